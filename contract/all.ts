@@ -1,0 +1,19 @@
+/** Every call of the API: what the OpenAPI document, the scope matrix and the house check go through. */
+import * as audit from './audit.ts'
+import * as clusters from './clusters.ts'
+import * as datacenters from './datacenters.ts'
+import * as events from './events.ts'
+import type { Operation } from './operation.ts'
+import * as operations from './operations.ts'
+import * as overview from './overview.ts'
+import * as patches from './patches.ts'
+import * as servers from './servers.ts'
+import * as sessions from './sessions.ts'
+import * as users from './users.ts'
+
+const isOperation = (value: unknown): value is Operation =>
+  typeof value === 'object' && value !== null && 'method' in value && 'path' in value && 'scope' in value
+
+export const allOperations: readonly Operation[] = [sessions, users, datacenters, servers, patches, clusters, operations, overview, events, audit].flatMap(
+  (noun) => Object.values(noun).filter(isOperation),
+)

@@ -1,0 +1,231 @@
+/** Clusters: servers made into one Kubernetes. The whole creation is one call and one operation. */
+import * as z from 'zod/mini'
+import { parseAddress, parseCidr } from './addresses.ts'
+import { nameOf } from './names.ts'
+import { operation } from './operation.ts'
+import { begun, Operation } from './operations.ts'
+import { NewPatch } from './patches.ts'
+import { byId, listQuery, pageOf, time } from './page.ts'
+import { no, type Verdict, yes } from './rule.ts'
+
+export const clusterStatuses = ['pending', 'configuring', 'installing', 'bootstrapping', 'ready', 'degraded', 'failed', 'deleting'] as const
+export type ClusterStatus = (typeof clusterStatuses)[number]
+export const clusterRoles = ['control_plane', 'worker'] as const
+export const ClusterRole = z.enum(clusterRoles)
+export type ClusterRole = (typeof clusterRoles)[number]
+
+export const defaultPodCidr = '10.244.0.0/16'
+export const defaultServiceCidr = '10.96.0.0/12'
+export const mostControlPlanes = 7
+
+/** EIP-55 address and 32-byte ids as they may be shown, copied and printed: nothing else ever stands in a command. */
+export const addressPattern = /^0x[0-9a-fA-F]{40}$/
+export const offerIdPattern = /^0x[0-9a-f]{64}$/
+
+export const Cluster = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  status: z.enum(clusterStatuses),
+  /** What it is waiting for, or why it failed. */
+  reason: z.nullable(z.string()),
+  datacenter: z.object({ id: z.uuid(), code: z.string(), country_code: z.string() }),
+  talos_version: z.string(),
+  kubernetes_version: z.string(),
+  /** URL of the Kubernetes API. */
+  endpoint: z.string(),
+  /** Whether the endpoint's address is held by the control planes themselves. */
+  virtual_ip: z.boolean(),
+  vlan_id: z.nullable(z.int()),
+  pod_cidr: z.string(),
+  service_cidr: z.string(),
+  servers: z.array(z.object({ node_id: z.uuid(), name: z.string(), role: ClusterRole })),
+  control_planes: z.int(),
+  workers: z.int(),
+  subnets: z.array(z.object({ id: z.uuid(), name: z.string(), cidr: z.string() })),
+  chainAddress: z.nullable(z.string()),
+  offerId: z.nullable(z.string()),
+  offer_detection: z.enum(['looking', 'found', 'not_found']),
+  operation_id: z.nullable(z.uuid()),
+  version: z.int(),
+  created_at: time,
+  updated_at: time,
+})
+export type Cluster = z.infer<typeof Cluster>
+
+const cidr = (what: string) =>
+  z.string().check(
+    z.trim(),
+    z.refine((text) => parseCidr(text) !== null, { error: `${what} must be a network such as 10.244.0.0/16, with host bits zero` }),
+  )
+const versionText = z.string().check(z.regex(/^v?\d+\.\d+\.\d+$/, 'Enter a version such as 1.36.3'))
+const dnsName = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
+const hostOf = (endpoint: string) => endpoint.replace(/^https:\/\//, '').replace(/:6443\/?$/, '')
+
+export const ClusterServer = z.strictObject({
+  node_id: z.uuid(),
+  role: ClusterRole,
+  /** Link that carries the workload; defaults to the one that Steelyard reaches the server on. */
+  interface: z.optional(z.string().check(z.maxLength(64))),
+  /** `/dev/…`; defaults to the smallest disk that is large enough. */
+  install_disk: z.optional(z.string().check(z.regex(/^\/dev\/[a-zA-Z0-9/_.:-]{1,120}$/, 'A disk is given by its device path, such as /dev/nvme0n1'))),
+  workload_disks: z._default(
+    z.array(z.string().check(z.regex(/^\/dev\/[a-zA-Z0-9/_.:-]{1,120}$/, 'A disk is given by its device path, such as /dev/nvme1n1'))).check(z.maxLength(64)),
+    [],
+  ),
+  patch: z.optional(NewPatch),
+})
+export type ClusterServer = z.infer<typeof ClusterServer>
+
+export const NewCluster = z.strictObject({
+  name: nameOf('Cluster'),
+  datacenter_id: z.uuid(),
+  talos_version: z.optional(versionText),
+  kubernetes_version: z.optional(versionText),
+  /** Address or DNS name of the Kubernetes API, also as `https://host:6443`. Defaults to the first control plane's address, which falls with that server. */
+  endpoint: z.optional(
+    z.string().check(
+      z.trim(),
+      z.refine((e) => parseAddress(hostOf(e).replace(/^\[|\]$/g, '')) !== null || dnsName.test(hostOf(e)), { error: 'Enter an IP address or a DNS name' }),
+    ),
+  ),
+  /** True: the endpoint is an unused address of the servers' network that the control planes hold themselves. */
+  virtual_ip: z._default(z.boolean(), false),
+  vlan_id: z.optional(
+    z.nullable(
+      z.int('VLAN ID must be between 1 and 4094').check(z.gte(1, 'VLAN ID must be between 1 and 4094'), z.lte(4094, 'VLAN ID must be between 1 and 4094')),
+    ),
+  ),
+  pod_cidr: z._default(cidr('Pod CIDR'), defaultPodCidr),
+  service_cidr: z._default(cidr('Service CIDR'), defaultServiceCidr),
+  servers: z.array(ClusterServer).check(z.minLength(1, 'Choose at least one server'), z.maxLength(500)),
+})
+export type NewCluster = z.infer<typeof NewCluster>
+export type NewClusterAsked = z.input<typeof NewCluster>
+
+/** Odd, so that losing one server never costs the majority of etcd. */
+export function canHaveControlPlanes(count: number): Verdict {
+  if (count === 0) return no('Choose at least one control plane')
+  if (count > mostControlPlanes) return no(`A cluster has at most ${mostControlPlanes} control planes`)
+  return count % 2 === 0 ? no(`Choose an odd number of control planes: with ${count}, losing one costs as much as with ${count - 1}`) : yes
+}
+
+/** What is allowed but unwise. */
+export const controlPlaneWarning = (count: number): string | null =>
+  count === 1 ? 'With one control plane, the cluster is down while that server is. Three are recommended.' : null
+
+/** Talos needs 1,698 MiB on a control plane and 874 MiB on a worker, and 6 GiB of system disk (its own checks). */
+export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = { control_plane: 1698 * 1024 ** 2, worker: 874 * 1024 ** 2 }
+export const leastDiskBytes = 6 * 1024 ** 3
+
+export const Check = z.object({ check: z.string(), ok: z.boolean(), message: z.string() })
+
+export const clusterList = operation({
+  name: 'clusterList',
+  summary: 'Clusters.',
+  method: 'GET',
+  path: '/v1/clusters',
+  scope: 'clusters:read',
+  query: z.strictObject({
+    ...listQuery(['name', 'datacenter', 'status', 'kubernetes_version', 'talos_version', 'created_at']),
+    status: z.optional(z.enum(clusterStatuses)),
+    datacenter: z.optional(z.string().check(z.trim(), z.maxLength(40))),
+  }),
+  answer: pageOf(Cluster),
+})
+export const clusterGet = operation({
+  name: 'clusterGet',
+  summary: 'One cluster.',
+  method: 'GET',
+  path: '/v1/clusters/{id}',
+  scope: 'clusters:read',
+  params: byId,
+  answer: Cluster,
+  errors: ['not_found'],
+})
+export const clusterCreate = operation({
+  name: 'clusterCreate',
+  summary: 'Create a cluster, all or nothing: the servers are reserved in the same transaction.',
+  method: 'POST',
+  path: '/v1/clusters',
+  scope: 'clusters:write',
+  body: NewCluster,
+  answer: z.object({ cluster: Cluster, operation: Operation }),
+  status: 202,
+  errors: ['not_found', 'name_taken', 'server_taken', 'not_eligible'],
+})
+export const clusterPreview = operation({
+  name: 'clusterPreview',
+  summary: 'What clusterCreate would do: per server the merged configuration with secrets masked, the checks and the plan.',
+  method: 'POST',
+  path: '/v1/clusters/preview',
+  scope: 'clusters:write',
+  body: NewCluster,
+  answer: z.object({
+    servers: z.array(z.object({ node_id: z.uuid(), name: z.string(), config: z.string(), warnings: z.array(z.string()) })),
+    checks: z.array(Check),
+    steps: z.array(z.object({ key: z.string(), title: z.string(), node_id: z.nullable(z.uuid()) })),
+  }),
+  errors: ['not_found'],
+})
+export const clusterDelete = operation({
+  name: 'clusterDelete',
+  summary: 'Delete a cluster: its servers are reset to maintenance, workers first; with `force`, they are forgotten as they are.',
+  method: 'DELETE',
+  path: '/v1/clusters/{id}',
+  scope: 'clusters:write',
+  params: byId,
+  query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
+  answer: begun,
+  status: 202,
+  errors: ['not_found', 'operation_running'],
+})
+export const clusterServerReplace = operation({
+  name: 'clusterServerReplace',
+  summary: 'Give the place of a server that failed during the creation to another one.',
+  method: 'POST',
+  path: '/v1/clusters/{id}/servers/{node_id}/replace',
+  scope: 'clusters:write',
+  params: z.strictObject({ id: z.uuid(), node_id: z.uuid() }),
+  body: z.strictObject({ node_id: z.uuid() }),
+  answer: begun,
+  status: 202,
+  errors: ['not_found', 'server_taken', 'not_eligible', 'transition_refused'],
+})
+export const clusterKubeconfig = operation({
+  name: 'clusterKubeconfig',
+  summary: 'A kubeconfig, minted for this download and valid 24 h.',
+  method: 'GET',
+  path: '/v1/clusters/{id}/kubeconfig',
+  scope: 'secrets:read',
+  params: byId,
+  answer: z.string(),
+  media: 'application/yaml',
+  errors: ['not_found', 'cluster_not_ready'],
+})
+export const clusterTalosconfig = operation({
+  name: 'clusterTalosconfig',
+  summary: 'A talosconfig, minted for this download and valid 24 h.',
+  method: 'GET',
+  path: '/v1/clusters/{id}/talosconfig',
+  scope: 'secrets:read',
+  params: byId,
+  answer: z.string(),
+  media: 'application/yaml',
+  errors: ['not_found', 'cluster_not_ready'],
+})
+
+const Pair = z.object({ talos_version: z.string(), kubernetes_versions: z.array(z.string()) })
+export const versionList = operation({
+  name: 'versionList',
+  summary: 'Supported pairs of Talos and Kubernetes, newest first; the first of each is the default.',
+  method: 'GET',
+  path: '/v1/images/versions',
+  scope: 'signed_in',
+  answer: z.object({ items: z.array(Pair) }),
+})
+
+/** Credentials can be minted once the control plane answers. */
+export const canDownloadAccess = (c: Pick<Cluster, 'status'>): Verdict =>
+  c.status === 'ready' || c.status === 'degraded' ? yes : no('The cluster is not ready yet')
+
+export const canDeleteCluster = (c: Pick<Cluster, 'status'>): Verdict => (c.status === 'deleting' ? no('The cluster is being deleted already') : yes)

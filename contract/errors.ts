@@ -1,0 +1,62 @@
+/** Every error that the API answers with: its status, and what it means. The sentence is written where it is thrown, for the person who meets it. */
+export const errors = {
+  bad_request: { status: 400, means: 'The path, the query or the JSON text can not be read.' },
+  invalid_credentials: { status: 401, means: 'Unknown email or wrong password; which of them is not told.' },
+  session_expired: { status: 401, means: 'No session, or one that has ended: refresh once, then sign in.' },
+  forbidden: { status: 403, means: 'The caller does not hold the scope.' },
+  not_found: { status: 404, means: 'No such thing, or none that the caller may see.' },
+  method_not_allowed: { status: 405, means: 'The path exists, but not with this method.' },
+  conflict: { status: 409, means: 'It contradicts what is there.' },
+  name_taken: { status: 409, means: 'Another object has the name.' },
+  name_fixed: { status: 409, means: 'The name is the Kubernetes node name while the server is in a cluster.' },
+  server_in_cluster: { status: 409, means: 'The server is in a cluster, where this is not allowed.' },
+  server_taken: { status: 409, means: 'Another cluster has reserved the server.' },
+  server_not_in_cluster: { status: 409, means: 'Talos allows this only once the server is in a cluster.' },
+  not_eligible: { status: 409, means: 'A check for joining a cluster does not hold.' },
+  transition_refused: { status: 409, means: 'The object can not go from its state to the wanted one.' },
+  identity_changed: { status: 409, means: 'Other hardware answered than the one that is known here.' },
+  patch_read_only: { status: 409, means: 'A layer that Steelyard writes itself.' },
+  cluster_not_ready: { status: 409, means: 'The cluster has not come far enough for this.' },
+  operation_running: { status: 409, means: 'Another operation on the same object has not ended.' },
+  operation_ended: { status: 409, means: 'The operation has ended, so it can not be cancelled, or did not fail, so it can not be retried.' },
+  datacenter_in_use: { status: 409, means: 'Servers, clusters or subnets stand in the datacenter.' },
+  user_exists: { status: 409, means: 'A user with this email exists.' },
+  idempotency_running: { status: 409, means: 'The first request with this Idempotency-Key has not been answered yet.' },
+  stale: { status: 412, means: 'It was changed since the caller read it (`If-Match`).' },
+  too_large: { status: 413, means: 'The body is larger than the call allows.' },
+  unsupported_media: { status: 415, means: 'The body is not application/json.' },
+  invalid: { status: 422, means: 'The body breaks its schema or a rule; `fields` names what.' },
+  idempotency_mismatch: { status: 422, means: 'The Idempotency-Key was used with another body.' },
+  dial_refused: { status: 422, means: 'The address is not in a network that may be dialled.' },
+  throttled: { status: 429, means: 'Too many tries; `Retry-After` says when to come back.' },
+  internal: { status: 500, means: 'Our fault. The log knows more, by the request id.' },
+  server_unreachable: { status: 503, means: 'The server did not answer, so what was asked of it is unknown.' },
+  unavailable: { status: 503, means: 'The database is away or the load too high; `Retry-After` says when to come back.' },
+} as const satisfies Record<string, { status: number; means: string }>
+
+export type ErrorCode = keyof typeof errors
+
+/** The body of every error answer. */
+export interface ErrorBody {
+  error: string
+  code: ErrorCode
+  fields?: Record<string, string>
+  request_id: string
+}
+
+/** Thrown by use-cases, answered as `{error, code, fields?, request_id}`. Anything else that is thrown is a 500 and tells nothing. */
+export class Problem extends Error {
+  readonly code: ErrorCode
+  /** Sentence per field path, for forms. */
+  readonly fields: Readonly<Record<string, string>> | undefined
+  /** Seconds until the same call may succeed, for `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: ErrorCode, message: string, fields?: Record<string, string>, retryAfterSeconds?: number) {
+    super(message)
+    this.name = 'Problem'
+    this.code = code
+    this.fields = fields
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}

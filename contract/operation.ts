@@ -1,0 +1,63 @@
+import * as z from 'zod/mini'
+import type { ErrorCode } from './errors.ts'
+import type { Scope } from './permissions.ts'
+
+type Schema = z.core.$ZodType
+
+/**
+ * One call of the API, declared once: the backend routes and checks it, the console and the CLI call it, the OpenAPI
+ * document describes it, and the scope matrix in the backend's tests tries it with every role.
+ */
+export interface Operation<Params extends Schema = Schema, Query extends Schema = Schema, Body extends Schema = Schema, Answer extends Schema = Schema> {
+  /** noun + verb, unique: also the console's query key and an operation's kind. */
+  readonly name: string
+  /** One sentence for the API documentation. */
+  readonly summary: string
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+  /** Parameters in braces, as in the OpenAPI document. */
+  readonly path: `/v1/${string}`
+  /** Permission that the caller's token must hold; `signed_in` for any signed-in user; null for the few calls that need no session. */
+  readonly scope: Scope | 'signed_in' | null
+  readonly params: Params
+  readonly query: Query
+  readonly body: Body
+  readonly answer: Answer
+  /** Media type of the answer. Anything but JSON is answered as text (a file to download) or as a stream, and `answer` is a string. */
+  readonly media: 'application/json' | 'application/yaml' | 'text/plain' | 'text/event-stream' | 'application/x-ndjson'
+  /** Status of success. */
+  readonly status: 200 | 201 | 202 | 204
+  /** What can go wrong beside what every call can answer: 400, 401, 403, 422, 429, 503. */
+  readonly errors: readonly ErrorCode[]
+}
+
+/** What a handler is given: already parsed, so it holds what the schemas promise. */
+export interface Input<O extends Operation> {
+  params: z.output<O['params']>
+  query: z.output<O['query']>
+  body: z.output<O['body']>
+}
+
+/** What a caller may write: before parsing, so defaults may be left out. */
+export interface Asked<O extends Operation> {
+  params: z.input<O['params']>
+  query: z.input<O['query']>
+  body: z.input<O['body']>
+}
+
+export type Answer<O extends Operation> = z.output<O['answer']>
+
+/** No parameters, no query: anything given is refused. */
+const none = z.strictObject({})
+type None = typeof none
+const noBody = z.undefined()
+type NoBody = typeof noBody
+
+type Declared<P extends Schema, Q extends Schema, B extends Schema, A extends Schema> = Pick<Operation, 'name' | 'summary' | 'method' | 'path' | 'scope'> &
+  Partial<Pick<Operation, 'status' | 'errors' | 'media'>> & { params?: P; query?: Q; body?: B; answer?: A }
+
+export function operation<P extends Schema = None, Q extends Schema = None, B extends Schema = NoBody, A extends Schema = NoBody>(
+  declared: Declared<P, Q, B, A>,
+): Operation<P, Q, B, A> {
+  const defaults = { params: none, query: none, body: noBody, answer: noBody, media: 'application/json', status: 200, errors: [] } as const
+  return { ...defaults, ...declared } as Operation<P, Q, B, A>
+}

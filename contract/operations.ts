@@ -1,0 +1,100 @@
+/** Operations: anything that outlives a request. What it is doing, how far it came, and what it waits for. */
+import * as z from 'zod/mini'
+import { operation } from './operation.ts'
+import { byId, listQuery, pageOf, time } from './page.ts'
+import { no, type Verdict, yes } from './rule.ts'
+
+/** The name of the call that began it. */
+export const operationKinds = ['serverAdd', 'serverReboot', 'serverShutdown', 'serverReset', 'clusterCreate', 'clusterDelete', 'clusterServerReplace'] as const
+export const operationStatuses = ['pending', 'running', 'waiting', 'cancelling', 'cancelled', 'failed', 'done'] as const
+export type OperationStatus = (typeof operationStatuses)[number]
+export const stepStatuses = ['todo', 'running', 'waiting', 'done', 'failed', 'skipped'] as const
+export type StepStatus = (typeof stepStatuses)[number]
+
+export const Step = z.object({
+  /** Unique in the operation; steps of one server end in its id. */
+  key: z.string(),
+  title: z.string(),
+  node_id: z.nullable(z.uuid()),
+  status: z.enum(stepStatuses),
+  /** Counts from 1 once it began. */
+  attempt: z.int(),
+  started_at: z.nullable(time),
+  ended_at: z.nullable(time),
+  /** What it waits for, why it failed, why it was skipped. */
+  reason: z.nullable(z.string()),
+})
+export type Step = z.infer<typeof Step>
+
+export const Operation = z.object({
+  id: z.uuid(),
+  kind: z.enum(operationKinds),
+  target: z.object({ kind: z.enum(['server', 'cluster', 'datacenter']), id: z.nullable(z.uuid()), name: z.string() }),
+  status: z.enum(operationStatuses),
+  reason: z.nullable(z.string()),
+  created_by: z.nullable(z.string()),
+  created_at: time,
+  started_at: z.nullable(time),
+  ended_at: z.nullable(time),
+  steps: z.array(Step),
+})
+export type Operation = z.infer<typeof Operation>
+
+/** What a call answers that began an operation. */
+export const begun = z.object({ operation: Operation })
+
+const ended: readonly OperationStatus[] = ['cancelled', 'failed', 'done']
+export const hasEnded = (o: Pick<Operation, 'status'>): boolean => ended.includes(o.status)
+
+export function canCancelOperation(o: Pick<Operation, 'status'>): Verdict {
+  if (hasEnded(o)) return no('The operation has already ended')
+  return o.status === 'cancelling' ? no('The operation is already being cancelled') : yes
+}
+
+export const canRetryOperation = (o: Pick<Operation, 'status'>): Verdict => (o.status === 'failed' ? yes : no('Only a failed operation can be retried'))
+
+export const operationList = operation({
+  name: 'operationList',
+  summary: 'Operations on what the caller may see, newest first.',
+  method: 'GET',
+  path: '/v1/operations',
+  scope: 'signed_in',
+  query: z.strictObject({
+    ...listQuery(['created_at']),
+    status: z.optional(z.enum([...operationStatuses, 'open'])),
+    kind: z.optional(z.enum(operationKinds)),
+    /** Id of the server or cluster that it is about. */
+    target: z.optional(z.uuid()),
+  }),
+  answer: pageOf(Operation),
+})
+export const operationGet = operation({
+  name: 'operationGet',
+  summary: 'One operation with its steps.',
+  method: 'GET',
+  path: '/v1/operations/{id}',
+  scope: 'signed_in',
+  params: byId,
+  answer: Operation,
+  errors: ['not_found'],
+})
+export const operationCancel = operation({
+  name: 'operationCancel',
+  summary: 'Ask an operation to stop at the next safe point.',
+  method: 'POST',
+  path: '/v1/operations/{id}/cancel',
+  scope: 'signed_in',
+  params: byId,
+  answer: Operation,
+  errors: ['not_found', 'operation_ended'],
+})
+export const operationRetry = operation({
+  name: 'operationRetry',
+  summary: 'Go on with a failed operation where it failed.',
+  method: 'POST',
+  path: '/v1/operations/{id}/retry',
+  scope: 'signed_in',
+  params: byId,
+  answer: Operation,
+  errors: ['not_found', 'operation_ended'],
+})

@@ -1,0 +1,45 @@
+/** What stands, what runs, what failed: one call for the first page. Unknown capacity is null, never 0. */
+import * as z from 'zod/mini'
+import { operation } from './operation.ts'
+import { Operation } from './operations.ts'
+
+const Amount = z.object({ total: z.int(), in_clusters: z.int(), free: z.int() })
+
+export const Overview = z.object({
+  servers: z.object({ total: z.int(), maintenance: z.int(), ready: z.int(), reachable: z.int(), unreachable: z.int(), unconfirmed: z.int() }),
+  clusters: z.object({ total: z.int(), by_status: z.record(z.string(), z.int()) }),
+  capacity: z.array(
+    z.object({
+      /** null: servers in no datacenter. */
+      datacenter: z.nullable(
+        z.object({
+          id: z.uuid(),
+          code: z.string(),
+          city_name: z.string(),
+          country_code: z.string(),
+          latitude: z.nullable(z.number()),
+          longitude: z.nullable(z.number()),
+        }),
+      ),
+      servers: z.int(),
+      compute_units: Amount,
+      vcpu: Amount,
+      memory_bytes: Amount,
+      disk_bytes: Amount,
+      /** Servers whose hardware is not known and which are in none of the sums. */
+      unknown_servers: z.int(),
+    }),
+  ),
+  running: z.array(Operation),
+  failures: z.array(Operation),
+})
+export type Overview = z.infer<typeof Overview>
+
+export const overviewGet = operation({
+  name: 'overviewGet',
+  summary: 'The overview; parts that the caller may not read are empty.',
+  method: 'GET',
+  path: '/v1/overview',
+  scope: 'signed_in',
+  answer: Overview,
+})

@@ -1,0 +1,25 @@
+import * as z from 'zod/mini'
+
+/** The one shape of every list. `page` counts from 1; `total` is the number of matches, not of rows on the page. */
+export const pageOf = <T extends z.core.$ZodType>(item: T) => z.object({ items: z.array(item), page: z.int(), per_page: z.int(), total: z.int() })
+
+export interface Page<T> {
+  items: T[]
+  page: number
+  per_page: number
+  total: number
+}
+
+/** Query of a list; exact filters come beside it. `sort` is a column, descending with a leading minus; absent, the first column. */
+export const listQuery = <const Column extends string>(columns: readonly Column[], perPage = 50) => ({
+  q: z.optional(z.string().check(z.trim(), z.maxLength(200))),
+  sort: z.optional(z.enum(columns.flatMap((c): (Column | `-${Column}`)[] => [c, `-${c}`]))),
+  page: z._default(z.coerce.number().check(z.int(), z.gte(1), z.lte(1_000_000)), 1),
+  per_page: z._default(z.coerce.number().check(z.int(), z.gte(1), z.lte(1000)), perPage),
+})
+
+/** Path parameters of a call about one object. */
+export const byId = z.strictObject({ id: z.uuid() })
+
+/** ISO 8601 in UTC. */
+export const time = z.iso.datetime()

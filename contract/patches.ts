@@ -1,0 +1,146 @@
+/** Patches: layers of Talos machine configuration that belong to one server. Two are written by Steelyard and only read. */
+import * as z from 'zod/mini'
+import { nameOf } from './names.ts'
+import { operation } from './operation.ts'
+import { byId, pageOf, time } from './page.ts'
+import { no, type Verdict, yes } from './rule.ts'
+
+export const patchLimits = { bodyBytes: 64 * 1024, nodes: 5000, depth: 32, documents: 10, labels: 20, weight: { min: 0, max: 999, default: 500 } } as const
+
+/** Ids of the layers that Steelyard writes; their weights put them before every patch of a person. */
+export const systemLayers = { 'static-system': -999, 'default-node': -888 } as const
+
+const labels = z
+  .record(
+    z.string().check(z.regex(/^[a-z0-9](?:[a-z0-9._/-]{0,61}[a-z0-9])?$/, 'A label key has up to 63 lowercase letters, digits, dots, slashes and hyphens')),
+    z
+      .string()
+      .check(z.regex(/^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/, 'A label value has up to 63 letters, digits, dots, underscores and hyphens')),
+  )
+  .check(z.refine((l) => Object.keys(l).length <= patchLimits.labels, { error: `At most ${patchLimits.labels} labels` }))
+
+const weight = z
+  .int('Weight must be a whole number')
+  .check(z.gte(patchLimits.weight.min, 'Weight must be between 0 and 999'), z.lte(patchLimits.weight.max, 'Weight must be between 0 and 999'))
+const body = z.string().check(z.minLength(1, 'Enter a patch'), z.maxLength(patchLimits.bodyBytes, 'A patch is at most 64 KiB'))
+
+export const NewPatch = z.strictObject({ name: nameOf('Patch'), weight: z._default(weight, patchLimits.weight.default), labels: z._default(labels, {}), body })
+export type NewPatch = z.infer<typeof NewPatch>
+
+export const Patch = z.object({
+  patch_id: z.string(),
+  node_id: z.uuid(),
+  name: z.string(),
+  weight: z.int(),
+  labels: z.record(z.string(), z.string()),
+  /** YAML. Secrets in it are masked when it is read. */
+  body: z.string(),
+  read_only: z.boolean(),
+  version: z.int(),
+  created_at: z.nullable(time),
+  updated_at: z.nullable(time),
+  created_by: z.nullable(z.string()),
+})
+export type Patch = z.infer<typeof Patch>
+
+const ofPatch = z.strictObject({ id: z.uuid(), patchId: z.string().check(z.maxLength(64)) })
+
+export const patchList = operation({
+  name: 'patchList',
+  summary: 'The layers of a server in the order in which they are merged.',
+  method: 'GET',
+  path: '/v1/nodes/{id}/patches',
+  scope: 'servers:read',
+  params: byId,
+  answer: pageOf(Patch),
+  errors: ['not_found'],
+})
+export const patchGet = operation({
+  name: 'patchGet',
+  summary: 'One patch.',
+  method: 'GET',
+  path: '/v1/nodes/{id}/patches/{patchId}',
+  scope: 'servers:read',
+  params: ofPatch,
+  answer: Patch,
+  errors: ['not_found'],
+})
+export const patchCreate = operation({
+  name: 'patchCreate',
+  summary: 'Add a patch to a server. On a server in a cluster it is applied.',
+  method: 'POST',
+  path: '/v1/nodes/{id}/patches',
+  scope: 'servers:write',
+  params: byId,
+  body: NewPatch,
+  answer: Patch,
+  status: 201,
+  errors: ['not_found', 'name_taken', 'server_unreachable', 'operation_running'],
+})
+export const patchUpdate = operation({
+  name: 'patchUpdate',
+  summary: 'Change a patch.',
+  method: 'PATCH',
+  path: '/v1/nodes/{id}/patches/{patchId}',
+  scope: 'servers:write',
+  params: ofPatch,
+  body: z.strictObject({ name: z.optional(nameOf('Patch')), weight: z.optional(weight), labels: z.optional(labels), body: z.optional(body) }),
+  answer: Patch,
+  errors: ['not_found', 'name_taken', 'patch_read_only', 'stale', 'server_unreachable', 'operation_running'],
+})
+export const patchRemove = operation({
+  name: 'patchRemove',
+  summary: 'Remove a patch.',
+  method: 'DELETE',
+  path: '/v1/nodes/{id}/patches/{patchId}',
+  scope: 'servers:write',
+  params: ofPatch,
+  status: 204,
+  errors: ['not_found', 'patch_read_only', 'server_unreachable', 'operation_running'],
+})
+
+export const PatchProblem = z.object({ line: z.nullable(z.int()), column: z.nullable(z.int()), path: z.nullable(z.string()), message: z.string() })
+export type PatchProblem = z.infer<typeof PatchProblem>
+
+export const verdictKinds = ['no_reboot', 'reboot', 'not_allowed', 'at_install', 'unknown'] as const
+
+export const Preview = z.object({
+  /** Merged configuration without and with the patch, secrets masked. Empty where it can't be merged. */
+  diff: z.object({ before: z.string(), after: z.string() }),
+  /** Which layer each line of `after` comes from; lines count from 1, those of the generated configuration are left out. */
+  sources: z.array(z.object({ line: z.int(), layer: z.string() })),
+  errors: z.array(PatchProblem),
+  /** What happens when it is saved. `unknown`: the server did not answer a dry run. */
+  verdict: z.object({ kind: z.enum(verdictKinds), reason: z.string() }),
+})
+export type Preview = z.infer<typeof Preview>
+
+export const patchPreview = operation({
+  name: 'patchPreview',
+  summary: 'What a patch would do, without saving it.',
+  method: 'POST',
+  path: '/v1/nodes/{id}/patches/preview',
+  scope: 'servers:read',
+  params: byId,
+  body: z.strictObject({
+    /** Given when an existing patch is being edited: it is replaced in the merge. */
+    patch_id: z.optional(z.string().check(z.maxLength(64))),
+    weight: z._default(weight, patchLimits.weight.default),
+    name: z.optional(z.string().check(z.maxLength(64))),
+    labels: z.optional(z.record(z.string(), z.string())),
+    body: z.string().check(z.maxLength(patchLimits.bodyBytes, 'A patch is at most 64 KiB')),
+  }),
+  answer: Preview,
+  errors: ['not_found'],
+})
+
+export const patchSchema = operation({
+  name: 'patchSchema',
+  summary: 'JSON Schema of a patch body, the Talos versions it holds for, and the limits.',
+  method: 'GET',
+  path: '/v1/nodes/patches',
+  scope: 'servers:read',
+  answer: z.object({ schema: z.record(z.string(), z.unknown()), versions: z.array(z.string()), limits: z.record(z.string(), z.unknown()) }),
+})
+
+export const canChangePatch = (p: Pick<Patch, 'read_only'>): Verdict => (p.read_only ? no('Steelyard writes this layer itself') : yes)

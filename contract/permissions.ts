@@ -1,0 +1,35 @@
+/** What a signed-in user may do. A token carries its scopes; the backend is the only judge, the console asks the same list to disable with a reason. */
+import * as z from 'zod/mini'
+import { no, type Verdict, yes } from './rule.ts'
+
+export const scopes = [
+  'servers:read',
+  'servers:write',
+  'clusters:read',
+  'clusters:write',
+  'network:read',
+  'network:write',
+  'datacenters:read',
+  'datacenters:write',
+  'marketplace:read',
+  'marketplace:write',
+  'secrets:read',
+  'users:manage',
+] as const
+export const Scope = z.enum(scopes)
+export type Scope = (typeof scopes)[number]
+
+export const roles = ['viewer', 'operator', 'admin'] as const
+export const Role = z.enum(roles)
+export type Role = (typeof roles)[number]
+
+/** Viewer reads; operator also writes and may download credentials; admin does everything. */
+export const scopesOf: Readonly<Record<Role, readonly Scope[]>> = {
+  viewer: scopes.filter((s) => s.endsWith(':read') && s !== 'secrets:read'),
+  operator: scopes.filter((s) => s !== 'users:manage'),
+  admin: scopes,
+}
+
+/** Whether a holder of `held` may make a call that needs `needed`. */
+export const permits = (held: readonly string[], needed: Scope | 'signed_in' | null): Verdict =>
+  needed === null || needed === 'signed_in' || held.includes(needed) ? yes : no(`Your role does not include ${needed}`)

@@ -1,0 +1,327 @@
+/**
+ * Servers: the machines. In the API's paths they are nodes. Status says what a server is to us (free, in a cluster, removed);
+ * stage is Talos's own word for what the machine is doing; reachable says whether it answers. They are never mixed.
+ */
+import * as z from 'zod/mini'
+import { nameOf } from './names.ts'
+import { operation } from './operation.ts'
+import { begun } from './operations.ts'
+import { byId, listQuery, pageOf, time } from './page.ts'
+import { no, type Verdict, yes } from './rule.ts'
+
+export const serverStatuses = ['ready', 'maintenance', 'deleted'] as const
+export const ServerStatus = z.enum(serverStatuses)
+export type ServerStatus = (typeof serverStatuses)[number]
+
+export const nodeTypes = ['unknown', 'control_plane', 'worker'] as const
+export const NodeType = z.enum(nodeTypes)
+export type NodeType = (typeof nodeTypes)[number]
+
+/** Talos's MachineStatus stages (machine.MachineStatusEvent), and `unknown` where it has not told. */
+export const stages = ['unknown', 'booting', 'installing', 'maintenance', 'running', 'rebooting', 'shutting_down', 'resetting', 'upgrading'] as const
+export type Stage = (typeof stages)[number]
+
+const text = z.optional(z.string())
+const amount = z.optional(z.number())
+const list = <T extends z.core.$ZodType>(item: T) => z._default(z.array(item), [])
+
+/** Parsed resources of the specification: all lists default to empty, all fields but `id` are optional. Sizes in bytes, max_speed in MHz. */
+export const Resources = z.object({
+  node_addresses: list(z.string()),
+  processors: list(
+    z.object({ id: z.string(), socket: text, manufacturer: text, product_name: text, cpu_cores: amount, thread_count: amount, max_speed: amount }),
+  ),
+  memory: list(z.object({ id: z.string(), size: amount, manufacturer: text, device_locator: text })),
+  disks: list(z.object({ id: z.string(), size: amount, io_size: amount, pretty_size: text, type: text, model: text, wwid: text })),
+  interfaces: list(z.object({ id: z.string(), link_state: z.optional(z.boolean()), driver: text, product: text, vendor: text, hardware_addr: text })),
+})
+export type Resources = z.infer<typeof Resources>
+
+/** Each check that a server must pass before it may join a cluster. */
+export const eligibilityChecks = [
+  'free',
+  'reachable',
+  'identity',
+  'talos_version',
+  'installed_version',
+  'disks',
+  'memory',
+  'link',
+  'management_address',
+  'name',
+] as const
+export const Eligibility = z.object({ check: z.enum(eligibilityChecks), ok: z.boolean(), reason: z.nullable(z.string()) })
+export type Eligibility = z.infer<typeof Eligibility>
+
+export const identityStates = ['announced', 'unconfirmed', 'confirmed', 'changed'] as const
+
+export const Server = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  status: ServerStatus,
+  type: NodeType,
+  nodeAddresses: z.array(z.string()),
+  resources: Resources,
+  datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
+  cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
+  capacity_commitment: z.nullable(z.object({ id: z.uuid(), status: z.string() })),
+  talos: z.object({
+    version: z.nullable(z.string()),
+    schematic: z.nullable(z.string()),
+    stage: z.enum(stages),
+    /** null until it was asked for the first time. */
+    reachable: z.nullable(z.boolean()),
+    last_contact_at: z.nullable(time),
+    unreachable_since: z.nullable(time),
+    /** Why the last contact failed, or what the machine says it lacks. */
+    reason: z.nullable(z.string()),
+  }),
+  identity: z.object({
+    state: z.enum(identityStates),
+    uuid: z.nullable(z.string()),
+    serial: z.nullable(z.string()),
+    /** base64 of the SHA-256 of the maintenance certificate's public key: what the server's own console prints. */
+    fingerprint: z.nullable(z.string()),
+    since: time,
+    /** What is known beside it: other hardware at this address, the removed server that this one was. */
+    note: z.nullable(z.string()),
+  }),
+  eligibility: z.array(Eligibility),
+  /** The operation that is being done to it, if any. */
+  operation_id: z.nullable(z.uuid()),
+  version: z.int(),
+  created_at: time,
+  updated_at: time,
+})
+export type Server = z.infer<typeof Server>
+
+export const serverName = nameOf('Server')
+
+export const serverList = operation({
+  name: 'serverList',
+  summary: 'Servers. Removed ones only when asked for by status.',
+  method: 'GET',
+  path: '/v1/nodes',
+  scope: 'servers:read',
+  query: z.strictObject({
+    ...listQuery(['name', 'datacenter', 'cluster', 'type', 'status', 'contact', 'created_at'], 1000),
+    status: z.optional(ServerStatus),
+    nodeType: z.optional(NodeType),
+    /** Code or id. */
+    datacenter: z.optional(z.string().check(z.trim(), z.maxLength(40))),
+    /** Name or id. */
+    cluster: z.optional(z.string().check(z.trim(), z.maxLength(40))),
+    reachable: z.optional(z.enum(['true', 'false'])),
+    /** Whether it may join a cluster now. */
+    eligible: z.optional(z.enum(['true', 'false'])),
+    /** `summary` leaves out disks and interfaces. */
+    fields: z.optional(z.enum(['summary'])),
+  }),
+  answer: pageOf(Server),
+})
+
+export const serverGet = operation({
+  name: 'serverGet',
+  summary: 'One server with its hardware.',
+  method: 'GET',
+  path: '/v1/nodes/{id}',
+  scope: 'servers:read',
+  params: byId,
+  answer: Server,
+  errors: ['not_found'],
+})
+
+export const addressesAtOnce = 1024
+
+export const serverAdd = operation({
+  name: 'serverAdd',
+  summary: 'Probe addresses for servers in maintenance mode and register those that answer: one result per address.',
+  method: 'POST',
+  path: '/v1/nodes',
+  scope: 'servers:write',
+  body: z
+    .strictObject({
+      addresses: z.optional(
+        z.array(z.string().check(z.trim(), z.maxLength(64))).check(z.minLength(1, 'Enter at least one address'), z.maxLength(addressesAtOnce)),
+      ),
+      cidr: z.optional(z.string().check(z.trim(), z.maxLength(64))),
+      datacenter_id: z.optional(z.nullable(z.uuid())),
+    })
+    .check(z.refine((b) => (b.addresses === undefined) !== (b.cidr === undefined), { error: 'Give either addresses or a CIDR', path: ['addresses'] })),
+  answer: begun,
+  status: 202,
+  errors: ['dial_refused', 'not_found'],
+})
+
+export const serverUpdate = operation({
+  name: 'serverUpdate',
+  summary: 'Rename a server or move it to another datacenter.',
+  method: 'PATCH',
+  path: '/v1/nodes/{id}',
+  scope: 'servers:write',
+  params: byId,
+  body: z.strictObject({ name: z.optional(serverName), datacenter_id: z.optional(z.nullable(z.uuid())) }),
+  answer: Server,
+  errors: ['not_found', 'name_taken', 'name_fixed', 'server_in_cluster', 'stale'],
+})
+
+export const serverConfirm = operation({
+  name: 'serverConfirm',
+  summary: 'A person says that the hardware shown is this machine. Also ends an identity alarm.',
+  method: 'POST',
+  path: '/v1/nodes/{id}/confirm',
+  scope: 'servers:write',
+  params: byId,
+  body: z.strictObject({ uuid: z.string().check(z.maxLength(64)), serial: z.string().check(z.maxLength(256)) }),
+  answer: Server,
+  errors: ['not_found', 'identity_changed', 'conflict'],
+})
+
+export const serverRemove = operation({
+  name: 'serverRemove',
+  summary: 'Remove a server that is in no cluster. Wipes nothing; its history stays.',
+  method: 'DELETE',
+  path: '/v1/nodes/{id}',
+  scope: 'servers:write',
+  params: byId,
+  query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
+  status: 204,
+  errors: ['not_found', 'server_in_cluster', 'operation_running'],
+})
+
+export const serverReboot = operation({
+  name: 'serverReboot',
+  summary: 'Reboot a server of a cluster.',
+  method: 'POST',
+  path: '/v1/nodes/{id}/reboot',
+  scope: 'servers:write',
+  params: byId,
+  answer: begun,
+  status: 202,
+  errors: ['not_found', 'server_not_in_cluster', 'operation_running'],
+})
+export const serverShutdown = operation({
+  name: 'serverShutdown',
+  summary: 'Shut down a server of a cluster.',
+  method: 'POST',
+  path: '/v1/nodes/{id}/shutdown',
+  scope: 'servers:write',
+  params: byId,
+  answer: begun,
+  status: 202,
+  errors: ['not_found', 'server_not_in_cluster', 'operation_running'],
+})
+
+export const serverTalosconfig = operation({
+  name: 'serverTalosconfig',
+  summary: 'A talosconfig for this server, minted for this download and valid 24 h.',
+  method: 'GET',
+  path: '/v1/nodes/{id}/talosconfig',
+  scope: 'secrets:read',
+  params: byId,
+  answer: z.string(),
+  media: 'application/yaml',
+  errors: ['not_found', 'server_not_in_cluster'],
+})
+export const serverConfig = operation({
+  name: 'serverConfig',
+  summary: 'The merged machine configuration, secrets masked.',
+  method: 'GET',
+  path: '/v1/nodes/{id}/config',
+  scope: 'servers:read',
+  params: byId,
+  answer: z.string(),
+  media: 'application/yaml',
+  errors: ['not_found'],
+})
+export const serverLogs = operation({
+  name: 'serverLogs',
+  summary: "A service's log; with `follow`, until the caller hangs up.",
+  method: 'GET',
+  path: '/v1/nodes/{id}/logs',
+  scope: 'servers:read',
+  params: byId,
+  query: z.strictObject({
+    service: z._default(z.string().check(z.regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'Unknown service')), 'machined'),
+    follow: z.optional(z.enum(['true', 'false'])),
+    tail: z._default(z.coerce.number().check(z.int(), z.gte(1), z.lte(2000)), 200),
+  }),
+  answer: z.string(),
+  media: 'text/plain',
+  errors: ['not_found', 'server_unreachable', 'server_not_in_cluster'],
+})
+
+export const ServerEvent = z.object({
+  id: z.string(),
+  at: z.nullable(time),
+  /** Where it comes from: the machine itself (Talos) or this program. */
+  source: z.enum(['talos', 'steelyard']),
+  type: z.string(),
+  message: z.string(),
+  by: z.nullable(z.string()),
+})
+export const serverEvents = operation({
+  name: 'serverEvents',
+  summary: "What happened to a server: ours, and Talos's own while it answers.",
+  method: 'GET',
+  path: '/v1/nodes/{id}/events',
+  scope: 'servers:read',
+  params: byId,
+  answer: z.object({ items: z.array(ServerEvent), talos: z.object({ ok: z.boolean(), reason: z.nullable(z.string()) }) }),
+  errors: ['not_found'],
+})
+/** The Talos services of a server, for the log view's list. */
+export const serverServices = operation({
+  name: 'serverServices',
+  summary: 'Talos services of a server and their state, asked now.',
+  method: 'GET',
+  path: '/v1/nodes/{id}/services',
+  scope: 'servers:read',
+  params: byId,
+  answer: z.object({ items: z.array(z.object({ id: z.string(), state: z.string(), healthy: z.nullable(z.boolean()), message: z.nullable(z.string()) })) }),
+  errors: ['not_found', 'server_unreachable', 'server_not_in_cluster'],
+})
+
+/** Talos in maintenance mode takes reads, a configuration and a disk wipe from us, nothing else. */
+export const onlyInCluster = 'Talos allows this only once the server is in a cluster'
+const removed = 'The server was removed'
+
+type Known = Pick<Server, 'status' | 'cluster'>
+
+export function canRenameServer(s: Known): Verdict {
+  if (s.status === 'deleted') return no(removed)
+  return s.cluster ? no('The name is fixed while the server is in a cluster') : yes
+}
+
+export function canMoveServer(s: Known): Verdict {
+  if (s.status === 'deleted') return no(removed)
+  return s.cluster ? no('A server stays in its datacenter while it is in a cluster') : yes
+}
+
+export function canRemoveServer(s: Known & Partial<Pick<Server, 'operation_id'>>): Verdict {
+  if (s.status === 'deleted') return no('The server was removed already')
+  if (s.cluster) return no(`Remove the server from the cluster ${s.cluster.name} first`)
+  return s.operation_id ? no('An operation on the server has not ended') : yes
+}
+
+/** Reboot, shut down, download a talosconfig. */
+export function canControlServer(s: Known): Verdict {
+  if (s.status === 'deleted') return no(removed)
+  return s.cluster && s.status === 'ready' ? yes : no(onlyInCluster)
+}
+
+export function canConfirmServer(s: Pick<Server, 'status' | 'identity'>): Verdict {
+  if (s.status === 'deleted') return no(removed)
+  return s.identity.state === 'confirmed' ? no('The hardware is confirmed already') : yes
+}
+
+/** The first check that does not hold says why. */
+export function canJoinCluster(s: Pick<Server, 'status' | 'eligibility'>): Verdict {
+  if (s.status === 'deleted') return no(removed)
+  const failed = s.eligibility.find((e) => !e.ok)
+  return failed ? no(failed.reason ?? `The check ${failed.check} does not hold`) : yes
+}
+
+/** Which moves of status are allowed; every other is refused with 409. */
+export const canBecome = (from: ServerStatus, to: ServerStatus): Verdict =>
+  (from === 'maintenance' && to !== 'maintenance') || (from === 'ready' && to !== 'ready') ? yes : no(`A server that is ${from} can't become ${to}`)
