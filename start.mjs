@@ -1,0 +1,87 @@
+// Starts Steelyard on a machine that has only Node 20 or newer and npm: installs what the lockfile says, builds the console and the command line
+// when their sources changed, then hands over to the Node that is pinned in package.json. Plain JavaScript, because the machine's own Node runs it.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const home = dirname(fileURLToPath(import.meta.url))
+process.chdir(home)
+const [mode] = process.argv.slice(2)
+const stamps = join('node_modules', '.steelyard')
+const say = (text) => process.stderr.write(`${text}\n`)
+
+/** SHA-256 over the names and contents of files and folders. */
+function hashOf(paths) {
+  const hash = createHash('sha256')
+  const add = (path) => {
+    if (!existsSync(path)) return
+    let entries
+    try {
+      entries = readdirSync(path, { withFileTypes: true })
+    } catch {
+      hash.update(`\0${path}\0`).update(readFileSync(path))
+      return
+    }
+    for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) if (entry.name !== 'dist') add(join(path, entry.name))
+  }
+  for (const path of paths) add(path)
+  return hash.digest('hex')
+}
+
+const stampOf = (name) => (existsSync(join(stamps, name)) ? readFileSync(join(stamps, name), 'utf8') : '')
+function stamp(name, value) {
+  mkdirSync(stamps, { recursive: true })
+  writeFileSync(join(stamps, name), value)
+}
+
+/** Runs a step that takes long, saying so before and how long it took after; its own output is shown only if it fails. */
+function step(title, command, args) {
+  const began = Date.now()
+  say(`${title} …`)
+  const ran = spawnSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 64 * 1024 * 1024 })
+  if (ran.status !== 0) {
+    say(`${ran.stdout ?? ''}${ran.stderr ?? ''}`.trimEnd())
+    say(`${title} failed${ran.error ? `: ${ran.error.message}` : ''}. Nothing was started.`)
+    process.exit(1)
+  }
+  say(`${title}: ${((Date.now() - began) / 1000).toFixed(1)} s`)
+}
+
+const lock = hashOf(['package-lock.json', '.npmrc'])
+if (stampOf('installed') !== lock) {
+  rmSync(join(stamps, 'installed'), { force: true })
+  step('Installing packages (once, about half a minute)', 'npm', ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'])
+  stamp('installed', lock)
+}
+
+const node = join(home, 'node_modules', '.bin', 'node')
+if (!existsSync(node)) {
+  say(`No Node 24 is packaged for ${process.platform} ${process.arch}. Supported: Linux and macOS on x64 and arm64.`)
+  process.exit(1)
+}
+
+if (mode !== '--dev') {
+  const sources = hashOf(['console', 'contract', 'package-lock.json'])
+  if (stampOf('console') !== sources || !existsSync('console/dist/index.html')) {
+    step('Building the console', node, ['node_modules/vite/bin/vite.js', 'build', '--config', 'console/vite.config.ts'])
+    stamp('console', sources)
+  }
+  const cli = hashOf(['cli', 'contract', 'package-lock.json'])
+  if (stampOf('cli') !== cli || !existsSync('cli/dist/steelyard.mjs')) {
+    step('Building the command line', node, ['cli/build.ts'])
+    stamp('cli', cli)
+  }
+}
+if (mode === '--build') process.exit(0)
+
+const program = mode === '--serve' ? ['backend/src/main.ts', 'serve'] : ['tools/demo.ts', ...(mode === '--dev' ? ['--dev'] : [])]
+// In a group of its own, so that Ctrl-C reaches only this process, which passes it on once and waits for the orderly end.
+const child = spawn(node, program, {
+  stdio: 'inherit',
+  detached: true,
+  env: { ...process.env, PATH: `${join(home, 'node_modules', '.bin')}:${process.env.PATH}` },
+})
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))

@@ -1,0 +1,76 @@
+// `npm test`: everything. Checks and suites one after another, the time of each at the end, and one closing line of counts.
+// What the machine lacks is skipped by name with the line that installs it; STEELYARD_TEST_NOTHING_SKIPPED=1 makes a skip a failure.
+// Plain JavaScript: on a fresh clone the machine's own Node runs it.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startPostgres, systemPostgres } from './postgres.mjs'
+
+process.chdir(join(dirname(fileURLToPath(import.meta.url)), '..'))
+const only = process.argv.slice(2)
+const rows = []
+const total = { passed: 0, failed: 0, skipped: 0 }
+const reports = mkdtempSync(join(tmpdir(), 'sy-test-'))
+
+/** Runs a command with its output shown; a vitest run is counted by its tests, any other as one. */
+function suite(name, command, args, env = {}) {
+  if (only.length > 0 && !only.some((o) => name.includes(o))) return
+  console.log(`\n── ${name}`)
+  const began = Date.now()
+  const report = join(reports, `${rows.length}.json`)
+  const isVitest = args[0] === 'node_modules/vitest/vitest.mjs'
+  const ran = spawnSync(command, isVitest ? [...args, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`] : args, {
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  })
+  const counted = isVitest && existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null
+  const passed = counted ? counted.numPassedTests : ran.status === 0 ? 1 : 0
+  const skipped = counted ? counted.numPendingTests + counted.numTodoTests : 0
+  const failed = Math.max(counted ? counted.numFailedTests : 0, ran.status === 0 ? 0 : 1)
+  total.passed += passed
+  total.failed += failed
+  total.skipped += skipped
+  rows.push([name, failed > 0 ? 'failed' : 'passed', `${passed} passed, ${failed} failed, ${skipped} skipped`, `${((Date.now() - began) / 1000).toFixed(1)} s`])
+}
+
+function skip(name, install) {
+  if (only.length > 0 && !only.some((o) => name.includes(o))) return
+  const failing = process.env.STEELYARD_TEST_NOTHING_SKIPPED === '1'
+  total[failing ? 'failed' : 'skipped'] += 1
+  rows.push([name, failing ? 'failed' : 'skipped', `needs what this machine lacks; install it with: ${install}`, ''])
+}
+
+const prepared = spawnSync(process.execPath, ['start.mjs', '--build'], { stdio: 'inherit' })
+if (prepared.status !== 0) process.exit(1)
+const node = 'node_modules/.bin/node'
+const vitest = (...args) => ['node_modules/vitest/vitest.mjs', 'run', ...args]
+
+suite('types', node, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'])
+suite('types of the console', node, ['node_modules/typescript/bin/tsc', '-p', 'console/tsconfig.json'])
+suite('lint', 'node_modules/.bin/oxlint', ['--type-aware', '--deny-warnings'])
+suite('format', 'node_modules/.bin/oxfmt', ['--check'])
+for (const room of ['contract', 'tools', 'talos', 'simulator', 'console', 'cli', 'backend']) suite(room, node, vitest('--project', room))
+
+const postgres = systemPostgres()
+if (process.env.TEST_DATABASE_URL) {
+  suite('backend on the given PostgreSQL', node, vitest('--project', 'backend'))
+} else if (postgres) {
+  if (only.length === 0 || only.some((o) => 'backend on PostgreSQL'.includes(o))) {
+    const server = await startPostgres(postgres)
+    suite(`backend on PostgreSQL ${postgres.version}`, node, vitest('--project', 'backend'), { TEST_DATABASE_URL: server.url })
+    await server.stop()
+  }
+} else skip('backend on PostgreSQL of the system', 'apt-get install postgresql')
+
+suite('faults', node, vitest('--project', 'faults'))
+const browser = [process.env.CHROME_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => path && existsSync(path))
+if (browser) suite('browser', node, vitest('--project', 'e2e'), { CHROME_PATH: browser })
+else skip('browser', 'apt-get install chromium')
+
+rmSync(reports, { recursive: true, force: true })
+console.log('\n── time of each suite')
+for (const [name, state, what, time] of rows) console.log(`${state.padEnd(8)} ${name.padEnd(34)} ${time.padStart(9)}  ${what}`)
+console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
+process.exit(total.failed > 0 ? 1 : 0)
