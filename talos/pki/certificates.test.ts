@@ -1,0 +1,146 @@
+import { execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { generateSecrets, readSecrets, type SecretsBundle, writeSecrets } from '../secrets/bundle.ts'
+import { readyKeys } from '../testing/keys.ts'
+import { createRequest, issueCertificate, signServerRequest } from './certificates.ts'
+import { mintKubernetesClient, mintTalosClient } from './clients.ts'
+import { generateKey } from './keys.ts'
+
+const now = new Date()
+const hourMs = 3_600_000
+let bundle: SecretsBundle
+
+beforeAll(async () => {
+  bundle = await generateSecrets({ now, keys: await readyKeys() })
+})
+
+describe('authorities', () => {
+  test('are those that Talos makes', () => {
+    const { os, etcd, k8s, k8sAggregator, k8sServiceAccount } = bundle.certs
+    expect(os.key).toMatch(/^-----BEGIN ED25519 PRIVATE KEY-----\n/)
+    for (const pair of [etcd, k8s, k8sAggregator]) expect(pair.key).toMatch(/^-----BEGIN EC PRIVATE KEY-----\n/)
+    expect(k8sServiceAccount.key).toMatch(/^-----BEGIN RSA PRIVATE KEY-----\n/)
+    const subjects = [os, etcd, k8s].map((pair) => new X509Certificate(pair.crt).subject)
+    expect(subjects).toEqual(['O=talos', 'O=etcd', 'O=kubernetes'])
+    for (const pair of [os, etcd, k8s, k8sAggregator]) {
+      const read = new X509Certificate(pair.crt)
+      expect(read.ca).toBe(true)
+      expect(read.verify(read.publicKey)).toBe(true)
+      expect(read.validToDate.getTime() - now.getTime()).toBeGreaterThan(87_599 * hourMs)
+      expect(read.validFromDate.getTime()).toBeLessThan(now.getTime())
+      expect(pair.crt.endsWith('-----END CERTIFICATE-----\n')).toBe(true)
+    }
+  })
+
+  test('tokens and ids have Talos’s form', () => {
+    expect(bundle.trustdInfo.token).toMatch(/^[a-z0-9]{6}\.[a-z0-9]{16}$/)
+    expect(bundle.secrets.bootstrapToken).toMatch(/^[a-z0-9]{6}\.[a-z0-9]{16}$/)
+    expect(bundle.cluster.id).toMatch(/^[A-Za-z0-9_-]{43}=$/)
+    expect(Buffer.from(bundle.cluster.secret, 'base64')).toHaveLength(32)
+  })
+
+  test('a key of an elliptic curve for contracts that had no RSA', async () => {
+    const { k8sServiceAccount: _, ...keys } = await readyKeys()
+    const old = await generateSecrets({ now, contract: 'v1.6', keys })
+    expect(old.certs.k8sServiceAccount.key).toMatch(/^-----BEGIN EC PRIVATE KEY-----\n/)
+  })
+})
+
+describe('secrets file', () => {
+  test('reads back what was written', () => {
+    expect(readSecrets(writeSecrets(bundle))).toEqual(bundle)
+  })
+
+  test('names what is missing or unreadable', () => {
+    const text = writeSecrets(bundle)
+    expect(() => readSecrets(text.replace(/trustdinfo:\n {4}token: .*\n/, ''))).toThrow('Secrets: trustdinfo.token is missing')
+    expect(() => readSecrets(text.replace(/(os:\n {8}crt: )\S+/, '$1aGVsbG8='))).toThrow('Secrets: certs.os.crt is not the PEM text')
+    expect(() => readSecrets('- just a list')).toThrow('is missing')
+  })
+})
+
+describe('client certificates', () => {
+  test('of Talos: roles as organizations, good for clients only', async () => {
+    const made = await mintTalosClient(bundle, { roles: ['os:admin', 'os:reader'], lifetimeMs: hourMs, now })
+    const read = new X509Certificate(made.crt)
+    expect(read.subject).toBe('O=os:admin\nO=os:reader')
+    expect(read.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2'])
+    expect(read.ca).toBe(false)
+    expect(read.validToDate.getTime()).toBeLessThanOrEqual(now.getTime() + hourMs)
+    expect(read.verify(new X509Certificate(made.ca).publicKey)).toBe(true)
+  })
+
+  test('of Kubernetes: user and groups', async () => {
+    const made = await mintKubernetesClient(bundle, { commonName: 'admin', organizations: ['system:masters'], lifetimeMs: hourMs, now })
+    expect(new X509Certificate(made.crt).subject).toBe('O=system:masters\nCN=admin')
+  })
+})
+
+describe('requests, as trustd signs them', () => {
+  test('keep names and addresses, lose organizations', async () => {
+    const key = await generateKey('ed25519')
+    const request = await createRequest({
+      key,
+      subject: { commonName: 'worker-1', organizations: ['os:admin'] },
+      names: { dns: ['worker-1'], addresses: ['10.0.0.7', '2001:db8::7'] },
+    })
+    const read = new X509Certificate(await signServerRequest(bundle.certs.os, request, { lifetimeMs: 24 * hourMs, now }))
+    expect(read.subject).toBe('CN=worker-1')
+    expect(read.subjectAltName).toBe('DNS:worker-1, IP Address:10.0.0.7, IP Address:2001:DB8:0:0:0:0:0:7')
+    expect(read.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1'])
+  })
+
+  test('are refused when their signature is not their own', async () => {
+    const request = await createRequest({ key: await generateKey('ed25519'), subject: { commonName: 'worker-1' } })
+    const bytes = Buffer.from(request.replaceAll(/-----.*-----|\n/g, ''), 'base64')
+    bytes[bytes.length - 1]! ^= 1
+    const forged = `-----BEGIN CERTIFICATE REQUEST-----\n${bytes.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`
+    await expect(signServerRequest(bundle.certs.os, forged, { lifetimeMs: hourMs, now })).rejects.toThrow('not signed by its own key')
+    await expect(signServerRequest(bundle.certs.os, 'garbage', { lifetimeMs: hourMs, now })).rejects.toThrow()
+  })
+})
+
+const openssl = (() => {
+  try {
+    return execFileSync('openssl', ['version'], { encoding: 'utf8' }).startsWith('OpenSSL')
+  } catch {
+    return false
+  }
+})()
+
+// The strictest reader at hand. Where there is no openssl the other tests here still read every certificate with Node's own.
+describe.runIf(openssl)('openssl verify -x509_strict', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'steelyard-pki-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  function verify(ca: string, crt: string, purpose: string): string {
+    writeFileSync(join(folder, 'ca.pem'), ca)
+    writeFileSync(join(folder, 'crt.pem'), crt)
+    return execFileSync('openssl', ['verify', '-x509_strict', '-purpose', purpose, '-CAfile', join(folder, 'ca.pem'), join(folder, 'crt.pem')], {
+      encoding: 'utf8',
+    })
+  }
+
+  test('accepts every certificate made', async () => {
+    const { os, etcd, k8s, k8sAggregator } = bundle.certs
+    for (const pair of [os, etcd, k8s, k8sAggregator]) expect(verify(pair.crt, pair.crt, 'any')).toContain(': OK')
+    const talos = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: hourMs, now })
+    expect(verify(talos.ca, talos.crt, 'sslclient')).toContain(': OK')
+    const kubernetes = await mintKubernetesClient(bundle, { commonName: 'admin', organizations: ['system:masters'], lifetimeMs: hourMs, now })
+    expect(verify(kubernetes.ca, kubernetes.crt, 'sslclient')).toContain(': OK')
+    const server = await issueCertificate(os, {
+      subject: { commonName: 'node-1' },
+      usages: ['server'],
+      names: { dns: ['node-1'], addresses: ['127.20.1.1'] },
+      lifetimeMs: 24 * hourMs,
+      now,
+    })
+    expect(verify(os.crt, server.crt, 'sslserver')).toContain(': OK')
+    const request = await createRequest({ key: await generateKey('ed25519'), subject: { commonName: 'w' }, names: { addresses: ['127.20.1.2'] } })
+    expect(verify(os.crt, await signServerRequest(os, request, { lifetimeMs: 24 * hourMs, now }), 'sslserver')).toContain(': OK')
+  })
+})

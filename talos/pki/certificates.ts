@@ -1,0 +1,168 @@
+/**
+ * X.509 as Talos makes it: authorities, certificates signed by them, and the signing of requests (what trustd does for workers).
+ * Every certificate made here passes `openssl verify -x509_strict`.
+ */
+import 'reflect-metadata'
+import { randomBytes, type webcrypto } from 'node:crypto'
+import { isIP } from 'node:net'
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  type Extension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type JsonGeneralName,
+  type JsonName,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  Pkcs10CertificateRequest,
+  Pkcs10CertificateRequestGenerator,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
+import { generateKey, type KeyKind, type KeyPair, signingKeys } from './keys.ts'
+
+export interface Subject {
+  commonName?: string | undefined
+  organizations?: readonly string[] | undefined
+}
+
+/** Names that a server's certificate is good for. */
+export interface AlternativeNames {
+  dns?: readonly string[] | undefined
+  addresses?: readonly string[] | undefined
+}
+
+const hourMs = 3_600_000
+/** Talos: `CAValidityPeriod` is 10 years of 365 days. */
+export const authorityLifetimeMs = 87_600 * hourMs
+/** A certificate begins earlier than now by this, so that a peer whose clock is behind takes it. */
+export const backdateMs = 5 * 60_000
+
+/**
+ * A self-signed authority with Talos's extensions (critical keyUsage digitalSignature and keyCertSign, both extended usages, a key identifier).
+ * `key` takes a ready-made PEM key instead of a new one.
+ */
+export async function createAuthority(options: {
+  kind: KeyKind
+  subject: Subject
+  now: Date
+  lifetimeMs?: number
+  key?: string | undefined
+}): Promise<KeyPair> {
+  const key = options.key ?? (await generateKey(options.kind))
+  const { privateKey, publicKey, algorithm } = signingKeys(key)
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    serialNumber: serialNumber(),
+    name: nameOf(options.subject),
+    notBefore: new Date(options.now.getTime() - backdateMs),
+    notAfter: new Date(options.now.getTime() + (options.lifetimeMs ?? authorityLifetimeMs)),
+    signingAlgorithm: algorithm,
+    keys: { privateKey, publicKey },
+    extensions: [
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyCertSign, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
+      new BasicConstraintsExtension(true, undefined, true),
+      await SubjectKeyIdentifierExtension.create(publicKey),
+    ],
+  })
+  return { crt: pemOf(certificate), key }
+}
+
+export interface Issue {
+  subject: Subject
+  /** Extended key usages; a Talos server refuses a client certificate that is good for anything else than `client`. */
+  usages: readonly ('server' | 'client')[]
+  names?: AlternativeNames
+  /** Kubernetes client certificates carry it, Talos's don't. */
+  keyEncipherment?: boolean
+  lifetimeMs: number
+  now: Date
+}
+
+/** A certificate and a new key of the authority's kind, or of `kind`; `key` takes a ready-made one. */
+export async function issueCertificate(authority: KeyPair, options: Issue & { kind?: KeyKind; key?: string }): Promise<KeyPair> {
+  const kind = options.kind ?? (signingKeys(authority.key).algorithm.name === 'Ed25519' ? 'ed25519' : 'p256')
+  const key = options.key ?? (await generateKey(kind))
+  return { crt: await sign(authority, signingKeys(key).publicKey, options), key }
+}
+
+/** A certificate request, PEM, for the given key. */
+export async function createRequest(options: { key: string; subject: Subject; names?: AlternativeNames }): Promise<string> {
+  const { privateKey, publicKey, algorithm } = signingKeys(options.key)
+  const request = await Pkcs10CertificateRequestGenerator.create({
+    name: nameOf(options.subject),
+    signingAlgorithm: algorithm,
+    keys: { privateKey, publicKey },
+    extensions: alternativeNames(options.names),
+  })
+  return `${request.toString('pem')}\n`
+}
+
+/**
+ * Signs a request as Talos's trustd does: the names asked for, for a server only; organizations are left out, since they would be roles
+ * (Talos `internal/app/trustd/internal/reg/reg.go`). Throws an Error for a request that can't be read or whose own signature is wrong.
+ */
+export async function signServerRequest(authority: KeyPair, request: string, options: { lifetimeMs: number; now: Date }): Promise<string> {
+  const read = new Pkcs10CertificateRequest(request)
+  if (!(await read.verify())) throw new Error('The request is not signed by its own key')
+  const asked = read.extensions.find((e) => e instanceof SubjectAlternativeNameExtension)
+  const names = asked === undefined ? [] : asked.names.toJSON()
+  const [commonName] = read.subjectName.getField('CN')
+  return sign(authority, await read.publicKey.export(), {
+    subject: { commonName },
+    usages: ['server'],
+    names: {
+      dns: names.filter((n) => n.type === 'dns').map((n) => n.value),
+      addresses: names.filter((n) => n.type === 'ip').map((n) => n.value),
+    },
+    ...options,
+  })
+}
+
+async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options: Issue): Promise<string> {
+  const issuer = new X509Certificate(authority.crt)
+  const signer = signingKeys(authority.key)
+  const usage = KeyUsageFlags.digitalSignature | (options.keyEncipherment === true ? KeyUsageFlags.keyEncipherment : 0)
+  const certificate = await X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject: nameOf(options.subject),
+    issuer: issuer.subjectName.toJSON(),
+    notBefore: new Date(options.now.getTime() - backdateMs),
+    notAfter: new Date(options.now.getTime() + options.lifetimeMs),
+    publicKey,
+    signingKey: signer.privateKey,
+    signingAlgorithm: signer.algorithm,
+    extensions: [
+      new KeyUsagesExtension(usage, true),
+      new ExtendedKeyUsageExtension(options.usages.map((u) => (u === 'server' ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth))),
+      await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+      ...alternativeNames(options.names),
+    ],
+  })
+  return pemOf(certificate)
+}
+
+/** Random 128 bits, positive and of full length in DER. */
+function serialNumber(): string {
+  const bytes = randomBytes(16)
+  bytes[0] = (bytes[0]! & 0x3f) | 0x40
+  return bytes.toString('hex')
+}
+
+function nameOf(subject: Subject): JsonName {
+  return [...(subject.organizations ?? []).map((o) => ({ O: [o] })), ...(subject.commonName === undefined ? [] : [{ CN: [subject.commonName] }])]
+}
+
+function alternativeNames(names: AlternativeNames | undefined): Extension[] {
+  const dns = (names?.dns ?? []).map((value): JsonGeneralName => ({ type: 'dns', value }))
+  const addresses = (names?.addresses ?? []).filter((a) => isIP(a) !== 0).map((value): JsonGeneralName => ({ type: 'ip', value }))
+  return dns.length + addresses.length === 0 ? [] : [new SubjectAlternativeNameExtension([...dns, ...addresses])]
+}
+
+/** PEM that ends in a line break, as Go's and OpenSSL's writers end it. */
+function pemOf(certificate: X509Certificate): string {
+  return `${certificate.toString('pem')}\n`
+}

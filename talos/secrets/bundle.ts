@@ -1,0 +1,120 @@
+/**
+ * The secrets of one cluster, as `talosctl gen secrets` makes, writes and reads them: everything that its configurations are made of.
+ * Whoever holds a bundle owns the cluster.
+ */
+import { randomBytes, randomInt } from 'node:crypto'
+import { parse, stringify } from 'yaml'
+import { createAuthority } from '../pki/certificates.ts'
+import { generateKey, type KeyPair, kindOf, readKey } from '../pki/keys.ts'
+import { type Contract, contractOf, hasRsaServiceAccountKey } from '../versions.ts'
+
+export interface SecretsBundle {
+  /** `id` names the cluster to the discovery service and must never change. */
+  cluster: { id: string; secret: string }
+  secrets: { bootstrapToken: string; secretboxEncryptionSecret: string }
+  /** The machine token: lets a worker ask trustd for its certificate. */
+  trustdInfo: { token: string }
+  /** PEM. `os` signs Talos's API, `k8s` the Kubernetes API. The service account has a key only. */
+  certs: { os: KeyPair; etcd: KeyPair; k8s: KeyPair; k8sAggregator: KeyPair; k8sServiceAccount: { key: string } }
+}
+
+/** Ready-made private keys, PEM, so that a test needn't wait for RSA-4096. */
+export type ReadyKeys = Partial<Record<keyof SecretsBundle['certs'], string>>
+
+/**
+ * New secrets. Kinds and sizes are Talos's (`pkg/machinery/config/generate/secrets/`), but for the subject of the aggregator's authority: Talos
+ * leaves it empty, which RFC 5280 (4.1.2.6) forbids and `openssl verify -x509_strict` refuses.
+ */
+export async function generateSecrets(options: { now: Date; contract?: Contract | string; keys?: ReadyKeys }): Promise<SecretsBundle> {
+  const { now, keys = {} } = options
+  const contract = contractOf(options.contract)
+  const [os, etcd, k8s, k8sAggregator, serviceAccount] = await Promise.all([
+    createAuthority({ kind: 'ed25519', subject: { organizations: ['talos'] }, now, key: keys.os }),
+    createAuthority({ kind: 'p256', subject: { organizations: ['etcd'] }, now, key: keys.etcd }),
+    createAuthority({ kind: 'p256', subject: { organizations: ['kubernetes'] }, now, key: keys.k8s }),
+    createAuthority({ kind: 'p256', subject: { commonName: 'front-proxy' }, now, key: keys.k8sAggregator }),
+    keys.k8sServiceAccount ?? generateKey(hasRsaServiceAccountKey(contract) ? 'rsa4096' : 'p256'),
+  ])
+  return {
+    // Talos before 1.14 encodes the id for URLs, 1.14 doesn't; each reads only its own.
+    cluster: { id: clusterId(contract), secret: randomBytes(32).toString('base64') },
+    secrets: { bootstrapToken: kubeadmToken(), secretboxEncryptionSecret: randomBytes(32).toString('base64') },
+    trustdInfo: { token: kubeadmToken() },
+    certs: { os, etcd, k8s, k8sAggregator, k8sServiceAccount: { key: serviceAccount } },
+  }
+}
+
+function clusterId(contract: Contract): string {
+  const id = randomBytes(32).toString('base64')
+  return contract.minor >= 14 ? id : id.replaceAll('+', '-').replaceAll('/', '_')
+}
+
+/** `abcdef.0123456789abcdef`: the form that kubeadm gave bootstrap tokens. */
+function kubeadmToken(): string {
+  const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
+  const part = (length: number) => Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
+  return `${part(6)}.${part(16)}`
+}
+
+/** The bundle as talosctl's `secrets.yaml`. */
+export function writeSecrets(bundle: SecretsBundle): string {
+  const { certs } = bundle
+  const pair = ({ crt, key }: KeyPair) => ({ crt: encode(crt), key: encode(key) })
+  return stringify(
+    {
+      cluster: bundle.cluster,
+      secrets: { bootstraptoken: bundle.secrets.bootstrapToken, secretboxencryptionsecret: bundle.secrets.secretboxEncryptionSecret },
+      trustdinfo: bundle.trustdInfo,
+      certs: {
+        etcd: pair(certs.etcd),
+        k8s: pair(certs.k8s),
+        k8saggregator: pair(certs.k8sAggregator),
+        k8sserviceaccount: { key: encode(certs.k8sServiceAccount.key) },
+        os: pair(certs.os),
+      },
+    },
+    { indent: 4, lineWidth: 0 },
+  )
+}
+
+/** Reads talosctl's `secrets.yaml`. Throws an Error that names the first field that is missing or unreadable. */
+export function readSecrets(yaml: string): SecretsBundle {
+  const root: unknown = parse(yaml, { schema: 'failsafe' })
+  const text = (...path: string[]): string => {
+    let at: unknown = root
+    for (const key of path) at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined
+    if (typeof at !== 'string' || at === '') throw new Error(`Secrets: ${path.join('.')} is missing`)
+    return at
+  }
+  const pem = (label: RegExp, ...path: string[]): string => {
+    const decoded = Buffer.from(text(...path), 'base64').toString('utf8')
+    if (!label.test(decoded)) throw new Error(`Secrets: ${path.join('.')} is not the PEM text expected there`)
+    return decoded
+  }
+  const key = (...path: string[]): string => {
+    const decoded = pem(/^-----BEGIN ((RSA|EC|ED25519) )?PRIVATE KEY-----/, ...path)
+    try {
+      kindOf(readKey(decoded))
+    } catch {
+      throw new Error(`Secrets: ${path.join('.')} is not a readable private key`)
+    }
+    return decoded
+  }
+  const pair = (name: string): KeyPair => ({ crt: pem(/^-----BEGIN CERTIFICATE-----/, 'certs', name, 'crt'), key: key('certs', name, 'key') })
+  return {
+    cluster: { id: text('cluster', 'id'), secret: text('cluster', 'secret') },
+    secrets: { bootstrapToken: text('secrets', 'bootstraptoken'), secretboxEncryptionSecret: text('secrets', 'secretboxencryptionsecret') },
+    trustdInfo: { token: text('trustdinfo', 'token') },
+    certs: {
+      os: pair('os'),
+      etcd: pair('etcd'),
+      k8s: pair('k8s'),
+      k8sAggregator: pair('k8saggregator'),
+      k8sServiceAccount: { key: key('certs', 'k8sserviceaccount', 'key') },
+    },
+  }
+}
+
+function encode(pem: string): string {
+  return Buffer.from(pem).toString('base64')
+}
