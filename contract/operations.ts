@@ -43,8 +43,8 @@ export type Operation = z.infer<typeof Operation>
 /** What a call answers that began an operation. */
 export const begun = z.object({ operation: Operation })
 
-const ended: readonly OperationStatus[] = ['cancelled', 'failed', 'done']
-export const hasEnded = (o: Pick<Operation, 'status'>): boolean => ended.includes(o.status)
+const ended: ReadonlySet<OperationStatus> = new Set(['cancelled', 'failed', 'done'])
+export const hasEnded = (o: Pick<Operation, 'status'>): boolean => ended.has(o.status)
 
 export function canCancelOperation(o: Pick<Operation, 'status'>): Verdict {
   if (hasEnded(o)) return no('The operation has already ended')
