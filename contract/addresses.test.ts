@@ -10,15 +10,19 @@ const v6 = fc
   .map((value) => ({ family: 6 as const, value }))
 
 test('what is formatted parses back to the same address', () => {
-  fc.assert(fc.property(fc.oneof(v4, v6), (address) => {
- expect(parseAddress(formatAddress(address))).toEqual(address)
-}))
+  fc.assert(
+    fc.property(fc.oneof(v4, v6), (address) => {
+      expect(parseAddress(formatAddress(address))).toEqual(address)
+    }),
+  )
 })
 
 test('the platform calls every formatted address one of the same family', () => {
-  fc.assert(fc.property(fc.oneof(v4, v6), (address) => {
- expect(isIP(formatAddress(address))).toBe(address.family)
-}))
+  fc.assert(
+    fc.property(fc.oneof(v4, v6), (address) => {
+      expect(isIP(formatAddress(address))).toBe(address.family)
+    }),
+  )
 })
 
 test.each([
@@ -59,8 +63,8 @@ test('two networks overlap exactly if one contains the first address of the othe
     .map(([a, prefix]) => ({ family: 4 as const, base: (a.value >> BigInt(32 - prefix)) << BigInt(32 - prefix), prefix }))
   fc.assert(
     fc.property(cidr, cidr, (a, b) => {
- expect(overlap(a, b)).toBe(contains(a, { family: 4, value: b.base }) || contains(b, { family: 4, value: a.base })))
-}),
+      expect(overlap(a, b)).toBe(contains(a, { family: 4, value: b.base }) || contains(b, { family: 4, value: a.base }))
+    }),
   )
 })
 
