@@ -1,0 +1,5 @@
+/** Every table, put together from what each domain declares of its own. A new domain adds its interface here. */
+import type { ServerTables } from '../domains/servers/tables.ts'
+import type { PlatformTables } from './platform-tables.ts'
+
+export interface Tables extends PlatformTables, ServerTables {}

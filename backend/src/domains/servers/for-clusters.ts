@@ -1,0 +1,114 @@
+/**
+ * What the clusters domain asks of servers. Every call that is given `tx` changes rows, bumps versions and tells `server.updated` in that
+ * transaction; nothing here talks to a machine but what `connection` answers.
+ */
+import type { ClusterRole } from '#contract/clusters.ts'
+import type { Eligibility, Server, ServerStatus } from '#contract/servers.ts'
+import type { Credentials } from '#talos/pki/clients.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+import type { ServerConnection } from '../../talos-fleet/fleet.ts'
+import type { Hardware } from './hardware.ts'
+
+/** What a cluster wants of a server; without it, eligibility says whether it may join any cluster. */
+export interface Wanted {
+  readonly role: ClusterRole
+  /** `v1.13.9` */
+  readonly talosVersion: string
+  /** `/dev/nvme0n1` */
+  readonly installDisk?: string | undefined
+  /** Link of the workload. */
+  readonly interface?: string | undefined
+}
+
+export interface PlannedDisk {
+  /** `/dev/nvme0n1` */
+  readonly device: string
+  /** Bytes; null where the server has not told it. */
+  readonly size: number | null
+  /** ssd, hdd, nvme, …; null where unknown. */
+  readonly type: string | null
+  /** Talos is installed on it. */
+  readonly system: boolean
+}
+
+/** Everything that a plan or a rendering needs to know of one server. */
+export interface ServerFacts {
+  readonly id: string
+  readonly name: string
+  readonly version: number
+  readonly status: ServerStatus
+  readonly datacenter_id: string | null
+  readonly cluster: { readonly id: string; readonly name: string } | null
+  readonly operation_id: string | null
+  readonly uuid: string | null
+  readonly serial: string | null
+  readonly identity: Server['identity']['state']
+  /** The dialled address, without prefix. */
+  readonly address: string
+  /** The link that carries the dialled address; null where the server did not tell. */
+  readonly link: string | null
+  /** Every address with its prefix where known (`10.1.2.3/24`). */
+  readonly addresses: readonly string[]
+  readonly links: Hardware['links']
+  readonly disks: readonly PlannedDisk[]
+  /** Bytes; null where unknown. */
+  readonly memory_bytes: number | null
+  /** `v1.13.9`: what runs now. */
+  readonly talos_version: string | null
+  /** What is on the system disk: the running version where there is a system disk, else null. */
+  readonly installed_version: string | null
+  /** `/dev/…` of the disk that Talos is installed on. */
+  readonly system_disk: string | null
+  readonly schematic: string | null
+  readonly secure_boot: boolean
+  readonly reachable: boolean | null
+  readonly last_contact_at: Date | null
+  readonly has_user_patch: boolean
+  readonly hardware: Hardware | null
+}
+
+export interface ReserveInput {
+  readonly cluster: { readonly id: string; readonly name: string; readonly talosVersion: string }
+  readonly operationId: string
+  readonly servers: readonly { readonly node_id: string; readonly role: ClusterRole; readonly installDisk?: string | undefined; readonly interface?: string | undefined }[]
+}
+
+export interface ForClusters {
+  /**
+   * Facts in the order of `ids`.
+   * @throws Problem `not_found` for an id that is no server, or one that was removed
+   */
+  forPlan(on: Db | Tx, ids: readonly string[]): Promise<ServerFacts[]>
+  /** All checks of a server for a cluster, each with pass or fail and what to do. Pure. */
+  eligibilityFor(facts: ServerFacts, wanted: Wanted): Eligibility[]
+  /**
+   * Takes the servers for a cluster, all or none: rows are locked in order of id, so that of two at once one waits and is refused.
+   * The server's type becomes its role and its name is fixed from here on. A server that this cluster holds already is left as it is, but its role.
+   * @throws Problem `not_found`; `server_taken` naming the server and its cluster; `not_eligible` naming the server and the check
+   */
+  reserve(tx: Tx, caller: Caller, input: ReserveInput): Promise<void>
+  /** In a cluster and running: status `ready`. The operation no longer holds it. Safe to repeat. */
+  markReady(tx: Tx, caller: Caller, nodeId: string): Promise<void>
+  /** Out of its cluster, back to maintenance and unconfirmed (a person confirms it again). Safe to repeat. `why` is kept as the identity's note. */
+  release(tx: Tx, caller: Caller, nodeId: string, options?: { why?: string }): Promise<void>
+  /** Which operation is being done to the server; null: none. While there is one, the server is watched live. Safe to repeat. */
+  hold(tx: Tx, nodeId: string, operationId: string | null): Promise<void>
+  /** How a reconciler reaches the machine: dial policy, budget, deadlines, pinned certificate and identity are seen to. */
+  connection(nodeId: string): Promise<ServerConnection>
+}
+
+/** What servers ask of the clusters domain, passed in where the parts are put together. */
+export interface ClusterAccess {
+  /** Client credentials for Talos's API of a cluster, minted for the purpose and not stored; null where the cluster is not known (any more). */
+  talosCredentials(clusterId: string, options: { role: 'os:reader' | 'os:operator' | 'os:admin'; lifetimeMs: number }): Promise<Credentials | null>
+  /** Addresses of a cluster's control planes, for the endpoints of a talosconfig. */
+  controlPlaneAddresses(clusterId: string): Promise<string[]>
+  /** The configuration that was last rendered for a server of a cluster, secrets in clear; null where there is none. */
+  renderedConfig(clusterId: string, nodeId: string): Promise<string | null>
+  /**
+   * Renders the server anew with its patches as they are in `tx`, keeps the bytes as the next generation, and answers them; what is sent to the machine is
+   * these bytes. null where the cluster has no configuration for it yet.
+   */
+  renderAgain(tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null>
+}
