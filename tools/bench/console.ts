@@ -1,0 +1,39 @@
+/** Bytes of JavaScript that a browser is sent, gzip: asked of the running program as a browser does, so that nothing can be left out. */
+import { existsSync } from 'node:fs'
+import { chromium } from 'playwright-core'
+
+const browserPath = () =>
+  [process.env['CHROME_PATH'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => p && existsSync(p))
+
+export async function consoleBytes(url: string, admin: { email: string; password: string }): Promise<{ signIn: number; servers: number }> {
+  const executablePath = browserPath()
+  if (!executablePath) throw new Error('No browser found: apt-get install chromium, or set CHROME_PATH')
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'] })
+  const page = await browser.newPage()
+  const scripts = new Set<string>()
+  page.on('request', (request) => request.resourceType() === 'script' && scripts.add(request.url()))
+  const sent = async () => {
+    let bytes = 0
+    for (const script of scripts) {
+      const answer = await fetch(script, { headers: { 'accept-encoding': 'gzip' } })
+      bytes += Number(answer.headers.get('content-length') ?? 0)
+      await answer.arrayBuffer()
+    }
+    return bytes
+  }
+  try {
+    await page.goto(`${url}/auth/login`)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+    const signIn = await sent()
+    await page.getByLabel('Email').fill(admin.email)
+    await page.getByLabel('Password', { exact: true }).fill(admin.password)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.waitForURL((to) => to.pathname === '/')
+    scripts.clear()
+    await page.goto(`${url}/infra/servers`)
+    await page.getByRole('row').nth(3).waitFor()
+    return { signIn, servers: await sent() }
+  } finally {
+    await browser.close()
+  }
+}

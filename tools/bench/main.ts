@@ -1,0 +1,119 @@
+/**
+ * `npm run bench`: what the budgets speak of, as ratios within one run where a ratio says more than a number.
+ * `npm run bench -- api console start` runs the named parts only.
+ */
+import autocannon from 'autocannon'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { operationGet } from '#contract/operations.ts'
+import { serverAdd, serverConfirm, serverList } from '#contract/servers.ts'
+import { authorize } from '#contract/sessions.ts'
+import { apiClient } from '../api-client.ts'
+import { consoleBytes } from './console.ts'
+import { freePort, run, scratch, usage } from './processes.ts'
+
+const parts = process.argv.slice(2)
+const wanted = (part: string) => parts.length === 0 || parts.includes(part)
+const say = (what: string, value: string, bar = '') => console.log(`${what.padEnd(66)} ${value.padStart(14)}  ${bar}`)
+const admin = { email: 'bench@steelyard.demo', password: 'a password for benchmarks' }
+const fleet = 1000
+
+const requestsPerSecond = async (url: string, headers: Record<string, string> = {}) =>
+  (await autocannon({ url, headers, connections: 10, duration: 5 })).requests.average
+
+if (wanted('api') || wanted('console')) {
+  const data = scratch()
+  const port = String(await freePort())
+  const url = `http://127.0.0.1:${port}`
+  const simulator = await run(
+    process.execPath,
+    ['simulator/src/main.ts', '--servers', String(fleet), '--data', join(data.path, 'simulator')],
+    /^Simulator is ready/,
+  )
+  const program = await run(process.execPath, ['backend/src/main.ts', 'serve'], /^Steelyard is ready/, {
+    env: {
+      PORT: port,
+      STEELYARD_DATA: data.path,
+      STEELYARD_SIMULATE: String(fleet),
+      STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
+      STEELYARD_ADMIN_EMAIL: admin.email,
+      STEELYARD_ADMIN_PASSWORD: admin.password,
+      LOG_LEVEL: 'error',
+    },
+  })
+  try {
+    const { accessToken } = await apiClient(url).call(authorize, { body: admin })
+    const { call } = apiClient(url, accessToken)
+    const addresses = Array.from({ length: 4 }, (_, d) => Array.from({ length: 250 }, (_, n) => `127.20.${d + 1}.${n + 1}`)).flat()
+    const began = performance.now()
+    const { operation } = await call(serverAdd, { body: { addresses } })
+    for (let { status } = operation; status === 'pending' || status === 'running';) {
+      await new Promise((resolve) => setTimeout(resolve, 250))
+      ;({ status } = await call(operationGet, { params: { id: operation.id } }))
+    }
+    const { items } = await call(serverList, { query: {} })
+    say(`${items.length} simulated servers found by address and read`, `${((performance.now() - began) / 1000).toFixed(1)} s`)
+    await call(serverConfirm, { params: { id: items[0]!.id }, body: { uuid: items[0]!.identity.uuid!, serial: items[0]!.identity.serial! } })
+
+    if (wanted('api')) {
+      const authorization = `Bearer ${accessToken}`
+      const bytes = Buffer.from(await (await fetch(`${url}/v1/nodes`, { headers: { authorization } })).arrayBuffer())
+      const plainPort = await freePort()
+      const plain = await run(process.execPath, ['tools/bench/plain-server.ts', String(plainPort), String(bytes.length)], /^ready/)
+      const ratios: number[] = []
+      for (let round = 0; round < 3; round++) {
+        const bare = await requestsPerSecond(`http://127.0.0.1:${plainPort}/`)
+        const ours = await requestsPerSecond(`${url}/v1/nodes`, { authorization })
+        ratios.push(ours / bare)
+        say(
+          `  list of ${fleet} servers, ${(bytes.length / 1024).toFixed(0)} KiB: plain Node / ours, requests per second`,
+          `${bare.toFixed(0)} / ${ours.toFixed(0)}`,
+        )
+      }
+      await plain.stop()
+      say(`list of ${fleet} servers as a share of plain Node (median of 3)`, ratios.toSorted((a, b) => a - b)[1]!.toFixed(2), 'at least 0.60')
+      say('one server, requests per second', (await requestsPerSecond(`${url}/v1/nodes/${items[0]!.id}`, { authorization })).toFixed(0))
+
+      const before = usage(program.child.pid!)
+      const since = new Date().toISOString()
+      const sweepBegan = performance.now()
+      let contacted = 0
+      while (contacted < fleet * 0.99 && performance.now() - sweepBegan < 200_000) {
+        await new Promise((resolve) => setTimeout(resolve, 5000))
+        const { accessToken: token } = await apiClient(url).call(authorize, { body: admin })
+        contacted = (await apiClient(url, token).call(serverList, { query: {} })).items.filter((s) => (s.talos.last_contact_at ?? '') > since).length
+      }
+      const after = usage(program.child.pid!)
+      say(
+        `contact sweep: ${contacted} servers in ${((performance.now() - sweepBegan) / 1000).toFixed(0)} s, CPU seconds`,
+        (after.cpuSeconds - before.cpuSeconds).toFixed(1),
+      )
+      say('  memory of the program after it', `${after.memoryMiB.toFixed(0)} MiB`)
+    }
+    if (wanted('console')) {
+      const { signIn, servers } = await consoleBytes(url, admin)
+      say('console JavaScript on sign-in, gzip', `${(signIn / 1000).toFixed(1)} KB`, 'at most 120 KB')
+      say('console JavaScript up to and on the server list, gzip', `${(servers / 1000).toFixed(1)} KB`, 'at most 180 KB')
+    }
+  } finally {
+    await program.stop()
+    await simulator.stop()
+    data.remove()
+  }
+}
+
+if (wanted('start')) {
+  const data = scratch()
+  const copy = join(data.path, 'clone')
+  mkdirSync(copy)
+  for (const file of spawnSync('git', ['ls-files'], { encoding: 'utf8' }).stdout.split('\n').filter(Boolean))
+    cpSync(file, join(copy, file), { recursive: true })
+  const env = { PORT: String(await freePort()), STEELYARD_DATA: join(data.path, 'data') }
+  for (const name of ['cold start: install, build, first database, 12 servers', 'warm start']) {
+    const started = await run('node', ['start.mjs'], /^Steelyard is ready/, { cwd: copy, env })
+    say(name, `${(started.readyAfterMs / 1000).toFixed(1)} s`, name === 'warm start' ? 'under 3 s' : '')
+    await started.stop()
+  }
+  data.remove()
+}

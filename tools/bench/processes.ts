@@ -1,0 +1,58 @@
+/** Real processes for a measurement: started, watched and ended here, on a data folder of their own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+export interface Running {
+  child: ChildProcess
+  /** Milliseconds from the spawn to the line that says it is ready. */
+  readyAfterMs: number
+  stop(): Promise<void>
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (typeof address !== 'object' || !address) throw new Error('No free port')
+  return address.port
+}
+
+/** A folder for data that every account may enter, as the embedded database needs when root runs this. */
+export function scratch(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'sy-bench-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+export async function run(command: string, args: string[], ready: RegExp, options: { env?: NodeJS.ProcessEnv; cwd?: string } = {}): Promise<Running> {
+  const began = performance.now()
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...options.env }, ...(options.cwd && { cwd: options.cwd }) })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-4000)))
+  await new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => ready.test(line) && resolve())
+    void ended.then(() => reject(new Error(`${args.join(' ')} ended before it was ready:\n${errors}`)))
+  })
+  return {
+    child,
+    readyAfterMs: performance.now() - began,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+/** CPU seconds (user and system) that a process has used, and its resident memory in MiB (Linux). */
+export function usage(pid: number): { cpuSeconds: number; memoryMiB: number } {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const ticks = Number(fields[11]) + Number(fields[12])
+  const resident = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  return { cpuSeconds: ticks / 100, memoryMiB: Number(resident?.[1] ?? 0) / 1024 }
+}

@@ -1,0 +1,147 @@
+/**
+ * `npm start`: Steelyard with a simulated datacenter. Starts the simulator and the program as children, and as the first user would,
+ * through the API alone: makes the datacenters where the simulated servers stand, adds the servers by address, and confirms their hardware.
+ * Nothing here is known to the program itself. Ctrl-C stops both; what the servers have on their disks and what the database holds stays.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { dataFolder } from '../backend/src/data-folder.ts'
+import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
+import { serverAdd, serverConfirm, serverList, type Server } from '#contract/servers.ts'
+import { authorize } from '#contract/sessions.ts'
+import { operationGet } from '#contract/operations.ts'
+import { apiClient, type Caller } from './api-client.ts'
+
+interface SimulatedServer {
+  uuid: string
+  serial: string
+  address: string
+  power: string
+  datacenter: { country_code: string; city_code: string; city_name: string; latitude: number; longitude: number }
+}
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+const node = process.execPath
+const dev = process.argv.includes('--dev')
+const data = dataFolder(process.env['STEELYARD_DATA'], process.cwd())
+const host = process.env['HOST'] ?? '127.0.0.1'
+const port = process.env['PORT'] ?? '8080'
+const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+const simulate = process.env['STEELYARD_SIMULATE'] ?? '12'
+
+/** Email and password of the one admin of the demo, made up once and kept where only this user reads. */
+function demoAdmin(): { email: string; password: string } {
+  const given = { email: process.env['STEELYARD_ADMIN_EMAIL'], password: process.env['STEELYARD_ADMIN_PASSWORD'] }
+  if (given.email && given.password) return { email: given.email, password: given.password }
+  const file = join(data, 'demo-admin.json')
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as { email: string; password: string }
+  const made = { email: given.email ?? 'admin@steelyard.demo', password: randomBytes(12).toString('base64url') }
+  writeFileSync(file, `${JSON.stringify(made)}\n`, { mode: 0o600 })
+  return made
+}
+
+/** Starts a child and waits for the line that says it is ready. Its standard error is ours. */
+function start(args: string[], ready: RegExp, env: NodeJS.ProcessEnv = {}): { child: ChildProcess; ready: Promise<string>; ended: Promise<number> } {
+  const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
+  const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+  const line = new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout! }).on('line', (text) => (ready.test(text) ? resolve(text) : say(text)))
+    void ended.then((code) => reject(new Error(`${args[0]} ended with ${code} before it was ready`)))
+  })
+  return { child, ready: line, ended }
+}
+
+/** One call of the simulator's control socket. */
+function control<T>(path: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ socketPath: join(data, 'simulator', 'control.sock'), path }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      response.on('end', () => resolve(JSON.parse(text) as T))
+    })
+    asked.on('error', reject).end()
+  })
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Makes the datacenters that are missing, adds the addresses that are not known yet, and confirms what was found as the simulator says it is. */
+async function furnish(call: Caller): Promise<void> {
+  const servers = (await control<{ items: SimulatedServer[] }>('/servers')).items
+  const { items: datacenters } = await call(datacenterList, { query: { per_page: 1000 } })
+  const { items: known } = await call(serverList, { query: {} })
+  const places = new Map<string, { id: string; servers: SimulatedServer[] }>()
+  for (const server of servers) {
+    const { country_code, city_code } = server.datacenter
+    const key = `${country_code}-${city_code}`
+    let place = places.get(key)
+    if (!place) {
+      const there = datacenters.find((d) => d.country_code === country_code && d.city_code === city_code)
+      const id = there?.id ?? (await call(datacenterCreate, { body: { ...server.datacenter, tier: 3 } })).id
+      places.set(key, (place = { id, servers: [] }))
+    }
+    if (server.power === 'on' && !known.some((k) => k.identity.uuid === server.uuid)) place.servers.push(server)
+  }
+  for (const { id, servers: missing } of places.values()) {
+    for (let at = 0; at < missing.length; at += 1000) {
+      const { operation } = await call(serverAdd, { body: { addresses: missing.slice(at, at + 1000).map((s) => s.address), datacenter_id: id } })
+      for (let { status } = operation; status === 'pending' || status === 'running' || status === 'waiting';) {
+        await pause(100)
+        ;({ status } = await call(operationGet, { params: { id: operation.id } }))
+      }
+    }
+  }
+  const isSimulated = (found: Server) => servers.some((s) => s.uuid === found.identity.uuid && s.serial === found.identity.serial)
+  for (const found of (await call(serverList, { query: {} })).items) {
+    if (found.identity.state !== 'unconfirmed' || !isSimulated(found)) continue
+    await call(serverConfirm, { params: { id: found.id }, body: { uuid: found.identity.uuid!, serial: found.identity.serial! } })
+  }
+}
+
+mkdirSync(data, { recursive: true, mode: 0o700 })
+const admin = demoAdmin()
+const children: { child: ChildProcess; ended: Promise<number> }[] = []
+let stopping: Promise<void> | null = null
+/** The program first, so that it does not see its servers vanish. */
+const stop = (code: number) =>
+  (stopping ??= (async () => {
+    for (const { child, ended } of children.toReversed()) {
+      if (child.exitCode === null) child.kill('SIGTERM')
+      await ended
+    }
+    process.exit(code)
+  })())
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0))
+
+try {
+  const settings = {
+    STEELYARD_DATA: data,
+    STEELYARD_SIMULATE: simulate,
+    STEELYARD_ADMIN_EMAIL: admin.email,
+    STEELYARD_ADMIN_PASSWORD: admin.password,
+    STEELYARD_DIAL_NETWORKS: process.env['STEELYARD_DIAL_NETWORKS'] ?? '127.20.0.0/16',
+  }
+  const what = /^\d+$/.test(simulate) ? ['--servers', simulate] : ['--scenario', simulate]
+  const simulator = start(['simulator/src/main.ts', ...what, '--data', join(data, 'simulator')], /^Simulator is ready/)
+  const program = start(['backend/src/main.ts', 'serve'], /^Steelyard is ready at/, settings)
+  children.push(simulator, program)
+  const [, line] = await Promise.all([simulator.ready, program.ready])
+  say(line)
+  say(`Sign in as ${admin.email} with the password ${admin.password}`)
+  say(`The servers are simulated: ${simulate} of them, in this process's own network. Ctrl-C stops everything; the data stays in ${data}`)
+  for (const { child, ended } of children) void ended.then((code) => stopping ?? (say(`${child.spawnargs[1]} ended unexpectedly with ${code}`), stop(1)))
+  if (dev) {
+    const console_ = start(['node_modules/vite/bin/vite.js', '--config', 'console/vite.config.ts'], /Local:/)
+    children.push(console_)
+    say((await console_.ready).trim())
+  }
+  const signedIn = await apiClient(url).call(authorize, { body: admin })
+  await furnish(apiClient(url, signedIn.accessToken).call)
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  await stop(1)
+}
