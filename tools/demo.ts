@@ -27,6 +27,8 @@ interface SimulatedServer {
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const node = process.execPath
 const dev = process.argv.includes('--dev')
+/** How much faster than real the simulated servers are; theirs to choose when it isn't given. */
+const speed = process.argv.includes('--speed') ? ['--speed', process.argv[process.argv.indexOf('--speed') + 1]!] : []
 const data = dataFolder(process.env['STEELYARD_DATA'], process.cwd())
 const host = process.env['HOST'] ?? '127.0.0.1'
 const port = process.env['PORT'] ?? '8080'
@@ -126,7 +128,7 @@ try {
     STEELYARD_DIAL_NETWORKS: process.env['STEELYARD_DIAL_NETWORKS'] ?? '127.20.0.0/16',
   }
   const what = /^\d+$/.test(simulate) ? ['--servers', simulate] : ['--scenario', simulate]
-  const simulator = start(['simulator/src/main.ts', ...what, '--data', join(data, 'simulator')], /^Simulator is ready/)
+  const simulator = start(['simulator/src/main.ts', ...what, ...speed, '--data', join(data, 'simulator')], /^Simulator is ready/)
   const program = start(['backend/src/main.ts', 'serve'], /^Steelyard is ready at/, settings)
   children.push(simulator, program)
   const [, line] = await Promise.all([simulator.ready, program.ready])

@@ -1,0 +1,71 @@
+/** A real browser, and what every page is held to: no error on the console, no violation of the content policy, nothing that axe finds. */
+import AxeBuilder from '@axe-core/playwright'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { admin } from './installation.ts'
+
+export const widths = [375, 744, 1280, 1920] as const
+export type Theme = 'dark' | 'light'
+
+export async function launch(): Promise<Browser> {
+  const executablePath = [process.env['CHROME_PATH'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+    (p) => p && existsSync(p),
+  )
+  if (!executablePath) throw new Error('No browser found. Install it with: apt-get install chromium')
+  return chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  })
+}
+
+/** Errors of a page that no journey may cause. */
+export interface Watched {
+  page: Page
+  context: BrowserContext
+  errors: string[]
+}
+
+export async function open(browser: Browser, url: string, options: { width?: number; height?: number; theme?: Theme } = {}): Promise<Watched> {
+  const context = await browser.newContext({
+    baseURL: url,
+    viewport: { width: options.width ?? 1280, height: options.height ?? 900 },
+    acceptDownloads: true,
+    colorScheme: options.theme ?? 'dark',
+    reducedMotion: 'reduce',
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(20_000)
+  const errors: string[] = []
+  page.on('pageerror', (error) => errors.push(`page error: ${error.message}`))
+  // The browser writes a line for every answer that is not a success; those are the journeys' own business.
+  page.on(
+    'console',
+    (message) => message.type() === 'error' && !message.text().startsWith('Failed to load resource') && errors.push(`console: ${message.text()}`),
+  )
+  return { page, context, errors }
+}
+
+export async function signIn(page: Page, who = admin): Promise<void> {
+  await page.goto('/auth/login')
+  await page.getByLabel('Email').fill(who.email)
+  await page.getByLabel('Password', { exact: true }).fill(who.password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.waitForURL((to) => !to.pathname.startsWith('/auth'))
+}
+
+/** Fails on any violation of WCAG 2.2 AA that axe knows. */
+export async function expectAccessible(page: Page, what: string): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze()
+  const found = violations.flatMap((v) => v.nodes.map((n) => `${what}: ${v.id} (${v.help}) at ${n.target.join(' ')}`))
+  expect(found).toEqual([])
+}
+
+/** Keeps a picture where STEELYARD_SHOTS names a folder. */
+export async function shot(page: Page, name: string): Promise<void> {
+  const folder = process.env['STEELYARD_SHOTS']
+  if (!folder) return
+  mkdirSync(folder, { recursive: true })
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: false })
+}

@@ -1,0 +1,103 @@
+/** A whole installation for a test: program and simulator as processes, furnished as `npm start` furnishes its demo, gone afterwards. */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Asked, Answer, Operation } from '#contract/operation.ts'
+import { serverList } from '#contract/servers.ts'
+import { authorize } from '#contract/sessions.ts'
+import { apiClient } from '../tools/api-client.ts'
+
+export const admin = { email: 'admin@steelyard.demo', password: 'a password for the tests' }
+
+export interface Installation {
+  url: string
+  data: string
+  /** Calls the API as the admin, signed in anew when the token is old. */
+  call<O extends Operation>(operation: O, asked: Partial<Asked<O>>): Promise<Answer<O>>
+  /** Stops both processes as Ctrl-C does, and starts them again on the same data. */
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (typeof address !== 'object' || !address) throw new Error('No free port')
+  return address.port
+}
+
+/** Waits until `look` gives something other than null, undefined or false. @throws Error naming `what` after the time. */
+export async function until<T>(what: string, look: () => Promise<T | null | undefined | false>, timeoutMs = 60_000): Promise<T> {
+  const began = Date.now()
+  for (;;) {
+    const found = await look()
+    if (found) return found
+    if (Date.now() - began > timeoutMs) throw new Error(`${what} did not happen within ${timeoutMs / 1000} s`)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}
+
+export async function startInstallation(options: { servers?: number; speed?: number } = {}): Promise<Installation> {
+  const data = mkdtempSync(join(tmpdir(), 'sy-e2e-'))
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const servers = options.servers ?? 12
+  let running: { kill(): Promise<void> } | null = null
+
+  async function start() {
+    const child = spawn(process.execPath, ['tools/demo.ts', ...(options.speed ? ['--speed', String(options.speed)] : [])], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        PORT: String(port),
+        STEELYARD_DATA: data,
+        STEELYARD_SIMULATE: String(servers),
+        STEELYARD_ADMIN_EMAIL: admin.email,
+        STEELYARD_ADMIN_PASSWORD: admin.password,
+        LOG_LEVEL: 'warn',
+      },
+    })
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+    running = {
+      async kill() {
+        child.kill('SIGTERM')
+        await ended
+      },
+    }
+    let errors = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-6000)))
+    await new Promise<void>((resolve, reject) => {
+      createInterface({ input: child.stdout }).on('line', (line) => line.startsWith('Steelyard is ready at') && resolve())
+      void ended.then(() => reject(new Error(`The installation ended before it was ready:\n${errors}`)))
+    })
+  }
+
+  let token: { value: string; at: number } | null = null
+  const installation: Installation = {
+    url,
+    data,
+    async call(operation, asked) {
+      if (!token || Date.now() - token.at > 300_000) token = { value: (await apiClient(url).call(authorize, { body: admin })).accessToken, at: Date.now() }
+      return apiClient(url, token.value).call(operation, asked)
+    },
+    async restart() {
+      await running?.kill()
+      await start()
+    },
+    async stop() {
+      await running?.kill()
+      rmSync(data, { recursive: true, force: true })
+    },
+  }
+  await start()
+  await until(
+    `${servers} confirmed servers`,
+    async () => (await installation.call(serverList, { query: {} })).items.filter((s) => s.identity.state === 'confirmed').length >= servers - 1,
+  )
+  return installation
+}
