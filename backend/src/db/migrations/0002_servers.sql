@@ -40,6 +40,10 @@ create table server (
   unreachable_since timestamptz(3),
   reason text,
 
+  -- Of its patches: how many, and which links they configure (that stops Talos's default DHCP on all others).
+  patch_count integer not null default 0,
+  patch_links text[] not null default '{}',
+
   version bigint not null default 1,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
@@ -102,6 +106,8 @@ create table patch (
   labels jsonb not null default '{}',
   -- The YAML text; it may hold registry passwords and WireGuard keys.
   body_sealed bytea not null,
+  -- Links that its link and DHCP documents name.
+  links text[] not null default '{}',
   version bigint not null default 1,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,

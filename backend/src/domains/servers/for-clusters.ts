@@ -8,6 +8,7 @@ import type { Credentials } from '#talos/pki/clients.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { ServerConnection } from '../../talos-fleet/fleet.ts'
+import type { RenderContext } from '../patches/layers.ts'
 import type { Hardware } from './hardware.ts'
 
 /** What a cluster wants of a server; without it, eligibility says whether it may join any cluster. */
@@ -65,6 +66,8 @@ export interface ServerFacts {
   readonly reachable: boolean | null
   readonly last_contact_at: Date | null
   readonly has_user_patch: boolean
+  /** Links that its patches configure by link or DHCP documents. */
+  readonly patch_links: readonly string[]
   readonly hardware: Hardware | null
 }
 
@@ -104,6 +107,11 @@ export interface ClusterAccess {
   talosCredentials(clusterId: string, options: { role: 'os:reader' | 'os:operator' | 'os:admin'; lifetimeMs: number }): Promise<Credentials | null>
   /** Addresses of a cluster's control planes, for the endpoints of a talosconfig. */
   controlPlaneAddresses(clusterId: string): Promise<string[]>
+  /**
+   * What the cluster generated for a server, before any layer, and what it decided about it: what a preview of a patch is merged onto.
+   * null where the cluster has come less far.
+   */
+  generated(on: Db | Tx, clusterId: string, nodeId: string): Promise<{ yaml: string; context: RenderContext } | null>
   /** The configuration that was last rendered for a server of a cluster, secrets in clear; null where there is none. */
   renderedConfig(clusterId: string, nodeId: string): Promise<string | null>
   /**

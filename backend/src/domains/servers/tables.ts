@@ -48,6 +48,8 @@ export interface ServerTable {
   reachable: boolean | null
   unreachable_since: OptionalTime
   reason: string | null
+  patch_count: Generated<number>
+  patch_links: Generated<string[]>
   version: Generated<number>
   created_at: Time
   updated_at: Time
@@ -85,6 +87,7 @@ export interface PatchTable {
   weight: number
   labels: Json<Record<string, string>>
   body_sealed: Uint8Array
+  links: string[]
   version: Generated<number>
   created_at: Time
   updated_at: Time

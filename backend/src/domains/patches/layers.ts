@@ -1,0 +1,78 @@
+/**
+ * The layers that a server's configuration is made of, first to last: what was generated for its role, what Steelyard sets for this machine
+ * (`static-system`), what keeps the machine reachable beside a VLAN (`default-node`), and then the patches of people. A later layer wins.
+ */
+import { stringify } from 'yaml'
+import type { ClusterRole } from '#contract/clusters.ts'
+import { systemLayers } from '#contract/patches.ts'
+import type { ServerFacts } from '../servers/for-clusters.ts'
+
+/** What a cluster decides about one of its servers, beside the generated configuration. */
+export interface RenderContext {
+  readonly role: ClusterRole
+  /** `v1.13.9` */
+  readonly talosVersion: string
+  /** `/dev/nvme0n1` */
+  readonly installDisk: string
+  readonly installImage: string
+  /** Host of the Kubernetes API: address or DNS name. */
+  readonly endpointHost: string
+  /** Addresses of the control planes, for the certificates. */
+  readonly controlPlaneAddresses: readonly string[]
+  /** The endpoint's address where the control planes hold it themselves. */
+  readonly virtualIp?: string | null | undefined
+  readonly vlanId?: number | null | undefined
+  /** Link that carries the workload; the dialled one where it isn't given. */
+  readonly workloadInterface?: string | null | undefined
+}
+
+export interface Layer {
+  /** Id of a patch, or the name of a layer that Steelyard writes. */
+  readonly id: string
+  readonly name: string
+  readonly weight: number
+  /** YAML; empty where the layer changes nothing. */
+  readonly body: string
+}
+
+type Facts = Pick<ServerFacts, 'name' | 'address' | 'link' | 'links'>
+
+const text = (documents: readonly object[]): string => documents.map((d) => stringify(d, { lineWidth: 0 })).join('---\n')
+const unique = (values: readonly string[]): string[] => [...new Set(values)]
+
+/** Host name, install disk and image, names in the certificates, the virtual address. */
+export function staticSystem(server: Facts, context: RenderContext): Layer {
+  const isControlPlane = context.role === 'control_plane'
+  // Talos puts a machine's own addresses into its certificate by itself, but not the endpoint, nor an address that is translated on the way.
+  const names = unique(isControlPlane ? [context.endpointHost, ...context.controlPlaneAddresses, server.address] : [server.address])
+  const machine = { install: { disk: context.installDisk, image: context.installImage }, certSANs: names }
+  const documents: object[] = [
+    isControlPlane ? { machine, cluster: { apiServer: { certSANs: names } } } : { machine },
+    // `auto` is `stable` in what is generated, and a host name beside it is refused.
+    { apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: server.name, auto: 'off' },
+  ]
+  if (context.virtualIp && isControlPlane && server.link) documents.push({ apiVersion: 'v1alpha1', kind: 'Layer2VIPConfig', name: context.virtualIp, link: server.link })
+  return { id: 'static-system', name: 'static-system', weight: systemLayers['static-system'], body: text(documents) }
+}
+
+/**
+ * The VLAN link of the workload, without an address. As the first link or DHCP document stops Talos's DHCP on every link
+ * (`RunDefaultDHCPOperators` in Talos `pkg/machinery/config/container`), DHCP is asked for again on each link that has an address now.
+ */
+export function defaultNode(server: Facts, { vlanId, workloadInterface }: Pick<RenderContext, 'vlanId' | 'workloadInterface'>): Layer {
+  const layer = { id: 'default-node', name: 'default-node', weight: systemLayers['default-node'] }
+  const parent = workloadInterface ?? server.link
+  if (!vlanId || !parent) return { ...layer, body: '' }
+  const addressed = server.links.filter((l) => l.physical && (l.addresses.length > 0 || l.name === server.link))
+  const documents: object[] = [
+    // A link's name has at most 15 characters in Linux, too few for parent and number.
+    { apiVersion: 'v1alpha1', kind: 'VLANConfig', name: `vlan${vlanId}`, vlanID: vlanId, parent, up: true },
+    ...addressed.map((l) => ({ apiVersion: 'v1alpha1', kind: 'DHCPv4Config', name: l.name })),
+  ]
+  if (!addressed.some((l) => l.name === parent)) documents.push({ apiVersion: 'v1alpha1', kind: 'LinkConfig', name: parent, up: true })
+  return { ...layer, body: text(documents) }
+}
+
+/** Where in the order a patch stands: by weight, then by age, then by id. Patches that aren't stored yet come last among their weight. */
+export const inOrder = <T extends { weight: number; created_at: Date | null; id: string }>(patches: readonly T[]): T[] =>
+  patches.toSorted((a, b) => a.weight - b.weight || (a.created_at?.getTime() ?? Infinity) - (b.created_at?.getTime() ?? Infinity) || (a.id < b.id ? -1 : 1))

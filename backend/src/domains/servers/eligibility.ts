@@ -1,0 +1,117 @@
+/** The checks that a server must pass before it may join a cluster, each with what to do where it doesn't hold. */
+import type { Eligibility } from '#contract/servers.ts'
+import { leastDiskBytes, leastMemoryBytes } from '#contract/clusters.ts'
+import { minors, supportedMinor } from '#talos/versions.ts'
+import type { ServerFacts, Wanted } from './for-clusters.ts'
+
+type Judged = Pick<
+  ServerFacts,
+  | 'name'
+  | 'status'
+  | 'cluster'
+  | 'operation_id'
+  | 'reachable'
+  | 'identity'
+  | 'talos_version'
+  | 'installed_version'
+  | 'system_disk'
+  | 'disks'
+  | 'memory_bytes'
+  | 'address'
+  | 'link'
+  | 'links'
+  | 'hardware'
+  | 'patch_links'
+> & { readonly reason: string | null; readonly stage: string }
+
+const minorOf = (version: string): number => {
+  const match = /^v?(\d+)\.(\d+)/.exec(version)
+  return match ? Number(match[1]) * 1000 + Number(match[2]) : 0
+}
+const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
+
+/** All checks, in the order of the contract. Without `wanted`: whether it may join any cluster of a supported version, as a worker at least. */
+export function eligibility(server: Judged, wanted?: Wanted): Eligibility[] {
+  const results: Eligibility[] = []
+  /** `reason` says why not; null: it holds. */
+  const check = (name: Eligibility['check'], reason: string | null) => results.push({ check: name, ok: reason === null, reason })
+  check('free', free(server))
+  check('reachable', reachable(server))
+  check('identity', identity(server))
+  check('talos_version', talosVersion(server, wanted))
+  check('installed_version', installedVersion(server, wanted))
+  check('disks', disks(server, wanted))
+  check('memory', memory(server, wanted))
+  check('link', link(server, wanted))
+  check('management_address', managementAddress(server))
+  // Unique among all servers by the database; only a name that Kubernetes would refuse fails here, and none can be given.
+  check('name', server.name === '' ? 'The server has no name' : null)
+  return results
+}
+
+function free({ cluster, operation_id, status }: Judged): string | null {
+  if (status === 'deleted') return 'The server was removed'
+  if (cluster) return `The server is in the cluster ${cluster.name}`
+  return operation_id ? 'An operation on the server has not ended' : null
+}
+
+function reachable({ reachable, reason, stage }: Judged): string | null {
+  if (reachable === null) return 'The server has not been asked yet'
+  if (!reachable) return `The server does not answer${reason ? `: ${reason}` : ''}`
+  return stage === 'maintenance' || stage === 'unknown' ? null : `The server is ${stage.replace('_', ' ')}, not in maintenance mode`
+}
+
+function identity({ identity }: Judged): string | null {
+  if (identity === 'confirmed') return null
+  return identity === 'changed' ? 'Other hardware answered than the one that is known here: look at it and confirm' : 'Confirm that the hardware shown is this machine'
+}
+
+function talosVersion({ talos_version }: Judged, wanted?: Wanted): string | null {
+  if (!talos_version) return 'The version of Talos is not known yet'
+  const least = wanted ? wanted.talosVersion : minors[0]!.version
+  if (minorOf(talos_version) >= minorOf(least)) return null
+  return `Talos ${talos_version} runs here, which is older than ${wanted ? `the cluster's ${least}` : `the oldest supported ${minors[0]!.minor}`}: boot a newer image`
+}
+
+function installedVersion({ installed_version, system_disk }: Judged, wanted?: Wanted): string | null {
+  if (!installed_version || !system_disk) return null
+  const wipe = `${installed_version} is installed here; boot it with the wanted image with \`talos.experimental.wipe=system\``
+  if (!wanted) return supportedMinor(installed_version) ? null : `Talos ${wipe}`
+  if (wanted.talosVersion !== installed_version) return `Talos ${wipe}`
+  return wanted.installDisk && wanted.installDisk !== system_disk ? `Talos is installed on ${system_disk}; choose that disk, not ${wanted.installDisk}` : null
+}
+
+function disks({ disks, hardware }: Judged, wanted?: Wanted): string | null {
+  if (!hardware) return 'The hardware is not known yet'
+  const large = disks.filter((d) => (d.size ?? 0) >= leastDiskBytes)
+  if (large.length === 0) return disks.length === 0 ? 'The server has no disk' : `No disk has the ${gib(leastDiskBytes)} that Talos needs`
+  if (!wanted?.installDisk) return null
+  const chosen = disks.find((d) => d.device === wanted.installDisk)
+  if (!chosen) return `The server has no disk ${wanted.installDisk}`
+  return large.includes(chosen) ? null : `${chosen.device} is smaller than the ${gib(leastDiskBytes)} that Talos needs`
+}
+
+function memory({ memory_bytes, hardware }: Judged, wanted?: Wanted): string | null {
+  // Some boards tell nothing of their memory. Talos checks for itself at the installation, so unknown is no reason to refuse.
+  if (!hardware || memory_bytes === null) return hardware ? null : 'The hardware is not known yet'
+  const least = leastMemoryBytes[wanted?.role ?? 'worker']
+  return memory_bytes >= least ? null : `${gib(memory_bytes)} of memory are too few: ${wanted?.role === 'control_plane' ? 'a control plane' : 'Talos'} needs ${gib(least)}`
+}
+
+function link({ links, hardware }: Judged, wanted?: Wanted): string | null {
+  if (!hardware) return 'The hardware is not known yet'
+  const chosen = wanted?.interface
+  if (chosen) {
+    const found = links.find((l) => l.name === chosen)
+    if (!found) return `The server has no interface ${chosen}`
+    return found.up ? null : `The interface ${chosen} has no link`
+  }
+  return links.some((l) => l.physical && l.up) ? null : 'No interface has a link: check the cabling'
+}
+
+function managementAddress({ link, links, address, patch_links, hardware }: Judged): string | null {
+  if (!hardware) return 'The hardware is not known yet'
+  if (!link) return links.length === 0 ? `The server did not tell which interface has ${address}` : `No interface of the server has ${address}, the address that it is reached on`
+  if (patch_links.length === 0 || patch_links.includes(link)) return null
+  return `Its patches configure ${patch_links.join(', ')}, which stops DHCP on ${link}, the link that Steelyard reaches it on: add a DHCPv4Config or LinkConfig for ${link}`
+}

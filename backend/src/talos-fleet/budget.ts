@@ -1,0 +1,73 @@
+/**
+ * How many connections to servers may be opened at once. A server that hangs keeps its place until its deadline; so that sixty-four of them
+ * don't stop the contact with all others, those that didn't answer last time, and addresses nobody knows yet, share a smaller part.
+ */
+export const dialsAtOnce = 64
+
+/** Places that a lane may hold at most; who waits in an earlier lane goes first. */
+const lanes = {
+  /** A person or an operation waits for it. */
+  act: dialsAtOnce,
+  /** A server that answered last time. */
+  contact: dialsAtOnce - 8,
+  /** A server that didn't. */
+  suspect: 24,
+  /** An address that was entered. */
+  probe: 32,
+} as const
+export type Lane = keyof typeof lanes
+const order = Object.keys(lanes) as Lane[]
+
+export interface Budget {
+  /** Runs `act` when there is a place. Rejects with the signal's reason where it is aborted while waiting. */
+  run<T>(lane: Lane, act: () => Promise<T>, signal?: AbortSignal): Promise<T>
+  /** Dials in flight, and how many wait, for the metrics. */
+  state(): { open: number; waiting: number }
+}
+
+export function budget(limit: number = dialsAtOnce): Budget {
+  const open: Record<Lane, number> = { act: 0, contact: 0, suspect: 0, probe: 0 }
+  const waiting: Record<Lane, Set<() => void>> = { act: new Set(), contact: new Set(), suspect: new Set(), probe: new Set() }
+  const all = () => order.reduce((n, lane) => n + open[lane], 0)
+  const hasPlace = (lane: Lane) => all() < limit && open[lane] < lanes[lane]
+
+  const next = (): void => {
+    for (const lane of order) {
+      for (const begin of waiting[lane]) {
+        if (!hasPlace(lane)) break
+        waiting[lane].delete(begin)
+        begin()
+      }
+    }
+  }
+
+  const place = (lane: Lane, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error)
+      const begin = () => {
+        signal?.removeEventListener('abort', giveUp)
+        open[lane]++
+        resolve()
+      }
+      const giveUp = () => {
+        waiting[lane].delete(begin)
+        reject(signal!.reason as Error)
+      }
+      if (waiting[lane].size === 0 && hasPlace(lane)) return begin()
+      signal?.addEventListener('abort', giveUp, { once: true })
+      waiting[lane].add(begin)
+    })
+
+  return {
+    async run(lane, act, signal) {
+      await place(lane, signal)
+      try {
+        return await act()
+      } finally {
+        open[lane]--
+        next()
+      }
+    },
+    state: () => ({ open: all(), waiting: order.reduce((n, lane) => n + waiting[lane].size, 0) }),
+  }
+}

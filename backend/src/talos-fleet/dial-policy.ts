@@ -1,0 +1,120 @@
+/**
+ * Whether a packet may leave for an address. What is dialled is always the literal that was checked: no name is resolved, no redirect followed,
+ * no proxy used. Addresses come from people and from machines alike, and both may be hostile.
+ */
+import { type Address, type Cidr, contains, formatAddress, formatCidr, hostsOf, parseAddress, parseCidr, readCidr, sizeOf } from '#contract/addresses.ts'
+import { Problem } from '#contract/errors.ts'
+import { no, type Verdict, yes } from '#contract/rule.ts'
+
+const cidr = (text: string): Cidr => parseCidr(text)!
+
+/** The simulator's own corner of loopback. */
+const simulated = cidr('127.20.0.0/16')
+
+/**
+ * Never dialled, whatever the setting says: this machine, this link, what isn't a host at all, and cloud metadata services.
+ * IPv6 forms that carry an IPv4 address are refused as a whole (RFC 6052 and 3056): they would lead around the list.
+ */
+const never: readonly (readonly [Cidr, string])[] = [
+  [cidr('0.0.0.0/8'), 'is no host'],
+  [cidr('127.0.0.0/8'), 'is this machine itself'],
+  [cidr('169.254.0.0/16'), 'is link-local, where metadata services are'],
+  [cidr('100.100.100.200/32'), 'is a metadata service'],
+  [cidr('192.0.0.192/32'), 'is a metadata service'],
+  [cidr('224.0.0.0/3'), 'is no host'],
+  [cidr('::/96'), 'is no host of its own'],
+  [cidr('64:ff9b::/96'), 'carries an IPv4 address'],
+  [cidr('64:ff9b:1::/48'), 'carries an IPv4 address'],
+  [cidr('2002::/16'), 'carries an IPv4 address'],
+  [cidr('2001::/32'), 'carries an IPv4 address'],
+  [cidr('fe80::/10'), 'is link-local'],
+  [cidr('fec0::/10'), 'is site-local'],
+  [cidr('fd00:ec2::254/128'), 'is a metadata service'],
+  [cidr('fd20:ce::254/128'), 'is a metadata service'],
+  [cidr('ff00::/8'), 'is no host'],
+]
+
+export const dialPorts = [50_000, 6443] as const
+
+/** A network to be scanned holds at most this many addresses: a /22. */
+export const largestScan = 1024n
+
+export interface DialPolicy {
+  /** Whether `address` (a literal, in its one spelling) may be dialled on `port`. */
+  check(address: string, port: number): Verdict
+  /** Throws Problem `dial_refused` with the verdict's sentence. */
+  demand(address: string, port: number): void
+  /**
+   * What a person entered, as addresses in their one spelling, each once. Every one of them may be dialled.
+   * @throws Problem `dial_refused` or `invalid` naming the first that is wrong
+   */
+  read(input: { addresses?: readonly string[] | undefined; cidr?: string | undefined }): string[]
+}
+
+export interface DialSettings {
+  /** `STEELYARD_DIAL_NETWORKS`, parsed. */
+  readonly networks: readonly Cidr[]
+  /** Addresses of this machine's own interfaces, asked at each check, for they change. */
+  readonly own: () => readonly string[]
+  /** `STEELYARD_SIMULATE` is set: the simulator's corner of loopback may be dialled. */
+  readonly simulate: boolean
+}
+
+export function dialPolicy({ networks, own, simulate }: DialSettings): DialPolicy {
+  const listed = networks.length === 0 ? 'it is empty' : `it holds ${networks.map(formatCidr).join(', ')}`
+
+  const check = (text: string, port: number): Verdict => {
+    const address = parseAddress(text)
+    if (!address || formatAddress(address) !== text) return no(`${shown(text)} is not an IP address in its plain form`)
+    if (!dialPorts.some((p) => p === port)) return no(`Port ${port} is not dialled: only ${dialPorts.join(' and ')} are`)
+    const isSimulated = simulate && contains(simulated, address)
+    if (!isSimulated) {
+      const refused = never.find(([network]) => contains(network, address))
+      if (refused) return no(`${text} ${refused[1]} and is never dialled`)
+      if (own().some((mine) => same(mine, address))) return no(`${text} is an address of this machine itself and is never dialled`)
+    }
+    return networks.some((network) => contains(network, address)) ? yes : no(`${text} is not in STEELYARD_DIAL_NETWORKS (${listed})`)
+  }
+
+  const demand = (address: string, port: number): void => {
+    const verdict = check(address, port)
+    if (!verdict.ok) throw new Problem('dial_refused', verdict.reason)
+  }
+
+  return {
+    check,
+    demand,
+    read({ addresses, cidr }) {
+      const read = cidr === undefined ? (addresses ?? []).map((text, i) => readOne(text, `addresses.${i}`)) : readNetwork(cidr)
+      const unique = [...new Set(read)]
+      for (const address of unique) demand(address, dialPorts[0])
+      return unique
+    },
+  }
+}
+
+function readOne(text: string, field: string): string {
+  const address = parseAddress(text)
+  if (!address) {
+    const why = `${shown(text)} is not an IP address in its plain form`
+    throw new Problem('dial_refused', why, { [field]: why })
+  }
+  return formatAddress(address)
+}
+
+function readNetwork(text: string): string[] {
+  const refuse = (why: string) => new Problem('dial_refused', why, { cidr: why })
+  const reading = readCidr(text)
+  if (!reading.ok) throw refuse(reading.corrected === null ? `${shown(text)} is not a network such as 10.1.2.0/24` : `Host bits must be zero. Did you mean ${reading.corrected}?`)
+  if (sizeOf(reading.cidr) > largestScan) throw refuse(`${formatCidr(reading.cidr)} is too large: at most ${largestScan} addresses at once (a /22)`)
+  return [...hostsOf(reading.cidr)].map(formatAddress)
+}
+
+/** Entered text in a sentence: short, and nothing in it that moves a cursor. */
+const shown = (text: string): string => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text).replaceAll(/[^\x20-\x7e…]/g, '�')
+
+function same(mine: string, address: Address): boolean {
+  // Interfaces carry zones (`fe80::1%eth0`), which an address that passed the parser never has.
+  const parsed = parseAddress(mine.split('%', 1)[0]!)
+  return parsed !== null && parsed.family === address.family && parsed.value === address.value
+}
