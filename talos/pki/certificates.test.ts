@@ -100,7 +100,7 @@ describe('requests, as trustd signs them', () => {
     bytes[bytes.length - 1]! ^= 1
     const forged = `-----BEGIN CERTIFICATE REQUEST-----\n${bytes.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`
     await expect(signServerRequest(bundle.certs.os, forged, { lifetimeMs: hourMs, now })).rejects.toThrow('not signed by its own key')
-    await expect(signServerRequest(bundle.certs.os, 'garbage', { lifetimeMs: hourMs, now })).rejects.toThrow()
+    await expect(signServerRequest(bundle.certs.os, 'garbage', { lifetimeMs: hourMs, now })).rejects.toThrow(/./)
   })
 })
 

@@ -125,7 +125,8 @@ export async function signServerRequest(authority: KeyPair, request: string, opt
 async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options: Issue): Promise<string> {
   const issuer = new X509Certificate(authority.crt)
   const signer = signingKeys(authority.key)
-  const usage = KeyUsageFlags.digitalSignature | (options.keyEncipherment === true ? KeyUsageFlags.keyEncipherment : 0)
+  const { digitalSignature, keyEncipherment } = KeyUsageFlags
+  const usage: KeyUsageFlags = options.keyEncipherment === true ? digitalSignature | keyEncipherment : digitalSignature
   const certificate = await X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject: nameOf(options.subject),

@@ -19,20 +19,16 @@ const generate = promisify(generateKeyPair)
  * A new private key as PEM, with the label that Talos writes for its kind. RSA-4096 takes a second or more of a worker thread.
  */
 export async function generateKey(kind: KeyKind): Promise<string> {
-  switch (kind) {
-    case 'ed25519': {
-      const { privateKey } = await generate('ed25519', {})
-      return relabel(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), 'ED25519 PRIVATE KEY')
-    }
-    case 'p256': {
-      const { privateKey } = await generate('ec', { namedCurve: 'prime256v1' })
-      return privateKey.export({ type: 'sec1', format: 'pem' }).toString()
-    }
-    case 'rsa4096': {
-      const { privateKey } = await generate('rsa', { modulusLength: 4096 })
-      return privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()
-    }
+  if (kind === 'ed25519') {
+    const { privateKey } = await generate('ed25519', {})
+    return relabel(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), 'ED25519 PRIVATE KEY')
   }
+  if (kind === 'p256') {
+    const { privateKey } = await generate('ec', { namedCurve: 'prime256v1' })
+    return privateKey.export({ type: 'sec1', format: 'pem' }).toString()
+  }
+  const { privateKey } = await generate('rsa', { modulusLength: 4096 })
+  return privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()
 }
 
 /** Reads a private key of any label that Talos writes. Throws a plain Error for anything else. */

@@ -1,0 +1,18 @@
+/**
+ * A server is not trusted: what it sends is cut to bounds and made harmless here before anything else sees it.
+ */
+import { TalosError } from './errors.ts'
+
+/** Elements of a list that a server says about itself. */
+export const maxItems = 1024
+/** Bytes of one message; Talos itself allows 32 MiB, nothing that we read comes near this. */
+export const maxMessageBytes = 4 * 1024 * 1024
+/** Bytes of all messages of one list. */
+export const maxListBytes = 1024 * 1024
+
+/** A count or size as a number; a value that no machine has is an error that names the field. */
+export function count(value: bigint | number, field: string): number {
+  const number = Number(value)
+  if (!Number.isSafeInteger(number) || number < 0) throw new TalosError('invalid_data', `server sent invalid data (${field})`)
+  return number
+}

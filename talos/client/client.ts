@@ -1,0 +1,349 @@
+/**
+ * Talos's API as an object of functions. Every function throws TalosError only.
+ */
+import { create, type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
+import { createClient, type Transport } from '@connectrpc/connect'
+import type { Data } from '../proto/gen/common/common_pb.ts'
+import type { Resource as ResourceMessage } from '../proto/gen/cosi/resource_pb.ts'
+import { EventType, State } from '../proto/gen/cosi/state_pb.ts'
+import {
+  ApplyConfigurationRequest_Mode,
+  ApplyConfigurationRequest_ModeSchema,
+  MachineService,
+  RebootRequest_Mode,
+  ResetPartitionSpecSchema,
+  ResetRequest_WipeMode,
+} from '../proto/gen/machine/machine_pb.ts'
+import { count, maxItems, maxListBytes } from './bounds.ts'
+import { type CallContext, type CallOptions, one, refuseError, stream, unary } from './calls.ts'
+import { TalosError } from './errors.ts'
+import { enumWord, readEvent, type TalosEvent } from './events.ts'
+import { unpackKubeconfig } from './kubeconfig.ts'
+import type { ResourceKind } from './resources.ts'
+import { messageText, text } from './text.ts'
+
+export type ApplyMode = 'auto' | 'no-reboot' | 'reboot' | 'staged' | 'try'
+
+export interface Resource<Spec> {
+  id: string
+  version: string
+  phase: string
+  spec: Spec
+}
+
+export interface WatchEvent<Spec> {
+  /** `bootstrapped`: all that existed when the watch began has been told. */
+  type: 'created' | 'updated' | 'destroyed' | 'bootstrapped'
+  /** Absent where `type` is `bootstrapped`, and where a watched id doesn't exist. */
+  resource: Resource<Spec> | undefined
+}
+
+export interface Service {
+  id: string
+  /** Talos's word: Initialized, Preparing, Waiting, Starting, Running, Stopping, Finished, Failed, Skipped. */
+  state: string
+  /** undefined where the service has no health check or hasn't answered one yet. */
+  healthy: boolean | undefined
+  message: string
+  /** The last thing that the service's own history tells, and when. */
+  lastEvent: { message: string; at: Date | undefined } | undefined
+}
+
+export interface EtcdMember {
+  /** Decimal; more than a number can hold. */
+  id: string
+  hostname: string
+  peerUrls: string[]
+  clientUrls: string[]
+  learner: boolean
+}
+
+export interface EtcdStatus {
+  memberId: string
+  leaderId: string
+  sizeBytes: number
+  learner: boolean
+  errors: string[]
+}
+
+export interface ResetOptions {
+  /** Drain and leave etcd first; refused by the machine where that can't be done. */
+  graceful: boolean
+  /** Otherwise it shuts down. */
+  reboot: boolean
+  mode?: 'all' | 'system_disk' | 'user_disks' | undefined
+  /** Labels such as STATE and EPHEMERAL: only these are wiped, and Talos stays installed. */
+  systemPartitions?: readonly string[] | undefined
+  /** Device paths. */
+  userDisks?: readonly string[] | undefined
+}
+
+export interface TalosClient extends ReturnType<typeof talosClient> {}
+
+/** Calls that do real work on the machine take longer to answer than reads. */
+const workDeadlineMs = 60_000
+
+export function talosClient(connection: CallContext & { transport: Transport; close: () => void; target: { host: string; port: number } }) {
+  const machine = createClient(MachineService, connection.transport)
+  const state = createClient(State, connection.transport)
+  const work = (options: CallOptions): CallOptions => ({ deadlineMs: Math.max(workDeadlineMs, connection.deadlineMs), ...options })
+
+  /** Raw bytes of a stream: all of it within the deadline, or as long as it lasts where it is followed. */
+  async function* bytes(
+    options: CallOptions,
+    bounds: { followed: boolean; maxBytes: number },
+    call: Parameters<typeof stream<Data>>[3],
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    let total = 0
+    const untilMs = bounds.followed ? undefined : (options.deadlineMs ?? Math.max(workDeadlineMs, connection.deadlineMs))
+    for await (const message of stream(connection, options, { untilMs }, call)) {
+      refuseError(message.metadata)
+      total += message.bytes.length
+      if (!bounds.followed && total > bounds.maxBytes) throw new TalosError('invalid_data', `server sent more than ${bounds.maxBytes / 1024 ** 2} MiB`)
+      yield message.bytes
+    }
+  }
+
+  return {
+    target: connection.target,
+
+    /** Ends the connection and all calls on it. Calls after it fail with kind `cancelled`. */
+    close: connection.close,
+
+    /** In maintenance before Talos 1.13 this is `unimplemented`: read the resource `version` there. */
+    async version(options: CallOptions = {}) {
+      const { messages } = await unary(connection, options, (o) => machine.version({}, o))
+      const { version, platform } = one(messages, 'Version')
+      return {
+        tag: text(version?.tag ?? ''),
+        sha: text(version?.sha ?? ''),
+        arch: text(version?.arch ?? ''),
+        platform: text(platform?.name ?? ''),
+        mode: text(platform?.mode ?? ''),
+      }
+    },
+
+    async services(options: CallOptions = {}): Promise<Service[]> {
+      const { messages } = await unary(connection, options, (o) => machine.serviceList({}, o))
+      return one(messages, 'ServiceList')
+        .services.slice(0, maxItems)
+        .map((s) => {
+          const last = s.events?.events.at(-1)
+          return {
+            id: text(s.id),
+            state: text(s.state),
+            healthy: s.health === undefined || s.health.unknown ? undefined : s.health.healthy,
+            message: text(s.health?.lastMessage ?? ''),
+            lastEvent: last === undefined ? undefined : { message: text(last.msg), at: last.ts === undefined ? undefined : timestampDate(last.ts) },
+          }
+        })
+    },
+
+    /**
+     * Gives the machine a configuration, as exactly these bytes. `auto` reboots where it must. With `dryRun` nothing changes, `details` tells
+     * what would, and Talos gives no warnings. A refusal is `invalid_argument` with Talos's reasons, a line each.
+     */
+    async applyConfiguration(yaml: string, how: { mode: ApplyMode; dryRun?: boolean }, options: CallOptions = {}) {
+      const mode = ApplyConfigurationRequest_Mode[how.mode.replace('-', '_').toUpperCase() as keyof typeof ApplyConfigurationRequest_Mode]
+      const request = { data: Buffer.from(yaml), mode, dryRun: how.dryRun ?? false }
+      const { messages } = await unary(connection, work(options), (o) => machine.applyConfiguration(request, o))
+      const answer = one(messages, 'ApplyConfiguration')
+      return {
+        mode: enumWord(ApplyConfigurationRequest_ModeSchema, answer.mode, 'auto').replace('_', '-') as ApplyMode,
+        warnings: answer.warnings.slice(0, maxItems).map((w) => messageText(w)),
+        details: messageText(answer.modeDetails, 64 * 1024),
+      }
+    },
+
+    /**
+     * Makes the machine the first member of a new etcd. Once per cluster: a second call on this machine is `already_exists`, on another control
+     * plane Talos would make a second cluster.
+     */
+    async bootstrap(options: CallOptions = {}): Promise<void> {
+      const { messages } = await unary(connection, work(options), (o) => machine.bootstrap({}, o))
+      one(messages, 'Bootstrap')
+    },
+
+    async reboot(options: CallOptions & { mode?: 'default' | 'powercycle' | 'force' } = {}) {
+      const mode = RebootRequest_Mode[(options.mode ?? 'default').toUpperCase() as keyof typeof RebootRequest_Mode]
+      const { messages } = await unary(connection, options, (o) => machine.reboot({ mode }, o))
+      return { actorId: text(one(messages, 'Reboot').actorId) }
+    },
+
+    async shutdown(options: CallOptions & { force?: boolean } = {}) {
+      const { messages } = await unary(connection, options, (o) => machine.shutdown({ force: options.force ?? false }, o))
+      return { actorId: text(one(messages, 'Shutdown').actorId) }
+    },
+
+    /** Begins the wiping; the answer comes before it is done. */
+    async reset(how: ResetOptions, options: CallOptions = {}) {
+      const request = {
+        graceful: how.graceful,
+        reboot: how.reboot,
+        mode: ResetRequest_WipeMode[(how.mode ?? 'all').toUpperCase() as keyof typeof ResetRequest_WipeMode],
+        systemPartitionsToWipe: (how.systemPartitions ?? []).map((label) => create(ResetPartitionSpecSchema, { label, wipe: true })),
+        userDisksToWipe: [...(how.userDisks ?? [])],
+      }
+      const { messages } = await unary(connection, work(options), (o) => machine.reset(request, o))
+      return { actorId: text(one(messages, 'Reset').actorId) }
+    },
+
+    async etcdMembers(options: CallOptions = {}): Promise<EtcdMember[]> {
+      const { messages } = await unary(connection, options, (o) => machine.etcdMemberList({}, o))
+      return one(messages, 'EtcdMemberList')
+        .members.slice(0, maxItems)
+        .map((m) => ({
+          id: m.id.toString(),
+          hostname: text(m.hostname),
+          peerUrls: m.peerUrls.slice(0, 16).map((u) => text(u)),
+          clientUrls: m.clientUrls.slice(0, 16).map((u) => text(u)),
+          learner: m.isLearner,
+        }))
+    },
+
+    async etcdStatus(options: CallOptions = {}): Promise<EtcdStatus> {
+      const { messages } = await unary(connection, options, (o) => machine.etcdStatus({}, o))
+      const status = one(messages, 'EtcdStatus').memberStatus
+      if (status === undefined) throw new TalosError('invalid_data', 'server sent invalid data (etcd status)')
+      return {
+        memberId: status.memberId.toString(),
+        leaderId: status.leader.toString(),
+        sizeBytes: count(status.dbSize, 'etcd size'),
+        learner: status.isLearner,
+        errors: status.errors.slice(0, maxItems).map((e) => text(e)),
+      }
+    },
+
+    /** The machine leaves its etcd and forgets its data; refused where it is the last member. */
+    async etcdLeave(options: CallOptions = {}): Promise<void> {
+      const { messages } = await unary(connection, work(options), (o) => machine.etcdLeaveCluster({}, o))
+      one(messages, 'EtcdLeaveCluster')
+    },
+
+    /** Takes another, dead member out. `id` as `etcdMembers` gives it. */
+    async etcdRemoveMember(id: string, options: CallOptions = {}): Promise<void> {
+      const { messages } = await unary(connection, work(options), (o) => machine.etcdRemoveMemberByID({ memberId: BigInt(id) }, o))
+      one(messages, 'EtcdRemoveMemberByID')
+    },
+
+    /** etcd's database, whole; the pieces joined are the file. Up to 8 GiB, the most that etcd allows. */
+    etcdSnapshot(options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+      return bytes({ deadlineMs: 3_600_000, ...options }, { followed: false, maxBytes: 8 * 1024 ** 3 }, (o) => machine.etcdSnapshot({}, o))
+    },
+
+    /** An admin's kubeconfig, from a control plane. */
+    async kubeconfig(options: CallOptions = {}): Promise<string> {
+      const parts = await Array.fromAsync(bytes(options, { followed: false, maxBytes: 1024 ** 2 }, (o) => machine.kubeconfig({}, o)))
+      return unpackKubeconfig(Buffer.concat(parts))
+    },
+
+    /** A service's log; `tail` lines of the past, all of them by default. */
+    logs(how: { service: string; follow?: boolean; tail?: number }, options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+      const request = { namespace: 'system', id: how.service, follow: how.follow ?? false, tailLines: how.tail ?? -1 }
+      return bytes(options, { followed: request.follow, maxBytes: 32 * 1024 ** 2 }, (o) => machine.logs(request, o))
+    },
+
+    /** The kernel's log, a message per line. */
+    dmesg(how: { follow?: boolean; tail?: boolean } = {}, options: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+      const request = { follow: how.follow ?? false, tail: how.tail ?? false }
+      return bytes(options, { followed: request.follow, maxBytes: 32 * 1024 ** 2 }, (o) => machine.dmesg(request, o))
+    },
+
+    /** Events as they happen, after the last `tail` of the past (−1: all that the machine remembers). Ends only with the connection. */
+    async *events(how: { tail?: number; afterId?: string; actorId?: string } = {}, options: CallOptions = {}): AsyncGenerator<TalosEvent, void, undefined> {
+      const request = { tailEvents: how.tail ?? 0, tailId: how.afterId ?? '', withActorId: how.actorId ?? '' }
+      const bounds = { firstWithinMs: options.deadlineMs ?? connection.deadlineMs }
+      for await (const message of stream(connection, options, bounds, (o) => machine.events(request, o))) {
+        refuseError(message.metadata)
+        const event = readEvent(message)
+        if (event !== undefined) yield event
+      }
+    },
+
+    /** One resource, or undefined where there is none by that id. */
+    async get<Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string, options: CallOptions = {}): Promise<Resource<MessageShape<Desc>> | undefined> {
+      try {
+        const { resource } = await unary(connection, options, (o) => state.get({ namespace: kind.namespace, type: kind.type, id }, o))
+        if (resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
+        return readResource(kind, resource)
+      } catch (error) {
+        if (error instanceof TalosError && error.kind === 'not_found') return undefined
+        throw error
+      }
+    },
+
+    /** All resources of a kind, at most 1,024 and 1 MiB: `truncated` says that there were more. */
+    async list<Desc extends DescMessage>(
+      kind: ResourceKind<Desc>,
+      options: CallOptions = {},
+    ): Promise<{ items: Resource<MessageShape<Desc>>[]; truncated: boolean }> {
+      const items: Resource<MessageShape<Desc>>[] = []
+      let total = 0
+      const bounds = { untilMs: options.deadlineMs ?? connection.deadlineMs }
+      for await (const { resource } of stream(connection, options, bounds, (o) => state.list({ namespace: kind.namespace, type: kind.type }, o))) {
+        if (resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
+        total += (resource.spec?.protoSpec.length ?? 0) + (resource.spec?.yamlSpec.length ?? 0)
+        if (items.length === maxItems || total > maxListBytes) return { items, truncated: true }
+        items.push(readResource(kind, resource))
+      }
+      return { items, truncated: false }
+    },
+
+    /**
+     * What is, and then every change of it. With `id` the first event is the resource as it stands (`destroyed` where there is none); without,
+     * all of the kind as `created` and then `bootstrapped`. Ends only with the connection or an error.
+     */
+    async *watch<Desc extends DescMessage>(
+      kind: ResourceKind<Desc>,
+      how: { id?: string } = {},
+      options: CallOptions = {},
+    ): AsyncGenerator<WatchEvent<MessageShape<Desc>>, void, undefined> {
+      const request = {
+        namespace: kind.namespace,
+        type: kind.type,
+        ...(how.id === undefined ? { options: { bootstrapContents: true } } : { id: how.id }),
+        // With 0 the server swallows errors and the end of the beginning.
+        apiVersion: 1,
+      }
+      const bounds = { firstWithinMs: options.deadlineMs ?? connection.deadlineMs }
+      for await (const { event: events } of stream(connection, options, bounds, (o) => state.watch(request, o))) {
+        for (const event of events) {
+          const exists = event.resource?.spec !== undefined && event.resource.spec.protoSpec.length + event.resource.spec.yamlSpec.length > 0
+          switch (event.eventType) {
+            case EventType.CREATED:
+            case EventType.UPDATED:
+              if (event.resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
+              yield { type: event.eventType === EventType.CREATED ? 'created' : 'updated', resource: readResource(kind, event.resource) }
+              break
+            case EventType.DESTROYED:
+              yield { type: 'destroyed', resource: exists ? readResource(kind, event.resource!) : undefined }
+              break
+            case EventType.BOOTSTRAPPED:
+              yield { type: 'bootstrapped', resource: undefined }
+              break
+            case EventType.ERRORED:
+              throw new TalosError('unavailable', `the watch ended: ${messageText(event.error ?? '')}`)
+          }
+        }
+      }
+    },
+  }
+}
+
+function readResource<Desc extends DescMessage>(kind: ResourceKind<Desc>, resource: ResourceMessage): Resource<MessageShape<Desc>> {
+  const { metadata, spec } = resource
+  if (metadata === undefined || spec === undefined || (metadata.type !== '' && metadata.type !== kind.type)) {
+    throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
+  }
+  try {
+    return {
+      id: text(metadata.id),
+      version: text(metadata.version),
+      phase: text(metadata.phase),
+      spec: fromBinary(kind.spec, spec.protoSpec, { readUnknownFields: false }),
+    }
+  } catch (error) {
+    throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`, { cause: error })
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * Connections to Talos's API: one TLS connection per client, closed for good by `close()`, never reopened by itself.
+ * Two ways in: a machine in maintenance shows a certificate that nobody vouches for, which is read first and then pinned; a configured one
+ * demands a client certificate and shows one of its cluster's authority.
+ */
+import { createHash, X509Certificate } from 'node:crypto'
+import { connect as connectHttp2 } from 'node:http2'
+import { isIP } from 'node:net'
+import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { createGrpcTransport, type GrpcTransportOptions } from '@connectrpc/connect-node'
+import type { Credentials } from '../pki/clients.ts'
+import { standardKey } from '../pki/keys.ts'
+import { maxMessageBytes } from './bounds.ts'
+import { talosClient, type TalosClient } from './client.ts'
+import { TalosError, talosError, tooLate } from './errors.ts'
+
+/** Where Talos's API listens. `host` is an IP literal: no name is looked up when dialling. */
+export interface Target {
+  host: string
+  port?: number | undefined
+}
+
+export interface ConnectOptions {
+  /** For connecting, and for each call that has no deadline of its own. */
+  deadlineMs?: number | undefined
+  /** Ends the connection and every call on it. */
+  signal?: AbortSignal | undefined
+  /** Asked before a packet leaves; throws where the address must not be dialled. */
+  dial?: ((host: string, port: number) => void | Promise<void>) | undefined
+}
+
+export const apiPort = 50_000
+const defaultDeadlineMs = 10_000
+/** Subject of a maintenance certificate (Talos `pkg/machinery/constants`: `MaintenanceServiceCommonName`). */
+const maintenanceName = 'maintenance-service.talos.dev'
+
+export interface ReadCertificate {
+  pem: string
+  /** As Talos prints it on the machine's console: base64 of SHA-256 of the certificate's public key (SubjectPublicKeyInfo). */
+  fingerprint: string
+  mode: 'maintenance' | 'secured'
+}
+
+/** The certificate that a server shows, without believing it. Throws TalosError. */
+export async function readCertificate(
+  target: Target,
+  options: { timeoutMs?: number; signal?: AbortSignal; dial?: ConnectOptions['dial'] } = {},
+): Promise<ReadCertificate> {
+  const socket = await openTls(target, { rejectUnauthorized: false }, { ...options, deadlineMs: options.timeoutMs })
+  try {
+    const certificate = peerCertificate(socket)
+    return {
+      pem: certificate.toString(),
+      fingerprint: fingerprintOf(certificate),
+      mode: certificate.subject === `CN=${maintenanceName}` ? 'maintenance' : 'secured',
+    }
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** Fingerprint of a certificate, PEM, as in `ReadCertificate`. */
+export function fingerprint(pem: string): string {
+  return fingerprintOf(new X509Certificate(pem))
+}
+
+/** A client for a machine in maintenance that shows exactly the certificate `pem`. Throws TalosError, kind `certificate` for any other. */
+export async function connectMaintenance(target: Target, pinned: { pem: string }, options: ConnectOptions = {}): Promise<TalosClient> {
+  const expected = new X509Certificate(pinned.pem)
+  // The leaf itself is the anchor: the authority that signed it exists only inside the machine and isn't sent.
+  const tls = { ca: pinned.pem, allowPartialTrustChain: true, rejectUnauthorized: false }
+  return open(target, tls, options, (socket) => {
+    // A machine without NTP may live in the wrong year: its time doesn't matter, its key does.
+    const verdict: unknown = socket.authorizationError
+    const reason = verdict instanceof Error && 'code' in verdict ? verdict.code : verdict
+    const trusted = socket.authorized || reason === 'CERT_NOT_YET_VALID' || reason === 'CERT_HAS_EXPIRED' || reason === 'ERR_TLS_CERT_ALTNAME_INVALID'
+    if (!trusted || !peerCertificate(socket).raw.equals(expected.raw)) {
+      throw new TalosError('certificate', 'the server shows another certificate than before')
+    }
+  })
+}
+
+/** A client for a configured machine: mutual TLS. Throws TalosError, kind `certificate` where one side doesn't accept the other. */
+export async function connectSecure(target: Target, credentials: Credentials, options: ConnectOptions = {}): Promise<TalosClient> {
+  const { ca, crt, key } = credentials
+  return open(target, { ca, cert: crt, key: standardKey(key) }, options, () => {})
+}
+
+async function open(target: Target, tls: ConnectionOptions, options: ConnectOptions, check: (socket: TLSSocket) => void): Promise<TalosClient> {
+  const deadlineMs = options.deadlineMs ?? defaultDeadlineMs
+  const socket = await openTls(target, tls, options)
+  // The check comes before HTTP/2 takes the socket over: destroying it after that aborts the whole process (nodejs/node, Http2Session::Consume).
+  try {
+    check(socket)
+    if (socket.alpnProtocol !== 'h2') throw new TalosError('invalid_data', 'server does not speak HTTP/2')
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+  const session = startSession(target, socket)
+  const transport = createGrpcTransport({
+    baseUrl: session.authority,
+    sessionManager: session,
+    // No decompression: a few bytes could become gigabytes.
+    acceptCompression: [],
+    readMaxBytes: maxMessageBytes,
+    binaryOptions: { readUnknownFields: false },
+  })
+  const close = () => {
+    options.signal?.removeEventListener('abort', close)
+    session.close()
+  }
+  options.signal?.addEventListener('abort', close)
+  return talosClient({
+    transport,
+    close,
+    deadlineMs,
+    failure: session.failure,
+    signal: options.signal,
+    target: { host: target.host, port: target.port ?? apiPort },
+  })
+}
+
+/** Dials and finishes the TLS handshake; whether the peer is believed is for `tls` and the caller. */
+async function openTls(target: Target, tls: ConnectionOptions, options: ConnectOptions): Promise<TLSSocket> {
+  const port = target.port ?? apiPort
+  const { signal, deadlineMs = defaultDeadlineMs } = options
+  if (isIP(target.host) === 0) throw new TalosError('invalid_argument', `${target.host} is not an IP address`)
+  try {
+    await options.dial?.(target.host, port)
+  } catch (error) {
+    throw error instanceof TalosError ? error : new TalosError('unreachable', error instanceof Error ? error.message : String(error), { cause: error })
+  }
+  return new Promise<TLSSocket>((resolve, reject) => {
+    if (signal?.aborted === true) return reject(new TalosError('cancelled', 'cancelled'))
+    const socket = connectTls({ ...tls, host: target.host, port, ALPNProtocols: ['h2'], minVersion: 'TLSv1.2' })
+    // A peer that lost power answers nothing: the kernel notices after 5 s of silence and 10 probes of one second.
+    socket.setKeepAlive(true, 5_000)
+    const timer = setTimeout(() => fail(new TalosError('timeout', tooLate(deadlineMs))), deadlineMs)
+    const settle = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', cancel)
+      socket.off('error', fail)
+      socket.off('close', closed)
+      socket.off('secureConnect', ready)
+    }
+    const fail = (error: unknown) => {
+      settle()
+      socket.on('error', () => {})
+      socket.destroy()
+      reject(talosError(error, deadlineMs, signal))
+    }
+    const cancel = () => fail(new TalosError('cancelled', 'cancelled'))
+    const closed = () => fail(new TalosError('unavailable', 'the connection was lost'))
+    const ready = () => {
+      settle()
+      resolve(socket)
+    }
+    socket.on('error', fail)
+    socket.on('close', closed)
+    socket.on('secureConnect', ready)
+    signal?.addEventListener('abort', cancel)
+  })
+}
+
+type SessionManager = NonNullable<GrpcTransportOptions['sessionManager']>
+
+interface Session extends SessionManager {
+  /** Why the connection ended, once it has. */
+  failure: () => unknown
+  close: () => void
+}
+
+/** One HTTP/2 session on a ready socket. It is not opened again when it ends: the next call fails. */
+function startSession(target: Target, socket: TLSSocket): Session {
+  const host = isIP(target.host) === 6 ? `[${target.host}]` : target.host
+  const authority = `https://${host}:${target.port ?? apiPort}`
+  const session = connectHttp2(authority, { createConnection: () => socket, settings: { enablePush: false } })
+  let failure: unknown
+  session.on('error', (error) => {
+    failure ??= error
+  })
+  session.on('goaway', () => {
+    failure ??= new TalosError('unavailable', 'the server is closing the connection')
+  })
+  session.on('close', () => {
+    failure ??= new TalosError('unavailable', 'the connection was closed')
+  })
+  return {
+    authority,
+    request: async (method, path, headers, options) => {
+      if (failure !== undefined) throw failure
+      return session.request({ ...headers, ':method': method, ':path': path }, options)
+    },
+    notifyResponseByteRead: () => {},
+    failure: () => failure,
+    close: () => {
+      failure ??= new TalosError('cancelled', 'the client was closed')
+      session.destroy()
+    },
+  }
+}
+
+function peerCertificate(socket: TLSSocket): X509Certificate {
+  const certificate = socket.getPeerX509Certificate()
+  if (certificate === undefined) throw new TalosError('certificate', 'the server shows no certificate')
+  return certificate
+}
+
+function fingerprintOf(certificate: X509Certificate): string {
+  return createHash('sha256')
+    .update(certificate.publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('base64')
+}

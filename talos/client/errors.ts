@@ -1,0 +1,123 @@
+import { Code, ConnectError } from '@connectrpc/connect'
+import { messageText } from './text.ts'
+
+export type TalosErrorKind =
+  /** No connection: refused, no route, reset, or the dial check said no. */
+  | 'unreachable'
+  | 'timeout'
+  /** The caller's signal was aborted, or the client was closed. */
+  | 'cancelled'
+  /** A certificate that isn't the expected one, on either side. */
+  | 'certificate'
+  | 'permission_denied'
+  | 'unimplemented'
+  | 'invalid_argument'
+  | 'failed_precondition'
+  | 'already_exists'
+  | 'not_found'
+  /** It was connected and went away, or says that it can't answer now. */
+  | 'unavailable'
+  /** The answer is no Talos answer: garbage, too much, or values that can't be. */
+  | 'invalid_data'
+  | 'other'
+
+/** Every error of the client. `message` is a short sentence part for people, without the server's name: "connection refused". */
+export class TalosError extends Error {
+  readonly kind: TalosErrorKind
+
+  constructor(kind: TalosErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'TalosError'
+    this.kind = kind
+  }
+}
+
+const codes: Partial<Record<Code, TalosErrorKind>> = {
+  [Code.PermissionDenied]: 'permission_denied',
+  [Code.Unauthenticated]: 'permission_denied',
+  [Code.Unimplemented]: 'unimplemented',
+  [Code.InvalidArgument]: 'invalid_argument',
+  [Code.FailedPrecondition]: 'failed_precondition',
+  [Code.AlreadyExists]: 'already_exists',
+  [Code.NotFound]: 'not_found',
+  [Code.Unavailable]: 'unavailable',
+  [Code.DeadlineExceeded]: 'timeout',
+}
+
+/** Anything thrown by a call or a connection, as a TalosError. `timeoutMs` is the deadline that held, for the sentence. */
+export function talosError(reason: unknown, timeoutMs: number, signal?: AbortSignal): TalosError {
+  if (reason instanceof TalosError) return reason
+  if (signal?.aborted === true) return new TalosError('cancelled', 'cancelled', { cause: reason })
+  const transport = transportError(reason)
+  if (transport !== undefined) return transport
+  if (!(reason instanceof ConnectError)) return new TalosError('other', sentence(reason instanceof Error ? reason.message : String(reason)), { cause: reason })
+  if (reason.code === Code.DeadlineExceeded) return new TalosError('timeout', tooLate(timeoutMs), { cause: reason })
+  // Only what came over the wire carries the status header; the library's own complaints about what it read don't.
+  if (!reason.metadata.has('grpc-status')) {
+    if (reason.code === Code.Canceled) return new TalosError('unavailable', 'the connection was closed', { cause: reason })
+    if (reason.code === Code.Unavailable) return new TalosError('unavailable', 'the connection was lost', { cause: reason })
+    return new TalosError('invalid_data', `server sent invalid data (${sentence(reason.rawMessage)})`, { cause: reason })
+  }
+  return new TalosError(codes[reason.code] ?? 'other', sentence(reason.rawMessage), { cause: reason })
+}
+
+export function tooLate(timeoutMs: number): string {
+  return `did not answer within ${timeoutMs < 1000 ? `${timeoutMs} ms` : `${Math.round(timeoutMs / 100) / 10} s`}`
+}
+
+const unreachable: Record<string, string> = {
+  ECONNREFUSED: 'connection refused',
+  EHOSTUNREACH: 'no route to the server',
+  ENETUNREACH: 'no route to the network',
+  EHOSTDOWN: 'no route to the server',
+  EADDRNOTAVAIL: 'the address is not available',
+  ETIMEDOUT: 'the server did not answer',
+}
+
+const lost = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_HTTP2_STREAM_CANCEL', 'ERR_HTTP2_GOAWAY_SESSION', 'ERR_HTTP2_INVALID_SESSION'])
+
+/** The error of a socket, of TLS or of HTTP/2 somewhere in the chain of causes, or undefined. */
+function transportError(reason: unknown): TalosError | undefined {
+  for (let at = reason; at instanceof Error; at = at.cause) {
+    const code = (at as NodeJS.ErrnoException).code
+    if (typeof code !== 'string') continue
+    if (code in unreachable) return new TalosError('unreachable', unreachable[code]!, { cause: reason })
+    const certificate = certificateSentence(code)
+    if (certificate !== undefined) return new TalosError('certificate', certificate, { cause: reason })
+    if (lost.has(code)) return new TalosError('unavailable', 'the connection was lost', { cause: reason })
+    if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return new TalosError('invalid_data', 'server does not speak TLS as Talos does', { cause: reason })
+    if (code.startsWith('ERR_HTTP2_')) return new TalosError('invalid_data', 'server does not speak HTTP/2 as Talos does', { cause: reason })
+  }
+  return undefined
+}
+
+function certificateSentence(code: string): string | undefined {
+  // The other side's word about our certificate comes as a TLS alert.
+  if (/^ERR_SSL_(TLSV\d+|SSLV3)_ALERT_.*(CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)/.test(code)) return 'server does not accept our certificate'
+  switch (code) {
+    case 'CERT_HAS_EXPIRED':
+      return "the server's certificate has expired"
+    case 'CERT_NOT_YET_VALID':
+      return "the server's certificate is not valid yet; is its clock right?"
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return "the server's certificate is for another address"
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'CERT_SIGNATURE_FAILURE':
+    case 'CERT_UNTRUSTED':
+    case 'INVALID_PURPOSE':
+    case 'INVALID_CA':
+    case 'CERT_REJECTED':
+      return "the server's certificate is not signed by the expected authority"
+    default:
+      return undefined
+  }
+}
+
+function sentence(text: string): string {
+  const clean = messageText(text).trim()
+  return clean === '' ? 'unknown error' : clean
+}

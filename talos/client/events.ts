@@ -1,0 +1,125 @@
+import { type DescEnum, type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
+import {
+  AddressEventSchema,
+  ConfigLoadErrorEventSchema,
+  ConfigValidationErrorEventSchema,
+  type Event,
+  MachineStatusEvent_MachineStageSchema,
+  MachineStatusEventSchema,
+  PhaseEvent_ActionSchema,
+  PhaseEventSchema,
+  SequenceEvent_ActionSchema,
+  SequenceEventSchema,
+  ServiceStateEvent_ActionSchema,
+  ServiceStateEventSchema,
+  TaskEvent_ActionSchema,
+  TaskEventSchema,
+} from '../proto/gen/machine/machine_pb.ts'
+import { maxItems } from './bounds.ts'
+import { TalosError } from './errors.ts'
+import { messageText, text } from './text.ts'
+
+/** Talos's stages of a machine, in its own words. */
+export type Stage = 'unknown' | 'booting' | 'installing' | 'maintenance' | 'running' | 'rebooting' | 'shutting_down' | 'resetting' | 'upgrading'
+
+export interface UnmetCondition {
+  name: string
+  reason: string
+}
+
+export interface EventOrigin {
+  /** Grows with time; a later read can start after it (`tail_id`). */
+  id: string
+  /** The call that caused it, as its answer said; empty for what the machine does by itself. */
+  actorId: string
+}
+
+/** What a machine tells about itself while it works. Words are lower case of Talos's own. */
+export type TalosEvent = EventOrigin &
+  (
+    | { kind: 'machine_status'; stage: Stage; ready: boolean; unmet: UnmetCondition[] }
+    | { kind: 'sequence'; sequence: string; action: 'noop' | 'start' | 'stop'; error: string }
+    | { kind: 'phase'; phase: string; action: 'start' | 'stop' }
+    | { kind: 'task'; task: string; action: 'start' | 'stop' }
+    | { kind: 'service'; service: string; action: string; message: string; healthy: boolean | undefined }
+    | { kind: 'config_error'; error: string }
+    | { kind: 'address'; hostname: string; addresses: string[] }
+    | { kind: 'other'; type: string }
+  )
+
+/** Stage by number, of the resource as well as of the event: both count alike. */
+export function stageOf(number: number): Stage {
+  return enumWord(MachineStatusEvent_MachineStageSchema, number, 'unknown') as Stage
+}
+
+/** An event as it stands in the stream, or undefined for the empty one that opens it. Throws TalosError for one that can't be read. */
+export function readEvent(event: Event): TalosEvent | undefined {
+  const url = event.data?.typeUrl ?? ''
+  if (url === '') return undefined
+  // `talos/runtime/machine.MachineStatusEvent`: not the prefix that the protobuf library knows.
+  const type = url.slice(url.lastIndexOf('/') + 1)
+  const origin = { id: text(event.id), actorId: text(event.actorId) }
+  const bytes = event.data?.value ?? new Uint8Array()
+  const read = <Desc extends DescMessage>(schema: Desc): MessageShape<Desc> => {
+    try {
+      return fromBinary(schema, bytes, { readUnknownFields: false })
+    } catch (error) {
+      throw new TalosError('invalid_data', `server sent invalid data (event ${text(type)})`, { cause: error })
+    }
+  }
+  switch (type) {
+    case 'machine.MachineStatusEvent': {
+      const { stage, status } = read(MachineStatusEventSchema)
+      return { ...origin, kind: 'machine_status', stage: stageOf(stage), ready: status?.ready ?? false, unmet: unmetOf(status?.unmetConditions ?? []) }
+    }
+    case 'machine.SequenceEvent': {
+      const { sequence, action, error } = read(SequenceEventSchema)
+      return {
+        ...origin,
+        kind: 'sequence',
+        sequence: text(sequence),
+        action: enumWord(SequenceEvent_ActionSchema, action, 'noop') as 'noop' | 'start' | 'stop',
+        error: messageText(error?.message ?? ''),
+      }
+    }
+    case 'machine.PhaseEvent': {
+      const { phase, action } = read(PhaseEventSchema)
+      return { ...origin, kind: 'phase', phase: text(phase), action: enumWord(PhaseEvent_ActionSchema, action, String(action)) as 'start' | 'stop' }
+    }
+    case 'machine.TaskEvent': {
+      const { task, action } = read(TaskEventSchema)
+      return { ...origin, kind: 'task', task: text(task), action: enumWord(TaskEvent_ActionSchema, action, String(action)) as 'start' | 'stop' }
+    }
+    case 'machine.ServiceStateEvent': {
+      const { service, action, message, health } = read(ServiceStateEventSchema)
+      const healthy = health === undefined || health.unknown ? undefined : health.healthy
+      return {
+        ...origin,
+        kind: 'service',
+        service: text(service),
+        action: enumWord(ServiceStateEvent_ActionSchema, action, String(action)),
+        message: messageText(message),
+        healthy,
+      }
+    }
+    case 'machine.ConfigLoadErrorEvent':
+      return { ...origin, kind: 'config_error', error: messageText(read(ConfigLoadErrorEventSchema).error) }
+    case 'machine.ConfigValidationErrorEvent':
+      return { ...origin, kind: 'config_error', error: messageText(read(ConfigValidationErrorEventSchema).error) }
+    case 'machine.AddressEvent': {
+      const { hostname, addresses } = read(AddressEventSchema)
+      return { ...origin, kind: 'address', hostname: text(hostname), addresses: addresses.slice(0, maxItems).map((a) => text(a)) }
+    }
+    default:
+      return { ...origin, kind: 'other', type: text(type) }
+  }
+}
+
+export function unmetOf(conditions: readonly UnmetCondition[]): UnmetCondition[] {
+  return conditions.slice(0, maxItems).map((c) => ({ name: text(c.name), reason: text(c.reason) }))
+}
+
+/** The name of an enum's value in lower case, without the prefix that all its names share; `unknown` for a value that we don't know. */
+export function enumWord(names: DescEnum, value: number, unknown: string): string {
+  return names.value[value]?.localName.toLowerCase() ?? unknown
+}

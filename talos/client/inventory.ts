@@ -1,0 +1,272 @@
+/**
+ * What a machine is made of and how it is, read from its state. Nothing that a machine says is trusted: texts are cut and cleaned, lists are
+ * bounded, and a value that can't be fails the reading of this machine alone, naming the field.
+ */
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
+import type { NetIPPrefix } from '../proto/gen/common/common_pb.ts'
+import type { DiskSpec } from '../proto/gen/definitions/block_pb.ts'
+import { MachineTypeSchema as machineTypes } from '../proto/gen/definitions/config_pb.ts'
+import { NethelpersLinkType } from '../proto/gen/definitions/enums_pb.ts'
+import type { LinkStatusSpec } from '../proto/gen/definitions/network_pb.ts'
+import type { MachineStatusSpec } from '../proto/gen/definitions/runtime_pb.ts'
+import { count, maxItems } from './bounds.ts'
+import type { CallOptions } from './calls.ts'
+import type { Resource, TalosClient } from './client.ts'
+import { TalosError } from './errors.ts'
+import { enumWord, type Stage, stageOf, type UnmetCondition, unmetOf } from './events.ts'
+import { type ResourceKind, resources } from './resources.ts'
+import { addressText, hardwareAddressText, text } from './text.ts'
+
+export interface Identity {
+  /** Lower case, as SMBIOS or Talos's own override gives it. */
+  uuid: string
+  serial: string
+  manufacturer: string
+  product: string
+}
+
+export interface Processor {
+  id: string
+  socket: string
+  manufacturer: string
+  product_name: string
+  cpu_cores: number
+  thread_count: number
+  /** MHz */
+  max_speed: number
+}
+
+export interface MemoryModule {
+  id: string
+  /** Bytes. */
+  size: number
+  manufacturer: string
+  device_locator: string
+}
+
+export interface Disk {
+  /** The kernel's name: `sda`, `nvme0n1`. */
+  id: string
+  /** Bytes. */
+  size: number
+  io_size: number
+  pretty_size: string
+  type: 'NVME' | 'SSD' | 'HDD' | 'SD' | 'UNKNOWN'
+  model: string
+  /** Empty where the disk has none. */
+  wwid: string
+}
+
+export interface NetworkInterface {
+  id: string
+  link_state: boolean
+  driver: string
+  product: string
+  vendor: string
+  /** `aa:bb:cc:dd:ee:ff`, of the hardware also where a bond has lent it another. */
+  hardware_addr: string
+}
+
+export interface Route {
+  /** Network in CIDR notation; empty for a default route. */
+  destination: string
+  gateway: string
+  link: string
+  metric: number
+}
+
+export interface Inventory {
+  /** The machine's own addresses that others reach it by, without prefix length. */
+  node_addresses: string[]
+  processors: Processor[]
+  memory: MemoryModule[]
+  disks: Disk[]
+  interfaces: NetworkInterface[]
+  /** Addresses in CIDR notation by link name, those of links that are no hardware too. */
+  linkAddresses: Record<string, string[]>
+  routes: Route[]
+  /** Lists that were longer than we read, by field name. */
+  truncated: string[]
+}
+
+export interface MachineStatus {
+  stage: Stage
+  ready: boolean
+  /** What the machine waits for before it is ready. */
+  unmet: UnmetCondition[]
+}
+
+export interface Status extends MachineStatus {
+  /** `v1.13.9` */
+  version: string
+  /** Image Factory's id of the running image; undefined for an image of Talos's own. */
+  schematic: string | undefined
+  hostname: string
+  machineType: 'unknown' | 'control_plane' | 'worker'
+  /** `/dev/nvme0n1` where Talos is installed; undefined where it isn't. */
+  systemDisk: string | undefined
+  addresses: string[]
+}
+
+/** Who the machine says it is. Throws TalosError, also where it has no UUID. */
+export async function readIdentity(client: TalosClient, options: CallOptions = {}): Promise<Identity> {
+  const system = (await client.get(resources.systemInformation, 'systeminformation', options))?.spec
+  const uuid = text(system?.uuid ?? '').toLowerCase()
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid)) throw new TalosError('invalid_data', 'server sent invalid data (system UUID)')
+  return { uuid, serial: text(system!.serialNumber), manufacturer: text(system!.manufacturer), product: text(system!.productName) }
+}
+
+/** The machine's hardware and addresses. Throws TalosError. */
+export async function readInventory(client: TalosClient, options: CallOptions = {}): Promise<Inventory> {
+  const truncated: string[] = []
+  const all = async <Desc extends DescMessage>(field: string, kind: ResourceKind<Desc>): Promise<Resource<MessageShape<Desc>>[]> => {
+    const list = await client.list(kind, options)
+    if (list.truncated) truncated.push(field)
+    return list.items
+  }
+  const [processors, memory, disks, links, addresses, routes, nodeAddresses] = await Promise.all([
+    all('processors', resources.processor),
+    all('memory', resources.memoryModule),
+    all('disks', resources.disk),
+    all('interfaces', resources.link),
+    all('linkAddresses', resources.address),
+    all('routes', resources.route),
+    readAddresses(client, options),
+  ])
+  const linkAddresses: Record<string, string[]> = Object.create(null)
+  for (const { spec } of addresses) {
+    const address = prefixText(spec.address)
+    if (address !== undefined) (linkAddresses[text(spec.linkName)] ??= []).push(address)
+  }
+  return {
+    node_addresses: nodeAddresses,
+    // A socket or a slot that holds nothing is a resource too, with an empty specification.
+    processors: processors
+      .filter(({ spec }) => spec.manufacturer !== '' || spec.coreCount > 0)
+      .map(({ id, spec }) => ({
+        id,
+        socket: text(spec.socket),
+        manufacturer: text(spec.manufacturer),
+        product_name: text(spec.productName),
+        cpu_cores: spec.coreCount === 0 ? spec.coreEnabled : spec.coreCount,
+        thread_count: spec.threadCount,
+        max_speed: spec.maxSpeed,
+      })),
+    memory: memory
+      .filter(({ spec }) => spec.size > 0)
+      .map(({ id, spec }) => ({ id, size: spec.size * 1024 ** 2, manufacturer: text(spec.manufacturer), device_locator: text(spec.deviceLocator) })),
+    disks: disks.filter(isHardware).map(({ id, spec }) => ({
+      id,
+      size: count(spec.size, 'disk size'),
+      io_size: count(spec.ioSize, 'disk I/O size'),
+      pretty_size: text(spec.prettySize),
+      type: diskType(spec),
+      model: text(spec.model),
+      wwid: text(spec.wwid),
+    })),
+    interfaces: links
+      .filter(({ spec }) => spec.kind === '' && spec.type === NethelpersLinkType.LINK_ETHER)
+      .map(({ id, spec }) => ({
+        id,
+        link_state: spec.linkState,
+        driver: text(spec.driver),
+        product: text(spec.product),
+        vendor: text(spec.vendor),
+        hardware_addr: hardwareAddress(spec),
+      })),
+    linkAddresses,
+    routes: routes
+      .filter(({ spec }) => spec.gateway !== undefined && spec.gateway.ip.length > 0)
+      .map(({ spec }) => ({
+        destination: prefixText(spec.destination) ?? '',
+        gateway: addressText(spec.gateway!.ip) ?? '',
+        link: text(spec.outLinkName),
+        metric: spec.priority,
+      })),
+    truncated,
+  }
+}
+
+/** How the machine is now. Throws TalosError; what this version of Talos doesn't have is empty. */
+export async function readStatus(client: TalosClient, options: CallOptions = {}): Promise<Status> {
+  const one = async <Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string) => (await tolerated(client.get(kind, id, options)))?.spec
+  const [machine, version, hostname, type, systemDisk, extensions, addresses] = await Promise.all([
+    client.get(resources.machineStatus, 'machine', options),
+    one(resources.version, 'version'),
+    one(resources.hostname, 'hostname'),
+    one(resources.machineType, 'machine-type'),
+    one(resources.systemDisk, 'system-disk'),
+    tolerated(client.list(resources.extension, options)),
+    readAddresses(client, options),
+  ])
+  if (machine === undefined) throw new TalosError('invalid_data', 'server sent invalid data (machine status)')
+  const schematic = text(extensions?.items.find(({ spec }) => spec.metadata?.name === 'schematic')?.spec.metadata?.version ?? '')
+  const machineType = enumWord(machineTypes, type?.machineType ?? 0, 'unknown')
+  return {
+    ...machineStatus(machine.spec),
+    version: text(version?.version ?? ''),
+    schematic: /^[0-9a-f]{64}$/.test(schematic) ? schematic : undefined,
+    hostname: text(hostname?.hostname ?? ''),
+    machineType: machineType === 'worker' ? 'worker' : machineType === 'control_plane' || machineType === 'init' ? 'control_plane' : 'unknown',
+    systemDisk: systemDisk === undefined || systemDisk.devPath === '' ? undefined : text(systemDisk.devPath),
+    addresses,
+  }
+}
+
+/** The stage as it changes, beginning with how it is. Ends only with the connection or an error. */
+export async function* watchMachineStatus(client: TalosClient, options: CallOptions = {}): AsyncGenerator<MachineStatus, void, undefined> {
+  for await (const { resource } of client.watch(resources.machineStatus, { id: 'machine' }, options)) {
+    if (resource !== undefined) yield machineStatus(resource.spec)
+  }
+}
+
+/** The machine's addresses: without those of pods and services where Kubernetes runs, which are no way to reach it. */
+async function readAddresses(client: TalosClient, options: CallOptions): Promise<string[]> {
+  for (const id of ['routed-no-k8s', 'routed', 'current']) {
+    const found = await client.get(resources.nodeAddress, id, options)
+    if (found === undefined) continue
+    const addresses = found.spec.addresses.slice(0, maxItems).map((p) => addressText(p.ip))
+    return addresses.filter((a) => a !== undefined)
+  }
+  return []
+}
+
+function machineStatus(spec: MachineStatusSpec): MachineStatus {
+  return { stage: stageOf(spec.stage), ready: spec.status?.ready ?? false, unmet: unmetOf(spec.status?.unmetConditions ?? []) }
+}
+
+/** Loop, memory, mapped and optical devices are listed among the disks. */
+function isHardware({ id, spec }: Resource<DiskSpec>): boolean {
+  return !spec.cdrom && spec.size > 0n && !/^(loop|ram|zram|dm-|md|nbd|sr|fd)\d*/.test(id)
+}
+
+/** As Talos's own StorageService derives it from the same facts (`internal/app/storaged`). */
+function diskType(disk: DiskSpec): Disk['type'] {
+  if (disk.transport === 'nvme') return 'NVME'
+  if (disk.transport === 'mmc') return 'SD'
+  if (disk.rotational) return 'HDD'
+  return disk.transport === '' ? 'UNKNOWN' : 'SSD'
+}
+
+function hardwareAddress(link: LinkStatusSpec): string {
+  const permanent = hardwareAddressText(link.permanentAddr)
+  return permanent === '' || permanent === '00:00:00:00:00:00' ? hardwareAddressText(link.hardwareAddr) : permanent
+}
+
+function prefixText(prefix: NetIPPrefix | undefined): string | undefined {
+  const address = prefix === undefined ? undefined : addressText(prefix.ip)
+  if (address === undefined) return undefined
+  const bits = prefix!.ip.length * 8
+  if (prefix!.prefixLength < 0 || prefix!.prefixLength > bits) throw new TalosError('invalid_data', 'server sent invalid data (prefix length)')
+  return `${address}/${prefix!.prefixLength}`
+}
+
+/** Older and newer versions lack some kinds: Talos answers so with a refusal, not with nothing. */
+async function tolerated<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof TalosError && (error.kind === 'permission_denied' || error.kind === 'unimplemented')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,24 @@
+import { gunzipSync } from 'node:zlib'
+import { TalosError } from './errors.ts'
+
+const maxBytes = 1024 * 1024
+
+/**
+ * The file inside what Talos's Kubeconfig call sends: a gzipped tar of one entry. The tar is neither padded nor ended (Talos writes it without
+ * closing it), which a strict reader takes for a broken one, so the one header is read here. Throws TalosError.
+ */
+export function unpackKubeconfig(archive: Uint8Array): string {
+  const broken = (why: string, cause?: unknown) => new TalosError('invalid_data', `server sent invalid data (kubeconfig: ${why})`, { cause })
+  let tar: Buffer
+  try {
+    tar = gunzipSync(archive, { maxOutputLength: maxBytes })
+  } catch (error) {
+    throw broken('not a gzip file', error)
+  }
+  const header = 512
+  if (tar.length < header) throw broken('shorter than its header')
+  // POSIX ustar: the size is octal text of 12 bytes at offset 124.
+  const size = Number.parseInt(tar.toString('latin1', 124, 136).replace(/\0.*$/s, '').trim(), 8)
+  if (!Number.isSafeInteger(size) || size < 0 || tar.length < header + size) throw broken('shorter than it says')
+  return tar.toString('utf8', header, header + size)
+}
