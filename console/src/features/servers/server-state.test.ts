@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import type { Server } from '#contract/servers.ts'
+import { contactOf, identityNotice, statusOf } from './server-state.ts'
+
+const talos: Server['talos'] = {
+  version: 'v1.13.0',
+  schematic: null,
+  stage: 'maintenance',
+  reachable: true,
+  last_contact_at: '2026-11-20T13:00:00Z',
+  unreachable_since: null,
+  reason: null,
+}
+const identity: Server['identity'] = { state: 'confirmed', uuid: 'u', serial: 's', fingerprint: null, since: '2026-11-01T00:00:00Z', note: null }
+const server = { status: 'maintenance' as const, cluster: null, talos, eligibility: [], identity, operation_id: null }
+
+describe('what is said of a server', () => {
+  it('says what a free server is for, and why it is not eligible', () => {
+    expect(statusOf(server)).toEqual({ tone: 'idle', word: 'Maintenance', why: 'free to use' })
+    expect(statusOf({ ...server, eligibility: [{ check: 'disks', ok: false, reason: 'The server has no disk' }] }).why).toBe(
+      'not eligible: The server has no disk',
+    )
+    expect(statusOf({ ...server, identity: { ...identity, state: 'unconfirmed' } }).why).toBe('to be confirmed')
+  })
+
+  it('keeps status and contact apart', () => {
+    const silent = { ...talos, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }
+    expect(statusOf({ ...server, status: 'ready', talos: silent })).toEqual({ tone: 'ok', word: 'Ready', why: null })
+    const contact = contactOf(silent, Date.parse('2026-11-20T13:00:00Z'))
+    expect(contact.kind).toBe('silent')
+    expect(contact.kind === 'silent' && contact.text).toMatch(/^\d\d:\d\d, connection refused$/)
+  })
+
+  it("says Talos's stage where it is doing something", () => {
+    expect(statusOf({ ...server, talos: { ...talos, stage: 'installing' } }).why).toBe('installing Talos')
+    expect(statusOf({ ...server, status: 'ready', talos: { ...talos, stage: 'running', reason: 'kubelet is not healthy' } }).why).toBe('kubelet is not healthy')
+  })
+
+  it('says when it was never asked', () => {
+    expect(contactOf({ ...talos, reachable: null, last_contact_at: null })).toEqual({ kind: 'never' })
+    expect(contactOf(talos)).toEqual({ kind: 'answered', at: talos.last_contact_at })
+  })
+
+  it('asks a person to look at hardware that is not confirmed', () => {
+    expect(identityNotice(server)).toBeNull()
+    expect(identityNotice({ ...server, identity: { ...identity, state: 'changed', note: 'UUID b answered' } })).toMatchObject({
+      tone: 'danger',
+      text: 'UUID b answered',
+    })
+    expect(identityNotice({ ...server, status: 'deleted', identity: { ...identity, state: 'changed' } })).toBeNull()
+  })
+})

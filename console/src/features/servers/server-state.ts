@@ -1,0 +1,85 @@
+/** How a server's status, contact and identity are said. Status and contact are two things and never mixed: a server that does not answer keeps its status. */
+import type { Eligibility, Server, Stage } from '#contract/servers.ts'
+import { moment } from '../../lib/time.ts'
+import type { Tone } from '../../ui/Status.tsx'
+
+export interface Said {
+  tone: Tone
+  word: string
+  why: string | null
+}
+
+const stageWords: Readonly<Record<Stage, string | null>> = {
+  unknown: null,
+  booting: 'booting',
+  installing: 'installing Talos',
+  maintenance: null,
+  running: null,
+  rebooting: 'rebooting',
+  shutting_down: 'shutting down',
+  resetting: 'resetting',
+  upgrading: 'upgrading Talos',
+}
+
+type Stateful = Pick<Server, 'status' | 'cluster' | 'talos' | 'eligibility' | 'identity' | 'operation_id'>
+
+export function statusOf(s: Stateful): Said {
+  if (s.status === 'deleted') return { tone: 'off', word: 'Deleted', why: 'kept for history' }
+  const stage = stageWords[s.talos.stage]
+  if (s.status === 'ready') return { tone: 'ok', word: 'Ready', why: stage ?? (s.talos.reachable === true ? s.talos.reason : null) }
+  return { tone: 'idle', word: 'Maintenance', why: maintenance(s, stage) }
+}
+
+function maintenance(s: Stateful, stage: string | null): string {
+  if (stage !== null) return stage
+  if (s.cluster) return `reserved for ${s.cluster.name}`
+  if (s.identity.state === 'changed') return 'other hardware answered'
+  if (s.identity.state !== 'confirmed') return 'to be confirmed'
+  const failed = s.eligibility.find((e) => !e.ok)
+  if (failed === undefined) return 'free to use'
+  return failed.reason === null ? 'not eligible' : `not eligible: ${failed.reason}`
+}
+
+/** What the column "Last Talos connection" says; `at` where it is a time that grows older. */
+export type Contact = { kind: 'answered'; at: string } | { kind: 'silent'; text: string; at: string | null } | { kind: 'never' }
+
+export function contactOf(talos: Server['talos'], now = Date.now()): Contact {
+  if (talos.reachable === false) {
+    const since = talos.unreachable_since === null ? 'Unreachable' : moment(talos.unreachable_since, now)
+    return { kind: 'silent', text: talos.reason === null ? since : `${since}, ${talos.reason}`, at: talos.last_contact_at }
+  }
+  return talos.last_contact_at === null ? { kind: 'never' } : { kind: 'answered', at: talos.last_contact_at }
+}
+
+const checkTitles: Readonly<Record<Eligibility['check'], string>> = {
+  free: 'In no cluster, nothing is being done to it',
+  reachable: 'Answers in maintenance mode',
+  identity: 'Hardware confirmed',
+  talos_version: 'Runs a supported Talos version',
+  installed_version: 'Nothing else is installed on its disks',
+  disks: 'Has a disk to install on',
+  memory: 'Has enough memory',
+  link: 'An interface has a link',
+  management_address: 'Keeps its management address',
+  name: 'Has a name of its own',
+}
+
+/** What a check makes sure of, said as the sentence that holds. */
+export const checkTitle = (check: Eligibility['check']): string => checkTitles[check]
+
+/** Whether a person has to look at the hardware, and why: null where nothing is to be done. */
+export function identityNotice(s: Pick<Server, 'status' | 'identity'>): { tone: 'warn' | 'danger'; title: string; text: string } | null {
+  if (s.status === 'deleted' || s.identity.state === 'confirmed') return null
+  if (s.identity.state === 'changed') {
+    return {
+      tone: 'danger',
+      title: 'Other hardware answered here.',
+      text: s.identity.note ?? 'Nothing is sent to this server until a person has looked at it.',
+    }
+  }
+  return {
+    tone: 'warn',
+    title: 'This server is to be confirmed.',
+    text: s.identity.note ?? 'Compare the hardware below with the machine: it may join a cluster once a person has confirmed it.',
+  }
+}
