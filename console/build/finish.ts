@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto'
+import { readFile, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+
+const text = /\.(js|css|svg|json|txt|webmanifest)$/
+
+/**
+ * After the bundle is written: `.br` and `.gz` beside each text file, so that the server only reads, and `build.json` with what the server has to know of this build.
+ * index.html is not compressed: the server puts a nonce into it for each answer, in place of `noncePlaceholder`.
+ */
+export const finish = (about: { version: string; noncePlaceholder: string; reportingOrigin: string | null; environment: string }) => {
+  let out = ''
+  return {
+    name: 'steelyard:finish',
+    apply: 'build' as const,
+    configResolved(config: { root: string; build: { outDir: string } }) {
+      out = join(config.root, config.build.outDir)
+    },
+    async closeBundle() {
+      const names = (await readdir(out, { recursive: true })).filter((name) => text.test(name))
+      for (const name of names) {
+        const bytes = await readFile(join(out, name))
+        if (bytes.length < 512) continue
+        const br = await promisify(brotliCompress)(bytes, {
+          params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
+        })
+        await writeFile(join(out, `${name}.br`), br)
+        await writeFile(join(out, `${name}.gz`), await promisify(gzip)(bytes, { level: 9 }))
+      }
+      const index = await readFile(join(out, 'index.html'))
+      const build = { ...about, index: createHash('sha256').update(index).digest('hex').slice(0, 16) }
+      await writeFile(join(out, 'build.json'), `${JSON.stringify(build, null, 2)}\n`)
+    },
+  }
+}

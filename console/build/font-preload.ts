@@ -1,0 +1,13 @@
+/** The one font that every first screen shows is fetched with the page and not after its style sheet. */
+export const fontPreload = () => ({
+  name: 'steelyard:font-preload',
+  apply: 'build' as const,
+  transformIndexHtml: {
+    order: 'post' as const,
+    handler(_html: string, context: { bundle?: Record<string, unknown> | undefined }) {
+      const font = Object.keys(context.bundle ?? {}).find((name) => /inter-latin-wght-normal.*\.woff2$/.test(name))
+      if (font === undefined) return []
+      return [{ tag: 'link', attrs: { rel: 'preload', as: 'font', type: 'font/woff2', href: `/${font}`, crossorigin: '' }, injectTo: 'head' as const }]
+    },
+  },
+})

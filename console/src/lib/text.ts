@@ -1,0 +1,26 @@
+/** A long string by its ends, the middle replaced by one ellipsis; shorter ones stay whole. Specified default: 16 in front, 10 at the back. */
+export function truncate(text: string, front = 16, back = 10): string {
+  return text.length <= front + back + 1 ? text : `${text.slice(0, front)}…${text.slice(text.length - back)}`
+}
+
+/** Entries of a multi-line input: one per line, or commas between; empty ones left out. */
+export const listOf = (text: string): string[] =>
+  text
+    .split(/[\n,]/)
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+
+/** Sentence case of a code word: `control_plane` is "Control plane". */
+export const sentence = (code: string): string => {
+  const words = code.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** Two letters for an avatar, from a name or an email address. */
+export function initials(nameOrEmail: string): string {
+  const [first = '', second = ''] = nameOrEmail
+    .replace(/@.*/, '')
+    .split(/[\s._-]+/)
+    .filter(Boolean)
+  return (first.charAt(0) + (second.charAt(0) || first.charAt(1))).toUpperCase()
+}

@@ -1,0 +1,56 @@
+/** Times come from the API as ISO 8601 in UTC and are shown in the reader's own zone; the exact time is for the tooltip. */
+
+const two = (n: number) => String(n).padStart(2, '0')
+
+/** "14:07:32", local. */
+export function clock(iso: string): string {
+  const d = new Date(iso)
+  return `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`
+}
+
+/** "14:07" today, "Thu 14:07" within a week, "3 Nov" this year, "3 Nov 2025" before. */
+export function moment(iso: string, now = Date.now()): string {
+  const d = new Date(iso)
+  const today = new Date(now)
+  const hm = `${two(d.getHours())}:${two(d.getMinutes())}`
+  if (d.toDateString() === today.toDateString()) return hm
+  const month = d.toLocaleString('en', { month: 'short' })
+  if (Math.abs(now - d.getTime()) < 6.5 * 86_400_000) return `${d.toLocaleString('en', { weekday: 'short' })} ${hm}`
+  return d.getFullYear() === today.getFullYear() ? `${d.getDate()} ${month}` : `${d.getDate()} ${month} ${d.getFullYear()}`
+}
+
+/** "20 November 2026, 14:07:32 CET": what the tooltip says. */
+export const exact = (iso: string): string =>
+  new Date(iso).toLocaleString('en-GB', {
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZoneName: 'short',
+  })
+
+/** "18 s", "9 min 16 s", "2 h 5 min", "3 d 4 h". Never negative. */
+export function duration(ms: number): string {
+  const s = Math.max(0, Math.round(ms / 1000))
+  if (s < 60) return `${s} s`
+  const min = Math.floor(s / 60)
+  if (min < 60) return s % 60 === 0 ? `${min} min` : `${min} min ${s % 60} s`
+  const h = Math.floor(min / 60)
+  if (h < 24) return min % 60 === 0 ? `${h} h` : `${h} h ${min % 60} min`
+  return h % 24 === 0 ? `${Math.floor(h / 24)} d` : `${Math.floor(h / 24)} d ${h % 24} h`
+}
+
+/** "just now", "18 s ago", "4 min ago", "3 h ago", "2 d ago": one unit, for lists. */
+export function ago(iso: string, now = Date.now()): string {
+  const s = Math.round((now - Date.parse(iso)) / 1000)
+  if (s < 2) return 'just now'
+  if (s < 60) return `${s} s ago`
+  if (s < 3600) return `${Math.floor(s / 60)} min ago`
+  if (s < 86_400) return `${Math.floor(s / 3600)} h ago`
+  return `${Math.floor(s / 86_400)} d ago`
+}
+
+/** The reader's zone, by its IANA name. */
+export const zone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone

@@ -1,0 +1,28 @@
+/** Bytes and counts for people. Memory in binary units, disks in decimal ones, as they are sold. The space before a unit does not break. */
+
+const nbsp = ' '
+
+function scaled(bytes: number, base: number, units: readonly string[]): string {
+  let value = bytes
+  let unit = 0
+  while (value >= base && unit < units.length - 1) {
+    value /= base
+    unit++
+  }
+  const digits = unit === 0 || value >= 100 || Number.isInteger(value) ? 0 : value >= 10 ? 1 : 2
+  return `${Number(value.toFixed(digits))}${nbsp}${units[unit]}`
+}
+
+/** 824633720832 → "768 GiB". */
+export const memory = (bytes: number): string => scaled(bytes, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'])
+/** 1920383410176 → "1.92 TB". */
+export const disk = (bytes: number): string => scaled(bytes, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])
+/** 12345 → "12 345", with thin spaces. */
+export const count = (n: number): string =>
+  Math.trunc(n)
+    .toString()
+    .replaceAll(/\B(?=(\d{3})+(?!\d))/g, ' ')
+/** 3250 MHz → "3.25 GHz". */
+export const gigahertz = (mhz: number): string => `${Number((mhz / 1000).toFixed(2))}${nbsp}GHz`
+/** Link speed in Mbit/s → "25 Gb/s". */
+export const linkSpeed = (mbit: number): string => (mbit >= 1000 ? `${Number((mbit / 1000).toFixed(1))}${nbsp}Gb/s` : `${mbit}${nbsp}Mb/s`)

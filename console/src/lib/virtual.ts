@@ -1,0 +1,45 @@
+/** Which rows of a long list to draw. Rows are equally high; an open row adds its detail's height below it. All in px. */
+export interface Viewport {
+  count: number
+  rowHeight: number
+  /** Height of the detail under a row, by the row's index. */
+  extra: ReadonlyMap<number, number>
+  /** What of the list is visible, from its first row's top. */
+  top: number
+  bottom: number
+  overscan?: number
+}
+
+export interface Window {
+  /** First and one past the last row to draw. */
+  from: number
+  to: number
+  /** Empty space in place of the rows above and below. */
+  before: number
+  after: number
+}
+
+const sorted = (extra: ReadonlyMap<number, number>) => [...extra].toSorted(([a], [b]) => a - b)
+
+function rowAt(y: number, rowHeight: number, extras: readonly (readonly [number, number])[]): number {
+  let added = 0
+  for (const [index, height] of extras) {
+    const end = (index + 1) * rowHeight + added
+    if (y < end) break
+    if (y < end + height) return index
+    added += height
+  }
+  return Math.floor((y - added) / rowHeight)
+}
+
+const heightUpTo = (row: number, rowHeight: number, extras: readonly (readonly [number, number])[]) =>
+  row * rowHeight + extras.reduce((sum, [index, height]) => (index < row ? sum + height : sum), 0)
+
+export function visibleRows({ count, rowHeight, extra, top, bottom, overscan = 12 }: Viewport): Window {
+  const extras = sorted(extra)
+  const clamp = (row: number) => Math.max(0, Math.min(count, row))
+  const from = clamp(rowAt(Math.max(0, top), rowHeight, extras) - overscan)
+  const to = Math.max(from, clamp(rowAt(Math.max(0, bottom), rowHeight, extras) + 1 + overscan))
+  const before = heightUpTo(from, rowHeight, extras)
+  return { from, to, before, after: heightUpTo(count, rowHeight, extras) - heightUpTo(to, rowHeight, extras) }
+}

@@ -1,0 +1,49 @@
+import type { ReactNode } from 'react'
+import type { Action } from './actions.ts'
+import { Button, ButtonLink, IconButton } from './Button.tsx'
+import css from './BulkBar.module.css'
+import type { Selection } from './selection.ts'
+
+/** What can be done to the chosen rows, at the foot of the screen. The first action is the primary one. */
+export function BulkBar({
+  selection,
+  actions,
+  note,
+  matching,
+  onSelectMatching,
+}: {
+  selection: Selection
+  actions: readonly Action[]
+  note?: ReactNode
+  /** How many match the filter in all, beyond this page. */
+  matching?: number
+  onSelectMatching?: () => void
+}) {
+  if (selection.size === 0) return null
+  return (
+    <div className={css['bar']} role="region" aria-label="Selection">
+      <b aria-live="polite">{selection.size} selected</b>
+      {note !== undefined && <span className={css['note']}>{note}</span>}
+      {matching !== undefined && matching > selection.size && onSelectMatching && (
+        <button type="button" className={css['link']} onClick={onSelectMatching}>
+          Select all {matching}
+        </button>
+      )}
+      <span className={css['rule']} />
+      {actions.map((action, i) => {
+        const kind = action.danger ? 'danger' : i === 0 ? 'primary' : 'plain'
+        return action.to !== undefined && action.can?.ok !== false ? (
+          <ButtonLink key={action.label} kind={kind} size="small" href={action.to}>
+            {action.label}
+          </ButtonLink>
+        ) : (
+          <Button key={action.label} kind={kind} size="small" can={action.can} onClick={() => action.run?.()}>
+            {action.label}
+          </Button>
+        )
+      })}
+      <span className={css['rule']} />
+      <IconButton icon="close" label="Clear selection" onClick={selection.clear} />
+    </div>
+  )
+}

@@ -1,0 +1,383 @@
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useCallback, useLayoutEffect, useRef, useState } from 'react'
+import type { Breakpoint } from '../lib/breakpoints.ts'
+import { useMedia } from '../lib/use-media.ts'
+import type { Action } from './actions.ts'
+import { BulkBar } from './BulkBar.tsx'
+import { Button, IconButton, IconLink } from './Button.tsx'
+import { cx } from './cx.ts'
+import css from './DataTable.module.css'
+import { Checkbox } from './Field.tsx'
+import { Icon } from './Icon.tsx'
+import { Menu } from './Menu.tsx'
+import type { Selection } from './selection.ts'
+import { ErrorState, NoMatch, SkeletonRows } from './States.tsx'
+import { Tooltip } from './Tooltip.tsx'
+import { useWindow } from './use-window.ts'
+
+export interface Column<Row> {
+  id: string
+  head: string
+  /** A help icon beside the head says this. */
+  help?: string
+  cell: (row: Row) => ReactNode
+  sortable?: boolean
+  numeric?: boolean
+  /** Width in px; columns without one share what is left. */
+  width?: number
+  /** Left out on narrower screens. */
+  from?: Breakpoint
+  /** Never hidden by the choice of columns. */
+  fixed?: boolean
+  /** Its place in the card that a row becomes below `sm`: at most one `name`, one `state`, one `fact`; others are left out. */
+  card?: 'name' | 'state' | 'fact'
+}
+
+/** Columns at module scope, typed by their row. */
+export const columns = <Row,>(list: readonly Column<Row>[]): readonly Column<Row>[] => list
+
+export interface DataTableProps<Row> {
+  /** What the table holds: read out. */
+  label: string
+  /** One word for what did not match: "server". */
+  noun?: string
+  rows: readonly Row[] | undefined
+  columns: readonly Column<Row>[]
+  rowKey: (row: Row) => string
+  /** What a row is called where its controls are named. */
+  rowName: (row: Row) => string
+  /** Where a row leads: the whole row is then one link. */
+  href?: (row: Row) => string
+  actions?: (row: Row) => readonly Action[]
+  /** Opens under the row. */
+  detail?: (row: Row) => ReactNode
+  /** Column id, descending with a leading minus. */
+  sort?: string | undefined
+  onSort?: (sort: string) => void
+  /** Ids of the columns to show; all of them without it. */
+  shown?: readonly string[] | undefined
+  selection?: Selection
+  /** What can be done to the selected, and beside it a sum such as "192 CU". */
+  bulk?: { actions: readonly Action[]; note?: ReactNode; matching?: number; onSelectMatching?: () => void }
+  /** Greyed, and not to be selected: the sentence why. */
+  disabled?: (row: Row) => string | null
+  empty: ReactNode
+  /** Filters are set: an empty answer then is "no match". */
+  filtered?: boolean
+  onReset?: () => void
+  error?: unknown
+  onRetry?: () => void
+  /** Under the rows: the pager. */
+  foot?: ReactNode
+  /** Above the head: such as "shown as of". */
+  notice?: ReactNode
+  /** The table is as high as its rows, and the page scrolls: for short tables among other things. */
+  grows?: boolean
+}
+
+const interactive = 'a,button,input,label,select,textarea,summary,[role="menuitem"]'
+
+/** Rows of one kind: the reader may sort, select, open, act, and walk them with the keyboard: arrows, Enter to open, Space for the detail, x to select. */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const {
+    label,
+    rows,
+    rowKey,
+    rowName,
+    href,
+    actions,
+    detail,
+    sort,
+    onSort,
+    shown,
+    selection,
+    bulk,
+    disabled,
+    empty,
+    filtered = false,
+    onReset,
+    error,
+    onRetry,
+    foot,
+    notice,
+    grows = false,
+  } = props
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const [active, setActive] = useState(0)
+  const shift = useRef(false)
+  const body = useRef<HTMLTableSectionElement>(null)
+  const narrow = useMedia('below', 'sm')
+  const width = { xs: true, sm: useMedia('from', 'sm'), md: useMedia('from', 'md'), lg: useMedia('from', 'lg'), xl: useMedia('from', 'xl') }
+  const cols = props.columns.filter((c) =>
+    narrow ? c.card !== undefined : (c.from === undefined || width[c.from]) && (shown === undefined || c.fixed || shown.includes(c.id)),
+  )
+  const count = rows?.length ?? 0
+  const view = useWindow({ body, count, openRows: rows === undefined ? [] : indexesOf(rows, rowKey, open) })
+
+  const toggleOpen = useCallback((key: string) => {
+    setOpen((now) => {
+      const next = new Set(now)
+      if (!next.delete(key)) next.add(key)
+      return next
+    })
+  }, [])
+  // A row that was walked to may have been drawn only now.
+  const walk = useRef(false)
+  useLayoutEffect(() => {
+    if (!walk.current) return
+    walk.current = false
+    body.current?.querySelector<HTMLElement>(`[data-row="${active}"]`)?.focus()
+  }, [active])
+
+  if (rows === undefined)
+    return (
+      <section className={css['panel']}>
+        {error === undefined || error === null ? (
+          <SkeletonRows widths={cols.map((c) => (c.width ?? 140) - 30)} />
+        ) : (
+          <ErrorState error={error} {...(onRetry && { onRetry })} />
+        )}
+      </section>
+    )
+  if (count === 0)
+    return (
+      <section className={css['panel']}>
+        {notice}
+        {filtered && onReset ? <NoMatch what={`No ${props.noun ?? 'row'}`} onReset={onReset} /> : empty}
+      </section>
+    )
+
+  const controls = [actions, href, detail].filter(Boolean).length
+  const span = cols.length + (selection ? 1 : 0) + (controls > 0 ? 1 : 0)
+  const selectable = rows.filter((row) => !disabled?.(row)).map(rowKey)
+  const allOn = selection !== undefined && selectable.length > 0 && selectable.every((key) => selection.has(key))
+  const someOn = selection !== undefined && selectable.some((key) => selection.has(key))
+  const minWidth = cols.reduce((sum, c) => sum + (c.width ?? 130), (selection ? 44 : 0) + controls * 32 + 16)
+
+  const onKeyDown = (event: KeyboardEvent<HTMLTableSectionElement>) => {
+    const target = event.target as HTMLElement
+    const at = target.dataset['row']
+    if (at === undefined || event.metaKey || event.ctrlKey || event.altKey) return
+    const row = rows[Number(at)]
+    if (row === undefined) return
+    const go = { ArrowDown: Number(at) + 1, ArrowUp: Number(at) - 1, Home: 0, End: count - 1, PageDown: Number(at) + 10, PageUp: Number(at) - 10 }[event.key]
+    if (go !== undefined) {
+      const to = Math.max(0, Math.min(count - 1, go))
+      walk.current = true
+      view.reveal(to)
+      setActive(to)
+      if (to === active) target.focus()
+    } else if (event.key === 'Enter') target.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
+    else if (event.key === ' ' && detail) toggleOpen(rowKey(row))
+    else if ((event.key === 'x' || event.key === ' ') && selection && !disabled?.(row)) selection.toggle(rowKey(row), event.shiftKey ? selectable : null)
+    else return
+    event.preventDefault()
+  }
+
+  const onRowClick = (event: MouseEvent<HTMLTableRowElement>) => {
+    const from = event.target as HTMLElement
+    if (from.closest(interactive) !== null || (getSelection()?.toString() ?? '') !== '') return
+    const link = event.currentTarget.querySelector<HTMLAnchorElement>('a[data-rowlink]')
+    if (link === null) return
+    if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link.href, '_blank', 'noopener')
+    else if (event.button === 0) link.click()
+  }
+
+  return (
+    <section className={css['panel']}>
+      {notice}
+      <div className={cx(css['scroll'], grows && css['grows'])} data-tablescroll="">
+        <table className={css['tbl']} aria-label={label} aria-rowcount={count} style={narrow ? undefined : { minWidth }}>
+          <thead>
+            <tr>
+              {selection && (
+                <th className={css['sel']}>
+                  <Checkbox
+                    hideLabel
+                    label="Select all on this page"
+                    checked={allOn}
+                    indeterminate={someOn && !allOn}
+                    onChange={(on) => selection.set(on ? selectable : [])}
+                  />
+                </th>
+              )}
+              {cols.map((column) => (
+                <Head key={column.id} column={column} sort={sort} onSort={onSort} />
+              ))}
+              {controls > 0 && (
+                <th style={{ width: controls * 32 + 20 }}>
+                  <span className="sr">Actions</span>
+                </th>
+              )}
+            </tr>
+          </thead>
+          {/* The rows are walked with the arrows; what a row offers has controls of its own. */}
+          <tbody ref={body} onKeyDown={onKeyDown}>
+            {view.before > 0 && <Space height={view.before} span={span} />}
+            {rows.slice(view.from, view.to).map((row, i) => {
+              const index = view.from + i
+              const key = rowKey(row)
+              const name = rowName(row)
+              const why = disabled?.(row) ?? null
+              const isOpen = open.has(key)
+              const link = href?.(row)
+              const acts = actions?.(row)
+              return [
+                <tr
+                  key={key}
+                  data-row={index}
+                  data-selected={selection?.has(key) || undefined}
+                  aria-rowindex={index + 1}
+                  className={cx(css['row'], link !== undefined && css['hit'], isOpen && css['open'], why !== null && css['off'])}
+                  tabIndex={index === Math.min(active, count - 1) || (i === 0 && (active < view.from || active >= view.to)) ? 0 : -1}
+                  onFocus={(event) => event.target === event.currentTarget && setActive(index)}
+                  onClick={onRowClick}
+                  onAuxClick={onRowClick}
+                >
+                  {selection && (
+                    <td className={css['sel']}>
+                      <Checkbox
+                        hideLabel
+                        label={`Select ${name}`}
+                        checked={selection.has(key)}
+                        disabled={why !== null}
+                        onShift={(held) => {
+                          shift.current = held
+                        }}
+                        onChange={() => selection.toggle(key, shift.current ? selectable : null)}
+                      />
+                    </td>
+                  )}
+                  {cols.map((column, c) => {
+                    const first = column.card === 'name' || (c === 0 && !cols.some((other) => other.card === 'name'))
+                    return (
+                      <td key={column.id} data-card={column.card} className={cx(column.numeric && css['r'], first && css['name'])}>
+                        {first && link !== undefined ? (
+                          <a href={link} data-rowlink="" tabIndex={-1}>
+                            {column.cell(row)}
+                          </a>
+                        ) : (
+                          column.cell(row)
+                        )}
+                      </td>
+                    )
+                  })}
+                  {controls > 0 && (
+                    <td className={css['acts']}>
+                      {acts !== undefined && acts.length > 0 && (
+                        <Menu label={`Actions for ${name}`} items={acts} trigger={<IconButton icon="more" label={`Actions for ${name}`} />} />
+                      )}
+                      {link !== undefined && !narrow && <IconLink icon="arrow-right" label={`Open ${name}`} href={link} />}
+                      {detail && (
+                        <IconButton
+                          icon={isOpen ? 'chevron-up' : 'chevron-down'}
+                          label={`Details of ${name}`}
+                          aria-expanded={isOpen}
+                          onClick={() => toggleOpen(key)}
+                        />
+                      )}
+                    </td>
+                  )}
+                </tr>,
+                isOpen && detail && (
+                  <tr key={`${key} detail`} className={css['detail']} ref={(element) => view.measure(index, element)}>
+                    <td colSpan={span}>
+                      <div className={css['inside']}>{detail(row)}</div>
+                    </td>
+                  </tr>
+                ),
+              ]
+            })}
+            {view.after > 0 && <Space height={view.after} span={span} />}
+          </tbody>
+        </table>
+      </div>
+      {foot}
+      {selection && bulk && <BulkBar selection={selection} {...bulk} />}
+    </section>
+  )
+}
+
+function indexesOf<Row>(rows: readonly Row[], rowKey: (row: Row) => string, keys: ReadonlySet<string>): number[] {
+  return keys.size === 0 ? [] : rows.flatMap((row, i) => (keys.has(rowKey(row)) ? [i] : []))
+}
+
+const Space = ({ height, span }: { height: number; span: number }) => (
+  <tr aria-hidden="true" className={css['space']}>
+    <td colSpan={span} style={{ height }} />
+  </tr>
+)
+
+function Head<Row>({ column, sort, onSort }: { column: Column<Row>; sort: string | undefined; onSort: ((sort: string) => void) | undefined }) {
+  const direction = sort === column.id ? 'ascending' : sort === `-${column.id}` ? 'descending' : undefined
+  return (
+    <th scope="col" aria-sort={direction} className={cx(column.numeric && css['r'])} style={{ width: column.width }}>
+      <span className={css['head']}>
+        {column.sortable && onSort ? (
+          <button type="button" className={css['sort']} onClick={() => onSort(direction === 'ascending' ? `-${column.id}` : column.id)}>
+            {column.head}
+            {direction && <Icon name={direction === 'ascending' ? 'arrow-up' : 'arrow-down'} size={12} />}
+          </button>
+        ) : (
+          column.head
+        )}
+        {column.help !== undefined && <Help text={column.help} />}
+      </span>
+    </th>
+  )
+}
+
+/** A question mark that explains at once. */
+export function Help({ text }: { text: string }) {
+  return (
+    <Tooltip text={text} delay={0}>
+      <button type="button" className={css['help']} aria-label={text}>
+        <Icon name="help" size={12} />
+      </button>
+    </Tooltip>
+  )
+}
+
+/** Which columns are shown: the choice itself is kept by whoever calls. */
+export function ColumnsMenu<Row>({
+  columns: all,
+  shown,
+  onShown,
+}: {
+  columns: readonly Column<Row>[]
+  shown: readonly string[] | undefined
+  onShown: (ids: string[] | undefined) => void
+}) {
+  const ids = shown ?? all.map((c) => c.id)
+  return (
+    <Menu
+      label="Columns"
+      trigger={<IconButton icon="columns" label="Columns" />}
+      items={[
+        ...all
+          .filter((c) => !c.fixed)
+          .map((c) => ({
+            label: c.head,
+            checked: ids.includes(c.id),
+            stay: true,
+            run: () => onShown(ids.includes(c.id) ? ids.filter((id) => id !== c.id) : all.map((x) => x.id).filter((id) => id === c.id || ids.includes(id))),
+          })),
+        'rule',
+        { label: 'Reset columns', run: () => onShown(undefined) },
+      ]}
+    />
+  )
+}
+
+/** Sorting on narrow screens, where there is no head to click. */
+export function SortMenu<Row>({ columns: all, sort, onSort }: { columns: readonly Column<Row>[]; sort: string | undefined; onSort: (sort: string) => void }) {
+  const id = sort?.replace(/^-/, '')
+  const current = all.find((c) => c.id === id)
+  return (
+    <Menu
+      label="Sort by"
+      align="start"
+      trigger={<Button iconAfter={sort?.startsWith('-') ? 'arrow-down' : 'arrow-up'}>{current?.head ?? 'Sort'}</Button>}
+      items={all.filter((c) => c.sortable).map((c) => ({ label: c.head, checked: c.id === id, run: () => onSort(c.id === sort ? `-${c.id}` : c.id) }))}
+    />
+  )
+}

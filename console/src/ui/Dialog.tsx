@@ -1,0 +1,27 @@
+import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { useMedia } from '../lib/use-media.ts'
+
+export interface DialogProps {
+  open: boolean
+  onClose: () => void
+  title: ReactNode
+  /** Buttons, right-aligned; on a sheet they share the width. */
+  footer?: ReactNode
+  /** CSS width of the centred dialog; 27.5rem unless told otherwise. */
+  width?: string
+  /** No closing by Escape or by a click outside, such as while something is being sent. */
+  locked?: boolean
+  children?: ReactNode
+}
+
+const Centred = lazy(() => import('./DialogCentred.tsx'))
+const Sheet = lazy(() => import('./DialogSheet.tsx'))
+
+/** Centred on wide screens, a bottom sheet at or below `sm`. Fetched when first opened; focus goes in, stays in, and comes back. */
+export function Dialog(props: DialogProps) {
+  const narrow = useMedia('upto', 'sm')
+  const [wanted, setWanted] = useState(false)
+  if (props.open && !wanted) setWanted(true)
+  if (!wanted) return null
+  return <Suspense fallback={null}>{narrow ? <Sheet {...props} /> : <Centred {...props} />}</Suspense>
+}

@@ -1,0 +1,28 @@
+import { Drawer } from 'vaul'
+import { IconButton } from './Button.tsx'
+import type { DialogProps } from './Dialog.tsx'
+import css from './Dialog.module.css'
+import { cx } from './cx.ts'
+
+export default function DialogSheet({ open, onClose, title, footer, locked = false, children }: DialogProps) {
+  return (
+    <Drawer.Root open={open} onOpenChange={(to) => !to && onClose()} dismissible={!locked} closeThreshold={0.25} repositionInputs={false}>
+      <Drawer.Portal>
+        <Drawer.Overlay className={css['scrim-sheet']} />
+        <Drawer.Content className={cx(css['dialog'], css['sheet'])} aria-describedby={undefined}>
+          <span className={css['grip']} aria-hidden="true" />
+          <header className={css['head']}>
+            <Drawer.Title asChild>
+              <h2>{title}</h2>
+            </Drawer.Title>
+            <IconButton icon="close" label="Close" onClick={onClose} />
+          </header>
+          <div className={css['body']} data-vaul-no-drag="">
+            {children}
+          </div>
+          {footer !== undefined && <footer className={css['foot']}>{footer}</footer>}
+        </Drawer.Content>
+      </Drawer.Portal>
+    </Drawer.Root>
+  )
+}

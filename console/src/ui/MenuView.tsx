@@ -1,0 +1,120 @@
+import { DropdownMenu } from 'radix-ui'
+import type { ReactNode, RefObject } from 'react'
+import { cx } from './cx.ts'
+import { Icon } from './Icon.tsx'
+import type { MenuItem } from './Menu.tsx'
+import css from './Menu.module.css'
+
+/** The menu itself. The anchor lies under the real trigger, so that this may arrive after it. */
+export default function MenuView({
+  open,
+  label,
+  items,
+  align,
+  onOpen,
+  focusBack,
+  within,
+}: {
+  open: boolean
+  label: string
+  items: readonly MenuItem[]
+  align: 'start' | 'center' | 'end'
+  onOpen: (open: boolean) => void
+  focusBack: () => void
+  within: RefObject<HTMLElement | null>
+}) {
+  return (
+    <DropdownMenu.Root open={open} onOpenChange={onOpen} modal={false}>
+      <DropdownMenu.Trigger asChild>
+        <span className={css['anchor']} aria-hidden="true" tabIndex={-1} />
+      </DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content
+          className={css['menu']}
+          align={align}
+          sideOffset={4}
+          collisionPadding={8}
+          aria-label={label}
+          aria-labelledby={undefined}
+          loop
+          onClick={(event) => event.stopPropagation()}
+          onCloseAutoFocus={(event) => {
+            event.preventDefault()
+            if (document.activeElement === document.body || document.activeElement === null) focusBack()
+          }}
+          onInteractOutside={(event) => {
+            // The trigger closes it by itself; closing here first would make its click open it again.
+            if (within.current?.contains(event.target as Node)) event.preventDefault()
+          }}
+        >
+          <Items items={items} />
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  )
+}
+
+function Items({ items }: { items: readonly MenuItem[] }): ReactNode {
+  return items.map((item, i) => {
+    if (item === 'rule') return <DropdownMenu.Separator key={`rule ${i}`} className={css['rule']} />
+    if ('heading' in item)
+      return (
+        <DropdownMenu.Label key={`heading ${i}`} className={css['label']}>
+          {item.heading}
+        </DropdownMenu.Label>
+      )
+    if ('items' in item) {
+      return (
+        <DropdownMenu.Sub key={item.label}>
+          <DropdownMenu.SubTrigger className={css['item']}>
+            {item.icon && <Icon name={item.icon} />}
+            {item.label}
+            <Icon name="chevron-right" className={css['hint']} />
+          </DropdownMenu.SubTrigger>
+          <DropdownMenu.Portal>
+            <DropdownMenu.SubContent className={css['menu']} sideOffset={4} collisionPadding={8}>
+              <Items items={item.items} />
+            </DropdownMenu.SubContent>
+          </DropdownMenu.Portal>
+        </DropdownMenu.Sub>
+      )
+    }
+    const refused = item.can?.ok === false ? item.can.reason : null
+    const look = cx(css['item'], item.danger && refused === null && css['danger'])
+    const inside = (
+      <>
+        {item.checked !== undefined && <span className={css['mark']}>{item.checked && <Icon name="check" />}</span>}
+        {item.icon && <Icon name={item.icon} />}
+        <span className="grow">
+          {item.label}
+          {refused !== null && <small>{refused}</small>}
+        </span>
+        {item.hint !== undefined && <span className={css['hint']}>{item.hint}</span>}
+      </>
+    )
+    const pick = (event: Event) => {
+      // Not disabled for Radix, so that the arrows reach it and its reason is read out.
+      if (refused !== null || item.stay) event.preventDefault()
+      if (refused === null) item.run?.()
+    }
+    if (item.checked !== undefined) {
+      return (
+        <DropdownMenu.CheckboxItem key={item.label} className={look} checked={item.checked} aria-disabled={refused !== null || undefined} onSelect={pick}>
+          {inside}
+        </DropdownMenu.CheckboxItem>
+      )
+    }
+    if (item.to !== undefined && refused === null) {
+      return (
+        <DropdownMenu.Item key={item.label} className={look} asChild>
+          <a href={item.to}>{inside}</a>
+        </DropdownMenu.Item>
+      )
+    }
+    return (
+      <DropdownMenu.Item key={item.label} className={look} aria-disabled={refused !== null || undefined} onSelect={pick}>
+        {inside}
+      </DropdownMenu.Item>
+    )
+  })
+}

@@ -1,0 +1,56 @@
+import { type ButtonHTMLAttributes, cloneElement, type ReactElement, type ReactNode, useCallback, useEffect, useId, useRef, useState } from 'react'
+import { place } from './place.ts'
+import css from './Popover.module.css'
+
+type TriggerProps = ButtonHTMLAttributes<HTMLButtonElement> & { popoverTarget?: string }
+
+/** A small panel at a button: the browser's own popover, so it is in the top layer, closes with Escape and with a click elsewhere. */
+export function Popover({
+  label,
+  trigger,
+  align = 'start',
+  width,
+  children,
+}: {
+  label: string
+  trigger: ReactElement<TriggerProps>
+  align?: 'start' | 'end'
+  /** CSS width. */
+  width?: string
+  children: ReactNode | ((close: () => void) => ReactNode)
+}) {
+  const id = useId()
+  const panel = useRef<HTMLDivElement>(null)
+  const root = useRef<HTMLSpanElement>(null)
+  const [open, setOpen] = useState(false)
+  const close = useCallback(() => panel.current?.hidePopover(), [])
+  useEffect(() => {
+    if (!open || panel.current === null || root.current === null) return undefined
+    const [box, anchor] = [panel.current, root.current]
+    const put = () => place(box, anchor.getBoundingClientRect(), align)
+    put()
+    window.addEventListener('resize', put)
+    document.addEventListener('scroll', put, true)
+    return () => {
+      window.removeEventListener('resize', put)
+      document.removeEventListener('scroll', put, true)
+    }
+  }, [open, align])
+  return (
+    <span className={css['root']} ref={root}>
+      {cloneElement(trigger, { popoverTarget: id, 'aria-expanded': open, 'aria-haspopup': 'dialog' })}
+      <div
+        ref={panel}
+        id={id}
+        popover="auto"
+        role="dialog"
+        aria-label={label}
+        className={css['popover']}
+        style={{ width }}
+        onToggle={(event) => setOpen(event.newState === 'open')}
+      >
+        {open && (typeof children === 'function' ? children(close) : children)}
+      </div>
+    </span>
+  )
+}

@@ -1,0 +1,64 @@
+import { useEffect, useRef, useState } from 'react'
+import { TextInput } from './Field.tsx'
+
+/** The search box of a list. It answers `/`, waits until typing pauses, and follows a value that changes elsewhere. */
+export function Search({
+  label,
+  placeholder,
+  value,
+  onValue,
+  hotkey = true,
+  waitMs = 200,
+}: {
+  label: string
+  placeholder?: string
+  value: string
+  onValue: (value: string) => void
+  hotkey?: boolean
+  waitMs?: number
+}) {
+  const input = useRef<HTMLInputElement>(null)
+  const [typed, setTyped] = useState(value)
+  const [from, setFrom] = useState(value)
+  if (from !== value) {
+    setFrom(value)
+    setTyped(value)
+  }
+  useEffect(() => {
+    if (typed === from) return undefined
+    const timer = setTimeout(() => onValue(typed), waitMs)
+    return () => clearTimeout(timer)
+  }, [typed, from, onValue, waitMs])
+  useEffect(() => {
+    if (!hotkey) return undefined
+    const onKey = (event: KeyboardEvent) => {
+      if (
+        event.key !== '/' ||
+        event.metaKey ||
+        event.ctrlKey ||
+        (event.target as HTMLElement).closest('input,textarea,select,[contenteditable],[role="dialog"]')
+      )
+        return
+      event.preventDefault()
+      input.current?.focus()
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [hotkey])
+  return (
+    <span style={{ flex: '0 1 300px', minWidth: 200 }}>
+      <TextInput
+        ref={input}
+        type="search"
+        icon="search"
+        aria-label={label}
+        placeholder={placeholder ?? label}
+        value={typed}
+        onValue={setTyped}
+        autoComplete="off"
+        spellCheck={false}
+        {...(hotkey && { hotkey: '/' })}
+      />
+    </span>
+  )
+}

@@ -1,0 +1,58 @@
+import type { KeyboardEvent, ReactNode } from 'react'
+import css from './Tabs.module.css'
+
+export interface Tab {
+  id: string
+  text: ReactNode
+  count?: number | undefined
+  /** Where it leads: then the tab is a link, and the address says which is open. */
+  href?: string
+}
+
+/** Parts of one object. With `href` on each they are links; without, buttons that call `onChange`, moved between with the arrows. */
+export function Tabs({ label, tabs, current, onChange }: { label: string; tabs: readonly Tab[]; current: string; onChange?: (id: string) => void }) {
+  const inside = (tab: Tab) => (
+    <>
+      {tab.text}
+      {tab.count !== undefined && <span className={css['n']}>{tab.count}</span>}
+    </>
+  )
+  if (tabs.every((tab) => tab.href !== undefined)) {
+    return (
+      <nav className={css['tabs']} aria-label={label}>
+        {tabs.map((tab) => (
+          <a key={tab.id} href={tab.href} aria-current={tab.id === current ? 'page' : undefined} data-replace="">
+            {inside(tab)}
+          </a>
+        ))}
+      </nav>
+    )
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (step === undefined) return
+    const at = tabs.findIndex((tab) => tab.id === current)
+    const next = tabs[(at + step + tabs.length) % tabs.length]
+    if (next === undefined) return
+    event.preventDefault()
+    onChange?.(next.id)
+    event.currentTarget.querySelector<HTMLElement>(`[data-tab="${next.id}"]`)?.focus()
+  }
+  return (
+    <div className={css['tabs']} role="tablist" aria-label={label} tabIndex={-1} onKeyDown={onKeyDown}>
+      {tabs.map((tab) => (
+        <button
+          key={tab.id}
+          type="button"
+          role="tab"
+          data-tab={tab.id}
+          aria-selected={tab.id === current}
+          tabIndex={tab.id === current ? 0 : -1}
+          onClick={() => onChange?.(tab.id)}
+        >
+          {inside(tab)}
+        </button>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,88 @@
+import { cloneElement, type HTMLAttributes, type ReactElement, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+import css from './Tooltip.module.css'
+
+type Trigger = HTMLAttributes<HTMLElement> & { 'aria-describedby'?: string | undefined }
+
+/**
+ * A sentence that appears on hover and on keyboard focus, and goes with Escape (WCAG 2.2, 1.4.13). The child gets handlers and a description, and must pass them on to its element.
+ * `delay` in ms: 0 for help icons.
+ */
+export function Tooltip({ text, delay = 350, children }: { text: ReactNode; delay?: number; children: ReactElement<Trigger> }) {
+  const id = useId()
+  const [at, setAt] = useState<DOMRect | null>(null)
+  const timer = useRef(0)
+  const show = (target: HTMLElement, wait: number) => {
+    clearTimeout(timer.current)
+    timer.current = window.setTimeout(() => target.isConnected && setAt(target.getBoundingClientRect()), wait)
+  }
+  const hide = () => {
+    clearTimeout(timer.current)
+    timer.current = window.setTimeout(() => setAt(null), 60)
+  }
+  useEffect(() => {
+    const pending = timer
+    return () => clearTimeout(pending.current)
+  }, [])
+  useEffect(() => {
+    if (at === null) return undefined
+    const close = () => setAt(null)
+    const onKey = (event: KeyboardEvent) => event.key === 'Escape' && close()
+    document.addEventListener('keydown', onKey)
+    document.addEventListener('scroll', close, true)
+    return () => {
+      document.removeEventListener('keydown', onKey)
+      document.removeEventListener('scroll', close, true)
+    }
+  }, [at])
+  const given = children.props
+  const child = cloneElement(children, {
+    'aria-describedby': at === null ? given['aria-describedby'] : id,
+    onPointerEnter: (event) => {
+      given.onPointerEnter?.(event)
+      if (event.pointerType !== 'touch') show(event.currentTarget, delay)
+    },
+    onPointerLeave: (event) => {
+      given.onPointerLeave?.(event)
+      hide()
+    },
+    onFocus: (event) => {
+      given.onFocus?.(event)
+      if (event.currentTarget.matches(':focus-visible')) show(event.currentTarget, 0)
+    },
+    onBlur: (event) => {
+      given.onBlur?.(event)
+      hide()
+    },
+    onClick: (event) => {
+      given.onClick?.(event)
+      // A finger has no hover: touching what is disabled tells why.
+      if (given['aria-disabled'] === true) show(event.currentTarget, 0)
+      else hide()
+    },
+  })
+  return (
+    <>
+      {child}
+      {at && <Bubble id={id} at={at} text={text} onEnter={() => clearTimeout(timer.current)} onLeave={hide} />}
+    </>
+  )
+}
+
+function Bubble({ id, at, text, onEnter, onLeave }: { id: string; at: DOMRect; text: ReactNode; onEnter: () => void; onLeave: () => void }) {
+  const ref = useRef<HTMLSpanElement>(null)
+  useLayoutEffect(() => {
+    const bubble = ref.current
+    if (bubble === null) return
+    // In the top layer, so that no scroll box and no dialog cuts it off.
+    bubble.showPopover()
+    const { width, height } = bubble.getBoundingClientRect()
+    const above = at.top - height - 6
+    bubble.style.top = `${above < 4 ? at.bottom + 6 : above}px`
+    bubble.style.left = `${Math.max(8, Math.min(at.left + at.width / 2 - width / 2, document.documentElement.clientWidth - width - 8))}px`
+  }, [at])
+  return (
+    <span ref={ref} id={id} role="tooltip" popover="manual" className={css['tip']} onPointerEnter={onEnter} onPointerLeave={onLeave}>
+      {text}
+    </span>
+  )
+}

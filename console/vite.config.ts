@@ -1,0 +1,43 @@
+// The console's build: `npm run build` writes console/dist; `npx vite --config console/vite.config.ts` serves it while it is worked on, with the API of a Steelyard on 8080.
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import react from '@vitejs/plugin-react'
+import { defineConfig, loadEnv } from 'vite'
+import { cssMedia } from './build/css-media.ts'
+import { finish } from './build/finish.ts'
+import { fontPreload } from './build/font-preload.ts'
+import { libraryCss } from './build/library-css.ts'
+
+const root = fileURLToPath(new URL('.', import.meta.url))
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+const noncePlaceholder = '__STEELYARD_NONCE__'
+
+export default defineConfig(({ mode, command }) => {
+  const env = { ...loadEnv(mode, root, 'VITE_'), ...process.env }
+  const dsn = env['VITE_SENTRY_DSN'] ?? ''
+  const api = env['STEELYARD_API'] ?? 'http://127.0.0.1:8080'
+  return {
+    root,
+    define: { __VERSION__: JSON.stringify(version) },
+    ...(command === 'build' ? { html: { cspNonce: noncePlaceholder } } : {}),
+    plugins: [
+      cssMedia(),
+      libraryCss(),
+      react(),
+      fontPreload(),
+      finish({ version, noncePlaceholder, reportingOrigin: dsn === '' ? null : new URL(dsn).origin, environment: env['VITE_ENVIRONMENT'] ?? 'production' }),
+    ],
+    css: { modules: { generateScopedName: command === 'build' ? '[hash:base64:6]' : '[name]_[local]' } },
+    optimizeDeps: { exclude: ['sonner', 'vaul'] },
+    build: {
+      outDir: 'dist',
+      emptyOutDir: true,
+      target: 'es2022',
+      sourcemap: false,
+      assetsInlineLimit: 0,
+      reportCompressedSize: false,
+      modulePreload: { polyfill: false },
+    },
+    server: { port: 5173, host: '127.0.0.1', proxy: { '/v1': api, '/join': api, '/docs/api': api, '/healthz': api } },
+  }
+})
