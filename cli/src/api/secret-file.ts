@@ -1,0 +1,16 @@
+import { open, rm } from 'node:fs/promises'
+import { CliError } from '../exit.ts'
+import { oneLine } from '../text.ts'
+
+/** Writes credentials where only this user can read them. An existing file is kept unless `replace`, and then made anew: its old mode may be open to others. */
+export async function writeSecretFile(path: string, text: string, replace: boolean): Promise<void> {
+  try {
+    if (replace) await rm(path, { force: true })
+    const file = await open(path, 'wx', 0o600)
+    await file.writeFile(text)
+    await file.close()
+  } catch (e) {
+    if (e instanceof Error && 'code' in e && e.code === 'EEXIST') throw new CliError('conflict', `${oneLine(path)} exists`, { hint: 'Replace it with --force' })
+    throw new CliError('failure', `${oneLine(path)} can't be written: ${e instanceof Error ? e.message : String(e)}`)
+  }
+}

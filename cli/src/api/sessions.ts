@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto'
+import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import * as z from 'zod/mini'
+import { CliError } from '../exit.ts'
+import { withLock } from './lock.ts'
+
+const Session = z.object({ email: z.string(), access_token: z.string(), refresh_token: z.string() })
+export type Session = z.infer<typeof Session>
+const Stored = z.object({ current: z.nullable(z.string()), sessions: z.record(z.string(), Session) })
+type Stored = z.infer<typeof Stored>
+
+const none: Stored = { current: null, sessions: {} }
+
+/**
+ * Sessions of this person on this machine, one per address, in one file that only the person can read
+ * (XDG Base Directory Specification: $XDG_CONFIG_HOME, else ~/.config).
+ */
+export interface Sessions {
+  readonly path: string
+  /** The address that was signed in to last. */
+  current(): Promise<string | null>
+  read(url: string): Promise<Session | null>
+  /** Reads and replaces one session while no other process does; null removes it. Resolves to what stands then. */
+  change(url: string, next: (now: Session | null) => Promise<Session | null>): Promise<Session | null>
+}
+
+/** Whole or not at all: written aside, flushed, renamed over. */
+async function replace(path: string, text: string): Promise<void> {
+  const aside = `${path}.${randomUUID()}`
+  const file = await open(aside, 'wx', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(aside, path).catch(async (e: unknown) => {
+    await rm(aside, { force: true })
+    throw e
+  })
+}
+
+export function openSessions(env: Readonly<Record<string, string | undefined>>): Sessions {
+  const folder = join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'steelyard')
+  const path = join(folder, 'sessions.json')
+
+  const load = async (): Promise<Stored> => {
+    const text = await readFile(path, 'utf8').catch((e: unknown) => {
+      if (e instanceof Error && 'code' in e && e.code === 'ENOENT') return null
+      throw new CliError('failure', `${path} can't be read: ${e instanceof Error ? e.message : String(e)}`)
+    })
+    if (text === null) return none
+    // Somebody copied or edited it: tokens that others can read are closed again at once.
+    if (process.platform !== 'win32' && ((await stat(path)).mode & 0o077) !== 0) await chmod(path, 0o600)
+    try {
+      return z.parse(Stored, JSON.parse(text))
+    } catch {
+      throw new CliError('failure', `${path} is damaged`, { hint: 'Remove it and sign in again: steelyard login' })
+    }
+  }
+
+  return {
+    path,
+    current: async () => (await load()).current,
+    read: async (url) => (await load()).sessions[url] ?? null,
+    change: async (url, next) => {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      return withLock(`${path}.lock`, async () => {
+        const stored = await load()
+        const before = stored.sessions[url] ?? null
+        const after = await next(before)
+        if (after === before) return after
+        const { [url]: _, ...others } = stored.sessions
+        const current = after ? url : stored.current === url ? null : stored.current
+        await replace(path, `${JSON.stringify({ current, sessions: after ? { ...others, [url]: after } : others }, null, 2)}\n`)
+        return after
+      })
+    },
+  }
+}

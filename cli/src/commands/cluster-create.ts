@@ -1,0 +1,90 @@
+import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, type NewClusterAsked } from '#contract/clusters.ts'
+import type { Context } from '../command.ts'
+import { CliError } from '../exit.ts'
+import { datacenterId, serverId } from '../resolve.ts'
+import { oneLine } from '../text.ts'
+
+export const createOptions = {
+  datacenter: { kind: 'text', value: 'CODE', help: 'Where its servers stand. Required' },
+  'control-plane': { kind: 'text', value: 'SERVER', many: true, help: 'Servers that become control planes: an odd number. Required' },
+  worker: { kind: 'text', value: 'SERVER', many: true, help: 'Servers that become workers' },
+  'install-disk': { kind: 'text', value: 'SERVER=DEVICE', many: true, help: 'System disk; else the smallest that is large enough' },
+  'workload-disk': { kind: 'text', value: 'SERVER=DEVICE', many: true, help: 'Disks for the workload' },
+  interface: { kind: 'text', value: 'SERVER=LINK', many: true, help: 'Link for the workload; else the one that the server is reached on' },
+  endpoint: { kind: 'text', value: 'ADDRESS', help: "Address or DNS name of the Kubernetes API; else the first control plane's address" },
+  'virtual-ip': { kind: 'flag', help: 'The endpoint is an unused address that the control planes hold themselves' },
+  'kubernetes-version': { kind: 'text', value: 'VERSION', help: 'Else the newest supported' },
+  'talos-version': { kind: 'text', value: 'VERSION', help: 'Else the newest supported' },
+  'vlan-id': { kind: 'number', value: 'ID', help: '1 to 4094' },
+  'pod-cidr': { kind: 'text', value: 'CIDR', help: 'Else 10.244.0.0/16' },
+  'service-cidr': { kind: 'text', value: 'CIDR', help: 'Else 10.96.0.0/12' },
+} as const
+
+type Options = {
+  [K in keyof typeof createOptions]: (typeof createOptions)[K] extends { kind: 'flag' }
+    ? boolean
+    : (typeof createOptions)[K] extends { many: true }
+      ? string[]
+      : ((typeof createOptions)[K] extends { kind: 'number' } ? number : string) | undefined
+}
+
+/** `SERVER=VALUE` pairs; every server in them has to be one of the cluster's. */
+function perServer(option: string, pairs: readonly string[], servers: readonly string[]): Map<string, string[]> {
+  const values = new Map<string, string[]>()
+  for (const pair of pairs) {
+    const [server = '', value = ''] = pair.split(/=(.*)/s)
+    if (value === '') throw new CliError('usage', `--${option} takes SERVER=VALUE, not ${oneLine(pair)}`)
+    if (!servers.includes(server)) throw new CliError('usage', `--${option}: ${oneLine(server)} is none of the servers of this cluster`)
+    values.set(server, [...(values.get(server) ?? []), value])
+  }
+  return values
+}
+
+/** At most one value for a server. */
+function single(option: string, values: Map<string, string[]>, server: string): string | undefined {
+  const given = values.get(server)
+  if (given && given.length > 1) throw new CliError('usage', `--${option} is given twice for ${oneLine(server)}`)
+  return given?.[0]
+}
+
+/** The body of `clusterCreate` from the options: names become ids, and what is unwise is said. Throws CliError. */
+export async function readNewCluster({ terminal, api }: Context, name: string, options: Options): Promise<NewClusterAsked> {
+  if (options.datacenter === undefined) throw new CliError('usage', '--datacenter is missing', { hint: 'steelyard datacenter list shows the codes' })
+  const controlPlanes = options['control-plane']
+  const servers = [...controlPlanes, ...options.worker]
+  const verdict = canHaveControlPlanes(controlPlanes.length)
+  if (!verdict.ok) throw new CliError('usage', verdict.reason)
+  const twice = servers.find((s, i) => servers.indexOf(s) !== i)
+  if (twice !== undefined) throw new CliError('usage', `${oneLine(twice)} is named twice`)
+  const installDisks = perServer('install-disk', options['install-disk'], servers)
+  const workloadDisks = perServer('workload-disk', options['workload-disk'], servers)
+  const interfaces = perServer('interface', options.interface, servers)
+  const warning = controlPlaneWarning(controlPlanes.length)
+  if (warning) terminal.err(`${warning}\n`)
+
+  const asked: NewClusterAsked['servers'] = []
+  for (const server of servers) {
+    const role: ClusterRole = controlPlanes.includes(server) ? 'control_plane' : 'worker'
+    const link = single('interface', interfaces, server)
+    const disk = single('install-disk', installDisks, server)
+    asked.push({
+      node_id: await serverId(api, server),
+      role,
+      ...(link !== undefined && { interface: link }),
+      ...(disk !== undefined && { install_disk: disk }),
+      ...(workloadDisks.has(server) && { workload_disks: workloadDisks.get(server)! }),
+    })
+  }
+  return {
+    name,
+    datacenter_id: await datacenterId(api, options.datacenter),
+    ...(options.endpoint !== undefined && { endpoint: options.endpoint }),
+    ...(options['virtual-ip'] && { virtual_ip: true }),
+    ...(options['kubernetes-version'] !== undefined && { kubernetes_version: options['kubernetes-version'] }),
+    ...(options['talos-version'] !== undefined && { talos_version: options['talos-version'] }),
+    ...(options['vlan-id'] !== undefined && { vlan_id: options['vlan-id'] }),
+    ...(options['pod-cidr'] !== undefined && { pod_cidr: options['pod-cidr'] }),
+    ...(options['service-cidr'] !== undefined && { service_cidr: options['service-cidr'] }),
+    servers: asked,
+  }
+}

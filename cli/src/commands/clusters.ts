@@ -1,0 +1,158 @@
+import {
+  type Cluster,
+  clusterCreate,
+  clusterGet,
+  clusterKubeconfig,
+  clusterList,
+  clusterPreview,
+  clusterStatuses,
+  clusterTalosconfig,
+} from '#contract/clusters.ts'
+import { writeSecretFile } from '../api/secret-file.ts'
+import { command, type Command, type Context, given, listOptions } from '../command.ts'
+import { clusterId } from '../resolve.ts'
+import { type Column, facts, shownOf, table } from '../table.ts'
+import type { Colour, Terminal } from '../terminal.ts'
+import { localTime, oneLine, words } from '../text.ts'
+import { createOptions, readNewCluster } from './cluster-create.ts'
+import { waitOption, waitOr } from './operations.ts'
+
+const colours: Partial<Record<Cluster['status'], Colour>> = { ready: 'green', failed: 'red', degraded: 'red' }
+const colourOf = (c: Cluster): Colour | null => colours[c.status] ?? 'yellow'
+
+const columns: readonly Column<Cluster>[] = [
+  { title: 'NAME', text: (c) => c.name },
+  { title: 'STATUS', text: (c) => c.status, colour: colourOf },
+  { title: 'DATACENTER', text: (c) => c.datacenter.code },
+  { title: 'CONTROL PLANES', text: (c) => String(c.control_planes), right: true },
+  { title: 'WORKERS', text: (c) => String(c.workers), right: true },
+  { title: 'KUBERNETES', text: (c) => c.kubernetes_version },
+  { title: 'TALOS', text: (c) => c.talos_version },
+  { title: 'REASON', text: (c) => c.reason ?? '' },
+]
+
+const clusterText = (terminal: Terminal, c: Cluster): string =>
+  `${facts(terminal, [
+    ['Name', c.name],
+    ['Id', c.id],
+    ['Status', c.status],
+    ['Reason', c.reason],
+    ['Datacenter', c.datacenter.code],
+    ['Kubernetes', c.kubernetes_version],
+    ['Talos', c.talos_version],
+    ['Endpoint', `${c.endpoint}${c.virtual_ip ? ' (virtual IP)' : ''}`],
+    ['VLAN', c.vlan_id],
+    ['Pod CIDR', c.pod_cidr],
+    ['Service CIDR', c.service_cidr],
+    ['Subnets', c.subnets.map((s) => `${s.name} ${s.cidr}`).join(', ')],
+    ['Address', c.chainAddress],
+    ['Offer', c.offerId],
+    ['Operation', c.operation_id],
+    ['Created', localTime(c.created_at)],
+  ])}\n${table(
+    terminal,
+    c.servers,
+    [
+      { title: 'SERVER', text: (s) => s.name },
+      { title: 'ROLE', text: (s) => words(s.role) },
+      { title: 'ID', text: (s) => s.node_id },
+    ],
+    'No servers',
+  )}`
+
+const operand = { cluster: { value: 'CLUSTER', help: 'Name or id of the cluster' } } as const
+
+const fileOptions = {
+  output: { kind: 'text', value: 'FILE', help: 'Write it to a file that only you can read, instead of standard output' },
+  force: { kind: 'flag', help: 'Replace the file if it exists' },
+} as const
+
+function credentials(what: 'kubeconfig' | 'talosconfig', operation: typeof clusterKubeconfig, tool: string): Command {
+  return command({
+    name: `cluster ${what}`,
+    summary: `A ${what}, minted now and valid 24 h. Whoever holds it holds the cluster.`,
+    operands: operand,
+    options: fileOptions,
+    examples: [`cluster ${what} web --output ./web.${what}`, tool],
+    json: false,
+    async run({ terminal, api }: Context, { operands, options }) {
+      const text = await api.call(operation, { params: { id: await clusterId(api, operands.cluster) } })
+      if (options.output === undefined) return terminal.out(text)
+      await writeSecretFile(options.output, text, options.force)
+      terminal.err(`Written to ${oneLine(options.output)}\n`)
+    },
+  })
+}
+
+export const clusterCommands: Command[] = [
+  command({
+    name: 'cluster list',
+    summary: 'The clusters.',
+    options: {
+      status: { kind: 'text', value: 'STATUS', help: 'Only in this status', choices: clusterStatuses },
+      datacenter: { kind: 'text', value: 'CODE', help: 'Only in this datacenter' },
+      ...listOptions(['name', 'datacenter', 'status', 'kubernetes_version', 'talos_version', 'created_at']),
+    },
+    examples: ['cluster list', 'cluster list --status ready --json'],
+    async run({ terminal, api, show }, { options }) {
+      const { status, datacenter, search, sort, page, 'per-page': perPage } = options
+      const query = given({ status, datacenter, q: search, sort, page, per_page: perPage })
+      show(await api.call(clusterList, { query }), (found) => table(terminal, found.items, columns, 'No clusters') + shownOf(found))
+    },
+  }),
+  command({
+    name: 'cluster show',
+    summary: 'One cluster with its servers.',
+    operands: operand,
+    examples: ['cluster show web'],
+    async run({ terminal, api, show }, { operands }) {
+      show(await api.call(clusterGet, { params: { id: await clusterId(api, operands.cluster) } }), (c) => clusterText(terminal, c))
+    },
+  }),
+  command({
+    name: 'cluster create',
+    summary: 'Make servers into a cluster, all or nothing.',
+    operands: { name: { value: 'NAME', help: 'Name of the cluster' } },
+    options: {
+      ...createOptions,
+      'dry-run': { kind: 'flag', help: 'Only show the checks and the steps' },
+      'idempotency-key': { kind: 'text', value: 'KEY', help: 'Given again with the same command, it is done once (24 h)' },
+      ...waitOption,
+    },
+    examples: [
+      'cluster create web --datacenter PL-POZ-1 --control-plane cp-1,cp-2,cp-3 --worker w-1,w-2 --wait',
+      'cluster create web --datacenter PL-POZ-1 --control-plane cp-1 --install-disk cp-1=/dev/nvme0n1 --dry-run',
+    ],
+    async run(context, { operands, options }) {
+      const { terminal, api, show } = context
+      const body = await readNewCluster(context, operands.name, options)
+      if (options['dry-run']) {
+        const preview = await api.call(clusterPreview, { body })
+        show(preview, (p) =>
+          [
+            table(
+              terminal,
+              p.checks,
+              [
+                { title: 'CHECK', text: (c) => c.check },
+                { title: 'OK', text: (c) => (c.ok ? 'yes' : 'no'), colour: (c) => (c.ok ? 'green' : 'red') },
+                { title: 'MESSAGE', text: (c) => c.message },
+              ],
+              'No checks',
+            ),
+            ...p.servers.flatMap((s) => s.warnings.map((w) => `Warning, ${oneLine(s.name)}: ${oneLine(w)}\n`)),
+            `\n${table(terminal, p.steps, [{ title: 'STEPS', text: (s) => s.title }], 'No steps')}`,
+          ].join(''),
+        )
+        return preview.checks.every((c) => c.ok) ? 0 : 1
+      }
+      const created = await api.call(clusterCreate, { body }, { idempotencyKey: options['idempotency-key'] })
+      const watched = await waitOr(context, created.operation.id, options.wait)
+      const answer = watched ? { cluster: await api.call(clusterGet, { params: { id: created.cluster.id } }), operation: watched.operation } : created
+      show(answer, ({ cluster }) => `Cluster ${oneLine(cluster.name)} is ${cluster.status}${cluster.reason ? `: ${oneLine(cluster.reason)}` : ''}\n`)
+      return watched?.exit
+    },
+  }),
+  credentials('kubeconfig', clusterKubeconfig, 'cluster kubeconfig web > web.kubeconfig'),
+  credentials('talosconfig', clusterTalosconfig, 'cluster talosconfig web > web.talosconfig'),
+]

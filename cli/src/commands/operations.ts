@@ -1,0 +1,81 @@
+import { hasEnded, type Operation, operationCancel, operationKinds, operationList, operationRetry, operationStatuses } from '#contract/operations.ts'
+import { command, type Command, type Context, given, listOptions } from '../command.ts'
+import type { Colour } from '../terminal.ts'
+import { type Column, shownOf, table } from '../table.ts'
+import { localTime, words } from '../text.ts'
+import { watch, type Watched } from '../watch.ts'
+
+const colourOf = (o: Operation): Colour | null => (o.status === 'failed' ? 'red' : o.status === 'done' ? 'green' : hasEnded(o) ? null : 'yellow')
+
+/** What it is doing: the operation's own reason, else its current step. */
+const now = (o: Operation) => o.reason ?? o.steps.find((s) => s.status === 'running' || s.status === 'waiting')?.title ?? ''
+
+const columns: readonly Column<Operation>[] = [
+  { title: 'ID', text: (o) => o.id },
+  { title: 'KIND', text: (o) => o.kind },
+  { title: 'OF', text: (o) => o.target.name },
+  { title: 'STATUS', text: (o) => words(o.status), colour: colourOf },
+  { title: 'BEGUN', text: (o) => localTime(o.created_at) },
+  { title: 'BY', text: (o) => o.created_by ?? '' },
+  { title: 'NOW', text: now },
+]
+
+/** What a command does after it began an operation: wait for it with --wait, else say how to. */
+export const waitOption = { wait: { kind: 'flag', help: 'Wait until it has ended, and show its steps' } } as const
+export async function waitOr(context: Context, id: string, wait: boolean): Promise<Watched | null> {
+  if (wait) return watch(context, id, 'err')
+  context.terminal.err(`Watch it: steelyard operation watch ${id}\n`)
+  return null
+}
+
+const operand = { operation: { value: 'OPERATION', help: 'Id of the operation' } } as const
+
+export const operationCommands: Command[] = [
+  command({
+    name: 'operation list',
+    summary: 'What is being done and what was, newest first.',
+    options: {
+      status: { kind: 'text', value: 'STATUS', help: 'Only in this status, or open', choices: [...operationStatuses, 'open'] },
+      kind: { kind: 'text', value: 'KIND', help: 'Only of this kind', choices: operationKinds },
+      target: { kind: 'text', value: 'ID', help: 'Only of the server or cluster with this id' },
+      ...listOptions(['created_at']),
+    },
+    examples: ['operation list --status open', 'operation list --kind clusterCreate --json'],
+    async run({ terminal, api, show }, { options }) {
+      const { status, kind, target, search, sort, page, 'per-page': perPage } = options
+      const query = given({ status, kind, target, q: search, sort, page, per_page: perPage })
+      show(await api.call(operationList, { query }), (found) => table(terminal, found.items, columns, 'No operations') + shownOf(found))
+    },
+  }),
+  command({
+    name: 'operation watch',
+    summary: 'Show the steps of an operation until it has ended; exits 1 if it failed or was cancelled.',
+    operands: operand,
+    examples: ['operation watch 0198c0de-0000-7000-8000-000000000001', 'operation watch 0198c0de-0000-7000-8000-000000000001 --json'],
+    async run(context, { operands }) {
+      return (await watch(context, operands.operation, context.json ? 'json' : 'out')).exit
+    },
+  }),
+  command({
+    name: 'operation cancel',
+    summary: 'Ask an operation to stop at the next safe point.',
+    operands: operand,
+    examples: ['operation cancel 0198c0de-0000-7000-8000-000000000001'],
+    async run({ api, show }, { operands }) {
+      show(await api.call(operationCancel, { params: { id: operands.operation } }), (o) => `${o.kind} of ${o.target.name}: ${words(o.status)}\n`)
+    },
+  }),
+  command({
+    name: 'operation retry',
+    summary: 'Go on with a failed operation where it failed.',
+    operands: operand,
+    options: waitOption,
+    examples: ['operation retry 0198c0de-0000-7000-8000-000000000001 --wait'],
+    async run(context, { operands, options }) {
+      const operation = await context.api.call(operationRetry, { params: { id: operands.operation } })
+      const watched = await waitOr(context, operation.id, options.wait)
+      context.show(watched?.operation ?? operation, (o) => `${o.kind} of ${o.target.name}: ${words(o.status)}\n`)
+      return watched?.exit
+    },
+  }),
+]

@@ -1,0 +1,153 @@
+import { capacityOf } from '#contract/capacity.ts'
+import { nodeTypes, type Server, serverAdd, serverGet, serverList, serverStatuses, serverUpdate } from '#contract/servers.ts'
+import { command, type Command, given, listOptions } from '../command.ts'
+import { CliError } from '../exit.ts'
+import { datacenterId, serverId } from '../resolve.ts'
+import { type Column, facts, shownOf, table } from '../table.ts'
+import type { Colour, Terminal } from '../terminal.ts'
+import { ago, bytes, localTime, words } from '../text.ts'
+import { waitOption, waitOr } from './operations.ts'
+
+const contactColour = (s: Server): Colour | null => (s.talos.reachable === false ? 'red' : null)
+const number = (n: number | null) => (n === null ? '?' : String(n))
+const size = (n: number | null) => (n === null ? '?' : bytes(n))
+
+const columnsOf = (now: number): readonly Column<Server>[] => [
+  { title: 'NAME', text: (s) => s.name },
+  { title: 'STATUS', text: (s) => s.status, colour: (s) => (s.status === 'ready' ? 'green' : null) },
+  { title: 'STAGE', text: (s) => words(s.talos.stage) },
+  { title: 'TYPE', text: (s) => words(s.type) },
+  { title: 'DATACENTER', text: (s) => s.datacenter?.code ?? '' },
+  { title: 'CLUSTER', text: (s) => s.cluster?.name ?? '' },
+  { title: 'CORES', text: (s) => number(capacityOf(s.resources).cores), right: true },
+  { title: 'MEMORY', text: (s) => size(capacityOf(s.resources).memory_bytes), right: true },
+  { title: 'DISK', text: (s) => size(capacityOf(s.resources).disk_bytes), right: true },
+  { title: 'LAST CONTACT', text: (s) => (s.talos.reachable === false ? 'unreachable, ' : '') + ago(s.talos.last_contact_at, now), colour: contactColour },
+]
+
+function serverText(terminal: Terminal, s: Server): string {
+  const { cores, threads, memory_bytes, disk_bytes } = capacityOf(s.resources)
+  const failed = s.eligibility.filter((e) => !e.ok)
+  const section = <T>(title: string, rows: readonly T[], columns: readonly Column<T>[]) =>
+    rows.length > 0 ? `\n${title}\n${table(terminal, rows, columns, '')}` : ''
+  return [
+    facts(terminal, [
+      ['Name', s.name],
+      ['Id', s.id],
+      ['Status', s.status],
+      ['Stage', words(s.talos.stage)],
+      ['Node type', words(s.type)],
+      ['Datacenter', s.datacenter?.code ?? 'none'],
+      ['Cluster', s.cluster?.name ?? 'none'],
+      ['Addresses', s.nodeAddresses.join(', ') || 'No Addresses'],
+      ['Talos', s.talos.version ?? 'unknown'],
+      ['Schematic', s.talos.schematic],
+      ['Last contact', s.talos.last_contact_at === null ? 'never' : `${localTime(s.talos.last_contact_at)} (${ago(s.talos.last_contact_at, terminal.now())})`],
+      ['Unreachable since', s.talos.unreachable_since && localTime(s.talos.unreachable_since)],
+      ['Reason', s.talos.reason],
+      ['Identity', s.identity.state],
+      ['System UUID', s.identity.uuid],
+      ['Serial', s.identity.serial],
+      ['Fingerprint', s.identity.fingerprint],
+      ['Note', s.identity.note],
+      ['Capacity', `${number(cores)} cores, ${number(threads)} threads, ${size(memory_bytes)} memory, ${size(disk_bytes)} disk`],
+      ['May join a cluster', failed.length === 0 ? 'yes' : `no: ${failed.map((e) => e.reason ?? e.check).join('; ')}`],
+      ['Operation', s.operation_id],
+    ]),
+    section('PROCESSORS', s.resources.processors, [
+      { title: 'ID', text: (p) => p.id },
+      { title: 'MODEL', text: (p) => p.product_name ?? 'unknown' },
+      { title: 'CORES', text: (p) => number(p.cpu_cores ?? null), right: true },
+      { title: 'THREADS', text: (p) => number(p.thread_count ?? null), right: true },
+      { title: 'GHZ', text: (p) => (p.max_speed === undefined ? '?' : (p.max_speed / 1000).toFixed(1)), right: true },
+    ]),
+    section('MEMORY', s.resources.memory, [
+      { title: 'SLOT', text: (m) => m.device_locator ?? m.id },
+      { title: 'SIZE', text: (m) => size(m.size ?? null), right: true },
+      { title: 'MAKER', text: (m) => m.manufacturer ?? '' },
+    ]),
+    section('DISKS', s.resources.disks, [
+      { title: 'DEVICE', text: (d) => d.id },
+      { title: 'MODEL', text: (d) => d.model ?? '' },
+      { title: 'SIZE', text: (d) => size(d.size ?? null), right: true },
+      { title: 'TYPE', text: (d) => d.type ?? '' },
+      { title: 'WWID', text: (d) => d.wwid ?? '' },
+    ]),
+    section('INTERFACES', s.resources.interfaces, [
+      { title: 'NAME', text: (i) => i.id },
+      { title: 'LINK', text: (i) => (i.link_state === undefined ? '?' : i.link_state ? 'up' : 'down') },
+      { title: 'MAC', text: (i) => i.hardware_addr ?? '' },
+      { title: 'DRIVER', text: (i) => i.driver ?? '' },
+      { title: 'PRODUCT', text: (i) => [i.vendor, i.product].filter(Boolean).join(' ') },
+    ]),
+  ].join('')
+}
+
+const operand = { server: { value: 'SERVER', help: 'Name or id of the server' } } as const
+
+export const serverCommands: Command[] = [
+  command({
+    name: 'server list',
+    summary: 'The servers.',
+    options: {
+      status: { kind: 'text', value: 'STATUS', help: 'Only in this status', choices: serverStatuses },
+      type: { kind: 'text', value: 'TYPE', help: 'Only of this node type', choices: nodeTypes },
+      datacenter: { kind: 'text', value: 'CODE', help: 'Only in this datacenter' },
+      cluster: { kind: 'text', value: 'NAME', help: 'Only of this cluster' },
+      reachable: { kind: 'text', value: 'WHETHER', help: 'Only those that answer, or do not', choices: ['true', 'false'] },
+      eligible: { kind: 'text', value: 'WHETHER', help: 'Only those that may join a cluster now, or may not', choices: ['true', 'false'] },
+      ...listOptions(['name', 'datacenter', 'cluster', 'type', 'status', 'contact', 'created_at']),
+    },
+    examples: ['server list --status maintenance --datacenter PL-POZ-1', 'server list --eligible true --json'],
+    async run({ terminal, api, show }, { options }) {
+      const { status, type, datacenter, cluster, reachable, eligible, search, sort, page, 'per-page': perPage } = options
+      const query = given({ status, nodeType: type, datacenter, cluster, reachable, eligible, q: search, sort, page, per_page: perPage })
+      show(await api.call(serverList, { query }), (found) => table(terminal, found.items, columnsOf(terminal.now()), 'No servers') + shownOf(found))
+    },
+  }),
+  command({
+    name: 'server show',
+    summary: 'One server with its hardware.',
+    operands: operand,
+    examples: ['server show brave-otter-042'],
+    async run({ terminal, api, show }, { operands }) {
+      show(await api.call(serverGet, { params: { id: await serverId(api, operands.server) } }), (s) => serverText(terminal, s))
+    },
+  }),
+  command({
+    name: 'server rename',
+    summary: 'Rename a server that is in no cluster.',
+    operands: { ...operand, name: { value: 'NAME', help: 'The new name: lowercase letters, digits and hyphens, at most 25' } },
+    examples: ['server rename brave-otter-042 rack-3-left'],
+    async run({ api, show }, { operands }) {
+      const id = await serverId(api, operands.server)
+      show(await api.call(serverUpdate, { params: { id }, body: { name: operands.name } }), (s) => `The server is called ${s.name} now\n`)
+    },
+  }),
+  command({
+    name: 'server add',
+    summary: 'Look for servers in maintenance mode at addresses, and register those that answer.',
+    operands: { addresses: { value: 'ADDRESS', help: 'IP addresses; or give a network with --cidr', many: true, optional: true } },
+    options: {
+      cidr: { kind: 'text', value: 'CIDR', help: 'Look at every address of a network, at most a /22' },
+      datacenter: { kind: 'text', value: 'CODE', help: 'Where they stand' },
+      'idempotency-key': { kind: 'text', value: 'KEY', help: 'Given again with the same command, it is done once (24 h)' },
+      ...waitOption,
+    },
+    examples: ['server add 10.0.4.11 10.0.4.12 --datacenter PL-POZ-1 --wait', 'server add --cidr 10.0.4.0/24'],
+    async run(context, { operands, options }) {
+      const { api, show } = context
+      if ((operands.addresses.length === 0) === (options.cidr === undefined)) throw new CliError('usage', 'Give either addresses or --cidr')
+      const body = {
+        ...(options.cidr === undefined ? { addresses: operands.addresses } : { cidr: options.cidr }),
+        ...(options.datacenter !== undefined && { datacenter_id: await datacenterId(api, options.datacenter) }),
+      }
+      const begun = await api.call(serverAdd, { body }, { idempotencyKey: options['idempotency-key'] })
+      const watched = await waitOr(context, begun.operation.id, options.wait)
+      show(watched ? { operation: watched.operation } : begun, ({ operation }) =>
+        watched ? '' : `Looking at ${operation.steps.length} addresses: operation ${operation.id}\n`,
+      )
+      return watched?.exit
+    },
+  }),
+]

@@ -1,0 +1,54 @@
+import { type Command, globalOptions, type Options, shownChoices } from './command.ts'
+import { exitCodes } from './exit.ts'
+import { pad } from './text.ts'
+
+const columns = (rows: readonly (readonly [string, string])[]): string => {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${pad(left, width)}  ${right}\n`).join('')
+}
+
+const optionText = (name: string, option: Options[string]): string => (option.kind === 'flag' ? `--${name}` : `--${name} ${option.value}`)
+const optionHelp = (option: Options[string]): string =>
+  option.help +
+  (option.kind === 'text' && option.choices ? `: ${shownChoices(option.choices).join(', ')}` : '') +
+  (option.kind === 'text' && option.many ? ' (several: comma-separated, or given again)' : '')
+
+export function usageLine(command: Command): string {
+  const operands = Object.values(command.operands).map((o) => {
+    const text = o.many ? `${o.value}...` : o.value
+    return o.optional ? `[${text}]` : text
+  })
+  return ['steelyard', command.name, ...operands, ...(Object.keys(command.options).length > 0 ? ['[OPTIONS]'] : [])].join(' ')
+}
+
+export function helpOf(command: Command): string {
+  const operands = Object.values(command.operands).map((o) => [o.value, o.help] as const)
+  const { json, ...others } = globalOptions
+  const all: Options = { ...command.options, ...others, ...(command.json && { json }) }
+  return [
+    `${command.summary}\n\nUsage: ${usageLine(command)}\n`,
+    operands.length > 0 ? `\n${columns(operands)}` : '',
+    `\nOptions:\n${columns(Object.entries(all).map(([name, o]) => [optionText(name, o), optionHelp(o)]))}`,
+    `\n${command.examples.length > 1 ? 'Examples' : 'Example'}:\n${command.examples.map((e) => `  steelyard ${e}\n`).join('')}`,
+  ].join('')
+}
+
+/** All commands, or those that begin with the words. */
+export function overview(commands: readonly Command[], words: readonly string[]): string {
+  const shown = commands.filter((c) => words.length === 0 || c.name.startsWith(`${words.join(' ')} `))
+  const codes = Object.entries(exitCodes).map(([name, code]) => `${code} ${name.replaceAll('_', ' ')}`)
+  return [
+    words.length === 0 ? 'steelyard: the control plane of your bare-metal servers, from a terminal.\n\n' : '',
+    'Usage: steelyard COMMAND [OPTIONS]\n\nCommands:\n',
+    columns(shown.map((c) => [c.name, c.summary])),
+    '\nsteelyard COMMAND --help shows options and an example.\n',
+    words.length === 0
+      ? `\nEnvironment:\n${columns([
+          ['STEELYARD_URL', 'Address of Steelyard'],
+          ['STEELYARD_TOKEN', 'Access token, instead of steelyard login'],
+          ['NODE_EXTRA_CA_CERTS', 'PEM file of the authority that signed the certificate of Steelyard'],
+          ['NO_COLOR', 'Set to anything: no colours'],
+        ])}\nExit codes: ${codes.join(', ')}.\n`
+      : '',
+  ].join('')
+}

@@ -1,0 +1,131 @@
+import { parseArgs } from 'node:util'
+import { type Command, globalOptions, type Options, type Read, shownChoices } from './command.ts'
+import { CliError } from './exit.ts'
+import { oneLine } from './text.ts'
+
+/** What a command line asks for. `command` null: help on the words before, or on everything. */
+export type Parsed =
+  | { readonly kind: 'help'; readonly words: readonly string[]; readonly command: Command | null }
+  | ({ readonly kind: 'run'; readonly command: Command; readonly url: string | undefined; readonly json: boolean } & Read)
+
+const usage = (message: string, command?: Command) =>
+  new CliError('usage', message, { hint: command ? `steelyard ${command.name} --help shows how it is used` : 'steelyard --help lists the commands' })
+
+/** Fewest edits from one word to another. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
+    row = next
+  }
+  return row[b.length]!
+}
+
+function meant(text: string, known: readonly string[]): string {
+  const best = known.map((name) => ({ name, off: distance(text, name) })).toSorted((a, b) => a.off - b.off)[0]
+  return best && best.off <= 2 ? `. Did you mean ${best.name}?` : ''
+}
+
+/** Words of the command stand first, global options may stand before and between. Returns the command and what is left of the line. */
+function find(args: readonly string[], commands: readonly Command[]): { command: Command | null; words: string[]; rest: string[] } {
+  const words: string[] = []
+  const before: string[] = []
+  let at = 0
+  for (; at < args.length; at++) {
+    const arg = args[at]!
+    if (arg === '--url') before.push(arg, ...args.slice(++at, at + 1))
+    else if (arg.startsWith('--url=') || ['--json', '--help', '-h'].includes(arg)) before.push(arg)
+    else if (!arg.startsWith('-') && commands.some((c) => `${c.name} `.startsWith(`${[...words, arg].join(' ')} `))) words.push(arg)
+    else break
+  }
+  const name = words.join(' ')
+  return { command: commands.find((c) => c.name === name) ?? null, words, rest: [...before, ...args.slice(at)] }
+}
+
+/** As util.parseArgs hands a value over. */
+type Raw = string | boolean | (string | boolean)[] | undefined
+
+function readOption(command: Command, name: string, option: Options[string], value: Raw): Read['options'][string] {
+  if (option.kind === 'flag') return value === true
+  const texts = [value ?? []].flat().map(String)
+  if (option.kind === 'number') {
+    if (texts[0] === undefined) return undefined
+    if (!/^\d{1,9}$/.test(texts[0])) throw usage(`--${name} takes a whole number, not ${oneLine(texts[0])}`, command)
+    return Number(texts[0])
+  }
+  const each = option.many ? texts.flatMap((t) => t.split(',').map((part) => part.trim())).filter((t) => t !== '') : texts
+  const wrong = option.choices && each.find((t) => !option.choices!.includes(t))
+  if (wrong !== undefined) throw usage(`--${name} is one of ${shownChoices(option.choices).join(', ')}, not ${oneLine(wrong)}`, command)
+  return option.many ? each : each[0]
+}
+
+function readOperands(command: Command, positionals: readonly string[]): Read['operands'] {
+  const left = [...positionals]
+  const operands = Object.fromEntries(
+    Object.entries(command.operands).map(([name, operand]) => {
+      const value = operand.many ? left.splice(0) : left.shift()
+      if (!operand.optional && (value === undefined || value.length === 0)) throw usage(`${operand.value} is missing: ${operand.help}`, command)
+      return [name, value]
+    }),
+  )
+  if (left.length > 0) throw usage(`${oneLine(left[0]!)} is one word too many`, command)
+  return operands
+}
+
+/** Reads a command line. Throws CliError `usage`. */
+export function parse(args: readonly string[], commands: readonly Command[]): Parsed {
+  if (args[0] === 'help') return { ...find(args.slice(1), commands), kind: 'help' }
+  if (args.length === 1 && (args[0] === '--version' || args[0] === '-v')) return parse(['version'], commands)
+  const { command, words, rest } = find(args, commands)
+  if (!command) {
+    const unknown = rest.find((a) => !a.startsWith('-'))
+    if (unknown !== undefined && !rest.includes('--url')) {
+      const next = commands.filter((c) => words.length === 0 || c.name.startsWith(`${words.join(' ')} `)).map((c) => c.name.split(' ')[words.length]!)
+      throw usage(`There is no command ${oneLine([...words, unknown].join(' '))}${meant(unknown, [...new Set(next)])}`)
+    }
+    if (words.length > 0 && !rest.includes('--help') && !rest.includes('-h')) throw usage(`${words.join(' ')} needs one more word`)
+    return { kind: 'help', words, command: null }
+  }
+  const declared: Options = { ...globalOptions, ...command.options }
+  let read
+  try {
+    read = parseArgs({
+      args: rest,
+      allowPositionals: true,
+      options: Object.fromEntries(
+        Object.entries(declared).map(([name, o]) => [
+          name,
+          {
+            type: o.kind === 'flag' ? ('boolean' as const) : ('string' as const),
+            multiple: o.kind === 'text' && o.many === true,
+            ...(name === 'help' && { short: 'h' }),
+          },
+        ]),
+      ),
+    })
+  } catch (e) {
+    const name = /'(--?[^\s'=]+)/.exec(e instanceof Error ? e.message : '')?.[1] ?? ''
+    if (e instanceof Error && 'code' in e && e.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
+      throw usage(
+        `There is no option ${oneLine(name)}${meant(
+          name,
+          Object.keys(declared).map((n) => `--${n}`),
+        )}`,
+        command,
+      )
+    const option = declared[name.replace(/^--/, '')]
+    throw usage(option?.kind === 'flag' ? `${name} takes no value` : `${name} needs a value; one that begins with a minus is written ${name}=-…`, command)
+  }
+  const { url, json, help } = read.values
+  if (help === true) return { kind: 'help', words, command }
+  if (json === true && !command.json) throw usage(`${command.name} has no --json`, command)
+  return {
+    kind: 'run',
+    command,
+    url: typeof url === 'string' ? url : undefined,
+    json: json === true,
+    operands: readOperands(command, read.positionals),
+    options: Object.fromEntries(Object.entries(command.options).map(([name, option]) => [name, readOption(command, name, option, read.values[name])])),
+  }
+}

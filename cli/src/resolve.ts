@@ -1,0 +1,44 @@
+/** People name things, the API takes ids: each of these takes either. */
+import * as z from 'zod/mini'
+import { clusterList } from '#contract/clusters.ts'
+import { datacenterList } from '#contract/datacenters.ts'
+import { patchList } from '#contract/patches.ts'
+import { serverList } from '#contract/servers.ts'
+import type { Api } from './api/client.ts'
+import { CliError } from './exit.ts'
+import { oneLine } from './text.ts'
+
+const isId = (text: string) => z.safeParse(z.uuid(), text).success
+const longestQuery = 200
+
+function found<T>(what: string, text: string, items: readonly T[], nameOf: (item: T) => string): T {
+  const item = items.find((i) => nameOf(i) === text.trim())
+  if (!item) throw new CliError('not_found', `There is no ${what} ${oneLine(text)}`)
+  return item
+}
+
+export async function serverId(api: Api, text: string): Promise<string> {
+  if (isId(text)) return text
+  const page = await api.call(serverList, { query: { q: text.slice(0, longestQuery), per_page: 1000, fields: 'summary' } })
+  return found('server', text, page.items, (s) => s.name).id
+}
+
+export async function clusterId(api: Api, text: string): Promise<string> {
+  if (isId(text)) return text
+  const page = await api.call(clusterList, { query: { q: text.slice(0, longestQuery), per_page: 1000 } })
+  return found('cluster', text, page.items, (c) => c.name).id
+}
+
+export async function datacenterId(api: Api, text: string): Promise<string> {
+  if (isId(text)) return text
+  const page = await api.call(datacenterList, { query: { q: text.slice(0, longestQuery), per_page: 1000 } })
+  return found('datacenter', text.toUpperCase(), page.items, (d) => d.code).id
+}
+
+/** A patch of a server by its name or id; the two system layers have ids that are words. */
+export async function patchOf(api: Api, server: string, text: string) {
+  const { items } = await api.call(patchList, { params: { id: server } })
+  const patch = items.find((p) => p.patch_id === text || p.name === text)
+  if (!patch) throw new CliError('not_found', `The server has no patch ${oneLine(text)}`)
+  return patch
+}

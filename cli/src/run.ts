@@ -1,0 +1,47 @@
+import { openApi } from './api/client.ts'
+import { openSessions } from './api/sessions.ts'
+import { type Context, printer } from './command.ts'
+import { allCommands } from './commands.ts'
+import { CliError, exitCodes } from './exit.ts'
+import { helpOf, overview } from './help.ts'
+import { parse } from './parse.ts'
+import type { Terminal } from './terminal.ts'
+import { safeJson } from './text.ts'
+
+/** Runs a command of the program itself with inherited input and output; null in a client that has no program beside it. */
+export type RunProgram = ((args: readonly string[]) => Promise<number>) | null
+
+function report(terminal: Terminal, e: unknown, json: boolean): number {
+  const error = e instanceof CliError ? e : new CliError('failure', e instanceof Error ? e.message : String(e))
+  if (json) terminal.err(`${safeJson(error.body ?? { error: error.message, code: error.exit })}\n`)
+  else terminal.err(`${error.message}\n${error.hint ? `${error.hint}\n` : ''}`)
+  return exitCodes[error.exit]
+}
+
+/** One command line, from its words to its exit code. */
+export async function run(args: readonly string[], terminal: Terminal, program: RunProgram): Promise<number> {
+  const sessions = openSessions(terminal.env)
+  const commands = allCommands(sessions)
+  try {
+    const parsed = parse(args, commands)
+    if (parsed.kind === 'help') {
+      terminal.out(parsed.command ? helpOf(parsed.command) : overview(program ? commands : commands.filter((c) => !c.local), parsed.words))
+      return exitCodes.ok
+    }
+    const context: Context = {
+      terminal,
+      api: openApi({ terminal, sessions, url: parsed.url }),
+      json: parsed.json,
+      show: printer(terminal, parsed.json),
+      runProgram: async (words) => {
+        if (program) return program(words)
+        throw new CliError('usage', `${parsed.command.name} is a command of the program itself`, {
+          hint: `Run it on the machine of Steelyard, in its folder: npm run steelyard -- ${words.join(' ')}`,
+        })
+      },
+    }
+    return (await parsed.command.run(context, { operands: parsed.operands, options: parsed.options })) ?? exitCodes.ok
+  } catch (e) {
+    return report(terminal, e, args.includes('--json'))
+  }
+}

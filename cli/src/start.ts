@@ -1,0 +1,59 @@
+/** The only file of the CLI that reads `process`: it is handed to the rest as a Terminal. */
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { askOnTerminal } from './ask.ts'
+import { exitCodes } from './exit.ts'
+import { run, type RunProgram } from './run.ts'
+import type { Terminal } from './terminal.ts'
+
+function openTerminal(): Terminal {
+  const { stdin, stdout, stderr, env } = process
+  // The reader of a pipe went away (`steelyard server list | head`): nobody is left to tell.
+  for (const stream of [stdout, stderr]) stream.on('error', (e: NodeJS.ErrnoException) => (e.code === 'EPIPE' ? process.exit(exitCodes.ok) : undefined))
+  return {
+    out: (words) => void stdout.write(words),
+    err: (words) => void stderr.write(words),
+    columns: stdout.isTTY ? stdout.columns : null,
+    errColumns: stderr.isTTY ? stderr.columns : null,
+    colour: stdout.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
+    env,
+    now: () => Date.now(),
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted) return resolve()
+        const end = () => {
+          clearTimeout(timer)
+          signal?.removeEventListener('abort', end)
+          resolve()
+        }
+        const timer = setTimeout(end, ms)
+        signal?.addEventListener('abort', end)
+      }),
+    ask: (question, options) => askOnTerminal(stdin, stderr, question, options),
+    readAll: () => text(stdin),
+    interrupted: () => {
+      const controller = new AbortController()
+      process.once('SIGINT', () => controller.abort())
+      return controller.signal
+    },
+  }
+}
+
+/** Starts Steelyard's own main file, which lies in the same repository, with the same Node. */
+const programAt =
+  (main: string): NonNullable<RunProgram> =>
+  (args) =>
+    new Promise((resolve, reject) => {
+      const child = spawn(process.execPath, [main, ...args], { stdio: 'inherit' })
+      // The terminal gives Ctrl-C to both; the program ends in its own order, and this process waits for it.
+      const pass = (signal: NodeJS.Signals) => void (signal === 'SIGTERM' && child.kill(signal))
+      process.on('SIGINT', pass).on('SIGTERM', pass)
+      child.once('error', reject)
+      child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? exitCodes.interrupted : exitCodes.failure)))
+    })
+
+/** Runs the command line of this process. `main`: the program's main file, null where only the client is here. */
+export async function start(main: string | null): Promise<void> {
+  // Not process.exit: output that a pipe has not taken yet would be lost.
+  process.exitCode = await run(process.argv.slice(2), openTerminal(), main === null ? null : programAt(main))
+}

@@ -1,0 +1,91 @@
+/**
+ * Text on a terminal. Names, reasons and hardware strings come from machines and other people: nothing in them may move the
+ * cursor, change colours or reorder what is read (Unicode TR 36 §3, bidirectional overrides).
+ */
+
+/** C0 and C1 controls, DEL, line separators, bidirectional and invisible format characters. */
+const unsafe = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu
+
+/** One line that is safe to print: white space becomes a space, anything else that is unsafe U+FFFD. */
+export const oneLine = (text: string): string => text.replace(/[\t\n\r]+/g, ' ').replace(unsafe, '\ufffd')
+
+/** Several lines, each safe. */
+export const manyLines = (text: string): string =>
+  text
+    .replaceAll('\r\n', '\n')
+    .split('\n')
+    .map((line) => line.replaceAll('\t', '  ').replace(unsafe, '\ufffd'))
+    .join('\n')
+
+/** JSON that means the same and shows nothing unsafe on a terminal: JSON.stringify escapes only C0. */
+export const safeJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(
+    /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+/** East Asian Wide and Fullwidth blocks (UAX 11), coarsely, and what is drawn as an emoji. */
+const wide =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u
+const zero = /^[\p{Mn}\p{Me}]+$/u
+
+const widthOfOne = (grapheme: string) => (zero.test(grapheme) ? 0 : wide.test(grapheme) ? 2 : 1)
+
+/** Columns that the text takes on a terminal. */
+export function widthOf(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length
+  let width = 0
+  for (const { segment } of graphemes.segment(text)) width += widthOfOne(segment)
+  return width
+}
+
+/** The text in at most `width` columns, cut between characters and ended with an ellipsis where something is missing. */
+export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text
+  let kept = ''
+  let used = 0
+  for (const { segment } of graphemes.segment(text)) {
+    const more = widthOfOne(segment)
+    if (used + more > width - 1) break
+    kept += segment
+    used += more
+  }
+  return `${kept}…`
+}
+
+export const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)))
+
+/** 1 KiB = 1024 bytes. */
+export function bytes(count: number | null | undefined): string {
+  if (count === null || count === undefined) return 'unknown'
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
+  let at = 0
+  let value = count
+  while (value >= 1024 && at < units.length - 1) {
+    value /= 1024
+    at++
+  }
+  return `${value >= 100 || Number.isInteger(value) ? Math.round(value) : value.toFixed(1)} ${units[at]}`
+}
+
+/** "12 s ago", "3 h ago"; a time to come is "now": clocks differ. */
+export function ago(iso: string | null, now: number): string {
+  if (iso === null) return 'never'
+  const seconds = Math.max(0, Math.floor((now - Date.parse(iso)) / 1000))
+  if (seconds < 1) return 'now'
+  if (seconds < 120) return `${seconds} s ago`
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min ago`
+  return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h ago` : `${Math.floor(seconds / 86_400)} days ago`
+}
+
+const two = (n: number) => String(n).padStart(2, '0')
+/** Local date and time to the second; scripts get ISO 8601 in UTC by --json. */
+export function localTime(iso: string | null): string {
+  if (iso === null) return '-'
+  const t = new Date(iso)
+  return `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${two(t.getHours())}:${two(t.getMinutes())}:${two(t.getSeconds())}`
+}
+
+/** Words of the contract for people: `control_plane` → `control plane`. */
+export const words = (value: string): string => value.replaceAll('_', ' ')

@@ -1,0 +1,99 @@
+import { hasEnded, type Operation, operationGet, type Step } from '#contract/operations.ts'
+import type { Context } from './command.ts'
+import { CliError, exitCodes } from './exit.ts'
+import { type Colour, paint } from './terminal.ts'
+import { cut, oneLine, safeJson, words } from './text.ts'
+
+const pollMs = 1000
+/** While Steelyard doesn't answer: it may be restarting, and the operation goes on where it stopped. */
+const patienceMs = 5 * 60_000
+
+const colours: Partial<Record<Step['status'] | Operation['status'], Colour>> = {
+  done: 'green',
+  failed: 'red',
+  cancelled: 'yellow',
+  waiting: 'yellow',
+  skipped: 'dim',
+}
+
+/** What a step looks like now; a line is printed when this changes. */
+const stepText = (s: Step) =>
+  `${words(s.status)}${s.attempt > 1 && s.status !== 'done' ? ` (attempt ${s.attempt})` : ''}\u0000${s.title}${s.reason ? `: ${s.reason}` : ''}`
+
+/** The line under the steps: how far, and what is happening. */
+function progress(o: Operation): string {
+  const done = o.steps.filter((s) => s.status === 'done' || s.status === 'skipped').length
+  const current = o.steps.find((s) => s.status === 'running') ?? o.steps.find((s) => s.status === 'waiting')
+  return `${done} of ${o.steps.length} steps done${current ? `, now: ${current.title}` : ''}${o.reason ? ` (${o.reason})` : ''}`
+}
+
+export interface Watched {
+  /** As it was when the watching ended. */
+  readonly operation: Operation
+  readonly exit: number
+}
+
+/**
+ * Shows the steps of an operation as they go, until it has ended. Ctrl-C ends the watching, never the operation.
+ * With `print` json, each change is one line of JSON on standard output; else lines for people, on standard error when something
+ * else is to stand on standard output.
+ */
+export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>, id: string, print: 'out' | 'err' | 'json'): Promise<Watched> {
+  const signal = terminal.interrupted()
+  const live = print === 'err' ? terminal.errColumns : print === 'out' ? terminal.columns : null
+  const write = (text: string) => (print === 'err' ? terminal.err(text) : terminal.out(text))
+  const seen = new Map<string, string>()
+  let lastJson = ''
+  let silentSince: number | null = null
+
+  const line = (text: string) => write(`${live === null ? '' : '\r\u001b[K'}${text}\n`)
+  const show = (o: Operation) => {
+    if (print === 'json') {
+      const json = safeJson(o)
+      if (json !== lastJson) terminal.out(`${json}\n`)
+      lastJson = json
+      return
+    }
+    for (const step of o.steps) {
+      const text = stepText(step)
+      if (step.status === 'todo' || seen.get(step.key) === text) continue
+      seen.set(step.key, text)
+      const [status = '', title = ''] = text.split('\u0000')
+      const time = new Date(terminal.now()).toTimeString().slice(0, 8)
+      const painted = paint(terminal, colours[step.status] ?? 'bold', status.padEnd(8))
+      line(`${time}  ${painted}  ${oneLine(title)}`)
+    }
+    if (live !== null && !hasEnded(o)) write(`\r\u001b[K${cut(oneLine(progress(o)), live - 1)}`)
+  }
+
+  let operation: Operation | null = null
+  for (;;) {
+    try {
+      operation = await api.call(operationGet, { params: { id } }, { signal })
+      if (silentSince !== null) terminal.err('Steelyard answers again.\n')
+      silentSince = null
+      show(operation)
+      if (hasEnded(operation)) break
+    } catch (e) {
+      if (signal.aborted) break
+      // Before the first answer, an address that is wrong should say so at once.
+      if (!(e instanceof CliError) || e.exit !== 'unreachable' || operation === null) throw e
+      if (silentSince === null) terminal.err(`${live === null ? '' : '\n'}${e.message}. Trying again.\n`)
+      silentSince ??= terminal.now()
+      if (terminal.now() - silentSince > patienceMs) throw e
+    }
+    if (signal.aborted) break
+    await terminal.sleep(pollMs, signal)
+    if (signal.aborted) break
+  }
+  if (operation === null || !hasEnded(operation)) {
+    throw new CliError('interrupted', `${live === null ? '' : '\n'}Stopped watching. The operation goes on`, {
+      hint: `Watch it again: steelyard operation watch ${id}`,
+    })
+  }
+  if (print !== 'json') {
+    const what = `${operation.kind} of ${operation.target.name}`
+    line(paint(terminal, colours[operation.status] ?? 'bold', oneLine(`${what}: ${words(operation.status)}${operation.reason ? `. ${operation.reason}` : ''}`)))
+  }
+  return { operation, exit: operation.status === 'done' ? exitCodes.ok : exitCodes.failure }
+}
