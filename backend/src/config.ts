@@ -1,0 +1,178 @@
+/** Every setting of the program: name, default, meaning. Read once, from a plain object, and all problems reported at once. */
+import path from 'node:path'
+import type { Cidr } from '#contract/addresses.ts'
+import { email as emailSchema, newPassword } from '#contract/sessions.ts'
+import * as z from 'zod/mini'
+import { dataFolder as chooseDataFolder } from './data-folder.ts'
+import { type Level, levels } from './log.ts'
+import { isLoopback, type Network, readNetwork } from './network.ts'
+
+export interface Config {
+  readonly host: string
+  readonly port: number
+  /** Holds everything that must be kept. */
+  readonly dataFolder: string
+  /** Undefined: the embedded PostgreSQL. */
+  readonly databaseUrl: string | undefined
+  readonly firstUser: { readonly email: string; readonly password: string } | undefined
+  readonly keyFile: string
+  /** Number of simulated servers, or a scenario file. */
+  readonly simulate: string | undefined
+  readonly dialNetworks: readonly Cidr[]
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
+  readonly trustedProxies: readonly Network[]
+  readonly insecure: boolean
+  /** Without a slash at the end. */
+  readonly publicUrl: string
+  readonly imageFactoryUrl: string
+  readonly waitlistUrl: string | undefined
+  readonly logLevel: Level
+  readonly roles: readonly Role[]
+  /** An effect at which the process kills itself; only tests set it. */
+  readonly failpoint: string | undefined
+}
+
+export const programRoles = ['http', 'reconcile'] as const
+export type Role = (typeof programRoles)[number]
+
+/** Name, default and one sentence of each setting: what `doctor` and the documentation print. */
+export const settings = {
+  HOST: { default: '127.0.0.1', means: 'Address to listen on.' },
+  PORT: { default: '8080', means: 'Port to listen on; 0 takes a free one.' },
+  STEELYARD_DATA: { default: '.steelyard', means: 'Folder that holds everything that must be kept.' },
+  DATABASE_URL: { default: undefined, means: 'postgresql:// URL of your own PostgreSQL, 15 or newer; without it the embedded one is used.' },
+  STEELYARD_ADMIN_EMAIL: { default: undefined, means: 'Email of the first user, made once where there are none.' },
+  STEELYARD_ADMIN_PASSWORD: { default: undefined, means: 'Password of the first user, 12 to 128 characters.' },
+  STEELYARD_KEY_FILE: { default: undefined, means: 'File with the key that seals secrets; made in the data folder, 0600, if not set.' },
+  STEELYARD_SIMULATE: { default: undefined, means: 'Number of simulated servers, or a scenario file; never set it beside real servers.' },
+  STEELYARD_DIAL_NETWORKS: { default: undefined, means: 'CIDRs, comma-separated, in which servers may be dialled; none without it.' },
+  STEELYARD_TLS_CERT: { default: undefined, means: 'PEM file with the certificate to serve HTTPS with.' },
+  STEELYARD_TLS_KEY: { default: undefined, means: 'PEM file with its private key.' },
+  STEELYARD_TRUSTED_PROXIES: { default: undefined, means: 'CIDRs, comma-separated, of proxies whose X-Forwarded-For is believed.' },
+  STEELYARD_INSECURE: { default: undefined, means: '1 allows a HOST beyond loopback without TLS and without a trusted proxy.' },
+  STEELYARD_PUBLIC_URL: { default: undefined, means: 'URL under which people and booting servers reach Steelyard.' },
+  IMAGE_FACTORY_URL: { default: 'https://factory.talos.dev', means: 'Image factory that builds Talos images.' },
+  WAITLIST_URL: { default: undefined, means: 'Where "Join waitlist" leads; a dialog of our own without it.' },
+  LOG_LEVEL: { default: 'info', means: `Least level that is logged: ${levels.join(', ')}.` },
+  STEELYARD_ROLES: { default: 'http,reconcile', means: 'What this process does: http, reconcile or both.' },
+  FAILPOINT: { default: undefined, means: 'For tests: effect before or after which the process kills itself.' },
+} as const satisfies Record<string, { default: string | undefined; means: string }>
+export type Setting = keyof typeof settings
+
+/** All problems with the settings, one sentence each, the setting's name first. */
+export class ConfigRefused extends Error {
+  override readonly name = 'ConfigRefused'
+  readonly problems: readonly string[]
+  constructor(problems: readonly string[]) {
+    super(`Steelyard can't start with these settings:\n${problems.map((p) => `  ${p}`).join('\n')}`)
+    this.problems = problems
+  }
+}
+
+/**
+ * @param environment as given by the system; empty values count as not set
+ * @param folder the working directory, for relative paths
+ * @throws ConfigRefused with every problem at once
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>, folder: string): Config {
+  const problems: string[] = []
+  const value = (name: Setting): string | undefined => environment[name]?.trim() || settings[name].default
+  const wrong = (name: Setting, why: string): void => void problems.push(`${name} ${why}`)
+  const file = (name: Setting): string | undefined => {
+    const given = value(name)
+    return given === undefined ? undefined : path.resolve(folder, given)
+  }
+
+  const portText = value('PORT')!
+  const port = /^\d{1,5}$/.test(portText) ? Number(portText) : -1
+  if (port < 0 || port > 65_535) wrong('PORT', `must be a number from 0 to 65535, not ${portText}`)
+
+  const url = (name: Setting, protocols: readonly string[]): string | undefined => {
+    const given = value(name)
+    if (given === undefined) return undefined
+    const parsed = URL.canParse(given) ? new URL(given) : undefined
+    if (parsed && protocols.includes(parsed.protocol)) return given.replace(/\/+$/, '')
+    wrong(name, `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`)
+    return undefined
+  }
+  const cidrs = (name: Setting): Network[] =>
+    (value(name) ?? '')
+      .split(',')
+      .map((text) => text.trim())
+      .filter((text) => text !== '')
+      .flatMap((text) => {
+        const read = readNetwork(text)
+        if (!read) wrong(name, `holds ${text.slice(0, 60)}, which is not a CIDR (host bits must be zero)`)
+        return read ?? []
+      })
+
+  const email = value('STEELYARD_ADMIN_EMAIL')
+  // A password is taken as it is: spaces at its ends belong to it.
+  const password = environment['STEELYARD_ADMIN_PASSWORD'] || undefined
+  let firstUser: Config['firstUser']
+  if (email !== undefined && password !== undefined) {
+    const readEmail = z.safeParse(emailSchema, email)
+    const readPassword = z.safeParse(newPassword, password)
+    if (!readEmail.success) wrong('STEELYARD_ADMIN_EMAIL', 'must be an email address')
+    if (!readPassword.success) wrong('STEELYARD_ADMIN_PASSWORD', 'must have 12 to 128 characters')
+    if (readEmail.success && readPassword.success) firstUser = { email: readEmail.data, password: readPassword.data }
+  } else if (email !== undefined) wrong('STEELYARD_ADMIN_PASSWORD', 'must be set together with STEELYARD_ADMIN_EMAIL')
+  else if (password !== undefined) wrong('STEELYARD_ADMIN_EMAIL', 'must be set together with STEELYARD_ADMIN_PASSWORD')
+
+  const certFile = file('STEELYARD_TLS_CERT')
+  const keyFile = file('STEELYARD_TLS_KEY')
+  if (certFile !== undefined && keyFile === undefined) wrong('STEELYARD_TLS_KEY', 'must be set together with STEELYARD_TLS_CERT')
+  if (keyFile !== undefined && certFile === undefined) wrong('STEELYARD_TLS_CERT', 'must be set together with STEELYARD_TLS_KEY')
+  const tls = certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined
+
+  const insecureText = value('STEELYARD_INSECURE')
+  if (insecureText !== undefined && insecureText !== '0' && insecureText !== '1') wrong('STEELYARD_INSECURE', 'must be 1 or 0')
+  const insecure = insecureText === '1'
+  const host = value('HOST')!
+  const trustedProxies = cidrs('STEELYARD_TRUSTED_PROXIES')
+  const local = host === 'localhost' || isLoopback(host)
+  if (!local && !tls && trustedProxies.length === 0 && !insecure) {
+    wrong('HOST', `is ${host}, which others can reach: set STEELYARD_TLS_CERT and STEELYARD_TLS_KEY, or STEELYARD_TRUSTED_PROXIES, or STEELYARD_INSECURE=1`)
+  }
+
+  const logLevel = value('LOG_LEVEL')! as Level
+  if (!levels.includes(logLevel)) wrong('LOG_LEVEL', `must be one of ${levels.join(', ')}`)
+
+  const roles = value('STEELYARD_ROLES')!
+    .split(',')
+    .map((r) => r.trim())
+  if (roles.length === 0 || !roles.every((r): r is Role => (programRoles as readonly string[]).includes(r)))
+    wrong('STEELYARD_ROLES', `must be ${programRoles.join(', ')} or both, comma-separated`)
+
+  const simulate = value('STEELYARD_SIMULATE')
+  if (simulate !== undefined && /^\d+$/.test(simulate) && (Number(simulate) < 1 || Number(simulate) > 10_000))
+    wrong('STEELYARD_SIMULATE', 'must be a number from 1 to 10000, or a scenario file')
+
+  const dataFolder = chooseDataFolder(environment['STEELYARD_DATA']?.trim() || undefined, folder)
+  const config: Config = {
+    host,
+    port,
+    dataFolder,
+    databaseUrl: url('DATABASE_URL', ['postgresql:', 'postgres:']),
+    firstUser,
+    keyFile: file('STEELYARD_KEY_FILE') ?? path.join(dataFolder, 'key'),
+    simulate,
+    dialNetworks: cidrs('STEELYARD_DIAL_NETWORKS').map((n) => n.cidr),
+    tls,
+    trustedProxies,
+    insecure,
+    publicUrl: url('STEELYARD_PUBLIC_URL', ['http:', 'https:']) ?? `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    imageFactoryUrl: url('IMAGE_FACTORY_URL', ['http:', 'https:']) ?? '',
+    waitlistUrl: url('WAITLIST_URL', ['http:', 'https:']),
+    logLevel,
+    roles: roles as Role[],
+    failpoint: value('FAILPOINT'),
+  }
+  const unknown = Object.keys(environment).filter((name) => name.startsWith('STEELYARD_') && !(name in settings) && !others.has(name))
+  for (const name of unknown) problems.push(`${name} is not a setting`)
+  if (problems.length > 0) throw new ConfigRefused(problems)
+  return config
+}
+
+/** Settings of the command line and the launcher, which stand in the same environment. */
+const others: ReadonlySet<string> = new Set(['STEELYARD_TOKEN', 'STEELYARD_URL'])

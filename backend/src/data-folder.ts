@@ -1,0 +1,28 @@
+/** Where everything that must be kept lies. `npm start` asks the same, so that it and the program mean one folder. */
+import { existsSync, mkdirSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import path from 'node:path'
+import { canEnter, unprivilegedAccount } from './db/embedded/account.ts'
+
+/** For root where the working directory is closed to others, as /root is. */
+export const systemFolder = '/var/lib/steelyard'
+
+/** The nearest folder above that exists. */
+const existing = (folder: string): string => (existsSync(folder) ? folder : existing(path.dirname(folder)))
+
+/**
+ * The absolute path of the data folder: the given one, else `.steelyard` in the working directory. As root, the database runs as an account without privileges;
+ * where that can't enter the default, `/var/lib/steelyard` is taken.
+ * @param given text of `STEELYARD_DATA`, if it is set
+ */
+export function dataFolder(given: string | undefined, cwd: string): string {
+  const { uid } = userInfo()
+  const wanted = path.resolve(cwd, given ?? '.steelyard')
+  if (given !== undefined || uid !== 0) return wanted
+  return canEnter(unprivilegedAccount(uid), existing(wanted)) ? wanted : systemFolder
+}
+
+/** Makes the folder where there is none; as root others may pass through it to the database's own folder, but not list it. */
+export function makeDataFolder(folder: string, uid: number | undefined): void {
+  mkdirSync(folder, { recursive: true, mode: uid === 0 ? 0o711 : 0o700 })
+}

@@ -1,0 +1,95 @@
+/** The connection to PostgreSQL: one pool per process, used by the query builder and by the queue library alike. */
+import { Kysely, PostgresDialect, type Transaction } from 'kysely'
+import pg from 'pg'
+import type { Tables } from './tables.ts'
+
+export type Db = Kysely<Tables>
+export type Tx = Transaction<Tables>
+
+/** int8 as a number: counters and byte sizes of ours stay below 2^53; one that doesn't is an error, never a wrong number. */
+function readInt8(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`The database answered ${text}, which is past the largest safe integer`)
+  return value
+}
+
+const int8 = 20
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === int8 && format !== 'binary'
+      ? readInt8
+      : (pg.types.getTypeParser as (oid: number, format?: string) => unknown)(oid, format)) as pg.CustomTypesConfig['getTypeParser'],
+}
+
+export interface Database {
+  readonly db: Db
+  readonly pool: pg.Pool
+  /** Settings for a connection of one's own, such as the one that listens for notifications. */
+  readonly connection: pg.ClientConfig
+  close(): Promise<void>
+}
+
+export interface ConnectOptions {
+  /** URL of an external PostgreSQL, or the folder of the embedded one's socket with user and database. */
+  readonly connection: pg.ClientConfig
+  readonly poolSize?: number
+  /** Told of an idle connection that broke; the pool replaces it by itself. */
+  readonly onIdleError?: (error: Error) => void
+}
+
+/** Opens a pool; nothing is dialled before the first query. */
+export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptions): Database {
+  const settings: pg.ClientConfig = {
+    application_name: 'steelyard',
+    connectionTimeoutMillis: 5000,
+    // A statement that takes longer than a request may is stuck; the engine and migrations use short statements too.
+    statement_timeout: 25_000,
+    idle_in_transaction_session_timeout: 60_000,
+    types,
+    ...connection,
+  }
+  const pool = new pg.Pool({ ...settings, max: poolSize, idleTimeoutMillis: 30_000 })
+  pool.on('error', (error) => onIdleError?.(error))
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  return { db, pool, connection: settings, close: () => db.destroy() }
+}
+
+/** SQLSTATE of an error that the database answered, if it is one. */
+export const sqlState = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined
+
+/** Name of the violated constraint, for errors of class 23. */
+export const violatedConstraint = (error: unknown): string | undefined =>
+  sqlState(error)?.startsWith('23') ? (error as { constraint?: string }).constraint : undefined
+
+const retryable = new Set(['40001', '40P01'])
+const lostConnection = new Set(['57P01', '57P02', '57P03', '08000', '08001', '08003', '08004', '08006', '53300', '25006'])
+const socketErrors = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'EACCES', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
+
+/** Whether an error says that the database can't be reached now, as against that it refused what was asked. */
+export function isDatabaseGone(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseGone)
+  const code = 'code' in error ? String(error.code) : ''
+  if (lostConnection.has(code)) return true
+  if ('syscall' in error && socketErrors.has(code)) return true
+  return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|terminating connection)/.test(error.message)
+}
+
+/**
+ * Runs `change` in one transaction. Serialization failures and deadlocks are tried again, at most three times:
+ * `change` must therefore do nothing outside of `tx`.
+ */
+export async function inTransaction<T>(db: Db, change: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.transaction().execute(change)
+    } catch (error) {
+      if (attempt < 3 && retryable.has(sqlState(error) ?? '')) continue
+      throw error
+    }
+  }
+}
+
+/** A search text as a LIKE pattern that matches it literally anywhere. */
+export const likePattern = (text: string): string => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`

@@ -1,0 +1,92 @@
+/**
+ * Forward-only migrations: numbered SQL files, each in a transaction of its own, its checksum kept beside it.
+ * A database that has run a file that this program doesn't know is newer than the program, and is refused.
+ */
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type pg from 'pg'
+
+const folder = fileURLToPath(new URL('./migrations/', import.meta.url))
+/** Any number of our own: two processes that start at once wait for each other here. */
+const lockKey = 7_219_004_113
+/** The oldest PostgreSQL that the suites run on. */
+const oldestServer = 150_000
+
+export interface Migration {
+  readonly number: number
+  readonly name: string
+  readonly sql: string
+  readonly checksum: string
+}
+
+/** Why a database can't be brought to this program's schema. The message is for the person who starts it. */
+export class MigrationRefused extends Error {
+  override readonly name = 'MigrationRefused'
+}
+
+/** The migrations of this program, in order. Throws where two files carry one number or a number is left out. */
+export async function readMigrations(from = folder): Promise<Migration[]> {
+  const files = (await readdir(from)).filter((file) => file.endsWith('.sql')).toSorted()
+  const migrations = await Promise.all(
+    files.map(async (file): Promise<Migration> => {
+      const match = /^(\d{4})_([a-z0-9-]+)\.sql$/.exec(file)
+      if (!match) throw new MigrationRefused(`${file} is not named like 0001_what-it-does.sql`)
+      const sql = await readFile(new URL(file, `file://${from.endsWith('/') ? from : `${from}/`}`), 'utf8')
+      return { number: Number(match[1]), name: match[2]!, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+    }),
+  )
+  migrations.forEach((m, i) => {
+    if (m.number !== i + 1) throw new MigrationRefused(`Migration ${m.number} (${m.name}) stands where number ${i + 1} should`)
+  })
+  return migrations
+}
+
+/**
+ * Brings the database to the newest schema; answers the numbers that were run now.
+ * @throws MigrationRefused where the database is newer than this program, was changed under a file's old text, or is too old a PostgreSQL.
+ */
+export async function migrate(pool: pg.Pool, migrations: readonly Migration[]): Promise<number[]> {
+  const client = await pool.connect()
+  try {
+    const { rows } = await client.query<{ server_version_num: string }>('show server_version_num')
+    if (Number(rows[0]!.server_version_num) < oldestServer) throw new MigrationRefused('Steelyard needs PostgreSQL 15 or newer')
+    await client.query('set statement_timeout = 0')
+    await client.query('select pg_advisory_lock($1)', [lockKey])
+    try {
+      return await runMissing(client, migrations)
+    } finally {
+      await client.query('select pg_advisory_unlock($1)', [lockKey])
+      await client.query('reset statement_timeout')
+    }
+  } finally {
+    client.release()
+  }
+}
+
+async function runMissing(client: pg.PoolClient, migrations: readonly Migration[]): Promise<number[]> {
+  await client.query(`create table if not exists migration (
+    number integer primary key, name text not null, checksum text not null, run_at timestamptz(3) not null default now())`)
+  const { rows: done } = await client.query<{ number: number; name: string; checksum: string }>('select number, name, checksum from migration order by number')
+  for (const row of done) {
+    const known = migrations.find((m) => m.number === row.number)
+    if (!known)
+      throw new MigrationRefused(
+        `The database has schema ${row.number} (${row.name}), this program knows up to ${migrations.length}: start the newer Steelyard, or restore a backup of the older schema`,
+      )
+    if (known.checksum !== row.checksum) throw new MigrationRefused(`Migration ${row.number} (${row.name}) is not the text that this database was made with`)
+  }
+  const missing = migrations.filter((m) => m.number > done.length)
+  for (const m of missing) {
+    await client.query('begin')
+    try {
+      await client.query(m.sql)
+      await client.query('insert into migration (number, name, checksum) values ($1, $2, $3)', [m.number, m.name, m.checksum])
+      await client.query('commit')
+    } catch (error) {
+      await client.query('rollback')
+      throw error
+    }
+  }
+  return missing.map((m) => m.number)
+}

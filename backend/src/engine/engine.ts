@@ -1,0 +1,264 @@
+/**
+ * The engine wakes reconcilers, one object at a time, and lets only the one who holds the object write. It knows no domain.
+ *
+ * `wake_up` holds a row per object: when it is due, who has it, and the fencing number that every write of a reconciler is checked
+ * against. When to look is told to a dispatcher: `queue.ts` (jobs of the queue library, shared by all processes) or `manual.ts`
+ * (a test's clock). Wake-ups are levels, not messages: many fold into one, and a run sees everything committed before it began.
+ */
+import { sql } from 'kysely'
+import type { Clock } from '../clock.ts'
+import { type Db, inTransaction, type Tx } from '../db/db.ts'
+import type { Log } from '../log.ts'
+import { type EffectInfo, runEffect } from './effects.ts'
+import type { Failpoint } from './failpoint.ts'
+
+/** Another process has taken the object over; what this one wanted to write was refused. */
+export class FenceLost extends Error {
+  override readonly name = 'FenceLost'
+  constructor(queue: string, key: string) {
+    super(`${queue} ${key} was taken over by another process`)
+  }
+}
+
+export interface Fence {
+  readonly number: number
+  /**
+   * Runs `change` in a transaction that commits only if this run still holds the object. As in `inTransaction`, it may be run again.
+   * @throws FenceLost where another run has taken it since; nothing is written then
+   */
+  write<T>(change: (tx: Tx) => Promise<T>): Promise<T>
+}
+
+export interface Job {
+  readonly queue: string
+  readonly key: string
+  readonly fence: Fence
+  /** Aborted at shutdown, at the deadline, and when the object was taken over. Pass it to everything that waits. */
+  readonly signal: AbortSignal
+  /** Runs in a row that failed before this one. */
+  readonly failures: number
+  /** Milliseconds since 1970, by the engine's clock. */
+  now(): number
+  /**
+   * Does something outside the database: the intent is committed, `act` runs, the end is committed. `act` must be safe to repeat, or look first:
+   * `info.unknown` says that an earlier attempt began and never told how it ended.
+   * Names are unique per object, such as `apply/<node id>`; a name may be used again for a later, separate effect.
+   */
+  effect<T>(name: string, act: (info: EffectInfo) => Promise<T>): Promise<T>
+}
+
+/** `againMs`: look again after so many milliseconds even if nobody asks. Nothing: only when woken. */
+export type Outcome = { readonly againMs: number } | void
+
+export interface Reconciler {
+  readonly queue: string
+  /** One idempotent act towards what is wanted. What it throws is written to the log and the row, and it is tried again with back-off. */
+  readonly reconcile: (job: Job) => Promise<Outcome>
+  /** Objects looked after at once by one process. */
+  readonly concurrency?: number
+  /** A run that takes longer is aborted and counts as failed. */
+  readonly deadlineMs?: number
+}
+
+export interface Taken {
+  readonly queue: string
+  readonly key: string
+  readonly fence: number
+  readonly failures: number
+}
+
+/** How the engine is told when to look; two kinds, see the head of this file. */
+export interface Dispatcher {
+  /** The current time as SQL: the database's own, so that processes agree, or a test's clock. */
+  now(): Date | ReturnType<typeof sql<Date>>
+  /** Called in the transaction that made the object due and no run holds it. */
+  schedule(tx: Tx, queue: string, key: string, due: Date): Promise<void>
+}
+
+export interface Engine {
+  register(reconciler: Reconciler): void
+  /** In the caller's transaction: the object is looked at after the commit, or `afterMs` later. An earlier wish wins over a later one. */
+  wake(tx: Tx, queue: string, key: string, options?: { afterMs?: number }): Promise<void>
+}
+
+export interface Core extends Engine {
+  readonly db: Db
+  readonly owner: string
+  readonly reconcilers: ReadonlyMap<string, Reconciler>
+  useDispatcher(dispatcher: Dispatcher): void
+  /** Takes the object: counts the fence up. Answers undefined where a run that is alive holds it. */
+  take(tx: Tx, queue: string, key: string, jobId: string | null): Promise<Taken | undefined>
+  /** Runs the reconciler once and releases the object; `settle` is called in the releasing transaction, before what is due next is scheduled. */
+  run(taken: Taken, shutdown: AbortSignal, settle?: (tx: Tx) => Promise<void>): Promise<void>
+  /** Ends a run whose object was taken over. */
+  lose(queue: string, key: string): void
+  /** What runs in this process now. */
+  running(): readonly Taken[]
+}
+
+/** A run whose process hasn't been heard of for this long has lost its object. */
+export const leaseMs = 15_000
+const defaultDeadlineMs = 120_000
+const firstRetryMs = 2_000
+const longestRetryMs = 120_000
+
+export interface EngineParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+  /** Names this process, the same after a restart. */
+  readonly owner: string
+  readonly failpoint: Failpoint
+}
+
+/** Milliseconds until a failed run is tried again: doubles from 2 s to 2 min, half of it by chance so that what failed together doesn't come back together. */
+export const retryDelayMs = (failures: number, random: () => number): number => {
+  const full = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 16))
+  return Math.round(full / 2 + (full / 2) * random())
+}
+
+export function engine({ db, clock, random, log, owner, failpoint }: EngineParts): Core {
+  const reconcilers = new Map<string, Reconciler>()
+  const runs = new Map<string, { taken: Taken; abort: AbortController }>()
+  let dispatcher: Dispatcher | undefined
+  const dispatch = () => {
+    if (!dispatcher) throw new Error('The engine has no dispatcher yet')
+    return dispatcher
+  }
+  const later = (ms: number) => sql<Date>`${dispatch().now()}::timestamptz + ${`${ms} milliseconds`}::interval`
+
+  const checkFence = async (tx: Tx, { queue, key, fence }: Taken): Promise<void> => {
+    // Last in the transaction and with a row lock: objects are locked before their wake-up everywhere, and nobody can take over before the commit.
+    const row = await tx.selectFrom('wake_up').select('fence').where('queue', '=', queue).where('key', '=', key).forUpdate().executeTakeFirst()
+    if (row?.fence !== fence) throw new FenceLost(queue, key)
+  }
+
+  const fenceOf = (taken: Taken): Fence => ({
+    number: taken.fence,
+    write: (change) =>
+      inTransaction(db, async (tx) => {
+        const result = await change(tx)
+        await checkFence(tx, taken)
+        return result
+      }),
+  })
+
+  const release = (taken: Taken, failure: string | undefined, againMs: number | undefined, settle?: (tx: Tx) => Promise<void>): Promise<void> =>
+    inTransaction(db, async (tx) => {
+      const again = againMs === undefined ? null : later(againMs)
+      const row = await tx
+        .updateTable('wake_up')
+        .set({
+          owner: null,
+          job_id: null,
+          beat_at: null,
+          failures: failure === undefined ? 0 : taken.failures + 1,
+          last_error: failure ?? null,
+          // `least` ignores nulls: the earlier of what was asked for while it ran and what the run itself asked for.
+          due_at: sql<Date | null>`least(due_at, ${again}::timestamptz)`,
+        })
+        .where('queue', '=', taken.queue)
+        .where('key', '=', taken.key)
+        .where('fence', '=', taken.fence)
+        .where('owner', '=', owner)
+        .returning('due_at')
+        .executeTakeFirst()
+      await settle?.(tx)
+      if (row?.due_at) await dispatch().schedule(tx, taken.queue, taken.key, row.due_at)
+    })
+
+  return {
+    db,
+    owner,
+    reconcilers,
+    useDispatcher(wanted) {
+      dispatcher = wanted
+    },
+
+    register(reconciler) {
+      if (reconcilers.has(reconciler.queue)) throw new Error(`Two reconcilers for ${reconciler.queue}`)
+      reconcilers.set(reconciler.queue, reconciler)
+    },
+
+    async wake(tx, queue, key, { afterMs = 0 } = {}) {
+      const due = later(afterMs)
+      const row = await tx
+        .insertInto('wake_up')
+        .values({ queue, key, due_at: due, owner: null, job_id: null, last_error: null })
+        .onConflict((c) => c.columns(['queue', 'key']).doUpdateSet({ due_at: sql<Date>`least(wake_up.due_at, excluded.due_at)` }))
+        .returning(['due_at', 'owner'])
+        .executeTakeFirstOrThrow()
+      // While a run holds it, the release of that run schedules what is due next.
+      if (row.owner === null) await dispatch().schedule(tx, queue, key, row.due_at!)
+    },
+
+    async take(tx, queue, key, jobId) {
+      const now = dispatch().now()
+      const row = await tx
+        .updateTable('wake_up')
+        .set({
+          fence: sql<number>`fence + 1`,
+          owner,
+          job_id: jobId,
+          taken_at: sql<Date>`now()`,
+          beat_at: sql<Date>`now()`,
+          // What is wanted for later stays; what is due now is what this run is for.
+          due_at: sql<Date | null>`case when due_at > ${now}::timestamptz then due_at end`,
+        })
+        .where('queue', '=', queue)
+        .where('key', '=', key)
+        .where((e) => e.or([e('owner', 'is', null), e('beat_at', '<', sql<Date>`now() - ${`${leaseMs} milliseconds`}::interval`)]))
+        .returning(['fence', 'failures'])
+        .executeTakeFirst()
+      return row && { queue, key, fence: row.fence, failures: row.failures }
+    },
+
+    async run(taken, shutdown, settle) {
+      const { queue, key } = taken
+      const reconciler = reconcilers.get(queue)
+      if (!reconciler) throw new Error(`No reconciler for ${queue}`)
+      const abort = new AbortController()
+      const runKey = `${queue} ${key}`
+      runs.set(runKey, { taken, abort })
+      const deadlineMs = reconciler.deadlineMs ?? defaultDeadlineMs
+      const deadline = setTimeout(() => abort.abort(new Error(`It took longer than ${deadlineMs / 1000} s`)), deadlineMs)
+      const fence = fenceOf(taken)
+      const job: Job = {
+        queue,
+        key,
+        fence,
+        failures: taken.failures,
+        signal: AbortSignal.any([abort.signal, shutdown]),
+        now: clock.now,
+        effect: (name, act) => runEffect({ taken, fence, name, act, clock, failpoint }),
+      }
+      let failure: string | undefined
+      let againMs: number | undefined
+      try {
+        againMs = (await reconciler.reconcile(job))?.againMs
+      } catch (error) {
+        if (error instanceof FenceLost) {
+          log.warn('run.lost', { queue, key, fence: taken.fence })
+        } else if (shutdown.aborted) {
+          // Nothing failed: the next process goes on at once.
+          againMs = 0
+        } else {
+          failure = error instanceof Error ? error.message : String(error)
+          againMs = retryDelayMs(taken.failures + 1, random)
+          log.error('run.failed', { queue, key, failures: taken.failures + 1, error })
+        }
+      } finally {
+        clearTimeout(deadline)
+        runs.delete(runKey)
+      }
+      await release(taken, failure, againMs, settle)
+    },
+
+    lose(queue, key) {
+      runs.get(`${queue} ${key}`)?.abort.abort(new FenceLost(queue, key))
+    },
+
+    running: () => [...runs.values()].map((r) => r.taken),
+  }
+}

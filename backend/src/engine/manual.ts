@@ -1,0 +1,50 @@
+/** Drives the engine without the queue, by a clock that the test holds: what is due is run in order of time, and waiting costs nothing. */
+import { inTransaction } from '../db/db.ts'
+import type { TestClock } from '../clock.ts'
+import type { Core, Taken } from './engine.ts'
+
+export interface ManualEngine {
+  /** Runs what is due now until nothing is. Answers how many runs that were. */
+  settle(): Promise<number>
+  /** Runs everything that falls due in the next `ms`, moving the clock from one to the next, and leaves the clock at its end. */
+  run(ms: number): Promise<number>
+}
+
+export function manualEngine(core: Core, clock: TestClock): ManualEngine {
+  core.useDispatcher({ now: () => new Date(clock.now()), schedule: () => Promise.resolve() })
+  const never = new AbortController().signal
+
+  const next = (until: number) =>
+    core.db
+      .selectFrom('wake_up')
+      .select(['queue', 'key', 'due_at'])
+      .where('owner', 'is', null)
+      .where('due_at', '<=', new Date(until))
+      .where('queue', 'in', [...core.reconcilers.keys()])
+      .orderBy('due_at')
+      .orderBy('queue')
+      .orderBy('key')
+      .executeTakeFirst()
+
+  const runUntil = async (until: number): Promise<number> => {
+    if (core.reconcilers.size === 0) return 0
+    for (let runs = 0; ; runs++) {
+      if (runs > 100_000) throw new Error('The engine does not settle: 100,000 runs')
+      const due = await next(until)
+      if (!due) return runs
+      clock.advance(Math.max(0, due.due_at!.getTime() - clock.now()))
+      const taken: Taken | undefined = await inTransaction(core.db, (tx) => core.take(tx, due.queue, due.key, null))
+      if (taken) await core.run(taken, never)
+    }
+  }
+
+  return {
+    settle: () => runUntil(clock.now()),
+    async run(ms) {
+      const end = clock.now() + ms
+      const runs = await runUntil(end)
+      clock.advance(Math.max(0, end - clock.now()))
+      return runs
+    },
+  }
+}

@@ -1,0 +1,250 @@
+/**
+ * Dispatches the engine's wake-ups by jobs of the queue library, so that any number of processes on one database share the work.
+ *
+ * One queue per reconciler, policy `stately` with the object's key: at most one waiting and one running job per object. Jobs are fetched here and not
+ * by the library's own workers, because one poll then serves a whole process. No job ever ends failed: the engine keeps failures in
+ * `wake_up` and asks for a later look. A sweep finds what a crash left behind.
+ */
+import { fromKysely, PgBoss } from 'pg-boss'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import { type Db, inTransaction, isDatabaseGone, type Tx } from '../db/db.ts'
+import type { Listener } from '../db/listen.ts'
+import type { Log } from '../log.ts'
+import { type Core, leaseMs } from './engine.ts'
+
+export const wakeChannel = 'steelyard_wake'
+const schema = 'pgboss'
+const pollMs = 500
+const beatMs = 3_000
+const sweepMs = 5_000
+const defaultConcurrency = 16
+/** Longer than any run: the lease in `wake_up` decides who is alive, not the library's expiry. */
+const longestJobSeconds = 23 * 3600
+
+export interface EngineQueue {
+  /** Makes the queues; from then on wake-ups can be written. Needed in every process. */
+  open(): Promise<void>
+  /** Begins to run what is due. */
+  start(): Promise<void>
+  /** Fetches nothing more, aborts what runs and waits for it, at most `graceMs`. */
+  stop(graceMs: number): Promise<void>
+}
+
+export interface QueueParts {
+  readonly core: Core
+  readonly pool: pg.Pool
+  readonly listener: Listener
+  readonly log: Log
+}
+
+interface Fetched {
+  id: string
+  retryCount: number
+  data: { key: string }
+}
+
+export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQueue {
+  const db: Db = core.db
+  const boss = new PgBoss({
+    schema,
+    db: { executeSql: async (text, values) => ({ rows: (await pool.query(text, values as unknown[])).rows as unknown[] }) },
+    schedule: false,
+    reindex: false,
+    monitorVacuum: false,
+    superviseIntervalSeconds: 60,
+  })
+  boss.on('error', (error) => log.warn('queue.trouble', { error }))
+  boss.on('warning', (warning) => log.debug('queue.warning', { text: warning.message }))
+
+  const shutdown = new AbortController()
+  const active = new Set<Promise<void>>()
+  const perQueue = new Map<string, number>()
+  let wakeLoop: () => void = () => undefined
+
+  const schedule = async (tx: Tx, queue: string, key: string, due: Date): Promise<void> => {
+    const on = fromKysely(tx)
+    const sent = await boss.send(queue, { key }, { singletonKey: key, startAfter: due, db: on })
+    // One is waiting already: it must not wait for longer than what is wanted now.
+    if (sent === null) {
+      const [waiting] = await boss.findJobs<{ key: string }>(queue, { key, queued: true, db: on })
+      if (waiting && waiting.startAfter > due) await boss.update(queue, undefined, { id: waiting.id, startAfter: due, db: on })
+    }
+    await sql`select pg_notify(${wakeChannel}, ${queue})`.execute(tx)
+  }
+  core.useDispatcher({ now: () => sql<Date>`now()`, schedule })
+
+  const runJob = async (queue: string, fetched: Fetched): Promise<void> => {
+    const { key } = fetched.data
+    const attempt = { id: fetched.id, retryCount: fetched.retryCount }
+    const taken = await inTransaction(db, async (tx) => {
+      const on = fromKysely(tx)
+      const mine = await core.take(tx, queue, key, fetched.id)
+      // Nothing to take, or held by a run that is alive: that run schedules what comes next.
+      if (!mine) await boss.deleteJob(queue, attempt, { db: on })
+      // Asked for between the fetch and now: this run sees it. Left there, it would stand in the way of every other job of the queue.
+      const waiting = await boss.findJobs(queue, { key, queued: true, db: on })
+      if (waiting.length > 0)
+        await boss.deleteJob(
+          queue,
+          waiting.map((w) => w.id),
+          { db: on },
+        )
+      return mine
+    })
+    if (!taken) return
+    await core.run(taken, shutdown.signal, async (tx) => {
+      await boss.deleteJob(queue, attempt, { db: fromKysely(tx) })
+    })
+  }
+
+  const fetchQueue = async (queue: string, room: number): Promise<void> => {
+    const jobs = (await boss.fetch<{ key: string }>(queue, { batchSize: room, includeMetadata: true })) as Fetched[]
+    for (const job of jobs) {
+      perQueue.set(queue, (perQueue.get(queue) ?? 0) + 1)
+      const run: Promise<void> = runJob(queue, job)
+        .catch((error: unknown) => log.error('run.unreleased', { queue, key: job.data.key, error }))
+        .finally(() => {
+          active.delete(run)
+          perQueue.set(queue, perQueue.get(queue)! - 1)
+          wakeLoop()
+        })
+      active.add(run)
+    }
+  }
+
+  const fetchLoop = async (): Promise<void> => {
+    while (!shutdown.signal.aborted) {
+      const woken = new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, pollMs)
+        wakeLoop = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      try {
+        for (const { queue, concurrency = defaultConcurrency } of core.reconcilers.values()) {
+          const room = concurrency - (perQueue.get(queue) ?? 0)
+          if (room > 0) await fetchQueue(queue, room)
+        }
+      } catch (error) {
+        if (!isDatabaseGone(error)) log.error('queue.fetch_failed', { error })
+        await pause(2 * pollMs)
+      }
+      await woken
+    }
+  }
+
+  /** Resolves early at shutdown. */
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(done, ms)
+      function done() {
+        clearTimeout(timer)
+        shutdown.signal.removeEventListener('abort', done)
+        resolve()
+      }
+      shutdown.signal.addEventListener('abort', done)
+    })
+
+  /** Says that this process lives; what it no longer holds is ended here. */
+  const beat = async (): Promise<void> => {
+    const running = core.running()
+    if (running.length === 0) return
+    const { rows } = await sql<{ queue: string; key: string; fence: number }>`
+      update wake_up set beat_at = now() where owner = ${core.owner} returning queue, key, fence`.execute(db)
+    const held = new Set(rows.map((r) => `${r.queue} ${r.key} ${r.fence}`))
+    for (const run of running) if (!held.has(`${run.queue} ${run.key} ${run.fence}`)) core.lose(run.queue, run.key)
+  }
+
+  /** Frees objects and makes them due at once. */
+  const free = (tx: Tx, rows: readonly { queue: string; key: string; job_id: string | null }[]) =>
+    Promise.all(
+      rows.map(async ({ queue, key, job_id }) => {
+        if (!core.reconcilers.has(queue)) return
+        if (job_id) await boss.deleteJob(queue, job_id, { db: fromKysely(tx) })
+        await tx.updateTable('wake_up').set({ owner: null, job_id: null, beat_at: null }).where('queue', '=', queue).where('key', '=', key).execute()
+        await core.wake(tx, queue, key)
+      }),
+    )
+
+  /** What this process held when it was killed is nobody's: a restart goes on at once, not after the lease. */
+  const freeOwn = () =>
+    inTransaction(db, async (tx) => {
+      const rows = await tx.selectFrom('wake_up').select(['queue', 'key', 'job_id']).where('owner', '=', core.owner).forUpdate().execute()
+      await free(tx, rows)
+      return rows.length
+    })
+
+  const sweep = async (): Promise<void> => {
+    await inTransaction(db, async (tx) => {
+      const stale = await tx
+        .selectFrom('wake_up')
+        .select(['queue', 'key', 'job_id', 'owner'])
+        .where('owner', 'is not', null)
+        .where('beat_at', '<', sql<Date>`now() - ${`${leaseMs} milliseconds`}::interval`)
+        .forUpdate()
+        .skipLocked()
+        .execute()
+      if (stale.length > 0) log.warn('run.taken_over', { count: stale.length })
+      await free(tx, stale)
+    })
+    // Fetched by a process that was killed before it took the object: running for the library, held by nobody.
+    const { rows: orphans } = await sql<{ name: string; id: string; key: string }>`
+      select j.name, j.id, j.singleton_key as key from ${sql.id(schema, 'job')} j
+      where j.state = 'active' and j.started_on < now() - interval '10 seconds' and not exists (select 1 from wake_up w where w.job_id = j.id)`.execute(db)
+    for (const { name, id, key } of orphans) await inTransaction(db, (tx) => free(tx, [{ queue: name, key, job_id: id }]))
+    // Due for a while, held by nobody: its job was lost, or only waits for a free place, where sending again changes nothing.
+    const overdue = await db
+      .selectFrom('wake_up')
+      .select(['queue', 'key'])
+      .where('owner', 'is', null)
+      .where('due_at', '<', sql<Date>`now() - interval '30 seconds'`)
+      .limit(1000)
+      .execute()
+    for (const { queue, key } of overdue) if (core.reconcilers.has(queue)) await inTransaction(db, (tx) => core.wake(tx, queue, key))
+  }
+
+  const every = async (ms: number, what: string, act: () => Promise<void>): Promise<void> => {
+    while (!shutdown.signal.aborted) {
+      await pause(ms)
+      if (shutdown.signal.aborted) return
+      try {
+        await act()
+      } catch (error) {
+        if (!isDatabaseGone(error)) log.error(what, { error })
+      }
+    }
+  }
+
+  let loops: Promise<unknown> = Promise.resolve()
+  let unlisten: () => void = () => undefined
+  return {
+    async open() {
+      await boss.start()
+      for (const queue of core.reconcilers.keys()) {
+        await boss.createQueue(queue, {
+          policy: 'stately',
+          retryLimit: 0,
+          expireInSeconds: longestJobSeconds,
+          retentionSeconds: 365 * 86_400,
+          deleteAfterSeconds: 3600,
+        })
+      }
+    },
+    async start() {
+      const freed = await freeOwn()
+      if (freed > 0) log.info('engine.resumed', { count: freed })
+      unlisten = listener.on(wakeChannel, () => wakeLoop())
+      loops = Promise.all([fetchLoop(), every(beatMs, 'engine.beat_failed', beat), every(sweepMs, 'engine.sweep_failed', sweep)])
+    },
+    async stop(graceMs) {
+      unlisten()
+      shutdown.abort(new Error('Steelyard is stopping'))
+      wakeLoop()
+      await loops
+      await Promise.race([Promise.allSettled(active), new Promise((resolve) => setTimeout(resolve, graceMs).unref())])
+      await boss.stop({ graceful: false })
+    },
+  }
+}

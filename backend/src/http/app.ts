@@ -1,0 +1,148 @@
+/** The HTTP app: limits, headers, session guard, errors, the routes of every domain, the console's files. */
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Server } from 'node:http'
+import fastify, { type FastifyInstance } from 'fastify'
+import { Problem } from '#contract/errors.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Db } from '../db/db.ts'
+import type { Log } from '../log.ts'
+import { readJson } from './body.ts'
+import { consoleFiles, serveConsole } from './console.ts'
+import { errorHandler, sendProblem } from './errors.ts'
+import { addHeaders, securityHeaders } from './headers.ts'
+import { healthRoutes, type Health } from './health.ts'
+import { idempotency } from './idempotency.ts'
+import { defaultLimits, type Limits, limit } from './limits.ts'
+import { openapiRoutes } from './openapi.ts'
+import { type Authenticate, guard } from './session.ts'
+import { limitSockets } from './sockets.ts'
+import { streams } from './streams.ts'
+
+export interface AppParts {
+  readonly config: Config
+  readonly db: Db
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+  readonly health: Health
+  readonly authenticate: Authenticate
+  /** Folder of the console's build, and the command line's bundle; either may be absent. */
+  readonly consoleFolder: string
+  readonly cliFile: string
+  readonly version: string
+  readonly limits?: Limits
+  /** Each domain's routes. */
+  readonly routes: readonly ((app: FastifyInstance) => void)[]
+}
+
+const headersTimeoutMs = 10_000
+const requestTimeoutMs = 30_000
+const keepAliveMs = 10_000
+const largestBodyBytes = 256 * 1024
+const largestHeadersBytes = 16 * 1024
+const mostHeaders = 64
+const longestUrl = 4 * 1024
+
+export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
+  const { config, clock, random, log } = parts
+  const tls = config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile), minVersion: 'TLSv1.2' as const }
+  const app = fastify({
+    ...(tls && { https: tls }),
+    http: { maxHeaderSize: largestHeadersBytes },
+    bodyLimit: largestBodyBytes,
+    requestTimeout: requestTimeoutMs,
+    handlerTimeout: 0,
+    keepAliveTimeout: keepAliveMs,
+    connectionTimeout: 0,
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
+    logger: false,
+    return503OnClosing: true,
+    forceCloseConnections: true,
+    trustProxy: config.trustedProxies.length > 0 ? (address: string) => config.trustedProxies.some((p) => p.contains(address)) : false,
+    routerOptions: {
+      maxParamLength: 200,
+      querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
+    },
+    frameworkErrors: (error, request, reply) =>
+      sendProblem(request, reply, new Problem('bad_request', error.code === 'FST_ERR_BAD_URL' ? 'The path can not be read' : 'The request can not be read')),
+  }) as unknown as FastifyInstance
+  const server = app.server as Server
+  server.headersTimeout = headersTimeoutMs
+  server.maxHeadersCount = mostHeaders
+  limitSockets(server, { trusted: config.trustedProxies })
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+    try {
+      done(null, readJson(body))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.setErrorHandler(errorHandler({ log, random }))
+  app.decorate('idempotency', idempotency({ db: parts.db, clock }))
+  app.decorate('streams', streams(clock))
+
+  const files = consoleFiles(parts.consoleFolder, parts.cliFile)
+  const sources = { reporting: files.reporting }
+  addHeaders(app, securityHeaders(sources, config.tls !== undefined))
+  app.addHook('onRequest', async (request) => {
+    if (request.url.length > longestUrl) throw new Problem('bad_request', 'The URL is too long')
+    const query = request.url.indexOf('?')
+    if (query === -1) return
+    const names = [...new URLSearchParams(request.url.slice(query + 1)).keys()]
+    if (new Set(names).size !== names.length) throw new Problem('bad_request', 'A query parameter is given twice')
+    if (names.includes('__proto__')) throw new Problem('bad_request', 'The query holds a key that is not allowed')
+  })
+  limit(app, { limits: parts.limits ?? defaultLimits, clock, random })
+  guard(app, { authenticate: parts.authenticate, log })
+  app.addHook('onResponse', async (request, reply) => {
+    const { operation } = request.routeOptions.config
+    if (!operation) return
+    const user = request.caller.kind === 'user' ? { user_id: request.caller.userId, session_id: request.caller.sessionId } : {}
+    const line = {
+      request_id: request.id,
+      method: request.method,
+      path: operation.path,
+      status: reply.statusCode,
+      duration_ms: Math.round(reply.elapsedTime),
+      ip: request.ip,
+      ...user,
+    }
+    if (reply.statusCode >= 500) log.warn('request', line)
+    else log.debug('request', line)
+  })
+
+  const methods = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) methods.set(url, (methods.get(url) ?? new Set()).add(one))
+  })
+  healthRoutes(app, parts.health)
+  for (const routes of parts.routes) routes(app)
+  openapiRoutes(app, { version: parts.version })
+  serveConsole(app, files)
+
+  const patterns = [...methods].map(([url, allowed]) => ({ pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`), allowed }))
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0]!
+    const allowed = patterns.filter(({ pattern }) => pattern.test(path)).flatMap((p) => [...p.allowed])
+    if (allowed.length > 0) {
+      void reply.header('allow', [...new Set(allowed)].toSorted().join(', '))
+      return sendProblem(request, reply, new Problem('method_not_allowed', `${request.method} is not possible here`))
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') return sendProblem(request, reply, new Problem('not_found', 'There is no such path'))
+    if (/^\/(?:v1|join|assets|cli)(?:\/|$)/.test(path)) return sendProblem(request, reply, new Problem('not_found', 'There is no such path'))
+    return files.sendIndex(reply, sources)
+  })
+  const sweep = setInterval(() => app.streams.sweep(), 1_000)
+  sweep.unref()
+  app.addHook('preClose', async () => {
+    clearInterval(sweep)
+    app.streams.endAll()
+  })
+  await app.ready()
+  return app
+}

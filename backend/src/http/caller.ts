@@ -1,0 +1,36 @@
+/** Who makes a change. Use-cases are given it, the audit log names it. */
+import type { Scope } from '#contract/permissions.ts'
+
+/** A signed-in user, as the session guard found them. */
+export interface UserCaller {
+  readonly kind: 'user'
+  readonly userId: string
+  readonly email: string
+  readonly sessionId: string
+  readonly scopes: readonly Scope[]
+  readonly ip: string
+  readonly requestId: string
+  /** Where the call carries an Idempotency-Key: `record` marks it as done in the transaction of the change. */
+  readonly idempotency?: { readonly operation: string; readonly key: string }
+}
+
+/** Nobody signed in: sign-in itself, the waitlist. */
+export interface AnonymousCaller {
+  readonly kind: 'anonymous'
+  readonly ip: string
+  readonly requestId: string
+}
+
+/** Steelyard itself: a reconciler, the first user's settings. */
+export interface SystemCaller {
+  readonly kind: 'system'
+  readonly name: string
+}
+
+export type Caller = UserCaller | AnonymousCaller | SystemCaller
+
+/** What a reconciler records its changes as. */
+export const system: SystemCaller = { kind: 'system', name: 'Steelyard' }
+
+/** Name of a caller for people: email, "Steelyard", or "nobody". */
+export const callerName = (caller: Caller): string => (caller.kind === 'user' ? caller.email : caller.kind === 'system' ? caller.name : 'nobody')

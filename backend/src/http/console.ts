@@ -1,0 +1,124 @@
+/**
+ * The console's files, from a list made at the start: a path that isn't in the list is no file, so no path can climb out of the folder.
+ * Files with a hash in their name are kept by the browser for good; index.html is made anew for every answer, with its own nonce.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '#contract/errors.ts'
+import { contentPolicy, type PolicySources } from './headers.ts'
+
+interface File {
+  readonly type: string
+  readonly bytes: Buffer
+  readonly packed: { readonly br?: Buffer; readonly gzip?: Buffer }
+  readonly etag: string
+  /** Named after its content, so it never changes. */
+  readonly lasting: boolean
+}
+
+const types: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.svg': 'image/svg+xml; charset=utf-8',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.webp': 'image/webp',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8',
+  '.webmanifest': 'application/manifest+json; charset=utf-8',
+}
+
+/** What the build leaves for the server; never served itself. */
+const buildFile = 'build.json'
+const noncePlaceholder = '__NONCE__'
+
+export interface ConsoleFiles {
+  /** By path, such as `/assets/index-abc.js`. */
+  readonly files: ReadonlyMap<string, File>
+  readonly reporting: string | undefined
+  sendIndex(reply: FastifyReply, sources: PolicySources): FastifyReply
+}
+
+const read = (file: string): Buffer | undefined => (existsSync(file) ? readFileSync(file) : undefined)
+
+function fileOf(file: string, name: string): File | undefined {
+  const type = types[path.extname(name)]
+  if (!type) return undefined
+  const bytes = readFileSync(file)
+  const br = read(`${file}.br`)
+  const gzip = read(`${file}.gz`)
+  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
+  return { type, bytes, packed: { ...(br && { br }), ...(gzip && { gzip }) }, etag, lasting: name.startsWith('/assets/') }
+}
+
+/** Reads the folder of the build, if there is one, and the command line's bundle. */
+export function consoleFiles(folder: string, cliFile: string): ConsoleFiles {
+  const files = new Map<string, File>()
+  const names = existsSync(folder) ? (readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()) ?? []) : []
+  for (const entry of names) {
+    const file = path.join(entry.parentPath, entry.name)
+    const name = `/${path.relative(folder, file).split(path.sep).join('/')}`
+    const found = name === `/${buildFile}` ? undefined : fileOf(file, name)
+    if (found) files.set(name, found)
+  }
+  const cli = read(cliFile)
+  if (cli)
+    files.set('/cli', {
+      type: types['.mjs']!,
+      bytes: cli,
+      packed: {},
+      etag: `"${createHash('sha256').update(cli).digest('base64url').slice(0, 22)}"`,
+      lasting: false,
+    })
+  const index = files.get('/index.html')?.bytes.toString('utf8')
+  files.delete('/index.html')
+  const build = read(path.join(folder, buildFile))
+  const reporting = build && reportingOrigin(build)
+  return {
+    files,
+    reporting,
+    sendIndex(reply, sources) {
+      if (index === undefined) throw new Problem('not_found', 'The console has not been built: npm run build')
+      const nonce = randomBytes(16).toString('base64url')
+      return reply
+        .header('content-security-policy', contentPolicy(sources, nonce))
+        .header('cache-control', 'no-cache')
+        .type(types['.html']!)
+        .send(index.replaceAll(noncePlaceholder, nonce))
+    },
+  }
+}
+
+function reportingOrigin(build: Buffer): string | undefined {
+  const { reporting_host: host } = JSON.parse(build.toString('utf8')) as { reporting_host?: unknown }
+  return typeof host === 'string' && /^[a-z0-9.-]+(?::\d+)?$/i.test(host) ? `https://${host}` : undefined
+}
+
+function choose(request: FastifyRequest, { packed, bytes }: File): { bytes: Buffer; encoding?: 'br' | 'gzip' } {
+  const accepted = String(request.headers['accept-encoding'] ?? '')
+  for (const encoding of ['br', 'gzip'] as const) {
+    const found = packed[encoding]
+    if (found && new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`).test(accepted)) return { bytes: found, encoding }
+  }
+  return { bytes }
+}
+
+export function serveConsole(app: FastifyInstance, files: ConsoleFiles): void {
+  for (const [name, file] of files.files) {
+    app.get(name, { config: { open: true } }, async (request, reply) => {
+      void reply
+        .header('etag', file.etag)
+        .header('vary', 'accept-encoding')
+        .header('cache-control', file.lasting ? 'public, max-age=31536000, immutable' : 'no-cache')
+      if (request.headers['if-none-match'] === file.etag) return reply.status(304).send()
+      const { bytes, encoding } = choose(request, file)
+      if (encoding) void reply.header('content-encoding', encoding)
+      return reply.type(file.type).send(bytes)
+    })
+  }
+}

@@ -1,0 +1,75 @@
+/** What was thrown → `{error, code, fields?, request_id}`. Only a Problem's own sentence reaches the caller; anything else is a 500 that tells nothing. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type * as z from 'zod/mini'
+import { type ErrorBody, type ErrorCode, errors, Problem } from '#contract/errors.ts'
+import { isDatabaseGone, sqlState } from '../db/db.ts'
+import type { Log } from '../log.ts'
+
+/** Longest list of fields in an answer: a hostile body must not make a longer one. */
+const mostFields = 50
+
+/** Sentence per field path, such as `servers.0.role`; a problem with the whole is under the empty name. */
+export function fieldsOf(issues: readonly z.core.$ZodIssue[]): Record<string, string> {
+  const fields: [string, string][] = []
+  for (const issue of issues) {
+    const at = issue.path.map(String).join('.')
+    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) fields.push([at === '' ? key : `${at}.${key}`, 'Unknown field'])
+    else fields.push([at, issue.message])
+  }
+  // The first sentence of a field wins: it is the one that the form shows.
+  return Object.fromEntries(fields.slice(0, mostFields).toReversed())
+}
+
+const sentence = (fields: Record<string, string>): string => {
+  const [name, text] = Object.entries(fields).at(-1) ?? ['', 'Invalid input']
+  return name === '' || text !== 'Unknown field' ? text : `${text}: ${name.slice(0, 80)}`
+}
+
+export const unreadable = (issues: readonly z.core.$ZodIssue[]): Problem => {
+  const fields = fieldsOf(issues)
+  return new Problem('bad_request', sentence(fields), fields)
+}
+export const invalid = (issues: readonly z.core.$ZodIssue[]): Problem => {
+  const fields = fieldsOf(issues)
+  return new Problem('invalid', sentence(fields), fields)
+}
+
+/** Errors of the framework that are the caller's fault, by its code. */
+const frameworkProblems: Record<string, [ErrorCode, string]> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['too_large', 'The body is too large'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media', 'The body must be application/json'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The body is not as long as its Content-Length says'],
+  FST_ERR_BAD_URL: ['bad_request', 'The path can not be read'],
+  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is no such path'],
+}
+
+const retryAfter = (random: () => number): number => 1 + Math.floor(random() * 5)
+
+/** Any error as a Problem; undefined where it is our own fault. */
+export function asProblem(error: unknown, random: () => number): Problem | undefined {
+  if (error instanceof Problem) return error
+  if (isDatabaseGone(error))
+    return new Problem('unavailable', 'The database can not be reached. Nothing was changed; please try again.', undefined, retryAfter(random))
+  const state = sqlState(error)
+  // Out of disk or memory, a statement that took too long, a lock that didn't come.
+  if (state?.startsWith('53') || state === '57014' || state === '55P03')
+    return new Problem('unavailable', 'The database is too busy. Please try again.', undefined, retryAfter(random))
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const known = frameworkProblems[code]
+  return known && new Problem(known[0], known[1])
+}
+
+export function errorHandler({ log, random }: { log: Log; random: () => number }) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const problem = asProblem(error, random)
+    if (!problem) log.error('request.failed', { request_id: request.id, method: request.method, path: request.routeOptions.url ?? '', error })
+    sendProblem(request, reply, problem ?? new Problem('internal', 'Something went wrong on our side'))
+  }
+}
+
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
+  const body: ErrorBody = { error: problem.message, code: problem.code, ...(problem.fields && { fields: problem.fields }), request_id: request.id }
+  if (problem.retryAfterSeconds !== undefined) void reply.header('retry-after', String(Math.ceil(problem.retryAfterSeconds)))
+  if (problem.code === 'session_expired') void reply.header('www-authenticate', 'Bearer')
+  void reply.status(errors[problem.code].status).type('application/json; charset=utf-8').send(JSON.stringify(body))
+}

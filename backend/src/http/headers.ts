@@ -1,0 +1,63 @@
+/** Headers that every answer carries, errors and streams included. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+
+export interface PolicySources {
+  /** Origin of the error-reporting service that the console's build names, if any. */
+  readonly reporting: string | undefined
+}
+
+/** The content policy; `nonce` is for the styles of one answer of index.html. */
+export function contentPolicy({ reporting }: PolicySources, nonce?: string): string {
+  return [
+    `default-src 'none'`,
+    `script-src 'self'`,
+    `style-src 'self'${nonce === undefined ? '' : ` 'nonce-${nonce}'`}`,
+    `img-src 'self' data:`,
+    `font-src 'self'`,
+    `connect-src 'self'${reporting === undefined ? '' : ` ${reporting}`}`,
+    `manifest-src 'self'`,
+    `worker-src 'self'`,
+    `base-uri 'none'`,
+    `form-action 'self'`,
+    `frame-ancestors 'none'`,
+    `object-src 'none'`,
+    `require-trusted-types-for 'script'`,
+    `trusted-types steelyard`,
+  ].join('; ')
+}
+
+const permissions = [
+  'accelerometer',
+  'camera',
+  'display-capture',
+  'geolocation',
+  'gyroscope',
+  'magnetometer',
+  'microphone',
+  'midi',
+  'payment',
+  'usb',
+  'serial',
+  'bluetooth',
+  'hid',
+]
+
+export const securityHeaders = (sources: PolicySources, tls: boolean): Readonly<Record<string, string>> => ({
+  'content-security-policy': contentPolicy(sources),
+  ...(tls && { 'strict-transport-security': 'max-age=31536000; includeSubDomains' }),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': permissions.map((p) => `${p}=()`).join(', '),
+  'x-frame-options': 'DENY',
+})
+
+/** Answers of the API are never kept by a browser or a proxy; the console's files say their own. */
+export function addHeaders(app: FastifyInstance, headers: Readonly<Record<string, string>>): void {
+  app.addHook('onRequest', async (request, reply: FastifyReply) => {
+    reply.headers(headers)
+    reply.header('cache-control', 'no-store')
+    reply.header('x-request-id', request.id)
+  })
+}

@@ -1,0 +1,20 @@
+/** For load balancers and people: alive, ready to work, and how much. */
+import type { FastifyInstance } from 'fastify'
+
+export interface Health {
+  /** Whether the database answers now, or why it doesn't. */
+  ready(): Promise<{ ok: true } | { ok: false; reason: string }>
+  /** Lines of Prometheus's text format. */
+  metrics(): Promise<string>
+}
+
+export function healthRoutes(app: FastifyInstance, health: Health): void {
+  app.get('/healthz', { config: { open: true } }, () => ({ ok: true }))
+  app.get('/readyz', { config: { open: true } }, async (_request, reply) => {
+    const verdict = await health.ready()
+    return reply.status(verdict.ok ? 200 : 503).send(verdict)
+  })
+  app.get('/metrics', { config: { open: true } }, async (_request, reply) =>
+    reply.type('text/plain; version=0.0.4; charset=utf-8').send(await health.metrics()),
+  )
+}

@@ -1,0 +1,160 @@
+/** Puts the contract's operations on the server. Who may call one is checked from `config.operation` by `session.ts`, before anything is parsed. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import * as z from 'zod/mini'
+import { Problem } from '#contract/errors.ts'
+import type { Answer, Input, Operation } from '#contract/operation.ts'
+import type { Caller, UserCaller } from './caller.ts'
+import { invalid, unreadable } from './errors.ts'
+import type { Idempotency } from './idempotency.ts'
+import { sendStream, type StreamPart } from './stream.ts'
+
+/** What a handler is given beside the parsed input. */
+export interface CallContext {
+  readonly caller: Caller
+  /** From `If-Match`: the version that the caller read. Compare it by `checkVersion`. */
+  readonly ifMatch: number | undefined
+  /** Ends when the client goes away, at shutdown, and when the access token does. */
+  readonly signal: AbortSignal
+  /** Name under which a browser saves the answer. Letters, digits, dots and hyphens; anything else becomes a hyphen. */
+  saveAs(filename: string): void
+}
+export type Call<O extends Operation> = Input<O> & CallContext
+
+export type Handler<O extends Operation> = (call: Call<O>) => Promise<Answer<O>>
+/** Yields text or bytes as they come. What it throws before the first part is answered as an error. */
+export type StreamHandler<O extends Operation> = (call: Call<O>) => AsyncIterable<StreamPart> | Promise<AsyncIterable<StreamPart>>
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller
+    /** When the access token of the request ends, in ms; undefined without one. */
+    tokenEndsAt: number | undefined
+  }
+  interface FastifyContextConfig {
+    operation?: Operation
+    /** Largest body in bytes, where the call takes more or less than others. */
+    largestBody?: number
+  }
+  interface FastifyInstance {
+    idempotency: Idempotency
+  }
+}
+
+const url = (operation: Operation): string => operation.path.replaceAll(/\{(\w+)\}/g, ':$1')
+
+function read<O extends Operation>(operation: O, request: FastifyRequest): Input<O> {
+  const params = z.safeParse(operation.params, request.params ?? {})
+  if (!params.success) {
+    // An id that can't be one names nothing.
+    throw operation.errors.includes('not_found') ? new Problem('not_found', 'There is no such object') : unreadable(params.error.issues)
+  }
+  const query = z.safeParse(operation.query, request.query ?? {})
+  if (!query.success) throw unreadable(query.error.issues)
+  const body = z.safeParse(operation.body, request.body ?? undefined)
+  if (!body.success) throw invalid(body.error.issues)
+  return { params: params.data, query: query.data, body: body.data } as Input<O>
+}
+
+function readIfMatch(request: FastifyRequest): number | undefined {
+  const header = request.headers['if-match']
+  if (header === undefined || header === '*') return undefined
+  const match = /^(?:W\/)?"(\d{1,15})"$/.exec(header)
+  if (!match) throw new Problem('stale', 'If-Match is not a version that this server gave')
+  return Number(match[1])
+}
+
+function contextOf(request: FastifyRequest, reply: FastifyReply): CallContext {
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort(new Error('The client went away')))
+  return {
+    caller: request.caller,
+    ifMatch: readIfMatch(request),
+    signal: gone.signal,
+    saveAs: (filename) => void reply.header('content-disposition', `attachment; filename="${filename.replaceAll(/[^A-Za-z0-9.-]+/g, '-').slice(0, 100)}"`),
+  }
+}
+
+/** @throws Problem stale where the caller read another version than the object's; without `If-Match` the last write wins */
+export function checkVersion(ifMatch: number | undefined, version: number): void {
+  if (ifMatch !== undefined && ifMatch !== version) throw new Problem('stale', 'It was changed by somebody else since you opened it. Load it again.')
+}
+
+const media = (operation: Operation) => (operation.media === 'application/json' ? 'application/json; charset=utf-8' : `${operation.media}; charset=utf-8`)
+
+/** The answer's `version` is also its ETag. */
+function etag(answer: unknown): string | undefined {
+  const version = typeof answer === 'object' && answer !== null && 'version' in answer ? answer.version : undefined
+  return typeof version === 'number' ? `"${version}"` : undefined
+}
+
+/**
+ * Serves an operation: parse, hand over, present. The answer goes through the operation's schema, so a field that the contract doesn't name never leaves.
+ * `on = serve(app)`, then `on(datacenterList, ({ query }) => datacenters.list(query))`.
+ */
+export const serve =
+  (app: FastifyInstance, options: { largestBody?: number } = {}) =>
+  <O extends Operation>(operation: O, handler: Handler<O>): void => {
+    app.route({
+      method: operation.method,
+      url: url(operation),
+      config: { operation, ...options },
+      ...(options.largestBody !== undefined && { bodyLimit: options.largestBody }),
+      handler: async (request, reply) => {
+        const input = read(operation, request)
+        const context = contextOf(request, reply)
+        const answer = await app.idempotency.run(request, operation, input.body, async (caller) => {
+          const result = await handler({ ...input, ...context, caller })
+          return { status: operation.status, body: present(operation, result), etag: etag(result) }
+        })
+        if (answer.etag) {
+          void reply.header('etag', answer.etag)
+          if (request.method === 'GET' && request.headers['if-none-match'] === answer.etag) return reply.status(304).send()
+        }
+        if (answer.body === null) return reply.status(answer.status).send()
+        return reply.status(answer.status).type(media(operation)).send(answer.body)
+      },
+    })
+  }
+
+/** Lists of a thousand items are checked by type, not at run time: their items come from `present` functions typed by the contract. */
+function present(operation: Operation, result: unknown): string | Uint8Array | null {
+  if (operation.status === 204 || result === undefined) return null
+  if (operation.media !== 'application/json') return result as string
+  return typeof result === 'object' && result !== null && preSerialised in result
+    ? (result[preSerialised] as string | Uint8Array)
+    : JSON.stringify(z.parse(operation.answer, result))
+}
+
+const preSerialised = Symbol('JSON text')
+/**
+ * An answer whose JSON text is kept ready, as text or as UTF-8 bytes: lists are serialised once per change, not once per request.
+ * It is sent as it is, so it must be what the answer's schema allows.
+ */
+export const asJson = <T>(text: string | Uint8Array): T => ({ [preSerialised]: text }) as T
+
+/** Serves an operation whose answer is a stream. It ends with the access token, so that a revoked one reads nothing more. */
+export const serveStream =
+  (app: FastifyInstance) =>
+  <O extends Operation>(operation: O, handler: StreamHandler<O>): void => {
+    app.route({
+      method: operation.method,
+      url: url(operation),
+      config: { operation },
+      handler: async (request, reply) => {
+        const input = read(operation, request)
+        const context = contextOf(request, reply)
+        await sendStream({
+          request,
+          reply,
+          type: media(operation),
+          open: (signal) => handler({ ...input, ...context, signal: AbortSignal.any([signal, context.signal]) }),
+        })
+      },
+    })
+  }
+
+/** The signed-in caller of an operation whose scope isn't null. */
+export function signedIn(caller: Caller): UserCaller {
+  if (caller.kind !== 'user') throw new Problem('session_expired', 'Session expired. Please sign in again.')
+  return caller
+}

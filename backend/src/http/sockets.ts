@@ -1,0 +1,28 @@
+/** Sockets that one address may hold open: a thousand slow ones must not shut everybody else out. */
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Network } from '../network.ts'
+import { isLoopback } from '../network.ts'
+
+const mostSockets = 1_000
+const mostPerAddress = 50
+const checkMs = 5_000
+
+export function limitSockets(server: Server, { trusted }: { trusted: readonly Network[] }): void {
+  server.maxConnections = mostSockets
+  // Node looks for slow requests this often (`connectionsCheckingInterval` is only a constructor's option; this is its value there).
+  ;(server as Server & { connectionsCheckingInterval?: number }).connectionsCheckingInterval = checkMs
+  const perAddress = new Map<string, number>()
+  server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? ''
+    if (address === '' || isLoopback(address) || trusted.some((network) => network.contains(address))) return
+    const open = (perAddress.get(address) ?? 0) + 1
+    if (open > mostPerAddress) return void socket.destroy()
+    perAddress.set(address, open)
+    socket.once('close', () => {
+      const left = perAddress.get(address)! - 1
+      if (left === 0) perAddress.delete(address)
+      else perAddress.set(address, left)
+    })
+  })
+}

@@ -1,0 +1,114 @@
+/**
+ * Logs to standard error: JSON lines, or one readable line each where that is a terminal. Only named fields are written (`allowed` below):
+ * a field that isn't in the list is left out, so that a secret can't slip in with an object (docs/security.md).
+ */
+export type Level = 'debug' | 'info' | 'warn' | 'error'
+export const levels: readonly Level[] = ['debug', 'info', 'warn', 'error']
+
+const allowed = [
+  'request_id',
+  'method',
+  'path',
+  'status',
+  'duration_ms',
+  'ip',
+  'user_agent',
+  'user_id',
+  'session_id',
+  'operation',
+  'queue',
+  'key',
+  'fence',
+  'failures',
+  'effect',
+  'attempt',
+  'count',
+  'pid',
+  'port',
+  'host',
+  'folder',
+  'file',
+  'version',
+  'migrations',
+  'server_id',
+  'cluster_id',
+  'datacenter_id',
+  'operation_id',
+  'address',
+  'reason',
+  'code',
+  'setting',
+  'seq',
+  'hash',
+  'stage',
+  'signal',
+  'roles',
+  'text',
+] as const
+export type LogField = (typeof allowed)[number]
+const allowedFields: ReadonlySet<string> = new Set(allowed)
+
+export type Fields = Partial<Record<LogField, string | number | boolean | null | undefined | readonly string[]>> & { error?: unknown }
+
+export interface Log {
+  debug(event: string, fields?: Fields): void
+  info(event: string, fields?: Fields): void
+  warn(event: string, fields?: Fields): void
+  error(event: string, fields?: Fields): void
+}
+
+export interface LogOptions {
+  readonly level: Level
+  readonly readable: boolean
+  readonly now: () => number
+  readonly write: (line: string) => void
+}
+
+/** Line ends, escapes and other control characters become spaces: one event stays one line, whatever a client sent. */
+// eslint-disable-next-line no-control-regex
+const plain = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').slice(0, 2000)
+
+/** Bounded and without what people typed: message, class and where in our code it came from. */
+function describe(error: unknown): { error: string; at?: string } {
+  if (!(error instanceof Error)) return { error: plain(String(error)) }
+  const frames = (error.stack ?? '')
+    .split('\n')
+    .filter((line) => line.trimStart().startsWith('at '))
+    .slice(0, 6)
+  return {
+    error: plain(`${error.name}: ${error.message}`),
+    ...(frames.length > 0 && {
+      at: frames
+        .map((f) => f.trim().slice(3))
+        .join(' < ')
+        .slice(0, 1500),
+    }),
+  }
+}
+
+export function logger({ level, readable, now, write }: LogOptions): Log {
+  const from = levels.indexOf(level)
+  const line = (at: Level, event: string, fields: Fields = {}) => {
+    if (levels.indexOf(at) < from) return
+    const { error, ...rest } = fields
+    const shown = Object.entries(rest)
+      .filter(([name, value]) => allowedFields.has(name) && value !== undefined)
+      .map(([name, value]) => [name, typeof value === 'string' ? plain(value) : value] as const)
+    const all = Object.fromEntries(error === undefined ? shown : [...shown, ...Object.entries(describe(error))])
+    const time = new Date(now()).toISOString()
+    if (!readable) return write(`${JSON.stringify({ time, level: at, event, ...all })}\n`)
+    const text = Object.entries(all).map(
+      ([name, value]) => `${name}=${typeof value === 'string' && /[\s"]/.test(value) ? JSON.stringify(value) : String(value)}`,
+    )
+    write(`${time.slice(11, 23)} ${at.padEnd(5)} ${[event, ...text].join(' ')}\n`)
+  }
+  return {
+    debug: (event, fields) => line('debug', event, fields),
+    info: (event, fields) => line('info', event, fields),
+    warn: (event, fields) => line('warn', event, fields),
+    error: (event, fields) => line('error', event, fields),
+  }
+}
+
+/** For tests that don't look at logs. */
+export const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }

@@ -1,0 +1,23 @@
+/** What the program is told of the machine and of itself. `main.ts` reads it from `process`; nothing else does. */
+export interface Machine {
+  readonly pid: number
+  /** Undefined on systems without user ids. */
+  readonly uid: number | undefined
+  readonly platform: string
+  readonly arch: string
+  /** The system's folder for temporary files. */
+  readonly temporary: string
+  /** As `process.kill`: signal 0 only asks. */
+  readonly kill: (pid: number, signal: NodeJS.Signals | 0) => void
+}
+
+/** Whether a process with this id exists; one of another account counts. */
+export function isAlive(machine: Machine, pid: number | undefined): boolean {
+  if (pid === undefined) return false
+  try {
+    machine.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,28 @@
+/** Networks as the settings name them. What may be dialled is `talos-fleet/dial-policy.ts`. */
+import { type Address, type Cidr, contains, parseAddress, parseCidr } from '#contract/addresses.ts'
+
+export interface Network {
+  readonly cidr: Cidr
+  contains(address: string): boolean
+}
+
+/** Peers of a dual-stack socket are written as IPv4-mapped IPv6. */
+const read = (address: string): Address | null => parseAddress(address.replace(/^::ffff:(?=\d+\.)/i, ''))
+
+const network = (cidr: Cidr): Network => ({
+  cidr,
+  contains: (text) => {
+    const address = read(text)
+    return address !== null && contains(cidr, address)
+  },
+})
+
+/** A CIDR, or a single address; null if the text is neither. */
+export function readNetwork(text: string): Network | null {
+  const address = parseAddress(text)
+  const cidr = address ? parseCidr(`${text}/${address.family === 4 ? 32 : 128}`) : parseCidr(text)
+  return cidr && network(cidr)
+}
+
+const loopback = ['127.0.0.0/8', '::1/128'].map((text) => readNetwork(text)!)
+export const isLoopback = (address: string): boolean => loopback.some((n) => n.contains(address))

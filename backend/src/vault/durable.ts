@@ -1,0 +1,27 @@
+import { mkdir, open, rename } from 'node:fs/promises'
+import path from 'node:path'
+
+/**
+ * Writes a file so that after a crash it is there whole or not at all: a new file, synced, renamed over the name, and the folder synced.
+ * Mode 0600 in a 0700 folder. Answers the file's path.
+ */
+export async function writeDurably(folder: string, name: string, bytes: Uint8Array): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const target = path.join(folder, name)
+  const making = `${target}.new`
+  const file = await open(making, 'w', 0o600)
+  try {
+    await file.writeFile(bytes)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(making, target)
+  const directory = await open(folder, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+  return target
+}

@@ -1,0 +1,80 @@
+/**
+ * The key file: one key a line, `steelyard-key-1 <id> <base64>`, the last one current. To rotate, a line is added; the older ones may go when no data key
+ * is wrapped by them any more. It is made, 0600, where there is none, and refused where others may read it.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, open, readFile, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { type Db, inTransaction } from '../db/db.ts'
+import { writeDurably } from './durable.ts'
+
+export interface KeyRing {
+  readonly current: { readonly id: string; readonly key: Buffer }
+  get(id: string): Buffer | undefined
+}
+
+/** The key file can't be used. The message says what to do. */
+export class KeyFileRefused extends Error {
+  override readonly name = 'KeyFileRefused'
+}
+
+const idOf = (key: Uint8Array): string => createHash('sha256').update('steelyard key').update(key).digest('hex').slice(0, 16)
+const lineOf = (key: Uint8Array): string => `steelyard-key-1 ${idOf(key)} ${Buffer.from(key).toString('base64')}\n`
+
+function parse(text: string, file: string): KeyRing {
+  const keys = text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [kind, id, encoded] = line.split(' ')
+      const key = Buffer.from(encoded ?? '', 'base64')
+      if (kind !== 'steelyard-key-1' || key.length !== 32 || id !== idOf(key))
+        throw new KeyFileRefused(`${file} is not a key file of Steelyard, or a line of it was changed`)
+      return { id, key }
+    })
+  const current = keys.at(-1)
+  if (!current) throw new KeyFileRefused(`${file} holds no key`)
+  const byId = new Map(keys.map((k) => [k.id, k.key]))
+  return { current, get: (id) => byId.get(id) }
+}
+
+/** Reads the key file, or makes it where there is none. @throws KeyFileRefused where others than its owner may read it, or it is damaged. */
+export async function readKeyFile(file: string): Promise<KeyRing> {
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (!found) {
+    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
+    try {
+      // Two processes that start at once: only one makes it.
+      await (await open(file, 'wx', 0o600)).close()
+      await writeDurably(path.dirname(file), path.basename(file), Buffer.from(lineOf(randomBytes(32))))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  } else if ((found.mode & 0o077) !== 0) {
+    throw new KeyFileRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`)
+  }
+  return parse(await readFile(file, 'utf8'), file)
+}
+
+/** Adds a new current key to the file; the older ones stay until `rotate` has wrapped everything anew. */
+export async function addKey(file: string): Promise<KeyRing> {
+  const text = await readFile(file, 'utf8')
+  await writeDurably(path.dirname(file), path.basename(file), Buffer.from(text + lineOf(randomBytes(32))))
+  return parse(await readFile(file, 'utf8'), file)
+}
+
+/**
+ * Compares the key file with what the database was sealed with, and remembers the current key at the first start.
+ * @throws KeyFileRefused where the file lacks the key of this database
+ */
+export async function checkFingerprint(db: Db, keys: KeyRing, file: string): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    const { key_fingerprint: known } = await tx.selectFrom('installation').select('key_fingerprint').forUpdate().executeTakeFirstOrThrow()
+    if (known !== null && !keys.get(known))
+      throw new KeyFileRefused(`${file} is not the key file of this database, which was sealed with key ${known}: set STEELYARD_KEY_FILE to the right one`)
+    if (known !== keys.current.id) await tx.updateTable('installation').set({ key_fingerprint: keys.current.id }).execute()
+  })
+}

@@ -1,0 +1,157 @@
+/**
+ * Seals what must stay secret at rest. Each owner (a cluster, the installation) has a data key of its own; data keys are wrapped by the key
+ * of the key file, which lies outside the database and outside backups. AES-256-GCM both times (NIST SP 800-38D): 96-bit random nonces, and as
+ * additional data where the text belongs, so that moved to another row or column it can't be opened.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { type Db, inTransaction, type Tx } from '../db/db.ts'
+import { writeDurably } from './durable.ts'
+import { escrowFile } from './escrow.ts'
+import type { KeyRing } from './key-file.ts'
+
+/** Where a sealed text belongs. */
+export interface Place {
+  readonly table: string
+  readonly column: string
+  /** Id of the cluster or server whose secret it is, or `installation`. */
+  readonly owner: string
+}
+
+export interface Vault {
+  /** Makes the owner's data key if it has none, in the caller's transaction. */
+  seal(tx: Tx, what: Place & { readonly bytes: Uint8Array }): Promise<Uint8Array>
+  /** @throws SealBroken where the text was changed, belongs elsewhere, or its key is gone */
+  open(db: Db | Tx, what: Place & { readonly sealed: Uint8Array }): Promise<Buffer>
+  /** Writes the sealed bundle of a cluster's secrets to a file of its own and returns once it is on the disk: a lost database is not a lost cluster. */
+  escrow(clusterId: string, bytes: Uint8Array): Promise<string>
+  /** Wraps data keys anew with the current key of the key file, in batches; answers how many were left to do. May be stopped and run again at any point. */
+  rotate(db: Db): Promise<number>
+}
+
+export class SealBroken extends Error {
+  override readonly name = 'SealBroken'
+}
+
+const nonceBytes = 12
+const tagBytes = 16
+const format = 1
+const batch = 100
+
+/** format (1) | data key version (4) | nonce (12) | tag (16) | text */
+const headBytes = 1 + 4 + nonceBytes + tagBytes
+
+export function encrypt(key: Uint8Array, bytes: Uint8Array, context: string): Buffer {
+  const nonce = randomBytes(nonceBytes)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
+  cipher.setAAD(Buffer.from(context))
+  const text = Buffer.concat([cipher.update(bytes), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), text])
+}
+
+/** @throws SealBroken */
+export function decrypt(key: Uint8Array, sealed: Uint8Array, context: string): Buffer {
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
+    decipher.setAAD(Buffer.from(context))
+    decipher.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes))
+    return Buffer.concat([decipher.update(sealed.subarray(nonceBytes + tagBytes)), decipher.final()])
+  } catch (cause) {
+    throw new SealBroken('A sealed text can not be opened: it was changed, or it belongs elsewhere', { cause })
+  }
+}
+
+const wrapContext = (owner: string, version: number) => `data_key|${owner}|${version}`
+const textContext = ({ table, column, owner }: Place, version: number) => `${table}|${column}|${owner}|${version}`
+
+export interface VaultParts {
+  readonly keys: KeyRing
+  /** Folder of the escrow files. */
+  readonly escrowFolder: string
+}
+
+export function vault({ keys, escrowFolder }: VaultParts): Vault {
+  const unwrap = (row: { owner: string; version: number; wrapping_key: string; wrapped: Uint8Array }): Buffer => {
+    const wrapping = keys.get(row.wrapping_key)
+    if (!wrapping) throw new SealBroken(`The key file has no key ${row.wrapping_key}, which seals the secrets of ${row.owner}`)
+    return decrypt(wrapping, row.wrapped, wrapContext(row.owner, row.version))
+  }
+
+  const dataKey = async (db: Db | Tx, owner: string, version: number): Promise<Buffer> => {
+    const row = await db.selectFrom('data_key').selectAll().where('owner', '=', owner).where('version', '=', version).executeTakeFirst()
+    if (!row) throw new SealBroken(`There is no data key ${version} of ${owner}`)
+    return unwrap(row)
+  }
+
+  const newestKey = async (tx: Tx, owner: string): Promise<{ version: number; key: Buffer }> => {
+    const newest = () => tx.selectFrom('data_key').selectAll().where('owner', '=', owner).orderBy('version', 'desc').limit(1).executeTakeFirst()
+    const found = await newest()
+    if (found) return { version: found.version, key: unwrap(found) }
+    const key = randomBytes(32)
+    const made = await tx
+      .insertInto('data_key')
+      .values({ owner, version: 1, wrapping_key: keys.current.id, wrapped: encrypt(keys.current.key, key, wrapContext(owner, 1)) })
+      .onConflict((c) => c.doNothing())
+      .returning('version')
+      .executeTakeFirst()
+    if (made) return { version: 1, key }
+    // Made by another transaction while this one waited.
+    const other = await newest()
+    return { version: other!.version, key: unwrap(other!) }
+  }
+
+  return {
+    async seal(tx, { bytes, ...place }) {
+      const { version, key } = await newestKey(tx, place.owner)
+      const head = Buffer.alloc(5)
+      head.writeUInt8(format, 0)
+      head.writeUInt32BE(version, 1)
+      const sealed = Buffer.concat([head, encrypt(key, bytes, textContext(place, version))])
+      key.fill(0)
+      return sealed
+    },
+
+    async open(db, { sealed, ...place }) {
+      if (sealed.length < headBytes || sealed[0] !== format) throw new SealBroken('This is not a sealed text')
+      const version = Buffer.from(sealed).readUInt32BE(1)
+      const key = await dataKey(db, place.owner, version)
+      try {
+        return decrypt(key, sealed.subarray(5), textContext(place, version))
+      } finally {
+        key.fill(0)
+      }
+    },
+
+    escrow: (clusterId, bytes) => writeDurably(escrowFolder, `${clusterId}.bin`, escrowFile(keys, clusterId, bytes)),
+
+    async rotate(db) {
+      let left = 0
+      for (;;) {
+        const done = await inTransaction(db, async (tx) => {
+          const rows = await tx
+            .selectFrom('data_key')
+            .selectAll()
+            .where('wrapping_key', '!=', keys.current.id)
+            .orderBy('owner')
+            .orderBy('version')
+            .limit(batch)
+            .forUpdate()
+            .skipLocked()
+            .execute()
+          for (const row of rows) {
+            const key = unwrap(row)
+            await tx
+              .updateTable('data_key')
+              .set({ wrapping_key: keys.current.id, wrapped: encrypt(keys.current.key, key, wrapContext(row.owner, row.version)) })
+              .where('owner', '=', row.owner)
+              .where('version', '=', row.version)
+              .execute()
+            key.fill(0)
+          }
+          return rows.length
+        })
+        left += done
+        if (done < batch) return left
+      }
+    },
+  }
+}
