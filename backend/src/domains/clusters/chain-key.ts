@@ -1,0 +1,36 @@
+/**
+ * The key of a cluster: a secp256k1 pair whose address lets software in the cluster act for its offer. The private half is sealed at
+ * rest and goes only into the cluster itself; the address is public.
+ */
+import { secp256k1 } from '@noble/curves/secp256k1.js'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+
+export interface ChainKey {
+  /** 32 bytes; the caller zeroes them after sealing. */
+  readonly privateKey: Uint8Array
+  /** 0x and 40 hex digits, upper and lower case by EIP-55. */
+  readonly address: string
+}
+
+/** Makes a pair. `random` answers the given number of uniformly random bytes. */
+export function makeChainKey(random: (bytes: number) => Uint8Array): ChainKey {
+  // 48 bytes reduced modulo the order have a bias below 2^-128 (FIPS 186-5, A.2.1).
+  const privateKey = secp256k1.utils.randomSecretKey(random(48))
+  return { privateKey, address: addressOf(privateKey) }
+}
+
+/** The address of a private key: the last 20 bytes of Keccak-256 over the uncompressed public key without its first byte. */
+export function addressOf(privateKey: Uint8Array): string {
+  const publicKey = secp256k1.getPublicKey(privateKey, false)
+  return checksummed(Buffer.from(keccak_256(publicKey.subarray(1)).subarray(-20)).toString('hex'))
+}
+
+/** EIP-55: a hex letter is upper case where the hash of the lower-case text has a digit of 8 or more at its place. */
+export function checksummed(hex: string): string {
+  const lower = hex.replace(/^0x/i, '').toLowerCase()
+  const hash = Buffer.from(keccak_256(new TextEncoder().encode(lower))).toString('hex')
+  return `0x${lower.replaceAll(/./g, (digit, i: number) => (Number.parseInt(hash[i]!, 16) >= 8 ? digit.toUpperCase() : digit))}`
+}
+
+/** Whether a text is an address whose letters stand as EIP-55 wants them. */
+export const isChainAddress = (text: string): boolean => /^0x[0-9a-fA-F]{40}$/.test(text) && checksummed(text) === text

@@ -1,0 +1,170 @@
+import * as fc from 'fast-check'
+import * as z from 'zod/mini'
+import { expect, test } from 'vitest'
+import { contains, parseAddress, parseCidr } from '#contract/addresses.ts'
+import { NewCluster, type NewClusterAsked } from '#contract/clusters.ts'
+import { type Candidate, defaultInstallDisk, endpointHost, endpointUrl, judge, type Surroundings } from './check.ts'
+
+const datacenter = { id: '00000000-0000-4000-8000-000000000000', code: 'PL-POZ-1' }
+const gib = 1024 ** 3
+const idOf = (n: number) => `00000000-0000-4000-8000-00000000000${n}`
+const candidate = (n: number, more: Partial<Candidate> = {}): Candidate => ({
+  id: idOf(n),
+  name: `web-${n}`,
+  status: 'maintenance',
+  datacenter_id: datacenter.id,
+  cluster: null,
+  address: `10.1.2.${n}`,
+  addresses: [`10.1.2.${n}/24`],
+  link: 'eth0',
+  links: [],
+  disks: [
+    { device: '/dev/nvme0n1', size: 480 * gib, type: 'nvme', system: false },
+    { device: '/dev/sda', size: 240 * gib, type: 'ssd', system: false },
+    { device: '/dev/sdb', size: 4 * gib, type: 'ssd', system: false },
+  ],
+  system_disk: null,
+  installed_version: null,
+  schematic: null,
+  secure_boot: false,
+  has_user_patch: false,
+  ...more,
+})
+const around = (candidates: Candidate[], more: Partial<Surroundings> = {}): Surroundings => ({
+  candidates: new Map(candidates.map((c) => [c.id, c])),
+  datacenter,
+  nameTaken: false,
+  subnets: [],
+  used: candidates.map((c) => ({ address: c.address, by: `server ${c.name}`, node_id: c.id })),
+  pairs: [
+    { talos: 'v1.13.9', kubernetes: '1.36.3' },
+    { talos: 'v1.12.11', kubernetes: '1.35.4' },
+  ],
+  eligibility: () => [],
+  versionProblem: (talos, kubernetes) => (talos.startsWith('v1.1') ? undefined : `no ${talos} with ${kubernetes}`),
+  ...more,
+})
+const asked = (roles: readonly ('control_plane' | 'worker')[], more: Partial<NewClusterAsked> = {}) =>
+  z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: roles.map((role, i) => ({ node_id: idOf(i + 1), role })), ...more })
+const three = [candidate(1), candidate(2), candidate(3)]
+const wrong = (...all: Parameters<typeof judge>) =>
+  judge(...all)
+    .findings.filter((f) => !f.ok)
+    .map((f) => f.message)
+const controlPlanes = ['control_plane', 'control_plane', 'control_plane'] as const
+
+test('defaults: the newest pair, the first control plane as endpoint, the smallest disk that is large enough', () => {
+  const { resolved, warnings, findings } = judge(asked(controlPlanes), around(three))
+  expect(findings.filter((f) => !f.ok)).toEqual([])
+  expect(resolved).toMatchObject({ talos_version: 'v1.13.9', kubernetes_version: '1.36.3', endpoint: 'https://10.1.2.1:6443', virtual_ip: false })
+  expect(resolved!.servers.map((s) => s.install_disk)).toEqual(['/dev/sda', '/dev/sda', '/dev/sda'])
+  expect(warnings).toEqual(['The endpoint is the address of web-1: the Kubernetes API falls with that server. A virtual IP does not.'])
+})
+
+test('a Talos version without a Kubernetes version takes the one it was released with', () => {
+  expect(judge(asked(controlPlanes, { talos_version: '1.12.11' }), around(three)).resolved).toMatchObject({
+    talos_version: 'v1.12.11',
+    kubernetes_version: '1.35.4',
+  })
+  expect(judge(asked(controlPlanes, { kubernetes_version: '1.35.1' }), around(three)).resolved).toMatchObject({
+    talos_version: 'v1.12.11',
+    kubernetes_version: '1.35.1',
+  })
+})
+
+test.each([
+  [['worker'] as const, 'Choose at least one control plane'],
+  [['control_plane', 'control_plane'] as const, 'Choose an odd number of control planes: with 2, losing one costs as much as with 1'],
+])('%j: %s', (roles, sentence) => {
+  expect(wrong(asked(roles), around(three))).toContain(sentence)
+})
+
+test('a taken server is a conflict that names it and its cluster', () => {
+  const taken = candidate(2, { cluster: { id: idOf(9), name: 'other' } })
+  const { findings } = judge(asked(controlPlanes), around([three[0]!, taken, three[2]!]))
+  expect(findings).toContainEqual({ check: 'servers', ok: false, message: 'web-2 is taken by the cluster other', field: 'servers.1', conflict: 'server_taken' })
+})
+
+test('a server that is chosen twice, unknown, elsewhere or without a disk is refused by name', () => {
+  const twice = z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: [1, 1].map((n) => ({ node_id: idOf(n), role: 'control_plane' })) })
+  expect(wrong(twice, around(three))).toContain('web-1 was chosen twice')
+  expect(wrong(asked(['control_plane']), around([]))).toContain('There is no such server')
+  expect(wrong(asked(['control_plane']), around([candidate(1, { datacenter_id: idOf(8) })]))).toContain('web-1 is not in PL-POZ-1')
+  expect(wrong(asked(['control_plane']), around([candidate(1, { disks: [] })]))).toContain('web-1 has no disk of at least 6 GiB to install Talos on')
+})
+
+test('the disk that Talos is on already is kept', () => {
+  const installed = candidate(1, { system_disk: '/dev/nvme0n1' })
+  expect(defaultInstallDisk(installed, [])).toBe('/dev/nvme0n1')
+  const { resolved, warningsOf } = judge(asked(['control_plane']), around([installed]))
+  expect(resolved!.servers[0]!.install_disk).toBe('/dev/nvme0n1')
+  expect(warningsOf.get(installed.id)).toEqual(['Talos is installed on /dev/nvme0n1 already; it is kept'])
+})
+
+test('install and workload disks are different disks of the server', () => {
+  const ask = (more: object) =>
+    z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: [{ node_id: idOf(1), role: 'control_plane', ...more }] })
+  expect(wrong(ask({ install_disk: '/dev/sda', workload_disks: ['/dev/sda'] }), around(three))).toContain(
+    "/dev/sda of web-1 can't be both the install disk and a workload disk",
+  )
+  expect(wrong(ask({ workload_disks: ['/dev/sdz'] }), around(three))).toContain('web-1 has no disk /dev/sdz')
+  expect(judge(ask({ workload_disks: ['/dev/sda'] }), around(three)).resolved!.servers[0]!.install_disk).toBe('/dev/nvme0n1')
+})
+
+test.each<[Partial<NewClusterAsked>, string]>([
+  [{ pod_cidr: '10.96.0.0/16' }, 'The pod network 10.96.0.0/16 overlaps with the service network 10.96.0.0/12'],
+  [{ pod_cidr: '10.1.0.0/16' }, 'The pod network 10.1.0.0/16 contains 10.1.2.1, the address of server web-1'],
+  [{ service_cidr: '10.0.0.0/12' }, 'The service network 10.0.0.0/12 contains 10.1.2.1, the address of server web-1'],
+  [{ pod_cidr: '203.0.112.0/22' }, 'The pod network 203.0.112.0/22 overlaps with subnet front (203.0.113.0/24)'],
+  [{ pod_cidr: '10.244.0.0/25' }, 'The pod network must be a /24 or larger: every node takes a /24 of it'],
+  [{ service_cidr: '172.0.0.0/11' }, 'The service network must be a /12 or smaller'],
+])('%j: %s', (more, sentence) => {
+  expect(wrong(asked(controlPlanes, more), around(three, { subnets: [{ name: 'front', cidr: '203.0.113.0/24' }] }))).toContain(sentence)
+})
+
+test('a virtual IP lies in the network of every control plane and belongs to nobody', () => {
+  const vip = (endpoint: string, candidates = three) => wrong(asked(controlPlanes, { endpoint, virtual_ip: true }), around(candidates))
+  expect(vip('10.1.2.200')).toEqual([])
+  expect(vip('10.1.2.2')).toEqual(['10.1.2.2 is in use by server web-2'])
+  expect(vip('10.1.3.1')).toEqual(['10.1.3.1 is not in the network of web-1'])
+  expect(vip('10.1.2.255')).toEqual(['10.1.2.255 is the network or broadcast address of 10.1.2.0/24'])
+  expect(vip('api.example.com')).toEqual(['A virtual IP must be an address'])
+  expect(vip('10.244.0.1')).toEqual(['10.244.0.1 lies in the pod network'])
+  expect(vip('10.1.2.200', [three[0]!, three[1]!, candidate(3, { address: '10.1.9.3', addresses: ['10.1.9.3/24'] })])).toEqual([
+    '10.1.2.200 is not in the network of web-3',
+  ])
+})
+
+test('an endpoint that another server holds is refused, a name or a free address only warned of', () => {
+  const other = { address: '10.1.2.9', by: 'server db-1' }
+  const ask = (endpoint: string) => judge(asked(controlPlanes, { endpoint }), around(three, { used: [...around(three).used, other] }))
+  expect(ask('10.1.2.9').findings.filter((f) => !f.ok)).toMatchObject([{ field: 'endpoint', message: expect.stringContaining('in use by server db-1') }])
+  expect(ask('api.example.com').warnings).toEqual(['api.example.com must resolve to the control planes, or to a load balancer before them.'])
+  expect(ask('10.1.2.77').warnings).toEqual(["10.1.2.77 must lead to the control planes' port 6443."])
+})
+
+test.each([
+  ['https://10.1.2.3:6443', '10.1.2.3', 'https://10.1.2.3:6443'],
+  ['10.1.2.3', '10.1.2.3', 'https://10.1.2.3:6443'],
+  ['API.example.com:6443', 'API.example.com', 'https://api.example.com:6443'],
+  ['https://[fd00::1]:6443/', 'fd00::1', 'https://[fd00::1]:6443'],
+  ['fd00::1', 'fd00::1', 'https://[fd00::1]:6443'],
+])('endpoint %s', (text, host, url) => {
+  expect(endpointHost(text)).toBe(host)
+  expect(endpointUrl(endpointHost(text))).toBe(url)
+})
+
+test("whatever the networks: an accepted cluster's pods and services contain no server", () => {
+  const octet = fc.integer({ min: 0, max: 255 })
+  const cidr = fc.tuple(octet, octet, fc.integer({ min: 8, max: 24 })).map(([a, b, prefix]) => {
+    const base = ((BigInt(10) << 24n) | (BigInt(a) << 16n) | (BigInt(b) << 8n)) & ~((1n << BigInt(32 - prefix)) - 1n)
+    return `${[24n, 16n, 8n, 0n].map((s) => String((base >> s) & 255n)).join('.')}/${prefix}`
+  })
+  fc.assert(
+    fc.property(cidr, cidr, (pod_cidr, service_cidr) => {
+      const { findings } = judge(asked(controlPlanes, { pod_cidr, service_cidr }), around(three))
+      if (findings.some((f) => !f.ok)) return
+      for (const network of [pod_cidr, service_cidr]) for (const c of three) expect(contains(parseCidr(network)!, parseAddress(c.address)!)).toBe(false)
+    }),
+  )
+})

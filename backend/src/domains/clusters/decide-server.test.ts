@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest'
+import { type Around, decideBlind, decideServer, patienceMs, resetAgainMs, type Seen, type ServerFacts, settleMs } from './decide-server.ts'
+
+const now = Date.UTC(2026, 0, 15, 14, 10)
+const fresh: ServerFacts = {
+  name: 'web-1',
+  role: 'control_plane',
+  wanted: 'joined',
+  rendered: true,
+  sendIntentAt: null,
+  sentAt: null,
+  securedAt: null,
+  resetIntentAt: null,
+  resets: 0,
+  failed: false,
+  at: 'apply',
+  atSince: now - 1000,
+  seenAt: now - 240_000,
+  stage: 'maintenance',
+}
+const around: Around = { now, secrets: true, controlPlaneHealthy: false, bootstrap: null, waitTurn: null, othersStay: false }
+const dark: Seen = { kind: 'dark', reason: 'connection refused' }
+const maintenance: Seen = { kind: 'maintenance', stage: 'maintenance', installed: false }
+const healthy = { state: 'Running', healthy: true, message: '' }
+const secured = (stage: string, services: Record<string, typeof healthy> = {}): Seen => ({ kind: 'secured', stage, ready: false, services })
+const sent: ServerFacts = { ...fresh, at: 'install', sendIntentAt: now - 5000, sentAt: now - 5000 }
+
+test('nothing is asked of a server before the cluster has its secrets and the server its configuration', () => {
+  expect(decideBlind({ ...fresh, rendered: false }, { ...around, secrets: false })).toMatchObject({ act: 'wait', at: 'config' })
+  expect(decideBlind({ ...fresh, rendered: false }, around)).toEqual({ act: 'render', at: 'config' })
+  expect(decideBlind(fresh, around)).toBeNull()
+})
+
+test('a worker is given nothing before trustd answers, and everything after', () => {
+  const worker: ServerFacts = { ...fresh, role: 'worker' }
+  expect(decideBlind(worker, around)).toMatchObject({ act: 'wait', at: 'apply', reason: expect.stringContaining('trustd') })
+  expect(decideBlind(worker, { ...around, controlPlaneHealthy: true })).toBeNull()
+  expect(decideServer(worker, { ...around, controlPlaneHealthy: true }, maintenance)).toMatchObject({ act: 'apply' })
+})
+
+test('a server in maintenance is given its configuration', () => {
+  expect(decideServer(fresh, around, maintenance)).toEqual({ act: 'apply', at: 'apply' })
+})
+
+test('after a crash between intent and answer the same bytes are sent again at once', () => {
+  expect(decideServer({ ...sent, sentAt: null }, around, maintenance)).toMatchObject({ act: 'apply' })
+})
+
+test('an accepted configuration is not sent again before the server had time to take it', () => {
+  expect(decideServer(sent, around, maintenance)).toMatchObject({ act: 'wait', at: 'install' })
+  expect(decideServer({ ...sent, sentAt: now - settleMs }, around, maintenance)).toMatchObject({ act: 'apply' })
+})
+
+test.each(['foreign', 'stranger'] as const)('a %s machine is sent nothing', (kind) => {
+  expect(decideServer(fresh, around, { kind, reason: 'not it' })).toMatchObject({ act: 'fail', at: 'apply' })
+})
+
+test('a server that installs in the dark says since when it was last seen', () => {
+  expect(decideServer(sent, around, dark)).toEqual({ act: 'wait', at: 'install', reason: 'Installing, last seen 14:06 UTC' })
+  expect(decideServer({ ...sent, stage: 'rebooting' }, around, dark)).toEqual({ act: 'wait', at: 'boot', reason: 'Restarting, last seen 14:06 UTC' })
+})
+
+test('a control plane waits for etcd, and rests once it is a healthy member', () => {
+  expect(decideServer(sent, around, secured('booting'))).toMatchObject({
+    act: 'wait',
+    at: 'etcd',
+    reason: expect.stringContaining('first control plane that answers'),
+  })
+  const begun = { ...around, bootstrap: { name: 'web-2', confirmed: false } }
+  expect(decideServer(sent, begun, secured('booting'))).toMatchObject({ at: 'etcd', reason: 'Waiting for etcd to be started on web-2' })
+  expect(decideServer(sent, around, secured('booting', { etcd: healthy }))).toEqual({ act: 'rest', at: 'join' })
+})
+
+test('installing over the secured API is not yet an answer', () => {
+  expect(decideServer(sent, around, secured('installing'))).toMatchObject({ act: 'wait', at: 'install' })
+  expect(decideServer(sent, around, secured('rebooting'))).toMatchObject({ act: 'wait', at: 'boot' })
+})
+
+test('a server that lost its configuration is not quietly given a new one', () => {
+  expect(decideServer({ ...sent, at: 'etcd', securedAt: now - 9000 }, around, maintenance)).toMatchObject({
+    act: 'fail',
+    reason: expect.stringContaining('lost its configuration'),
+  })
+})
+
+test('patience ends with the reason that it waited for, but not while others are waited for', () => {
+  const late = { ...sent, atSince: now - patienceMs.install! }
+  expect(decideServer(late, around, dark)).toEqual({ act: 'fail', at: 'install', reason: 'Not done after 30 min. Installing, last seen 14:06 UTC' })
+  const waiting: ServerFacts = { ...sent, at: 'etcd', securedAt: now - 9000, atSince: now - 10 * patienceMs.etcd! }
+  expect(decideServer(waiting, around, secured('booting'))).toMatchObject({ act: 'wait', at: 'etcd' })
+})
+
+test('a server that was given nothing is released without a look', () => {
+  expect(decideBlind({ ...fresh, wanted: 'released' }, around)).toEqual({ act: 'release', at: 'release' })
+})
+
+test('a server that was given a configuration is reset first, and told again only after a while', () => {
+  const leaving: ServerFacts = { ...sent, wanted: 'released', at: 'reset' }
+  expect(decideServer(leaving, around, secured('running'))).toEqual({ act: 'reset', at: 'reset', graceful: false })
+  expect(decideServer({ ...leaving, resetIntentAt: now - 1000, resets: 1 }, around, secured('running'))).toMatchObject({ act: 'wait', at: 'release' })
+  expect(decideServer({ ...leaving, resetIntentAt: now - resetAgainMs, resets: 1 }, around, secured('running'))).toMatchObject({ act: 'reset' })
+  expect(decideServer({ ...leaving, resetIntentAt: now - 1000, resets: 1 }, around, maintenance)).toEqual({ act: 'release', at: 'release' })
+})
+
+test('a server that was sent its configuration a moment ago is not released from maintenance before it shows whether it takes it', () => {
+  const leaving: ServerFacts = { ...sent, wanted: 'released', at: 'reset' }
+  expect(decideServer(leaving, around, maintenance)).toMatchObject({ act: 'wait', at: 'reset' })
+  expect(decideServer({ ...leaving, sendIntentAt: now - settleMs }, around, maintenance)).toEqual({ act: 'release', at: 'release' })
+})
+
+test('a control plane leaves etcd in order while others stay, the last one does not', () => {
+  const leaving: ServerFacts = { ...sent, wanted: 'released', at: 'reset' }
+  const running = secured('running', { etcd: healthy })
+  expect(decideServer(leaving, { ...around, othersStay: true }, running)).toMatchObject({ act: 'reset', graceful: true })
+  expect(decideServer(leaving, around, running)).toMatchObject({ act: 'reset', graceful: false })
+  expect(decideServer({ ...leaving, resets: 1, resetIntentAt: now - resetAgainMs }, { ...around, othersStay: true }, running)).toMatchObject({
+    act: 'reset',
+    graceful: false,
+  })
+  expect(decideBlind(leaving, { ...around, waitTurn: 'Workers first: web-4' })).toEqual({ act: 'wait', at: 'reset', reason: 'Workers first: web-4' })
+})

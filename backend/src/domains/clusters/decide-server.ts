@@ -1,0 +1,205 @@
+/**
+ * What to do next with one server of a cluster: a pure function of what is wanted, the few facts that were written down, and what the
+ * server itself shows now. It never trusts that something was done because it was ordered.
+ */
+import type { ClusterRole } from '#contract/clusters.ts'
+import { atTime, lasting } from './sentences.ts'
+import type { Place } from './plan.ts'
+
+export interface SeenService {
+  readonly state: string
+  readonly healthy: boolean
+  readonly message: string
+}
+
+/** What a look at a server showed. */
+export type Seen =
+  /** No answer, or one that can't be read. */
+  | { readonly kind: 'dark'; readonly reason: string }
+  /** A secured API whose certificate this cluster did not sign. */
+  | { readonly kind: 'foreign'; readonly reason: string }
+  /** Other hardware than the server's: nothing was said to it. */
+  | { readonly kind: 'stranger'; readonly reason: string }
+  | { readonly kind: 'maintenance'; readonly stage: string; readonly installed: boolean }
+  | {
+      readonly kind: 'secured'
+      readonly stage: string
+      readonly ready: boolean
+      readonly services: Readonly<Record<string, SeenService>>
+    }
+
+/** What is known of a server without asking it. Times in milliseconds since 1970. */
+export interface ServerFacts {
+  readonly name: string
+  readonly role: ClusterRole
+  readonly wanted: 'joined' | 'released'
+  readonly rendered: boolean
+  readonly sendIntentAt: number | null
+  readonly sentAt: number | null
+  readonly securedAt: number | null
+  readonly resetIntentAt: number | null
+  readonly resets: number
+  readonly failed: boolean
+  readonly at: Place
+  readonly atSince: number
+  readonly seenAt: number | null
+  readonly stage: string | null
+}
+
+/** What is known of the cluster around it. */
+export interface Around {
+  readonly now: number
+  readonly secrets: boolean
+  readonly controlPlaneHealthy: boolean
+  /** Server that etcd is or was begun on. */
+  readonly bootstrap: { readonly name: string; readonly confirmed: boolean } | null
+  /** Leaving: null where it may go now, or the sentence that it waits by. */
+  readonly waitTurn: string | null
+  /** Leaving: whether other control planes of the cluster stay for now, so that it leaves etcd in order. */
+  readonly othersStay: boolean
+}
+
+export type ServerAct =
+  | { readonly act: 'render'; readonly at: Place }
+  | { readonly act: 'apply'; readonly at: Place }
+  | { readonly act: 'reset'; readonly at: Place; readonly graceful: boolean }
+  | { readonly act: 'release'; readonly at: Place }
+  | { readonly act: 'wait'; readonly at: Place; readonly reason: string }
+  | { readonly act: 'fail'; readonly at: Place; readonly reason: string }
+  /** Nothing more of its own to do: it joined (as far as Talos can tell), was released, or failed before. */
+  | { readonly act: 'rest'; readonly at: Place }
+
+const minute = 60_000
+/** How long a server may stay at a place before a person has to look at it. Waiting for others doesn't count. */
+export const patienceMs: Partial<Record<Place, number>> = {
+  apply: 30 * minute,
+  install: 30 * minute,
+  boot: 20 * minute,
+  etcd: 30 * minute,
+  reset: 30 * minute,
+  release: 30 * minute,
+}
+/** A server in maintenance takes a configuration within a second; after this long it is given it again. */
+export const settleMs = 20_000
+/** A reset begins at once; a server that still runs after this long is told again. */
+export const resetAgainMs = 90_000
+
+/** Before looking: what needs no look at the server. Null: look at it. */
+export function decideBlind(server: ServerFacts, around: Around): ServerAct | null {
+  if (server.at === 'done') return { act: 'rest', at: 'done' }
+  if (server.wanted === 'released') {
+    if (server.sendIntentAt === null) return { act: 'release', at: 'release' }
+    if (server.failed) return { act: 'rest', at: server.at }
+    return around.waitTurn === null ? null : { act: 'wait', at: 'reset', reason: around.waitTurn }
+  }
+  if (server.failed) return { act: 'rest', at: server.at }
+  if (!around.secrets) return { act: 'wait', at: 'config', reason: "Waiting for the cluster's certificates and keys" }
+  if (!server.rendered) return { act: 'render', at: 'config' }
+  if (server.role === 'worker' && server.sendIntentAt === null && !around.controlPlaneHealthy)
+    return { act: 'wait', at: 'apply', reason: 'Waiting for a healthy control plane: a worker gets its certificate from trustd there' }
+  return null
+}
+
+export function decideServer(server: ServerFacts, around: Around, seen: Seen): ServerAct {
+  const act = server.wanted === 'released' ? leave(server, around, seen) : join(server, around, seen)
+  if (act.act !== 'wait' || act.at !== server.at) return act
+  const patience = patienceMs[act.at]
+  const waited = around.now - server.atSince
+  if (patience === undefined || waited < patience || waitsForOthers(server, around, act.at)) return act
+  return { act: 'fail', at: act.at, reason: `Not done after ${lasting(waited)}. ${act.reason}` }
+}
+
+const waitsForOthers = (server: ServerFacts, around: Around, at: Place) => at === 'etcd' && server.wanted === 'joined' && around.bootstrap?.confirmed !== true
+
+const lastSeen = (server: ServerFacts) => (server.seenAt === null ? 'never seen since' : `last seen ${atTime(server.seenAt)}`)
+
+function join(server: ServerFacts, around: Around, seen: Seen): ServerAct {
+  const sent = server.sendIntentAt !== null
+  switch (seen.kind) {
+    case 'dark':
+      return { act: 'wait', ...joinInTheDark(server, seen.reason) }
+    case 'stranger':
+      return { act: 'fail', at: sent ? server.at : 'apply', reason: seen.reason }
+    case 'foreign':
+      return sent
+        ? { act: 'wait', at: 'boot', reason: `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}` }
+        : { act: 'fail', at: 'apply', reason: `${server.name} is configured already, by something else: ${seen.reason}. Reset it first` }
+    case 'maintenance':
+      return joinFromMaintenance(server, around, seen.stage)
+    default:
+      return joinSecured(server, around, seen)
+  }
+}
+
+function joinInTheDark(server: ServerFacts, reason: string): { at: Place; reason: string } {
+  if (server.sendIntentAt === null) return { at: 'apply', reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
+  if (server.securedAt === null) {
+    const restarting = server.stage === 'rebooting' || server.stage === 'booting'
+    return restarting ? { at: 'boot', reason: `Restarting, ${lastSeen(server)}` } : { at: 'install', reason: `Installing, ${lastSeen(server)}` }
+  }
+  return { at: server.role === 'control_plane' ? 'etcd' : 'join', reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
+}
+
+function joinFromMaintenance(server: ServerFacts, around: Around, stage: string): ServerAct {
+  if (server.sendIntentAt === null) return { act: 'apply', at: 'apply' }
+  if (server.securedAt !== null)
+    return { act: 'fail', at: server.at, reason: `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again` }
+  if (stage !== 'maintenance') return { act: 'wait', at: 'install', reason: `Taking its configuration: ${stage}` }
+  // Not known to be accepted: it is sent again at once, the same bytes. Accepted, but still there: the installation failed, or has not begun.
+  if (server.sentAt === null) return { act: 'apply', at: 'apply' }
+  if (around.now - server.sentAt >= settleMs) return { act: 'apply', at: 'install' }
+  return { act: 'wait', at: 'install', reason: 'The configuration was accepted; waiting for the installation to begin' }
+}
+
+function joinSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
+  if (seen.stage === 'installing')
+    return { act: 'wait', at: 'install', reason: `Installing since ${atTime(server.at === 'install' ? server.atSince : around.now)}` }
+  if (seen.stage !== 'booting' && seen.stage !== 'running') return { act: 'wait', at: 'boot', reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}` }
+  if (server.role === 'worker') return { act: 'rest', at: 'join' }
+  const etcd = seen.services['etcd']
+  if (etcd?.state === 'Running' && etcd.healthy) return { act: 'rest', at: 'join' }
+  return { act: 'wait', at: 'etcd', reason: etcdReason(etcd, around) }
+}
+
+function etcdReason(etcd: SeenService | undefined, around: Around): string {
+  if (around.bootstrap === null) return 'Waiting for etcd to be started on the first control plane that answers'
+  if (!around.bootstrap.confirmed) return `Waiting for etcd to be started on ${around.bootstrap.name}`
+  return etcd ? `etcd is ${etcd.state.toLowerCase()}${etcd.message ? `: ${etcd.message}` : ''}` : 'etcd has not begun yet'
+}
+
+function leave(server: ServerFacts, around: Around, seen: Seen): ServerAct {
+  const told = server.resetIntentAt !== null
+  switch (seen.kind) {
+    case 'dark':
+      return told
+        ? { act: 'wait', at: 'release', reason: `Wiping and restarting, ${lastSeen(server)}` }
+        : {
+            act: 'wait',
+            at: 'reset',
+            reason: `${server.name} does not answer: ${seen.reason}; ${lastSeen(server)}. It holds a configuration, so it is reset before it is released`,
+          }
+    case 'stranger':
+      return { act: 'fail', at: told ? 'release' : 'reset', reason: seen.reason }
+    case 'foreign':
+      return { act: 'fail', at: 'reset', reason: `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}` }
+    case 'maintenance':
+      // Given a configuration a moment ago, it may be about to take it.
+      if (!told && (seen.stage !== 'maintenance' || around.now - server.sendIntentAt! < settleMs))
+        return { act: 'wait', at: 'reset', reason: 'Waiting to see whether it takes the configuration that it was sent' }
+      return { act: 'release', at: 'release' }
+    default:
+      return leaveSecured(server, around, seen)
+  }
+}
+
+function leaveSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
+  if (seen.stage === 'resetting' || (server.resetIntentAt !== null && seen.stage === 'rebooting'))
+    return { act: 'wait', at: 'release', reason: `${server.name} is ${seen.stage}` }
+  if (seen.stage !== 'booting' && seen.stage !== 'running')
+    return { act: 'wait', at: 'reset', reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible once it has started` }
+  if (server.resetIntentAt !== null && around.now - server.resetIntentAt < resetAgainMs)
+    return { act: 'wait', at: 'release', reason: 'The reset was ordered; waiting for it to begin' }
+  const member = server.role === 'control_plane' && seen.services['etcd']?.healthy === true
+  // A member that can't leave in order (its etcd has no majority) is wiped all the same at the second attempt.
+  return { act: 'reset', at: 'reset', graceful: member && around.othersStay && server.resets === 0 }
+}

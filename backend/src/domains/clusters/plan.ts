@@ -1,0 +1,80 @@
+/** The plan of an operation on a cluster: every step visible from the start, per server and for the whole. */
+import type { ClusterRole } from '#contract/clusters.ts'
+
+/** Where a server is on its way into a cluster, and out of it. */
+export const joining = ['config', 'apply', 'install', 'boot', 'etcd', 'join'] as const
+export const leaving = ['reset', 'release'] as const
+export type Place = (typeof joining)[number] | (typeof leaving)[number] | 'done'
+
+/** Steps of the whole cluster. */
+export const wholeSteps = ['secrets', 'bootstrap', 'control-plane', 'nodes', 'key', 'access', 'forget'] as const
+export type WholeStep = (typeof wholeSteps)[number]
+
+export interface PlannedStep {
+  readonly key: string
+  readonly title: string
+  readonly node_id: string | null
+}
+
+export interface PlannedServer {
+  readonly node_id: string
+  readonly name: string
+  readonly role: ClusterRole
+  readonly install_disk: string
+  readonly workload_disks: readonly string[]
+}
+
+/** The places that a server of a role passes. Workers take no part in etcd. */
+export const placesOf = (role: ClusterRole): readonly Place[] => (role === 'control_plane' ? joining : joining.filter((p) => p !== 'etcd'))
+
+/** Key of a server's step; it ends in the server's id, as the contract says. */
+export const stepKey = (place: Place, nodeId: string): string => `${place}/${nodeId}`
+
+const titles: Record<Exclude<Place, 'done'>, (s: PlannedServer) => string> = {
+  config: (s) => `Prepare the configuration of ${s.name}`,
+  apply: (s) => `Send ${s.name} its configuration`,
+  install: (s) => `Install Talos on ${s.name}, ${s.install_disk}`,
+  boot: (s) => `${s.name} restarts and answers over its secured API`,
+  etcd: (s) => `${s.name} is a healthy member of etcd`,
+  join: (s) => `${s.name} is Ready in Kubernetes`,
+  reset: (s) => `Reset ${s.name}${s.workload_disks.length > 0 ? `, wiping ${s.workload_disks.join(', ')}` : ''}`,
+  release: (s) => `${s.name} is back in maintenance`,
+}
+
+const wholeTitles: Record<WholeStep, string> = {
+  secrets: 'Make the certificates and keys of the cluster, seal them and write the escrow file',
+  bootstrap: 'Start etcd, on one control plane, once',
+  'control-plane': 'The control plane is healthy: etcd, trustd and the Kubernetes API',
+  nodes: 'Every Kubernetes node is Ready',
+  key: 'Put the cluster key into kube-system/steelyard-cluster-key',
+  access: 'Give operators their access',
+  forget: 'Forget the cluster',
+}
+
+const whole = (key: WholeStep): PlannedStep => ({ key, title: wholeTitles[key], node_id: null })
+const stepsOf = (server: PlannedServer, places: readonly Place[]): PlannedStep[] =>
+  places.filter((p) => p !== 'done').map((p) => ({ key: stepKey(p, server.node_id), title: titles[p](server), node_id: server.node_id }))
+
+const inOrder = (servers: readonly PlannedServer[]) => [...servers.filter((s) => s.role === 'control_plane'), ...servers.filter((s) => s.role === 'worker')]
+
+/** Creation: control planes first, because workers get their configuration only once a control plane answers. */
+export function creationSteps(servers: readonly PlannedServer[]): PlannedStep[] {
+  const of = (role: ClusterRole) => servers.filter((s) => s.role === role).flatMap((s) => stepsOf(s, placesOf(role)))
+  return [whole('secrets'), ...of('control_plane'), whole('bootstrap'), whole('control-plane'), ...of('worker'), whole('nodes'), whole('key'), whole('access')]
+}
+
+/** Going on with a creation after a server was replaced: what is still to be done. */
+export function replacementSteps(old: PlannedServer | null, servers: readonly PlannedServer[]): PlannedStep[] {
+  return [...(old ? stepsOf(old, leaving) : []), ...creationSteps(servers)]
+}
+
+/** Deletion: workers first, then the control planes one by one. Forced: nothing is asked of any server. */
+export function deletionSteps(servers: readonly PlannedServer[], forced: boolean): PlannedStep[] {
+  if (forced) return [whole('forget')]
+  return [
+    ...inOrder(servers)
+      .toReversed()
+      .flatMap((s) => stepsOf(s, leaving)),
+    whole('forget'),
+  ]
+}
