@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { changes, draftOf, emptyDraft, labelText, problemsOf, readLabel, sameDraft, shortId } from './patch-form.ts'
+
+const patch = { name: 'node-tuning', weight: 520, labels: { profile: 'render' }, body: 'machine: {}\n' }
+
+describe('the patch form', () => {
+  it('has the rule of server names, unique on the server', () => {
+    const draft = draftOf(patch)
+    expect(problemsOf(draft, [])).toEqual({})
+    expect(problemsOf({ ...draft, name: 'A' }, []).name).toBe(
+      'Patch name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
+    )
+    expect(problemsOf(draft, ['node-tuning']).name).toBe('Patch name already exists. Please choose a different name.')
+  })
+
+  it('takes whole weights from 0 to 999', () => {
+    for (const good of ['0', '999', ' 500 ']) expect(problemsOf({ ...draftOf(patch), weight: good }, []).weight).toBeUndefined()
+    for (const bad of ['', '1.5', '1e2', 'x']) expect(problemsOf({ ...draftOf(patch), weight: bad }, []).weight).toBe('Weight must be a whole number')
+    for (const bad of ['-1', '1000']) expect(problemsOf({ ...draftOf(patch), weight: bad }, []).weight).toBe('Weight must be between 0 and 999')
+  })
+
+  it('wants a body, and labels that the API takes', () => {
+    expect(problemsOf({ ...emptyDraft, name: 'a', body: ' \n' }, []).body).toBe('Enter a patch')
+    expect(problemsOf({ ...draftOf(patch), labels: { 'no spaces': 'x' } }, []).labels).toMatch(/^A label key/)
+  })
+
+  it('sends what changed and nothing else', () => {
+    expect(changes(draftOf(patch), patch)).toEqual({})
+    expect(changes({ ...draftOf(patch), weight: '521', labels: {} }, patch)).toEqual({ weight: 521, labels: {} })
+    expect(sameDraft(draftOf(patch), draftOf(patch))).toBe(true)
+    expect(sameDraft(draftOf(patch), { ...draftOf(patch), labels: { profile: 'x' } })).toBe(false)
+  })
+
+  it('reads and writes labels as key=value', () => {
+    expect(readLabel(' rack = r07 ')).toEqual(['rack', 'r07'])
+    expect(readLabel('a=b=c')).toEqual(['a', 'b=c'])
+    expect(readLabel('flag')).toEqual(['flag', ''])
+    expect(readLabel(' =x')).toBeNull()
+    expect(labelText(['rack', 'r07'])).toBe('rack=r07')
+    expect(labelText(['flag', ''])).toBe('flag')
+  })
+
+  it('shortens ids that are UUIDs', () => {
+    expect(shortId('7c39e0ab-51f2-4b1d-8d0c-b6a9e41f3a70')).toBe('7c39e0ab')
+    expect(shortId('static-system')).toBe('static-system')
+  })
+})

@@ -1,0 +1,78 @@
+/** The patch form: what was typed, what is wrong with it, and what is sent. The rules are the contract's; the body is judged by the API's preview. */
+import * as z from 'zod/mini'
+import { NewPatch, type Patch, patchLimits } from '#contract/patches.ts'
+
+export interface PatchDraft {
+  name: string
+  /** As typed: only a whole number is one. */
+  weight: string
+  labels: Record<string, string>
+  body: string
+}
+
+export const emptyDraft: PatchDraft = { name: '', weight: String(patchLimits.weight.default), labels: {}, body: '' }
+
+export const draftOf = (patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'>): PatchDraft => ({
+  name: patch.name,
+  weight: String(patch.weight),
+  labels: patch.labels,
+  body: patch.body,
+})
+
+/** A whole number, or what makes the contract's rule say so. */
+export const weightOf = (text: string): number => (/^-?\d+$/.test(text.trim()) ? Number(text.trim()) : Number.NaN)
+
+export type FieldName = 'name' | 'weight' | 'labels' | 'body'
+export type Problems = Partial<Record<FieldName, string>>
+
+/** Sentence per field; empty where all of it may be sent. `others` are the names of the server's other patches. */
+export function problemsOf(draft: PatchDraft, others: readonly string[]): Problems {
+  const problems: Problems = {}
+  const read = z.safeParse(NewPatch, toSend(draft))
+  for (const issue of read.success ? [] : read.error.issues) {
+    const field = issue.path[0]
+    if ((field === 'name' || field === 'weight' || field === 'labels' || field === 'body') && problems[field] === undefined) {
+      // What is wrong with a label's key is said inside of the issue.
+      problems[field] = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
+    }
+  }
+  if (problems.weight !== undefined && Number.isNaN(weightOf(draft.weight))) problems.weight = 'Weight must be a whole number'
+  if (problems.name === undefined && others.includes(draft.name.trim())) problems.name = 'Patch name already exists. Please choose a different name.'
+  if (problems.body === undefined && draft.body.trim() === '') problems.body = 'Enter a patch'
+  if (problems.body === undefined && bodyBytes(draft.body) > patchLimits.bodyBytes) problems.body = 'A patch is at most 64 KiB'
+  return problems
+}
+
+export const toSend = (draft: PatchDraft): NewPatch => ({ name: draft.name.trim(), weight: weightOf(draft.weight), labels: draft.labels, body: draft.body })
+
+/** What changed against the patch as it was read: only that is sent. */
+export function changes(draft: PatchDraft, patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'>): Partial<NewPatch> {
+  const next = toSend(draft)
+  return {
+    ...(next.name !== patch.name && { name: next.name }),
+    ...(next.weight !== patch.weight && { weight: next.weight }),
+    ...(!sameLabels(next.labels, patch.labels) && { labels: next.labels }),
+    ...(next.body !== patch.body && { body: next.body }),
+  }
+}
+
+export function sameLabels(a: Record<string, string>, b: Record<string, string>): boolean {
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
+}
+
+export const sameDraft = (a: PatchDraft, b: PatchDraft): boolean =>
+  a.name === b.name && a.weight === b.weight && a.body === b.body && sameLabels(a.labels, b.labels)
+
+/** "key=value", or only "key"; null where there is no key. */
+export function readLabel(text: string): [key: string, value: string] | null {
+  const [key = '', ...rest] = text.trim().split('=')
+  return key.trim() === '' ? null : [key.trim(), rest.join('=').trim()]
+}
+
+export const labelText = ([key, value]: readonly [string, string]): string => (value === '' ? key : `${key}=${value}`)
+
+/** The id in a heading or a breadcrumb: a UUID by its first group. */
+export const shortId = (id: string): string => (/^[0-9a-f]{8}-/.test(id) ? id.slice(0, 8) : id)
+
+export const bodyBytes = (body: string): number => new TextEncoder().encode(body).length

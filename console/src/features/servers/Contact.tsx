@@ -1,0 +1,54 @@
+import { useSyncExternalStore } from 'react'
+import type { Server } from '#contract/servers.ts'
+import { ago, exact } from '../../lib/time.ts'
+import { StatusDot } from '../../ui/Status.tsx'
+import { contactOf } from './server-state.ts'
+
+const listeners = new Set<() => void>()
+let timer: ReturnType<typeof setInterval> | undefined
+
+/** One clock for every time on the page; a time is drawn anew only when its words change. */
+function eachSecond(listener: () => void): () => void {
+  listeners.add(listener)
+  timer ??= setInterval(() => {
+    for (const tell of listeners) tell()
+  }, 1000)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+}
+
+/** "18 s ago", counting; the exact time on hover. */
+export function Ago({ at }: { at: string }) {
+  const text = useSyncExternalStore(eachSecond, () => ago(at))
+  return (
+    <time className="num" dateTime={at} title={exact(at)}>
+      {text}
+    </time>
+  )
+}
+
+/** When the server answered last, or since when it does not and why. */
+export function Contact({ talos, sentence = false }: { talos: Server['talos']; sentence?: boolean }) {
+  const contact = contactOf(talos)
+  if (contact.kind === 'never') return <span className="t3">Not asked yet</span>
+  if (contact.kind === 'answered') {
+    return (
+      <>
+        {sentence && 'Answered '}
+        <Ago at={contact.at} />
+      </>
+    )
+  }
+  const title = [talos.unreachable_since && `Silent since ${exact(talos.unreachable_since)}`, contact.at && `last answer ${exact(contact.at)}`]
+    .filter(Boolean)
+    .join(', ')
+  return (
+    <span className="c-danger" title={title}>
+      <StatusDot tone="danger">{sentence ? `Unreachable since ${contact.text}` : contact.text}</StatusDot>
+    </span>
+  )
+}

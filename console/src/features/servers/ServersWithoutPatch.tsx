@@ -1,0 +1,99 @@
+import { useState } from 'react'
+import { truncate } from '../../lib/text.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { Alert, Badge } from '../../ui/Status.tsx'
+import css from './ServersWithoutPatch.module.css'
+
+/** Specified measures: past five servers the list scrolls; a row is this high, in px; addresses keep their ends. */
+const rowsInSight = 5
+const rowHeight = 64.41
+const addressEnds = [6, 5] as const
+
+/** Talos's own page on networking. */
+export const networkingDocs = 'https://docs.siderolabs.com/talos/v1.13/networking/configuration/overview'
+
+export interface ServerWithoutPatch {
+  id: string
+  name: string
+  nodeAddresses: readonly string[]
+}
+
+/** The dialog `confirmServersWithoutPatch`: says which servers have no patch of a person, and asks whether to go on. */
+export function ServersWithoutPatch({
+  open,
+  servers,
+  onConfirm,
+  onClose,
+}: {
+  open: boolean
+  servers: readonly ServerWithoutPatch[]
+  onConfirm: () => unknown
+  onClose: () => void
+}) {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<string | null>(null)
+  const proceed = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      await onConfirm()
+      onClose()
+    } catch (failure) {
+      setError(failure instanceof Error ? failure.message : 'An unexpected error occurred')
+    } finally {
+      setBusy(false)
+    }
+  }
+  const scrolls = servers.length > rowsInSight
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      locked={busy}
+      width="27.5rem"
+      title="Custom Talos Patches have not been created for these servers"
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" busy={busy} busyText="Loading" onClick={() => void proceed()}>
+            Proceed
+          </Button>
+        </>
+      }
+    >
+      <ul
+        className={scrolls ? `${css['list']} ${css['scrolls']}` : css['list']}
+        style={scrolls ? { maxHeight: rowHeight * rowsInSight } : undefined}
+        aria-label="Servers without a patch"
+        {...(scrolls && { tabIndex: 0 })}
+      >
+        {servers.map((server) => (
+          <li key={server.id} style={{ height: rowHeight }}>
+            <div>
+              <span className="strong clip">{server.name}</span>
+              {server.nodeAddresses[0] === undefined ? (
+                <span className="fs12 t3">No Addresses</span>
+              ) : (
+                <span className="mono fs12 t3" title={server.nodeAddresses.join(', ')}>
+                  {truncate(server.nodeAddresses[0], ...addressEnds)}
+                </span>
+              )}
+            </div>
+            <Badge tone="warn" icon="alert">
+              Warning
+            </Badge>
+          </li>
+        ))}
+      </ul>
+      <p className="fs13 t2">
+        Ensure networking is configured as per the{' '}
+        <a href={networkingDocs} target="_blank" rel="noreferrer">
+          official documentation
+        </a>{' '}
+        before you go on.
+      </p>
+      {error !== null && <Alert tone="danger">{error}</Alert>}
+    </Dialog>
+  )
+}

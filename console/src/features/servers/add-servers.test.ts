@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest'
+import { readAddresses } from './add-servers.ts'
+
+describe('addresses of servers to add', () => {
+  it('are one per line or with commas between, each once', () => {
+    expect(readAddresses('10.0.0.1, 10.0.0.2\n10.0.0.1\n\nfd00::1')).toEqual({ ok: true, body: { addresses: ['10.0.0.1', '10.0.0.2', 'fd00::1'] }, count: 3 })
+  })
+
+  it('are one CIDR of at most a /22', () => {
+    expect(readAddresses('10.0.0.0/28')).toEqual({ ok: true, body: { cidr: '10.0.0.0/28' }, count: 16 })
+    expect(readAddresses('10.0.0.0/22')).toMatchObject({ ok: true, count: 1024 })
+    expect(readAddresses('10.0.0.0/21')).toMatchObject({ ok: false, problem: expect.stringContaining('at most 1024') })
+    expect(readAddresses('10.0.0.5/24')).toEqual({ ok: false, problem: 'Host bits are set: did you mean 10.0.0.0/24?' })
+    expect(readAddresses('10.0.0.0/24, 10.1.0.1')).toEqual({ ok: false, problem: 'Give either addresses or a single CIDR' })
+  })
+
+  it('are named where they are none', () => {
+    expect(readAddresses(' ')).toEqual({ ok: false, problem: 'Enter at least one address' })
+    expect(readAddresses('10.0.0.256')).toEqual({ ok: false, problem: '"10.0.0.256" is not an IP address' })
+    expect(readAddresses('10.0.0.0/33')).toEqual({ ok: false, problem: '"10.0.0.0/33" is not a CIDR' })
+    expect(readAddresses(Array.from({ length: 1025 }, (_, i) => `10.0.${i >> 8}.${i & 255}`).join(','))).toMatchObject({
+      ok: false,
+      problem: '1025 addresses are too many: at most 1024 at once',
+    })
+  })
+})

@@ -1,0 +1,25 @@
+/** What was typed into "Add servers", read: addresses or one CIDR, checked by the rules that the API has. */
+import { parseAddress, readCidr, sizeOf } from '#contract/addresses.ts'
+import { addressesAtOnce } from '#contract/servers.ts'
+import { listOf } from '../../lib/text.ts'
+
+export type Wanted = { ok: true; body: { addresses: string[] } | { cidr: string }; count: number } | { ok: false; problem: string }
+
+const no = (problem: string): Wanted => ({ ok: false, problem })
+
+export function readAddresses(text: string): Wanted {
+  const entries = [...new Set(listOf(text))]
+  if (entries.length === 0) return no('Enter at least one address')
+  const cidrs = entries.filter((e) => e.includes('/'))
+  if (cidrs.length > 0) {
+    if (entries.length > 1) return no('Give either addresses or a single CIDR')
+    const read = readCidr(cidrs[0]!)
+    if (!read.ok) return no(read.corrected === null ? `"${cidrs[0]!.slice(0, 64)}" is not a CIDR` : `Host bits are set: did you mean ${read.corrected}?`)
+    if (sizeOf(read.cidr) > BigInt(addressesAtOnce)) return no(`A CIDR may hold at most ${addressesAtOnce} addresses (an IPv4 /22)`)
+    return { ok: true, body: { cidr: cidrs[0]! }, count: Number(sizeOf(read.cidr)) }
+  }
+  const bad = entries.find((e) => parseAddress(e) === null)
+  if (bad !== undefined) return no(`"${bad.slice(0, 64)}" is not an IP address`)
+  if (entries.length > addressesAtOnce) return no(`${entries.length} addresses are too many: at most ${addressesAtOnce} at once`)
+  return { ok: true, body: { addresses: entries }, count: entries.length }
+}
