@@ -19,10 +19,7 @@ export function Tooltip({ text, delay = 350, children }: { text: ReactNode; dela
     clearTimeout(timer.current)
     timer.current = window.setTimeout(() => setAt(null), 60)
   }
-  useEffect(() => {
-    const pending = timer
-    return () => clearTimeout(pending.current)
-  }, [])
+  useEffect(() => () => clearTimeout(timer.current), [timer])
   useEffect(() => {
     if (at === null) return undefined
     const close = () => setAt(null)

@@ -1,0 +1,78 @@
+import type { Answer, Operation } from '#contract/operation.ts'
+import { toast } from '../ui/toast.ts'
+import { type Ask, CallError, newKey, read, send } from './http.ts'
+import { messages } from './messages.ts'
+import { accessToken, endsSession, sessionLost } from './session.ts'
+
+export { CallError } from './http.ts'
+
+export interface CallOptions {
+  signal?: AbortSignal
+  /** Idempotency-Key of a POST. Give your own where the person may try again, so that the second try is the first one's. */
+  key?: string
+  /** If-Match: the `version` of what was read. Without it the last write wins. */
+  version?: number
+}
+
+/** Ends the session where the error says so, and throws it on. */
+async function tokenOr(refused: string | null): Promise<string> {
+  try {
+    return await accessToken(refused)
+  } catch (error) {
+    if (endsSession(error)) sessionLost()
+    throw error
+  }
+}
+
+/** Sends with the stored token; after a 401 refreshes once and sends once more, with the same Idempotency-Key. A 403 shows the notice. */
+export async function authorized(
+  operation: Operation,
+  ask: { params?: unknown; query?: unknown; body?: unknown },
+  options: CallOptions & { headers?: Record<string, string> } = {},
+): Promise<Response> {
+  const key = operation.method === 'POST' ? (options.key ?? newKey()) : undefined
+  const attempt = (token: string) =>
+    send(operation, ask, {
+      token,
+      signal: options.signal,
+      ...(key !== undefined && { key }),
+      version: options.version,
+      ...(options.headers && { headers: options.headers }),
+    })
+  const token = await tokenOr(null)
+  let response = await attempt(token)
+  if (response.status === 401) {
+    response = await attempt(await tokenOr(token))
+    if (response.status === 401) {
+      sessionLost()
+      throw new CallError(messages.sessionExpired, { status: 401, code: 'session_expired' })
+    }
+  }
+  if (response.status === 403) toast.error(messages.accessDenied, { id: 'denied' })
+  return response
+}
+
+/** One call of the API, typed by its declaration. Throws CallError: `message` for people, `fields` for forms. */
+export async function call<O extends Operation>(operation: O, ask: Ask<O> = {}, options: AbortSignal | CallOptions = {}): Promise<Answer<O>> {
+  return read(operation, await authorized(operation, ask, options instanceof AbortSignal ? { signal: options } : options))
+}
+
+/** A call that needs no session, such as joining the waitlist. */
+export async function callOpen<O extends Operation>(operation: O, ask: Ask<O> = {}, signal?: AbortSignal): Promise<Answer<O>> {
+  return read(operation, await send(operation, ask, { signal }))
+}
+
+/** Saves a call's answer as a file, under the name that the server gives it. */
+export async function download<O extends Operation>(operation: O, ask: Ask<O>, fallbackName: string): Promise<void> {
+  const response = await authorized(operation, ask)
+  const name = /filename="([^"/\\]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? fallbackName
+  const text = await read(operation, response)
+  const url = URL.createObjectURL(new Blob([typeof text === 'string' ? text : JSON.stringify(text, null, 2)], { type: operation.media }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  document.body.append(link)
+  link.click()
+  link.remove()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}

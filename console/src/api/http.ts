@@ -1,0 +1,117 @@
+import type { Answer, Asked, Operation } from '#contract/operation.ts'
+
+/** An answer that says no, or none at all (`status` 0). `message` is a sentence for people. */
+export class CallError extends Error {
+  readonly status: number
+  readonly code: string
+  /** Sentence per field, for forms. */
+  readonly fields: Readonly<Record<string, string>>
+  readonly requestId: string | null
+  readonly retryAfterSeconds: number | null
+
+  constructor(
+    message: string,
+    of: { status: number; code?: string; fields?: Record<string, string>; requestId?: string | null; retryAfterSeconds?: number | null },
+  ) {
+    super(message)
+    this.name = 'CallError'
+    this.status = of.status
+    this.code = of.code ?? (of.status === 0 ? 'unreachable' : 'unknown')
+    this.fields = of.fields ?? {}
+    this.requestId = of.requestId ?? null
+    this.retryAfterSeconds = of.retryAfterSeconds ?? null
+  }
+}
+
+export type Ask<O extends Operation> = Partial<Asked<O>>
+
+/** `VITE_API_URL`: the API's origin, ours unless told otherwise. */
+const base = import.meta.env['VITE_API_URL'] ?? ''
+
+/** Path and query of a call; parameters are escaped, absent query values left out. */
+type Plain = string | number | boolean | null | undefined
+
+export function address(path: string, { params, query }: { params?: unknown; query?: unknown }): string {
+  const [given, asked] = [params ?? {}, query ?? {}] as [Record<string, Plain>, Record<string, Plain>]
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = given[name]
+    if (value === undefined || value === null || value === '') throw new Error(`The call to ${path} lacks ${name}`)
+    return encodeURIComponent(String(value))
+  })
+  const search = new URLSearchParams(
+    Object.entries(asked).flatMap(([key, value]) => (value === undefined || value === null || value === '' ? [] : [[key, String(value)]])),
+  )
+  return search.size === 0 ? filled : `${filled}?${search}`
+}
+
+export interface SendOptions {
+  token?: string | null
+  signal?: AbortSignal | undefined
+  /** Idempotency-Key: a repeat with the same key is answered as the first was. */
+  key?: string
+  /** If-Match: the version that the change is based on. */
+  version?: number | undefined
+  headers?: Record<string, string>
+}
+
+/** One request, as it is declared. Throws CallError where there is no answer; the answer itself is for the caller to judge. */
+export async function send(
+  operation: Operation,
+  ask: { params?: unknown; query?: unknown; body?: unknown },
+  { token = null, signal, key, version, headers = {} }: SendOptions,
+): Promise<Response> {
+  try {
+    return await fetch(base + address(operation.path, ask), {
+      method: operation.method,
+      headers: {
+        'content-type': 'application/json',
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(key !== undefined && { 'idempotency-key': key }),
+        ...(version !== undefined && { 'if-match': `"${version}"` }),
+        ...headers,
+      },
+      credentials: 'omit',
+      cache: 'no-store',
+      ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
+      ...(signal && { signal }),
+    })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new CallError('Steelyard does not answer. Check your connection.', { status: 0 })
+  }
+}
+
+/** What a good answer holds; throws CallError for any other. */
+export async function read<O extends Operation>(operation: O, response: Response): Promise<Answer<O>> {
+  if (!response.ok) throw await problemOf(response)
+  if (response.status === 204) return undefined as Answer<O>
+  if (operation.media !== 'application/json') return (await response.text()) as Answer<O>
+  try {
+    return (await response.json()) as Answer<O>
+  } catch {
+    throw new CallError('The answer could not be read.', { status: response.status })
+  }
+}
+
+async function problemOf(response: Response): Promise<CallError> {
+  const retryAfter = Number(response.headers.get('retry-after'))
+  const rest = { status: response.status, retryAfterSeconds: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null }
+  try {
+    const body = (await response.json()) as { error?: unknown; code?: unknown; fields?: Record<string, string>; request_id?: string }
+    if (typeof body.error !== 'string') throw new Error('not ours')
+    return new CallError(body.error, {
+      ...rest,
+      ...(typeof body.code === 'string' && { code: body.code }),
+      ...(body.fields && { fields: body.fields }),
+      requestId: body.request_id ?? null,
+    })
+  } catch {
+    return new CallError(`Steelyard answered ${response.status}.`, rest)
+  }
+}
+
+/** A fresh Idempotency-Key. Without a secure context there is no randomUUID. */
+export function newKey(): string {
+  if (typeof crypto.randomUUID === 'function') return crypto.randomUUID()
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('')
+}

@@ -1,0 +1,22 @@
+/** The specification's sentences, word for word. */
+export const messages = {
+  sessionExpired: 'Session expired. Please sign in again.',
+  accessDenied: "Access denied. You don't have permission for this action.",
+  unexpected: (message: string) => `An unexpected error occurred: ${message === '' ? 'Please try again later.' : message}`,
+  userNotFound: 'User not found!',
+  sessionIsExpired: 'Session is expired!',
+  authenticationFailed: 'Authentication failed',
+  noAuthenticationData: 'No authentication data received',
+  cannotRetry: 'Cannot retry request',
+} as const
+
+/** What the login page says for `?error=`: known codes in our words, anything else as inert text after "Sign-in problem:". */
+const known: Record<string, string> = {
+  session_expired: messages.sessionExpired,
+  signed_out: 'You are signed out.',
+  forbidden: messages.accessDenied,
+}
+
+export function signInProblem(error: string): string {
+  return Object.hasOwn(known, error) ? known[error]! : `Sign-in problem: ${error.slice(0, 300)}`
+}

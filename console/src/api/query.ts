@@ -1,0 +1,29 @@
+import { QueryClient, queryOptions } from '@tanstack/react-query'
+import type { Answer, Operation } from '#contract/operation.ts'
+import { call, CallError } from './client.ts'
+import type { Ask } from './http.ts'
+
+/** First part of a query's key: the operation's name; the server list's is `servers`, as specified. */
+export const keyOf = (operation: Pick<Operation, 'name'>): string => (operation.name === 'serverList' ? 'servers' : operation.name)
+
+/** Query key = [operation name, what was asked]: so `invalidate(client, datacenterList)` reaches every page and filter of a list. */
+export const query = <O extends Operation>(operation: O, asked: Ask<O> = {}) =>
+  queryOptions<Answer<O>>({ queryKey: [keyOf(operation), asked], queryFn: ({ signal }) => call(operation, asked, signal) })
+
+export const invalidate = (client: QueryClient, ...operations: Pick<Operation, 'name'>[]): Promise<unknown> =>
+  Promise.all(operations.map((o) => client.invalidateQueries({ queryKey: [keyOf(o)] })))
+
+/** Queries retry once and don't refetch on focus, as specified; what was refused is not asked again. What live events keep true is fresh for half a minute anyway. */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      retry: (failures, error) => failures < 1 && !(error instanceof CallError && error.status >= 400 && error.status < 500),
+      retryDelay: 800,
+      refetchOnWindowFocus: false,
+      staleTime: 30_000,
+      gcTime: 10 * 60_000,
+      networkMode: 'always',
+    },
+    mutations: { networkMode: 'always' },
+  },
+})

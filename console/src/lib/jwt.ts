@@ -1,0 +1,29 @@
+/** What we read of an access token. It is the server's to judge; here it only says when to refresh and what to disable. */
+export interface Claims {
+  sub: string
+  sid: string
+  email: string
+  scopes: readonly string[]
+  /** Seconds since the epoch. */
+  exp: number
+}
+
+const texts = (value: unknown): value is string[] => Array.isArray(value) && value.every((v) => typeof v === 'string')
+
+/** The payload of a signed token (RFC 7519). Throws "Invalid token" where the text is none or the payload can't be read. */
+export function readClaims(token: unknown): Claims {
+  if (typeof token !== 'string') throw new TypeError('Invalid token: not a string')
+  const payload = token.split('.')[1]
+  if (payload === undefined) throw new Error('Invalid token: no payload')
+  let claims: Partial<Record<keyof Claims, unknown>>
+  try {
+    const bytes = Uint8Array.from(atob(payload.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
+    claims = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as typeof claims
+  } catch {
+    throw new Error('Invalid token: the payload can not be read')
+  }
+  const { sub, sid, email, scopes, exp } = claims
+  if (typeof sub !== 'string' || typeof sid !== 'string' || typeof exp !== 'number' || !Number.isFinite(exp))
+    throw new Error('Invalid token: the payload lacks a field')
+  return { sub, sid, exp, email: typeof email === 'string' ? email : '', scopes: texts(scopes) ? scopes : [] }
+}

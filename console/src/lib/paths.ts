@@ -1,0 +1,27 @@
+import { stringifySearch } from './search.ts'
+
+const id = encodeURIComponent
+
+/** Addresses of our pages: nothing else spells them. Search params that are undefined are left out. */
+export const paths = {
+  home: '/',
+  signIn: '/auth/login',
+  datacenters: (search: { q?: string | undefined; sort?: string | undefined } = {}) => `/infra/datacenters${stringifySearch(search)}`,
+  servers: (
+    search: {
+      q?: string | undefined
+      cluster?: string | undefined
+      nodeType?: string | undefined
+      status?: string | undefined
+      datacenter?: string | undefined
+      reachable?: string | undefined
+      sort?: string | undefined
+    } = {},
+  ) => `/infra/servers${stringifySearch(search)}`,
+  server: (serverId: string, tab?: string) => `/infra/servers/${id(serverId)}${stringifySearch({ tab })}`,
+  createPatch: (serverId: string) => `/infra/servers/${id(serverId)}/create-patch`,
+  patch: (serverId: string, patchId: string) => `/infra/servers/${id(serverId)}/patches/${id(patchId)}`,
+  clusters: (search: { q?: string | undefined } = {}) => `/infra/clusters${stringifySearch(search)}`,
+  createCluster: (search: { step?: string | undefined; datacenter?: string | undefined } = {}) => `/infra/clusters/create${stringifySearch(search)}`,
+  cluster: (clusterId: string, tab?: string) => `/infra/clusters/${id(clusterId)}${stringifySearch({ tab })}`,
+} as const
