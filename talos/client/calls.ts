@@ -19,13 +19,15 @@ export interface CallContext {
   signal: AbortSignal | undefined
   /** Why the connection ended, once it has. */
   failure: () => unknown
+  /** Aborted when the connection has ended: no call outlives it. */
+  ended: AbortSignal
 }
 
 /** Makes one call with one answer. */
 export async function unary<T>(context: CallContext, options: CallOptions, call: (options: ConnectCallOptions) => Promise<T>): Promise<T> {
   const timeoutMs = options.deadlineMs ?? context.deadlineMs
   try {
-    return await call({ timeoutMs, ...(options.signal === undefined ? {} : { signal: options.signal }) })
+    return await call({ timeoutMs, signal: options.signal === undefined ? context.ended : AbortSignal.any([context.ended, options.signal]) })
   } catch (error) {
     throw await failureOf(error, context, options)
   }
@@ -49,7 +51,7 @@ export async function* stream<T>(
   call: (options: ConnectCallOptions) => AsyncIterable<T>,
 ): AsyncGenerator<T, void, undefined> {
   const own = new AbortController()
-  const signal = options.signal === undefined ? own.signal : AbortSignal.any([own.signal, options.signal])
+  const signal = AbortSignal.any([own.signal, context.ended, ...(options.signal === undefined ? [] : [options.signal])])
   let late: TalosError | undefined
   const first =
     bounds.firstWithinMs === undefined

@@ -31,6 +31,8 @@ export interface ConnectOptions {
 
 export const apiPort = 50_000
 const defaultDeadlineMs = 10_000
+/** How long what arrived before the end of a connection may still be read. */
+const lastWordsMs = 100
 /** Subject of a maintenance certificate (Talos `pkg/machinery/constants`: `MaintenanceServiceCommonName`). */
 const maintenanceName = 'maintenance-service.talos.dev'
 
@@ -69,7 +71,7 @@ export async function connectMaintenance(target: Target, pinned: { pem: string }
   const expected = new X509Certificate(pinned.pem)
   // The leaf itself is the anchor: the authority that signed it exists only inside the machine and isn't sent.
   const tls = { ca: pinned.pem, allowPartialTrustChain: true, rejectUnauthorized: false }
-  return open(target, tls, options, (socket) => {
+  const check = (socket: TLSSocket) => {
     // A machine without NTP may live in the wrong year: its time doesn't matter, its key does.
     const verdict: unknown = socket.authorizationError
     const reason = verdict instanceof Error && 'code' in verdict ? verdict.code : verdict
@@ -77,27 +79,38 @@ export async function connectMaintenance(target: Target, pinned: { pem: string }
     if (!trusted || !peerCertificate(socket).raw.equals(expected.raw)) {
       throw new TalosError('certificate', 'the server shows another certificate than before')
     }
-  })
+  }
+  return open(target, tls, options, { check, hangUp: new TalosError('unavailable', 'the connection was closed') })
 }
 
 /** A client for a configured machine: mutual TLS. Throws TalosError, kind `certificate` where one side doesn't accept the other. */
 export async function connectSecure(target: Target, credentials: Credentials, options: ConnectOptions = {}): Promise<TalosClient> {
   const { ca, crt, key } = credentials
-  return open(target, { ca, cert: crt, key: standardKey(key) }, options, () => {})
+  return open(target, { ca, cert: crt, key: standardKey(key) }, options, {
+    check: () => {},
+    // In TLS 1.3 a server judges our certificate only after we take the connection for ready. One that hangs up then, without its first word,
+    // has said what it thinks of it, also where it sends no alert.
+    hangUp: new TalosError('certificate', 'server hung up when it saw our certificate'),
+  })
 }
 
-async function open(target: Target, tls: ConnectionOptions, options: ConnectOptions, check: (socket: TLSSocket) => void): Promise<TalosClient> {
+async function open(
+  target: Target,
+  tls: ConnectionOptions,
+  options: ConnectOptions,
+  expected: { check: (socket: TLSSocket) => void; hangUp: TalosError },
+): Promise<TalosClient> {
   const deadlineMs = options.deadlineMs ?? defaultDeadlineMs
   const socket = await openTls(target, tls, options)
   // The check comes before HTTP/2 takes the socket over: destroying it after that aborts the whole process (nodejs/node, Http2Session::Consume).
   try {
-    check(socket)
+    expected.check(socket)
     if (socket.alpnProtocol !== 'h2') throw new TalosError('invalid_data', 'server does not speak HTTP/2')
   } catch (error) {
     socket.destroy()
     throw error
   }
-  const session = startSession(target, socket)
+  const session = startSession(target, socket, expected.hangUp)
   const transport = createGrpcTransport({
     baseUrl: session.authority,
     sessionManager: session,
@@ -116,6 +129,7 @@ async function open(target: Target, tls: ConnectionOptions, options: ConnectOpti
     close,
     deadlineMs,
     failure: session.failure,
+    ended: session.ended,
     signal: options.signal,
     target: { host: target.host, port: target.port ?? apiPort },
   })
@@ -168,24 +182,33 @@ type SessionManager = NonNullable<GrpcTransportOptions['sessionManager']>
 interface Session extends SessionManager {
   /** Why the connection ended, once it has. */
   failure: () => unknown
+  /** Aborted when the connection has ended. */
+  ended: AbortSignal
   close: () => void
 }
 
-/** One HTTP/2 session on a ready socket. It is not opened again when it ends: the next call fails. */
-function startSession(target: Target, socket: TLSSocket): Session {
+/** One HTTP/2 session on a ready socket. It is not opened again when it ends: the next call fails. `hangUp` says what an end before any word means. */
+function startSession(target: Target, socket: TLSSocket, hangUp: TalosError): Session {
   const host = isIP(target.host) === 6 ? `[${target.host}]` : target.host
   const authority = `https://${host}:${target.port ?? apiPort}`
   const session = connectHttp2(authority, { createConnection: () => socket, settings: { enablePush: false } })
+  const ended = new AbortController()
   let failure: unknown
-  session.on('error', (error) => {
+  let greeted = false
+  const fail = (error: unknown) => {
     failure ??= error
-  })
-  session.on('goaway', () => {
-    failure ??= new TalosError('unavailable', 'the server is closing the connection')
-  })
-  session.on('close', () => {
-    failure ??= new TalosError('unavailable', 'the connection was closed')
-  })
+  }
+  const end = () => {
+    fail(greeted ? new TalosError('unavailable', 'the connection was closed') : hangUp)
+    // An answer may have come just before the end (a machine that restarts its API after taking a configuration): let it be read.
+    setTimeout(() => ended.abort(), lastWordsMs)
+  }
+  // The socket knows what the session may not tell: a TLS alert, for one.
+  socket.on('error', fail)
+  socket.once('close', end)
+  session.on('error', fail)
+  session.once('remoteSettings', () => (greeted = true))
+  session.on('goaway', () => fail(new TalosError('unavailable', 'the server is closing the connection')))
   return {
     authority,
     request: async (method, path, headers, options) => {
@@ -194,8 +217,10 @@ function startSession(target: Target, socket: TLSSocket): Session {
     },
     notifyResponseByteRead: () => {},
     failure: () => failure,
+    ended: ended.signal,
     close: () => {
-      failure ??= new TalosError('cancelled', 'the client was closed')
+      fail(new TalosError('cancelled', 'the client was closed'))
+      ended.abort()
       session.destroy()
     },
   }

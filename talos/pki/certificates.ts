@@ -126,7 +126,7 @@ async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options:
   const issuer = new X509Certificate(authority.crt)
   const signer = signingKeys(authority.key)
   const { digitalSignature, keyEncipherment } = KeyUsageFlags
-  const usage: KeyUsageFlags = options.keyEncipherment === true ? digitalSignature | keyEncipherment : digitalSignature
+  const usage = (options.keyEncipherment === true ? digitalSignature | keyEncipherment : digitalSignature) as KeyUsageFlags
   const certificate = await X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject: nameOf(options.subject),
