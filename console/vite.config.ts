@@ -5,6 +5,7 @@ import react from '@vitejs/plugin-react'
 import { defineConfig, loadEnv } from 'vite'
 import { cssMedia } from './build/css-media.ts'
 import { finish } from './build/finish.ts'
+import { flags } from './build/flags.ts'
 import { fontPreload } from './build/font-preload.ts'
 import { libraryCss } from './build/library-css.ts'
 
@@ -25,6 +26,7 @@ export default defineConfig(({ mode, command }) => {
       libraryCss(),
       react(),
       fontPreload(),
+      flags(),
       finish({ version, noncePlaceholder, reportingOrigin: dsn === '' ? null : new URL(dsn).origin, environment: env['VITE_ENVIRONMENT'] ?? 'production' }),
     ],
     css: { modules: { generateScopedName: command === 'build' ? '[hash:base64:6]' : '[name]_[local]' } },

@@ -1,0 +1,25 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Plugin } from 'vite'
+
+/** Flags of the package country-flag-icons as files of their own, `/flags/PL.svg`: a page fetches the few that it shows, and no script carries a list of 250. */
+export const flags = (): Plugin => {
+  const folder = join(dirname(fileURLToPath(import.meta.resolve('country-flag-icons/3x2/PL.svg'))))
+  return {
+    name: 'steelyard:flags',
+    generateBundle() {
+      for (const file of readdirSync(folder).filter((name) => /^[A-Z]{2}\.svg$/.test(name))) {
+        this.emitFile({ type: 'asset', fileName: `flags/${file}`, source: readFileSync(join(folder, file)) })
+      }
+    },
+    configureServer(server) {
+      server.middlewares.use('/flags', (request, response, next) => {
+        const file = /^\/([A-Z]{2}\.svg)$/.exec(request.url ?? '')?.[1]
+        if (file === undefined) return next()
+        response.setHeader('content-type', 'image/svg+xml')
+        response.end(readFileSync(join(folder, file)))
+      })
+    },
+  }
+}

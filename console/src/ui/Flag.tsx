@@ -1,0 +1,18 @@
+import css from './Flag.module.css'
+
+const names = new Intl.DisplayNames('en', { type: 'region' })
+
+/** "Poland" for "PL"; the code itself where there is no such country. */
+export function countryName(code: string): string {
+  try {
+    return names.of(code) ?? code
+  } catch {
+    return code
+  }
+}
+
+/** A country's flag by its ISO 3166-1 code; read out as the country's name. */
+export function Flag({ code }: { code: string }) {
+  const name = countryName(code)
+  return <img className={css['flag']} src={`/flags/${code}.svg`} alt={name} title={name} width={18} height={12} loading="lazy" decoding="async" />
+}
