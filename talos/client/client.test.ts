@@ -276,22 +276,22 @@ describe('connections', () => {
 
 describe('calls', () => {
   test('errors keep Talos’s words and get a kind', async () => {
-    const codes = {
-      [Code.PermissionDenied]: 'permission_denied',
-      [Code.Unauthenticated]: 'permission_denied',
-      [Code.Unimplemented]: 'unimplemented',
-      [Code.InvalidArgument]: 'invalid_argument',
-      [Code.FailedPrecondition]: 'failed_precondition',
-      [Code.AlreadyExists]: 'already_exists',
-      [Code.NotFound]: 'not_found',
-      [Code.Unavailable]: 'unavailable',
-      [Code.Unknown]: 'other',
-    }
-    for (const [code, kind] of Object.entries(codes)) {
+    const codes = [
+      [Code.PermissionDenied, 'permission_denied'],
+      [Code.Unauthenticated, 'permission_denied'],
+      [Code.Unimplemented, 'unimplemented'],
+      [Code.InvalidArgument, 'invalid_argument'],
+      [Code.FailedPrecondition, 'failed_precondition'],
+      [Code.AlreadyExists, 'already_exists'],
+      [Code.NotFound, 'not_found'],
+      [Code.Unavailable, 'unavailable'],
+      [Code.Unknown, 'other'],
+    ] as const
+    for (const [code, kind] of codes) {
       const { client } = await maintenance((router) =>
         router.service(MachineService, {
           bootstrap: () => {
-            throw new ConnectError('etcd data directory is not empty\u001b[31m', Number(code) as Code)
+            throw new ConnectError('etcd data directory is not empty\u001b[31m', code)
           },
         }),
       )
@@ -333,23 +333,23 @@ describe('calls', () => {
     let seen: unknown
     const { client } = await maintenance((router) =>
       router.service(MachineService, {
-        reset: ({ $typeName: _, ...r }) => (
-          (seen = { ...r, systemPartitionsToWipe: r.systemPartitionsToWipe.map((p) => [p.label, p.wipe]) }),
+        reset: (r) => (
+          (seen = [r.graceful, r.reboot, r.mode, r.systemPartitionsToWipe.map((p) => [p.label, p.wipe]), r.userDisksToWipe]),
           { messages: [{ actorId: 'a-1' }] }
         ),
       }),
     )
     expect(await client.reset({ graceful: false, reboot: true, systemPartitions: ['STATE', 'EPHEMERAL'], userDisks: ['/dev/sdb'] })).toEqual({ actorId: 'a-1' })
-    expect(seen).toEqual({
-      graceful: false,
-      reboot: true,
-      mode: 0,
-      systemPartitionsToWipe: [
+    expect(seen).toEqual([
+      false,
+      true,
+      0,
+      [
         ['STATE', true],
         ['EPHEMERAL', true],
       ],
-      userDisksToWipe: ['/dev/sdb'],
-    })
+      ['/dev/sdb'],
+    ])
   })
 
   test('etcd members keep their 64-bit ids', async () => {
@@ -500,6 +500,7 @@ describe('streams', () => {
         router.service(State, {
           async *watch() {
             await new Promise(() => {})
+            yield {}
           },
         }),
       100,

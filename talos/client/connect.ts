@@ -198,6 +198,11 @@ function startSession(target: Target, socket: TLSSocket, hangUp: TalosError): Se
   const fail = (error: unknown) => {
     failure ??= error
   }
+  const tearDown = () => {
+    session.destroy()
+    // A session that broke doesn't always let go of its socket; a turn later its native part has, and the socket may go.
+    setImmediate(() => socket.destroy())
+  }
   const end = () => {
     fail(greeted ? new TalosError('unavailable', 'the connection was closed') : hangUp)
     // An answer may have come just before the end (a machine that restarts its API after taking a configuration): let it be read.
@@ -206,14 +211,22 @@ function startSession(target: Target, socket: TLSSocket, hangUp: TalosError): Se
   // The socket knows what the session may not tell: a TLS alert, for one.
   socket.on('error', fail)
   socket.once('close', end)
-  session.on('error', fail)
+  session.on('error', (error) => {
+    fail(error)
+    tearDown()
+  })
   session.once('remoteSettings', () => (greeted = true))
   session.on('goaway', () => fail(new TalosError('unavailable', 'the server is closing the connection')))
   return {
     authority,
     request: async (method, path, headers, options) => {
       if (failure !== undefined) throw failure
-      return session.request({ ...headers, ':method': method, ':path': path }, options)
+      const stream = session.request({ ...headers, ':method': method, ':path': path }, options)
+      let answered = false
+      stream.once('response', () => (answered = true))
+      // A stream that ends without an error and without an answer is silently waited for by the library.
+      stream.once('close', () => answered || stream.emit('error', new TalosError('unavailable', 'the server ended the call without an answer')))
+      return stream
     },
     notifyResponseByteRead: () => {},
     failure: () => failure,
@@ -221,7 +234,7 @@ function startSession(target: Target, socket: TLSSocket, hangUp: TalosError): Se
     close: () => {
       fail(new TalosError('cancelled', 'the client was closed'))
       ended.abort()
-      session.destroy()
+      tearDown()
     },
   }
 }

@@ -46,7 +46,6 @@ const codes: Partial<Record<Code, TalosErrorKind>> = {
 
 /** Anything thrown by a call or a connection, as a TalosError. `timeoutMs` is the deadline that held, for the sentence. */
 export function talosError(reason: unknown, timeoutMs: number, signal?: AbortSignal): TalosError {
-  if (reason instanceof TalosError) return reason
   if (signal?.aborted === true) return new TalosError('cancelled', 'cancelled', { cause: reason })
   const transport = transportError(reason)
   if (transport !== undefined) return transport
@@ -76,9 +75,10 @@ const unreachable: Record<string, string> = {
 
 const lost = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_HTTP2_STREAM_CANCEL', 'ERR_HTTP2_GOAWAY_SESSION', 'ERR_HTTP2_INVALID_SESSION'])
 
-/** The error of a socket, of TLS or of HTTP/2 somewhere in the chain of causes, or undefined. */
+/** An error of ours, of a socket, of TLS or of HTTP/2 somewhere in the chain of causes, or undefined. */
 function transportError(reason: unknown): TalosError | undefined {
   for (let at = reason; at instanceof Error; at = at.cause) {
+    if (at instanceof TalosError) return at
     const code = (at as NodeJS.ErrnoException).code
     if (typeof code !== 'string') continue
     if (code in unreachable) return new TalosError('unreachable', unreachable[code]!, { cause: reason })

@@ -125,8 +125,6 @@ export async function signServerRequest(authority: KeyPair, request: string, opt
 async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options: Issue): Promise<string> {
   const issuer = new X509Certificate(authority.crt)
   const signer = signingKeys(authority.key)
-  const { digitalSignature, keyEncipherment } = KeyUsageFlags
-  const usage = (options.keyEncipherment === true ? digitalSignature | keyEncipherment : digitalSignature) as KeyUsageFlags
   const certificate = await X509CertificateGenerator.create({
     serialNumber: serialNumber(),
     subject: nameOf(options.subject),
@@ -137,7 +135,10 @@ async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options:
     signingKey: signer.privateKey,
     signingAlgorithm: signer.algorithm,
     extensions: [
-      new KeyUsagesExtension(usage, true),
+      new KeyUsagesExtension(
+        options.keyEncipherment === true ? KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment : KeyUsageFlags.digitalSignature,
+        true,
+      ),
       new ExtendedKeyUsageExtension(options.usages.map((u) => (u === 'server' ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth))),
       await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
       ...alternativeNames(options.names),
