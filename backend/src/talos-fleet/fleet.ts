@@ -2,17 +2,53 @@
  * Connections to servers. Whoever talks to a machine does it through here: the dial policy decides whether a packet may leave, the budget
  * how many dials are open at once, and the identity of what answers is checked before anything else is said to it.
  */
-import type { TalosClient } from '#talos/client/connect.ts'
+import { Problem } from '#contract/errors.ts'
+import type { TalosClient } from '#talos/client/client.ts'
+import { apiPort, connectMaintenance, connectSecure, readCertificate, type ReadCertificate } from '#talos/client/connect.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { type Identity, readIdentity } from '#talos/client/inventory.ts'
 import type { Credentials } from '#talos/pki/clients.ts'
+import type { Budget, Lane } from './budget.ts'
+import type { DialPolicy } from './dial-policy.ts'
+
+export const readDeadlineMs = 10_000
 
 export interface ConnectOptions {
   readonly signal?: AbortSignal | undefined
-  /** Milliseconds for each call; 10 s by default, apply asks for 60 s. */
+  /** Milliseconds for connecting and for each call that has no longer deadline of its own; 10 s by default. */
   readonly deadlineMs?: number | undefined
+  /** How urgent it is; `act` by default. `held`: the caller has a place of the budget already, and keeps it to the end. */
+  readonly lane?: Lane | 'held' | undefined
 }
 
 /** What answers at a server's address now. */
 export type Presence = 'maintenance' | 'secured'
+
+/** What is known of a server before it is dialled. */
+export interface KnownServer {
+  readonly id: string
+  readonly name: string
+  readonly address: string
+  readonly uuid: string | null
+  readonly serial: string | null
+}
+
+/** The certificate that a machine showed when its identity was read. */
+export interface Pin {
+  readonly pem: string
+  readonly fingerprint: string
+}
+
+/** Other hardware answered than the one that is known. Nothing was sent to it but questions. */
+export class OtherHardware extends Problem {
+  readonly found: Identity
+  readonly fingerprint: string | null
+  constructor(server: KnownServer, found: Identity, fingerprint: string | null) {
+    super('identity_changed', `Other hardware answers at ${server.address} than ${server.name}: UUID ${found.uuid}, serial ${found.serial || 'unknown'}`)
+    this.found = found
+    this.fingerprint = fingerprint
+  }
+}
 
 export interface ServerConnection {
   readonly nodeId: string
@@ -28,10 +64,148 @@ export interface ServerConnection {
    * One connection sequence in maintenance mode: the certificate is read and pinned, identity is read and must be the known one, then `act` runs.
    * @throws Problem `identity_changed` where other hardware answers (nothing is sent to it); TalosError
    */
-  maintenance<T>(act: (client: TalosClient) => Promise<T>, options?: ConnectOptions): Promise<T>
+  maintenance<T>(act: (client: TalosClient, pin: Pin) => Promise<T>, options?: ConnectOptions): Promise<T>
   /**
    * Mutual TLS with the cluster's credentials; the hardware's UUID is checked before `act` runs.
    * @throws Problem `identity_changed`; TalosError
    */
   secure<T>(credentials: Credentials, act: (client: TalosClient) => Promise<T>, options?: ConnectOptions): Promise<T>
+  /** As `secure`, but the connection stays open until `close()`: for streams and watches. */
+  openSecure(credentials: Credentials, options?: ConnectOptions): Promise<TalosClient>
+}
+
+/** What was found at an address that nobody knows yet. */
+export interface Found {
+  readonly identity: Identity
+  readonly pin: Pin
+}
+
+export interface Fleet {
+  readonly policy: DialPolicy
+  readonly budget: Budget
+  connection(server: KnownServer): ServerConnection
+  /**
+   * Asks an unknown address who it is, and runs `act` on the same connection.
+   * @throws TalosError (`secured` certificates: kind `permission_denied`); Problem `dial_refused`
+   */
+  probe<T>(address: string, act: (client: TalosClient, found: Found) => Promise<T>, options?: ConnectOptions): Promise<T>
+  /** Forgets the certificate of a server, so that its identity is read at the next contact. */
+  forget(nodeId: string): void
+}
+
+/** Certificates kept at once: each is about 1 KiB. */
+const mostPins = 20_000
+
+export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }): Fleet {
+  const pins = new Map<string, Pin>()
+  const remember = (id: string, pin: Pin) => {
+    pins.delete(id)
+    pins.set(id, pin)
+    if (pins.size > mostPins) pins.delete(pins.keys().next().value!)
+  }
+
+  /** Asked again for the very literal that is dialled; what it throws goes to the caller as it is. */
+  const dial = (host: string, port: number): void => policy.demand(host, port)
+  const settings = ({ signal, deadlineMs = readDeadlineMs }: ConnectOptions) => ({ signal, deadlineMs, dial })
+  const certificateOf = (address: string, { signal, deadlineMs = readDeadlineMs }: ConnectOptions): Promise<ReadCertificate> =>
+    readCertificate({ host: address }, { timeoutMs: deadlineMs, dial, ...(signal && { signal }) })
+
+  /** `act` holds its place only while it dials; contacts and probes hold it to their end, which their deadlines bound. */
+  const place = <T>(options: ConnectOptions, open: () => Promise<TalosClient>, use: (client: TalosClient) => Promise<T>): Promise<T> => {
+    const lane = options.lane ?? 'act'
+    const whole = async (client: TalosClient) => {
+      try {
+        return await use(client)
+      } finally {
+        client.close()
+      }
+    }
+    if (lane === 'held') return open().then(whole)
+    return lane === 'act' ? budget.run(lane, open, options.signal).then(whole) : budget.run(lane, async () => whole(await open()), options.signal)
+  }
+  const whileDialling = <T>({ lane = 'act', signal }: ConnectOptions, act: () => Promise<T>): Promise<T> => (lane === 'held' ? act() : budget.run(lane, act, signal))
+
+  const checked = (server: KnownServer, found: Identity, fingerprint: string | null): void => {
+    const isSame = server.uuid === null || (server.uuid === found.uuid && (server.serial === null || server.serial === found.serial))
+    if (!isSame) throw new OtherHardware(server, found, fingerprint)
+  }
+
+  const inMaintenance = (address: string, options: ConnectOptions, pin: Pin) => connectMaintenance({ host: address }, { pem: pin.pem }, settings(options))
+
+  const freshPin = async (address: string, options: ConnectOptions): Promise<Pin> => {
+    const { mode, pem, fingerprint } = await certificateOf(address, options)
+    if (mode === 'secured') throw new TalosError('permission_denied', 'it runs Talos with a configuration already, and only its cluster may ask it')
+    return { pem, fingerprint }
+  }
+
+  const connection = (server: KnownServer): ServerConnection => {
+    const { address } = server
+    const openSecure = async (credentials: Credentials, options: ConnectOptions): Promise<TalosClient> => {
+      policy.demand(address, apiPort)
+      const client = await connectSecure({ host: address }, credentials, settings(options))
+      try {
+        checked(server, await readIdentity(client), null)
+        return client
+      } catch (error) {
+        client.close()
+        throw error
+      }
+    }
+    return {
+      nodeId: server.id,
+      name: server.name,
+      address,
+
+      async presence(options = {}) {
+        policy.demand(address, apiPort)
+        return (await whileDialling(options, () => certificateOf(address, options))).mode
+      },
+
+      async maintenance(act, options = {}) {
+        policy.demand(address, apiPort)
+        let pin = pins.get(server.id)
+        // Whether the identity was read under this certificate. What is about to be done to a machine asks again; a contact needn't.
+        let isKnown = pin !== undefined && options.lane !== undefined && options.lane !== 'act'
+        const open = async () => {
+          if (pin) {
+            try {
+              return await inMaintenance(address, options, pin)
+            } catch (error) {
+              if (!(error instanceof TalosError && error.kind === 'certificate')) throw error
+              pins.delete(server.id)
+              isKnown = false
+            }
+          }
+          pin = await freshPin(address, options)
+          return inMaintenance(address, options, pin)
+        }
+        return place(options, open, async (client) => {
+          if (!isKnown) {
+            checked(server, await readIdentity(client), pin!.fingerprint)
+            remember(server.id, pin!)
+          }
+          return act(client, pin!)
+        })
+      },
+
+      secure: (credentials, act, options = {}) => place(options, () => openSecure(credentials, options), act),
+      openSecure: (credentials, options = {}) => whileDialling(options, () => openSecure(credentials, options)),
+    }
+  }
+
+  return {
+    policy,
+    budget,
+    connection,
+    forget: (nodeId) => void pins.delete(nodeId),
+    async probe(address, act, options = {}) {
+      policy.demand(address, apiPort)
+      let pin: Pin | undefined
+      const open = async () => {
+        pin = await freshPin(address, options)
+        return inMaintenance(address, options, pin)
+      }
+      return place({ lane: 'probe', ...options }, open, async (client) => act(client, { identity: await readIdentity(client), pin: pin! }))
+    },
+  }
 }

@@ -22,7 +22,9 @@ type Judged = Pick<
   | 'links'
   | 'hardware'
   | 'patch_links'
-> & { readonly reason: string | null; readonly stage: string }
+  | 'stage'
+  | 'reason'
+>
 
 const minorOf = (version: string): number => {
   const match = /^v?(\d+)\.(\d+)/.exec(version)

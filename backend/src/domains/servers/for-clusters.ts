@@ -3,7 +3,7 @@
  * transaction; nothing here talks to a machine but what `connection` answers.
  */
 import type { ClusterRole } from '#contract/clusters.ts'
-import type { Eligibility, Server, ServerStatus } from '#contract/servers.ts'
+import type { Eligibility, Server, ServerStatus, Stage } from '#contract/servers.ts'
 import type { Credentials } from '#talos/pki/clients.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
@@ -69,6 +69,10 @@ export interface ServerFacts {
   /** Links that its patches configure by link or DHCP documents. */
   readonly patch_links: readonly string[]
   readonly hardware: Hardware | null
+  /** Talos's own word for what the machine is doing. */
+  readonly stage: Stage
+  /** Why the last contact failed. */
+  readonly reason: string | null
 }
 
 export interface ReserveInput {

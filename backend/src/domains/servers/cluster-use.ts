@@ -1,0 +1,105 @@
+/** What the clusters domain does with servers: takes them, has them, gives them back. */
+import { Problem } from '#contract/errors.ts'
+import { canBecome } from '#contract/servers.ts'
+import type { Clock } from '../../clock.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { type Caller, system } from '../../http/caller.ts'
+import type { Recorder } from '../../record.ts'
+import type { Fleet } from '../../talos-fleet/fleet.ts'
+import { eligibility } from './eligibility.ts'
+import type { ForClusters, ReserveInput } from './for-clusters.ts'
+import { factsOf } from './present.ts'
+import * as store from './store.ts'
+
+export interface ClusterUseParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly recorder: Recorder
+  readonly fleet: Fleet
+}
+
+const missing = (id: string) => new Problem('not_found', `Server ${id} not found`)
+
+export function clusterUse({ db, clock, recorder: { tell }, fleet }: ClusterUseParts): ForClusters {
+  const change = async (tx: Tx, caller: Caller, id: string, columns: store.ServerChange): Promise<void> => {
+    const { version } = await store.update(tx, id, columns, new Date(clock.now()))
+    await tell(tx, caller, { name: 'server.updated', object: { kind: 'server', id }, version })
+  }
+  const locked = async (tx: Tx, id: string): Promise<store.ServerRow> => {
+    const row = await store.lockOne(tx, id)
+    if (!row) throw missing(id)
+    return row
+  }
+
+  const reserveOne = async (tx: Tx, caller: Caller, row: store.ServerRow, { cluster, operationId }: ReserveInput, wanted: ReserveInput['servers'][number]): Promise<void> => {
+    if (row.status === 'deleted') throw missing(row.id)
+    if (row.cluster_id === cluster.id) {
+      if (row.type !== wanted.role || row.operation_id !== operationId) await change(tx, caller, row.id, { type: wanted.role, operation_id: operationId })
+      return
+    }
+    if (row.cluster_id) throw new Problem('server_taken', `${row.name} has been taken by the cluster ${row.cluster_name}`)
+    const failed = eligibility(factsOf(row, null), { ...wanted, talosVersion: cluster.talosVersion }).find((c) => !c.ok)
+    if (failed) throw new Problem(failed.check === 'free' ? 'server_taken' : 'not_eligible', `${row.name}: ${failed.reason}`)
+    await change(tx, caller, row.id, { cluster_id: cluster.id, cluster_name: cluster.name, type: wanted.role, operation_id: operationId })
+  }
+
+  return {
+    async forPlan(on, ids) {
+      const rows = new Map((await store.byIds(on, ids)).map((r) => [r.id, r]))
+      const contacts = await store.contactsOf(on, ids)
+      return ids.map((id) => {
+        const row = rows.get(id)
+        if (!row || row.status === 'deleted') throw missing(id)
+        return factsOf(row, contacts.get(id) ?? null)
+      })
+    },
+
+    eligibilityFor: (facts, wanted) => eligibility(facts, wanted),
+
+    async reserve(tx, caller, input) {
+      const rows = new Map((await store.lock(tx, input.servers.map((s) => s.node_id))).map((r) => [r.id, r]))
+      for (const wanted of input.servers) {
+        const row = rows.get(wanted.node_id)
+        if (!row) throw missing(wanted.node_id)
+        await reserveOne(tx, caller, row, input, wanted)
+      }
+    },
+
+    async markReady(tx, caller, nodeId) {
+      const row = await locked(tx, nodeId)
+      if (row.status === 'ready' && row.operation_id === null) return
+      if (!row.cluster_id) throw new Problem('transition_refused', `${row.name} is in no cluster, so it can't become ready`)
+      const verdict = row.status === 'ready' ? null : canBecome(row.status, 'ready')
+      if (verdict && !verdict.ok) throw new Problem('transition_refused', verdict.reason)
+      await change(tx, caller, nodeId, { status: 'ready', operation_id: null })
+    },
+
+    async release(tx, caller, nodeId, { why } = {}) {
+      const row = await store.lockOne(tx, nodeId)
+      if (!row || row.status === 'deleted' || (!row.cluster_id && row.status === 'maintenance' && row.operation_id === null)) return
+      fleet.forget(nodeId)
+      await change(tx, caller, nodeId, {
+        status: 'maintenance',
+        type: 'unknown',
+        cluster_id: null,
+        cluster_name: null,
+        operation_id: null,
+        identity_state: row.identity_state === 'changed' ? 'changed' : 'unconfirmed',
+        identity_since: new Date(clock.now()),
+        identity_note: row.identity_state === 'changed' ? row.identity_note : (why ?? `Released from the cluster ${row.cluster_name}: confirm that this is the machine`),
+      })
+    },
+
+    async hold(tx, nodeId, operationId) {
+      const row = await locked(tx, nodeId)
+      if (row.operation_id !== operationId) await change(tx, system, nodeId, { operation_id: operationId })
+    },
+
+    async connection(nodeId) {
+      const row = await store.byId(db, nodeId)
+      if (!row || row.status === 'deleted') throw missing(nodeId)
+      if (row.identity_state === 'changed') throw new Problem('identity_changed', `${row.name}: ${row.identity_note ?? 'other hardware answered at its address'}`)
+      return fleet.connection(row)
+    },
+  }
+}

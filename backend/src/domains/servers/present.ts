@@ -1,0 +1,108 @@
+/** Row → contract. The only place where a server's columns become its fields. */
+import { capacityOf } from '#contract/capacity.ts'
+import type { Eligibility, Resources, Server } from '#contract/servers.ts'
+import { eligibility } from './eligibility.ts'
+import type { ServerFacts, Wanted } from './for-clusters.ts'
+import { linkOf } from './hardware.ts'
+import type { ServerRow } from './store.ts'
+
+const none: Resources = { node_addresses: [], processors: [], memory: [], disks: [], interfaces: [] }
+
+const addressesOf = (row: ServerRow): string[] => (row.hardware ? [...row.hardware.addresses] : [row.address])
+
+export function resourcesOf(row: ServerRow): Resources {
+  if (!row.hardware) return { ...none, node_addresses: addressesOf(row) }
+  const { processors, memory, disks, interfaces } = row.hardware
+  return { node_addresses: addressesOf(row), processors, memory, disks, interfaces }
+}
+
+export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
+  const systemDisk = row.system_disk
+  return {
+    id: row.id,
+    name: row.name,
+    version: row.version,
+    status: row.status,
+    datacenter_id: row.datacenter_id,
+    cluster: row.cluster_id && row.cluster_name ? { id: row.cluster_id, name: row.cluster_name } : null,
+    operation_id: row.operation_id,
+    uuid: row.uuid,
+    serial: row.serial,
+    identity: row.identity_state,
+    address: row.address,
+    link: linkOf(row.hardware, row.address)?.name ?? null,
+    addresses: row.hardware ? row.hardware.links.flatMap((l) => l.addresses) : [row.address],
+    links: row.hardware?.links ?? [],
+    disks: (row.hardware?.disks ?? []).map((d) => ({ device: `/dev/${d.id}`, size: d.size ?? null, type: d.type ?? null, system: `/dev/${d.id}` === systemDisk })),
+    memory_bytes: row.hardware ? capacityOf(row.hardware).memory_bytes : null,
+    talos_version: row.talos_version,
+    installed_version: systemDisk ? row.talos_version : null,
+    system_disk: systemDisk,
+    schematic: row.schematic,
+    secure_boot: row.secure_boot ?? false,
+    reachable: row.reachable,
+    last_contact_at: contact,
+    has_user_patch: row.patch_count > 0,
+    patch_links: row.patch_links,
+    hardware: row.hardware,
+    stage: row.stage,
+    reason: row.reason,
+  }
+}
+
+export const eligibilityOf = (row: ServerRow, wanted?: Wanted): Eligibility[] => eligibility(factsOf(row, null), wanted)
+
+/** Why the last contact failed, or what the machine says it lacks. */
+function reasonOf(row: ServerRow): string | null {
+  if (row.reachable === false || row.unmet.length === 0) return row.reason
+  return row.unmet.map((u) => `${u.name}: ${u.reason}`).join('; ')
+}
+
+export function present(row: ServerRow, contact: Date | null): Server {
+  return {
+    id: row.id,
+    name: row.name,
+    status: row.status,
+    type: row.type,
+    nodeAddresses: addressesOf(row),
+    resources: resourcesOf(row),
+    datacenter: row.datacenter_id && row.datacenter_code ? { id: row.datacenter_id, code: row.datacenter_code } : null,
+    cluster: row.cluster_id && row.cluster_name ? { id: row.cluster_id, name: row.cluster_name } : null,
+    capacity_commitment: null,
+    talos: {
+      version: row.talos_version,
+      schematic: row.schematic,
+      stage: row.stage,
+      reachable: row.reachable,
+      last_contact_at: contact?.toISOString() ?? null,
+      unreachable_since: row.unreachable_since?.toISOString() ?? null,
+      reason: reasonOf(row),
+    },
+    identity: {
+      state: row.identity_state,
+      uuid: row.uuid,
+      serial: row.serial,
+      fingerprint: row.fingerprint,
+      since: row.identity_since.toISOString(),
+      note: row.identity_note,
+    },
+    eligibility: eligibilityOf(row),
+    operation_id: row.operation_id,
+    version: row.version,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  }
+}
+
+/** What the audit log keeps of a change: no hardware, which a reader finds at the server. */
+export function audited(row: ServerRow): object {
+  return {
+    name: row.name,
+    status: row.status,
+    type: row.type,
+    datacenter: row.datacenter_code,
+    cluster: row.cluster_name,
+    address: row.address,
+    identity: { state: row.identity_state, uuid: row.uuid, serial: row.serial, note: row.identity_note },
+  }
+}

@@ -1,0 +1,49 @@
+/** Numbers of servers and capacity, for the overview and the datacenters. Unknown hardware is in no sum: unknown is not 0. */
+import { capacityOf, computeUnits } from '#contract/capacity.ts'
+import type { Overview } from '#contract/overview.ts'
+import type { Entry } from './catalogue.ts'
+
+type Capacity = Overview['capacity'][number]
+
+/** Sums of one datacenter; `datacenter_id` null: of the servers that are in none. */
+export interface DatacenterCapacity extends Omit<Capacity, 'datacenter'> {
+  readonly datacenter_id: string | null
+}
+
+export interface Summary extends Pick<Overview, 'servers'> {
+  readonly capacity: DatacenterCapacity[]
+}
+
+const nothing = () => ({ total: 0, in_clusters: 0, free: 0 })
+
+export function summarize(entries: Iterable<Entry>): Summary {
+  const servers = { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, unconfirmed: 0 }
+  const byDatacenter = new Map<string | null, DatacenterCapacity>()
+  for (const { row } of entries) {
+    if (row.status === 'deleted') continue
+    servers.total++
+    servers[row.status]++
+    if (row.reachable !== null) servers[row.reachable ? 'reachable' : 'unreachable']++
+    if (row.identity_state !== 'confirmed') servers.unconfirmed++
+
+    const known = byDatacenter.get(row.datacenter_id)
+    const sums = known ?? { datacenter_id: row.datacenter_id, servers: 0, compute_units: nothing(), vcpu: nothing(), memory_bytes: nothing(), disk_bytes: nothing(), unknown_servers: 0 }
+    if (!known) byDatacenter.set(row.datacenter_id, sums)
+    const capacity = row.hardware && capacityOf(row.hardware)
+    const units = row.hardware && computeUnits(row.hardware)
+    const isKnown = capacity !== null && units !== null && capacity.cores !== null && capacity.memory_bytes !== null
+    const add = (to: ReturnType<typeof nothing>, amount: number) => {
+      to.total += amount
+      to[row.cluster_id ? 'in_clusters' : 'free'] += amount
+    }
+    if (isKnown) {
+      add(sums.compute_units, units)
+      // A core is sold as two.
+      add(sums.vcpu, 2 * capacity.cores!)
+      add(sums.memory_bytes, capacity.memory_bytes!)
+      add(sums.disk_bytes, capacity.disk_bytes ?? 0)
+    }
+    byDatacenter.set(row.datacenter_id, { ...sums, servers: sums.servers + 1, unknown_servers: sums.unknown_servers + (isKnown ? 0 : 1) })
+  }
+  return { servers, capacity: [...byDatacenter.values()] }
+}

@@ -1,0 +1,233 @@
+/**
+ * Contact with every server. An idle one is asked every two minutes, with jitter; a miss is tried again after 20 s and after 40 s, and three misses
+ * in a row make it unreachable. One in a cluster, or that an operation works on, is watched: its connection stays open, and a loss is noticed within 15 s.
+ * Contacts are no jobs: nothing is lost with them, and the next one tells everything again.
+ */
+import type { TalosClient } from '#talos/client/client.ts'
+import type { Identity, MachineStatus } from '#talos/client/inventory.ts'
+import type { Credentials } from '#talos/pki/clients.ts'
+import type { Clock } from '../clock.ts'
+import { type ConnectOptions, type Fleet, type KnownServer, OtherHardware, readDeadlineMs } from './fleet.ts'
+import { readEverything, type Reading, readStage } from './reading.ts'
+
+export interface Watched extends KnownServer {
+  readonly clusterId: string | null
+  /** In a cluster, or an operation works on it. */
+  readonly live: boolean
+  readonly reachable: boolean | null
+  /** Milliseconds since 1970; null: never. */
+  readonly lastContactAt: number | null
+  readonly fingerprint: string | null
+  readonly hasHardware: boolean
+}
+
+export type Observation = { readonly serverId: string; readonly at: number; /** What was dialled: an answer from an address that it left says nothing. */ readonly address: string } & (
+  | { readonly kind: 'seen'; readonly status: MachineStatus; readonly fingerprint: string | null; readonly reading: Reading | null }
+  /** `unreachable`: this was the third in a row. */
+  | { readonly kind: 'missed'; readonly reason: string; readonly unreachable: boolean }
+  | { readonly kind: 'other'; readonly found: Identity; readonly fingerprint: string | null }
+)
+
+export const contactTimes = {
+  everyMs: 120_000,
+  retriesMs: [20_000, 40_000],
+  /** Of what is read once in a while: hardware, versions, addresses. */
+  everythingMs: 600_000,
+  liveMs: 3_000,
+  liveRetryMs: 500,
+  liveDeadlineMs: 3_500,
+} as const
+const missesToUnreachable = 3
+const tickMs = 500
+const batchMs = 1_000
+
+export interface ContactParts {
+  readonly fleet: Fleet
+  readonly clock: Clock
+  readonly random: () => number
+  /** The servers that this process looks after now. */
+  readonly roster: () => Promise<readonly Watched[]>
+  /** For a server of a cluster; null while the cluster has none yet. */
+  readonly credentials: (clusterId: string) => Promise<Credentials | null>
+  readonly sink: (observations: readonly Observation[]) => Promise<void>
+  readonly onError: (error: unknown) => void
+  /** 1 in life; a test runs faster with 0.05. */
+  readonly pace?: number
+}
+
+export interface Contacts {
+  run(signal: AbortSignal): Promise<void>
+  /** Asks the server as soon as there is a place, whenever it would have been due. */
+  soon(serverId: string): void
+}
+
+interface State {
+  server: Watched
+  nextAt: number
+  misses: number
+  isBusy: boolean
+  everythingAt: number
+  stage: string | null
+  client: TalosClient | null
+}
+
+export function contacts({ fleet, clock, random, roster, credentials, sink, onError, pace = 1 }: ContactParts): Contacts {
+  const states = new Map<string, State>()
+  const asked = new Set<string>()
+  let observed: Observation[] = []
+
+  const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
+  const drop = (state: State) => {
+    state.client?.close()
+    state.client = null
+  }
+
+  /** When a server that wasn't looked after so far is due: what was asked a moment ago by another process needn't be asked again. */
+  const firstAt = (server: Watched, now: number): number => {
+    if (server.lastContactAt === null || server.live || server.reachable === false) return now + random() * Math.min(5_000, contactTimes.everyMs * pace)
+    return Math.max(now + random() * 5_000 * pace, server.lastContactAt + jittered(contactTimes.everyMs))
+  }
+
+  const takeRoster = async (): Promise<void> => {
+    const servers = await roster()
+    const now = clock.now()
+    const ids = new Set(servers.map((s) => s.id))
+    for (const server of servers) {
+      const state = states.get(server.id)
+      if (!state) {
+        states.set(server.id, { server, nextAt: firstAt(server, now), misses: server.reachable === false ? missesToUnreachable : 0, isBusy: false, everythingAt: 0, stage: null, client: null })
+        continue
+      }
+      const hasMoved = state.server.address !== server.address || state.server.clusterId !== server.clusterId || state.server.uuid !== server.uuid
+      if (hasMoved) drop(state)
+      if (hasMoved || (server.live && !state.server.live)) state.nextAt = Math.min(state.nextAt, now)
+      state.server = server
+    }
+    for (const [id, state] of states) {
+      if (ids.has(id)) continue
+      drop(state)
+      states.delete(id)
+    }
+    for (const id of asked) {
+      const state = states.get(id)
+      if (state) state.nextAt = now
+    }
+    asked.clear()
+  }
+
+  const read = async (state: State, client: TalosClient, fingerprint: string | null): Promise<Extract<Observation, { kind: 'seen' }>> => {
+    const { server } = state
+    const now = clock.now()
+    const status = await readStage(client)
+    const isDue = !server.hasHardware || now >= state.everythingAt || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== state.stage
+    const reading = isDue ? await readEverything(client) : null
+    if (reading) state.everythingAt = now + jittered(contactTimes.everythingMs)
+    state.stage = status.stage
+    return { kind: 'seen', serverId: server.id, address: server.address, at: clock.now(), status, fingerprint, reading }
+  }
+
+  /** Mutual TLS on a connection that stays open; the machine may be in maintenance still, or again. */
+  const watch = async (state: State, options: ConnectOptions, keys: Credentials) => {
+    const connection = fleet.connection(state.server)
+    if (!state.client) {
+      if ((await connection.presence(options)) === 'maintenance') return connection.maintenance((client, pin) => read(state, client, pin.fingerprint), options)
+      // Without the signal, which ends with this contact.
+      state.client = await connection.openSecure(keys, { ...options, signal: undefined })
+    }
+    return read(state, state.client, null)
+  }
+
+  const ask = async (state: State, options: ConnectOptions): Promise<Observation> => {
+    const { server } = state
+    const keys = server.clusterId === null ? null : await credentials(server.clusterId)
+    if (keys) return watch(state, options, keys)
+    drop(state)
+    return fleet.connection(server).maintenance((client, pin) => read(state, client, pin.fingerprint), options)
+  }
+
+  const missed = (state: State, error: unknown, isLate: boolean, deadlineMs: number): Observation => {
+    const { server } = state
+    drop(state)
+    const base = { serverId: server.id, address: server.address, at: clock.now() }
+    if (error instanceof OtherHardware) return { ...base, kind: 'other', found: error.found, fingerprint: error.fingerprint }
+    state.misses += 1
+    const reason = isLate ? `did not answer within ${deadlineMs / 1000} s` : error instanceof Error ? error.message : String(error)
+    return { ...base, kind: 'missed', reason, unreachable: state.misses >= missesToUnreachable }
+  }
+
+  const nextMs = (state: State): number => {
+    const { misses, server } = state
+    if (server.live) return misses > 0 && misses < missesToUnreachable ? contactTimes.liveRetryMs * pace : jittered(contactTimes.liveMs)
+    const retry = misses > 0 ? contactTimes.retriesMs[misses - 1] : undefined
+    return retry === undefined ? jittered(contactTimes.everyMs) : retry * pace
+  }
+
+  const contact = async (state: State, stop: AbortSignal): Promise<void> => {
+    const deadlineMs = state.server.live ? contactTimes.liveDeadlineMs : readDeadlineMs
+    const late = new AbortController()
+    const end = () => late.abort()
+    let timer: NodeJS.Timeout | undefined
+    const begin = () => {
+      // From here, not from when it was due; and for the whole contact, so that a server which drips its answers keeps a place no longer than a silent one.
+      timer = setTimeout(end, deadlineMs)
+      return ask(state, { signal: late.signal, deadlineMs, lane: 'held' })
+    }
+    state.isBusy = true
+    stop.addEventListener('abort', end, { once: true })
+    try {
+      observed.push(await (state.client ? begin() : fleet.budget.run(state.misses > 0 ? 'suspect' : 'contact', begin, stop)))
+      state.misses = 0
+    } catch (error) {
+      if (!stop.aborted) observed.push(missed(state, error, late.signal.aborted, deadlineMs))
+    } finally {
+      clearTimeout(timer)
+      stop.removeEventListener('abort', end)
+      state.isBusy = false
+      state.nextAt = clock.now() + nextMs(state)
+    }
+  }
+
+  const flush = async (): Promise<void> => {
+    const batch = observed
+    if (batch.length === 0) return
+    observed = []
+    try {
+      await sink(batch)
+    } catch (error) {
+      // The next contacts tell it again; what is older is worth nothing by then.
+      onError(error)
+    }
+  }
+
+  const every = async (ms: number, signal: AbortSignal, act: () => Promise<void>): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        await act()
+      } catch (error) {
+        onError(error)
+      }
+      await clock.sleep(ms, signal).catch(() => undefined)
+    }
+  }
+
+  return {
+    soon: (serverId) => void asked.add(serverId),
+    async run(signal) {
+      const running = new Set<Promise<void>>()
+      const tick = async () => {
+        await takeRoster()
+        const now = clock.now()
+        for (const state of states.values()) {
+          if (state.isBusy || state.nextAt > now) continue
+          const one = contact(state, signal).finally(() => running.delete(one))
+          running.add(one)
+        }
+      }
+      await Promise.all([every(Math.max(20, tickMs * pace), signal, tick), every(Math.max(50, batchMs * pace), signal, flush)])
+      await Promise.all(running)
+      await flush()
+      for (const state of states.values()) drop(state)
+      states.clear()
+    },
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Which process keeps contact with which servers. Servers fall into 64 shards by their id; a process holds a fair share of the shards by lease,
+ * and loses them when it hasn't been heard of for `leaseMs`. All times are the database's: processes needn't agree on theirs.
+ */
+import { sql } from 'kysely'
+import type { Clock } from '../clock.ts'
+import { type Db, inTransaction } from '../db/db.ts'
+
+export const shardCount = 64
+const leaseMs = 20_000
+const renewMs = 5_000
+
+/** By the first byte of a random UUID. */
+export const shardOf = (serverId: string): number => Number.parseInt(serverId.slice(0, 2), 16) % shardCount
+
+export interface Leases {
+  /** Whether this process looks after the server now. */
+  owns(serverId: string): boolean
+  /** Takes, renews and gives back; called every few seconds by `run`, and by tests. */
+  renew(): Promise<void>
+  /** Renews until aborted, then gives everything back. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; owner: string; onError: (error: unknown) => void }): Leases {
+  let held = new Set<number>()
+  /** Until when the lease holds for certain, by this process's own clock: counted from before the question was sent. */
+  let certainUntil = 0
+
+  const renew = async (): Promise<void> => {
+    const asked = clock.now()
+    const lease = sql`${`${leaseMs} milliseconds`}::interval`
+    held = await inTransaction(db, async (tx) => {
+      await tx
+        .insertInto('fleet_member')
+        .values({ id: owner, beat_at: sql<Date>`now()` })
+        .onConflict((c) => c.column('id').doUpdateSet({ beat_at: sql<Date>`now()` }))
+        .execute()
+      await tx.deleteFrom('fleet_member').where('beat_at', '<', sql<Date>`now() - ${lease}`).execute()
+      const { members } = await tx.selectFrom('fleet_member').select(sql<number>`count(*)::int`.as('members')).executeTakeFirstOrThrow()
+      const fair = Math.ceil(shardCount / Math.max(1, members))
+      // In one order: two processes that take at once wait for each other.
+      const shards = await tx.selectFrom('fleet_shard').select(['shard', 'owner', sql<boolean>`coalesce(lease_until < now(), true)`.as('free')]).orderBy('shard').forUpdate().execute()
+      const mine = shards.filter((s) => s.owner === owner && !s.free).map((s) => s.shard)
+      const free = shards.filter((s) => s.free || s.owner === null).map((s) => s.shard)
+      const wanted = [...mine.slice(0, fair), ...free].slice(0, fair)
+      if (wanted.length > 0) await tx.updateTable('fleet_shard').set({ owner, lease_until: sql<Date>`now() + ${lease}` }).where('shard', 'in', wanted).execute()
+      const given = mine.filter((s) => !wanted.includes(s))
+      if (given.length > 0) await tx.updateTable('fleet_shard').set({ owner: null, lease_until: null }).where('shard', 'in', given).execute()
+      return new Set(wanted)
+    })
+    certainUntil = asked + leaseMs
+  }
+
+  return {
+    owns: (serverId) => clock.now() < certainUntil && held.has(shardOf(serverId)),
+    renew,
+    async run(signal) {
+      while (!signal.aborted) {
+        try {
+          await renew()
+        } catch (error) {
+          onError(error)
+        }
+        await clock.sleep(renewMs, signal).catch(() => undefined)
+      }
+      held = new Set()
+      try {
+        await inTransaction(db, async (tx) => {
+          await tx.updateTable('fleet_shard').set({ owner: null, lease_until: null }).where('owner', '=', owner).execute()
+          await tx.deleteFrom('fleet_member').where('id', '=', owner).execute()
+        })
+      } catch (error) {
+        // The leases run out by themselves.
+        onError(error)
+      }
+    },
+  }
+}
