@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { buildClient } from './build.ts'
+
+test('the client is one small file that runs by itself', { timeout: 60_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'steelyard-build-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await buildClient(folder)
+  expect(await readdir(folder)).toEqual(['steelyard.mjs'])
+  const file = join(folder, 'steelyard.mjs')
+  expect((await stat(file)).size).toBeLessThan(400_000)
+
+  const env = { ...process.env, XDG_CONFIG_HOME: folder }
+  const run = (...args: string[]) => promisify(execFile)(process.execPath, [file, ...args], { env })
+  expect((await run('--help')).stdout).not.toContain('doctor')
+  expect(JSON.parse((await run('version', '--json', '--url', 'http://127.0.0.1:9')).stdout)).toMatchObject({ server: null })
+  await expect(run('doctor')).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('is a command of the program itself') as string })
+})

@@ -1,0 +1,189 @@
+import { once } from 'node:events'
+import { readFile, stat } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { Problem } from '#contract/errors.ts'
+import { serverAdd, serverList, serverUpdate } from '#contract/servers.ts'
+import { authorizeRefresh } from '#contract/sessions.ts'
+import { startApi } from '../testing/api.ts'
+import { startCli } from '../testing/cli.ts'
+import { anOperation, aServer, id, pageOf } from '../testing/things.ts'
+
+describe('an access token that has ended', () => {
+  test('is refreshed once, with rotation, and the call is repeated', async () => {
+    const api = await startApi()
+    const cli = await startCli(api)
+    api.tokens.clear()
+    api.on(authorizeRefresh, ({ body }) => {
+      expect(body).toEqual({ refresh_token: 'refresh-1', rotate: true })
+      api.tokens.add('access-2')
+      return { access_token: 'access-2', refresh_token: 'refresh-2' }
+    })
+    api.on(serverList, () => pageOf([aServer()]))
+    expect((await cli.run('server list')).exit).toBe(0)
+    expect(await cli.sessions.read(api.url)).toMatchObject({ access_token: 'access-2', refresh_token: 'refresh-2' })
+    expect((await stat(cli.sessions.path)).mode & 0o777).toBe(0o600)
+    expect((await cli.run('server list')).exit).toBe(0)
+    expect(api.callsOf(authorizeRefresh)).toHaveLength(1)
+  })
+
+  test('is refreshed by one of many that notice at once', async () => {
+    const api = await startApi()
+    const cli = await startCli(api)
+    api.tokens.clear()
+    let refresh = 1
+    api.on(authorizeRefresh, ({ body }) => {
+      if (body.refresh_token !== `refresh-${refresh}`) throw new Problem('session_expired', 'Spent')
+      refresh++
+      api.tokens.add(`access-${refresh}`)
+      return { access_token: `access-${refresh}`, refresh_token: `refresh-${refresh}` }
+    })
+    api.on(serverList, () => pageOf([]))
+    const runs = await Promise.all(Array.from({ length: 8 }, () => cli.run('server list')))
+    expect(runs.map((r) => r.exit)).toEqual(runs.map(() => 0))
+    expect(api.callsOf(authorizeRefresh)).toHaveLength(1)
+  })
+
+  test('whose session has ended too is forgotten, and says how to sign in', async () => {
+    const api = await startApi()
+    const cli = await startCli(api)
+    api.tokens.clear()
+    api.on(authorizeRefresh, () => {
+      throw new Problem('session_expired', 'Ended')
+    })
+    const ran = await cli.run('server list')
+    expect(ran).toMatchObject({ exit: 3, out: '', err: `Session expired. Please sign in again.\nsteelyard login --url ${api.url}\n` })
+    expect(await cli.sessions.read(api.url)).toBeNull()
+  })
+
+  test('from STEELYARD_TOKEN is not refreshed', async () => {
+    const api = await startApi()
+    const cli = await startCli()
+    cli.env['STEELYARD_TOKEN'] = 'from-elsewhere'
+    cli.env['STEELYARD_URL'] = api.url
+    expect(await cli.run('server list')).toMatchObject({ exit: 3, err: 'STEELYARD_TOKEN is not valid, or has expired\n' })
+    api.tokens.add('from-elsewhere')
+    api.on(serverList, () => pageOf([]))
+    expect(await cli.run('server list')).toMatchObject({ exit: 0, out: 'No servers\n' })
+    await expect(readFile(cli.sessions.path)).rejects.toThrow('ENOENT')
+  })
+})
+
+describe('what is sent', () => {
+  test('a token goes only to the address that gave it', async () => {
+    const [api, other] = [await startApi(), await startApi()]
+    const cli = await startCli(api)
+    expect(await cli.run(`server list --url ${other.url}`)).toMatchObject({ exit: 3 })
+    expect(other.calls).toHaveLength(0)
+  })
+
+  test('nothing that the contract refuses', async () => {
+    const api = await startApi()
+    const cli = await startCli(api)
+    const ran = await cli.run(`server rename ${id(1)} Not_A_Name`)
+    expect(ran).toMatchObject({ exit: 2, err: expect.stringContaining('name: Server name can only contain lowercase letters') as string })
+    expect(await cli.run('server list --page 0')).toMatchObject({ exit: 2, err: expect.stringContaining('page: ') as string })
+    expect(await cli.run('operation watch nonsense')).toMatchObject({ exit: 2 })
+    expect(api.calls).toHaveLength(0)
+  })
+
+  test('a write carries one key through all its repeats', async () => {
+    const api = await startApi()
+    const cli = await startCli(api)
+    let tries = 0
+    api.on(serverAdd, (_, answer) => {
+      tries++
+      if (tries === 1) {
+        answer.destroy()
+        return 'done'
+      }
+      if (tries === 2) throw new Problem('unavailable', 'The database is away', undefined, 1)
+      return { operation: anOperation({ kind: 'serverAdd' }) }
+    })
+    expect((await cli.run('server add 10.0.0.1')).exit).toBe(0)
+    const keys = api.callsOf(serverAdd).map((c) => c.headers['idempotency-key'])
+    expect(keys).toHaveLength(3)
+    expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/)
+    expect(new Set(keys).size).toBe(1)
+    expect((await cli.run('server add 10.0.0.1 --idempotency-key once')).exit).toBe(0)
+    expect(api.callsOf(serverAdd).at(-1)!.headers['idempotency-key']).toBe('once')
+  })
+
+  test('a change without a key is not repeated', async () => {
+    const api = await startApi()
+    const cli = await startCli(api)
+    api.on(serverUpdate, (_, answer) => {
+      answer.destroy()
+      return 'done'
+    })
+    expect(await cli.run(`server rename ${id(1)} web-1`)).toMatchObject({ exit: 7, err: expect.stringContaining('the connection was cut') as string })
+    expect(api.callsOf(serverUpdate)).toHaveLength(1)
+  })
+
+  test('no password and no token over an open network', async () => {
+    const cli = await startCli()
+    cli.env['STEELYARD_TOKEN'] = 'x'
+    expect(await cli.run('server list --url http://steelyard.example.com')).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('is not encrypted') as string,
+    })
+  })
+})
+
+describe('an answer', () => {
+  test.each([
+    ['forbidden', 4],
+    ['not_found', 5],
+    ['name_taken', 6],
+    ['stale', 6],
+    ['invalid', 2],
+    ['internal', 1],
+    ['unavailable', 7],
+  ] as const)('%s ends with %i and its own sentence', async (code, exit) => {
+    const api = await startApi()
+    const cli = await startCli(api)
+    api.on(serverUpdate, () => {
+      throw new Problem(code, 'The sentence', { name: 'Why' })
+    })
+    const ran = await cli.run(`server rename ${id(1)} web-1`)
+    expect(ran).toMatchObject({ exit, out: '' })
+    expect(ran.err).toContain('The sentence\n  name: Why\n')
+    const json = await cli.run(`server rename ${id(1)} web-1 --json`)
+    expect(JSON.parse(json.err)).toEqual({ error: 'The sentence', code, fields: { name: 'Why' }, request_id: 'req-1' })
+  })
+
+  test('that is no Steelyard says so', async () => {
+    const api = await startApi()
+    const cli = await startCli(api)
+    api.on(serverList, (_, answer) => {
+      answer.writeHead(502).end('<html>\u001b[2J')
+      return 'done'
+    })
+    const ran = await cli.run('server list')
+    expect(ran).toMatchObject({ exit: 7, err: `${api.url} answered 502, and not as Steelyard does\n` })
+    api.on(serverList, (_, answer) => {
+      answer.writeHead(200).end('{"items": 1}')
+      return 'done'
+    })
+    expect(await cli.run('server list')).toMatchObject({ exit: 1, err: expect.stringContaining('does not understand') as string })
+    api.on(serverList, (_, answer) => {
+      answer.writeHead(302, { location: 'https://elsewhere.example.com/' }).end()
+      return 'done'
+    })
+    expect(await cli.run('server list')).toMatchObject({ exit: 7, err: expect.stringContaining('https://elsewhere.example.com/') as string })
+  })
+
+  test('from nobody says so', async () => {
+    const cli = await startCli()
+    cli.env['STEELYARD_TOKEN'] = 'x'
+    const gone = createServer().listen(0, '127.0.0.1')
+    await once(gone, 'listening')
+    const { port } = gone.address() as AddressInfo
+    gone.close()
+    await once(gone, 'close')
+    expect(await cli.run(`server list --url http://127.0.0.1:${port}`)).toMatchObject({
+      exit: 7,
+      err: expect.stringContaining('nothing listens there') as string,
+    })
+  })
+})

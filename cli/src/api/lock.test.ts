@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { withLock } from './lock.ts'
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'steelyard-lock-'))
+  onTestFinished(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+test('processes take turns: no count is lost', { timeout: 60_000 }, async () => {
+  const dir = await folder()
+  await writeFile(join(dir, 'count'), '0')
+  const module = fileURLToPath(new URL('lock.ts', import.meta.url))
+  const script = `
+    import { readFile, writeFile } from 'node:fs/promises'
+    import { withLock } from ${JSON.stringify(module)}
+    for (let i = 0; i < 20; i++) await withLock('lock', async () => {
+      const count = Number(await readFile('count', 'utf8'))
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      await writeFile('count', String(count + 1))
+    })`
+  const exits = await Promise.all(
+    Array.from(
+      { length: 4 },
+      () =>
+        new Promise((resolve) => void spawn(process.execPath, ['--input-type=module', '--eval', script], { cwd: dir, stdio: 'inherit' }).once('exit', resolve)),
+    ),
+  )
+  expect(exits).toEqual([0, 0, 0, 0])
+  expect(await readFile(join(dir, 'count'), 'utf8')).toBe('80')
+})
+
+test('the lock of a process that was killed is taken over, by one of many', async () => {
+  const path = join(await folder(), 'lock')
+  // The highest process id that Linux gives is 4194304.
+  await writeFile(path, `4999999 ${hostname()} x`)
+  let inside = 0
+  let most = 0
+  await Promise.all(
+    Array.from({ length: 10 }, () =>
+      withLock(path, async () => {
+        most = Math.max(most, ++inside)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        inside--
+      }),
+    ),
+  )
+  expect(most).toBe(1)
+})
+
+test('a lock of another machine is waited for until it is old', async () => {
+  const path = join(await folder(), 'lock')
+  await writeFile(path, '1 elsewhere.example.com x')
+  let got = false
+  const work = withLock(path, async () => void (got = true))
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(got).toBe(false)
+  const old = new Date(Date.now() - 120_000)
+  await utimes(path, old, old)
+  await work
+  expect(got).toBe(true)
+})
+
+test('is given back when the work fails', async () => {
+  const path = join(await folder(), 'lock')
+  await expect(withLock(path, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  expect(await withLock(path, async () => 'again')).toBe('again')
+})

@@ -1,0 +1,226 @@
+import { execFile } from 'node:child_process'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { clusterCreate, clusterGet, clusterKubeconfig, clusterList, clusterPreview } from '#contract/clusters.ts'
+import { type Datacenter, datacenterList } from '#contract/datacenters.ts'
+import { operationGet } from '#contract/operations.ts'
+import { patchGet, patchList } from '#contract/patches.ts'
+import { serverGet, serverList, serverUpdate } from '#contract/servers.ts'
+import { userList } from '#contract/users.ts'
+import { startApi } from '../testing/api.ts'
+import { startCli } from '../testing/cli.ts'
+import { aCluster, anOperation, aServer, aStep, id, pageOf } from '../testing/things.ts'
+
+const at = '2026-11-20T08:00:00.000Z'
+const poznan: Datacenter = {
+  id: id(50),
+  code: 'PL-POZ-1',
+  country_code: 'PL',
+  city_code: 'POZ',
+  city_name: 'Poznań',
+  tier: 3,
+  certifications: [],
+  latitude: null,
+  longitude: null,
+  servers: 2,
+  clusters: 0,
+  subnets: 0,
+  compute_units: { total: 64, free: 64 },
+  version: 1,
+  created_at: at,
+  updated_at: at,
+}
+
+async function signedIn() {
+  const api = await startApi()
+  return { api, cli: await startCli(api) }
+}
+
+describe('lists', () => {
+  test('for people are tables, for scripts what the API answers', async () => {
+    const { api, cli } = await signedIn()
+    const page = { ...pageOf([aServer(), aServer({ id: id(2), name: 'x', resources: { ...aServer().resources, disks: [{ id: 'sda' }] } })]), total: 7 }
+    api.on(serverList, () => page)
+    const people = await cli.run('server list --status maintenance --type worker --search otter --per-page 2')
+    expect(people.out.split('\n')).toEqual([
+      expect.stringMatching(/^NAME +STATUS +STAGE +TYPE +DATACENTER +CLUSTER +CORES +MEMORY +DISK +LAST CONTACT$/),
+      expect.stringMatching(/^brave-otter-042 +maintenance +maintenance +unknown +PL-POZ-1 +- +32 +64 GiB +894 GiB +\d+ \w+ ago$/),
+      expect.stringMatching(/^x +maintenance .* \? +\d+ \w+ ago$/),
+      '2 of 7 (page 1)',
+      '',
+    ])
+    expect(api.callsOf(serverList)[0]!.query).toEqual({ status: 'maintenance', nodeType: 'worker', q: 'otter', per_page: '2' })
+    expect(JSON.parse((await cli.run('server list --json')).out)).toEqual(page)
+  })
+
+  test('of every other noun', async () => {
+    const { api, cli } = await signedIn()
+    api.on(clusterList, () => pageOf([aCluster()]))
+    api.on(datacenterList, () => pageOf([poznan]))
+    api.on(userList, () => pageOf([{ id: id(9), email: 'a@example.com', name: 'A', role: 'admin', created_at: at, last_sign_in_at: null }]))
+    expect((await cli.run('cluster list')).out).toMatch(/^web +ready +PL-POZ-1 +1 +0 +1\.36\.3 +1\.13\.0/m)
+    expect((await cli.run('datacenter list')).out).toMatch(/^PL-POZ-1 +Poznań +PL +3 +2 +0 +64 +64$/m)
+    expect((await cli.run('user list')).out).toMatch(/^a@example\.com +A +admin +- /m)
+  })
+})
+
+describe('one object', () => {
+  test('is found by its name or its id', async () => {
+    const { api, cli } = await signedIn()
+    api.on(serverList, ({ query }) => pageOf([aServer({ id: id(2), name: `${query.q}-2` }), aServer({ name: 'brave-otter-042' })]))
+    api.on(serverGet, ({ params }) => aServer({ id: params.id, talos: { ...aServer().talos, reason: 'evil\u001b[2J\nname' } }))
+    const shown = await cli.run('server show brave-otter-042')
+    expect(api.callsOf(serverGet)[0]!.params).toEqual({ id: id(1) })
+    expect(shown.out).toContain('Reason              evil\ufffd[2J name\n')
+    expect(shown.out).toMatch(/^CPU-0 +EPYC 9354P +32 +64 +3\.8$/m)
+    await cli.run(`server show ${id(7)}`)
+    expect(api.callsOf(serverGet)[1]!.params).toEqual({ id: id(7) })
+    expect(await cli.run('server show brave-otter')).toMatchObject({ exit: 5, err: 'There is no server brave-otter\n' })
+  })
+
+  test('server rename sends the name alone', async () => {
+    const { api, cli } = await signedIn()
+    api.on(serverUpdate, ({ params, body }) => aServer({ id: params.id, name: body.name! }))
+    expect(await cli.run(`server rename ${id(1)} rack-3`)).toMatchObject({ exit: 0, out: 'The server is called rack-3 now\n' })
+    expect(api.callsOf(serverUpdate)[0]!.body).toEqual({ name: 'rack-3' })
+  })
+
+  test('patches are listed in their order and shown by name', async () => {
+    const { api, cli } = await signedIn()
+    const patch = {
+      patch_id: 'static-system',
+      node_id: id(1),
+      name: 'static-system',
+      weight: -999,
+      labels: {},
+      body: 'machine:\n  type: worker\u001b\n',
+      read_only: true,
+      version: 1,
+      created_at: null,
+      updated_at: null,
+      created_by: null,
+    }
+    api.on(patchList, () => pageOf([patch, { ...patch, patch_id: id(3), name: 'sysctls', weight: 500, labels: { team: 'infra' }, read_only: false }]))
+    api.on(patchGet, ({ params }) => ({ ...patch, patch_id: params.patchId }))
+    expect((await cli.run(`patch list ${id(1)}`)).out).toMatch(/^static-system +-999 .*Steelyard\nsysctls +500 .*team=infra/m)
+    expect((await cli.run(`patch show ${id(1)} sysctls`)).out).toContain('\nmachine:\n  type: worker\ufffd\n')
+    expect(api.callsOf(patchGet)[0]!.params).toEqual({ id: id(1), patchId: id(3) })
+    expect((await cli.run(`patch show ${id(1)} other`)).exit).toBe(5)
+  })
+})
+
+describe('cluster create', () => {
+  async function ready() {
+    const { api, cli } = await signedIn()
+    const servers = ['cp-1', 'cp-2', 'cp-3', 'w-1'].map((name, i) => aServer({ id: id(i + 1), name }))
+    api.on(serverList, ({ query }) => pageOf(servers.filter((s) => s.name.includes(query.q ?? ''))))
+    api.on(datacenterList, () => pageOf([poznan]))
+    api.on(clusterCreate, ({ body }) => ({ cluster: aCluster({ name: body.name, status: 'pending' }), operation: anOperation() }))
+    return { api, cli }
+  }
+
+  test('sends the call of the API with ids for names', async () => {
+    const { api, cli } = await ready()
+    const ran = await cli.run(
+      'cluster create web --datacenter pl-poz-1 --control-plane cp-1,cp-2,cp-3 --worker w-1 --install-disk w-1=/dev/nvme0n1 --workload-disk w-1=/dev/sda,w-1=/dev/sdb --vlan-id 12 --endpoint 10.0.4.9 --virtual-ip',
+    )
+    expect(ran).toMatchObject({ exit: 0, out: 'Cluster web is pending\n', err: `Watch it: steelyard operation watch ${id(70)}\n` })
+    expect(api.callsOf(clusterCreate)[0]!.body).toEqual({
+      name: 'web',
+      datacenter_id: id(50),
+      vlan_id: 12,
+      endpoint: '10.0.4.9',
+      virtual_ip: true,
+      servers: [
+        { node_id: id(1), role: 'control_plane' },
+        { node_id: id(2), role: 'control_plane' },
+        { node_id: id(3), role: 'control_plane' },
+        { node_id: id(4), role: 'worker', install_disk: '/dev/nvme0n1', workload_disks: ['/dev/sda', '/dev/sdb'] },
+      ],
+    })
+  })
+
+  test.each([
+    ['--control-plane cp-1,cp-2', 'Choose an odd number of control planes'],
+    ['--control-plane cp-1 --worker cp-1', 'cp-1 is named twice'],
+    ['--control-plane cp-1 --install-disk cp-2=/dev/sda', 'cp-2 is none of the servers'],
+    ['--control-plane cp-1 --install-disk /dev/sda', 'takes SERVER=VALUE'],
+    ['--control-plane cp-1 --install-disk cp-1=/dev/sda,cp-1=/dev/sdb', 'given twice'],
+    ['--control-plane cp-1 --install-disk cp-1=nvme0n1', 'A disk is given by its device path'],
+    ['--control-plane cp-1 --vlan-id 4095', 'VLAN ID must be between 1 and 4094'],
+    ['--control-plane cp-1 --pod-cidr 10.244.0.1/16', 'Pod CIDR must be a network'],
+  ])('refuses %s without sending it', async (options, message) => {
+    const { api, cli } = await ready()
+    expect(await cli.run(`cluster create web --datacenter PL-POZ-1 ${options}`)).toMatchObject({ exit: 2, err: expect.stringContaining(message) as string })
+    expect(api.callsOf(clusterCreate)).toHaveLength(0)
+  })
+
+  test('with --wait shows the steps, and ends as the operation does', async () => {
+    const { api, cli } = await ready()
+    api.on(operationGet, () =>
+      anOperation({ status: 'failed', reason: 'cp-1 does not answer', steps: [aStep({ status: 'failed', attempt: 3, reason: 'no answer' })] }),
+    )
+    api.on(clusterGet, () => aCluster({ status: 'failed', reason: 'cp-1 does not answer' }))
+    const ran = await cli.run('cluster create web --datacenter PL-POZ-1 --control-plane cp-1 --wait --json')
+    expect(ran.exit).toBe(1)
+    expect(JSON.parse(ran.out)).toMatchObject({ cluster: { status: 'failed' }, operation: { status: 'failed' } })
+    expect(ran.err).toContain('failed (attempt 3)  Apply: no answer')
+    expect(ran.err).toContain('With one control plane, the cluster is down while that server is.')
+  })
+
+  test('with --dry-run shows what would be done', async () => {
+    const { api, cli } = await ready()
+    api.on(clusterPreview, () => ({
+      servers: [{ node_id: id(1), name: 'cp-1', config: '', warnings: ['One disk only'] }],
+      checks: [{ check: 'endpoint', ok: false, message: 'The address is in use' }],
+      steps: [{ key: 'secrets', title: 'Make the secrets', node_id: null }],
+    }))
+    const ran = await cli.run('cluster create web --datacenter PL-POZ-1 --control-plane cp-1 --dry-run')
+    expect(ran).toMatchObject({
+      exit: 1,
+      out: 'CHECK     OK  MESSAGE\nendpoint  no  The address is in use\nWarning, cp-1: One disk only\n\nSTEPS\nMake the secrets\n',
+    })
+    expect(api.callsOf(clusterCreate)).toHaveLength(0)
+  })
+})
+
+describe('credentials', () => {
+  test('go to standard output, or to a file that only the user can read', async () => {
+    const { api, cli } = await signedIn()
+    api.on(clusterKubeconfig, () => 'apiVersion: v1\n')
+    expect(await cli.run(`cluster kubeconfig ${id(20)}`)).toEqual({ exit: 0, out: 'apiVersion: v1\n', err: '' })
+    const file = join(cli.folder, 'kubeconfig')
+    expect((await cli.run(`cluster kubeconfig ${id(20)} --output ${file}`)).exit).toBe(0)
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(await cli.run(`cluster kubeconfig ${id(20)} --output ${file}`)).toMatchObject({ exit: 6, err: `${file} exists\nReplace it with --force\n` })
+    await writeFile(join(cli.folder, 'open'), 'old', { mode: 0o644 })
+    expect((await cli.run(`cluster kubeconfig ${id(20)} --force --output ${join(cli.folder, 'open')}`)).exit).toBe(0)
+    expect((await stat(join(cli.folder, 'open'))).mode & 0o777).toBe(0o600)
+    expect(await readFile(join(cli.folder, 'open'), 'utf8')).toBe('apiVersion: v1\n')
+  })
+})
+
+test('the completion script completes in bash', async () => {
+  const cli = await startCli()
+  const { out } = await cli.run('completion bash')
+  const file = join(cli.folder, 'completion')
+  await writeFile(file, out)
+  const complete = async (...line: string[]) => {
+    const words = ['steelyard', ...line].map((w) => `'${w}'`).join(' ')
+    const { stdout } = await promisify(execFile)('bash', [
+      '-c',
+      `source ${file}; COMP_WORDS=(${words}); COMP_CWORD=${line.length}; _steelyard; echo "\${COMPREPLY[*]}"`,
+    ])
+    return stdout.trim()
+  }
+  expect(await complete('clu')).toBe('cluster')
+  expect(await complete('server', '')).toBe('list show rename add')
+  expect(await complete('server', 'list', '--st')).toBe('--status')
+  expect(await complete('server', 'list', '--status', 'm')).toBe('maintenance')
+  expect(await complete('login', '--pass')).toBe('--password-stdin')
+  expect(await complete('server', 'show', 'name', '--js')).toBe('--json')
+  expect((await cli.run('completion zsh')).out).toContain('bashcompinit')
+  expect((await cli.run('completion fish')).exit).toBe(2)
+})

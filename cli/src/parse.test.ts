@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import { openSessions } from './api/sessions.ts'
+import { allCommands } from './commands.ts'
+import { CliError } from './exit.ts'
+import { helpOf } from './help.ts'
+import { parse } from './parse.ts'
+
+const commands = allCommands(openSessions({ XDG_CONFIG_HOME: '/nowhere' }))
+const read = (line: string) => parse(line.split(' '), commands)
+const refusal = (line: string) => {
+  try {
+    read(line)
+    return null
+  } catch (e) {
+    return e instanceof CliError ? `${e.exit}: ${e.message}` : e
+  }
+}
+
+describe('a command line', () => {
+  test('gives operands and options by their names', () => {
+    expect(read('server list --status ready --page 2 --sort=-name')).toMatchObject({
+      kind: 'run',
+      command: { name: 'server list' },
+      options: { status: 'ready', page: 2, sort: '-name', datacenter: undefined },
+    })
+    expect(read('server rename old-name new-name')).toMatchObject({ operands: { server: 'old-name', name: 'new-name' } })
+  })
+
+  test('takes global options anywhere', () => {
+    for (const line of ['--url http://h --json server list', 'server --json --url=http://h list', 'server list --json --url http://h']) {
+      expect(read(line)).toMatchObject({ command: { name: 'server list' }, url: 'http://h', json: true })
+    }
+  })
+
+  test('collects values that may be several', () => {
+    expect(read('cluster create web --control-plane a,b --control-plane c')).toMatchObject({ options: { 'control-plane': ['a', 'b', 'c'], worker: [] } })
+    expect(read('server add 10.0.0.1 10.0.0.2')).toMatchObject({ operands: { addresses: ['10.0.0.1', '10.0.0.2'] } })
+  })
+
+  test.each([
+    ['servers list', 'usage: There is no command servers. Did you mean server?'],
+    ['server sho x', 'usage: There is no command server sho. Did you mean show?'],
+    ['server', 'usage: server needs one more word'],
+    ['server list --stauts ready', 'usage: There is no option --stauts. Did you mean --status?'],
+    ['server list --status broken', 'usage: --status is one of ready, maintenance, deleted, not broken'],
+    ['server list --page two', 'usage: --page takes a whole number, not two'],
+    ['server list --status', 'usage: --status needs a value; one that begins with a minus is written --status=-…'],
+    ['server list --json=yes', 'usage: --json takes no value'],
+    ['server show', 'usage: SERVER is missing: Name or id of the server'],
+    ['server show a b', 'usage: b is one word too many'],
+    ['login a@example.com --json', 'usage: login has no --json'],
+  ])('%s is refused', (line, message) => {
+    expect(refusal(line)).toBe(message)
+  })
+
+  test('--version is the command version', () => {
+    expect(read('--version')).toMatchObject({ kind: 'run', command: { name: 'version' } })
+  })
+})
+
+describe('every command', () => {
+  test.each(commands.map((c) => [c.name, c] as const))('%s has a help with examples that are right', (_, command) => {
+    expect(read(`${command.name} --help`)).toMatchObject({ kind: 'help', command: { name: command.name } })
+    expect(helpOf(command)).toContain(`Usage: steelyard ${command.name}`)
+    expect(command.examples.length).toBeGreaterThan(0)
+    for (const example of command.examples) {
+      expect(read(example.split(/ [<>]/)[0]!)).toMatchObject({ kind: 'run', command: { name: command.name } })
+    }
+  })
+})

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { type Column, facts, fit, table } from './table.ts'
+import { widthOf } from './text.ts'
+
+interface Row {
+  name: string
+  size: number
+}
+const columns: readonly Column<Row>[] = [
+  { title: 'NAME', text: (r) => r.name, colour: (r) => (r.size > 9 ? 'red' : null) },
+  { title: 'SIZE', text: (r) => String(r.size), right: true },
+]
+const plain = { columns: null, colour: false } as Parameters<typeof table>[0]
+
+test('columns are aligned, also behind wide characters', () => {
+  expect(
+    table(
+      plain,
+      [
+        { name: '東京', size: 5 },
+        { name: 'abc', size: 12 },
+      ],
+      columns,
+      'None',
+    ),
+  ).toBe('NAME  SIZE\n東京     5\nabc     12\n')
+})
+
+test('colours only where the terminal shows them, and they move nothing', () => {
+  const text = table({ ...plain, colour: true }, [{ name: 'x', size: 10 }], columns, 'None')
+  expect(text).toContain('\u001b[31mx\u001b[0m')
+  // oxlint-disable-next-line no-control-regex
+  expect(text.replaceAll(/\u001b\[\d+m/g, '')).toBe('NAME  SIZE\nx       10\n')
+})
+
+test('on a terminal the widest column gives way, in a pipe nothing is cut', () => {
+  const rows = [{ name: 'a'.repeat(60), size: 1 }]
+  const lines = table({ ...plain, columns: 30 }, rows, columns, 'None').split('\n')
+  expect(Math.max(...lines.map(widthOf))).toBe(30)
+  expect(lines[1]).toContain('…')
+  expect(table(plain, rows, columns, 'None')).toContain('a'.repeat(60))
+})
+
+test('no column is squeezed below its title', () => {
+  expect(fit([40, 40], [12, 3], 10)).toEqual([12, 6])
+})
+
+test('a name with a line break stays one row', () => {
+  expect(table(plain, [{ name: 'a\nb\u001b[2J', size: 1 }], columns, 'None').split('\n')).toHaveLength(3)
+})
+
+test('no rows say so', () => {
+  expect(table(plain, [], columns, 'No servers')).toBe('No servers\n')
+})
+
+test('facts leave out what is not known', () => {
+  expect(
+    facts(plain, [
+      ['Name', 'x'],
+      ['VLAN', null],
+      ['Weight', 0],
+    ]),
+  ).toBe('Name    x\nWeight  0\n')
+})

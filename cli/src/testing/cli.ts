@@ -1,0 +1,63 @@
+/** Runs command lines in this process, with a terminal that a test holds. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { openSessions, type Sessions } from '../api/sessions.ts'
+import { run, type RunProgram } from '../run.ts'
+import type { Terminal } from '../terminal.ts'
+import type { TestApi } from './api.ts'
+
+export interface Ran {
+  readonly exit: number
+  readonly out: string
+  readonly err: string
+}
+
+export interface TestCli {
+  readonly folder: string
+  readonly env: Record<string, string | undefined>
+  readonly sessions: Sessions
+  /** Aborting it is Ctrl-C. */
+  readonly interrupt: AbortController
+  run(args: string, more?: Partial<Terminal> & { program?: RunProgram }): Promise<Ran>
+}
+
+/** A client of its own configuration folder; signed in where an API is given. Arguments are split at spaces. */
+export async function startCli(api?: TestApi): Promise<TestCli> {
+  const folder = await mkdtemp(join(tmpdir(), 'steelyard-cli-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const env: Record<string, string | undefined> = { XDG_CONFIG_HOME: folder }
+  const sessions = openSessions(env)
+  const interrupt = new AbortController()
+  if (api) {
+    api.tokens.add('access-1')
+    await sessions.change(api.url, async () => ({ email: 'a@example.com', access_token: 'access-1', refresh_token: 'refresh-1' }))
+  }
+  return {
+    folder,
+    env,
+    sessions,
+    interrupt,
+    async run(args, { program = null, ...more } = {}) {
+      let out = ''
+      let err = ''
+      const terminal: Terminal = {
+        out: (text) => void (out += text),
+        err: (text) => void (err += text),
+        columns: null,
+        errColumns: null,
+        colour: false,
+        env,
+        now: () => Date.now(),
+        sleep: () => new Promise((resolve) => void setImmediate(resolve)),
+        ask: async () => null,
+        readAll: async () => '',
+        interrupted: () => interrupt.signal,
+        ...more,
+      }
+      const exit = await run(args.split(' '), terminal, program)
+      return { exit, out, err }
+    },
+  }
+}

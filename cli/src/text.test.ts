@@ -1,0 +1,49 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ago, bytes, cut, manyLines, oneLine, safeJson, widthOf } from './text.ts'
+
+describe('text from elsewhere on a terminal', () => {
+  test('escape sequences, bells, bidirectional overrides and invisible characters lose their power', () => {
+    expect(oneLine('a\u001b[31mred\u0007')).toBe('a\ufffd[31mred\ufffd')
+    expect(oneLine('\u202eevil\u2066\u200b\ufeff\u2028')).toBe('\ufffdevil\ufffd\ufffd\ufffd\ufffd')
+    expect(oneLine('one\r\ntwo\tthree')).toBe('one two three')
+    expect(manyLines('a: 1\r\n\tb\u001b')).toBe('a: 1\n  b\ufffd')
+  })
+
+  test('nothing unsafe is left, whatever came in', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => !/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u.test(oneLine(text))))
+  })
+
+  test('JSON keeps its meaning and shows no control character', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const json = safeJson({ text })
+        expect(JSON.parse(json)).toEqual({ text })
+        expect(json).not.toMatch(/[\p{Cc}\u202a-\u202e]/u)
+      }),
+    )
+  })
+})
+
+describe('width', () => {
+  test('counts columns, not code units', () => {
+    expect(widthOf('Poznań')).toBe(6)
+    expect(widthOf('e\u0301')).toBe(1)
+    expect(widthOf('東京')).toBe(4)
+    expect(widthOf('🏗️')).toBe(2)
+  })
+
+  test('a cut text is never wider than asked and never splits a character', () => {
+    expect(cut('Warszawa', 5)).toBe('Wars…')
+    expect(cut('東京都', 4)).toBe('東…')
+    fc.assert(fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 40 }), (text, width) => widthOf(cut(text, width)) <= width))
+  })
+})
+
+test('sizes and times as people read them', () => {
+  expect([0, 1023, 1024, 1536, 256 * 1024 ** 3, null].map(bytes)).toEqual(['0 B', '1023 B', '1 KiB', '1.5 KiB', '256 GiB', 'unknown'])
+  const now = Date.parse('2026-11-20T08:00:00Z')
+  expect(
+    ['2026-11-20T08:00:05Z', '2026-11-20T07:59:30Z', '2026-11-20T07:00:00Z', '2026-11-19T08:00:00Z', '2026-11-01T08:00:00Z', null].map((t) => ago(t, now)),
+  ).toEqual(['now', '30 s ago', '60 min ago', '24 h ago', '19 days ago', 'never'])
+})

@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { Problem } from '#contract/errors.ts'
+import { type Operation, operationCancel, operationGet, operationRetry } from '#contract/operations.ts'
+import { startApi } from './testing/api.ts'
+import { startCli } from './testing/cli.ts'
+import { anOperation, aStep, id } from './testing/things.ts'
+
+const story: Operation[] = [
+  anOperation({ steps: [aStep({ status: 'running', attempt: 1 }), aStep({ key: 'boot', title: 'Boot' })] }),
+  anOperation({ steps: [aStep({ status: 'running', attempt: 1 }), aStep({ key: 'boot', title: 'Boot' })] }),
+  anOperation({
+    steps: [aStep({ status: 'done', attempt: 1 }), aStep({ key: 'boot', title: 'Boot', status: 'waiting', attempt: 2, reason: 'last seen 14:06\u001b[2J' })],
+  }),
+  anOperation({ status: 'done', steps: [aStep({ status: 'done', attempt: 1 }), aStep({ key: 'boot', title: 'Boot', status: 'done', attempt: 2 })] }),
+]
+
+async function watching(answers: (Operation | Problem)[]) {
+  const api = await startApi()
+  const cli = await startCli(api)
+  const left = [...answers]
+  api.on(operationGet, () => {
+    const next = left.length > 1 ? left.shift()! : left[0]!
+    if (next instanceof Problem) throw next
+    return next
+  })
+  return { api, cli }
+}
+const withoutTimes = (out: string) => out.replaceAll(/^\d\d:\d\d:\d\d {2}/gm, '')
+
+describe('operation watch', () => {
+  test('says each change of a step once, and ends with 0 when all is done', async () => {
+    const { cli } = await watching(story)
+    const ran = await cli.run(`operation watch ${id(70)}`)
+    expect(ran).toMatchObject({ exit: 0, err: '' })
+    expect(withoutTimes(ran.out)).toBe(
+      ['running   Apply', 'done      Apply', 'waiting (attempt 2)  Boot: last seen 14:06\ufffd[2J', 'done      Boot', 'clusterCreate of web: done', ''].join(
+        '\n',
+      ),
+    )
+  })
+
+  test('for scripts is a line of JSON for each change', async () => {
+    const { cli } = await watching(story)
+    const lines = (await cli.run(`operation watch ${id(70)} --json`)).out.trim().split('\n')
+    expect(lines.map((line) => (JSON.parse(line) as Operation).status)).toEqual(['running', 'running', 'done'])
+  })
+
+  test.each(['failed', 'cancelled'] as const)('ends with 1 when it is %s', async (status) => {
+    const { cli } = await watching([anOperation({ status, reason: 'cp-1 does not answer' })])
+    expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 1, out: `clusterCreate of web: ${status}. cp-1 does not answer\n` })
+  })
+
+  test('waits while Steelyard restarts', async () => {
+    const away = new Problem('unavailable', 'The database is away')
+    const { cli } = await watching([story[0]!, away, away, story[3]!])
+    expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 0, err: 'The database is away. Trying again.\nSteelyard answers again.\n' })
+  })
+
+  test('does not wait for a Steelyard that never answered, or an operation that is not there', async () => {
+    const { cli } = await watching([new Problem('unavailable', 'The database is away')])
+    expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 7 })
+    const gone = await watching([new Problem('not_found', 'No such operation')])
+    expect(await gone.cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 5 })
+  })
+
+  test('draws one line of progress on a terminal, never wider than it', async () => {
+    const { cli } = await watching(story)
+    const ran = await cli.run(`operation watch ${id(70)}`, { columns: 24 })
+    expect(ran.out).toContain('\r\u001b[K0 of 2 steps done, now…')
+  })
+})
+
+test('Ctrl-C stops the watching, not the operation, and says so', { timeout: 30_000 }, async () => {
+  const { api, cli } = await watching([story[0]!])
+  const child = spawn(process.execPath, [fileURLToPath(new URL('main.ts', import.meta.url)), 'operation', 'watch', id(70)], {
+    env: { ...process.env, ...cli.env, STEELYARD_URL: api.url },
+  })
+  await once(child.stdout, 'data')
+  child.kill('SIGINT')
+  const [[code], err] = await Promise.all([once(child, 'exit'), text(child.stderr)])
+  expect(code).toBe(130)
+  expect(err).toBe(`Stopped watching. The operation goes on\nWatch it again: steelyard operation watch ${id(70)}\n`)
+  expect(api.callsOf(operationCancel)).toHaveLength(0)
+})
+
+test('operation cancel and retry say what it is now', async () => {
+  const { api, cli } = await watching([anOperation({ status: 'done' })])
+  api.on(operationCancel, () => anOperation({ status: 'cancelling' }))
+  api.on(operationRetry, () => anOperation({ status: 'pending' }))
+  expect(await cli.run(`operation cancel ${id(70)}`)).toMatchObject({ exit: 0, out: 'clusterCreate of web: cancelling\n' })
+  expect(await cli.run(`operation retry ${id(70)} --wait`)).toMatchObject({ exit: 0, out: 'clusterCreate of web: done\n' })
+})
