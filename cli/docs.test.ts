@@ -27,7 +27,15 @@ const files = ['README.md', 'CONTRIBUTING.md', ...globSync('{docs,cli}/**/*.md',
 )
 
 test.each(files)('%s names only commands that exist', (file) => {
-  for (const line of commandLines(file)) expect(() => parse(line.split(/\s+/), commands), line).not.toThrow()
+  const refused = commandLines(file).flatMap((line) => {
+    try {
+      parse(line.split(/\s+/), commands)
+      return []
+    } catch (e) {
+      return [`${line}: ${String(e)}`]
+    }
+  })
+  expect(refused).toEqual([])
 })
 
 test('docs/cli.md names every command and every exit code', () => {

@@ -87,7 +87,7 @@ export async function startApi(): Promise<TestApi> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
     tokens,
-    on: (operation, handler) => void handlers.set(operation.name, handler as unknown as Handler),
+    on: (operation, handler) => void handlers.set(operation.name, handler),
     callsOf: (operation) => calls.filter((c) => c.operation === operation.name),
   }
 }
