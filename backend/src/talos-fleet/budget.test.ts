@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { budget } from './budget.ts'
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const never = () => new Promise<never>(() => undefined)
+
+test('never more than the limit at once, whoever asks', async () => {
+  const { run, state } = budget(3)
+  let most = 0
+  const act = async () => {
+    most = Math.max(most, state().open)
+    await turn()
+  }
+  await Promise.all(Array.from({ length: 50 }, (_, i) => run(i % 2 ? 'act' : 'contact', act)))
+  expect(most).toBe(3)
+  expect(state()).toEqual({ open: 0, waiting: 0 })
+})
+
+test('servers that hang leave places for those that answer', async () => {
+  const { run } = budget()
+  for (let i = 0; i < 500; i++) void run('suspect', never)
+  for (let i = 0; i < 500; i++) void run('probe', never)
+  await turn()
+  await expect(run('contact', () => Promise.resolve('answered'))).resolves.toBe('answered')
+  await expect(run('act', () => Promise.resolve('done'))).resolves.toBe('done')
+})
+
+test('who gives up waiting is forgotten, and a failure gives its place back', async () => {
+  const { run, state } = budget(1)
+  await expect(run('act', () => Promise.reject(new Error('refused')))).rejects.toThrow('refused')
+  const stop = new AbortController()
+  void run('act', never)
+  const waiting = run('act', () => Promise.resolve(1), stop.signal)
+  stop.abort(new Error('shutdown'))
+  await expect(waiting).rejects.toThrow('shutdown')
+  expect(state()).toEqual({ open: 1, waiting: 0 })
+})
