@@ -1,0 +1,209 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { hasEnded, operationCancel, operationGet, canCancelOperation, type Step } from '#contract/operations.ts'
+import { all } from '#contract/rule.ts'
+import { serverAdd } from '#contract/servers.ts'
+import { counted } from '#contract/words.ts'
+import { call, CallError } from '../../api/client.ts'
+import { invalidate, query } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { Field, Select, TextArea } from '../../ui/Field.tsx'
+import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
+import { Alert, StatusDot, type Tone } from '../../ui/Status.tsx'
+import { readAddresses } from './add-servers.ts'
+import css from './AddServers.module.css'
+import { HardwareToConfirm } from './ConfirmHardware.tsx'
+import { datacentersQuery, refreshServers } from './server-queries.ts'
+
+const none = 'none'
+
+/**
+ * Adds servers by address: what to probe, then the results one by one as they come, then the hardware to confirm.
+ * `state` is `new` or the id of the operation, and stands in the address of the page: a reload goes on where it was.
+ */
+export function AddServers({ state, onState }: { state: string | undefined; onState: (state: string | undefined) => void }) {
+  const [last, setLast] = useState(state)
+  if (state !== undefined && state !== last) setLast(state)
+  const close = () => onState(undefined)
+  if (last === undefined) return null
+  return last === 'new' ? (
+    <WhatToAdd open={state !== undefined} onClose={close} onBegun={onState} />
+  ) : (
+    <Progress id={last} open={state !== undefined} onClose={close} onAgain={() => onState('new')} />
+  )
+}
+
+function WhatToAdd({ open, onClose, onBegun }: { open: boolean; onClose: () => void; onBegun: (operation: string) => void }) {
+  const { data: datacenters } = useQuery({ ...datacentersQuery, enabled: open })
+  const [text, setText] = useState('')
+  const [datacenter, setDatacenter] = useState(none)
+  const [touched, setTouched] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const [refused, setRefused] = useState<{ field: boolean; message: string } | null>(null)
+  const area = useRef<HTMLDivElement>(null)
+  const read = readAddresses(text)
+  const submit = async () => {
+    setTouched(true)
+    if (busy) return
+    if (!read.ok) return area.current?.querySelector('textarea')?.focus()
+    setBusy(true)
+    setRefused(null)
+    try {
+      const { operation } = await call(serverAdd, { body: { ...read.body, datacenter_id: datacenter === none ? null : datacenter } })
+      onBegun(operation.id)
+    } catch (error) {
+      const sentence = error instanceof CallError ? (error.fields['addresses'] ?? error.fields['cidr']) : undefined
+      setRefused({ field: sentence !== undefined, message: sentence ?? (error instanceof Error ? error.message : 'An unexpected error occurred') })
+    } finally {
+      setBusy(false)
+    }
+    return undefined
+  }
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      locked={busy}
+      width="34rem"
+      title="Add servers by address"
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" busy={busy} busyText="Loading" can={allowed(serverAdd)} onClick={() => void submit()}>
+            {read.ok && read.count > 1 ? `Look at ${read.count} addresses` : 'Add servers'}
+          </Button>
+        </>
+      }
+    >
+      <div className="stack" ref={area}>
+        <p className="fs13 t2">Servers that have booted Talos and wait in maintenance mode are found by asking their addresses. Nothing is changed on them.</p>
+        <Field
+          label="Addresses or a CIDR"
+          hint={
+            read.ok
+              ? `${read.count === 1 ? '1 address' : `${read.count} addresses`} will be asked.`
+              : 'One address per line or commas between, or one CIDR of at most a /22: 10.20.14.0/24'
+          }
+          error={refused?.field ? refused.message : touched && !read.ok ? read.problem : null}
+        >
+          <TextArea
+            mono
+            rows={5}
+            value={text}
+            onValue={setText}
+            onBlur={() => setTouched(text !== '')}
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            placeholder={'10.20.14.37\n10.20.14.38'}
+          />
+        </Field>
+        <Field label="Datacenter" optional>
+          <Select
+            value={datacenter}
+            onValue={setDatacenter}
+            options={[{ value: none, text: 'None yet' }, ...(datacenters?.items ?? []).map((d) => ({ value: d.id, text: d.code, more: d.city_name }))]}
+          />
+        </Field>
+        {refused !== null && !refused.field && <Alert tone="danger">{refused.message}</Alert>}
+      </div>
+    </Dialog>
+  )
+}
+
+const tones: Record<Step['status'], { tone: Tone; word: string }> = {
+  todo: { tone: 'off', word: 'To do' },
+  running: { tone: 'busy', word: 'Asking' },
+  waiting: { tone: 'warn', word: 'Waiting' },
+  done: { tone: 'ok', word: 'Answered' },
+  failed: { tone: 'danger', word: 'No' },
+  skipped: { tone: 'off', word: 'Skipped' },
+}
+/** Found ones first, then what is under way, then those that did not answer. */
+const order: Record<Step['status'], number> = { done: 0, running: 1, waiting: 1, failed: 2, skipped: 3, todo: 4 }
+
+/** While it runs it is asked again this often, in ms, where the live stream is away. */
+const pollMs = 2000
+
+function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; onClose: () => void; onAgain: () => void }) {
+  const client = useQueryClient()
+  const {
+    data: operation,
+    error,
+    refetch,
+  } = useQuery({ ...query(operationGet, { params: { id } }), refetchInterval: ({ state }) => (state.data && hasEnded(state.data) ? false : pollMs) })
+  const over = operation !== undefined && hasEnded(operation)
+  const [problem, setProblem] = useState<string | null>(null)
+  useEffect(() => {
+    if (over) void refreshServers(client)
+  }, [over, client])
+  const steps = [...(operation?.steps ?? [])].sort((a, b) => order[a.status] - order[b.status])
+  const found = [...new Set(steps.flatMap((s) => (s.status === 'done' && s.node_id !== null ? [s.node_id] : [])))]
+  const ended = steps.filter((s) => s.status === 'done' || s.status === 'failed' || s.status === 'skipped').length
+  const cancel = () => {
+    call(operationCancel, { params: { id } }).then(
+      () => invalidate(client, operationGet),
+      (failure: unknown) => setProblem(failure instanceof Error ? failure.message : 'It could not be cancelled'),
+    )
+  }
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      width="44rem"
+      title={over ? (found.length === 0 ? 'No server answered' : `${counted(found.length, 'server')} answered`) : 'Looking for servers'}
+      footer={
+        over ? (
+          <>
+            <Button onClick={onAgain}>Add more</Button>
+            <Button kind="primary" onClick={onClose}>
+              Done
+            </Button>
+          </>
+        ) : (
+          <>
+            {operation && (
+              <Button can={all(allowed(operationCancel), canCancelOperation(operation))} onClick={cancel}>
+                Cancel
+              </Button>
+            )}
+            <Button kind="primary" onClick={onClose}>
+              Go on in the background
+            </Button>
+          </>
+        )
+      }
+    >
+      {operation === undefined ? (
+        error === null ? (
+          <SkeletonRows rows={3} />
+        ) : (
+          <ErrorState error={error} onRetry={() => void refetch()} />
+        )
+      ) : (
+        <div className="stack">
+          {found.length > 0 && <HardwareToConfirm ids={found} />}
+          {operation.reason !== null && <Alert tone={operation.status === 'failed' ? 'danger' : 'info'}>{operation.reason}</Alert>}
+          {problem !== null && <Alert tone="danger">{problem}</Alert>}
+          <section aria-label="Results">
+            <h3 className="label" aria-live="polite">
+              {over ? `${ended} of ${steps.length} asked` : `${ended} of ${steps.length} asked so far`}
+            </h3>
+            <ul className={css['results']} {...(steps.length > 8 && { tabIndex: 0 })}>
+              {steps.map((step) => (
+                <li key={step.key}>
+                  <span className="mono">{step.title}</span>
+                  <StatusDot tone={tones[step.status].tone} why={step.reason}>
+                    {tones[step.status].word}
+                  </StatusDot>
+                </li>
+              ))}
+            </ul>
+          </section>
+        </div>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,88 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { nameLength } from '#contract/names.ts'
+import type { Page } from '#contract/page.ts'
+import { no, yes } from '#contract/rule.ts'
+import { type Server, serverGet, serverList, serverUpdate } from '#contract/servers.ts'
+import { call } from '../../api/client.ts'
+import { keyOf } from '../../api/query.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { Field, TextInput } from '../../ui/Field.tsx'
+import { toast } from '../../ui/toast.ts'
+import { nameProblem, renameToasts, withName } from './rename.ts'
+import { refreshServers, serversQuery } from './server-queries.ts'
+
+/** The dialog `editServerName`. The lists show the new name at once; where the server refuses they go back, and say why. */
+export function EditServerName({ server, open, onClose }: { server: Server; open: boolean; onClose: () => void }) {
+  const client = useQueryClient()
+  const [name, setName] = useState(server.name)
+  const [touched, setTouched] = useState(false)
+  const { data: all } = useQuery({ ...serversQuery({}), enabled: open })
+  const problem = nameProblem(name, server.id, all?.items ?? [])
+  const rename = useMutation({
+    mutationFn: (wanted: string) => call(serverUpdate, { params: { id: server.id }, body: { name: wanted } }),
+    onMutate: async (wanted) => {
+      const [list, one] = [[keyOf(serverList)], [keyOf(serverGet), { params: { id: server.id } }]]
+      await Promise.all([client.cancelQueries({ queryKey: list }), client.cancelQueries({ queryKey: one })])
+      const before = [...client.getQueriesData<Page<Server>>({ queryKey: list }), ...client.getQueriesData<Server>({ queryKey: one })]
+      client.setQueriesData<Page<Server>>({ queryKey: list }, (page) => page && withName(page, server.id, wanted))
+      client.setQueryData<Server>(one, (known) => known && { ...known, name: wanted })
+      return { before }
+    },
+    onError: (error, _, context) => {
+      for (const [key, data] of context?.before ?? []) client.setQueryData(key, data)
+      toast.error(error.message === '' ? renameToasts.failed : error.message)
+    },
+    onSuccess: () => {
+      toast.success(renameToasts.done)
+      onClose()
+    },
+    onSettled: () => refreshServers(client, server.id),
+  })
+  const ready = problem === null && !rename.isPending
+  const submit = () => {
+    if (ready) rename.mutate(name.trim())
+  }
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      locked={rename.isPending}
+      title="Edit server name"
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" busy={rename.isPending} busyText="Loading" can={problem === null ? yes : no(problem)} onClick={submit}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          submit()
+        }}
+      >
+        <Field
+          label="Server name"
+          error={touched ? problem : null}
+          hint={`Lowercase letters, numbers and single hyphens, at most ${nameLength.max} characters.`}
+        >
+          <TextInput
+            name="name"
+            value={name}
+            onValue={(value) => {
+              setTouched(true)
+              setName(value)
+            }}
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+          />
+        </Field>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,220 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { computeUnits } from '#contract/capacity.ts'
+import { nodeTypes, type Server, serverAdd, serverStatuses } from '#contract/servers.ts'
+import { counted } from '#contract/words.ts'
+import { allowed } from '../../api/session.ts'
+import { sentence } from '../../lib/text.ts'
+import { clock } from '../../lib/time.ts'
+import { useMedia } from '../../lib/use-media.ts'
+import { Button } from '../../ui/Button.tsx'
+import { ColumnsMenu, DataTable, SortMenu } from '../../ui/DataTable.tsx'
+import { Field, Select } from '../../ui/Field.tsx'
+import { Filter } from '../../ui/Filter.tsx'
+import { Pager } from '../../ui/Pager.tsx'
+import { Popover } from '../../ui/Popover.tsx'
+import { Search } from '../../ui/Search.tsx'
+import { useSelection } from '../../ui/selection.ts'
+import { Empty, Stale } from '../../ui/States.tsx'
+import { Alert } from '../../ui/Status.tsx'
+import { AddServers } from './AddServers.tsx'
+import { serverDialog } from './dialogs.ts'
+import { useServerDeeds } from './server-actions.ts'
+import { serverColumns } from './server-columns.tsx'
+import { datacentersQuery, serversQuery } from './server-queries.ts'
+import { defaultSize, isFiltered, pageOf, type ServerSearch, sizeOf, withoutFilters } from './server-search.ts'
+import { ServerDetails } from './ServerDetails.tsx'
+import { ServerDialogs } from './ServerDialogs.tsx'
+
+/** Changes what stands in the address: `replace` for what is typed, so that "back" leaves the page. */
+export type SetSearch = (next: (now: ServerSearch) => ServerSearch, how?: { replace?: boolean }) => void
+
+export function ServersPage({ search, setSearch }: { search: ServerSearch; setSearch: SetSearch }) {
+  const client = useQueryClient()
+  const { data: page, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(serversQuery(search))
+  const selection = useSelection()
+  const deeds = useServerDeeds()
+  const [beyond, setBeyond] = useState<ReadonlyMap<string, Server>>(new Map())
+  const [shown, setShown] = useState<string[] | undefined>()
+  const narrow = useMedia('below', 'sm')
+
+  const selected = useMemo(() => {
+    const known = new Map([...beyond, ...(page?.items ?? []).map((s) => [s.id, s] as const)])
+    return [...selection.keys].flatMap((id) => known.get(id) ?? [])
+  }, [beyond, page, selection.keys])
+  const units = selected.map((s) => computeUnits(s.resources))
+  const sort = search.sort ?? 'name'
+  const set = (key: keyof ServerSearch, value: string) => setSearch(({ page: _, ...now }) => put(now, key, value))
+
+  /** Everything that matches, past this page too. */
+  const selectMatching = async () => {
+    const all = new Map<string, Server>()
+    for (let at = 1; all.size < (page?.total ?? 0); at++) {
+      const { items } = await client.fetchQuery(serversQuery({ ...search, page: String(at), size: String(defaultSize) }))
+      if (items.length === 0) break
+      for (const s of items) all.set(s.id, s)
+    }
+    setBeyond(all)
+    selection.set(all.keys())
+  }
+
+  const total = page?.total ?? 0
+  const size = sizeOf(search)
+  return (
+    <>
+      <Toolbar search={search} set={set} narrow={narrow} sort={sort} shown={shown} onShown={setShown} onAdd={() => set('add', 'new')} />
+      <ToConfirm servers={page?.items ?? []} />
+      <DataTable
+        label="Servers"
+        noun="server"
+        rows={page?.items}
+        columns={serverColumns}
+        rowKey={(s) => s.id}
+        rowName={(s) => s.name}
+        href={(s) => `/infra/servers/${s.id}`}
+        actions={deeds.actions}
+        detail={(s) => <ServerDetails server={s} />}
+        sort={sort}
+        onSort={(next) => set('sort', next)}
+        shown={shown}
+        selection={selection}
+        bulk={{
+          actions: deeds.bulk(selected, selection.clear),
+          ...(units.every((u) => u !== null) && { note: `${units.reduce<number>((sum, u) => sum + (u ?? 0), 0)} CU` }),
+          matching: total,
+          onSelectMatching: () => void selectMatching(),
+        }}
+        filtered={isFiltered(search)}
+        onReset={() => setSearch(withoutFilters)}
+        error={error}
+        onRetry={() => void refetch()}
+        notice={isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+        empty={
+          <Empty
+            title="No servers yet"
+            text="Boot a machine with Talos Linux. While it waits in maintenance mode, add it by its address; programs do the same with POST /v1/nodes."
+            actions={
+              <Button kind="primary" icon="add" can={allowed(serverAdd)} onClick={() => set('add', 'new')}>
+                Add servers by address
+              </Button>
+            }
+          />
+        }
+        foot={
+          total > 0 && (
+            <Pager
+              page={pageOf(search)}
+              perPage={size}
+              total={total}
+              plural={total === 1 ? 'server' : 'servers'}
+              onPage={(to) => setSearch((now) => put(now, 'page', to === 1 ? '' : String(to)))}
+              onPerPage={(n) => set('size', n === defaultSize ? '' : String(n))}
+            />
+          )
+        }
+      />
+      <AddServers state={search.add} onState={(state) => setSearch((now) => put(now, 'add', state ?? ''), { replace: true })} />
+      <ServerDialogs />
+    </>
+  )
+}
+
+/** The search with one key set, or without it where the value is empty. */
+function put(now: ServerSearch, key: keyof ServerSearch, value: string): ServerSearch {
+  const { [key]: _, ...rest } = now
+  return value === '' ? rest : { ...rest, [key]: value }
+}
+
+const statusOptions = serverStatuses.map((value) => ({ value, text: sentence(value) }))
+const typeOptions = nodeTypes.map((value) => ({ value, text: sentence(value) }))
+
+interface ToolbarProps {
+  search: ServerSearch
+  set: (key: keyof ServerSearch, value: string) => void
+  narrow: boolean
+  sort: string
+  shown: string[] | undefined
+  onShown: (ids: string[] | undefined) => void
+  onAdd: () => void
+}
+
+function Toolbar({ search, set, narrow, sort, shown, onShown, onAdd }: ToolbarProps) {
+  const { data: datacenters } = useQuery(datacentersQuery)
+  const sites = (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name }))
+  const filters = [
+    { key: 'status', label: 'Status', options: statusOptions },
+    { key: 'nodeType', label: 'Node type', options: typeOptions },
+    { key: 'datacenter', label: 'Datacenter', options: sites },
+  ] as const
+  const set_ = filters.filter((f) => search[f.key] !== undefined).length + (search.cluster === undefined ? 0 : 1)
+  return (
+    <div className="toolbar">
+      <Search
+        label="Search servers"
+        placeholder={narrow ? 'Name, serial or address' : 'Name, id, serial, address or cluster'}
+        value={search.q ?? ''}
+        onValue={(q) => set('q', q)}
+      />
+      {narrow ? (
+        <Popover
+          label="Filters"
+          width="18rem"
+          trigger={
+            <Button icon="filter">
+              Filters <b className="num">{set_}</b>
+            </Button>
+          }
+        >
+          <div className="stack stack3">
+            {filters.map((f) => (
+              <Field key={f.key} label={f.label}>
+                <Select<string> value={search[f.key] ?? ''} options={[{ value: '', text: 'Any' }, ...f.options]} onValue={(value) => set(f.key, value)} />
+              </Field>
+            ))}
+            {search.cluster !== undefined && <Filter label="Cluster" value={search.cluster} options={[]} onValue={(value) => set('cluster', value)} />}
+          </div>
+        </Popover>
+      ) : (
+        <>
+          {filters.map((f) => (
+            <Filter<string> key={f.key} label={f.label} value={search[f.key] ?? ''} options={f.options} onValue={(value) => set(f.key, value)} />
+          ))}
+          {search.cluster !== undefined && <Filter label="Cluster" value={search.cluster} options={[]} onValue={(value) => set('cluster', value)} />}
+        </>
+      )}
+      {narrow && <SortMenu columns={serverColumns} sort={sort} onSort={(next) => set('sort', next)} />}
+      <span className="grow" />
+      {!narrow && <ColumnsMenu columns={serverColumns} shown={shown} onShown={onShown} />}
+      <Button kind="primary" icon="add" can={allowed(serverAdd)} onClick={onAdd}>
+        Add servers
+      </Button>
+    </div>
+  )
+}
+
+/** Above the list: machines that a person has to look at before anything is sent to them. */
+function ToConfirm({ servers }: { servers: readonly Server[] }) {
+  const changed = servers.filter((s) => s.status !== 'deleted' && s.identity.state === 'changed')
+  const waiting = servers.filter((s) => s.status !== 'deleted' && (s.identity.state === 'unconfirmed' || s.identity.state === 'announced'))
+  const review = (list: readonly Server[]) => (
+    <Button size="small" onClick={() => serverDialog.set({ kind: 'confirmHardware', ids: list.map((s) => s.id) })}>
+      Review
+    </Button>
+  )
+  if (changed.length + waiting.length === 0) return null
+  return (
+    <div className="stack stack2" style={{ marginBottom: 'var(--s-3)' }}>
+      {changed.length > 0 && (
+        <Alert tone="danger" action={review(changed)}>
+          Other hardware answered at {changed.length === 1 ? changed[0]!.name : counted(changed.length, 'server')}. Nothing is sent there until a person has
+          looked at it.
+        </Alert>
+      )}
+      {waiting.length > 0 && (
+        <Alert tone="warn" action={review(waiting)}>
+          {waiting.length === 1 ? `${waiting[0]!.name} waits` : `${counted(waiting.length, 'server')} wait`} for a person to confirm the hardware.
+        </Alert>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,51 @@
+/** What the pages about servers ask of the API. */
+import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
+import { datacenterList } from '#contract/datacenters.ts'
+import type { Page } from '#contract/page.ts'
+import { type Server, serverGet, serverList } from '#contract/servers.ts'
+import { call, CallError } from '../../api/client.ts'
+import { keyOf, query } from '../../api/query.ts'
+import { resourcesOf } from './resources.ts'
+import { type ServerSearch, serverQuery } from './server-search.ts'
+
+const readable = (s: Server): Server => ({ ...s, resources: resourcesOf(s.resources) })
+
+/** A page of the list, cached under `servers`. Disks and interfaces are left out: a row that is opened fetches its own. */
+export function serversQuery(search: ServerSearch) {
+  const asked = { query: { ...serverQuery(search), fields: 'summary' as const } }
+  return queryOptions<Page<Server>>({
+    queryKey: [keyOf(serverList), asked],
+    queryFn: async ({ signal }) => {
+      const page = await call(serverList, asked, signal)
+      return { ...page, items: page.items.map(readable) }
+    },
+    placeholderData: keepPreviousData,
+  })
+}
+
+/** One server with its hardware. The error of one that isn't there is the specification's sentence. */
+export function serverQueryOf(id: string) {
+  return queryOptions<Server>({
+    queryKey: [keyOf(serverGet), { params: { id } }],
+    queryFn: async ({ signal }) => {
+      try {
+        return readable(await call(serverGet, { params: { id } }, signal))
+      } catch (error) {
+        if (!(error instanceof CallError) || (error.status !== 404 && error.status !== 400)) throw error
+        throw new CallError(notFound(id), { status: 404, code: 'not_found' })
+      }
+    },
+  })
+}
+
+export const notFound = (id: string): string => `Server ${id} not found`
+
+/** Every datacenter there is, for filters and choices. */
+export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
+
+/** After a change: the lists, and the server itself. */
+export const refreshServers = (client: QueryClient, id?: string): Promise<unknown> =>
+  Promise.all([
+    client.invalidateQueries({ queryKey: [keyOf(serverList)] }),
+    client.invalidateQueries({ queryKey: id === undefined ? [keyOf(serverGet)] : [keyOf(serverGet), { params: { id } }] }),
+  ])
