@@ -11,7 +11,11 @@ describe('text from elsewhere on a terminal', () => {
   })
 
   test('nothing unsafe is left, whatever came in', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => expect(oneLine(text)).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u)))
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(oneLine(text)).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u)
+      }),
+    )
   })
 
   test('JSON keeps its meaning and shows no control character', () => {

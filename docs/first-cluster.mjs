@@ -1,0 +1,58 @@
+#!/usr/bin/env node
+// A cluster by the API alone: sign in, choose free servers, create, wait, fetch the kubeconfig. Node 20 or newer, nothing else.
+//   STEELYARD_URL=http://127.0.0.1:8080 STEELYARD_EMAIL=… STEELYARD_PASSWORD=… node docs/first-cluster.mjs [NAME] > kubeconfig
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const { STEELYARD_URL: url = 'http://127.0.0.1:8080', STEELYARD_EMAIL: email, STEELYARD_PASSWORD: password } = process.env
+const [name = 'first'] = process.argv.slice(2)
+let token = ''
+
+async function api(method, path, body, again = true) {
+  const answer = await fetch(url + path, {
+    method,
+    headers: {
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...(body && { 'content-type': 'application/json' }),
+      // Whatever happens to the connection: repeated with the same key, it is done once.
+      ...(method === 'POST' && token && { 'idempotency-key': randomUUID() }),
+    },
+    body: body && JSON.stringify(body),
+  })
+  const text = await answer.text()
+  // An access token lasts 10 minutes, a creation on real servers may take longer.
+  if (answer.status === 401 && token && again) return signIn().then(() => api(method, path, body, false))
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+  return answer.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : text
+}
+
+async function signIn() {
+  token = ''
+  token = (await api('POST', '/v1/authorize', { email, password })).accessToken
+}
+await signIn()
+
+// Servers that pass every check for joining a cluster, of the datacenter that has most of them.
+const { items } = await api('GET', '/v1/nodes?eligible=true')
+const sites = new Set(items.map((s) => s.datacenter?.id))
+sites.delete(undefined)
+const bySite = [...sites].map((id) => items.filter((s) => s.datacenter?.id === id))
+const servers = bySite.find((site) => bySite.every((other) => other.length <= site.length)) ?? []
+if (servers.length < 5) throw new Error(`Five free servers in one datacenter are needed, ${servers.length} are there`)
+
+const { cluster, operation } = await api('POST', '/v1/clusters', {
+  name,
+  datacenter_id: servers[0].datacenter.id,
+  servers: servers.slice(0, 5).map((s, i) => ({ node_id: s.id, role: i < 3 ? 'control_plane' : 'worker' })),
+})
+
+let now = operation
+while (!['done', 'failed', 'cancelled'].includes(now.status)) {
+  await sleep(1000)
+  now = await api('GET', `/v1/operations/${operation.id}`)
+  const done = now.steps.filter((step) => step.status === 'done').length
+  process.stderr.write(`${now.status}: ${done} of ${now.steps.length} steps${now.reason ? `, ${now.reason}` : ''}\n`)
+}
+if (now.status !== 'done') throw new Error(`The creation ended ${now.status}: ${now.reason}`)
+
+process.stdout.write(await api('GET', `/v1/clusters/${cluster.id}/kubeconfig`))
