@@ -1,0 +1,162 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
+import { type Datacenter, datacenterCreate, datacenterList } from '#contract/datacenters.ts'
+import type { Asked } from '#contract/operation.ts'
+import { query } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
+import { clock } from '../../lib/time.ts'
+import { Button } from '../../ui/Button.tsx'
+import { columns, DataTable } from '../../ui/DataTable.tsx'
+import { Flag, countryName } from '../../ui/Flag.tsx'
+import { Meter } from '../../ui/Meter.tsx'
+import { Pager } from '../../ui/Pager.tsx'
+import { Search } from '../../ui/Search.tsx'
+import { Empty, Stale } from '../../ui/States.tsx'
+import { Badge } from '../../ui/Status.tsx'
+import { datacenterActions } from './datacenter-actions.ts'
+import css from './DatacentersPage.module.css'
+import { SitesPanel } from './SitesPanel.tsx'
+
+export interface DatacenterSearch {
+  q?: string
+  sort?: string
+  page?: string
+}
+
+type Ask = Asked<typeof datacenterList>['query']
+const sorts = ['code', 'city_name', 'tier', 'servers', 'free'] as const
+
+/** What is asked for a place in the address; values that nobody knows are not sent. */
+export function datacenterQuery(search: DatacenterSearch): Ask {
+  const column = sorts.find((s) => s === search.sort?.replace(/^-/, ''))
+  return {
+    page: /^[1-9]\d{0,4}$/.test(search.page ?? '') ? Number(search.page) : 1,
+    per_page: 50,
+    ...(search.q !== undefined && { q: search.q.slice(0, 200) }),
+    ...(column && { sort: search.sort?.startsWith('-') ? (`-${column}` as const) : column }),
+  }
+}
+
+const Form = lazy(() => import('./DatacenterDialog.tsx'))
+
+const tableColumns = (most: number) =>
+  columns<Datacenter>([
+    {
+      id: 'code',
+      head: 'Code',
+      sortable: true,
+      fixed: true,
+      width: 140,
+      card: 'name',
+      cell: (d) => (
+        <span className="row">
+          <Flag code={d.country_code} />
+          {d.code}
+        </span>
+      ),
+    },
+    { id: 'country', head: 'Country', from: 'lg', cell: (d) => countryName(d.country_code) },
+    { id: 'city_name', head: 'City', sortable: true, card: 'fact', cell: (d) => d.city_name },
+    { id: 'tier', head: 'Tier, declared', sortable: true, width: 120, from: 'md', cell: (d) => d.tier ?? <span className="t3">Unknown</span> },
+    {
+      id: 'certifications',
+      head: 'Certifications',
+      from: 'lg',
+      cell: (d) =>
+        d.certifications.length === 0 ? (
+          <span className="t3">–</span>
+        ) : (
+          <span className={css['badges']}>
+            {d.certifications.map((c) => (
+              <Badge key={c}>{c}</Badge>
+            ))}
+          </span>
+        ),
+    },
+    { id: 'servers', head: 'Servers', numeric: true, sortable: true, width: 90, cell: (d) => d.servers },
+    { id: 'clusters', head: 'Clusters', numeric: true, width: 90, from: 'md', cell: (d) => d.clusters },
+    {
+      id: 'free',
+      head: 'Free CU',
+      sortable: true,
+      width: 220,
+      card: 'state',
+      help: 'Compute units: 1 physical core with 4 GiB of memory. Servers whose hardware is unknown are left out.',
+      cell: (d) => (
+        <Meter
+          value={d.compute_units.total - d.compute_units.free}
+          of={d.compute_units.total}
+          scale={most}
+          label={`Compute units of ${d.code} in clusters`}
+          text={`${d.compute_units.free} of ${d.compute_units.total}`}
+        />
+      ),
+    },
+  ])
+
+/** The sites: a map, and the table of them. */
+export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch; onSearch: (next: DatacenterSearch) => void }) {
+  const client = useQueryClient()
+  const asked = query(datacenterList, { query: datacenterQuery(search) })
+  const { data, error, refetch, dataUpdatedAt } = useQuery(asked)
+  const [form, setForm] = useState<{ edit: Datacenter | null } | null>(null)
+  const edit = useCallback((d: Datacenter) => setForm({ edit: d }), [])
+  const actions = useMemo(() => (d: Datacenter) => datacenterActions(client, edit, d), [client, edit])
+  const most = Math.max(1, ...(data?.items ?? []).map((d) => d.compute_units.total))
+  const cols = useMemo(() => tableColumns(most), [most])
+  const add = (
+    <Button kind="primary" icon="add" can={allowed(datacenterCreate)} onClick={() => setForm({ edit: null })}>
+      Add datacenter
+    </Button>
+  )
+  return (
+    <>
+      {data !== undefined && data.items.length > 0 && <SitesPanel items={data.items} />}
+      <div className="toolbar">
+        <Search
+          label="Search datacenters"
+          placeholder="Code or city"
+          value={search.q ?? ''}
+          onValue={(q) => onSearch({ ...(search.sort && { sort: search.sort }), ...(q && { q }) })}
+        />
+        <span className="right">{add}</span>
+      </div>
+      <DataTable
+        label="Datacenters"
+        noun="datacenter"
+        rows={data?.items}
+        columns={cols}
+        rowKey={(d) => d.id}
+        rowName={(d) => d.code}
+        href={(d) => `/infra/servers?datacenter=${encodeURIComponent(d.code)}`}
+        actions={actions}
+        sort={search.sort ?? 'code'}
+        onSort={(sort) => onSearch({ ...(search.q && { q: search.q }), sort })}
+        filtered={search.q !== undefined}
+        onReset={() => onSearch({})}
+        error={error}
+        onRetry={() => void refetch()}
+        grows
+        notice={data !== undefined && error ? <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} /> : undefined}
+        empty={<Empty title="No datacenters yet" text="Add the site where your servers stand." actions={add} />}
+        foot={
+          data &&
+          data.total > data.per_page && (
+            <Pager
+              page={data.page}
+              perPage={data.per_page}
+              total={data.total}
+              plural="datacenters"
+              onPage={(page) => onSearch({ ...search, page: String(page) })}
+            />
+          )
+        }
+      />
+      {form && (
+        <Suspense fallback={null}>
+          <Form edit={form.edit} onClose={() => setForm(null)} />
+        </Suspense>
+      )}
+    </>
+  )
+}

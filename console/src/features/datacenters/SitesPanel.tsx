@@ -1,0 +1,29 @@
+import type { Datacenter } from '#contract/datacenters.ts'
+import { counted } from '#contract/words.ts'
+import { Panel } from '../../ui/Panel.tsx'
+import { SiteMap } from '../../ui/SiteMap.tsx'
+
+/** The map of the sites whose place is known; the table below is its list for those who can't see it. */
+export function SitesPanel({ items }: { items: readonly Datacenter[] }) {
+  const sites = items.flatMap((d) =>
+    d.latitude !== null && d.longitude !== null
+      ? [
+          {
+            id: d.id,
+            name: d.code,
+            note: counted(d.servers, 'server'),
+            latitude: d.latitude,
+            longitude: d.longitude,
+            weight: d.compute_units.total,
+            href: `/infra/servers?datacenter=${encodeURIComponent(d.code)}`,
+          },
+        ]
+      : [],
+  )
+  if (sites.length === 0) return null
+  return (
+    <Panel>
+      <SiteMap label="Map of the datacenters" sites={sites} />
+    </Panel>
+  )
+}

@@ -1,0 +1,30 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { canRemoveDatacenter, type Datacenter, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
+import { call } from '../../api/client.ts'
+import { invalidate } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
+import { type Action, both, confirm } from '../../ui/actions.ts'
+import { toast } from '../../ui/toast.ts'
+
+/** Everything that can be done to a datacenter: row menu and ⌘K show this one list. */
+export const datacenterActions = (client: QueryClient, edit: (d: Datacenter) => void, d: Datacenter): Action[] => [
+  { label: 'Show servers', icon: 'server', to: `/infra/servers?datacenter=${encodeURIComponent(d.code)}` },
+  { label: 'Edit', icon: 'edit', can: allowed(datacenterUpdate), run: () => edit(d) },
+  {
+    label: 'Remove',
+    icon: 'trash',
+    danger: true,
+    can: both(allowed(datacenterRemove), canRemoveDatacenter(d)),
+    run: () =>
+      confirm({
+        title: `Remove ${d.code}?`,
+        text: 'Nothing stands in it. Its code will not be used again.',
+        danger: true,
+        act: async () => {
+          await call(datacenterRemove, { params: { id: d.id } })
+          await invalidate(client, datacenterList)
+          toast.success(`${d.code} was removed`)
+        },
+      }),
+  },
+]

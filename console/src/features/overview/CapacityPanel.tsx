@@ -1,0 +1,98 @@
+import type { Overview } from '#contract/overview.ts'
+import { count, memory } from '../../lib/units.ts'
+import { columns, DataTable } from '../../ui/DataTable.tsx'
+import { Flag } from '../../ui/Flag.tsx'
+import { Meter } from '../../ui/Meter.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { SiteMap } from '../../ui/SiteMap.tsx'
+import { Empty } from '../../ui/States.tsx'
+import css from './Overview.module.css'
+
+type Site = Overview['capacity'][number]
+
+const nameOf = (s: Site) => s.datacenter?.code ?? 'No datacenter'
+const listOf = (s: Site) => (s.datacenter ? `/infra/servers?datacenter=${encodeURIComponent(s.datacenter.code)}` : '/infra/servers')
+
+const siteColumns = (scale: number) =>
+  columns<Site>([
+    {
+      id: 'datacenter',
+      head: 'Datacenter',
+      card: 'name',
+      cell: (s) => (
+        <span className="row">
+          {s.datacenter && <Flag code={s.datacenter.country_code} />}
+          {nameOf(s)}
+          {s.datacenter && <span className="t3 hide-sm">{s.datacenter.city_name}</span>}
+        </span>
+      ),
+    },
+    { id: 'servers', head: 'Servers', numeric: true, width: 80, from: 'sm', cell: (s) => count(s.servers) },
+    {
+      id: 'units',
+      head: 'CU, same scale',
+      width: 220,
+      card: 'fact',
+      cell: (s) => <Meter value={s.compute_units.in_clusters} of={s.compute_units.total} scale={scale} label={`Compute units of ${nameOf(s)} in clusters`} />,
+    },
+    { id: 'used', head: 'In clusters', numeric: true, width: 92, from: 'sm', cell: (s) => count(s.compute_units.in_clusters) },
+    { id: 'free', head: 'Free', numeric: true, width: 72, card: 'state', cell: (s) => <b>{count(s.compute_units.free)}</b> },
+    { id: 'ram', head: 'Free RAM', numeric: true, width: 100, from: 'lg', cell: (s) => memory(s.memory_bytes.free) },
+  ])
+
+/** Capacity per datacenter, on the map and on one scale. */
+export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) {
+  const scale = Math.max(1, ...capacity.map((s) => s.compute_units.total))
+  const sites = capacity.flatMap((s) =>
+    s.datacenter && s.datacenter.latitude !== null && s.datacenter.longitude !== null
+      ? [
+          {
+            id: s.datacenter.id,
+            name: s.datacenter.code,
+            note: `${count(s.compute_units.free)} CU free`,
+            latitude: s.datacenter.latitude,
+            longitude: s.datacenter.longitude,
+            weight: s.compute_units.total,
+            href: listOf(s),
+          },
+        ]
+      : [],
+  )
+  return (
+    <Panel
+      title="Capacity per datacenter"
+      flush
+      note={
+        <span className={css['legend']}>
+          <span>
+            <i className={css['used']} />
+            In clusters
+          </span>
+          <span>
+            <i className={css['free']} />
+            Free
+          </span>
+        </span>
+      }
+      actions={<a href="/infra/datacenters">Datacenters</a>}
+    >
+      {sites.length > 0 && (
+        <div className={css['map']}>
+          <SiteMap label="Map of the datacenters" sites={sites} />
+        </div>
+      )}
+      <div className={css['inner']}>
+        <DataTable
+          label="Capacity per datacenter"
+          rows={capacity}
+          columns={siteColumns(scale)}
+          rowKey={(s) => s.datacenter?.id ?? 'none'}
+          rowName={nameOf}
+          href={listOf}
+          grows
+          empty={<Empty title="No datacenters yet" text="Add the site where your servers stand." />}
+        />
+      </div>
+    </Panel>
+  )
+}

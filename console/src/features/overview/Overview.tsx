@@ -1,0 +1,163 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { overviewGet, type Overview as Shape } from '#contract/overview.ts'
+import { query } from '../../api/query.ts'
+import { clock } from '../../lib/time.ts'
+import { count, disk, memory } from '../../lib/units.ts'
+import { ButtonLink } from '../../ui/Button.tsx'
+import { CapacityBar, type Segment } from '../../ui/Meter.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { Empty, ErrorState, SkeletonRows, Stale } from '../../ui/States.tsx'
+import { StatusDot, type Tone } from '../../ui/Status.tsx'
+import { CapacityPanel } from './CapacityPanel.tsx'
+import { FailuresPanel, RunningPanel } from './OperationPanels.tsx'
+import css from './Overview.module.css'
+import { clusterGroups, sums } from './overview-sums.ts'
+
+export const overviewQuery = () => query(overviewGet)
+
+interface Key {
+  tone: Tone
+  word: string
+  value: number
+  to: string
+}
+
+/** One reading: the number, its parts as a bar, and each part as a link to the list behind it. */
+function Reading({
+  title,
+  value,
+  unit,
+  to,
+  bar,
+  keys,
+  more,
+}: {
+  title: string
+  value: string
+  unit?: string
+  to: string
+  bar?: readonly Segment[]
+  keys?: readonly Key[]
+  more?: ReactNode
+}) {
+  return (
+    <div className={css['reading']}>
+      <a className={css['title']} href={to}>
+        {title}
+      </a>
+      <div className={css['line']}>
+        <a className={css['big']} href={to} aria-label={`${title}: ${value}${unit ? ` ${unit}` : ''}`}>
+          {value}
+          {unit !== undefined && <small> {unit}</small>}
+        </a>
+        {bar && <CapacityBar label={title} segments={bar} />}
+      </div>
+      <div className={css['keys']}>
+        {keys?.map((k) => (
+          <a key={k.word} href={k.to}>
+            <StatusDot tone={k.tone} why={<b className="num">{count(k.value)}</b>}>
+              {k.word}
+            </StatusDot>
+          </a>
+        ))}
+        {more}
+      </div>
+    </div>
+  )
+}
+
+function Readings({ data }: { data: Shape }) {
+  const { servers, clusters } = data
+  const capacity = sums(data.capacity)
+  const groups = clusterGroups(clusters.by_status)
+  const unasked = servers.total - servers.reachable - servers.unreachable
+  return (
+    <section className={css['readings']} aria-label="Fleet">
+      <Reading
+        title="Servers"
+        value={count(servers.total)}
+        to="/infra/servers"
+        bar={[
+          { label: 'Ready', value: servers.ready, tone: 'ok' },
+          { label: 'Maintenance', value: servers.maintenance, tone: 'info' },
+        ]}
+        keys={[
+          { tone: 'ok', word: 'Ready', value: servers.ready, to: '/infra/servers?status=ready' },
+          { tone: 'idle', word: 'Maintenance', value: servers.maintenance, to: '/infra/servers?status=maintenance' },
+          ...(servers.unconfirmed > 0
+            ? [{ tone: 'warn' as const, word: 'To confirm', value: servers.unconfirmed, to: '/infra/servers?status=maintenance' }]
+            : []),
+        ]}
+      />
+      <Reading
+        title="Contact"
+        value={count(servers.reachable)}
+        to="/infra/servers?reachable=true"
+        bar={[
+          { label: 'Answering', value: servers.reachable, tone: 'ok' },
+          { label: 'Unreachable', value: servers.unreachable, tone: 'danger' },
+          { label: 'Not asked yet', value: unasked, tone: 'idle' },
+        ]}
+        keys={[
+          { tone: 'ok', word: 'Answering', value: servers.reachable, to: '/infra/servers?reachable=true' },
+          { tone: servers.unreachable > 0 ? 'danger' : 'off', word: 'Unreachable', value: servers.unreachable, to: '/infra/servers?reachable=false' },
+        ]}
+      />
+      <Reading
+        title="Clusters"
+        value={count(clusters.total)}
+        to="/infra/clusters"
+        bar={groups.map((g) => ({ label: g.word, value: g.value, tone: g.segment }))}
+        keys={groups.filter((g) => g.value > 0 || g.always).map((g) => ({ tone: g.tone, word: g.word, value: g.value, to: g.to }))}
+      />
+      <Reading
+        title="Free capacity"
+        value={count(capacity.compute_units.free)}
+        unit="CU"
+        to="/infra/servers?status=maintenance"
+        more={
+          <>
+            <span className="num">{count(capacity.vcpu.free)} vCPU</span>
+            <span className="num">{memory(capacity.memory_bytes.free)} RAM</span>
+            <span className="num">{disk(capacity.disk_bytes.free)} disk</span>
+            {capacity.unknown > 0 && <span className="t3">{count(capacity.unknown)} servers of unknown hardware left out</span>}
+          </>
+        }
+      />
+    </section>
+  )
+}
+
+/** What stands, what runs, what failed. Every number leads to the list behind it. */
+export function Overview() {
+  const { data, error, refetch, dataUpdatedAt } = useQuery(overviewQuery())
+  if (data === undefined) return <Panel flush>{error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />}</Panel>
+  return (
+    <>
+      {error && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+      <Readings data={data} />
+      {data.servers.total === 0 && (
+        <div className={css['first']}>
+          <Empty
+            boxed
+            title="No servers yet"
+            text="Boot a server into Talos maintenance mode, then add it by its address."
+            actions={
+              <ButtonLink kind="primary" icon="add" href="/infra/servers?add=1">
+                Add servers
+              </ButtonLink>
+            }
+          />
+        </div>
+      )}
+      <div className={css['grid']}>
+        <CapacityPanel capacity={data.capacity} />
+        <div className={css['side']}>
+          <RunningPanel operations={data.running} />
+          <FailuresPanel operations={data.failures} />
+        </div>
+      </div>
+    </>
+  )
+}
