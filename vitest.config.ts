@@ -12,7 +12,7 @@ export default defineConfig({
       room('contract'),
       room('talos'),
       room('simulator'),
-      room('backend'),
+      room('backend', { globalSetup: ['backend/src/testing/postgres.ts'] }),
       room('cli'),
       room('tools'),
       // Real processes, killed: one at a time.
