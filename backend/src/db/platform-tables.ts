@@ -10,6 +10,7 @@ interface InstallationTable {
   singleton: Generated<boolean>
   id: Generated<string>
   key_fingerprint: string | null
+  rotation_key_sealed: Uint8Array | null
   created_at: Generated<Date>
 }
 

@@ -13,6 +13,12 @@ export interface CallContext {
   readonly caller: Caller
   /** From `If-Match`: the version that the caller read. Compare it by `checkVersion`. */
   readonly ifMatch: number | undefined
+  /** From `Last-Event-ID`: a stream goes on after it. */
+  readonly lastEventId: number | undefined
+  readonly ip: string
+  readonly userAgent: string
+  /** When the caller's access token ends, in ms since 1970. */
+  readonly tokenEndsAt: number | undefined
   /** Ends when the client goes away, at shutdown, and when the access token does. */
   readonly signal: AbortSignal
   /** Name under which a browser saves the answer. Letters, digits, dots and hyphens; anything else becomes a hyphen. */
@@ -63,12 +69,22 @@ function readIfMatch(request: FastifyRequest): number | undefined {
   return Number(match[1])
 }
 
+/** One that can't be read is as none: the stream then begins now. */
+function readLastEventId(request: FastifyRequest): number | undefined {
+  const header = request.headers['last-event-id']
+  return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined
+}
+
 function contextOf(request: FastifyRequest, reply: FastifyReply): CallContext {
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort(new Error('The client went away')))
   return {
     caller: request.caller,
     ifMatch: readIfMatch(request),
+    lastEventId: readLastEventId(request),
+    ip: request.ip,
+    userAgent: request.headers['user-agent'] ?? '',
+    tokenEndsAt: request.tokenEndsAt,
     signal: gone.signal,
     saveAs: (filename) => void reply.header('content-disposition', `attachment; filename="${filename.replaceAll(/[^A-Za-z0-9.-]+/g, '-').slice(0, 100)}"`),
   }

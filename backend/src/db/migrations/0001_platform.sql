@@ -6,6 +6,8 @@ create table installation (
   id uuid not null default gen_random_uuid(),
   -- Fingerprint of the key file that seals this database's secrets; another key file is refused at start.
   key_fingerprint text,
+  -- Makes the successors of refresh tokens.
+  rotation_key_sealed bytea,
   created_at timestamptz(3) not null default now()
 );
 insert into installation default values;

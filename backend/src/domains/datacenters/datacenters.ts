@@ -1,0 +1,182 @@
+/** What can be done with datacenters. Each change is one transaction: rows, audit entry and event together. */
+import { canRemoveDatacenter, type Datacenter, type DatacenterChange, type DatacenterInput, type datacenterList } from '#contract/datacenters.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
+import type { Clock } from '../../clock.ts'
+import { type Db, inTransaction, sqlState, type Tx, violatedConstraint } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+import { checkVersion } from '../../http/serve.ts'
+import type { RecordChange } from '../../record.ts'
+import { type Content, nothing, present } from './present.ts'
+import * as store from './store.ts'
+
+export interface DatacenterParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly record: RecordChange
+  /** By datacenter id: counted by the domains of what stands there. */
+  readonly contents: () => Promise<ReadonlyMap<string, Content>>
+}
+
+export interface DatacenterName {
+  readonly id: string
+  readonly code: string
+  readonly country_code: string
+  readonly city_name: string
+  readonly latitude: number | null
+  readonly longitude: number | null
+}
+
+export interface Datacenters {
+  list(query: Input<typeof datacenterList>['query']): Promise<Page<Datacenter>>
+  /** @throws Problem not_found */
+  get(id: string): Promise<Datacenter>
+  /** @throws Problem conflict where the code is taken */
+  create(caller: Caller, input: DatacenterInput): Promise<Datacenter>
+  /** @throws Problem not_found, stale, datacenter_in_use where its place would change under what stands there */
+  update(caller: Caller, id: string, change: DatacenterChange, ifMatch?: number): Promise<Datacenter>
+  /** @throws Problem not_found, datacenter_in_use */
+  remove(caller: Caller, id: string): Promise<void>
+  /** For other domains: null where there is none. */
+  find(on: Db | Tx, id: string): Promise<DatacenterName | null>
+  /** For the overview. */
+  names(): Promise<DatacenterName[]>
+}
+
+type Sortable = 'code' | 'city_name' | 'tier' | 'servers' | 'free'
+const sortKeys: Record<Sortable, (d: Datacenter) => string | number> = {
+  code: (d) => `${d.country_code}-${d.city_code}-${String(d.code.split('-').at(-1)).padStart(3, '0')}`,
+  city_name: (d) => d.city_name.toLowerCase(),
+  tier: (d) => d.tier ?? 0,
+  servers: (d) => d.servers,
+  free: (d) => d.compute_units.free,
+}
+const unknown = () => new Problem('not_found', 'There is no such datacenter')
+const sentence = 'Enter both latitude and longitude, or neither'
+
+export function datacenters({ db, clock, record, contents }: DatacenterParts): Datacenters {
+  const now = () => new Date(clock.now())
+  const whole = async (row: store.DatacenterRow): Promise<Datacenter> => present(row, (await contents()).get(row.id) ?? nothing)
+  const name = ({ id, code, country_code, city_name, latitude, longitude }: store.DatacenterRow): DatacenterName => ({
+    id,
+    code,
+    country_code,
+    city_name,
+    latitude,
+    longitude,
+  })
+
+  const taken = (error: unknown): unknown =>
+    violatedConstraint(error) === 'datacenter_code'
+      ? new Problem('conflict', 'Another datacenter has this code', { index: 'Another datacenter has this code' })
+      : error
+
+  return {
+    async list(query) {
+      const [rows, inside] = await Promise.all([store.all(db), contents()])
+      const wanted = query.q?.toLowerCase()
+      const matching = rows
+        .filter((r) => wanted === undefined || r.code.toLowerCase().includes(wanted) || r.city_name.toLowerCase().includes(wanted))
+        .map((r) => present(r, inside.get(r.id) ?? nothing))
+      const key = sortKeys[(query.sort?.replace(/^-/, '') ?? 'code') as Sortable]
+      const direction = query.sort?.startsWith('-') ? -1 : 1
+      const compare = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0)
+      const sorted = matching.toSorted((a, b) => direction * compare(key(a), key(b)) || compare(sortKeys.code(a), sortKeys.code(b)))
+      const from = (query.page - 1) * query.per_page
+      return { items: sorted.slice(from, from + query.per_page), page: query.page, per_page: query.per_page, total: sorted.length }
+    },
+
+    async get(id) {
+      const row = await store.get(db, id)
+      if (!row) throw unknown()
+      return whole(row)
+    },
+
+    async create(caller, { index: wanted, ...input }) {
+      try {
+        return await inTransaction(db, async (tx) => {
+          const index = await store.nextIndex(tx, input, wanted)
+          const made = present(await store.insert(tx, { ...input, index }, now()), nothing)
+          await record(tx, caller, {
+            action: 'datacenter.created',
+            target: { kind: 'datacenter', id: made.id, name: made.code },
+            after: made,
+            event: { name: 'datacenter.created', version: made.version },
+          })
+          return made
+        })
+      } catch (error) {
+        throw taken(error)
+      }
+    },
+
+    async update(caller, id, change, ifMatch) {
+      const inside = (await contents()).get(id) ?? nothing
+      try {
+        return await inTransaction(db, async (tx) => {
+          const row = await store.lock(tx, id)
+          if (!row) throw unknown()
+          checkVersion(ifMatch, row.version)
+          const next = {
+            ...row,
+            country_code: change.country_code ?? row.country_code,
+            city_code: change.city_code ?? row.city_code,
+            latitude: change.latitude === undefined ? row.latitude : change.latitude,
+            longitude: change.longitude === undefined ? row.longitude : change.longitude,
+          }
+          if ((next.latitude === null) !== (next.longitude === null)) throw new Problem('invalid', sentence, { longitude: sentence })
+          const moves = next.country_code !== row.country_code || next.city_code !== row.city_code
+          if (moves) {
+            const verdict = canRemoveDatacenter(inside)
+            if (!verdict.ok) throw new Problem('datacenter_in_use', verdict.reason)
+          }
+          const index = moves ? await store.nextIndex(tx, next, undefined) : row.index
+          const after = present(await store.update(tx, id, { ...change, index }, now()), inside)
+          await record(tx, caller, {
+            action: 'datacenter.updated',
+            target: { kind: 'datacenter', id, name: after.code },
+            before: present(row, inside),
+            after,
+            event: { name: 'datacenter.updated', version: after.version },
+          })
+          return after
+        })
+      } catch (error) {
+        throw taken(error)
+      }
+    },
+
+    async remove(caller, id) {
+      const inside = (await contents()).get(id) ?? nothing
+      try {
+        await inTransaction(db, async (tx) => {
+          const row = await store.lock(tx, id)
+          if (!row) throw unknown()
+          const verdict = canRemoveDatacenter(inside)
+          if (!verdict.ok) throw new Problem('datacenter_in_use', verdict.reason)
+          await store.remove(tx, id)
+          await record(tx, caller, {
+            action: 'datacenter.removed',
+            target: { kind: 'datacenter', id, name: row.code },
+            before: present(row, inside),
+            after: null,
+            event: { name: 'datacenter.removed', version: row.version },
+          })
+        })
+      } catch (error) {
+        // Something came in since it was counted; 23001 on PostgreSQL 18, 23503 before.
+        if (['23001', '23503'].includes(sqlState(error) ?? ''))
+          throw new Problem('datacenter_in_use', 'Something stands in this datacenter. Move or remove it first')
+        throw error
+      }
+    },
+
+    async find(on, id) {
+      const row = await store.get(on, id)
+      return row ? name(row) : null
+    },
+
+    names: async () => (await store.all(db)).map(name),
+  }
+}

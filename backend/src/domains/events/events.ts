@@ -1,0 +1,170 @@
+/** The live stream: published events, in the order of their numbers, to each reader what they may see. */
+import type { Clock } from '../../clock.ts'
+import { type Db, isDatabaseGone } from '../../db/db.ts'
+import type { Listener } from '../../db/listen.ts'
+import type { UserCaller } from '../../http/caller.ts'
+import type { Log } from '../../log.ts'
+import { eventChannel } from './publisher.ts'
+
+export interface PublishedEvent {
+  readonly id: number
+  readonly name: string
+  readonly scope: string | null
+  /** The event as the stream says it, once for all readers. */
+  readonly text: string
+}
+
+export interface Events {
+  /**
+   * Server-sent events from after `lastId` on; without it, from now on. A reader who is too slow, or asks for what is no longer kept, is told `resync`:
+   * it then fetches again what it shows.
+   */
+  stream(caller: UserCaller, lastId: number | undefined, signal: AbortSignal): AsyncGenerator<string>
+  start(): Promise<void>
+  stop(): void
+  /** Removes events that nobody resumes from any more. */
+  removeOld(): Promise<void>
+}
+
+const keptMs = 24 * 3600_000
+/** Events that wait for one reader; past that it is told to fetch anew. */
+const mostWaiting = 256
+const mostReplayed = 1_000
+const pollMs = 1_000
+/** A comment line now and then, so that proxies and the reader know that the stream lives. */
+const heartbeatMs = 15_000
+const readBatch = 1_000
+
+interface Reader {
+  readonly may: (scope: string | null) => boolean
+  waiting: string[]
+  overflown: boolean
+  wake: () => void
+}
+
+export function events({ db, clock, listener, log }: { db: Db; clock: Clock; listener: Listener; log: Log }): Events {
+  const readers = new Set<Reader>()
+  let last = 0
+  let ready = false
+  let reading = false
+  let again = false
+  let timer: NodeJS.Timeout | undefined
+  let unlisten: () => void = () => undefined
+
+  const textOf = (row: { id: number; at: Date; name: string; data: Record<string, unknown> }): string =>
+    `id: ${row.id}\nevent: ${row.name}\ndata: ${JSON.stringify({ id: row.id, at: row.at.toISOString(), ...row.data })}\n\n`
+
+  const after = async (id: number, limit: number): Promise<PublishedEvent[]> => {
+    const rows = await db.selectFrom('event').selectAll().where('id', '>', id).orderBy('id').limit(limit).execute()
+    return rows.map((row) => ({ id: row.id, name: row.name, scope: row.scope, text: textOf(row) }))
+  }
+
+  const give = (event: PublishedEvent) => {
+    for (const reader of readers) {
+      if (!reader.may(event.scope)) continue
+      if (reader.waiting.length >= mostWaiting) {
+        reader.overflown = true
+        reader.waiting = []
+      }
+      if (!reader.overflown) reader.waiting.push(event.text)
+      reader.wake()
+    }
+  }
+
+  /** Reads what is new, once at a time, and hands it to every reader of this process. */
+  const read = async (): Promise<void> => {
+    if (reading) {
+      again = true
+      return
+    }
+    reading = true
+    try {
+      do {
+        again = false
+        for (let found = await after(last, readBatch); found.length > 0; found = found.length === readBatch ? await after(last, readBatch) : []) {
+          for (const event of found) give(event)
+          last = found.at(-1)!.id
+        }
+      } while (again)
+    } catch (error) {
+      if (!isDatabaseGone(error)) log.error('events.read_failed', { error })
+    } finally {
+      reading = false
+    }
+  }
+
+  const head = async (): Promise<number> => (await db.selectFrom('publication').select('last_event').executeTakeFirstOrThrow()).last_event
+  const resync = (id: number) => `id: ${id}\nevent: resync\ndata: {"id":${id},"at":"${new Date(clock.now()).toISOString()}"}\n\n`
+
+  /** What came after `lastId`, or undefined where that can't be told any more. */
+  const replay = async (lastId: number, upTo: number, may: Reader['may']): Promise<string[] | undefined> => {
+    if (lastId > upTo) return undefined
+    if (lastId === upTo) return []
+    const found = await after(lastId, mostReplayed + 1)
+    // A gap right after it: the events in between were removed.
+    if (found.length > mostReplayed || found[0]?.id !== lastId + 1) return undefined
+    return found.filter((event) => event.id <= upTo && may(event.scope)).map((event) => event.text)
+  }
+
+  return {
+    async *stream(caller, lastId, signal) {
+      const may = (scope: string | null) => scope === null || (caller.scopes as readonly string[]).includes(scope)
+      const reader: Reader = { may, waiting: [], overflown: false, wake: () => undefined }
+      readers.add(reader)
+      try {
+        // Registered first: what comes in from here on waits in the reader. `last` is what everybody was already given.
+        const upTo = ready ? last : await head()
+        const missed = lastId === undefined ? [] : await replay(lastId, upTo, may)
+        yield `retry: 2000\n: Steelyard events, from ${lastId ?? upTo} on\n\n`
+        if (missed === undefined) yield resync(upTo)
+        else yield* missed
+        while (!signal.aborted) {
+          if (reader.overflown) {
+            reader.overflown = false
+            reader.waiting = []
+            yield resync(last)
+          }
+          const texts = reader.waiting.splice(0)
+          if (texts.length > 0) {
+            yield texts.join('')
+            continue
+          }
+          const woken = await new Promise<boolean>((resolve) => {
+            const done = (by: boolean) => {
+              clearTimeout(beat)
+              signal.removeEventListener('abort', stop)
+              resolve(by)
+            }
+            const stop = () => done(true)
+            const beat = setTimeout(() => done(false), heartbeatMs)
+            reader.wake = () => done(true)
+            signal.addEventListener('abort', stop, { once: true })
+            if (signal.aborted || reader.waiting.length > 0 || reader.overflown) done(true)
+          })
+          if (!woken) yield ': \n\n'
+        }
+      } finally {
+        readers.delete(reader)
+      }
+    },
+
+    async start() {
+      last = await head()
+      ready = true
+      unlisten = listener.on(eventChannel, () => void read())
+      timer = setInterval(() => void read(), pollMs)
+    },
+
+    stop() {
+      clearInterval(timer)
+      unlisten()
+    },
+
+    async removeOld() {
+      await db
+        .deleteFrom('event')
+        .where('at', '<', new Date(clock.now() - keptMs))
+        .execute()
+    },
+  }
+}

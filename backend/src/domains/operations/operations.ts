@@ -1,0 +1,262 @@
+/** Operations: anything that outlives a request. Other domains begin them, move their steps and end them in their own transactions; people watch, cancel and retry. */
+import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
+import {
+  canCancelOperation,
+  canRetryOperation,
+  hasEnded,
+  type Operation,
+  type operationKinds,
+  type operationList,
+  type OperationStatus,
+  type Step,
+  type StepStatus,
+} from '#contract/operations.ts'
+import type { Page } from '#contract/page.ts'
+import { permits, type Scope } from '#contract/permissions.ts'
+import type { Clock } from '../../clock.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { type Caller, callerName, system, type UserCaller } from '../../http/caller.ts'
+import type { RecordChange, Tell } from '../../record.ts'
+import * as store from './store.ts'
+
+export type OperationKind = (typeof operationKinds)[number]
+export type TargetKind = Operation['target']['kind']
+
+export interface NewStep {
+  readonly key: string
+  readonly title: string
+  readonly node_id?: string
+}
+
+export interface NewOperation {
+  readonly kind: OperationKind
+  readonly target: { readonly kind: TargetKind; readonly id: string | null; readonly name: string }
+  readonly steps: readonly NewStep[]
+  /** Whose reconciler carries it out; it is woken now, and at a cancel or a retry. The key is the target's id unless given. */
+  readonly queue: string
+  readonly queueKey?: string
+  /** Scope that a reader must hold; by default that of the target's kind. */
+  readonly scope?: Scope
+}
+
+/** What of a step changes. Times and the attempt follow from the status. */
+export interface StepChange {
+  readonly status?: StepStatus
+  readonly reason?: string | null
+  readonly title?: string
+}
+
+export interface Operations {
+  list(caller: UserCaller, query: Input<typeof operationList>['query']): Promise<Page<Operation>>
+  /** @throws Problem not_found, also where the caller may not see what it is about */
+  get(caller: UserCaller, id: string): Promise<Operation>
+  /** @throws Problem operation_ended, forbidden */
+  cancel(caller: UserCaller, id: string): Promise<Operation>
+  /** @throws Problem operation_ended, forbidden */
+  retry(caller: UserCaller, id: string): Promise<Operation>
+
+  /** Begins an operation in the caller's transaction and wakes its reconciler after the commit. */
+  create(tx: Tx, caller: Caller, operation: NewOperation): Promise<Operation>
+  /** Adds steps at the end, for what became known on the way; a key that is there already is left as it is. */
+  addSteps(tx: Tx, id: string, steps: readonly NewStep[]): Promise<void>
+  /** Moves a step; a change that changes nothing writes nothing and tells nobody, as does a key that isn't there. The first step that runs makes the operation run. */
+  step(tx: Tx, id: string, key: string, change: StepChange): Promise<void>
+  /** Moves the operation itself: waiting for something, running again, ended. What has ended stays so. */
+  set(tx: Tx, id: string, change: { status: Exclude<OperationStatus, 'pending' | 'cancelling'>; reason?: string | null }): Promise<void>
+  /** For reconcilers: as it is, without asking who reads. */
+  read(on: Db | Tx, id: string): Promise<Operation | undefined>
+  /** For reconcilers: what is wanted of it. `round` counts from 1, one more with each retry by a person. */
+  state(on: Db | Tx, id: string): Promise<{ status: OperationStatus; round: number; cancel_requested_at: Date | null } | undefined>
+  /** Operations on an object that haven't ended. */
+  open(db: Db | Tx, kind: TargetKind, id: string): Promise<{ id: string; kind: OperationKind; status: OperationStatus }[]>
+  /** For the overview: the newest of what runs, the latest failures. */
+  recent(which: 'running' | 'failed', scopes: readonly Scope[], limit: number): Promise<Operation[]>
+}
+
+const readScopes: Record<TargetKind, Scope> = { server: 'servers:read', cluster: 'clusters:read', datacenter: 'datacenters:read' }
+const writeScopes: Record<TargetKind, Scope> = { server: 'servers:write', cluster: 'clusters:write', datacenter: 'datacenters:write' }
+/** Adding servers is aimed at a datacenter, or at none; who sees servers sees it. */
+const aboutServers: readonly OperationKind[] = ['serverAdd']
+const readScope = (kind: OperationKind, target: TargetKind): Scope => (aboutServers.includes(kind) ? 'servers:read' : readScopes[target])
+const writeScope = (kind: OperationKind, target: TargetKind): Scope => (aboutServers.includes(kind) ? 'servers:write' : writeScopes[target])
+
+const time = (at: Date | null): string | null => at?.toISOString() ?? null
+
+const presentStep = (s: store.StepRow): Step => ({
+  key: s.key,
+  title: s.title,
+  node_id: s.node_id,
+  status: s.status,
+  attempt: s.attempt,
+  started_at: time(s.started_at),
+  ended_at: time(s.ended_at),
+  reason: s.reason,
+})
+
+const present = ({ row, steps }: { row: store.OperationRow; steps: store.StepRow[] }): Operation => ({
+  id: row.id,
+  kind: row.kind as OperationKind,
+  target: { kind: row.target_kind, id: row.target_id, name: row.target_name },
+  status: row.status,
+  reason: row.reason,
+  created_by: row.created_by_name,
+  created_at: row.created_at.toISOString(),
+  started_at: time(row.started_at),
+  ended_at: time(row.ended_at),
+  steps: steps.map(presentStep),
+})
+
+export function operations({ db, clock, record, tell, engine }: { db: Db; clock: Clock; record: RecordChange; tell: Tell; engine: Engine }): Operations {
+  const now = () => new Date(clock.now())
+  const unknown = () => new Problem('not_found', 'There is no such operation')
+
+  const changed = (tx: Tx, caller: Caller, row: Pick<store.OperationRow, 'id' | 'version' | 'scope'>) =>
+    tell(tx, caller, { name: 'operation.updated', object: { kind: 'operation', id: row.id }, version: row.version, scope: row.scope })
+
+  const wake = async (tx: Tx, row: Pick<store.OperationRow, 'queue' | 'queue_key'>): Promise<void> => {
+    if (row.queue !== null && row.queue_key !== null) await engine.wake(tx, row.queue, row.queue_key)
+  }
+
+  const whole = async (dbOrTx: Db | Tx, id: string): Promise<Operation> => present((await store.get(dbOrTx, id))!)
+
+  /** A person's wish about a running operation: checked, written, told, and its reconciler woken. */
+  const ask = (caller: UserCaller, id: string, action: string, wish: (tx: Tx, row: store.OperationRow) => Promise<store.OperationRow>): Promise<Operation> =>
+    inTransaction(db, async (tx) => {
+      const row = await store.lock(tx, id)
+      if (!row || (row.scope !== null && !(caller.scopes as readonly string[]).includes(row.scope))) throw unknown()
+      const allowed = permits(caller.scopes, writeScope(row.kind as OperationKind, row.target_kind))
+      if (!allowed.ok) throw new Problem('forbidden', allowed.reason)
+      const after = await wish(tx, row)
+      await record(tx, caller, {
+        action,
+        target: { kind: 'operation', id, name: `${row.kind} ${row.target_name}` },
+        before: { status: row.status },
+        after: { status: after.status },
+        event: { name: 'operation.updated', version: after.version, scope: row.scope },
+      })
+      await wake(tx, after)
+      return whole(tx, id)
+    })
+
+  return {
+    async list(caller, query) {
+      const { rows, total } = await store.page(db, query, caller.scopes)
+      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+    },
+
+    async get(caller, id) {
+      const found = await store.get(db, id)
+      if (!found || (found.row.scope !== null && !(caller.scopes as readonly string[]).includes(found.row.scope))) throw unknown()
+      return present(found)
+    },
+
+    cancel: (caller, id) =>
+      ask(caller, id, 'operation.cancel_requested', (tx, row) => {
+        const verdict = canCancelOperation(row)
+        if (!verdict.ok) throw new Problem('operation_ended', verdict.reason)
+        return store.update(tx, id, { status: 'cancelling', cancel_requested_at: now() })
+      }),
+
+    retry: (caller, id) =>
+      ask(caller, id, 'operation.retried', async (tx, row) => {
+        const verdict = canRetryOperation(row)
+        if (!verdict.ok) throw new Problem('operation_ended', verdict.reason)
+        const other = (await store.openOf(tx, row.target_kind, row.target_id ?? '')).find((o) => o.id !== id)
+        if (other) throw new Problem('operation_running', `Another operation on ${row.target_name} has not ended`)
+        await store.reopenSteps(tx, id)
+        return store.update(tx, id, { status: 'running', reason: null, ended_at: null, cancel_requested_at: null, round: row.round + 1 })
+      }),
+
+    async create(tx, caller, { kind, target, steps, queue, queueKey, scope }) {
+      const queue_key = queueKey ?? target.id
+      if (queue_key === null) throw new Error(`An operation without a target needs a key for ${queue}`)
+      const row = await store.insert(tx, {
+        kind,
+        target_kind: target.kind,
+        target_id: target.id,
+        target_name: target.name,
+        scope: scope ?? readScope(kind, target.kind),
+        queue,
+        queue_key,
+        created_by: caller.kind === 'user' ? caller.userId : null,
+        created_by_name: callerName(caller),
+        created_at: now(),
+      })
+      await store.insertSteps(
+        tx,
+        steps.map((s, position) => ({ operation_id: row.id, key: s.key, position, title: s.title, node_id: s.node_id ?? null })),
+      )
+      await tell(tx, caller, { name: 'operation.created', object: { kind: 'operation', id: row.id }, version: row.version, scope: row.scope })
+      await wake(tx, row)
+      return whole(tx, row.id)
+    },
+
+    async addSteps(tx, id, steps) {
+      const first = await store.nextPosition(tx, id)
+      const known = new Set((await store.get(tx, id))!.steps.map((s) => s.key))
+      const added = steps.filter((s) => !known.has(s.key))
+      if (added.length === 0) return
+      await store.insertSteps(
+        tx,
+        added.map((s, i) => ({ operation_id: id, key: s.key, position: first + i, title: s.title, node_id: s.node_id ?? null })),
+      )
+      await changed(tx, system, await store.update(tx, id, {}))
+    },
+
+    async step(tx, id, key, { status, reason, title }) {
+      const before = await store.step(tx, id, key)
+      if (!before) return
+      const next = status ?? before.status
+      const same = next === before.status && (reason === undefined || reason === before.reason) && (title === undefined || title === before.title)
+      if (same) return
+      const at = now()
+      const begins = (next === 'running' || next === 'waiting') && before.status !== 'running' && before.status !== 'waiting'
+      const ends = next === 'done' || next === 'failed' || next === 'skipped'
+      await store.updateStep(tx, id, key, {
+        status: next,
+        reason: reason === undefined ? (next === before.status ? before.reason : null) : reason,
+        ...(title !== undefined && { title }),
+        ...(begins && { attempt: before.attempt + 1, started_at: before.started_at ?? at, ended_at: null }),
+        ...(ends && before.status !== next && { ended_at: at, started_at: before.started_at ?? at, attempt: Math.max(1, before.attempt) }),
+        ...(next === 'todo' && { started_at: null, ended_at: null }),
+      })
+      const row = await store.lock(tx, id)
+      const starts = row!.status === 'pending' && next !== 'todo'
+      await changed(tx, system, await store.update(tx, id, starts ? { status: 'running', started_at: at } : {}))
+    },
+
+    async set(tx, id, { status, reason = null }) {
+      const row = await store.lock(tx, id)
+      if (!row || hasEnded(row) || (row.status === status && row.reason === reason)) return
+      // A cancel that was asked for is not forgotten by progress; only an end answers it.
+      const shown = row.status === 'cancelling' && (status === 'running' || status === 'waiting') ? 'cancelling' : status
+      const at = now()
+      const after = await store.update(tx, id, { status: shown, reason, started_at: row.started_at ?? at, ended_at: hasEnded({ status: shown }) ? at : null })
+      await changed(tx, system, after)
+      if (hasEnded(after)) {
+        await record(tx, system, {
+          action: `operation.${shown}`,
+          target: { kind: 'operation', id, name: `${row.kind} ${row.target_name}` },
+          after: { status: shown, reason },
+        })
+      }
+    },
+
+    async read(on, id) {
+      const found = await store.get(on, id)
+      return found && present(found)
+    },
+
+    state: (on, id) => store.state(on, id),
+
+    async open(dbOrTx, kind, id) {
+      return (await store.openOf(dbOrTx, kind, id)).map((o) => ({ id: o.id, kind: o.kind as OperationKind, status: o.status }))
+    },
+
+    async recent(which, scopes, limit) {
+      return (await store.recent(db, which, scopes, limit)).map(present)
+    },
+  }
+}

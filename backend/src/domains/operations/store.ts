@@ -1,0 +1,140 @@
+/** SQL for operations and their steps. Nothing else knows these tables. */
+import { type Selectable, sql } from 'kysely'
+import type { Input } from '#contract/operation.ts'
+import type { operationList } from '#contract/operations.ts'
+import { type Db, likePattern, type Tx } from '../../db/db.ts'
+import type { Tables } from '../../db/tables.ts'
+
+export type OperationRow = Selectable<Tables['operation']>
+export type StepRow = Selectable<Tables['operation_step']>
+
+const withSteps = async (db: Db | Tx, rows: OperationRow[]): Promise<{ row: OperationRow; steps: StepRow[] }[]> => {
+  if (rows.length === 0) return []
+  const steps = await db
+    .selectFrom('operation_step')
+    .selectAll()
+    .where(
+      'operation_id',
+      'in',
+      rows.map((r) => r.id),
+    )
+    .orderBy('position')
+    .execute()
+  const byOperation = Map.groupBy(steps, (s) => s.operation_id)
+  return rows.map((row) => ({ row, steps: byOperation.get(row.id) ?? [] }))
+}
+
+/** `scopes`: those of the reader; what is about something else isn't there for them. */
+export async function page(db: Db, query: Input<typeof operationList>['query'], scopes: readonly string[]) {
+  let matching = db.selectFrom('operation').where((e) => e.or([e('scope', 'is', null), ...(scopes.length > 0 ? [e('scope', 'in', scopes)] : [])]))
+  if (query.status === 'open') matching = matching.where('ended_at', 'is', null)
+  else if (query.status) matching = matching.where('status', '=', query.status)
+  if (query.kind) matching = matching.where('kind', '=', query.kind)
+  if (query.target) matching = matching.where('target_id', '=', query.target)
+  if (query.q) matching = matching.where((e) => e.or([e('target_name', 'ilike', likePattern(query.q!)), e('created_by_name', 'ilike', likePattern(query.q!))]))
+  const [rows, count] = await Promise.all([
+    matching
+      .selectAll()
+      .orderBy('created_at', query.sort === 'created_at' ? 'asc' : 'desc')
+      .orderBy('id')
+      .limit(query.per_page)
+      .offset((query.page - 1) * query.per_page)
+      .execute(),
+    matching.select(sql<number>`count(*)::int`.as('n')).executeTakeFirstOrThrow(),
+  ])
+  return { rows: await withSteps(db, rows), total: count.n }
+}
+
+export async function get(db: Db | Tx, id: string): Promise<{ row: OperationRow; steps: StepRow[] } | undefined> {
+  const row = await db.selectFrom('operation').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && (await withSteps(db, [row]))[0]
+}
+
+export const state = (on: Db | Tx, id: string) =>
+  on.selectFrom('operation').select(['status', 'round', 'cancel_requested_at']).where('id', '=', id).executeTakeFirst()
+
+export const lock = (tx: Tx, id: string) => tx.selectFrom('operation').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+
+export const insert = (tx: Tx, row: Omit<OperationRow, 'id' | 'status' | 'reason' | 'started_at' | 'ended_at' | 'cancel_requested_at' | 'round' | 'version'>) =>
+  tx
+    .insertInto('operation')
+    .values({ ...row, reason: null })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+
+export const insertSteps = async (
+  tx: Tx,
+  rows: { operation_id: string; key: string; position: number; title: string; node_id: string | null }[],
+): Promise<void> => {
+  if (rows.length === 0) return
+  await tx
+    .insertInto('operation_step')
+    .values(rows.map((r) => ({ ...r, reason: null })))
+    .execute()
+}
+
+export const update = (
+  tx: Tx,
+  id: string,
+  change: Partial<Pick<OperationRow, 'status' | 'reason' | 'started_at' | 'ended_at' | 'cancel_requested_at' | 'round'>>,
+) =>
+  tx
+    .updateTable('operation')
+    .set({ ...change, version: sql<number>`version + 1` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+
+export const step = (tx: Tx, id: string, key: string) =>
+  tx.selectFrom('operation_step').selectAll().where('operation_id', '=', id).where('key', '=', key).executeTakeFirst()
+
+export const updateStep = (
+  tx: Tx,
+  id: string,
+  key: string,
+  change: Partial<Pick<StepRow, 'status' | 'reason' | 'attempt' | 'started_at' | 'ended_at' | 'title'>>,
+) => tx.updateTable('operation_step').set(change).where('operation_id', '=', id).where('key', '=', key).execute()
+
+/** Failed steps begin again. */
+export const reopenSteps = (tx: Tx, id: string) =>
+  tx
+    .updateTable('operation_step')
+    .set({ status: 'todo', reason: null, started_at: null, ended_at: null })
+    .where('operation_id', '=', id)
+    .where('status', '=', 'failed')
+    .execute()
+
+export const nextPosition = async (tx: Tx, id: string): Promise<number> =>
+  (
+    await tx
+      .selectFrom('operation_step')
+      .select(sql<number>`coalesce(max(position) + 1, 0)::int`.as('n'))
+      .where('operation_id', '=', id)
+      .executeTakeFirstOrThrow()
+  ).n
+
+export const openOf = (db: Db | Tx, kind: 'server' | 'cluster' | 'datacenter', id: string): Promise<OperationRow[]> =>
+  db
+    .selectFrom('operation')
+    .selectAll()
+    .where('target_kind', '=', kind)
+    .where('target_id', '=', id)
+    .where('ended_at', 'is', null)
+    .orderBy('created_at')
+    .execute()
+
+export async function recent(db: Db, which: 'running' | 'failed', scopes: readonly string[], limit: number) {
+  const visible = db
+    .selectFrom('operation')
+    .selectAll()
+    .where((e) => e.or([e('scope', 'is', null), ...(scopes.length > 0 ? [e('scope', 'in', scopes)] : [])]))
+  const rows = await (
+    which === 'running'
+      ? visible.where('ended_at', 'is', null).orderBy('created_at', 'desc')
+      : visible.where('status', '=', 'failed').orderBy('ended_at', 'desc')
+  )
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return withSteps(db, rows)
+}

@@ -1,0 +1,56 @@
+/** The first page's numbers, asked of the domains that know them. Parts that the caller may not read are empty. */
+import type { Overview } from '#contract/overview.ts'
+import type { UserCaller } from '../../http/caller.ts'
+import type { Datacenters } from '../datacenters/datacenters.ts'
+import type { Operations } from '../operations/operations.ts'
+
+export interface ServerSummary {
+  readonly servers: Overview['servers']
+  readonly capacity: readonly (Omit<Overview['capacity'][number], 'datacenter'> & { readonly datacenter_id: string | null })[]
+}
+
+export interface OverviewParts {
+  readonly datacenters: Datacenters
+  readonly operations: Operations
+  readonly servers: () => Promise<ServerSummary>
+  readonly clusters: () => Promise<Overview['clusters']>
+}
+
+const shown = 10
+const noServers: ServerSummary = { servers: { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, unconfirmed: 0 }, capacity: [] }
+const none = { total: 0, in_clusters: 0, free: 0 }
+
+export type ReadOverview = (caller: UserCaller) => Promise<Overview>
+
+export function overview({ datacenters, operations, servers, clusters }: OverviewParts): ReadOverview {
+  return async (caller) => {
+    const may = (scope: UserCaller['scopes'][number]) => caller.scopes.includes(scope)
+    const [places, inventory, clusterCounts, running, failures] = await Promise.all([
+      may('datacenters:read') ? datacenters.names() : [],
+      may('servers:read') ? servers() : noServers,
+      may('clusters:read') ? clusters() : { total: 0, by_status: {} },
+      operations.recent('running', caller.scopes, shown),
+      operations.recent('failed', caller.scopes, shown),
+    ])
+    const byPlace = new Map(inventory.capacity.map((c) => [c.datacenter_id, c]))
+    const row = (datacenter: Overview['capacity'][number]['datacenter']): Overview['capacity'][number] => {
+      const { datacenter_id: _id, ...sums } = byPlace.get(datacenter?.id ?? null) ?? {
+        datacenter_id: null,
+        servers: 0,
+        compute_units: none,
+        vcpu: none,
+        memory_bytes: none,
+        disk_bytes: none,
+        unknown_servers: 0,
+      }
+      return { datacenter, ...sums }
+    }
+    return {
+      servers: inventory.servers,
+      clusters: clusterCounts,
+      capacity: [...places.map(row), ...(byPlace.has(null) ? [row(null)] : [])],
+      running,
+      failures,
+    }
+  }
+}

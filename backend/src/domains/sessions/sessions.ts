@@ -1,0 +1,242 @@
+/**
+ * Signing in, staying signed in, signing out. A session lasts 24 h from sign-in, whatever happens. Its refresh token is opaque, kept as a hash; with
+ * `rotate` it is replaced, and the spent one used outside the grace is a theft: the session ends.
+ */
+import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { Problem } from '#contract/errors.ts'
+import { scopesOf } from '#contract/permissions.ts'
+import { type Preferences, sessionLifetimeSeconds, type User } from '#contract/sessions.ts'
+import type { Clock } from '../../clock.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import type { Listener } from '../../db/listen.ts'
+import type { Caller, UserCaller } from '../../http/caller.ts'
+import type { Authenticate } from '../../http/session.ts'
+import type { Log } from '../../log.ts'
+import type { RecordChange } from '../../record.ts'
+import type { Users } from '../users/users.ts'
+import { PasswordsBusy, nobodysHash, verifyPassword, hashPassword } from './password.ts'
+import * as store from './store.ts'
+import type { Throttle } from './throttle.ts'
+import type { Tokens } from './tokens.ts'
+
+/** Sent when a session ended, so that every process forgets it at once. */
+export const revokedChannel = 'steelyard_session_revoked'
+/** A spent refresh token is given its successor again for this long: the answer may have been lost, or two tabs asked at once. */
+export const graceMs = 10_000
+/** A session is looked up again after this long, should a notification have been lost. */
+const cachedMs = 4_000
+const mostCached = 10_000
+
+export interface SessionParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly record: RecordChange
+  readonly users: Users
+  readonly tokens: Tokens
+  readonly throttle: Throttle
+  /** 32 bytes; makes successors of refresh tokens, so that none has to be kept in the clear. */
+  readonly rotationKey: () => Promise<Uint8Array>
+  readonly listener: Listener
+  /** Told of a session that ended, in whichever process. */
+  readonly onRevoked: (sessionId: string) => void
+}
+
+export interface SignIn {
+  readonly email: string
+  readonly password: string
+  readonly ip: string
+  readonly userAgent: string
+}
+
+export type Sessions = ReturnType<typeof sessions>
+
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
+const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
+const refused = () => new Problem('invalid_credentials', 'Invalid email or password')
+
+export function sessions({ db, clock, log, record, users, tokens, throttle, rotationKey, listener, onRevoked }: SessionParts) {
+  const cache = new Map<string, { at: number; session: NonNullable<Awaited<ReturnType<typeof store.session>>> }>()
+  const forget = (id: string) => {
+    cache.delete(id)
+    onRevoked(id)
+  }
+  listener.on(revokedChannel, (id) => {
+    // Empty: the connection was away, so anything may have been missed.
+    if (id === '') cache.clear()
+    else forget(id)
+  })
+
+  const standing = async (id: string) => {
+    const cached = cache.get(id)
+    if (cached && clock.now() - cached.at < cachedMs && cached.at <= clock.now()) return cached.session
+    const session = await store.session(db, id)
+    if (!session || session.revoked_at || session.disabled_at || session.expires_at.getTime() <= clock.now()) {
+      cache.delete(id)
+      return undefined
+    }
+    if (cache.size >= mostCached) cache.clear()
+    cache.set(id, { at: clock.now(), session })
+    return session
+  }
+
+  const issue = (session: { id: string; expires_at: Date; person_id: string; email: string; role: keyof typeof scopesOf }) =>
+    tokens.issue({
+      userId: session.person_id,
+      sessionId: session.id,
+      email: session.email,
+      scopes: scopesOf[session.role],
+      sessionEndsAt: session.expires_at.getTime(),
+    })
+
+  const end = async (
+    tx: Tx,
+    caller: Caller,
+    id: string,
+    reason: 'logout' | 'refresh_reuse' | 'disabled',
+    person: { id: string; email: string },
+  ): Promise<void> => {
+    if (!(await store.revoke(tx, id, new Date(clock.now()), reason))) return
+    await sql`select pg_notify(${revokedChannel}, ${id})`.execute(tx)
+    await record(tx, caller, {
+      action: reason === 'refresh_reuse' ? 'session.refresh_reuse' : 'session.ended',
+      target: { kind: 'user', id: person.id, name: person.email },
+      after: { session_id: id, reason },
+    })
+  }
+
+  const audit = (caller: Caller, action: string, person: { id: string; email: string } | undefined, result: 'ok' | 'invalid_credentials' | 'throttled') =>
+    inTransaction(db, (tx) =>
+      record(tx, caller, { action, target: person ? { kind: 'user', id: person.id, name: person.email } : { kind: 'user', id: 'unknown' }, result }),
+    )
+
+  return {
+    /**
+     * @throws Problem invalid_credentials, the same for an unknown email and a wrong password, in the same time; throttled with when to come back
+     */
+    async signIn(caller: Caller, { email, password, ip, userAgent }: SignIn): Promise<{ userData: User; accessToken: string; refreshToken: string }> {
+      const person = await users.forSignIn(email)
+      const { waitMs, attempt } = await throttle.begin(email, ip)
+      if (attempt === undefined) {
+        await audit(caller, 'session.refused', person, 'throttled')
+        throw new Problem('throttled', 'Too many tries. Please wait before you try again.', undefined, waitMs / 1000)
+      }
+      let verdict: { right: boolean; outdated: boolean }
+      try {
+        verdict = await verifyPassword(password, person?.password_hash ?? nobodysHash)
+      } catch (error) {
+        await throttle.forget(attempt)
+        if (error instanceof PasswordsBusy) throw new Problem('unavailable', 'Server busy. Please try again.', undefined, 3)
+        throw error
+      }
+      if (!person || !verdict.right || person.disabled_at) {
+        log.info('session.refused', { ip, request_id: caller.kind === 'anonymous' ? caller.requestId : undefined })
+        await audit(caller, 'session.refused', person, 'invalid_credentials')
+        throw refused()
+      }
+      await throttle.succeed(email, attempt)
+      const rehashed = verdict.outdated ? await hashPassword(password) : undefined
+      const at = new Date(clock.now())
+      const session = { id: randomUUID(), person_id: person.id, expires_at: new Date(at.getTime() + sessionLifetimeSeconds * 1000) }
+      const refreshToken = randomBytes(32).toString('base64url')
+      await inTransaction(db, async (tx) => {
+        await store.insertSession(tx, { ...session, at, ip, user_agent: userAgent.slice(0, 300) })
+        await store.insertToken(tx, { hash: hashOf(refreshToken), session_id: session.id, parent_hash: null, created_at: at })
+        await users.signedIn(tx, person.id, at, rehashed)
+        const me: Caller = {
+          kind: 'user',
+          userId: person.id,
+          email: person.email,
+          sessionId: session.id,
+          scopes: scopesOf[person.role],
+          ip,
+          requestId: caller.kind === 'system' ? '' : caller.requestId,
+        }
+        await record(tx, me, { action: 'session.started', target: { kind: 'user', id: person.id, name: person.email }, after: { session_id: session.id } })
+      })
+      const accessToken = await issue({ ...session, email: person.email, role: person.role })
+      return { userData: { id: person.id, email: person.email, name: person.name }, accessToken, refreshToken }
+    },
+
+    /** @throws Problem session_expired for any token that isn't good; a reused one also ends its session */
+    async refresh(
+      caller: Caller,
+      { refresh_token, rotate = false }: { refresh_token: string; rotate?: boolean | undefined },
+    ): Promise<{ access_token: string; refresh_token?: string }> {
+      const hash = hashOf(refresh_token)
+      const key = await rotationKey()
+      const outcome = await inTransaction(db, async (tx) => {
+        const token = await store.lockToken(tx, hash)
+        const session = token && (await store.session(tx, token.session_id))
+        if (!token || !session || session.revoked_at || session.disabled_at || session.expires_at.getTime() <= clock.now()) return undefined
+        const at = new Date(clock.now())
+        if (token.used_at && at.getTime() - token.used_at.getTime() >= graceMs) {
+          await end(tx, caller, session.id, 'refresh_reuse', { id: session.person_id, email: session.email })
+          return { reused: session.id } as const
+        }
+        await store.touch(tx, session.id, at)
+        if (!rotate && !token.used_at) return { session } as const
+        // The successor follows from the token and a key of ours: asked for again within the grace, it is the same.
+        const successor = createHmac('sha256', key).update(refresh_token).digest('base64url')
+        if (!token.used_at) {
+          await store.markUsed(tx, hash, at)
+          await store.insertToken(tx, { hash: hashOf(successor), session_id: session.id, parent_hash: hash, created_at: at })
+        }
+        return rotate ? ({ session, successor } as const) : ({ session } as const)
+      })
+      if (!outcome) throw expired()
+      if ('reused' in outcome) {
+        forget(outcome.reused)
+        log.warn('session.refresh_reuse', { session_id: outcome.reused, ip: caller.kind === 'system' ? null : caller.ip })
+        throw expired()
+      }
+      const access_token = await issue(outcome.session)
+      return 'successor' in outcome ? { access_token, refresh_token: outcome.successor } : { access_token }
+    },
+
+    /** Ends the session of a refresh token; of an unknown one nothing, in silence. */
+    async logout(caller: Caller, refreshToken: string): Promise<void> {
+      const id = await inTransaction(db, async (tx) => {
+        const sessionId = await store.sessionOfToken(tx, hashOf(refreshToken))
+        const session = sessionId === undefined ? undefined : await store.session(tx, sessionId)
+        if (session) await end(tx, caller, session.id, 'logout', { id: session.person_id, email: session.email })
+        return session?.id
+      })
+      if (id !== undefined) forget(id)
+    },
+
+    authenticate: (async (text, { ip, requestId }) => {
+      const token = await tokens.verify(text)
+      const session = token && (await standing(token.sessionId))
+      if (!token || !session || session.person_id !== token.userId) throw expired()
+      // The token's scopes, and of those only what the role holds today.
+      const held = scopesOf[session.role]
+      const scopes = token.scopes.filter((s) => held.includes(s))
+      return {
+        caller: { kind: 'user', userId: session.person_id, email: session.email, sessionId: session.id, scopes, ip, requestId },
+        tokenEndsAt: token.endsAt,
+      }
+    }) satisfies Authenticate,
+
+    async current(caller: UserCaller, expiresAt: number): Promise<{ user: User; scopes: UserCaller['scopes'][number][]; expiresAt: string }> {
+      const session = await standing(caller.sessionId)
+      if (!session) throw expired()
+      return {
+        user: { id: session.person_id, email: session.email, name: session.name },
+        scopes: [...caller.scopes],
+        expiresAt: new Date(expiresAt).toISOString(),
+      }
+    },
+
+    preferences: (caller: UserCaller): Promise<Preferences> => store.preferences(db, caller.userId),
+
+    async putPreferences(caller: UserCaller, value: Preferences): Promise<Preferences> {
+      await store.putPreferences(db, caller.userId, value, new Date(clock.now()))
+      return value
+    },
+
+    /** Removes sessions and failed tries that are of no more use; audit entries stay. */
+    removeOld: () => store.removeOld(db, new Date(clock.now() - 7 * 86_400_000)),
+  }
+}

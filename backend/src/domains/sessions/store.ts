@@ -1,0 +1,84 @@
+/** SQL for sessions, refresh tokens and preferences. Nothing else knows these tables. */
+import type { Selectable } from 'kysely'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Tables } from '../../db/tables.ts'
+
+export type SessionRow = Selectable<Tables['session']>
+export type PersonRow = Selectable<Tables['person']>
+
+export interface NewSession {
+  readonly id: string
+  readonly person_id: string
+  readonly at: Date
+  readonly expires_at: Date
+  readonly ip: string
+  readonly user_agent: string
+}
+
+export const insertSession = (tx: Tx, { at, ...session }: NewSession) =>
+  tx
+    .insertInto('session')
+    .values({ ...session, created_at: at, last_used_at: at, revoked_reason: null })
+    .execute()
+
+/** A session with its person; of a disabled person as well. */
+export const session = (db: Db | Tx, id: string) =>
+  db
+    .selectFrom('session')
+    .innerJoin('person', 'person.id', 'session.person_id')
+    .select([
+      'session.id',
+      'session.expires_at',
+      'session.revoked_at',
+      'person.id as person_id',
+      'person.email',
+      'person.name',
+      'person.role',
+      'person.disabled_at',
+    ])
+    .where('session.id', '=', id)
+    .executeTakeFirst()
+
+export const insertToken = (tx: Tx, token: { hash: Buffer; session_id: string; parent_hash: Buffer | null; created_at: Date }) =>
+  tx
+    .insertInto('refresh_token')
+    .values(token)
+    .onConflict((c) => c.doNothing())
+    .execute()
+
+/** The token, locked: two refreshes with one token come one after the other. */
+export const lockToken = (tx: Tx, hash: Buffer) => tx.selectFrom('refresh_token').selectAll().where('hash', '=', hash).forUpdate().executeTakeFirst()
+
+export const markUsed = (tx: Tx, hash: Buffer, at: Date) => tx.updateTable('refresh_token').set({ used_at: at }).where('hash', '=', hash).execute()
+
+export const sessionOfToken = async (tx: Tx, hash: Buffer): Promise<string | undefined> =>
+  (await tx.selectFrom('refresh_token').select('session_id').where('hash', '=', hash).executeTakeFirst())?.session_id
+
+/** Answers whether it stood until now. */
+export async function revoke(tx: Tx, id: string, at: Date, reason: string): Promise<boolean> {
+  const row = await tx
+    .updateTable('session')
+    .set({ revoked_at: at, revoked_reason: reason })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export const touch = (tx: Tx, id: string, at: Date) => tx.updateTable('session').set({ last_used_at: at }).where('id', '=', id).execute()
+
+export async function removeOld(db: Db, before: Date): Promise<void> {
+  await db.deleteFrom('session').where('expires_at', '<', before).execute()
+  await db.deleteFrom('sign_in_failure').where('at', '<', before).execute()
+}
+
+export const preferences = async (db: Db, personId: string): Promise<Record<string, unknown>> =>
+  (await db.selectFrom('preference').select('preferences').where('person_id', '=', personId).executeTakeFirst())?.preferences ?? {}
+
+export const putPreferences = (db: Db, personId: string, value: object, at: Date) =>
+  db
+    .insertInto('preference')
+    .values({ person_id: personId, preferences: JSON.stringify(value), updated_at: at })
+    .onConflict((c) => c.column('person_id').doUpdateSet({ preferences: JSON.stringify(value), updated_at: at }))
+    .execute()

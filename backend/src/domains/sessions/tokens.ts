@@ -1,0 +1,141 @@
+/** Access tokens: JWTs signed with EdDSA (RFC 8037), by keys that change each 30 days and are sealed in the database. */
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
+import { errors as joseErrors, type JWK, jwtVerify, SignJWT } from 'jose'
+import { type Scope, scopes as allScopes } from '#contract/permissions.ts'
+import { accessTokenLifetimeSeconds } from '#contract/sessions.ts'
+import type { Clock } from '../../clock.ts'
+import { type Db, inTransaction } from '../../db/db.ts'
+import type { Vault } from '../../vault/vault.ts'
+
+export interface AccessToken {
+  readonly userId: string
+  readonly sessionId: string
+  readonly email: string
+  readonly scopes: readonly Scope[]
+  readonly endsAt: number
+}
+
+export interface Tokens {
+  issue(claims: { userId: string; sessionId: string; email: string; scopes: readonly Scope[]; sessionEndsAt: number }): Promise<string>
+  /** Undefined for a token that isn't good: another issuer's, forged, changed, over. Says nothing of whether its session still stands. */
+  verify(token: string): Promise<AccessToken | undefined>
+}
+
+const issuer = 'steelyard'
+const audience = 'steelyard-api'
+const keyLifeMs = 30 * 86_400_000
+/** Clocks of replicas may differ by so much. */
+const toleranceSeconds = 30
+const lookAgainMs = 60_000
+const lookForUnknownMs = 2_000
+
+interface Key {
+  readonly id: string
+  readonly publicKey: KeyObject
+  readonly privateKey: KeyObject | undefined
+  readonly createdAt: number
+}
+
+export function tokens({ db, clock, vault }: { db: Db; clock: Clock; vault: Vault }): Tokens {
+  let known = new Map<string, Key>()
+  let readAt = -Infinity
+  const place = (id: string) => ({ table: 'signing_key', column: `private_sealed|${id}`, owner: 'installation' })
+
+  const readKeys = async (): Promise<void> => {
+    const rows = await db.selectFrom('signing_key').selectAll().execute()
+    const keys = await Promise.all(
+      rows.map(async (row): Promise<Key> => {
+        const kept = known.get(row.id)
+        if (kept) return kept
+        const pem = await vault.open(db, { ...place(row.id), sealed: row.private_sealed })
+        return {
+          id: row.id,
+          publicKey: createPublicKey({ key: row.public_jwk as JWK, format: 'jwk' }),
+          privateKey: createPrivateKey(pem),
+          createdAt: row.created_at.getTime(),
+        }
+      }),
+    )
+    known = new Map(keys.map((k) => [k.id, k]))
+    readAt = clock.now()
+  }
+
+  const newest = () => [...known.values()].toSorted((a, b) => b.createdAt - a.createdAt)[0]
+  const fresh = (key: Key | undefined): key is Key => key !== undefined && clock.now() - key.createdAt < keyLifeMs
+
+  /** One process makes the new key; the others find it. */
+  const signingKey = async (): Promise<Key> => {
+    if (clock.now() - readAt > lookAgainMs || !fresh(newest())) await readKeys()
+    if (!fresh(newest())) {
+      await inTransaction(db, async (tx) => {
+        await tx.selectFrom('installation').select('id').forUpdate().execute()
+        const last = await tx.selectFrom('signing_key').select('created_at').orderBy('created_at', 'desc').limit(1).executeTakeFirst()
+        if (last && clock.now() - last.created_at.getTime() < keyLifeMs) return
+        const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+        const id = randomUUID()
+        const private_sealed = await vault.seal(tx, { ...place(id), bytes: Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })) })
+        await tx
+          .insertInto('signing_key')
+          .values({ id, public_jwk: JSON.stringify(publicKey.export({ format: 'jwk' })), private_sealed, created_at: new Date(clock.now()) })
+          .execute()
+        // One older key stays: tokens that it signed are still good for minutes.
+        await tx
+          .deleteFrom('signing_key')
+          .where('created_at', '<', new Date(clock.now() - 2 * keyLifeMs))
+          .execute()
+      })
+      await readKeys()
+    }
+    return newest()!
+  }
+
+  const verifyingKey = async (id: string | undefined): Promise<KeyObject> => {
+    if (id !== undefined && !known.has(id) && clock.now() - readAt > lookForUnknownMs) await readKeys()
+    if (clock.now() - readAt > lookAgainMs) await readKeys()
+    const key = id === undefined ? undefined : known.get(id)
+    if (!key) throw new joseErrors.JWKSNoMatchingKey()
+    return key.publicKey
+  }
+
+  return {
+    async issue({ userId, sessionId, email, scopes, sessionEndsAt }) {
+      const key = await signingKey()
+      const now = Math.floor(clock.now() / 1000)
+      // Never longer than its session.
+      const end = Math.min(now + accessTokenLifetimeSeconds, Math.floor(sessionEndsAt / 1000))
+      return new SignJWT({ sid: sessionId, email, scopes })
+        .setProtectedHeader({ alg: 'EdDSA', kid: key.id, typ: 'JWT' })
+        .setSubject(userId)
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setIssuedAt(now)
+        .setNotBefore(now)
+        .setExpirationTime(end)
+        .setJti(randomUUID())
+        .sign(key.privateKey!)
+    },
+
+    async verify(token) {
+      try {
+        const { payload } = await jwtVerify(token, (header) => verifyingKey(header.kid), {
+          algorithms: ['EdDSA'],
+          issuer,
+          audience,
+          typ: 'JWT',
+          currentDate: new Date(clock.now()),
+          clockTolerance: toleranceSeconds,
+          requiredClaims: ['sub', 'sid', 'email', 'scopes', 'iat', 'nbf', 'exp', 'jti'],
+        })
+        const { sub, sid, email, scopes, exp } = payload
+        if (typeof sub !== 'string' || typeof sid !== 'string' || typeof email !== 'string' || !Array.isArray(scopes)) return undefined
+        // The tolerance is for clocks that run ahead; a token is over when it says so.
+        if (exp! * 1000 <= clock.now()) return undefined
+        const held = scopes.filter((s): s is Scope => (allScopes as readonly unknown[]).includes(s))
+        return { userId: sub, sessionId: sid, email, scopes: held, endsAt: exp! * 1000 }
+      } catch (error) {
+        if (error instanceof joseErrors.JOSEError) return undefined
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,81 @@
+/** The people of this installation: who may sign in, and as what. */
+import { type Selectable, sql } from 'kysely'
+import { Problem } from '#contract/errors.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
+import type { Person, userCreate, userList } from '#contract/users.ts'
+import type { Clock } from '../../clock.ts'
+import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import type { Tables } from '../../db/tables.ts'
+import { type Caller, system } from '../../http/caller.ts'
+import type { RecordChange } from '../../record.ts'
+import { hashPassword } from '../sessions/password.ts'
+import * as store from './store.ts'
+
+export type NewUser = Input<typeof userCreate>['body']
+type Row = Selectable<Tables['person']>
+
+export interface Users {
+  list(query: Input<typeof userList>['query']): Promise<Page<Person>>
+  /** @throws Problem user_exists */
+  create(caller: Caller, user: NewUser): Promise<Person>
+  /** Makes the first admin where there is nobody yet. Answers undefined where there is somebody. */
+  createFirst(user: { email: string; password: string; name?: string }): Promise<Person | undefined>
+  count(): Promise<number>
+  /** For the sessions domain: the account with its password's hash. */
+  forSignIn(email: string): Promise<Row | undefined>
+  signedIn(tx: Tx, id: string, at: Date, rehashed: string | undefined): Promise<void>
+}
+
+const present = (row: Row): Person => ({
+  id: row.id,
+  email: row.email,
+  name: row.name,
+  role: row.role,
+  created_at: row.created_at.toISOString(),
+  last_sign_in_at: row.last_sign_in_at?.toISOString() ?? null,
+})
+
+export function users({ db, clock, record }: { db: Db; clock: Clock; record: RecordChange }): Users {
+  const insert = async (tx: Tx, caller: Caller, { password_hash, ...user }: Omit<NewUser, 'password'> & { password_hash: string }): Promise<Person> => {
+    const made = present(await store.insert(tx, { ...user, password_hash, at: new Date(clock.now()) }))
+    await record(tx, caller, {
+      action: 'user.created',
+      target: { kind: 'user', id: made.id, name: made.email },
+      after: made,
+      event: { name: 'user.created', version: 1 },
+    })
+    return made
+  }
+  return {
+    async list(query) {
+      const { rows, total } = await store.page(db, query)
+      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+    },
+
+    async create(caller, { password, ...user }) {
+      const password_hash = await hashPassword(password)
+      try {
+        return await inTransaction(db, (tx) => insert(tx, caller, { ...user, password_hash }))
+      } catch (error) {
+        if (violatedConstraint(error) !== 'person_email') throw error
+        throw new Problem('user_exists', 'A user with this email exists already', { email: 'A user with this email exists already' })
+      }
+    },
+
+    async createFirst({ email, password, name }) {
+      if ((await store.count(db)) > 0) return undefined
+      const password_hash = await hashPassword(password)
+      return inTransaction(db, async (tx) => {
+        // Two that start at once: one makes it.
+        await sql`select pg_advisory_xact_lock(hashtextextended('first user', 0))`.execute(tx)
+        if ((await store.count(tx)) > 0) return undefined
+        return insert(tx, system, { email, name: name ?? email.split('@')[0]!, role: 'admin', password_hash })
+      })
+    },
+
+    count: () => store.count(db),
+    forSignIn: (email) => store.byEmail(db, email),
+    signedIn: async (tx, id, at, rehashed) => void (await store.signedIn(tx, id, at, rehashed)),
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Where the parts of the program are put together. `buildPlatform` makes what every domain stands on; `buildDomains` makes the domains, which know
+ * each other only by what they are handed here. A new domain is one line in `domains` below, and its tables one in `db/tables.ts`.
+ */
+import type { FastifyInstance } from 'fastify'
+import type pg from 'pg'
+import type { Clock } from './clock.ts'
+import type { Config } from './config.ts'
+import { type Database, type Db, isDatabaseGone } from './db/db.ts'
+import { type Listener, listener as makeListener } from './db/listen.ts'
+import { type Audit, audit as makeAudit } from './domains/audit/audit.ts'
+import { auditRoutes } from './domains/audit/routes.ts'
+import { datacenters as makeDatacenters, type Datacenters } from './domains/datacenters/datacenters.ts'
+import { datacenterRoutes } from './domains/datacenters/routes.ts'
+import { events as makeEvents, type Events } from './domains/events/events.ts'
+import { publisher as makePublisher, type Publisher } from './domains/events/publisher.ts'
+import { eventRoutes } from './domains/events/routes.ts'
+import { installationRoutes } from './domains/installation/routes.ts'
+import { operations as makeOperations, type Operations } from './domains/operations/operations.ts'
+import { operationRoutes } from './domains/operations/routes.ts'
+import { overview } from './domains/overview/overview.ts'
+import { overviewRoutes } from './domains/overview/routes.ts'
+import { rotationKey } from './domains/sessions/rotation-key.ts'
+import { sessionRoutes } from './domains/sessions/routes.ts'
+import { sessions as makeSessions, type Sessions } from './domains/sessions/sessions.ts'
+import { throttle } from './domains/sessions/throttle.ts'
+import { tokens } from './domains/sessions/tokens.ts'
+import { userRoutes } from './domains/users/routes.ts'
+import { type Users, users as makeUsers } from './domains/users/users.ts'
+import { waitlistRoutes } from './domains/waitlist/routes.ts'
+import { waitlist } from './domains/waitlist/waitlist.ts'
+import { type Core, engine as makeEngine } from './engine/engine.ts'
+import type { Failpoint } from './engine/failpoint.ts'
+import { buildApp } from './http/app.ts'
+import type { Limits } from './http/limits.ts'
+import type { Log } from './log.ts'
+import { metricsText } from './metrics.ts'
+import { type Recorder, recorder } from './record.ts'
+import type { KeyRing } from './vault/key-file.ts'
+import { type Vault, vault as makeVault } from './vault/vault.ts'
+
+/** What every domain stands on. */
+export interface Platform extends Recorder {
+  readonly config: Config
+  readonly database: Database
+  readonly db: Db
+  readonly pool: pg.Pool
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+  /** Names this process, the same after a restart. */
+  readonly owner: string
+  readonly engine: Core
+  readonly vault: Vault
+  readonly listener: Listener
+  readonly publisher: Publisher
+  readonly version: string
+}
+
+export interface PlatformOptions {
+  readonly config: Config
+  readonly database: Database
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+  readonly owner: string
+  readonly keys: KeyRing
+  readonly escrowFolder: string
+  readonly failpoint: Failpoint
+  readonly version: string
+}
+
+/** Reads and writes nothing yet; the database must have been migrated before anything is used. */
+export function buildPlatform({ config, database, clock, random, log, owner, keys, escrowFolder, failpoint, version }: PlatformOptions): Platform {
+  const { db, pool } = database
+  const listener = makeListener({ connection: database.connection, log })
+  return {
+    config,
+    database,
+    db,
+    pool,
+    clock,
+    random,
+    log,
+    owner,
+    version,
+    ...recorder({ clock }),
+    engine: makeEngine({ db, clock, random, log, owner, failpoint }),
+    vault: makeVault({ keys, escrowFolder }),
+    listener,
+    publisher: makePublisher({ db, clock, listener, log }),
+  }
+}
+
+/** A domain as the program runs it. */
+export interface Domain {
+  readonly name: string
+  readonly routes?: (app: FastifyInstance) => void
+  /** Work of its own beside the engine's, in processes of the role `reconcile`. */
+  readonly start?: () => Promise<void>
+  /** Ends that work; what is under way is waited for. */
+  readonly stop?: () => Promise<void>
+  /** Called once an hour: removes what is of no more use. */
+  readonly removeOld?: () => Promise<void>
+}
+
+export interface Domains {
+  readonly users: Users
+  readonly sessions: Sessions
+  readonly operations: Operations
+  readonly datacenters: Datacenters
+  readonly audit: Audit
+  readonly events: Events
+  readonly all: readonly Domain[]
+}
+
+export function buildDomains(platform: Platform, onRevoked: (sessionId: string) => void): Domains {
+  const { db, clock, config, version, vault } = platform
+  const users = makeUsers(platform)
+  const sessions = makeSessions({
+    ...platform,
+    users,
+    tokens: tokens(platform),
+    throttle: throttle(platform),
+    rotationKey: rotationKey({ db, vault }),
+    onRevoked,
+  })
+  const operations = makeOperations(platform)
+  const datacenters = makeDatacenters({ ...platform, contents: async () => new Map() })
+  const audit = makeAudit({ db })
+  const events = makeEvents(platform)
+  const readOverview = overview({
+    datacenters,
+    operations,
+    servers: async () => ({ servers: { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, unconfirmed: 0 }, capacity: [] }),
+    clusters: async () => ({ total: 0, by_status: {} }),
+  })
+
+  const all: Domain[] = [
+    { name: 'users', routes: (app) => userRoutes(app, users) },
+    { name: 'sessions', routes: (app) => sessionRoutes(app, sessions), removeOld: () => sessions.removeOld() },
+    { name: 'operations', routes: (app) => operationRoutes(app, operations) },
+    { name: 'datacenters', routes: (app) => datacenterRoutes(app, datacenters) },
+    { name: 'audit', routes: (app) => auditRoutes(app, audit) },
+    { name: 'events', routes: (app) => eventRoutes(app, events), removeOld: () => events.removeOld() },
+    { name: 'overview', routes: (app) => overviewRoutes(app, readOverview) },
+    { name: 'waitlist', routes: (app) => waitlistRoutes(app, waitlist(platform)) },
+    { name: 'installation', routes: (app) => installationRoutes(app, { config, version }) },
+    {
+      name: 'idempotency',
+      removeOld: async () =>
+        void (await db
+          .deleteFrom('idempotent_call')
+          .where('started_at', '<', new Date(clock.now() - 24 * 3600_000))
+          .execute()),
+    },
+  ]
+  return { users, sessions, operations, datacenters, audit, events, all }
+}
+
+export interface WebOptions {
+  readonly consoleFolder: string
+  readonly cliFile: string
+  readonly limits?: Limits
+}
+
+/** The HTTP app with every domain's routes. */
+export async function buildWeb(platform: Platform, domains: Domains, { consoleFolder, cliFile, limits }: WebOptions): Promise<FastifyInstance> {
+  const { config, db, clock, random, log, version } = platform
+  const app = await buildApp({
+    config,
+    db,
+    clock,
+    random,
+    log,
+    version,
+    consoleFolder,
+    cliFile,
+    ...(limits && { limits }),
+    authenticate: domains.sessions.authenticate,
+    health: {
+      ready: async () => {
+        try {
+          await db.selectFrom('publication').select('last_event').execute()
+          return { ok: true }
+        } catch (error) {
+          return { ok: false, reason: isDatabaseGone(error) ? 'The database can not be reached' : 'The database does not answer as it should' }
+        }
+      },
+      metrics: () => metricsText(platform, app),
+    },
+    routes: domains.all.flatMap((domain) => domain.routes ?? []),
+  })
+  return app
+}

@@ -1,0 +1,227 @@
+/**
+ * A real app on a real database of its own, cloned from the migrated template; nothing is stubbed but time, chance and what a test hands in.
+ * Calls go through the whole app without a socket; `listen()` opens one for tests of streams and sockets.
+ */
+import { randomBytes, randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import pg from 'pg'
+import { afterAll, inject } from 'vitest'
+import type { ErrorBody } from '#contract/errors.ts'
+import type { Answer, Asked, Operation } from '#contract/operation.ts'
+import type { Role } from '#contract/permissions.ts'
+import { authorize } from '#contract/sessions.ts'
+import { type TestClock, testClock } from '../clock.ts'
+import { type Config, readConfig } from '../config.ts'
+import { connect, type Database } from '../db/db.ts'
+import { failpoint } from '../engine/failpoint.ts'
+import { type ManualEngine, manualEngine } from '../engine/manual.ts'
+import type { Limits } from '../http/limits.ts'
+import { type Log, silent } from '../log.ts'
+import { buildDomains, buildPlatform, buildWeb, type Domains, type Platform } from '../parts.ts'
+import { checkFingerprint, readKeyFile } from '../vault/key-file.ts'
+import { temporaryFolder } from './postgres.ts'
+
+export interface CallOptions {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly ifMatch?: number
+  readonly idempotencyKey?: string
+}
+
+export interface Called<O extends Operation> {
+  readonly status: number
+  /** Set where the status is a success. */
+  readonly answer: Answer<O> | undefined
+  /** Set where it is an error. */
+  readonly problem: ErrorBody | undefined
+  readonly headers: LightMyRequestResponse['headers']
+  readonly text: string
+}
+
+export interface SignedIn {
+  readonly userId: string
+  readonly email: string
+  readonly password: string
+  readonly accessToken: string
+  readonly refreshToken: string
+  call<O extends Operation>(operation: O, input?: Partial<Asked<O>>, options?: CallOptions): Promise<Called<O>>
+}
+
+export interface Backend {
+  readonly app: FastifyInstance
+  readonly platform: Platform
+  readonly domains: Domains
+  readonly config: Config
+  readonly database: Database
+  readonly clock: TestClock
+  /** Drives reconcilers by the clock, without the queue. */
+  readonly engine: ManualEngine
+  /** Makes a user of the role and signs them in. */
+  signIn(who?: { role?: Role }): Promise<SignedIn>
+  /** A call without a session. */
+  call<O extends Operation>(operation: O, input?: Partial<Asked<O>>, options?: CallOptions): Promise<Called<O>>
+  /** Opens a port on loopback; answers the URL. */
+  listen(): Promise<string>
+  /** Publishes what was recorded, so that the audit log and the stream have it. */
+  publish(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface BackendOptions {
+  readonly environment?: Readonly<Record<string, string>>
+  readonly clock?: TestClock
+  readonly log?: Log
+  readonly limits?: Limits
+  /** Called before the app is built: registers reconcilers, adds domains of a test. */
+  readonly prepare?: (platform: Platform, domains: Domains) => void
+  /** Another process on the same database. */
+  readonly beside?: Backend
+}
+
+/** Far more than a test asks for, so that only tests of the limits meet them. */
+const generous: Limits = { inFlight: 1000, waitMs: 5000, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 }
+
+/** A database of one's own, cloned from the migrated template. */
+export async function freshDatabase(): Promise<{ connection: pg.ClientConfig; drop: () => Promise<void> }> {
+  const { connection, template } = inject('postgres')
+  const name = `steelyard_test_${randomBytes(6).toString('hex')}`
+  const admin = async (text: string) => {
+    const client = new pg.Client(connection)
+    await client.connect()
+    try {
+      await client.query(text)
+    } finally {
+      await client.end()
+    }
+  }
+  await admin(`create database ${name} template ${template}`)
+  return { connection: { ...connection, database: name }, drop: () => admin(`drop database if exists ${name} with (force)`) }
+}
+
+/** Starts a backend; it is stopped by itself when the test file ends. */
+export async function startBackend({
+  environment = {},
+  clock = testClock(),
+  log = silent,
+  limits = generous,
+  prepare,
+  beside,
+}: BackendOptions = {}): Promise<Backend> {
+  const fresh = beside ? undefined : await freshDatabase()
+  const folder = beside ? beside.config.dataFolder : temporaryFolder('data')
+  const connection = fresh?.connection ?? beside!.database.connection
+  const config = readConfig({ STEELYARD_DATA: folder, PORT: '0', ...environment }, folder)
+  const database = connect({ connection, poolSize: 12 })
+  const keys = await readKeyFile(config.keyFile)
+  await checkFingerprint(database.db, keys, config.keyFile)
+  let chance = 1
+  const random = () => {
+    chance = (chance * 48_271) % 2_147_483_647
+    return chance / 2_147_483_647
+  }
+  const never = (): never => {
+    throw new Error('A failpoint was reached')
+  }
+  const platform = buildPlatform({
+    config,
+    database,
+    clock,
+    random,
+    log,
+    owner: randomUUID(),
+    keys,
+    escrowFolder: path.join(folder, 'escrow'),
+    failpoint: failpoint(config.failpoint, never),
+    version: '0.0.13',
+  })
+  let app: FastifyInstance | undefined
+  const domains = buildDomains(platform, (id) => app?.streams.endSession(id))
+  const engine = manualEngine(platform.engine, clock)
+  prepare?.(platform, domains)
+  app = await buildWeb(platform, domains, { consoleFolder: path.join(folder, 'console'), cliFile: path.join(folder, 'cli.mjs'), limits })
+  platform.listener.start()
+  await domains.events.start()
+
+  const send = async <O extends Operation>(
+    token: string | undefined,
+    operation: O,
+    input: Partial<Asked<O>> = {},
+    options: CallOptions = {},
+  ): Promise<Called<O>> => {
+    const { params, query, body } = input as { params?: Record<string, unknown>; query?: Record<string, unknown>; body?: unknown }
+    const url = operation.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(params?.[name])))
+    const search = new URLSearchParams(
+      Object.entries(query ?? {})
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]): [string, string] => [name, String(value)]),
+    ).toString()
+    const response = await app.inject({
+      method: operation.method,
+      url: search === '' ? url : `${url}?${search}`,
+      headers: {
+        'content-type': 'application/json',
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(options.ifMatch !== undefined && { 'if-match': `"${options.ifMatch}"` }),
+        ...(options.idempotencyKey !== undefined && { 'idempotency-key': options.idempotencyKey }),
+        ...options.headers,
+      },
+      ...(body !== undefined && { payload: JSON.stringify(body) }),
+    })
+    const json = String(response.headers['content-type']).startsWith('application/json')
+    const success = response.statusCode < 400
+    return {
+      status: response.statusCode,
+      answer: success ? ((json ? response.json() : response.body === '' ? undefined : response.body) as Answer<O>) : undefined,
+      problem: success || !json ? undefined : response.json<ErrorBody>(),
+      headers: response.headers,
+      text: response.body,
+    }
+  }
+
+  let stopped = false
+  const stop = async () => {
+    if (stopped) return
+    stopped = true
+    await app.close()
+    domains.events.stop()
+    await platform.listener.stop()
+    await database.close()
+    if (!fresh) return
+    await fresh.drop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const backend: Backend = {
+    app,
+    platform,
+    domains,
+    config,
+    database,
+    clock,
+    engine,
+    stop,
+    call: (operation, input, options) => send(undefined, operation, input, options),
+    async publish() {
+      await platform.publisher.publish()
+    },
+    listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
+    async signIn({ role = 'admin' } = {}) {
+      const email = `${role}-${randomBytes(4).toString('hex')}@example.com`
+      const password = `right ${randomBytes(8).toString('hex')}`
+      await domains.users.create({ kind: 'system', name: 'test' }, { email, name: role, role, password })
+      const { answer, text } = await send(undefined, authorize, { body: { email, password } })
+      if (!answer) throw new Error(`Sign-in failed: ${text}`)
+      const { accessToken, refreshToken, userData } = answer
+      return {
+        userId: userData.id,
+        email,
+        password,
+        accessToken,
+        refreshToken,
+        call: (operation, input, options) => send(accessToken, operation, input, options),
+      }
+    },
+  }
+  afterAll(stop)
+  return backend
+}

@@ -1,0 +1,98 @@
+/** The PostgreSQL of a test run: the embedded one, started once and thrown away, or the one that `TEST_DATABASE_URL` names. */
+import { createHash } from 'node:crypto'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { arch, tmpdir, userInfo } from 'node:os'
+import path from 'node:path'
+import { env, kill, pid, platform } from 'node:process'
+import pg from 'pg'
+import type { TestProject } from 'vitest/node'
+import { unprivilegedAccount } from '../db/embedded/account.ts'
+import { binaries } from '../db/embedded/binaries.ts'
+import { embeddedPostgres } from '../db/embedded/supervisor.ts'
+import { migrate, readMigrations } from '../db/migrate.ts'
+import { silent } from '../log.ts'
+import type { Machine } from '../machine.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The server, and the migrated database that each test file's own is cloned from. */
+    postgres: { connection: pg.ClientConfig; template: string }
+  }
+}
+
+/** This machine as the tests see it. */
+export const testMachine: Machine = { pid, uid: userInfo().uid, platform, arch: arch(), temporary: tmpdir(), kill: (id, signal) => void kill(id, signal) }
+
+/** A folder that is gone after the tests, which the database's account can enter. */
+export function temporaryFolder(name: string): string {
+  const folder = mkdtempSync(path.join(tmpdir(), `steelyard-test-${name}-`))
+  chmodSync(folder, 0o711)
+  return folder
+}
+
+/** Makes the migrated template where it isn't there yet; its name carries the checksums, so that another schema is another template. */
+async function makeTemplate(connection: pg.ClientConfig): Promise<string> {
+  const migrations = await readMigrations()
+  const template = `steelyard_template_${createHash('sha256')
+    .update(migrations.map((m) => m.checksum).join())
+    .digest('hex')
+    .slice(0, 16)}`
+  const admin = new pg.Client(connection)
+  await admin.connect()
+  try {
+    await admin.query('select pg_advisory_lock(7219004114)')
+    const { rowCount } = await admin.query('select 1 from pg_database where datname = $1 and datistemplate', [template])
+    if (rowCount) return template
+    await admin.query(`drop database if exists ${template}`)
+    await admin.query(`create database ${template}`)
+    const pool = new pg.Pool({ ...connection, database: template, max: 1 })
+    try {
+      await migrate(pool, migrations)
+    } finally {
+      await pool.end()
+    }
+    await admin.query(`alter database ${template} is_template true`)
+    return template
+  } finally {
+    await admin.end()
+  }
+}
+
+/** What a URL says, as separate settings: the database's name is then changed per test file. */
+function parseUrl(text: string): pg.ClientConfig {
+  const url = new URL(text)
+  const host = url.searchParams.get('host') ?? decodeURIComponent(url.hostname)
+  return {
+    host,
+    ...(url.port && { port: Number(url.port) }),
+    user: decodeURIComponent(url.username),
+    ...(url.password && { password: decodeURIComponent(url.password) }),
+    database: decodeURIComponent(url.pathname.slice(1)) || 'postgres',
+  }
+}
+
+/** For vitest's `globalSetup`. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const url = env['TEST_DATABASE_URL']
+  if (url) {
+    const connection = parseUrl(url)
+    project.provide('postgres', { connection, template: await makeTemplate(connection) })
+    return () => Promise.resolve()
+  }
+  const folder = temporaryFolder('postgres')
+  const account = unprivilegedAccount(testMachine.uid)
+  const server = embeddedPostgres({
+    folder,
+    account,
+    binaries: binaries(folder, account, testMachine.platform, testMachine.arch),
+    machine: testMachine,
+    log: silent,
+    forgetful: true,
+  })
+  await server.start()
+  project.provide('postgres', { connection: { ...server.connection }, template: await makeTemplate(server.connection) })
+  return async () => {
+    await server.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
