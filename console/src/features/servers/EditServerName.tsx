@@ -13,32 +13,38 @@ import { toast } from '../../ui/toast.ts'
 import { nameProblem, renameToasts, withName } from './rename.ts'
 import { refreshServers, serversQuery } from './server-queries.ts'
 
-/** The dialog `editServerName`. The lists show the new name at once; where the server refuses they go back, and say why. */
-export function EditServerName({ server, open, onClose }: { server: Server; open: boolean; onClose: () => void }) {
+/** What the modal is opened with. */
+export interface EditServerNameData {
+  serverId: string
+  name: string
+}
+
+/** The modal `editServerName`. The lists show the new name at once; where the server refuses they go back, and say why. */
+export default function EditServerName({ open, data: { serverId, name: before }, close }: { open: boolean; data: EditServerNameData; close: () => void }) {
   const client = useQueryClient()
-  const [name, setName] = useState(server.name)
+  const [name, setName] = useState(before)
   const [touched, setTouched] = useState(false)
   const { data: all } = useQuery({ ...serversQuery({}), enabled: open })
-  const problem = nameProblem(name, server.id, all?.items ?? [])
+  const problem = nameProblem(name, serverId, all?.items ?? [])
   const rename = useMutation({
-    mutationFn: (wanted: string) => call(serverUpdate, { params: { id: server.id }, body: { name: wanted } }),
+    mutationFn: (wanted: string) => call(serverUpdate, { params: { id: serverId }, body: { name: wanted } }),
     onMutate: async (wanted) => {
-      const [list, one] = [[keyOf(serverList)], [keyOf(serverGet), { params: { id: server.id } }]]
+      const [list, one] = [[keyOf(serverList)], [keyOf(serverGet), { params: { id: serverId } }]]
       await Promise.all([client.cancelQueries({ queryKey: list }), client.cancelQueries({ queryKey: one })])
-      const before = [...client.getQueriesData<Page<Server>>({ queryKey: list }), ...client.getQueriesData<Server>({ queryKey: one })]
-      client.setQueriesData<Page<Server>>({ queryKey: list }, (page) => page && withName(page, server.id, wanted))
+      const cached = [...client.getQueriesData<Page<Server>>({ queryKey: list }), ...client.getQueriesData<Server>({ queryKey: one })]
+      client.setQueriesData<Page<Server>>({ queryKey: list }, (page) => page && withName(page, serverId, wanted))
       client.setQueryData<Server>(one, (known) => known && { ...known, name: wanted })
-      return { before }
+      return { cached }
     },
     onError: (error, _, context) => {
-      for (const [key, data] of context?.before ?? []) client.setQueryData(key, data)
+      for (const [key, data] of context?.cached ?? []) client.setQueryData(key, data)
       toast.error(error.message === '' ? renameToasts.failed : error.message)
     },
     onSuccess: () => {
       toast.success(renameToasts.done)
-      onClose()
+      close()
     },
-    onSettled: () => refreshServers(client, server.id),
+    onSettled: () => refreshServers(client, serverId),
   })
   const ready = problem === null && !rename.isPending
   const submit = () => {
@@ -47,12 +53,12 @@ export function EditServerName({ server, open, onClose }: { server: Server; open
   return (
     <Dialog
       open={open}
-      onClose={onClose}
+      onClose={close}
       locked={rename.isPending}
       title="Edit server name"
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={close}>Cancel</Button>
           <Button kind="primary" busy={rename.isPending} busyText="Loading" can={problem === null ? yes : no(problem)} onClick={submit}>
             Save
           </Button>

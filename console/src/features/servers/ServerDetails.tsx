@@ -4,6 +4,7 @@ import { Button, ButtonLink } from '../../ui/Button.tsx'
 import { Copyable } from '../../ui/Copyable.tsx'
 import { KeyValue } from '../../ui/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
+import { paths } from '../../lib/paths.ts'
 import { sentence, truncate } from '../../lib/text.ts'
 import { cuNote, Disks, Links, Memory, Processors, storageNote } from './HardwareTables.tsx'
 import { serverQueryOf } from './server-queries.ts'
@@ -42,7 +43,7 @@ export function ServerDetails({ server: listed }: { server: Server }) {
           <Button size="small" icon="download" can={talosconfigVerdict(server)} onClick={() => deeds.talosconfig(server)}>
             Talosconfig
           </Button>
-          <ButtonLink size="small" kind="ghost" href={`/infra/servers/${server.id}`}>
+          <ButtonLink size="small" kind="ghost" href={paths.server(server.id)}>
             Open server
           </ButtonLink>
         </div>
@@ -82,7 +83,7 @@ export function Platform({ server }: { server: Server }) {
           server.datacenter === null ? (
             <span className="t3">None</span>
           ) : (
-            <a href={`/infra/servers?datacenter=${encodeURIComponent(server.datacenter.code)}`}>{server.datacenter.code}</a>
+            <a href={paths.servers({ datacenter: server.datacenter.code })}>{server.datacenter.code}</a>
           ),
         ],
         [
@@ -90,7 +91,7 @@ export function Platform({ server }: { server: Server }) {
           server.cluster === null ? (
             <span className="t3">{server.status === 'maintenance' ? 'None, free to use' : 'None'}</span>
           ) : (
-            <a href={`/infra/clusters/${server.cluster.id}`}>{server.cluster.name}</a>
+            <a href={paths.cluster(server.cluster.id)}>{server.cluster.name}</a>
           ),
         ],
         ['Commitment', server.capacity_commitment === null ? <span className="t3">None</span> : sentence(server.capacity_commitment.status)],

@@ -3,7 +3,6 @@ import { useStore } from '../../lib/store.ts'
 import { AssignDatacenter } from './AssignDatacenter.tsx'
 import { ConfirmHardware } from './ConfirmHardware.tsx'
 import { serverDialog } from './dialogs.ts'
-import { EditServerName } from './EditServerName.tsx'
 
 /** How long a closed dialog keeps what it showed, in ms: until it has gone away. */
 const restMs = 250
@@ -23,7 +22,6 @@ export function ServerDialogs() {
     serverDialog.set(null)
     setTimeout(() => serverDialog.get() === null && setShown(null), restMs)
   }
-  if (shown.kind === 'editServerName') return <EditServerName key={turn} server={shown.server} open={open} onClose={close} />
   if (shown.kind === 'assignDatacenter') return <AssignDatacenter key={turn} servers={shown.servers} done={shown.done} open={open} onClose={close} />
   return <ConfirmHardware key={turn} ids={shown.ids} open={open} onClose={close} />
 }

@@ -3,10 +3,15 @@ import { useMemo, useState } from 'react'
 import { computeUnits } from '#contract/capacity.ts'
 import { nodeTypes, type Server, serverAdd, serverStatuses } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
+import { usePreferences } from '../../api/preferences.ts'
 import { allowed } from '../../api/session.ts'
+import { useCommands } from '../../layout/commands.ts'
+import { PageCount } from '../../layout/PageCount.tsx'
+import { paths } from '../../lib/paths.ts'
 import { sentence } from '../../lib/text.ts'
 import { clock } from '../../lib/time.ts'
 import { useMedia } from '../../lib/use-media.ts'
+import type { Action } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
 import { ColumnsMenu, DataTable, SortMenu } from '../../ui/DataTable.tsx'
 import { Field, Select } from '../../ui/Field.tsx'
@@ -22,12 +27,12 @@ import { serverDialog } from './dialogs.ts'
 import { useServerDeeds } from './server-actions.ts'
 import { serverColumns } from './server-columns.tsx'
 import { datacentersQuery, serversQuery } from './server-queries.ts'
-import { defaultSize, isFiltered, pageOf, type ServerSearch, sizeOf, withoutFilters } from './server-search.ts'
+import { defaultSize, isFiltered, noFilters, pageOf, type ServerSearch, sizeOf } from './server-search.ts'
 import { ServerDetails } from './ServerDetails.tsx'
 import { ServerDialogs } from './ServerDialogs.tsx'
 
-/** Changes what stands in the address: `replace` for what is typed, so that "back" leaves the page. */
-export type SetSearch = (next: (now: ServerSearch) => ServerSearch, how?: { replace?: boolean }) => void
+/** Changes what stands in the address; undefined takes a key out. With `push`, "back" comes back to what was there. */
+export type SetSearch = (patch: { [Key in keyof ServerSearch]: string | undefined }, how?: { push?: boolean }) => void
 
 export function ServersPage({ search, setSearch }: { search: ServerSearch; setSearch: SetSearch }) {
   const client = useQueryClient()
@@ -35,7 +40,8 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
   const selection = useSelection()
   const deeds = useServerDeeds()
   const [beyond, setBeyond] = useState<ReadonlyMap<string, Server>>(new Map())
-  const [shown, setShown] = useState<string[] | undefined>()
+  const { preferences, setPreferences } = usePreferences()
+  const shown = preferences.columns?.['servers']
   const narrow = useMedia('below', 'sm')
 
   const selected = useMemo(() => {
@@ -44,7 +50,8 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
   }, [beyond, page, selection.keys])
   const units = selected.map((s) => computeUnits(s.resources))
   const sort = search.sort ?? 'name'
-  const set = (key: keyof ServerSearch, value: string) => setSearch(({ page: _, ...now }) => put(now, key, value))
+  /** A list that is narrowed or ordered anew begins at its first page. */
+  const set = (key: keyof ServerSearch, value: string) => setSearch({ page: undefined, [key]: value === '' ? undefined : value })
 
   /** Everything that matches, past this page too. */
   const selectMatching = async () => {
@@ -58,11 +65,30 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
     selection.set(all.keys())
   }
 
+  const bulk = deeds.bulk(selected, selection.clear)
+  const commands = useMemo<Action[]>(
+    () =>
+      selected.length > 0
+        ? deeds.bulk(selected, selection.clear)
+        : [{ label: 'Add servers', icon: 'add', can: allowed(serverAdd), run: () => setSearch({ add: 'new' }) }],
+    [deeds, selected, selection.clear, setSearch],
+  )
+  useCommands(selected.length > 0 ? `Act on ${counted(selected.length, 'selected server')}` : 'Servers', commands)
+
   const total = page?.total ?? 0
   const size = sizeOf(search)
   return (
     <>
-      <Toolbar search={search} set={set} narrow={narrow} sort={sort} shown={shown} onShown={setShown} onAdd={() => set('add', 'new')} />
+      <PageCount n={page?.total} />
+      <Toolbar
+        search={search}
+        set={set}
+        narrow={narrow}
+        sort={sort}
+        shown={shown}
+        onShown={(ids) => setPreferences({ columns: withColumns(preferences.columns, ids) })}
+        onAdd={() => setSearch({ add: 'new' })}
+      />
       <ToConfirm servers={page?.items ?? []} />
       <DataTable
         label="Servers"
@@ -71,7 +97,7 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
         columns={serverColumns}
         rowKey={(s) => s.id}
         rowName={(s) => s.name}
-        href={(s) => `/infra/servers/${s.id}`}
+        href={(s) => paths.server(s.id)}
         actions={deeds.actions}
         detail={(s) => <ServerDetails server={s} />}
         sort={sort}
@@ -79,13 +105,13 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
         shown={shown}
         selection={selection}
         bulk={{
-          actions: deeds.bulk(selected, selection.clear),
+          actions: bulk,
           ...(units.every((u) => u !== null) && { note: `${units.reduce<number>((sum, u) => sum + (u ?? 0), 0)} CU` }),
           matching: total,
           onSelectMatching: () => void selectMatching(),
         }}
         filtered={isFiltered(search)}
-        onReset={() => setSearch(withoutFilters)}
+        onReset={() => setSearch(noFilters)}
         error={error}
         onRetry={() => void refetch()}
         notice={isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
@@ -94,7 +120,7 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
             title="No servers yet"
             text="Boot a machine with Talos Linux. While it waits in maintenance mode, add it by its address; programs do the same with POST /v1/nodes."
             actions={
-              <Button kind="primary" icon="add" can={allowed(serverAdd)} onClick={() => set('add', 'new')}>
+              <Button kind="primary" icon="add" can={allowed(serverAdd)} onClick={() => setSearch({ add: 'new' })}>
                 Add servers by address
               </Button>
             }
@@ -107,25 +133,29 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
               perPage={size}
               total={total}
               plural={total === 1 ? 'server' : 'servers'}
-              onPage={(to) => setSearch((now) => put(now, 'page', to === 1 ? '' : String(to)))}
+              onPage={(to) => setSearch({ page: to === 1 ? undefined : String(to) }, { push: true })}
               onPerPage={(n) => set('size', n === defaultSize ? '' : String(n))}
             />
           )
         }
       />
-      <AddServers state={search.add} onState={(state) => setSearch((now) => put(now, 'add', state ?? ''), { replace: true })} />
+      <AddServers state={search.add} onState={(state) => setSearch({ add: state })} />
       <ServerDialogs />
     </>
   )
 }
 
-/** The search with one key set, or without it where the value is empty. */
-function put(now: ServerSearch, key: keyof ServerSearch, value: string): ServerSearch {
-  const { [key]: _, ...rest } = now
-  return value === '' ? rest : { ...rest, [key]: value }
+/** The table's choice of columns; without one it shows all. */
+function withColumns(known: Record<string, string[]> | undefined, ids: string[] | undefined): Record<string, string[]> {
+  const { servers: _, ...others } = known ?? {}
+  return ids === undefined ? others : { ...others, servers: ids }
 }
 
 const statusOptions = serverStatuses.map((value) => ({ value, text: sentence(value) }))
+const contactOptions = [
+  { value: 'true', text: 'Answers' },
+  { value: 'false', text: 'Unreachable' },
+]
 const typeOptions = nodeTypes.map((value) => ({ value, text: sentence(value) }))
 
 interface ToolbarProps {
@@ -145,6 +175,7 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, onAdd }: ToolbarPr
     { key: 'status', label: 'Status', options: statusOptions },
     { key: 'nodeType', label: 'Node type', options: typeOptions },
     { key: 'datacenter', label: 'Datacenter', options: sites },
+    { key: 'reachable', label: 'Contact', options: contactOptions },
   ] as const
   const set_ = filters.filter((f) => search[f.key] !== undefined).length + (search.cluster === undefined ? 0 : 1)
   return (

@@ -13,23 +13,22 @@ const addressEnds = [6, 5] as const
 /** Talos's own page on networking. */
 export const networkingDocs = 'https://docs.siderolabs.com/talos/v1.13/networking/configuration/overview'
 
-export interface ServerWithoutPatch {
-  id: string
-  name: string
-  nodeAddresses: readonly string[]
+/** What the modal is opened with. */
+export interface ServersWithoutPatchData {
+  servers: readonly { id: string; name: string; address?: string }[]
 }
 
-/** The dialog `confirmServersWithoutPatch`: says which servers have no patch of a person, and asks whether to go on. */
-export function ServersWithoutPatch({
+/** The modal `confirmServersWithoutPatch`: says which servers have no patch of a person, and asks whether to go on. */
+export default function ServersWithoutPatch({
   open,
-  servers,
+  data: { servers },
   onConfirm,
-  onClose,
+  close,
 }: {
   open: boolean
-  servers: readonly ServerWithoutPatch[]
-  onConfirm: () => unknown
-  onClose: () => void
+  data: ServersWithoutPatchData
+  onConfirm?: (() => unknown) | undefined
+  close: () => void
 }) {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<string | null>(null)
@@ -37,8 +36,8 @@ export function ServersWithoutPatch({
     setBusy(true)
     setError(null)
     try {
-      await onConfirm()
-      onClose()
+      await onConfirm?.()
+      close()
     } catch (failure) {
       setError(failure instanceof Error ? failure.message : 'An unexpected error occurred')
     } finally {
@@ -49,13 +48,13 @@ export function ServersWithoutPatch({
   return (
     <Dialog
       open={open}
-      onClose={onClose}
+      onClose={close}
       locked={busy}
       width="27.5rem"
       title="Custom Talos Patches have not been created for these servers"
       footer={
         <>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={close}>Cancel</Button>
           <Button kind="primary" busy={busy} busyText="Loading" onClick={() => void proceed()}>
             Proceed
           </Button>
@@ -72,11 +71,11 @@ export function ServersWithoutPatch({
           <li key={server.id} style={{ height: rowHeight }}>
             <div>
               <span className="strong clip">{server.name}</span>
-              {server.nodeAddresses[0] === undefined ? (
+              {server.address === undefined ? (
                 <span className="fs12 t3">No Addresses</span>
               ) : (
-                <span className="mono fs12 t3" title={server.nodeAddresses.join(', ')}>
-                  {truncate(server.nodeAddresses[0], ...addressEnds)}
+                <span className="mono fs12 t3" title={server.address}>
+                  {truncate(server.address, ...addressEnds)}
                 </span>
               )}
             </div>

@@ -22,6 +22,8 @@ import { call, download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { toast } from '../../ui/toast.ts'
+import { paths } from '../../lib/paths.ts'
+import { modals } from '../../layout/modals.ts'
 import { serverDialog } from './dialogs.ts'
 import { refreshServers } from './server-queries.ts'
 
@@ -32,7 +34,7 @@ const removeVerdict = (s: Server): Verdict => all(allowed(serverRemove), canRemo
 
 /** Rename, confirm, download, reboot, shut down, move, remove: what the machine or the rules refuse stays in sight with the reason. */
 export const serverActions = (client: QueryClient, s: Server): Action[] => [
-  { label: 'Rename', icon: 'edit', can: renameVerdict(s), run: () => serverDialog.set({ kind: 'editServerName', server: s }) },
+  { label: 'Rename', icon: 'edit', can: renameVerdict(s), run: () => modals.open('editServerName', { serverId: s.id, name: s.name }) },
   {
     label: 'Assign datacenter',
     icon: 'datacenter',
@@ -75,7 +77,7 @@ export const bulkActions = (client: QueryClient, servers: readonly Server[], cle
     label: 'Create cluster',
     icon: 'cluster',
     can: all(allowed(clusterCreate), each(servers, free)),
-    to: `/infra/clusters/create?servers=${servers.map((s) => s.id).join(',')}`,
+    to: `${paths.createCluster()}?servers=${servers.map((s) => s.id).join(',')}`,
   },
   {
     label: 'Assign datacenter',

@@ -1,4 +1,5 @@
 import type { Server } from '#contract/servers.ts'
+import { paths } from '../../lib/paths.ts'
 import { sentence } from '../../lib/text.ts'
 import { columns } from '../../ui/DataTable.tsx'
 import { StatusDot, type Tone } from '../../ui/Status.tsx'
@@ -45,7 +46,7 @@ export const serverColumns = columns<Server>([
     width: 130,
     cell: (s) =>
       s.cluster ? (
-        <a className="t2" href={`/infra/clusters/${s.cluster.id}`}>
+        <a className="t2" href={paths.cluster(s.cluster.id)}>
           {s.cluster.name}
         </a>
       ) : (

@@ -8,13 +8,14 @@ export const defaultSize = 1000
 
 export const sortColumns = ['name', 'datacenter', 'cluster', 'type', 'status', 'contact'] as const
 
-const keys = ['q', 'status', 'nodeType', 'datacenter', 'cluster', 'sort', 'page', 'size', 'add'] as const
+/** What stands in the address; `add` is the state of "Add servers". */
+export const serverSearchKeys = ['q', 'status', 'nodeType', 'datacenter', 'cluster', 'reachable', 'sort', 'page', 'size', 'add'] as const
 /** All optional strings, as the specification has them; a value that nobody knows stays in the address and is not sent. */
-export type ServerSearch = Partial<Record<(typeof keys)[number], string>>
+export type ServerSearch = Partial<Record<(typeof serverSearchKeys)[number], string>>
 
-export function readServerSearch(raw: Record<string, unknown>): ServerSearch {
+export function readServerSearch(raw: Readonly<Record<string, unknown>>): ServerSearch {
   const search: ServerSearch = {}
-  for (const key of keys) {
+  for (const key of serverSearchKeys) {
     const value = raw[key]
     if (typeof value === 'string' && value !== '') search[key] = value
   }
@@ -43,6 +44,7 @@ function sortOf(search: ServerSearch): Sort | undefined {
 export function serverQuery(search: ServerSearch): Asked<typeof serverList>['query'] {
   const status = among(serverStatuses, search.status)
   const nodeType = among(nodeTypes, search.nodeType)
+  const reachable = among(['true', 'false'], search.reachable)
   const sort = sortOf(search)
   return {
     page: pageOf(search),
@@ -52,15 +54,22 @@ export function serverQuery(search: ServerSearch): Asked<typeof serverList>['que
     ...(nodeType && { nodeType }),
     ...(search.datacenter !== undefined && search.datacenter.length <= 40 && { datacenter: search.datacenter }),
     ...(search.cluster !== undefined && search.cluster.length <= 40 && { cluster: search.cluster }),
+    ...(reachable && { reachable }),
     ...(sort && { sort }),
   }
 }
 
-/** The list without what narrows it; order and page size stay. */
-export function withoutFilters(search: ServerSearch): ServerSearch {
-  const { sort, size } = search
-  return { ...(sort !== undefined && { sort }), ...(size !== undefined && { size }) }
-}
+const filterKeys = ['q', 'status', 'nodeType', 'datacenter', 'cluster', 'reachable'] as const
 
-export const isFiltered = (search: ServerSearch): boolean =>
-  (['q', 'status', 'nodeType', 'datacenter', 'cluster'] as const).some((key) => search[key] !== undefined)
+export const isFiltered = (search: ServerSearch): boolean => filterKeys.some((key) => search[key] !== undefined)
+
+/** Takes off what narrows the list; order and page size stay. */
+export const noFilters = {
+  q: undefined,
+  status: undefined,
+  nodeType: undefined,
+  datacenter: undefined,
+  cluster: undefined,
+  reachable: undefined,
+  page: undefined,
+} as const

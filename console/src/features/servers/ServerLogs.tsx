@@ -1,0 +1,147 @@
+import { useQuery } from '@tanstack/react-query'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type Server, serverLogs, serverServices } from '#contract/servers.ts'
+import { authorized, CallError } from '../../api/client.ts'
+import { read } from '../../api/http.ts'
+import { query } from '../../api/query.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Select, Switch } from '../../ui/Field.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { Empty, useSlow } from '../../ui/States.tsx'
+import { Alert, StatusDot } from '../../ui/Status.tsx'
+import { appended, emptyLog, type LogText } from './log-lines.ts'
+import css from './ServerLogs.module.css'
+
+/** Always there, also before Talos has told which services run. */
+const firstService = 'machined'
+const tails = ['100', '200', '500', '1000', '2000'] as const
+
+type State = { kind: 'asking' } | { kind: 'following' } | { kind: 'ended' } | { kind: 'refused'; reason: string } | { kind: 'broken'; reason: string }
+
+/** Reads a service's log while `on`; every change of what is asked begins anew. */
+function useLog(id: string, service: string, follow: boolean, tail: string, turn: number): { log: LogText; state: State } {
+  const [log, setLog] = useState<LogText>(emptyLog)
+  const [state, setState] = useState<State>({ kind: 'asking' })
+  useEffect(() => {
+    const stop = new AbortController()
+    setLog(emptyLog)
+    setState({ kind: 'asking' })
+    const run = async () => {
+      const response = await authorized(
+        serverLogs,
+        { params: { id }, query: { service, tail: Number(tail), ...(follow && { follow: 'true' }) } },
+        { signal: stop.signal },
+      )
+      if (!response.ok || response.body === null) {
+        await read(serverLogs, response)
+        return
+      }
+      setState({ kind: 'following' })
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+      for (;;) {
+        const { done, value } = await reader.read()
+        if (done) break
+        setLog((now) => appended(now, value))
+      }
+      setState({ kind: 'ended' })
+    }
+    run().catch((error: unknown) => {
+      if (stop.signal.aborted) return
+      const reason = error instanceof Error ? error.message : 'An unexpected error occurred'
+      setState({ kind: error instanceof CallError && error.status === 409 ? 'refused' : 'broken', reason })
+    })
+    return () => stop.abort()
+  }, [id, service, follow, tail, turn])
+  return { log, state }
+}
+
+/** The log of one of the server's services: chosen, followed, from as many lines back as wanted. */
+export function ServerLogs({ server }: { server: Server }) {
+  const [service, setService] = useState(firstService)
+  const [follow, setFollow] = useState(true)
+  const [tail, setTail] = useState<string>('200')
+  const [turn, setTurn] = useState(0)
+  const { data: services } = useQuery({ ...query(serverServices, { params: { id: server.id } }), retry: false })
+  const { log, state } = useLog(server.id, service, follow, tail, turn)
+  const known = services?.items ?? []
+  const options = known.some((s) => s.id === firstService) ? known : [{ id: firstService, state: '' }, ...known]
+  if (state.kind === 'refused') {
+    return <Empty boxed title="No logs from this server now" text={state.reason} />
+  }
+  return (
+    <Panel
+      flush
+      title="Log"
+      note={
+        <span aria-live="polite">
+          {state.kind === 'following' && <StatusDot tone={follow ? 'ok' : 'busy'}>{follow ? 'Following' : 'Reading'}</StatusDot>}
+          {state.kind === 'ended' && <StatusDot tone="off">{follow ? 'The server ended the log' : `${log.lines.length} lines`}</StatusDot>}
+          {state.kind === 'asking' && <StatusDot tone="busy">Asking</StatusDot>}
+        </span>
+      }
+      actions={
+        <>
+          <Select
+            size="small"
+            mono
+            aria-label="Service"
+            value={service}
+            options={options.map((s) => ({ value: s.id, text: s.id, ...(s.state !== '' && { more: s.state.toLowerCase() }) }))}
+            onValue={setService}
+          />
+          <Select
+            size="small"
+            aria-label="Lines from the end"
+            value={tail}
+            options={tails.map((n) => ({ value: n, text: `Last ${n} lines` }))}
+            onValue={setTail}
+          />
+          <Switch label="Follow" checked={follow} onChange={setFollow} />
+        </>
+      }
+    >
+      {state.kind === 'broken' && (
+        <Alert
+          tone="danger"
+          action={
+            <Button size="small" onClick={() => setTurn(turn + 1)}>
+              Try again
+            </Button>
+          }
+        >
+          {state.reason}
+        </Alert>
+      )}
+      <Lines log={log} follow={follow} waiting={state.kind === 'asking'} label={`Log of ${service}`} />
+    </Panel>
+  )
+}
+
+/** Keeps to the end while the reader is at the end. */
+function Lines({ log, follow, waiting, label }: { log: LogText; follow: boolean; waiting: boolean; label: string }) {
+  const box = useRef<HTMLDivElement>(null)
+  const atEnd = useRef(true)
+  const slow = useSlow()
+  useLayoutEffect(() => {
+    if (follow && atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight
+  }, [log, follow])
+  return (
+    <div
+      ref={box}
+      className={css['log']}
+      role="region"
+      aria-label={label}
+      tabIndex={0}
+      onScroll={(event) => {
+        const { scrollTop, scrollHeight, clientHeight } = event.currentTarget
+        atEnd.current = scrollHeight - scrollTop - clientHeight < 24
+      }}
+    >
+      {log.lines.map((line, i) => (
+        <div key={log.dropped + i}>{line}</div>
+      ))}
+      {log.rest !== '' && <div>{log.rest}</div>}
+      {log.lines.length === 0 && log.rest === '' && <div className="t3">{waiting ? slow && 'Asking the server…' : 'Nothing was written yet.'}</div>}
+    </div>
+  )
+}

@@ -1,0 +1,184 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useMemo, useState } from 'react'
+import type { Server } from '#contract/servers.ts'
+import { useCommands } from '../../layout/commands.ts'
+import { paths } from '../../lib/paths.ts'
+import { exact, moment } from '../../lib/time.ts'
+import type { Action } from '../../ui/actions.ts'
+import { Button, IconButton } from '../../ui/Button.tsx'
+import { Copyable, useCopy } from '../../ui/Copyable.tsx'
+import { Menu } from '../../ui/Menu.tsx'
+import { Facts, PageHeader, Panel } from '../../ui/Panel.tsx'
+import { Alert, StatusDot } from '../../ui/Status.tsx'
+import { Tabs } from '../../ui/Tabs.tsx'
+import { IdentityFacts, confirmServer } from './ConfirmHardware.tsx'
+import { Contact } from './Contact.tsx'
+import { DisksPicture } from './DisksPicture.tsx'
+import { EligibilityPanel } from './Eligibility.tsx'
+import { summaryOf } from './hardware.ts'
+import { storageNote } from './HardwareTables.tsx'
+import { confirmVerdict, useServerDeeds } from './server-actions.ts'
+import { ServerStatus } from './server-columns.tsx'
+import { refreshServers } from './server-queries.ts'
+import { identityNotice } from './server-state.ts'
+import { ServerDialogs } from './ServerDialogs.tsx'
+import { ServerEvents } from './ServerEvents.tsx'
+import { ServerHardware } from './ServerHardware.tsx'
+import { ServerLogs } from './ServerLogs.tsx'
+import css from './ServerPage.module.css'
+
+export const serverTabs = ['patches', 'hardware', 'events', 'logs'] as const
+export type ServerTab = (typeof serverTabs)[number]
+
+/** One server. What the tab Patches holds is given by the route, since patches are a feature of their own. */
+export function ServerPage({ server, tab, patches, patchCount }: { server: Server; tab: ServerTab; patches: ReactNode; patchCount: number | undefined }) {
+  const deeds = useServerDeeds()
+  const actions = useMemo(() => deeds.actions(server), [deeds, server])
+  useCommands(`Act on ${server.name}`, actions)
+  return (
+    <>
+      <Header server={server} actions={actions} />
+      <IdentityAlarm server={server} />
+      <Tabs
+        label="Server"
+        current={tab}
+        tabs={[
+          { id: 'patches', text: 'Patches', count: patchCount, href: paths.server(server.id) },
+          { id: 'hardware', text: 'Hardware', href: paths.server(server.id, 'hardware') },
+          { id: 'events', text: 'Events', href: paths.server(server.id, 'events') },
+          { id: 'logs', text: 'Logs', href: paths.server(server.id, 'logs') },
+        ]}
+      />
+      {tab === 'patches' && (
+        <div className={css['cols']}>
+          <div>{patches}</div>
+          <aside className={css['side']} aria-label="At a glance">
+            <EligibilityPanel server={server} />
+            <DisksAndLinks server={server} />
+          </aside>
+        </div>
+      )}
+      {tab === 'hardware' && <ServerHardware server={server} />}
+      {tab === 'events' && <ServerEvents id={server.id} />}
+      {tab === 'logs' && <ServerLogs server={server} />}
+      <ServerDialogs />
+    </>
+  )
+}
+
+function Header({ server, actions }: { server: Server; actions: readonly Action[] }) {
+  const { copied, copy } = useCopy()
+  const inSight = actions.filter((a) => a.label === 'Talosconfig' || a.label === 'Reboot')
+  const { processors, memory, disks, links } = summaryOf(server.resources)
+  const address = server.nodeAddresses[0]
+  const fact = (told: { text: string; more: string } | null) =>
+    told === null ? (
+      <span className="t3">Unknown</span>
+    ) : (
+      <>
+        {told.text} <span>{told.more}</span>
+      </>
+    )
+  return (
+    <PageHeader
+      title={server.name}
+      status={
+        <>
+          <IconButton icon={copied ? 'check' : 'copy'} iconSize={12} size="small" label={copied ? 'Copied' : 'Copy name'} onClick={() => copy(server.name)} />
+          <ServerStatus server={server} />
+          <span className={css['rule']} />
+          <span className="fs13 t2">
+            <Contact talos={server.talos} sentence />
+          </span>
+        </>
+      }
+      actions={
+        <>
+          {inSight.map((a) => (
+            <Button key={a.label} icon={a.label === 'Talosconfig' ? 'download' : undefined} can={a.can} onClick={() => a.run?.()}>
+              {a.label}
+            </Button>
+          ))}
+          <Menu
+            label={`Actions for ${server.name}`}
+            items={actions.filter((a) => !inSight.includes(a))}
+            trigger={<IconButton icon="more" label="More actions" />}
+          />
+        </>
+      }
+    >
+      <Facts
+        rows={[
+          ['Processors', fact(processors)],
+          ['Memory', fact(memory)],
+          ['Disks', fact(disks)],
+          ['Links', fact(links)],
+          ['Datacenter', server.datacenter?.code ?? <span className="t3">None</span>],
+          ['Cluster', server.cluster ? <a href={paths.cluster(server.cluster.id)}>{server.cluster.name}</a> : <span className="t3">None</span>],
+          ['Talos', server.talos.version ?? <span className="t3">Unknown</span>],
+          ['Address', address === undefined ? <span className="t3">No Addresses</span> : <Copyable value={address} what="address" />],
+        ]}
+      />
+    </PageHeader>
+  )
+}
+
+/** Stands until a person has looked at the hardware and said that it is the machine. */
+function IdentityAlarm({ server }: { server: Server }) {
+  const client = useQueryClient()
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<string | null>(null)
+  const notice = identityNotice(server)
+  if (notice === null) return null
+  const confirm = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      await confirmServer(server)
+    } catch (failure) {
+      setError(failure instanceof Error ? failure.message : 'An unexpected error occurred')
+    } finally {
+      await refreshServers(client, server.id)
+      setBusy(false)
+    }
+  }
+  return (
+    <Alert
+      tone={notice.tone}
+      className={css['alarm']!}
+      action={
+        <Button size="small" busy={busy} busyText="Loading" can={confirmVerdict(server)} onClick={() => void confirm()}>
+          Confirm
+        </Button>
+      }
+    >
+      <b>{notice.title}</b> {notice.text}{' '}
+      <span className="t3" title={exact(server.identity.since)}>
+        Since {moment(server.identity.since)}.
+      </span>
+      <div className={css['identity']}>
+        <IdentityFacts server={server} />
+        {error !== null && <p className="c-danger">{error}</p>}
+      </div>
+    </Alert>
+  )
+}
+
+function DisksAndLinks({ server }: { server: Server }) {
+  const { disks, interfaces } = server.resources
+  return (
+    <Panel title="Disks and links" note={storageNote(server.resources)}>
+      <DisksPicture disks={disks} />
+      <ul className={css['links']} aria-label="Links">
+        {interfaces.map((link) => (
+          <li key={link.id} title={[link.vendor, link.product].filter(Boolean).join(' ')}>
+            <StatusDot tone={link.link_state ? 'ok' : 'off'}>{link.link_state === undefined ? 'Unknown' : link.link_state ? 'Up' : 'Down'}</StatusDot>
+            <span className="mono fs12 clip">{link.id}</span>
+            <span className="t3 right clip">{link.driver}</span>
+          </li>
+        ))}
+        {interfaces.length === 0 && <li className="t3">No links known</li>}
+      </ul>
+    </Panel>
+  )
+}
