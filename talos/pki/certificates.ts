@@ -135,10 +135,9 @@ async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options:
     signingKey: signer.privateKey,
     signingAlgorithm: signer.algorithm,
     extensions: [
-      new KeyUsagesExtension(
-        options.keyEncipherment === true ? KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment : KeyUsageFlags.digitalSignature,
-        true,
-      ),
+      options.keyEncipherment === true
+        ? new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment, true)
+        : new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
       new ExtendedKeyUsageExtension(options.usages.map((u) => (u === 'server' ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth))),
       await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
       ...alternativeNames(options.names),

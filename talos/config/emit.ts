@@ -1,0 +1,162 @@
+/**
+ * YAML as Talos writes it: the layout and quoting of go-yaml with an indent of 4, so that what we make can be compared byte by byte with what
+ * Talos makes, and a person sees the same text in both.
+ */
+import type { MapNode, TreeNode } from './tree.ts'
+
+export interface Emitted {
+  yaml: string
+  /** Layer of each line, the first line first. */
+  sources: string[]
+}
+
+const step = 4
+
+/** Writes documents, separated by `---`. */
+export function emit(documents: readonly MapNode[]): Emitted {
+  const lines: string[] = []
+  const sources: string[] = []
+  const put = (text: string, source: string) => {
+    lines.push(text)
+    sources.push(source)
+  }
+
+  /** Entries of a mapping; `first` is what stands before the first key instead of spaces (the dash of a list's item). */
+  const writeMap = (map: MapNode, indent: number, first = ' '.repeat(indent)) => {
+    let lead = first
+    for (const [key, { value, source }] of map.entries) {
+      writeValue(`${lead}${scalarText(key)}:`, value, indent, source)
+      lead = ' '.repeat(indent)
+    }
+  }
+
+  /** A value after `head`, which is a key with its colon. Containers go on the lines below, one level deeper. */
+  const writeValue = (head: string, node: TreeNode, indent: number, source: string) => {
+    if (node.is === 'scalar') return writeScalar(`${head} `, node.value, indent, node.source)
+    if (node.is === 'list') {
+      if (node.items.length === 0) return put(`${head} []`, node.source)
+      put(head, source)
+      return writeList(node.items, deeper(indent))
+    }
+    if (node.entries.size === 0) return put(`${head} {}`, node.source)
+    put(head, source)
+    writeMap(node, deeper(indent))
+  }
+
+  const writeList = (items: readonly TreeNode[], indent: number, first = ' '.repeat(indent)) => {
+    let lead = first
+    for (const item of items) {
+      const dash = `${lead}- `
+      // Inside an item the next level begins right after the dash, whatever the indent is.
+      if (item.is === 'scalar') writeScalar(dash, item.value, indent, item.source)
+      else if (item.is === 'map') item.entries.size === 0 ? put(`${dash}{}`, item.source) : writeMap(item, indent + 2, dash)
+      else if (item.items.length === 0) put(`${dash}[]`, item.source)
+      else writeList(item.items, indent + 2, dash)
+      lead = ' '.repeat(indent)
+    }
+  }
+
+  const writeScalar = (head: string, value: string | number | bigint | boolean | null, indent: number, source: string) => {
+    if (typeof value !== 'string' || !value.includes('\n') || !literalAllowed(value)) return put(`${head}${scalarText(value)}`, source)
+    const hint = /^[ \n]/.test(value) ? String(step) : ''
+    const chomp = !value.endsWith('\n') ? '-' : value === '\n' || value.endsWith('\n\n') ? '+' : ''
+    put(`${head}|${hint}${chomp}`, source)
+    const inner = ' '.repeat(deeper(indent))
+    for (const line of (value.endsWith('\n') ? value.slice(0, -1) : value).split('\n')) put(line === '' ? '' : `${inner}${line}`, source)
+  }
+
+  documents.forEach((document, i) => {
+    if (i > 0) put('---', document.source)
+    if (document.entries.size === 0) put('{}', document.source)
+    else writeMap(document, 0)
+  })
+  return { yaml: lines.map((line) => `${line}\n`).join(''), sources }
+}
+
+/** The next level: go-yaml aligns to multiples of the indent, also from inside a list's item. */
+function deeper(indent: number): number {
+  return step * Math.floor((indent + step) / step)
+}
+
+function literalAllowed(text: string): boolean {
+  return !/ (\n|$)/.test(text) && !hasSpecial(text)
+}
+
+/** A scalar on one line: plain where it reads back as the same string, else quoted. */
+function scalarText(value: string | number | bigint | boolean | null): string {
+  if (value === null) return 'null'
+  if (typeof value !== 'string') return String(value)
+  if (value.includes('\n') || hasSpecial(value) || value.includes('\t')) return doubleQuoted(value)
+  if (readsAsOther(value)) return doubleQuoted(value)
+  if (plainAllowed(value)) return value
+  return `'${value.replaceAll("'", "''")}'`
+}
+
+/** Would the plain text be read as something else than a string (go-yaml `resolve.go`), or is it a bool of YAML 1.1? */
+export function readsAsOther(text: string): boolean {
+  if (/^(|~|null|Null|NULL|true|True|TRUE|false|False|FALSE|<<)$/.test(text)) return true
+  if (/^(y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF)$/.test(text)) return true
+  if (/^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$/.test(text)) return true
+  return isNumber(text) || isTimestamp(text) || /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/.test(text)
+}
+
+export function isNumber(text: string): boolean {
+  if (!/^[-+.0-9]/.test(text)) return false
+  const digits = text.replaceAll('_', '')
+  return /^[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|[1-9][0-9]*|0)$/.test(digits) || /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/.test(digits)
+}
+
+export function isTimestamp(text: string): boolean {
+  return /^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})?)?$/.test(text)
+}
+
+function plainAllowed(text: string): boolean {
+  if (/^\s|\s$/.test(text) || text.startsWith('---') || text.startsWith('...')) return false
+  if (/^[#,[\]{}&*!|>'"%@`]/.test(text) || /^[-?:](\s|$)/.test(text)) return false
+  return !/:(\s|$)/.test(text) && !/\s#/.test(text)
+}
+
+/** Characters that YAML doesn't call printable; a tab is handled by the caller. */
+function hasSpecial(text: string): boolean {
+  return /[^\t\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/u.test(text)
+}
+
+function doubleQuoted(text: string): string {
+  const escapes: Record<string, string> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\0': '\\0', '\u001b': '\\e' }
+  const escaped = text.replace(/["\\]|[^\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd\u{10000}-\u{10ffff}]/gu, (c) => {
+    const code = c.codePointAt(0)!
+    return escapes[c] ?? (code <= 0xff ? `\\x${hex(code, 2)}` : code <= 0xffff ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`)
+  })
+  return `"${escaped}"`
+}
+
+function hex(code: number, length: number): string {
+  return code.toString(16).toUpperCase().padStart(length, '0')
+}
+
+/** Order of keys in maps that have none of their own: digits by their number, other signs before letters (go-yaml `sorter.go`). */
+export function compareKeys(a: string, b: string): number {
+  const left = [...a]
+  const right = [...b]
+  const isDigit = (c: string | undefined) => c !== undefined && /\p{Nd}/u.test(c)
+  const isLetter = (c: string | undefined) => c !== undefined && /\p{L}/u.test(c)
+  let i = 0
+  while (i < left.length && i < right.length && left[i] === right[i]) i++
+  if (i === left.length || i === right.length) return left.length - right.length
+  const afterDigit = i > 0 && isDigit(left[i - 1])
+  const [l, r] = [left[i]!, right[i]!]
+  if (isLetter(l) && isLetter(r)) return l < r ? -1 : 1
+  if (isLetter(l) || isLetter(r)) return isLetter(l) === afterDigit ? -1 : 1
+  const number = (from: string[]) => {
+    // A zero counts only behind another digit: 10 is more than 1, 01 is not.
+    let begin = i
+    if (l === '0' || r === '0') while (begin > 0 && isDigit(left[begin - 1])) begin--
+    let end = i
+    while (isDigit(from[end])) end++
+    return { value: BigInt(from.slice(begin, end).join('') || '0'), length: end - i }
+  }
+  const [x, y] = [number(left), number(right)]
+  if (x.value !== y.value) return x.value < y.value ? -1 : 1
+  if (x.length !== y.length) return x.length - y.length
+  return l < r ? -1 : 1
+}

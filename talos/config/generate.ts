@@ -1,0 +1,123 @@
+/**
+ * Machine configurations as `talosctl gen config` makes them for Talos 1.12 and 1.13: the same bytes from the same input
+ * (Talos `pkg/machinery/config/generate`). Comments and examples are left out, as with `--with-docs=false --with-examples=false`.
+ */
+import type { KeyPair } from '../pki/keys.ts'
+import type { SecretsBundle } from '../secrets/bundle.ts'
+import { contractOf, images, supportedMinor } from '../versions.ts'
+import { emit } from './emit.ts'
+import { type MapNode, treeOf } from './tree.ts'
+
+export interface GenerateInput {
+  role: 'control_plane' | 'worker'
+  clusterName: string
+  /** URL with port: `https://10.0.0.10:6443`. */
+  endpoint: string
+  talosVersion: string
+  /** With or without the `v`. */
+  kubernetesVersion: string
+  secrets: SecretsBundle
+  podCidr?: string | undefined
+  serviceCidr?: string | undefined
+  dnsDomain?: string | undefined
+  /** Device path; left out where a patch gives it. */
+  installDisk?: string | undefined
+  installImage?: string | undefined
+  /** Further names of the machine's own API and of the Kubernetes API. */
+  additionalSans?: readonly string[] | undefined
+  allowSchedulingOnControlPlanes?: boolean | undefined
+}
+
+/** Layer name of what is generated, in the sources of a merge. */
+export const generatedLayer = 'generated'
+
+/** The whole configuration, as YAML of two documents. Throws an Error for a Talos version that isn't supported. */
+export function generateConfig(input: GenerateInput): string {
+  return emit(documentsOf(input)).yaml
+}
+
+function documentsOf(input: GenerateInput): MapNode[] {
+  if (supportedMinor(input.talosVersion) === undefined) throw new Error(`No configuration is generated for Talos ${input.talosVersion}`)
+  const { minor } = contractOf(input.talosVersion)
+  const config = { version: 'v1alpha1', debug: false, persist: true, machine: machineSection(input, minor), cluster: clusterSection(input) }
+  return [config, { apiVersion: 'v1alpha1', kind: 'HostnameConfig', auto: 'stable' }].map((d) => treeOf(d, generatedLayer) as MapNode)
+}
+
+function machineSection(input: GenerateInput, minor: number) {
+  const { secrets } = input
+  const controlPlane = input.role === 'control_plane'
+  return {
+    type: controlPlane ? 'controlplane' : 'worker',
+    token: secrets.trustdInfo.token,
+    ca: controlPlane ? encodePair(secrets.certs.os) : publicPart(secrets.certs.os),
+    certSANs: [...(input.additionalSans ?? [])],
+    kubelet: { image: images.kubelet(input.kubernetesVersion), defaultRuntimeSeccompProfileEnabled: true, disableManifestsDirectory: true },
+    // The only difference between the two minors.
+    network: minor <= 12 ? {} : undefined,
+    install: { disk: input.installDisk || undefined, image: input.installImage || undefined, wipe: false, grubUseUKICmdline: true },
+    features: { diskQuotaSupport: true, kubePrism: { enabled: true, port: 7445 }, hostDNS: { enabled: true, forwardKubeDNSToHost: true } },
+    nodeLabels: controlPlane ? { 'node.kubernetes.io/exclude-from-external-load-balancers': '' } : undefined,
+  }
+}
+
+function clusterSection(input: GenerateInput) {
+  const { secrets, kubernetesVersion } = input
+  const { certs } = secrets
+  const discovery = { enabled: true, registries: { kubernetes: { disabled: true }, service: {} } }
+  const head = { id: secrets.cluster.id, secret: secrets.cluster.secret, controlPlane: { endpoint: input.endpoint }, clusterName: input.clusterName }
+  const network = {
+    dnsDomain: input.dnsDomain ?? 'cluster.local',
+    podSubnets: [input.podCidr ?? '10.244.0.0/16'],
+    serviceSubnets: [input.serviceCidr ?? '10.96.0.0/12'],
+  }
+  const token = secrets.secrets.bootstrapToken
+  // A worker gets no key but what lets it join: whoever takes one doesn't own the cluster.
+  if (input.role === 'worker') return { ...head, network, token, ca: publicPart(certs.k8s), discovery }
+  return {
+    ...head,
+    network,
+    token,
+    secretboxEncryptionSecret: secrets.secrets.secretboxEncryptionSecret,
+    ca: encodePair(certs.k8s),
+    aggregatorCA: encodePair(certs.k8sAggregator),
+    serviceAccount: { key: encode(certs.k8sServiceAccount.key) },
+    apiServer: {
+      image: images.apiServer(kubernetesVersion),
+      certSANs: input.additionalSans === undefined || input.additionalSans.length === 0 ? undefined : [...input.additionalSans],
+      admissionControl: [{ name: 'PodSecurity', configuration: podSecurity }],
+      auditPolicy: { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Metadata' }] },
+    },
+    controllerManager: { image: images.controllerManager(kubernetesVersion) },
+    proxy: { image: images.proxy(kubernetesVersion) },
+    scheduler: { image: images.scheduler(kubernetesVersion) },
+    discovery,
+    etcd: { ca: encodePair(certs.etcd) },
+    allowSchedulingOnControlPlanes: input.allowSchedulingOnControlPlanes === true ? true : undefined,
+  }
+}
+
+const podSecurity = {
+  apiVersion: 'pod-security.admission.config.k8s.io/v1alpha1',
+  defaults: {
+    audit: 'restricted',
+    'audit-version': 'latest',
+    enforce: 'baseline',
+    'enforce-version': 'latest',
+    warn: 'restricted',
+    'warn-version': 'latest',
+  },
+  exemptions: { namespaces: ['kube-system'], runtimeClasses: [], usernames: [] },
+  kind: 'PodSecurityConfiguration',
+}
+
+function encode(pem: string): string {
+  return Buffer.from(pem).toString('base64')
+}
+
+function encodePair({ crt, key }: KeyPair) {
+  return { crt: encode(crt), key: encode(key) }
+}
+
+function publicPart({ crt }: KeyPair) {
+  return { crt: encode(crt), key: '' }
+}

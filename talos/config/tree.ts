@@ -1,0 +1,199 @@
+/**
+ * YAML as Talos reads it, kept with the place of every value: what the editor marks and what tells which layer a line came from.
+ */
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node as AstNode, parseAllDocuments, Scalar as AstScalar } from 'yaml'
+
+export interface Place {
+  /** From 1, in the text that the value was read from. */
+  line: number
+  column: number
+  /** Name of the layer that the value came from. */
+  source: string
+}
+
+export type ScalarValue = string | number | bigint | boolean | null
+
+export interface ScalarNode extends Place {
+  is: 'scalar'
+  value: ScalarValue
+  /** The characters of an unquoted scalar; undefined for a quoted one, which is a string whatever it holds. */
+  plain: string | undefined
+}
+
+export interface Entry extends Place {
+  value: TreeNode
+}
+
+export interface MapNode extends Place {
+  is: 'map'
+  entries: Map<string, Entry>
+}
+
+export interface ListNode extends Place {
+  is: 'list'
+  items: TreeNode[]
+}
+
+export type TreeNode = ScalarNode | MapNode | ListNode
+
+export interface ConfigProblem {
+  message: string
+  /** Keys and indexes with dots: `machine.network.interfaces.0.mtu`. */
+  path?: string
+  line?: number
+  column?: number
+}
+
+/** Thrown where a text can't be read, merged or judged; holds every problem found. */
+export class ConfigError extends Error {
+  readonly problems: readonly ConfigProblem[]
+  /** The layer that is at fault, where there are several. */
+  readonly layer: string | undefined
+
+  constructor(problems: readonly ConfigProblem[], layer?: string) {
+    super(problems.map((p) => p.message).join('\n'))
+    this.name = 'ConfigError'
+    this.problems = problems
+    this.layer = layer
+  }
+}
+
+/**
+ * The documents of a YAML text; empty ones are left out, as Talos does. Anchors, aliases, tags and merge keys are refused: Talos would take
+ * them, but then a line of the result has no single origin. Throws ConfigError.
+ */
+export function readDocuments(text: string, source: string): MapNode[] {
+  const lines = new LineCounter()
+  const problems: ConfigProblem[] = []
+  const report = (message: string, offset: number, path?: string) => {
+    const { line, col } = lines.linePos(offset)
+    problems.push({ message, line, column: col, ...(path === undefined ? {} : { path }) })
+  }
+  let documents: Document[]
+  try {
+    const parsed = parseAllDocuments(text.replace(/^\ufeff/, ''), {
+      lineCounter: lines,
+      schema: 'core',
+      uniqueKeys: true,
+      strict: true,
+      intAsBigInt: true,
+      merge: false,
+      logLevel: 'silent',
+    })
+    documents = Array.isArray(parsed) ? parsed : []
+  } catch {
+    // The parser recurses: text that is nothing but brackets ends its stack.
+    throw new ConfigError([{ message: 'Nested too deeply' }])
+  }
+  for (const document of documents) {
+    for (const error of document.errors) report(firstLine(error.message), error.pos[0])
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+
+  const convert = (node: AstNode | null | undefined, path: string, fallback: number): TreeNode => {
+    const offset = node?.range?.[0] ?? fallback
+    const { line, col } = lines.linePos(offset)
+    const place = { line, column: col, source }
+    if (node === null || node === undefined) return { is: 'scalar', value: null, plain: '', ...place }
+    if (isAlias(node)) {
+      report('Aliases are not allowed', offset, path)
+      return { is: 'scalar', value: null, plain: '', ...place }
+    }
+    if (node.anchor !== undefined) report('Anchors are not allowed', offset, path)
+    if (node.tag !== undefined && (node as { tag?: string }).tag !== undefined && isExplicit(node)) report('Tags are not allowed', offset, path)
+    if (isScalar(node)) {
+      const plain = node.type === AstScalar.PLAIN ? (node.source ?? '') : undefined
+      return { is: 'scalar', value: scalarValue(node.value), plain, ...place }
+    }
+    if (isSeq(node)) {
+      return { is: 'list', items: node.items.map((item, i) => convert(item as AstNode, join(path, String(i)), offset)), ...place }
+    }
+    if (isMap(node)) {
+      const entries = new Map<string, Entry>()
+      for (const pair of node.items) {
+        const key = pair.key as AstNode
+        const at = key.range?.[0] ?? offset
+        if (!isScalar(key)) {
+          report('A key must be a single value', at, path)
+          continue
+        }
+        const name = typeof key.value === 'string' ? key.value : (key.source ?? '')
+        if (key.anchor !== undefined) report('Anchors are not allowed', at, path)
+        if (name === '<<' && key.type === AstScalar.PLAIN) report('Merge keys are not allowed', at, path)
+        const keyPlace = lines.linePos(at)
+        entries.set(name, { line: keyPlace.line, column: keyPlace.col, source, value: convert(pair.value as AstNode | null, join(path, name), at) })
+      }
+      return { is: 'map', entries, ...place }
+    }
+    throw new ConfigError([{ message: 'Unreadable YAML', line, column: col }])
+  }
+
+  const roots: MapNode[] = []
+  for (const document of documents) {
+    const root = convert(document.contents, '', document.range?.[0] ?? 0)
+    if (root.is === 'scalar' && root.value === null) continue
+    if (root.is === 'map') roots.push(root)
+    else
+      problems.push({
+        message: root.is === 'list' ? 'A list is not a configuration; JSON patches are not supported' : 'A document must be a mapping',
+        line: root.line,
+        column: root.column,
+      })
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return roots
+}
+
+function isExplicit(node: AstNode): boolean {
+  return typeof node.tag === 'string' && !/^tag:yaml\.org,2002:(map|seq|str|int|float|bool|null)$/.test(node.tag)
+}
+
+function scalarValue(value: unknown): ScalarValue {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? value : null
+}
+
+function firstLine(message: string): string {
+  return message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, '')
+}
+
+/** A path one step longer. */
+export function join(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`
+}
+
+/** A tree from plain values, all of one source. Undefined values are left out. */
+export function treeOf(value: unknown, source: string): TreeNode {
+  const place = { line: 0, column: 0, source }
+  if (Array.isArray(value)) return { is: 'list', items: value.map((v: unknown) => treeOf(v, source)), ...place }
+  if (typeof value === 'object' && value !== null) {
+    const entries = new Map<string, Entry>()
+    for (const [key, v] of Object.entries(value)) if (v !== undefined) entries.set(key, { ...place, value: treeOf(v, source) })
+    return { is: 'map', entries, ...place }
+  }
+  return { is: 'scalar', value: scalarValue(value), plain: undefined, ...place }
+}
+
+/** Value at a path of keys, or undefined. */
+export function at(node: TreeNode | undefined, ...path: string[]): TreeNode | undefined {
+  let here = node
+  for (const key of path) here = here?.is === 'map' ? here.entries.get(key)?.value : undefined
+  return here
+}
+
+/** Text of a scalar at a path; undefined where there is none or it is null. */
+export function textAt(node: TreeNode | undefined, ...path: string[]): string | undefined {
+  const found = at(node, ...path)
+  return found?.is === 'scalar' && found.value !== null ? String(found.value) : undefined
+}
+
+/** A tree of its own, so that changing it leaves the original. */
+export function clone<Node extends TreeNode>(node: Node): Node {
+  switch (node.is) {
+    case 'scalar':
+      return { ...node }
+    case 'list':
+      return { ...node, items: node.items.map(clone) }
+    case 'map':
+      return { ...node, entries: new Map([...node.entries].map(([key, entry]) => [key, { ...entry, value: clone(entry.value) }])) }
+  }
+}
