@@ -1,5 +1,6 @@
 /** The command lines in the documentation are commands that exist, with options that exist. */
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { openSessions } from './src/api/sessions.ts'
@@ -42,4 +43,31 @@ test('docs/cli.md names every command and every exit code', () => {
   const page = readFileSync(`${root}/docs/cli.md`, 'utf8')
   for (const { name } of commands) expect(page).toMatch(new RegExp(`^\\| \`${name}[ \`]`, 'm'))
   for (const code of Object.values(exitCodes)) expect(page).toMatch(new RegExp(`^\\| ${code} \\|`, 'm'))
+})
+
+/** The fragment that a heading is reached by: as the usual renderers make it. */
+const slug = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+
+test.each(files)('%s links only to what is there', (file) => {
+  const links = [...readFileSync(`${root}/${file}`, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
+  const broken = links.filter(([, path = '', fragment]) => {
+    const target = path === '' ? `${root}/${file}` : join(dirname(`${root}/${file}`), path)
+    if (!existsSync(target)) return true
+    return fragment !== undefined && ![...readFileSync(target, 'utf8').matchAll(/^#+ (.*)$/gm)].some((heading) => slug(heading[1]!) === fragment)
+  })
+  expect(broken.map(([link]) => link)).toEqual([])
+})
+
+test('docs/operations.md has every setting of the program, and its default', () => {
+  // Read as text: the rooms of the program are no business of the client.
+  const declared = [...readFileSync(`${root}/backend/src/config.ts`, 'utf8').matchAll(/^ {2}([A-Z_]+): \{ default: (?:'([^']*)'|undefined)/gm)]
+  const documented = [...readFileSync(`${root}/docs/operations.md`, 'utf8').matchAll(/^\| `([A-Z_]+)` \| (.*?) \|/gm)]
+  expect(declared.length).toBeGreaterThan(15)
+  expect(documented.map(([, name]) => name)).toEqual(declared.map(([, name]) => name))
+  const wrong = declared.filter(([, name, fallback]) => fallback !== undefined && documented.find(([, other]) => other === name)?.[2] !== `\`${fallback}\``)
+  expect(wrong.map(([, name]) => name)).toEqual([])
 })

@@ -1,0 +1,32 @@
+#!/usr/bin/env node
+// Opens an escrow file without Steelyard and without its database: the secrets of one cluster, as talosctl reads them. Node 20 or newer, nothing else.
+//   node docs/open-escrow.mjs KEY_FILE DATA_FOLDER/escrow/CLUSTER_ID.bin > secrets.yaml
+// Whoever holds what this prints owns the cluster. With --chain-key, the cluster's own private key (hex) is printed instead.
+import { createDecipheriv } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+
+const [keyFile, escrowFile, ...flags] = process.argv.slice(2)
+if (!keyFile || !escrowFile) {
+  process.stderr.write('node docs/open-escrow.mjs KEY_FILE ESCROW_FILE [--chain-key]\n')
+  process.exit(2)
+}
+
+/** nonce (12 bytes) | tag (16) | text, AES-256-GCM; the context is authenticated with it. */
+function decrypt(key, sealed, context) {
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12), { authTagLength: 16 })
+  decipher.setAAD(Buffer.from(context))
+  decipher.setAuthTag(sealed.subarray(12, 28))
+  return Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()])
+}
+
+const { cluster, wrapping_key, wrapped, sealed } = JSON.parse(readFileSync(escrowFile, 'utf8'))
+// One key a line: steelyard-key-1, its id, the key in base64.
+const line = readFileSync(keyFile, 'utf8')
+  .split('\n')
+  .map((text) => text.split(' '))
+  .find(([, id]) => id === wrapping_key)
+if (!line) throw new Error(`${keyFile} does not hold the key ${wrapping_key} that this file was sealed with`)
+
+const dataKey = decrypt(Buffer.from(line[2], 'base64'), Buffer.from(wrapped, 'base64'), `escrow key|${cluster}`)
+const { bundle, chain_key } = JSON.parse(decrypt(dataKey, Buffer.from(sealed, 'base64'), `escrow|${cluster}`).toString('utf8'))
+process.stdout.write(flags.includes('--chain-key') ? `${chain_key}\n` : bundle)
