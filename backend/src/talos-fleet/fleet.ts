@@ -72,6 +72,8 @@ export interface ServerConnection {
   secure<T>(credentials: Credentials, act: (client: TalosClient) => Promise<T>, options?: ConnectOptions): Promise<T>
   /** As `secure`, but the connection stays open until `close()`: for streams and watches. */
   openSecure(credentials: Credentials, options?: ConnectOptions): Promise<TalosClient>
+  /** As `maintenance`, but the connection stays open until `close()`. */
+  openMaintenance(options?: ConnectOptions): Promise<TalosClient>
 }
 
 /** What was found at an address that nobody knows yet. */
@@ -151,22 +153,14 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         throw error
       }
     }
-    return {
-      nodeId: server.id,
-      name: server.name,
-      address,
-
-      async presence(options = {}) {
-        policy.demand(address, apiPort)
-        return (await whileDialling(options, () => certificateOf(address, options))).mode
-      },
-
-      async maintenance(act, options = {}) {
-        policy.demand(address, apiPort)
-        let pin = pins.get(server.id)
-        // Whether the identity was read under this certificate. What is about to be done to a machine asks again; a contact needn't.
-        let isKnown = pin !== undefined && options.lane !== undefined && options.lane !== 'act'
-        const open = async () => {
+    /** One connection sequence in maintenance: the certificate is pinned, and asked for anew only where the machine shows another one. */
+    const begin = (options: ConnectOptions) => {
+      policy.demand(address, apiPort)
+      let pin = pins.get(server.id)
+      // Whether the identity was read under this certificate. What is about to be done to a machine asks again; a contact needn't.
+      let isKnown = pin !== undefined && options.lane !== undefined && options.lane !== 'act'
+      return {
+        async open(): Promise<TalosClient> {
           if (pin) {
             try {
               return await inMaintenance(address, options, pin)
@@ -178,14 +172,42 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
           }
           pin = await freshPin(address, options)
           return inMaintenance(address, options, pin)
+        },
+        /** Throws OtherHardware where it isn't the known machine. */
+        async check(client: TalosClient): Promise<Pin> {
+          if (isKnown) return pin!
+          checked(server, await readIdentity(client), pin!.fingerprint)
+          remember(server.id, pin!)
+          return pin!
+        },
+      }
+    }
+
+    return {
+      nodeId: server.id,
+      name: server.name,
+      address,
+
+      async presence(options = {}) {
+        policy.demand(address, apiPort)
+        return (await whileDialling(options, () => certificateOf(address, options))).mode
+      },
+
+      async maintenance(act, options = {}) {
+        const sequence = begin(options)
+        return place(options, sequence.open, async (client) => act(client, await sequence.check(client)))
+      },
+
+      async openMaintenance(options = {}) {
+        const sequence = begin(options)
+        const client = await whileDialling(options, sequence.open)
+        try {
+          await sequence.check(client)
+          return client
+        } catch (error) {
+          client.close()
+          throw error
         }
-        return place(options, open, async (client) => {
-          if (!isKnown) {
-            checked(server, await readIdentity(client), pin!.fingerprint)
-            remember(server.id, pin!)
-          }
-          return act(client, pin!)
-        })
       },
 
       secure: (credentials, act, options = {}) => place(options, () => openSecure(credentials, options), act),

@@ -80,7 +80,9 @@ create trigger server_contact_changes before update on server_contact for each r
 
 -- What an operation that adds servers was asked, beside its steps (one per address).
 create table server_addition (
-  operation_id uuid primary key references operation on delete cascade,
+  -- What its reconciler is woken by.
+  key uuid primary key,
+  operation_id uuid not null unique references operation on delete cascade,
   datacenter_id uuid references datacenter,
   -- A whole network was asked for: an address without a server is then no failure.
   scan boolean not null

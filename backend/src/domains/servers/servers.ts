@@ -1,34 +1,268 @@
 /** What can be done with servers. Each change is one transaction: rows, audit entry and event together; machines are talked to outside of it. */
-import type { serverList } from '#contract/servers.ts'
-import type { Server } from '#contract/servers.ts'
-import type { Input } from '#contract/operation.ts'
-import type { Overview } from '#contract/overview.ts'
+import { randomUUID } from 'node:crypto'
+import { Problem } from '#contract/errors.ts'
+import { nameSentences } from '#contract/names.ts'
+import type { Answer, Input } from '#contract/operation.ts'
 import type { Operation } from '#contract/operations.ts'
-import type { serverAdd, serverConfirm, serverEvents, serverLogs, serverServices, serverUpdate } from '#contract/servers.ts'
-import type { Answer } from '#contract/operation.ts'
+import type { Verdict } from '#contract/rule.ts'
+import {
+  canConfirmServer,
+  canControlServer,
+  canMoveServer,
+  canRemoveServer,
+  canRenameServer,
+  type Server,
+  type serverAdd,
+  type serverConfirm,
+  type serverEvents,
+  type serverList,
+  type serverLogs,
+  type serverServices,
+  type serverUpdate,
+} from '#contract/servers.ts'
+import { counted } from '#contract/words.ts'
+import type { Clock } from '../../clock.ts'
+import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import type { Engine } from '../../engine/engine.ts'
 import type { Caller } from '../../http/caller.ts'
-import type { ForClusters } from './for-clusters.ts'
+import { checkVersion } from '../../http/serve.ts'
+import type { Recorder } from '../../record.ts'
+import type { Fleet } from '../../talos-fleet/fleet.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { Datacenters } from '../datacenters/datacenters.ts'
+import type { Operations } from '../operations/operations.ts'
+import { adding, addingQueue, stepOf } from './adding.ts'
+import { catalogue } from './catalogue.ts'
+import { clusterUse } from './cluster-use.ts'
+import { type CommandKind, commanding, commandQueue, commandSteps } from './commanding.ts'
+import type { ClusterAccess, ForClusters } from './for-clusters.ts'
+import { ourEvents } from './our-events.ts'
+import { observer } from './observe.ts'
+import { audited, present } from './present.ts'
+import { questions } from './questions.ts'
+import { registering } from './register.ts'
+import { rosterOf } from './roster.ts'
+import { serverFiles, type ServerFiles } from './server-files.ts'
+import { summarize, type Summary } from './summary.ts'
+import * as store from './store.ts'
+import type { Observation, Watched } from '../../talos-fleet/contact.ts'
 
-export interface Servers extends ForClusters {
+export interface Servers extends ForClusters, ServerFiles {
   /** The page as JSON text, ready to be sent: each server is serialised once per change. */
   list(query: Input<typeof serverList>['query']): Promise<Buffer>
   get(id: string): Promise<Server>
   add(caller: Caller, body: Input<typeof serverAdd>['body']): Promise<{ operation: Operation }>
   confirm(caller: Caller, id: string, body: Input<typeof serverConfirm>['body']): Promise<Server>
   update(caller: Caller, id: string, body: Input<typeof serverUpdate>['body'], ifMatch?: number): Promise<Server>
-  remove(caller: Caller, id: string): Promise<void>
+  remove(caller: Caller, id: string, options?: { force?: boolean }): Promise<void>
   reboot(caller: Caller, id: string): Promise<{ operation: Operation }>
   shutdown(caller: Caller, id: string): Promise<{ operation: Operation }>
   services(id: string): Promise<Answer<typeof serverServices>>
   logs(id: string, query: Input<typeof serverLogs>['query'], signal: AbortSignal): AsyncIterable<Uint8Array>
   events(id: string): Promise<Answer<typeof serverEvents>>
-  talosconfig(caller: Caller, id: string): Promise<string>
-  config(id: string): Promise<string>
-  /** Numbers for the overview; capacity by datacenter id, null for servers in none. */
-  summary(): Promise<Pick<Overview, 'servers'> & { capacity: DatacenterCapacity[] }>
+  /** Numbers for the overview and the datacenters. */
+  summary(): Promise<Summary>
+
+  /** For the patches domain: how many patches a server has, and which links they configure. */
+  patched(tx: Tx, caller: Caller, id: string, patches: { count: number; links: readonly string[] }): Promise<void>
+  /** The row of a server that isn't removed, locked until the transaction ends. @throws Problem not_found */
+  locked(tx: Tx, id: string): Promise<store.ServerRow>
+
+  /** For the process that keeps contact: who is to be asked, and where what was found goes. */
+  roster(): Promise<Watched[]>
+  observe(batch: readonly Observation[]): Promise<void>
 }
 
-/** Sums per datacenter. Servers whose hardware is unknown are counted in `unknown_servers` and in no sum. */
-export interface DatacenterCapacity extends Omit<Overview['capacity'][number], 'datacenter'> {
-  readonly datacenter_id: string | null
+export interface ServerParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly random: () => number
+  readonly recorder: Recorder
+  readonly engine: Engine
+  readonly operations: Operations
+  readonly datacenters: Pick<Datacenters, 'find'>
+  readonly audit: Pick<Audit, 'ofTarget'>
+  readonly fleet: Fleet
+  /** Of the clusters domain. */
+  readonly access: ClusterAccess
+}
+
+const missing = (id: string) => new Problem('not_found', `Server ${id} not found`)
+const commands = { serverReboot: 'server.reboot_requested', serverShutdown: 'server.shutdown_requested' } as const
+
+export function servers(parts: ServerParts): Servers {
+  const { db, clock, recorder, engine, operations, datacenters, audit, fleet, access } = parts
+  const { record, tell } = recorder
+  const shelf = catalogue({ db })
+  const forClusters = clusterUse({ db, clock, recorder, fleet })
+  const asking = questions({ fleet, access })
+  engine.register({ queue: addingQueue, reconcile: adding({ db, fleet, operations, register: registering(parts) }), concurrency: 2 })
+  engine.register({ queue: commandQueue, reconcile: commanding({ db, operations, access, clusterUse: forClusters }), concurrency: 8 })
+  const now = () => new Date(clock.now())
+
+  const known = async (id: string): Promise<store.ServerRow> => {
+    const row = await store.byId(db, id)
+    if (!row) throw missing(id)
+    return row
+  }
+
+  const shown = async (on: Db | Tx, row: store.ServerRow): Promise<Server> => present(row, (await store.contactsOf(on, [row.id])).get(row.id) ?? null)
+
+  /** One change by a person: the row locked, the rule asked, row, audit and event written. */
+  const change = (
+    caller: Caller,
+    id: string,
+    action: string,
+    decide: (tx: Tx, row: store.ServerRow, server: Server) => Promise<store.ServerChange>,
+    event: 'server.updated' | 'server.removed' = 'server.updated',
+  ): Promise<Server> =>
+    inTransaction(db, async (tx) => {
+      const row = await store.lockOne(tx, id)
+      if (!row) throw missing(id)
+      const wanted = await decide(tx, row, await shown(tx, row))
+      if (Object.keys(wanted).length === 0) return shown(tx, row)
+      const after = await store.update(tx, id, wanted, now())
+      await record(tx, caller, { action, target: { kind: 'server', id, name: after.name }, before: audited(row), after: audited(after), event: { name: event, version: after.version } })
+      return shown(tx, after)
+    })
+
+  const datacenterOf = async (tx: Tx, id: string): Promise<string> => {
+    const found = await datacenters.find(tx, id)
+    if (!found) throw new Problem('not_found', `Datacenter ${id} not found`, { datacenter_id: 'There is no such datacenter' })
+    return found.code
+  }
+
+  const command = (caller: Caller, id: string, kind: CommandKind): Promise<{ operation: Operation }> =>
+    inTransaction(db, async (tx) => {
+      const row = await store.lockOne(tx, id)
+      if (!row) throw missing(id)
+      demand(canControlServer(await shown(tx, row)), 'server_not_in_cluster')
+      if (row.operation_id) throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
+      const operation = await operations.create(tx, caller, { kind, target: { kind: 'server', id, name: row.name }, steps: commandSteps(kind, row.name).map((s) => ({ ...s, node_id: id })), queue: commandQueue })
+      await forClusters.hold(tx, id, operation.id)
+      await record(tx, caller, { action: commands[kind], target: { kind: 'server', id, name: row.name }, after: { operation: operation.id } })
+      return { operation }
+    })
+
+  return {
+    ...forClusters,
+    ...serverFiles({ db, recorder, access }),
+    list: (query) => shelf.page(query),
+
+    async get(id) {
+      const server = await shelf.one(id)
+      if (!server) throw missing(id)
+      return server
+    },
+
+    async add(caller, { addresses, cidr, datacenter_id = null }) {
+      const wanted = fleet.policy.read({ addresses, cidr })
+      return inTransaction(db, async (tx) => {
+        const code = datacenter_id === null ? null : await datacenterOf(tx, datacenter_id)
+        const key = randomUUID()
+        const name = cidr ?? (wanted.length === 1 ? wanted[0]! : counted(wanted.length, 'address').replace(/s$/, 'es'))
+        const operation = await operations.create(tx, caller, {
+          kind: 'serverAdd',
+          target: { kind: 'datacenter', id: datacenter_id, name: code ? `${name} to ${code}` : name },
+          steps: wanted.map(stepOf),
+          queue: addingQueue,
+          queueKey: key,
+        })
+        await store.insertAddition(tx, { key, operation_id: operation.id, datacenter_id, scan: cidr !== undefined })
+        await record(tx, caller, { action: 'server.add_requested', target: { kind: 'operation', id: operation.id, name }, after: { addresses: addresses ?? cidr, datacenter: code } })
+        return { operation }
+      })
+    },
+
+    confirm: (caller, id, said) =>
+      change(caller, id, 'server.confirmed', async (tx, row, server) => {
+        demand(canConfirmServer(server), 'conflict')
+        const [uuid, serial] = [said.uuid.toLowerCase(), said.serial]
+        const trusted = { identity_state: 'confirmed', identity_since: now(), identity_note: null, seen_uuid: null, seen_serial: null } as const
+        fleet.forget(id)
+        if (uuid === row.uuid && serial === (row.serial ?? '')) return { ...trusted, ...(row.identity_state !== 'changed' && { identity_note: row.identity_note }) }
+        const isSeen = row.identity_state === 'changed' && uuid === row.seen_uuid && serial === (row.seen_serial ?? '')
+        if (!isSeen) throw new Problem('identity_changed', `The hardware of ${row.name} is UUID ${row.uuid}, serial ${row.serial || 'unknown'}: it has changed since you looked`)
+        if (row.cluster_id) throw new Problem('conflict', `${row.name} is in the cluster ${row.cluster_name}: other hardware can't take its place there. Replace the server in the cluster`)
+        const other = await store.liveByUuid(tx, uuid)
+        if (other && other.id !== id) throw new Problem('conflict', `That hardware is ${other.name} already`)
+        // Another machine from here on: nothing that was read of the old one holds.
+        return { ...trusted, uuid, serial, hardware: null, hardware_at: null, talos_version: null, schematic: null, secure_boot: null, system_disk: null, fingerprint: null, reachable: null, unreachable_since: null, reason: null }
+      }),
+
+    async update(caller, id, body, ifMatch) {
+      try {
+        return await change(caller, id, body.name === undefined ? 'server.moved_to_datacenter' : 'server.renamed', async (tx, row, server) => {
+          checkVersion(ifMatch, row.version)
+          const wanted: { name?: string; datacenter_id?: string | null } = {}
+          if (body.name !== undefined && body.name !== row.name) {
+            demand(canRenameServer(server), 'name_fixed')
+            wanted.name = body.name
+          }
+          if (body.datacenter_id !== undefined && body.datacenter_id !== row.datacenter_id) {
+            demand(canMoveServer(server), 'server_in_cluster')
+            if (body.datacenter_id !== null) await datacenterOf(tx, body.datacenter_id)
+            wanted.datacenter_id = body.datacenter_id
+          }
+          return wanted
+        })
+      } catch (error) {
+        // The index decides, so that of two at once exactly one has the name.
+        if (violatedConstraint(error) !== 'server_name') throw error
+        const { taken } = nameSentences('Server')
+        throw new Problem('name_taken', taken, { name: taken })
+      }
+    },
+
+    async remove(caller, id, { force = false } = {}) {
+      await change(
+        caller,
+        id,
+        'server.removed',
+        async (_tx, row, server) => {
+          // A server of a cluster that never answers again may be forgotten, but for the cluster's own sake only once it is out of reach.
+          const isLost = force && row.cluster_id !== null && row.reachable === false && row.operation_id === null
+          const verdict = canRemoveServer(server)
+          if (!isLost) demand(verdict, row.operation_id && !row.cluster_id ? 'operation_running' : 'server_in_cluster')
+          fleet.forget(id)
+          return { status: 'deleted', removed_at: now(), cluster_id: null, cluster_name: null, type: 'unknown', operation_id: null, ...(isLost && { identity_note: `Removed by force while it was in the cluster ${row.cluster_name}` }) }
+        },
+        'server.removed',
+      )
+    },
+
+    reboot: (caller, id) => command(caller, id, 'serverReboot'),
+    shutdown: (caller, id) => command(caller, id, 'serverShutdown'),
+
+    services: async (id) => asking.services(await known(id)),
+    async *logs(id, query, signal) {
+      yield* asking.logs(await known(id), query, signal)
+    },
+    async events(id) {
+      const row = await known(id)
+      const [ours, talos] = await Promise.all([audit.ofTarget({ kind: 'server', id }, 100), row.status === 'deleted' ? { items: [], ok: false, reason: 'The server was removed' } : asking.events(row)])
+      const items = [...ours.map(ourEvents), ...talos.items].toSorted((a, b) => (b.at ?? '').localeCompare(a.at ?? ''))
+      return { items, talos: { ok: talos.ok, reason: talos.reason } }
+    },
+
+    summary: async () => summarize(await shelf.entries()),
+
+    async patched(tx, caller, id, { count, links }) {
+      const { version } = await store.update(tx, id, { patch_count: count, patch_links: [...links] }, now())
+      await tell(tx, caller, { name: 'server.updated', object: { kind: 'server', id }, version })
+    },
+
+    async locked(tx, id) {
+      const row = await store.lockOne(tx, id)
+      if (!row || row.status === 'deleted') throw missing(id)
+      return row
+    },
+
+    roster: async () => rosterOf(await shelf.entries()),
+    observe: observer({ db, clock, tell, catalogue: shelf }).observe,
+  }
+}
+
+function demand(verdict: Verdict, code: ConstructorParameters<typeof Problem>[0]): void {
+  if (!verdict.ok) throw new Problem(code, verdict.reason)
 }

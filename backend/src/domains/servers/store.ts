@@ -1,6 +1,7 @@
 /** SQL of servers. Nothing else knows these tables, but for what the patches domain does with `patch`. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
+import type { Tables } from '../../db/tables.ts'
 import type { ServerTable } from './tables.ts'
 
 export type ServerRow = Omit<Selectable<ServerTable>, 'change'> & { datacenter_code: string | null }
@@ -107,6 +108,15 @@ export async function writeContacts(tx: Tx, contacts: readonly { id: string; at:
     where exists (select from server where server.id = c.id)
     on conflict (server_id) do update set at = excluded.at where server_contact.at < excluded.at`.execute(tx)
 }
+
+export const liveByUuid = (on: Db | Tx, uuid: string): Promise<ServerRow | undefined> => live(on).where('server.uuid', '=', uuid).executeTakeFirst()
+
+export type Addition = Selectable<Tables['server_addition']>
+
+export const additionOf = (on: Db | Tx, key: string): Promise<Addition | undefined> =>
+  on.selectFrom('server_addition').selectAll().where('key', '=', key).executeTakeFirst()
+
+export const insertAddition = (tx: Tx, addition: Addition) => tx.insertInto('server_addition').values(addition).execute()
 
 export async function contactsOf(on: Db | Tx, ids: readonly string[]): Promise<Map<string, Date>> {
   if (ids.length === 0) return new Map()

@@ -64,6 +64,7 @@ export interface ServerContactTable {
 }
 
 export interface ServerAdditionTable {
+  key: string
   operation_id: string
   datacenter_id: string | null
   scan: boolean

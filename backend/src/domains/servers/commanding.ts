@@ -1,0 +1,108 @@
+/** Reboot and shutdown of a server of a cluster: one operation, told to the machine once, and followed until it is seen to have happened. */
+import { TalosError } from '#talos/client/errors.ts'
+import type { TalosClient } from '#talos/client/client.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Operation } from '#contract/operations.ts'
+import type { Db } from '../../db/db.ts'
+import type { Job, Outcome } from '../../engine/engine.ts'
+import type { ConnectOptions, ServerConnection } from '../../talos-fleet/fleet.ts'
+import { readStage } from '../../talos-fleet/reading.ts'
+import type { Operations } from '../operations/operations.ts'
+import type { ClusterAccess, ForClusters } from './for-clusters.ts'
+import * as store from './store.ts'
+
+export const commandQueue = 'server-command'
+const lookAgainMs = 2_000
+const lookDeadlineMs = 5_000
+/** A machine that was never seen away and runs after this long has come back between two looks. */
+const surelyBackMs = 60_000
+const credentialsLifetimeMs = 3_600_000
+
+export type CommandKind = 'serverReboot' | 'serverShutdown'
+
+export const commandSteps = (kind: CommandKind, name: string) => [
+  { key: 'command', title: kind === 'serverReboot' ? `Tell ${name} to reboot` : `Tell ${name} to shut down` },
+  kind === 'serverReboot' ? { key: 'back', title: `${name} runs again` } : { key: 'off', title: `${name} is off` },
+]
+
+export interface CommandParts {
+  readonly db: Db
+  readonly operations: Operations
+  readonly access: ClusterAccess
+  readonly clusterUse: ForClusters
+}
+
+/** Queue key: the server's id. */
+export function commanding({ db, operations, access, clusterUse }: CommandParts): (job: Job) => Promise<Outcome> {
+  const end = (job: Job, operation: Operation, status: 'done' | 'failed' | 'cancelled', reason: string | null): Promise<void> =>
+    job.fence.write(async (tx) => {
+      const row = await store.lockOne(tx, job.key)
+      if (row?.operation_id === operation.id) await clusterUse.hold(tx, row.id, null)
+      await operations.set(tx, operation.id, { status, reason })
+    })
+
+  const secure = async <T>(server: store.ServerRow, connection: ServerConnection, act: (client: TalosClient) => Promise<T>, options: ConnectOptions): Promise<T> => {
+    const keys = await access.talosCredentials(server.cluster_id!, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
+    if (!keys) throw new Problem('server_not_in_cluster', `The cluster of ${server.name} is gone`)
+    return connection.secure(keys, act, options)
+  }
+
+  const command = async (job: Job, operation: Operation, server: store.ServerRow, connection: ServerConnection): Promise<void> => {
+    const move = (status: 'running' | 'done') => job.fence.write((tx) => operations.step(tx, operation.id, 'command', { status }))
+    await move('running')
+    await job.effect(`${operation.kind}/${operation.id}`, async ({ unknown }) => {
+      // It may have been told just before a process died; whether it was is seen in the next step.
+      if (!unknown) await secure(server, connection, (client) => (operation.kind === 'serverReboot' ? client.reboot() : client.shutdown()), { signal: job.signal })
+    })
+    await move('done')
+  }
+
+  /** The machine's stage; null while it doesn't answer. */
+  const look = async (job: Job, server: store.ServerRow, connection: ServerConnection): Promise<string | null> => {
+    try {
+      return (await secure(server, connection, readStage, { signal: job.signal, deadlineMs: lookDeadlineMs })).stage
+    } catch (error) {
+      if (error instanceof TalosError && !job.signal.aborted) return null
+      throw error
+    }
+  }
+
+  const follow = async (job: Job, operation: Operation, server: store.ServerRow, connection: ServerConnection): Promise<Outcome> => {
+    const step = operation.steps.find((s) => s.key !== 'command')!
+    const move = (status: 'running' | 'waiting' | 'done', reason: string | null) => job.fence.write((tx) => operations.step(tx, operation.id, step.key, { status, reason }))
+    const stage = await look(job, server, connection)
+    // `waiting` says that it was seen away.
+    const wasAway = step.status === 'waiting'
+    const sinceMs = step.started_at === null ? 0 : job.now() - Date.parse(step.started_at)
+    const isDone = step.key === 'off' ? stage === null : stage === 'running' && (wasAway || sinceMs > surelyBackMs)
+    if (isDone) {
+      await move('done', null)
+      return end(job, operation, 'done', null)
+    }
+    if (stage === 'running') await move(wasAway ? 'waiting' : 'running', null)
+    else await move('waiting', stage === null ? `${server.name} does not answer` : `${server.name} is ${stage.replace('_', ' ')}`)
+    return { againMs: lookAgainMs }
+  }
+
+  return async (job) => {
+    const server = await store.byId(db, job.key)
+    const open = (await operations.open(db, 'server', job.key)).find((o) => o.kind === 'serverReboot' || o.kind === 'serverShutdown')
+    const operation = open && (await operations.read(db, open.id))
+    if (!server || !operation) return undefined
+    const isTold = operation.steps.find((s) => s.key === 'command')!.status === 'done'
+    const { cancel_requested_at } = (await operations.state(db, operation.id))!
+    if (cancel_requested_at) return end(job, operation, 'cancelled', isTold ? 'The machine had been told already' : null)
+    if (!server.cluster_id) return end(job, operation, 'failed', `${server.name} is in no cluster any more`)
+    if (server.operation_id !== operation.id) await job.fence.write((tx) => clusterUse.hold(tx, server.id, operation.id))
+    try {
+      const connection = await clusterUse.connection(server.id)
+      if (!isTold) await command(job, operation, server, connection)
+      return await follow(job, (await operations.read(db, operation.id))!, server, connection)
+    } catch (error) {
+      if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+      const failed = isTold ? commandSteps(operation.kind as CommandKind, server.name)[1]!.key : 'command'
+      await job.fence.write((tx) => operations.step(tx, operation.id, failed, { status: 'failed', reason: error.message }))
+      return end(job, operation, 'failed', `${server.name}: ${error.message}`)
+    }
+  }
+}

@@ -1,0 +1,29 @@
+/** Entries of the audit log about a server, as events for people. */
+import type { ServerEvent } from '#contract/servers.ts'
+import type * as z from 'zod/mini'
+import type { Audit } from '../audit/audit.ts'
+
+type Entry = Awaited<ReturnType<Audit['ofTarget']>>[number]
+
+const sentences: Record<string, string> = {
+  'server.added': 'Registered',
+  'server.moved': 'Found at a new address',
+  'server.identity_alarm': 'Other hardware answered',
+  'server.confirmed': 'The hardware was confirmed',
+  'server.renamed': 'Renamed',
+  'server.moved_to_datacenter': 'Moved to another datacenter',
+  'server.removed': 'Removed',
+  'server.reboot_requested': 'A reboot was asked for',
+  'server.shutdown_requested': 'A shutdown was asked for',
+  'server.talosconfig_minted': 'A talosconfig was downloaded',
+  'patch.created': 'A patch was added',
+  'patch.updated': 'A patch was changed',
+  'patch.removed': 'A patch was removed',
+}
+
+export function ourEvents({ seq, at, action, actor, result, after }: Entry): z.output<typeof ServerEvent> {
+  const name = typeof after?.['name'] === 'string' ? after['name'] : undefined
+  const sentence = sentences[action] ?? action
+  const detail = action === 'server.renamed' && name ? `${sentence} to ${name}` : sentence
+  return { id: `audit-${seq}`, at, source: 'steelyard', type: action, message: result === 'ok' ? detail : `${detail}: refused (${result})`, by: actor }
+}

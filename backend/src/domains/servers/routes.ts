@@ -1,0 +1,43 @@
+import type { FastifyInstance } from 'fastify'
+import {
+  serverAdd,
+  serverConfig,
+  serverConfirm,
+  serverEvents,
+  serverGet,
+  serverList,
+  serverLogs,
+  serverReboot,
+  serverRemove,
+  serverServices,
+  serverShutdown,
+  serverTalosconfig,
+  serverUpdate,
+} from '#contract/servers.ts'
+import { asJson, serve, serveStream } from '../../http/serve.ts'
+import type { Servers } from './servers.ts'
+
+export function serverRoutes(app: FastifyInstance, servers: Servers): void {
+  const on = serve(app)
+  on(serverList, async ({ query }) => asJson(await servers.list(query)))
+  on(serverGet, ({ params }) => servers.get(params.id))
+  on(serverAdd, ({ caller, body }) => servers.add(caller, body))
+  on(serverUpdate, ({ caller, params, body, ifMatch }) => servers.update(caller, params.id, body, ifMatch))
+  on(serverConfirm, ({ caller, params, body }) => servers.confirm(caller, params.id, body))
+  on(serverRemove, ({ caller, params, query }) => servers.remove(caller, params.id, { force: query.force === 'true' }).then(() => undefined))
+  on(serverReboot, ({ caller, params }) => servers.reboot(caller, params.id))
+  on(serverShutdown, ({ caller, params }) => servers.shutdown(caller, params.id))
+  on(serverServices, ({ params }) => servers.services(params.id))
+  on(serverEvents, ({ params }) => servers.events(params.id))
+  on(serverTalosconfig, async ({ caller, params, saveAs }) => {
+    const { name, yaml } = await servers.talosconfig(caller, params.id)
+    saveAs(name)
+    return yaml
+  })
+  on(serverConfig, async ({ params, saveAs }) => {
+    const { name, yaml } = await servers.config(params.id)
+    saveAs(name)
+    return yaml
+  })
+  serveStream(app)(serverLogs, ({ params, query, signal }) => servers.logs(params.id, query, signal))
+}
