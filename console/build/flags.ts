@@ -5,7 +5,7 @@ import type { Plugin } from 'vite'
 
 /** Flags of the package country-flag-icons as files of their own, `/flags/PL.svg`: a page fetches the few that it shows, and no script carries a list of 250. */
 export const flags = (): Plugin => {
-  const folder = join(dirname(fileURLToPath(import.meta.resolve('country-flag-icons/3x2/PL.svg'))))
+  const folder = dirname(fileURLToPath(import.meta.resolve('country-flag-icons/3x2/flags.css')))
   return {
     name: 'steelyard:flags',
     generateBundle() {

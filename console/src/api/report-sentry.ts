@@ -13,9 +13,9 @@ export function capture(dsn: string, error: unknown): void {
       tracesSampleRate: 1,
       replaysSessionSampleRate: 0,
       replaysOnErrorSampleRate: 0.1,
-      sendDefaultPii: false,
+      dataCollection: { userInfo: false, cookies: false, httpHeaders: false, httpBodies: [], urlQueryParams: false },
       integrations: [replayIntegration({ maskAllText: true, blockAllMedia: true, networkDetailAllowUrls: [] })],
-      beforeBreadcrumb: (crumb) => (crumb.category === 'console' ? null : ({ ...crumb, data: undefined } as typeof crumb)),
+      beforeBreadcrumb: ({ data: _, ...crumb }) => (crumb.category === 'console' ? null : crumb),
       beforeSend: (event) => {
         delete event.user
         delete event.request

@@ -1,0 +1,50 @@
+import type { QueryClient } from '@tanstack/react-query'
+import type { EventKind } from '#contract/events.ts'
+
+export interface LiveMessage {
+  id: string | null
+  /** `server.updated` */
+  event: string
+  data: unknown
+}
+
+/** Beginnings of the query keys that tell of a kind of object. */
+const concerned: Record<EventKind, readonly string[]> = {
+  server: ['server', 'overview', 'datacenter'],
+  patch: ['patch', 'server'],
+  cluster: ['cluster', 'server', 'overview', 'datacenter', 'operation'],
+  datacenter: ['datacenter', 'server', 'cluster', 'overview'],
+  operation: ['operation', 'overview', 'cluster'],
+  user: ['user'],
+}
+
+/** Whether a cached answer may have changed: `happened` says which objects of which kinds did. An answer about one other object of the same kind has not. */
+export function changes(key: readonly unknown[], happened: ReadonlyMap<EventKind, ReadonlySet<string>>): boolean {
+  const name = String(key[0])
+  for (const [kind, ids] of happened) {
+    if (!(concerned[kind] ?? []).some((start) => name.startsWith(start))) continue
+    const about = (key[1] as { params?: { id?: string } } | undefined)?.params?.id
+    if (about === undefined || !name.startsWith(kind) || ids.has(about) || ids.has('*')) return true
+  }
+  return false
+}
+
+interface Contacted {
+  id: string
+  talos: { last_contact_at: string | null; [more: string]: unknown }
+}
+
+const hasContact = (value: unknown): value is Contacted =>
+  typeof value === 'object' && value !== null && typeof (value as { talos?: unknown }).talos === 'object' && (value as { talos?: unknown }).talos !== null
+
+/** A contact alone makes no event: its time is written into what is shown, and nothing is fetched. `data` is {id → time}, alone or under `contacts`. */
+export function applyContacts(client: QueryClient, data: unknown): void {
+  const times = ((data as { contacts?: unknown }).contacts ?? data) as Record<string, unknown>
+  const touch = <T>(value: T): T => {
+    if (!hasContact(value)) return value
+    const at = times[value.id]
+    return typeof at === 'string' && at > (value.talos.last_contact_at ?? '') ? { ...value, talos: { ...value.talos, last_contact_at: at } } : value
+  }
+  client.setQueriesData<{ items: unknown[] }>({ queryKey: ['servers'] }, (page) => (page === undefined ? page : { ...page, items: page.items.map(touch) }))
+  client.setQueriesData<unknown>({ queryKey: ['serverGet'] }, (server: unknown) => touch(server))
+}

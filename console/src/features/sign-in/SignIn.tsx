@@ -1,0 +1,85 @@
+import { useRouter, useRouterState } from '@tanstack/react-router'
+import { type FormEvent, useRef, useState } from 'react'
+import { authorize } from '#contract/sessions.ts'
+import { messages, signInProblem } from '../../api/messages.ts'
+import { signIn } from '../../api/session.ts'
+import { fieldErrors } from '../../lib/fields.ts'
+import { samePlace } from '../../lib/search.ts'
+import { useSearch } from '../../lib/use-search.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Field, TextInput } from '../../ui/Field.tsx'
+import { Alert } from '../../ui/Status.tsx'
+import { Beam } from '../home/Beam.tsx'
+import css from './SignIn.module.css'
+
+const read = (form: HTMLFormElement) => {
+  const data = new FormData(form)
+  // The password is what was typed, spaces and all.
+  return { email: String(data.get('email') ?? '').trim(), password: String(data.get('password') ?? '') }
+}
+
+/** Signs in and goes back to where a guard came from. A browser form, so that password managers know it. */
+export function SignIn() {
+  const router = useRouter()
+  const { search } = useSearch()
+  const from = useRouterState({ select: (state) => state.location.state.from })
+  const form = useRef<HTMLFormElement>(null)
+  const [errors, setErrors] = useState<Record<string, string>>({})
+  const [refused, setRefused] = useState<string | null>(null)
+  const [busy, setBusy] = useState(false)
+  const problem = refused ?? (search['error'] === undefined ? null : signInProblem(search['error']))
+
+  const check = () => {
+    const found = form.current === null ? {} : fieldErrors(authorize.body, read(form.current))
+    setErrors(found)
+    return found
+  }
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    if (busy) return
+    const element = event.currentTarget
+    const [first] = Object.keys(check())
+    if (first !== undefined) return element.querySelector<HTMLInputElement>(`[name="${first}"]`)?.focus()
+    setBusy(true)
+    setRefused(null)
+    const { email, password } = read(element)
+    try {
+      await signIn(email, password)
+      await router.navigate({ href: samePlace(from, location.origin), replace: true })
+    } catch (error) {
+      setRefused(error instanceof Error && error.message !== '' ? error.message : messages.authenticationFailed)
+      setBusy(false)
+      element.querySelector<HTMLInputElement>('[name="password"]')?.select()
+    }
+    return undefined
+  }
+  // After the first try every change is judged at once.
+  const again = () => Object.keys(errors).length > 0 && check()
+  return (
+    <div className={css['page']}>
+      <Beam />
+      <form className={css['form']} ref={form} noValidate onSubmit={(event) => void submit(event)} aria-labelledby="sign-in">
+        <h1 id="sign-in">Sign in to your account</h1>
+        {problem !== null && <Alert tone="danger">{problem}</Alert>}
+        <Field label="Email" error={errors['email']}>
+          <TextInput
+            name="email"
+            type="email"
+            size="large"
+            autoComplete="username"
+            inputMode="email"
+            autoCapitalize="none"
+            spellCheck={false}
+            onValue={again}
+          />
+        </Field>
+        <Field label="Password" error={errors['password']}>
+          <TextInput name="password" type="password" size="large" autoComplete="current-password" onValue={again} />
+        </Field>
+        <Button type="submit" kind="primary" size="large" busy={busy} busyText="Signing in">
+          Sign in
+        </Button>
+      </form>
+    </div>
+  )
+}

@@ -1,0 +1,63 @@
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { followEvents } from '../api/live.ts'
+import { queryClient } from '../api/query.ts'
+import { useStore } from '../lib/store.ts'
+import { ConfirmHost } from '../ui/Confirm.tsx'
+import css from './AppLayout.module.css'
+import { paletteOpen } from './commands.ts'
+import { Header } from './Header.tsx'
+import { ModalHost } from './ModalHost.tsx'
+import { Sidebar } from './Sidebar.tsx'
+import { Strip } from './Strip.tsx'
+
+const Palette = lazy(() => import('./Palette.tsx'))
+
+/** The frame of every page for signed-in people. */
+export default function AppLayout({ children }: { children: ReactNode }) {
+  useEffect(() => followEvents(queryClient), [])
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.shiftKey || event.altKey) return
+      event.preventDefault()
+      paletteOpen.set((open) => !open)
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [])
+  return (
+    <>
+      <a
+        className={css['skip']}
+        href="#content"
+        onClick={(event) => {
+          event.preventDefault()
+          document.querySelector<HTMLElement>('#content')?.focus()
+        }}
+      >
+        Skip to content
+      </a>
+      <Sidebar />
+      <div className={css['main']}>
+        <Header />
+        <main id="content" className={css['content']} tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+      <Strip />
+      <PaletteHost />
+      <ModalHost />
+      <ConfirmHost />
+    </>
+  )
+}
+
+function PaletteHost() {
+  const open = useStore(paletteOpen)
+  const [wanted, setWanted] = useState(false)
+  if (open && !wanted) setWanted(true)
+  return wanted ? (
+    <Suspense fallback={null}>
+      <Palette open={open} onClose={() => paletteOpen.set(false)} />
+    </Suspense>
+  ) : null
+}

@@ -1,0 +1,70 @@
+import { skipToken, useQuery } from '@tanstack/react-query'
+import { useMatches, useRouterState } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import type { Crumb } from '../route-tree.tsx'
+import { IconLink } from '../ui/Button.tsx'
+import { useStore } from '../lib/store.ts'
+import css from './Breadcrumbs.module.css'
+import { pageCount } from './PageCount.tsx'
+
+interface Place {
+  href: string
+  crumb: Crumb
+  params: Record<string, string>
+}
+
+/** The page's title from its route: one crumb is a heading, more are a back arrow and links. Nothing while a page is under way. */
+export function Breadcrumbs() {
+  const loading = useRouterState({ select: (state) => state.matches.some((match) => match.status === 'pending') })
+  const places = useMatches({
+    select: (matches) =>
+      matches.flatMap((match): Place[] =>
+        match.staticData.crumb === undefined ? [] : [{ href: match.pathname, crumb: match.staticData.crumb, params: match.params as Record<string, string> }],
+      ),
+  })
+  const n = useStore(pageCount)
+  const last = places.at(-1)
+  if (loading || last === undefined) return <div className={css['crumbs']} />
+  const parent = places.at(-2)
+  if (parent === undefined) {
+    return (
+      <div className={css['crumbs']}>
+        <h1>
+          <Text place={last} title />
+          {n !== null && <span className={css['n']}>{n}</span>}
+        </h1>
+      </div>
+    )
+  }
+  return (
+    <nav className={css['crumbs']} aria-label="Breadcrumb">
+      <IconLink icon="arrow-left" label="Back" href={parent.href} />
+      <ol>
+        {places.slice(0, -1).map((place) => (
+          <li key={place.href}>
+            <a href={place.href}>
+              <Text place={place} />
+            </a>
+            <span className={css['sep']} aria-hidden="true">
+              ›
+            </span>
+          </li>
+        ))}
+        <li aria-current="page">
+          <Text place={last} title />
+        </li>
+      </ol>
+    </nav>
+  )
+}
+
+function Text({ place, title = false }: { place: Place; title?: boolean }) {
+  const crumb = typeof place.crumb === 'function' ? place.crumb(place.params) : place.crumb
+  const from = typeof crumb === 'string' ? null : crumb
+  const { data } = useQuery({ queryKey: from?.key ?? ['no crumb'], queryFn: skipToken })
+  const text = from === null ? (crumb as string) : ((data === undefined ? undefined : from.read(data)) ?? from.fallback)
+  useEffect(() => {
+    if (title) document.title = `${text} · Steelyard`
+  }, [title, text])
+  return text
+}

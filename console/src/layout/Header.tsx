@@ -1,0 +1,79 @@
+import { useQuery } from '@tanstack/react-query'
+import { operationList } from '#contract/operations.ts'
+import { query } from '../api/query.ts'
+import { usePreferences } from '../api/preferences.ts'
+import { logOut, useUser } from '../api/session.ts'
+import { useStore } from '../lib/store.ts'
+import { initials } from '../lib/text.ts'
+import { setTheme, theme } from '../lib/theme.ts'
+import { Kbd } from '../ui/Button.tsx'
+import { Icon } from '../ui/Icon.tsx'
+import { Menu } from '../ui/Menu.tsx'
+import { Breadcrumbs } from './Breadcrumbs.tsx'
+import { paletteOpen } from './commands.ts'
+import css from './Header.module.css'
+import { MobileMenu } from './MobileMenu.tsx'
+import { RunningOperations } from './RunningOperations.tsx'
+
+const mac = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
+export function Header() {
+  return (
+    <header className={css['head']}>
+      <MobileMenu />
+      <Breadcrumbs />
+      <button
+        type="button"
+        className={css['search']}
+        aria-label="Search and commands"
+        aria-keyshortcuts={mac ? 'Meta+K' : 'Control+K'}
+        onClick={() => paletteOpen.set(true)}
+      >
+        <Icon name="search" />
+        <span>Go to or do anything</span>
+        <Kbd>{mac ? '⌘K' : 'Ctrl K'}</Kbd>
+      </button>
+      <Running />
+      <Profile />
+    </header>
+  )
+}
+
+function Running() {
+  const { data } = useQuery(query(operationList, { query: { status: 'open', per_page: 20 } }))
+  return data === undefined || data.total === 0 ? null : <RunningOperations operations={data.items} total={data.total} />
+}
+
+function Profile() {
+  const user = useUser()
+  const now = useStore(theme)
+  const { setPreferences } = usePreferences()
+  const other = now === 'dark' ? 'light' : 'dark'
+  return (
+    <Menu
+      label="Profile"
+      trigger={
+        <button type="button" className={css['profile']} aria-label="Profile">
+          <span className={css['avatar']}>{initials(user?.name ?? user?.email ?? '')}</span>
+          <Icon name="chevron-down" />
+        </button>
+      }
+      items={[
+        { heading: 'Profile' },
+        { heading: <span className={css['email']}>{user?.email ?? 'Loading...'}</span> },
+        'rule',
+        {
+          label: other === 'light' ? 'Light theme' : 'Dark theme',
+          icon: other === 'light' ? 'sun' : 'moon',
+          stay: true,
+          run: () => {
+            setTheme(other)
+            setPreferences({ theme: other })
+          },
+        },
+        'rule',
+        { label: 'Log out', icon: 'log-out', run: () => void logOut() },
+      ]}
+    />
+  )
+}

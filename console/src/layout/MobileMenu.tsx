@@ -1,0 +1,87 @@
+import { useRouterState } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { logOut } from '../api/session.ts'
+import { count } from '../lib/units.ts'
+import { IconButton } from '../ui/Button.tsx'
+import { Drawer } from '../ui/Drawer.tsx'
+import { Icon } from '../ui/Icon.tsx'
+import { Mark } from './Mark.tsx'
+import { isAt } from './menu.ts'
+import css from './MobileMenu.module.css'
+import { useMenu } from './use-menu.ts'
+
+/** Below `sm` the menu is a drawer. It closes when one goes somewhere; Log out is in it only beside a submenu, otherwise in the profile menu. */
+export function MobileMenu() {
+  const [open, setOpen] = useState(false)
+  const [section, setSection] = useState<string | null>(null)
+  const pathname = useRouterState({ select: (state) => state.location.pathname })
+  const entries = useMenu()
+  const inside = entries.find((entry) => entry.label === section && entry.submenu !== undefined)
+  useEffect(() => setOpen(false), [pathname])
+  const close = () => setOpen(false)
+  return (
+    <>
+      <IconButton
+        icon="grip"
+        iconSize={20}
+        label="Open menu"
+        className={css['button']}
+        aria-expanded={open}
+        onClick={() => {
+          setSection(entries.find((entry) => entry.current && entry.submenu !== undefined)?.label ?? null)
+          setOpen(true)
+        }}
+      />
+      <Drawer open={open} onClose={close} label="Menu">
+        <div className={css['panel']}>
+          <div className={css['head']}>
+            {inside === undefined ? (
+              <span className={css['brand']}>
+                <Mark />
+                <b>Steelyard</b>
+              </span>
+            ) : (
+              <button type="button" className={css['back']} onClick={() => setSection(null)}>
+                <Icon name="arrow-left" />
+                <b>{inside.label}</b>
+                <span className="sr">, back to the menu</span>
+              </button>
+            )}
+            <IconButton icon="close" label="Close menu" onClick={close} />
+          </div>
+          <nav aria-label="Sections" className="grow">
+            {(inside?.submenu ?? entries).map((entry) =>
+              entry.submenu !== undefined ? (
+                <button key={entry.label} type="button" className={css['item']} onClick={() => setSection(entry.label)}>
+                  <Icon name={entry.icon} size={20} />
+                  {entry.label}
+                  <Icon name="chevron-right" className="right" />
+                </button>
+              ) : (
+                <a
+                  key={entry.label}
+                  className={css['item']}
+                  href={entry.path ?? entry.href}
+                  aria-current={isAt(entry, pathname) ? 'page' : undefined}
+                  onClick={close}
+                >
+                  <Icon name={entry.icon} size={20} />
+                  {entry.label}
+                  {'n' in entry && typeof entry.n === 'number' && <span className={css['count']}>{count(entry.n)}</span>}
+                </a>
+              ),
+            )}
+          </nav>
+          {inside !== undefined && (
+            <div className={css['foot']}>
+              <button type="button" className={css['item']} onClick={() => void logOut()}>
+                <Icon name="log-out" size={20} />
+                Log out
+              </button>
+            </div>
+          )}
+        </div>
+      </Drawer>
+    </>
+  )
+}

@@ -1,0 +1,13 @@
+import { useEffect } from 'react'
+import { createStore } from '../lib/store.ts'
+
+export const pageCount = createStore<number | null>(null)
+
+/** How many there are, beside the page's title in the header: "Servers 148". */
+export function PageCount({ n }: { n: number | undefined }) {
+  useEffect(() => {
+    pageCount.set(n ?? null)
+    return () => pageCount.set(null)
+  }, [n])
+  return null
+}

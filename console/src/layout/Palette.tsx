@@ -1,0 +1,87 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useDeferredValue, useState } from 'react'
+import { clusterCreate, clusterList } from '#contract/clusters.ts'
+import { datacenterList } from '#contract/datacenters.ts'
+import { serverList } from '#contract/servers.ts'
+import { query } from '../api/query.ts'
+import { allowed, logOut } from '../api/session.ts'
+import { paths } from '../lib/paths.ts'
+import { useStore } from '../lib/store.ts'
+import { sentence } from '../lib/text.ts'
+import { setTheme, theme } from '../lib/theme.ts'
+import { useGo } from '../lib/use-search.ts'
+import type { Action } from '../ui/actions.ts'
+import { CommandPalette, type PaletteGroup } from '../ui/CommandPalette.tsx'
+import { commandGroups } from './commands.ts'
+import { menu } from './menu.ts'
+
+/** ⌘K: what the page offers, then places, then servers, clusters and datacenters by what is typed. */
+export default function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const [search, setSearch] = useState('')
+  const [was, setWas] = useState(open)
+  if (was !== open) {
+    setWas(open)
+    if (open) setSearch('')
+  }
+  const go = useGo()
+  const offered = useStore(commandGroups)
+  const look = useStore(theme)
+  const q = useDeferredValue(search.trim())
+  const wanted = open && q !== ''
+  const found = { per_page: 6, page: 1, q }
+  const servers = useQuery({ ...query(serverList, { query: found }), enabled: wanted && allowed(serverList).ok, placeholderData: keepPreviousData })
+  const clusters = useQuery({ ...query(clusterList, { query: found }), enabled: wanted && allowed(clusterList).ok, placeholderData: keepPreviousData })
+  const sites = useQuery({ ...query(datacenterList, { query: found }), enabled: wanted && allowed(datacenterList).ok, placeholderData: keepPreviousData })
+
+  const things: Action[] = wanted
+    ? [
+        ...(servers.data?.items ?? []).map((s): Action => ({
+          label: s.name,
+          icon: 'server',
+          hint: ['server', s.cluster?.name ?? sentence(s.status).toLowerCase(), q].filter((x) => x !== q || !s.name.includes(q)).join(', '),
+          to: paths.server(s.id),
+        })),
+        ...(clusters.data?.items ?? []).map((c): Action => ({ label: c.name, icon: 'cluster', hint: `cluster, ${c.status}`, to: paths.cluster(c.id) })),
+        ...(sites.data?.items ?? []).map((d): Action => ({
+          label: d.code,
+          icon: 'datacenter',
+          hint: `datacenter, ${d.city_name}`,
+          to: paths.datacenters({ q: d.code }),
+        })),
+      ]
+    : []
+  const groups: PaletteGroup[] = [
+    ...offered,
+    { heading: 'Found', actions: things },
+    {
+      heading: 'Go to',
+      actions: [
+        { label: 'Overview', icon: 'overview', to: paths.home },
+        ...menu.flatMap((entry): Action[] => (entry.path === undefined ? [] : [{ label: entry.label, icon: entry.icon, to: entry.path }])),
+      ],
+    },
+    {
+      heading: 'Do',
+      actions: [
+        { label: 'Create cluster', icon: 'add', to: paths.createCluster(), can: allowed(clusterCreate) },
+        {
+          label: look === 'dark' ? 'Light theme' : 'Dark theme',
+          icon: look === 'dark' ? 'sun' : 'moon',
+          run: () => setTheme(look === 'dark' ? 'light' : 'dark'),
+        },
+        { label: 'Log out', icon: 'log-out', run: () => void logOut() },
+      ],
+    },
+  ]
+  return (
+    <CommandPalette
+      open={open}
+      onClose={onClose}
+      search={search}
+      onSearch={setSearch}
+      groups={groups}
+      busy={servers.isFetching || clusters.isFetching || sites.isFetching}
+      onGo={(href) => void go(href)}
+    />
+  )
+}

@@ -1,0 +1,29 @@
+import { useRouterState } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { JoinButton } from '../features/waitlist/JoinButton.tsx'
+import { paths } from '../lib/paths.ts'
+import { Mark } from './Mark.tsx'
+import css from './PublicFrame.module.css'
+
+/** The frame for visitors: whether they have an account, and the waitlist. */
+export default function PublicFrame({ children }: { children: ReactNode }) {
+  const atSignIn = useRouterState({ select: (state) => state.location.pathname === paths.signIn })
+  return (
+    <>
+      <header className={css['head']}>
+        <a className={css['brand']} href={paths.home} aria-label="Steelyard, home">
+          <Mark />
+          <span>Steelyard</span>
+        </a>
+        <span className={css['ask']}>
+          <span>Already have an account? </span>
+          <a href={paths.signIn} aria-current={atSignIn ? 'page' : undefined}>
+            Sign in
+          </a>
+        </span>
+        <JoinButton />
+      </header>
+      <main>{children}</main>
+    </>
+  )
+}

@@ -1,0 +1,33 @@
+import { Outlet, useRouterState } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import { useAuthStatus } from '../api/session.ts'
+import { paths } from '../lib/paths.ts'
+import { ToastHost } from '../ui/Toast.tsx'
+import { LoadingScreen } from './pages.tsx'
+import css from './RootFrame.module.css'
+
+const AppLayout = lazy(() => import('./AppLayout.tsx'))
+const PublicFrame = lazy(() => import('./PublicFrame.tsx'))
+
+/** The whole screen: "Loading..." while the session is being validated, then the signed-in or the signed-out frame around the page. */
+export function RootFrame() {
+  const status = useAuthStatus()
+  const atSignIn = useRouterState({ select: (state) => state.location.pathname === paths.signIn })
+  const Frame = status === 'signedIn' && !atSignIn ? AppLayout : PublicFrame
+  return (
+    <>
+      {status === 'loading' ? (
+        <LoadingScreen />
+      ) : (
+        <Suspense fallback={<LoadingScreen />}>
+          <Frame>
+            <Outlet />
+          </Frame>
+        </Suspense>
+      )}
+      <ToastHost />
+      {/* Says which release this is, for support; never in the way of a click. */}
+      <div className={css['version']}>{__VERSION__}</div>
+    </>
+  )
+}

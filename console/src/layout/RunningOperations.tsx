@@ -1,0 +1,98 @@
+import type { Operation } from '#contract/operations.ts'
+import { paths } from '../lib/paths.ts'
+import { duration } from '../lib/time.ts'
+import { sentence } from '../lib/text.ts'
+import { Spinner } from '../ui/Icon.tsx'
+import { Meter } from '../ui/Meter.tsx'
+import { Popover } from '../ui/Popover.tsx'
+import { useNow } from '../ui/Timeline.tsx'
+import css from './RunningOperations.module.css'
+
+/** "clusterCreate" → "Cluster create": until each kind has words of its own. */
+const kindWords: Record<Operation['kind'], string> = {
+  serverAdd: 'Add servers',
+  serverReboot: 'Reboot',
+  serverShutdown: 'Shut down',
+  serverReset: 'Reset',
+  clusterCreate: 'Create cluster',
+  clusterDelete: 'Delete cluster',
+  clusterServerReplace: 'Replace a server of',
+}
+
+/** "Create cluster poz-edge-04". */
+export const operationTitle = (operation: Pick<Operation, 'kind' | 'target'>): string =>
+  `${kindWords[operation.kind] ?? sentence(operation.kind)} ${operation.target.name}`.trim()
+
+/** Where an operation can be watched: the page of what it is about. */
+export function operationPage(operation: Pick<Operation, 'target'>): string | null {
+  const { kind, id } = operation.target
+  if (id === null) return kind === 'server' ? paths.servers() : null
+  return kind === 'cluster' ? paths.cluster(id) : kind === 'server' ? paths.server(id) : paths.datacenters()
+}
+
+/** How many steps are behind it, and the sentence that says where it is. */
+export function progressOf(operation: Pick<Operation, 'steps' | 'status' | 'reason'>): { done: number; of: number; now: string } {
+  const { steps } = operation
+  const done = steps.filter((step) => step.status === 'done' || step.status === 'skipped').length
+  const current = steps.find((step) => step.status === 'waiting') ?? steps.find((step) => step.status === 'running')
+  const why = current?.reason ?? operation.reason
+  return { done, of: steps.length, now: [current?.title, why].filter(Boolean).join('. ') || sentence(operation.status) }
+}
+
+/** In the header while anything is under way: how many, and what each is doing. */
+export function RunningOperations({ operations, total }: { operations: readonly Operation[]; total: number }) {
+  return (
+    <Popover
+      label="Operations in progress"
+      align="end"
+      width="360px"
+      trigger={
+        <button type="button" className={css['ops']} aria-label={`${total} ${total === 1 ? 'operation' : 'operations'} in progress`}>
+          <Spinner className="c-accent" />
+          <span className="num">
+            {total}
+            <span className={css['word']}> running</span>
+          </span>
+        </button>
+      }
+    >
+      {(close) => (
+        <ul className={css['list']}>
+          {operations.map((operation) => (
+            <Running key={operation.id} operation={operation} onGo={close} />
+          ))}
+        </ul>
+      )}
+    </Popover>
+  )
+}
+
+export function Running({ operation, onGo }: { operation: Operation; onGo?: () => void }) {
+  const now = useNow(true)
+  const { done, of, now: says } = progressOf(operation)
+  const page = operationPage(operation)
+  const title = operationTitle(operation)
+  return (
+    <li className={css['one']}>
+      <div className="row">
+        {page === null ? (
+          <b className="clip">{title}</b>
+        ) : (
+          <a className={css['title']} href={page} onClick={onGo}>
+            {title}
+          </a>
+        )}
+        <span className={css['time']}>{operation.started_at === null ? 'waiting' : duration(now - Date.parse(operation.started_at))}</span>
+      </div>
+      {of > 0 && <Meter value={done} of={of} label={`Steps of ${title}`} />}
+      <p>
+        {of > 0 && (
+          <b className="c-accent num">
+            {done} of {of}{' '}
+          </b>
+        )}
+        {says}
+      </p>
+    </li>
+  )
+}

@@ -1,0 +1,72 @@
+import { useRouterState } from '@tanstack/react-router'
+import { logOut } from '../api/session.ts'
+import { count } from '../lib/units.ts'
+import { paths } from '../lib/paths.ts'
+import { Icon } from '../ui/Icon.tsx'
+import { Mark } from './Mark.tsx'
+import { isAt, type MenuEntry } from './menu.ts'
+import css from './Sidebar.module.css'
+import { useMenu } from './use-menu.ts'
+
+/** Left of everything: 16.25 rem, or 5.25 rem with icons only below `lg`. An entry with a submenu opens a second column. */
+export function Sidebar() {
+  const entries = useMenu()
+  const submenu = entries.find((entry) => entry.current && entry.submenu !== undefined)?.submenu
+  return (
+    <>
+      <aside className={css['side']} aria-label="Main">
+        <a className={css['brand']} href={paths.home} title="Overview">
+          <Mark />
+          <span>Steelyard</span>
+        </a>
+        <nav aria-label="Sections">
+          {entries
+            .filter((entry) => !entry.footer)
+            .map((entry) => (
+              <Entry key={entry.label} entry={entry} current={entry.current} n={entry.n} />
+            ))}
+        </nav>
+        <div className={css['foot']}>
+          {entries
+            .filter((entry) => entry.footer)
+            .map((entry) => (
+              <Entry key={entry.label} entry={entry} current={entry.current} n={entry.n} />
+            ))}
+          <button type="button" className={css['item']} title="Log out" onClick={() => void logOut()}>
+            <Icon name="log-out" size={20} />
+            <span>Log out</span>
+          </button>
+        </div>
+      </aside>
+      {submenu && <Submenu entries={submenu} />}
+    </>
+  )
+}
+
+function Entry({ entry, current, n }: { entry: MenuEntry; current: boolean; n: number | undefined }) {
+  const leads = entry.path ?? entry.href ?? entry.submenu?.[0]?.path
+  return (
+    <a
+      className={css['item']}
+      href={leads}
+      title={entry.label}
+      aria-current={current ? 'page' : undefined}
+      {...(entry.href !== undefined && { target: '_blank', rel: 'noreferrer' })}
+    >
+      <Icon name={entry.icon} size={20} />
+      <span>{entry.label}</span>
+      {n !== undefined && <span className={css['count']}>{count(n)}</span>}
+    </a>
+  )
+}
+
+function Submenu({ entries }: { entries: readonly MenuEntry[] }) {
+  const pathname = useRouterState({ select: (state) => state.location.pathname })
+  return (
+    <nav className={css['sub']} aria-label="Pages of the section" data-submenu="">
+      {entries.map((entry) => (
+        <Entry key={entry.label} entry={entry} current={isAt(entry, pathname)} n={undefined} />
+      ))}
+    </nav>
+  )
+}

@@ -1,0 +1,37 @@
+import { useQuery } from '@tanstack/react-query'
+import { liveState } from '../api/live.ts'
+import { useStore } from '../lib/store.ts'
+import { clock, zone } from '../lib/time.ts'
+import { StatusDot } from '../ui/Status.tsx'
+import { installation } from '../api/installation.ts'
+import css from './Strip.module.css'
+
+/** The strip at the bottom: how fresh the page is. It leaves the right corner to the version label. */
+export function Strip() {
+  const { state, lastEventAt, since } = useStore(liveState)
+  const { data } = useQuery(installation())
+  return (
+    <footer className={css['strip']}>
+      {state === 'live' ? (
+        <StatusDot quiet tone="ok">
+          Live
+        </StatusDot>
+      ) : state === 'polling' ? (
+        <StatusDot quiet tone="warn" why={since === null ? undefined : `since ${clock(since)}`}>
+          No live updates, asking every 15 s
+        </StatusDot>
+      ) : (
+        <StatusDot quiet tone="busy">
+          Connecting
+        </StatusDot>
+      )}
+      {lastEventAt !== null && <span className="hide-sm num">last event {clock(lastEventAt)}</span>}
+      <span className="hide-sm">times in {zone()}</span>
+      {data?.simulated && (
+        <span className={css['simulated']} title="The servers here are a simulation: nothing of it is real hardware">
+          Simulated servers
+        </span>
+      )}
+    </footer>
+  )
+}

@@ -1,0 +1,24 @@
+import { useEffect, useId } from 'react'
+import { createStore } from '../lib/store.ts'
+import type { Action } from '../ui/actions.ts'
+
+export interface CommandGroup {
+  id: string
+  heading: string
+  actions: readonly Action[]
+}
+
+/** What ⌘K offers beside going places: each page and selection adds its own actions. */
+export const commandGroups = createStore<readonly CommandGroup[]>([])
+/** Whether the palette is open. */
+export const paletteOpen = createStore(false)
+
+/** While the page is shown, its actions are in ⌘K under `heading`. */
+export function useCommands(heading: string, actions: readonly Action[]): void {
+  const id = useId()
+  useEffect(() => {
+    if (actions.length === 0) return undefined
+    commandGroups.set((now) => [{ id, heading, actions }, ...now.filter((group) => group.id !== id)])
+    return () => commandGroups.set((now) => now.filter((group) => group.id !== id))
+  }, [id, heading, actions])
+}

@@ -1,0 +1,37 @@
+import type { Scope } from '#contract/permissions.ts'
+import { paths } from '../lib/paths.ts'
+import type { IconName } from '../ui/Icon.tsx'
+
+export interface MenuEntry {
+  label: string
+  icon: IconName
+  /** A page of ours… */
+  path?: string
+  /** …or a place elsewhere. */
+  href?: string
+  submenu?: readonly MenuEntry[]
+  /** At the foot of the sidebar. */
+  footer?: boolean
+  /** Hidden from those who don't hold it. */
+  capability?: Scope
+  /** Which number of the overview stands beside it. */
+  count?: 'datacenters' | 'clusters' | 'servers'
+}
+
+/** The sidebar, in the specified order. A page that isn't there is not linked. */
+export const menu: readonly MenuEntry[] = [
+  { label: 'Datacenters', icon: 'datacenter', path: paths.datacenters(), count: 'datacenters' },
+  { label: 'Clusters', icon: 'cluster', path: paths.clusters(), count: 'clusters' },
+  { label: 'Servers', icon: 'server', path: paths.servers(), count: 'servers' },
+]
+
+/** What a person who holds `scopes` sees of a menu. */
+export const visible = (entries: readonly MenuEntry[], scopes: readonly string[]): MenuEntry[] =>
+  entries
+    .filter((entry) => entry.capability === undefined || scopes.includes(entry.capability))
+    .map((entry) => (entry.submenu === undefined ? entry : { ...entry, submenu: visible(entry.submenu, scopes) }))
+
+/** Whether a page lies at or below an entry. */
+export const isAt = (entry: MenuEntry, pathname: string): boolean =>
+  (entry.path !== undefined && (pathname === entry.path || pathname.startsWith(`${entry.path}/`))) ||
+  (entry.submenu?.some((below) => isAt(below, pathname)) ?? false)

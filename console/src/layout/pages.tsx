@@ -1,0 +1,69 @@
+import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
+import { useQueryErrorResetBoundary } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { report } from '../api/report.ts'
+import { paths } from '../lib/paths.ts'
+import { Button, ButtonLink } from '../ui/Button.tsx'
+import { SkeletonRows } from '../ui/States.tsx'
+import css from './pages.module.css'
+
+/** While the session is being validated. */
+export const LoadingScreen = () => (
+  <div className={css['loading']} role="status">
+    Loading...
+  </div>
+)
+
+/** While a page's code and data are under way, past 150 ms. */
+export const PendingPage = () => (
+  <div className={css['pending']}>
+    <SkeletonRows rows={10} />
+  </div>
+)
+
+export function NotFoundPage() {
+  const router = useRouter()
+  return (
+    <section className={css['page']}>
+      <p className={css['code']} aria-hidden="true">
+        404
+      </p>
+      <h1>Page Not Found</h1>
+      <p>The page you are looking for might have been removed, renamed or be unavailable.</p>
+      <div className={css['actions']}>
+        <Button icon="arrow-left" onClick={() => router.history.back()}>
+          Go Back
+        </Button>
+        <ButtonLink kind="primary" href={paths.home}>
+          Go Home
+        </ButtonLink>
+      </div>
+    </section>
+  )
+}
+
+export function FailedPage({ error, reset }: ErrorComponentProps) {
+  const router = useRouter()
+  const queries = useQueryErrorResetBoundary()
+  useEffect(() => report(error), [error])
+  return (
+    <section className={css['page']} role="alert">
+      <h1>Something went wrong</h1>
+      <p>{error instanceof Error && error.message !== '' ? error.message : 'An unexpected error occurred'}</p>
+      <div className={css['actions']}>
+        <Button
+          kind="primary"
+          icon="refresh"
+          onClick={() => {
+            queries.reset()
+            reset()
+            void router.invalidate()
+          }}
+        >
+          Try again
+        </Button>
+        <ButtonLink href={paths.home}>Go Home</ButtonLink>
+      </div>
+    </section>
+  )
+}

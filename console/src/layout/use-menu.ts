@@ -1,0 +1,19 @@
+import { useQuery } from '@tanstack/react-query'
+import { useRouterState } from '@tanstack/react-router'
+import { overviewGet } from '#contract/overview.ts'
+import { query } from '../api/query.ts'
+import { heldScopes } from '../api/session.ts'
+import { isAt, menu, type MenuEntry, visible } from './menu.ts'
+
+export interface ShownEntry extends MenuEntry {
+  current: boolean
+  n: number | undefined
+}
+
+/** The menu as this person sees it here: with numbers, and with the entry that one is at. */
+export function useMenu(): ShownEntry[] {
+  const pathname = useRouterState({ select: (state) => state.location.pathname })
+  const { data } = useQuery(query(overviewGet))
+  const counts = { datacenters: data?.capacity.filter((c) => c.datacenter !== null).length, clusters: data?.clusters.total, servers: data?.servers.total }
+  return visible(menu, heldScopes()).map((entry) => ({ ...entry, current: isAt(entry, pathname), n: entry.count && counts[entry.count] }))
+}

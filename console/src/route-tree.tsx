@@ -1,0 +1,175 @@
+// The URL tree: path, search params, crumb and guard of every page. What a page fetches and shows is in its file under routes/, which is loaded when it is needed.
+import { createRootRouteWithContext, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import type { QueryClient } from '@tanstack/react-query'
+import type { ComponentType } from 'react'
+import type { Load } from './api/page.ts'
+import { authStatus, sessionHolds } from './api/session.ts'
+import { RootFrame } from './layout/RootFrame.tsx'
+import { texts } from './lib/search.ts'
+
+export interface RouterContext {
+  queryClient: QueryClient
+}
+
+/** A fixed text, or one that is read from what the page has fetched. */
+export type Crumb =
+  | string
+  | ((params: Record<string, string>) => { key: readonly unknown[]; read: (data: unknown) => string | undefined; fallback: string } | string)
+
+declare module '@tanstack/react-router' {
+  interface StaticDataRouteOption {
+    crumb?: Crumb
+  }
+  interface HistoryState {
+    /** Where a guard sent the person away from. */
+    from?: string
+  }
+}
+
+interface PageModule {
+  load?: Load
+  Page: ComponentType
+}
+
+const noSearch = (): Record<string, string | undefined> => ({})
+
+/** Loader and component of a page: its code and its data are fetched side by side. */
+const page = (importer: () => Promise<PageModule>) => ({
+  loaderDeps: ({ search }: { search: Record<string, string | undefined> }) => search,
+  loader: async ({ params, deps, context }: { params: unknown; deps: Record<string, string | undefined>; context: RouterContext }) => {
+    const { load } = await importer()
+    await load?.({ params: params as Record<string, string>, search: deps, client: context.queryClient })
+  },
+  component: lazyRouteComponent(importer, 'Page'),
+})
+
+const rootRoute = createRootRouteWithContext<RouterContext>()({ component: RootFrame })
+
+const homeRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/',
+  validateSearch: noSearch,
+  staticData: { crumb: 'Overview' },
+  ...page(() => import('./routes/index.tsx')),
+})
+
+const signInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/auth/login',
+  validateSearch: texts('error'),
+  beforeLoad: () => {
+    if (authStatus.get() === 'signedIn') throw redirect({ to: '/', replace: true })
+  },
+  ...page(() => import('./routes/auth.login.tsx')),
+})
+
+/** Everything below /infra is for signed-in people. While the session is being validated the guard lets in; it is asked again when the answer is there. */
+const infraRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/infra',
+  beforeLoad: async ({ location }) => {
+    if (!(await sessionHolds())) throw redirect({ to: '/auth/login', replace: true, state: { from: location.href } })
+  },
+})
+
+const infraIndexRoute = createRoute({
+  getParentRoute: () => infraRoute,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/infra/datacenters', replace: true })
+  },
+})
+
+const datacentersRoute = createRoute({
+  getParentRoute: () => infraRoute,
+  path: '/datacenters',
+  validateSearch: texts('q', 'sort', 'page', 'size'),
+  staticData: { crumb: 'Datacenters' },
+  ...page(() => import('./routes/infra.datacenters.tsx')),
+})
+
+const serversRoute = createRoute({ getParentRoute: () => infraRoute, path: '/servers', staticData: { crumb: 'Servers' } })
+
+const serverListRoute = createRoute({
+  getParentRoute: () => serversRoute,
+  path: '/',
+  validateSearch: texts('cluster', 'nodeType', 'q', 'status', 'datacenter', 'reachable', 'sort', 'page', 'size', 'add'),
+  ...page(() => import('./routes/infra.servers.tsx')),
+})
+
+const serverRoute = createRoute({
+  getParentRoute: () => serversRoute,
+  path: '/$id',
+  staticData: {
+    crumb: (params) => ({
+      key: ['serverGet', { params: { id: params['id'] } }],
+      read: (data) => (data as { name?: string }).name,
+      fallback: params['id'] ?? '',
+    }),
+  },
+})
+
+const serverIndexRoute = createRoute({
+  getParentRoute: () => serverRoute,
+  path: '/',
+  validateSearch: texts('tab', 'q', 'sort'),
+  ...page(() => import('./routes/infra.servers.$id.tsx')),
+})
+
+const createPatchRoute = createRoute({
+  getParentRoute: () => serverRoute,
+  path: '/create-patch',
+  validateSearch: noSearch,
+  staticData: { crumb: 'Create Patch' },
+  ...page(() => import('./routes/infra.servers.$id.create-patch.tsx')),
+})
+
+const patchRoute = createRoute({
+  getParentRoute: () => serverRoute,
+  path: '/patches/$patchId',
+  validateSearch: noSearch,
+  staticData: { crumb: (params) => `Edit Patch ${params['patchId']}` },
+  ...page(() => import('./routes/infra.servers.$id.patches.$patchId.tsx')),
+})
+
+const clustersRoute = createRoute({ getParentRoute: () => infraRoute, path: '/clusters', staticData: { crumb: 'Clusters' } })
+
+const clusterListRoute = createRoute({
+  getParentRoute: () => clustersRoute,
+  path: '/',
+  validateSearch: texts('q', 'sort', 'page', 'size'),
+  ...page(() => import('./routes/infra.clusters.tsx')),
+})
+
+const createClusterRoute = createRoute({
+  getParentRoute: () => clustersRoute,
+  path: '/create',
+  validateSearch: texts('step', 'datacenter', 'servers', 'q', 'sort'),
+  staticData: { crumb: 'Create Cluster' },
+  ...page(() => import('./routes/infra.clusters.create.tsx')),
+})
+
+const clusterRoute = createRoute({
+  getParentRoute: () => clustersRoute,
+  path: '/$id',
+  validateSearch: texts('tab', 'q', 'sort'),
+  staticData: {
+    crumb: (params) => ({
+      key: ['clusterGet', { params: { id: params['id'] } }],
+      read: (data) => (data as { name?: string }).name,
+      fallback: params['id'] ?? '',
+    }),
+  },
+  ...page(() => import('./routes/infra.clusters.$id.tsx')),
+})
+
+export const routeTree = rootRoute.addChildren([
+  homeRoute,
+  signInRoute,
+  infraRoute.addChildren([
+    infraIndexRoute,
+    datacentersRoute,
+    serversRoute.addChildren([serverListRoute, serverRoute.addChildren([serverIndexRoute, createPatchRoute, patchRoute])]),
+    clustersRoute.addChildren([clusterListRoute, createClusterRoute, clusterRoute]),
+  ]),
+])

@@ -1,0 +1,1 @@
+export { SignIn as Page } from '../features/sign-in/SignIn.tsx'

@@ -1,0 +1,1 @@
+export { PendingPage as Page } from '../layout/pages.tsx'

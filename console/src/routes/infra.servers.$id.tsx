@@ -1,0 +1,33 @@
+// Query · loader · page. The tab Patches is a feature of its own: only the route knows both.
+import { useQuery } from '@tanstack/react-query'
+import type { Load } from '../api/page.ts'
+import { patchesQuery } from '../features/patches/patch-queries.ts'
+import { PatchesTable } from '../features/patches/PatchesTable.tsx'
+import { serverQueryOf } from '../features/servers/server-queries.ts'
+import { ServerPage, serverTabs } from '../features/servers/ServerPage.tsx'
+import { ServerPlace } from '../features/servers/ServerPlace.tsx'
+import { useParams, useSearch } from '../lib/use-search.ts'
+
+export const load: Load = async ({ params, client }) => {
+  void client.prefetchQuery(patchesQuery(params['id'] ?? ''))
+  void client.prefetchQuery(serverQueryOf(params['id'] ?? ''))
+}
+
+export function Page() {
+  const { id = '' } = useParams()
+  const { search, setSearch } = useSearch()
+  const { data: patches } = useQuery(patchesQuery(id))
+  const tab = serverTabs.find((t) => t === search['tab']) ?? 'patches'
+  return (
+    <ServerPlace key={id} id={id}>
+      {(server) => (
+        <ServerPage
+          server={server}
+          tab={tab}
+          patchCount={patches?.total}
+          patches={<PatchesTable server={server} q={search['q'] ?? ''} sort={search['sort']} onQ={(q) => setSearch({ q })} onSort={(sort) => setSearch({ sort })} />}
+        />
+      )}
+    </ServerPlace>
+  )
+}

@@ -1,0 +1,84 @@
+import { type ReactNode, useMemo } from 'react'
+import css from './SiteMap.module.css'
+import { dots, height, width, x, y } from './world.ts'
+
+export interface Site {
+  id: string
+  name: string
+  /** Said under the name: "960 CU free". */
+  note?: ReactNode
+  latitude: number
+  longitude: number
+  /** How much of it there is, in any unit: the ring grows with its root. */
+  weight?: number
+  href?: string
+}
+
+interface Placed extends Site {
+  px: number
+  py: number
+  /** Where its label is fastened, and on which side of that it stands. */
+  lx: number
+  ly: number
+  end: boolean
+}
+
+const box = { top: 6, height: height - 58 }
+const label = { width: 118, height: 40 }
+
+/** Finds a place for each label near its site, clear of the other labels and of the edge. Exported for its test. */
+export function placeLabels(sites: readonly Site[]): Placed[] {
+  const taken: { left: number; right: number; top: number; bottom: number }[] = []
+  const points = sites.map((site) => ({ site, px: x(site.longitude), py: y(site.latitude) }))
+  const clear = (r: (typeof taken)[number]) =>
+    r.left > 4 &&
+    r.right < width - 4 &&
+    r.top > box.top + 2 &&
+    r.bottom < box.top + box.height - 2 &&
+    taken.every((t) => r.right < t.left || r.left > t.right || r.bottom < t.top || r.top > t.bottom) &&
+    points.every((p) => p.px < r.left - 8 || p.px > r.right + 8 || p.py < r.top - 8 || p.py > r.bottom + 8)
+  return points.map(({ site, px, py }) => {
+    const tries = [46, 30, 70, 100].flatMap((rise) =>
+      [-rise, rise].flatMap((dy) => [false, true].map((end) => ({ end, lx: px + (end ? -1 : 1) * (Math.abs(dy) * 0.75 + 12), ly: py + dy }))),
+    )
+    const rect = ({ end, lx, ly }: (typeof tries)[number]) => ({
+      left: end ? lx - label.width : lx,
+      right: end ? lx : lx + label.width,
+      top: ly - label.height / 2,
+      bottom: ly + label.height / 2,
+    })
+    const chosen = tries.find((t) => clear(rect(t))) ?? tries[0]!
+    taken.push(rect(chosen))
+    return { ...site, px, py, ...chosen }
+  })
+}
+
+/** Sites on the world. The picture is for the eye; beside it there has to be a list that says the same. */
+export function SiteMap({ sites, label: said }: { sites: readonly Site[]; label: string }) {
+  const placed = useMemo(() => placeLabels(sites), [sites])
+  const most = Math.max(1, ...sites.map((s) => s.weight ?? 1))
+  return (
+    <div className={css['map']}>
+      <svg className={css['world']} viewBox={`0 ${box.top} ${width} ${box.height}`} role="img" aria-label={said}>
+        <path className={css['dots']} d={dots(7.2)} />
+        {placed.map((site) => (
+          <g key={site.id} className={css['site']}>
+            <path d={`M${site.px} ${site.py}L${site.end ? site.lx + 12 : site.lx - 12} ${site.ly}h${site.end ? -8 : 8}`} />
+            <circle className={css['halo']} cx={site.px} cy={site.py} r={6 + 6 * Math.sqrt((site.weight ?? 1) / most)} />
+            <circle className={css['dot']} cx={site.px} cy={site.py} r="3" />
+          </g>
+        ))}
+      </svg>
+      {placed.map((site) => (
+        <span
+          key={site.id}
+          className={css[site.end ? 'pin-end' : 'pin']}
+          style={{ left: `${(site.lx / width) * 100}%`, top: `${((site.ly - box.top) / box.height) * 100}%` }}
+        >
+          {site.href === undefined ? <b>{site.name}</b> : <a href={site.href}>{site.name}</a>}
+          {site.note !== undefined && <span>{site.note}</span>}
+        </span>
+      ))}
+    </div>
+  )
+}
