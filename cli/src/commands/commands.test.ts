@@ -7,7 +7,7 @@ import { clusterCreate, clusterGet, clusterKubeconfig, clusterList, clusterPrevi
 import { type Datacenter, datacenterList } from '#contract/datacenters.ts'
 import { operationGet } from '#contract/operations.ts'
 import { patchGet, patchList } from '#contract/patches.ts'
-import { serverGet, serverList, serverUpdate } from '#contract/servers.ts'
+import { serverConfirm, serverGet, serverList, serverUpdate } from '#contract/servers.ts'
 import { userList } from '#contract/users.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
@@ -108,6 +108,34 @@ describe('one object', () => {
     expect((await cli.run(`patch show ${id(1)} sysctls`)).out).toContain('\nmachine:\n  type: worker\ufffd\n')
     expect(api.callsOf(patchGet)[0]!.params).toEqual({ id: id(1), patchId: id(3) })
     expect((await cli.run(`patch show ${id(1)} other`)).exit).toBe(5)
+  })
+})
+
+describe('server confirm', () => {
+  const unconfirmed = aServer({ identity: { ...aServer().identity, state: 'unconfirmed', fingerprint: 'abc=' } })
+
+  test('sends what the person was shown, after a yes', async () => {
+    const { api, cli } = await signedIn()
+    api.on(serverGet, () => unconfirmed)
+    api.on(serverConfirm, () => aServer())
+    expect(await cli.run(`server confirm ${id(1)}`, { ask: async () => 'no' })).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('Fingerprint  abc=') as string,
+    })
+    expect(await cli.run(`server confirm ${id(1)}`)).toMatchObject({ exit: 2 })
+    expect(api.callsOf(serverConfirm)).toHaveLength(0)
+    expect(await cli.run(`server confirm ${id(1)}`, { ask: async () => 'yes' })).toMatchObject({ exit: 0, out: 'brave-otter-042 is confirmed\n' })
+    expect(api.callsOf(serverConfirm)[0]!.body).toEqual({ uuid: id(90), serial: 'S-1' })
+  })
+
+  test('takes the identity from a script, and refuses what is confirmed already', async () => {
+    const { api, cli } = await signedIn()
+    api.on(serverGet, () => aServer())
+    api.on(serverConfirm, () => aServer())
+    expect(await cli.run(`server confirm ${id(1)} --uuid U --serial S`)).toMatchObject({ exit: 0 })
+    expect(api.callsOf(serverConfirm)[0]!.body).toEqual({ uuid: 'U', serial: 'S' })
+    expect(await cli.run(`server confirm ${id(1)} --uuid U`)).toMatchObject({ exit: 2 })
+    expect(await cli.run(`server confirm ${id(1)}`, { ask: async () => 'yes' })).toMatchObject({ exit: 6, err: 'The hardware is confirmed already\n' })
   })
 })
 
@@ -216,7 +244,7 @@ test('the completion script completes in bash', async () => {
     return stdout.trim()
   }
   expect(await complete('clu')).toBe('cluster')
-  expect(await complete('server', '')).toBe('list show rename add')
+  expect(await complete('server', '')).toBe('list show rename confirm add')
   expect(await complete('server', 'list', '--st')).toBe('--status')
   expect(await complete('server', 'list', '--status', 'm')).toBe('maintenance')
   expect(await complete('login', '--pass')).toBe('--password-stdin')

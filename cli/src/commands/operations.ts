@@ -2,7 +2,7 @@ import { hasEnded, type Operation, operationCancel, operationKinds, operationLis
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import type { Colour } from '../terminal.ts'
 import { type Column, shownOf, table } from '../table.ts'
-import { localTime, words } from '../text.ts'
+import { localTime, oneLine, words } from '../text.ts'
 import { watch, type Watched } from '../watch.ts'
 
 const colourOf = (o: Operation): Colour | null => (o.status === 'failed' ? 'red' : o.status === 'done' ? 'green' : hasEnded(o) ? null : 'yellow')
@@ -62,7 +62,7 @@ export const operationCommands: Command[] = [
     operands: operand,
     examples: ['operation cancel 0198c0de-0000-7000-8000-000000000001'],
     async run({ api, show }, { operands }) {
-      show(await api.call(operationCancel, { params: { id: operands.operation } }), (o) => `${o.kind} of ${o.target.name}: ${words(o.status)}\n`)
+      show(await api.call(operationCancel, { params: { id: operands.operation } }), (o) => `${oneLine(`${o.kind} of ${o.target.name}: ${words(o.status)}`)}\n`)
     },
   }),
   command({
@@ -74,7 +74,7 @@ export const operationCommands: Command[] = [
     async run(context, { operands, options }) {
       const operation = await context.api.call(operationRetry, { params: { id: operands.operation } })
       const watched = await waitOr(context, operation.id, options.wait)
-      context.show(watched?.operation ?? operation, (o) => `${o.kind} of ${o.target.name}: ${words(o.status)}\n`)
+      context.show(watched?.operation ?? operation, (o) => `${oneLine(`${o.kind} of ${o.target.name}: ${words(o.status)}`)}\n`)
       return watched?.exit
     },
   }),

@@ -1,11 +1,11 @@
 import { capacityOf } from '#contract/capacity.ts'
-import { nodeTypes, type Server, serverAdd, serverGet, serverList, serverStatuses, serverUpdate } from '#contract/servers.ts'
-import { command, type Command, given, listOptions } from '../command.ts'
+import { canConfirmServer, nodeTypes, type Server, serverAdd, serverConfirm, serverGet, serverList, serverStatuses, serverUpdate } from '#contract/servers.ts'
+import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { datacenterId, serverId } from '../resolve.ts'
 import { type Column, facts, shownOf, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
-import { ago, bytes, localTime, words } from '../text.ts'
+import { ago, bytes, localTime, oneLine, words } from '../text.ts'
 import { waitOption, waitOr } from './operations.ts'
 
 const contactColour = (s: Server): Colour | null => (s.talos.reachable === false ? 'red' : null)
@@ -83,6 +83,31 @@ function serverText(terminal: Terminal, s: Server): string {
   ].join('')
 }
 
+/** Shows a person what answered, and takes a yes for that and nothing newer. */
+async function askForIdentity({ terminal, api }: Context, id: string): Promise<{ uuid: string; serial: string }> {
+  const server = await api.call(serverGet, { params: { id } })
+  const { uuid, serial, fingerprint, note } = server.identity
+  const verdict = canConfirmServer(server)
+  if (!verdict.ok) throw new CliError('conflict', verdict.reason)
+  if (uuid === null || serial === null) throw new CliError('conflict', `${oneLine(server.name)} has not told its identity yet`)
+  const { cores, memory_bytes } = capacityOf(server.resources)
+  terminal.err(
+    facts(terminal, [
+      ['Server', server.name],
+      ['Addresses', server.nodeAddresses.join(', ')],
+      ['System UUID', uuid],
+      ['Serial', serial],
+      ['Fingerprint', fingerprint],
+      ['Hardware', `${number(cores)} cores, ${size(memory_bytes)} memory`],
+      ['Note', note],
+    ]),
+  )
+  const answer = await terminal.ask('Is this the machine? Compare the fingerprint with the one on its console. Type yes: ', { secret: false })
+  if (answer === null) throw new CliError('usage', 'There is no terminal to ask', { hint: 'Say which machine it is: --uuid and --serial' })
+  if (answer.trim() !== 'yes') throw new CliError('failure', 'Not confirmed')
+  return { uuid, serial }
+}
+
 const operand = { server: { value: 'SERVER', help: 'Name or id of the server' } } as const
 
 export const serverCommands: Command[] = [
@@ -121,7 +146,25 @@ export const serverCommands: Command[] = [
     examples: ['server rename brave-otter-042 rack-3-left'],
     async run({ api, show }, { operands }) {
       const id = await serverId(api, operands.server)
-      show(await api.call(serverUpdate, { params: { id }, body: { name: operands.name } }), (s) => `The server is called ${s.name} now\n`)
+      show(await api.call(serverUpdate, { params: { id }, body: { name: operands.name } }), (s) => `The server is called ${oneLine(s.name)} now\n`)
+    },
+  }),
+  command({
+    name: 'server confirm',
+    summary: 'Say that the hardware shown is this machine: before that it is given nothing.',
+    operands: operand,
+    options: {
+      uuid: { kind: 'text', value: 'UUID', help: 'System UUID that the machine must have; shown and asked for if not given' },
+      serial: { kind: 'text', value: 'SERIAL', help: 'Serial that it must have' },
+    },
+    examples: ['server confirm brave-otter-042', 'server confirm brave-otter-042 --uuid 4c4c4544-0042-3510-8051-b4c04f563533 --serial B5QV3V3'],
+    async run(context, { operands, options }) {
+      const { api, show } = context
+      if ((options.uuid === undefined) !== (options.serial === undefined)) throw new CliError('usage', '--uuid and --serial are given together')
+      const id = await serverId(api, operands.server)
+      const body =
+        options.uuid !== undefined && options.serial !== undefined ? { uuid: options.uuid, serial: options.serial } : await askForIdentity(context, id)
+      show(await api.call(serverConfirm, { params: { id }, body }), (s) => `${oneLine(s.name)} is confirmed\n`)
     },
   }),
   command({
