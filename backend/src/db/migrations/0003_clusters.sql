@@ -104,6 +104,8 @@ create table cluster_bootstrap (
   node_id uuid not null,
   node_uuid text not null,
   intent_at timestamptz(3) not null,
+  called_at timestamptz(3),
+  calls integer not null default 0,
   confirmed_at timestamptz(3)
 );
 

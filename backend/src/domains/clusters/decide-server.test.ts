@@ -22,7 +22,8 @@ const around: Around = { now, secrets: true, controlPlaneHealthy: false, bootstr
 const dark: Seen = { kind: 'dark', reason: 'connection refused' }
 const maintenance: Seen = { kind: 'maintenance', stage: 'maintenance', installed: false }
 const healthy = { state: 'Running', healthy: true, message: '' }
-const secured = (stage: string, services: Record<string, typeof healthy> = {}): Seen => ({ kind: 'secured', stage, ready: false, services })
+const preparing = { state: 'Preparing', healthy: false, message: 'Running pre state' }
+const secured = (stage: string, services: Record<string, typeof healthy> = { etcd: preparing }): Seen => ({ kind: 'secured', stage, ready: false, services })
 const sent: ServerFacts = { ...fresh, at: 'install', sendIntentAt: now - 5000, sentAt: now - 5000 }
 
 test('nothing is asked of a server before the cluster has its secrets and the server its configuration', () => {
@@ -69,6 +70,10 @@ test('a control plane waits for etcd, and rests once it is a healthy member', ()
   const begun = { ...around, bootstrap: { name: 'web-2', confirmed: false } }
   expect(decideServer(sent, begun, secured('booting'))).toMatchObject({ at: 'etcd', reason: 'Waiting for etcd to be started on web-2' })
   expect(decideServer(sent, around, secured('booting', { etcd: healthy }))).toEqual({ act: 'rest', at: 'join' })
+})
+
+test('an API that answers for a moment before the installation is not yet that of a started server', () => {
+  expect(decideServer(sent, around, secured('booting', {}))).toMatchObject({ act: 'wait', at: 'install' })
 })
 
 test('installing over the secured API is not yet an answer', () => {

@@ -151,10 +151,20 @@ function joinFromMaintenance(server: ServerFacts, around: Around, stage: string)
   return { act: 'wait', at: 'install', reason: 'The configuration was accepted; waiting for the installation to begin' }
 }
 
+/**
+ * Whether a configured server has started from its disk. Its API answers earlier, for a moment before it installs and while it does: the
+ * services that make it a member are listed only once it boots for good.
+ */
+export const hasStarted = (role: ClusterRole, seen: Extract<Seen, { kind: 'secured' }>): boolean =>
+  seen.stage === 'running' || (seen.stage === 'booting' && (role === 'control_plane' ? 'etcd' : 'kubelet') in seen.services)
+
 function joinSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
   if (seen.stage === 'installing')
     return { act: 'wait', at: 'install', reason: `Installing since ${atTime(server.at === 'install' ? server.atSince : around.now)}` }
-  if (seen.stage !== 'booting' && seen.stage !== 'running') return { act: 'wait', at: 'boot', reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}` }
+  if (!hasStarted(server.role, seen)) {
+    const at = server.securedAt === null && seen.stage === 'booting' ? 'install' : 'boot'
+    return { act: 'wait', at, reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}` }
+  }
   if (server.role === 'worker') return { act: 'rest', at: 'join' }
   const etcd = seen.services['etcd']
   if (etcd?.state === 'Running' && etcd.healthy) return { act: 'rest', at: 'join' }

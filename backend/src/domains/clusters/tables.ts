@@ -88,6 +88,8 @@ interface ClusterBootstrapTable {
   node_id: string
   node_uuid: string
   intent_at: Time
+  called_at: OptionalTime
+  calls: Generated<number>
   confirmed_at: OptionalTime
 }
 

@@ -1,0 +1,280 @@
+/** What can be done with clusters. Each change is one transaction: rows, audit, event and operation together; the reconcilers do the rest. */
+import type { clusterList, clusterPreview, Cluster, NewCluster, versionList } from '#contract/clusters.ts'
+import { canDeleteCluster, canDownloadAccess } from '#contract/clusters.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Answer, Input } from '#contract/operation.ts'
+import { hasEnded, type Operation } from '#contract/operations.ts'
+import type { Page } from '#contract/page.ts'
+import { kubeconfig } from '#talos/access/kubeconfig.ts'
+import { talosconfig } from '#talos/access/talosconfig.ts'
+import { minors } from '#talos/versions.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import type { Reconciler } from '../../engine/engine.ts'
+import type { Caller, UserCaller } from '../../http/caller.ts'
+import type { ClusterAccess } from '../servers/for-clusters.ts'
+import { defaultInstallDisk } from './check.ts'
+import { creation, withoutNull } from './creation.ts'
+import { operatorGroup } from './kubernetes-objects.ts'
+import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
+import { deletionSteps, replacementSteps } from './plan.ts'
+import { present } from './present.ts'
+import { clusterReconciler } from './reconcile-cluster.ts'
+import { memberReconciler } from './reconcile-member.ts'
+import { installImage, rendering } from './render.ts'
+import { clusterSecrets } from './secrets.ts'
+import * as store from './store.ts'
+
+/** Life of what people download. */
+const downloadLifetimeMs = 24 * 3_600_000
+
+export interface Clusters {
+  list(query: Input<typeof clusterList>['query']): Promise<Page<Cluster>>
+  get(id: string): Promise<Cluster>
+  create(caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }>
+  preview(asked: NewCluster): Promise<Answer<typeof clusterPreview>>
+  remove(caller: Caller, id: string, options: { force: boolean }): Promise<{ operation: Operation }>
+  replace(caller: Caller, id: string, nodeId: string, by: string): Promise<{ operation: Operation }>
+  kubeconfig(caller: UserCaller, id: string): Promise<{ name: string; text: string }>
+  talosconfig(caller: UserCaller, id: string): Promise<{ name: string; text: string }>
+  versions(): Answer<typeof versionList>
+  /** Clusters by status, for the overview. */
+  summary(): Promise<{ total: number; by_status: Record<string, number> }>
+  /** Clusters that stand in each datacenter, by its id. */
+  countByDatacenter(on: Db | Tx): Promise<ReadonlyMap<string, number>>
+  /** What other domains ask of a cluster. */
+  readonly access: ClusterAccess
+  /** To be registered with the engine. */
+  readonly reconcilers: readonly Reconciler[]
+  /** At a start: clusters whose wake-ups were lost are looked at again. */
+  resume(): Promise<void>
+}
+
+const unknown = () => new Problem('not_found', 'There is no such cluster')
+
+export function clusters(parts: ClusterParts): Clusters {
+  const { db, clock, servers, operations, recorder, engine } = parts
+  const secrets = clusterSecrets(parts)
+  const rendered = rendering(parts, secrets)
+  const made = creation(parts, secrets, rendered)
+
+  const found = async (on: Db | Tx, id: string): Promise<store.ListedCluster> => {
+    const row = await store.find(on, id)
+    if (!row) throw unknown()
+    return row
+  }
+
+  const controlPlaneAddresses = async (clusterId: string): Promise<string[]> => {
+    const members = (await store.members(db, clusterId)).filter((m) => m.role === 'control_plane' && m.released_at === null && m.wanted === 'joined')
+    return (
+      await servers.forPlan(
+        db,
+        members.map((m) => m.node_id),
+      )
+    ).map((f) => f.address)
+  }
+
+  const isAdmin = (caller: UserCaller) => caller.scopes.includes('users:manage')
+
+  /** A download of credentials: allowed from when the control plane answers, and written down. */
+  const download = async (caller: UserCaller, id: string, what: 'kubeconfig' | 'talosconfig', mint: (row: store.ListedCluster) => Promise<string>) => {
+    const row = await found(db, id)
+    const verdict = canDownloadAccess(row)
+    if (!verdict.ok) throw new Problem('cluster_not_ready', verdict.reason)
+    const text = await mint(row)
+    await inTransaction(db, (tx) =>
+      recorder.record(tx, caller, {
+        action: `cluster.${what}_downloaded`,
+        target: { kind: 'cluster', id, name: row.name },
+        after: { as: isAdmin(caller) ? 'admin' : 'operator', lifetime_hours: 24 },
+      }),
+    )
+    return { name: `${row.name}-${what}.yaml`, text }
+  }
+
+  const wakeAll = async (tx: Tx, id: string, members: readonly store.MemberRow[]) => {
+    for (const m of members) if (m.released_at === null) await engine.wake(tx, memberQueue, memberKey(id, m.node_id))
+  }
+
+  return {
+    ...made,
+
+    async list(query) {
+      const { rows, total } = await store.page(db, query)
+      const now = clock.now()
+      return { items: rows.map((row) => present(row, now)), page: query.page, per_page: query.per_page, total }
+    },
+
+    get: async (id) => present(await found(db, id), clock.now()),
+
+    remove: (caller, id, { force }) =>
+      inTransaction(db, async (tx) => {
+        const row = await store.lock(tx, id)
+        if (!row) throw unknown()
+        const verdict = canDeleteCluster(row)
+        if (!verdict.ok && !force) throw new Problem('operation_running', verdict.reason)
+        const running = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
+        if (running && !hasEnded(running)) {
+          // A cancel or a deletion that hangs on a dead server must not hold the cluster for ever; anything else is cancelled first.
+          if (!force || !(running.status === 'cancelling' || running.kind === 'clusterDelete'))
+            throw new Problem('operation_running', `${running.kind} on ${row.name} has not ended: cancel it first`)
+          await operations.set(tx, running.id, {
+            status: running.kind === 'clusterDelete' ? 'failed' : 'cancelled',
+            reason: 'The cluster was deleted by force',
+          })
+        }
+        const members = (await store.members(tx, id)).filter((m) => m.released_at === null)
+        const operation = await operations.create(tx, caller, {
+          kind: 'clusterDelete',
+          target: { kind: 'cluster', id, name: row.name },
+          steps: withoutNull(deletionSteps(members, force)),
+          queue: clusterQueue,
+        })
+        const now = new Date(clock.now())
+        const after = await store.update(tx, id, {
+          wanted: 'removed',
+          forced: force,
+          status: 'deleting',
+          reason: null,
+          operation_id: operation.id,
+          operation_round: 1,
+          updated_at: now,
+        })
+        await store.updateMembers(tx, id, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: now })
+        if (!force) for (const m of members) await servers.hold(tx, m.node_id, operation.id)
+        await recorder.record(tx, caller, {
+          action: force ? 'cluster.delete_forced' : 'cluster.delete_requested',
+          target: { kind: 'cluster', id, name: row.name },
+          after: { servers: members.map((m) => m.name) },
+          event: { name: 'cluster.updated', version: after.version },
+        })
+        await wakeAll(tx, id, members)
+        return { operation }
+      }),
+
+    replace: (caller, id, nodeId, by) =>
+      inTransaction(db, async (tx) => {
+        const row = await store.lock(tx, id)
+        if (!row) throw unknown()
+        const members = await store.members(tx, id)
+        const old = members.find((m) => m.node_id === nodeId && m.released_at === null)
+        if (!old) throw new Problem('not_found', 'There is no such server in this cluster')
+        if (row.wanted !== 'ready' || row.ready_at !== null || old.failed_at === null)
+          throw new Problem('transition_refused', `${old.name} can be replaced once it has failed during the creation`)
+        const bootstrap = await store.bootstrap(tx, id)
+        if (bootstrap && bootstrap.confirmed_at === null && bootstrap.node_id === nodeId)
+          throw new Problem(
+            'transition_refused',
+            `etcd may have been started on ${old.name}, which can't be asked: retry when it answers, or delete the cluster and create it again`,
+          )
+        const [facts] = await servers.forPlan(tx, [by])
+        const disk = defaultInstallDisk(facts!, [])
+        if (facts!.datacenter_id !== row.datacenter_id) throw new Problem('not_eligible', `${facts!.name} is in another datacenter than the cluster`)
+        if (disk === null) throw new Problem('not_eligible', `${facts!.name} has no disk to install Talos on`)
+        const running = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
+        if (running && !hasEnded(running)) {
+          const reason = `${old.name} was replaced by ${facts!.name}: the creation goes on in an operation of its own`
+          await operations.set(tx, running.id, { status: 'failed', reason })
+        }
+        const now = new Date(clock.now())
+        const fresh = {
+          cluster_id: id,
+          node_id: by,
+          role: old.role,
+          position: members.length,
+          name: facts!.name,
+          interface: facts!.link,
+          install_disk: disk,
+          install_image: installImage(facts!, row.talos_version, parts.imageFactory),
+          workload_disks: [],
+          at_since: now,
+        }
+        const staying = members.filter((m) => m.released_at === null && m.node_id !== nodeId)
+        const steps = replacementSteps(old, [...staying, fresh])
+        const operation = await operations.create(tx, caller, {
+          kind: 'clusterServerReplace',
+          target: { kind: 'cluster', id, name: row.name },
+          steps: withoutNull(steps),
+          queue: clusterQueue,
+        })
+        await servers.reserve(tx, caller, {
+          cluster: { id, name: row.name, talosVersion: row.talos_version },
+          operationId: operation.id,
+          servers: [{ node_id: by, role: old.role, installDisk: disk }],
+        })
+        await store.insertMembers(tx, [fresh])
+        await store.updateMember(tx, id, nodeId, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: now })
+        const after = await store.update(tx, id, { operation_id: operation.id, operation_round: 1, updated_at: now })
+        await recorder.record(tx, caller, {
+          action: 'cluster.server_replaced',
+          target: { kind: 'cluster', id, name: row.name },
+          after: { replaced: old.name, by: facts!.name },
+          event: { name: 'cluster.updated', version: after.version },
+        })
+        await wakeAll(tx, id, [...staying, old])
+        await engine.wake(tx, memberQueue, memberKey(id, by))
+        return { operation }
+      }),
+
+    kubeconfig: (caller, id) =>
+      download(caller, id, 'kubeconfig', async (row) => {
+        const user = isAdmin(caller) ? 'admin' : 'operator'
+        // The person stands in the cluster's own audit log; a common name has at most 64 characters (RFC 5280, ub-common-name).
+        const commonName = caller.email.length <= 64 ? caller.email : caller.userId
+        const credentials = await secrets.mintKubernetes(
+          id,
+          { commonName, organizations: [user === 'admin' ? 'system:masters' : operatorGroup] },
+          downloadLifetimeMs,
+        )
+        return kubeconfig({ ...credentials!, cluster: row.name, server: row.endpoint, user })
+      }),
+
+    talosconfig: (caller, id) =>
+      download(caller, id, 'talosconfig', async (row) => {
+        const credentials = await secrets.mintTalos(id, [isAdmin(caller) ? 'os:admin' : 'os:operator'], downloadLifetimeMs)
+        const nodes = (
+          await servers.forPlan(
+            db,
+            row.members.map((m) => m.node_id),
+          )
+        ).map((f) => f.address)
+        return talosconfig({ ...credentials!, context: row.name, endpoints: await controlPlaneAddresses(id), nodes })
+      }),
+
+    versions: () => ({
+      items: minors.toReversed().map((m) => {
+        const [first, last] = m.kubernetesMinors
+        const older = Array.from({ length: last - first }, (_, i) => `1.${last - 1 - i}.0`)
+        return { talos_version: m.version, kubernetes_versions: [m.kubernetes, ...older] }
+      }),
+    }),
+
+    async summary() {
+      const counts = await store.countByStatus(db)
+      return { total: counts.reduce((sum, c) => sum + c.n, 0), by_status: Object.fromEntries(counts.map((c) => [c.status, c.n])) }
+    },
+
+    countByDatacenter: async (on) => new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.clusters])),
+
+    access: {
+      talosCredentials: (clusterId, { role, lifetimeMs }) => secrets.mintTalos(clusterId, [role], lifetimeMs),
+      controlPlaneAddresses,
+      generated: rendered.generated,
+      async renderedConfig(clusterId, nodeId) {
+        const config = await store.newestConfig(db, clusterId, nodeId)
+        return config ? secrets.openConfig(db, clusterId, config.sealed) : null
+      },
+      renderAgain: rendered.renderAgain,
+    },
+
+    reconcilers: [clusterReconciler(parts, secrets), memberReconciler(parts, secrets, rendered)],
+
+    async resume() {
+      await inTransaction(db, async (tx) => {
+        for (const id of await store.livingIds(tx)) {
+          await engine.wake(tx, clusterQueue, id)
+          await wakeAll(tx, id, await store.members(tx, id))
+        }
+      })
+    },
+  }
+}

@@ -1,0 +1,85 @@
+/** Rows → what the decisions are made of. */
+import type { ClusterFacts, Member } from './decide-cluster.ts'
+import type { Around, ServerFacts } from './decide-server.ts'
+import { waitTurn } from './decide-cluster.ts'
+import * as store from './store.ts'
+import type { Db, Tx } from '../../db/db.ts'
+
+const ms = (time: Date | null): number | null => time?.getTime() ?? null
+
+export interface State {
+  readonly row: store.ClusterRow
+  readonly members: readonly store.MemberRow[]
+  readonly bootstrap: store.BootstrapRow | undefined
+  readonly hasBundle: boolean
+}
+
+/** Everything that was written down about a cluster; undefined where there is none (any more). */
+export async function load(on: Db | Tx, clusterId: string): Promise<State | undefined> {
+  const row = await store.row(on, clusterId)
+  if (!row || row.deleted_at !== null) return undefined
+  const members = await store.members(on, clusterId)
+  const bootstrap = await store.bootstrap(on, clusterId)
+  return { row, members, bootstrap, hasBundle: (await store.secret(on, clusterId, 'bundle')) !== undefined }
+}
+
+export const memberOf = (m: store.MemberRow): Member => ({
+  node_id: m.node_id,
+  name: m.name,
+  role: m.role,
+  position: m.position,
+  wanted: m.wanted,
+  at: m.at,
+  sent: m.send_intent_at !== null,
+  secured: m.secured_at !== null,
+  etcd: m.etcd_at !== null,
+  nodeReady: m.node_ready_at !== null,
+  failed: m.failed_at !== null,
+  failure: m.failure,
+  released: m.released_at !== null,
+})
+
+export const clusterFacts = ({ row, members, bootstrap, hasBundle }: State): ClusterFacts => ({
+  wanted: row.wanted,
+  forced: row.forced,
+  secrets: hasBundle,
+  escrowed: row.escrowed_at !== null,
+  bootstrap: bootstrap ? { node_id: bootstrap.node_id, confirmed: bootstrap.confirmed_at !== null } : null,
+  controlPlaneHealthy: row.control_plane_at !== null,
+  nodesReady: row.nodes_ready_at !== null,
+  keyApplied: row.key_applied_at !== null,
+  accessApplied: row.access_applied_at !== null,
+  wasReady: row.ready_at !== null,
+  members: members.map(memberOf),
+})
+
+export const serverFacts = (m: store.MemberRow, rendered: boolean): ServerFacts => ({
+  name: m.name,
+  role: m.role,
+  wanted: m.wanted,
+  rendered,
+  sendIntentAt: ms(m.send_intent_at),
+  sentAt: ms(m.sent_at),
+  securedAt: ms(m.secured_at),
+  resetIntentAt: ms(m.reset_intent_at),
+  resets: m.resets,
+  failed: m.failed_at !== null,
+  at: m.at,
+  atSince: m.at_since.getTime(),
+  seenAt: ms(m.seen_at),
+  stage: m.stage,
+})
+
+export function aroundOf({ row, members, bootstrap, hasBundle }: State, nodeId: string, now: number): Around {
+  const all = members.map(memberOf)
+  const self = all.find((m) => m.node_id === nodeId)!
+  const chosen = bootstrap && all.find((m) => m.node_id === bootstrap.node_id)
+  return {
+    now,
+    secrets: hasBundle && row.escrowed_at !== null,
+    controlPlaneHealthy: row.control_plane_at !== null,
+    bootstrap: bootstrap ? { name: chosen?.name ?? 'a control plane', confirmed: bootstrap.confirmed_at !== null } : null,
+    waitTurn: waitTurn(self, all, { wanted: row.wanted, etcdBegun: bootstrap !== undefined }),
+    othersStay: all.some((m) => m.role === 'control_plane' && m.node_id !== nodeId && !m.released && m.etcd),
+  }
+}

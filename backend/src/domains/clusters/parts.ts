@@ -1,0 +1,39 @@
+/** What the clusters domain is made of: passed in where the program is put together, so that a test can hold each. */
+import type { ReadyKeys } from '#talos/secrets/bundle.ts'
+import type { Clock } from '../../clock.ts'
+import type { Db } from '../../db/db.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { Log } from '../../log.ts'
+import type { Recorder } from '../../record.ts'
+import type { DialPolicy } from '../../talos-fleet/dial-policy.ts'
+import type { Vault } from '../../vault/vault.ts'
+import type { Datacenters } from '../datacenters/datacenters.ts'
+import type { Operations } from '../operations/operations.ts'
+import type { Patches } from '../patches/patches.ts'
+import type { ForClusters } from '../servers/for-clusters.ts'
+
+export interface ClusterParts {
+  readonly db: Db
+  readonly clock: Clock
+  /** Uniformly random bytes. */
+  readonly randomBytes: (size: number) => Uint8Array
+  readonly log: Log
+  readonly recorder: Recorder
+  readonly engine: Engine
+  readonly vault: Vault
+  readonly operations: Operations
+  readonly datacenters: Pick<Datacenters, 'find'>
+  readonly servers: ForClusters
+  readonly patches: Pick<Patches, 'createIn' | 'check' | 'render'>
+  readonly dial: Pick<DialPolicy, 'check'>
+  /** Host of the image factory, for the installers' names: `factory.talos.dev`. */
+  readonly imageFactory: string
+  /** Private keys of authorities made before, so that a test needn't wait for RSA-4096; never in production. */
+  readonly readyKeys?: ReadyKeys | undefined
+}
+
+/** Queue of the cluster as a whole; the key is its id. */
+export const clusterQueue = 'cluster'
+/** Queue of one server of a cluster, so that no server waits for another; the key is `<cluster id>/<node id>`. */
+export const memberQueue = 'cluster-server'
+export const memberKey = (clusterId: string, nodeId: string): string => `${clusterId}/${nodeId}`

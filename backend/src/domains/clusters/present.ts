@@ -1,0 +1,32 @@
+import type { Cluster } from '#contract/clusters.ts'
+import type { ListedCluster } from './store.ts'
+
+/** How long an offer for a new cluster is looked for before that is said to have ended. */
+const offerSearchMs = 10 * 60_000
+
+/** Row → contract. The only place where a cluster's columns become its fields. */
+export const present = (row: ListedCluster, now: number): Cluster => ({
+  id: row.id,
+  name: row.name,
+  status: row.status,
+  reason: row.reason,
+  datacenter: { id: row.datacenter_id, code: row.datacenter_code, country_code: row.country_code },
+  talos_version: row.talos_version,
+  kubernetes_version: row.kubernetes_version,
+  endpoint: row.endpoint,
+  virtual_ip: row.virtual_ip,
+  vlan_id: row.vlan_id,
+  pod_cidr: row.pod_cidr,
+  service_cidr: row.service_cidr,
+  servers: row.members.map(({ node_id, name, role }) => ({ node_id, name, role })),
+  control_planes: row.members.filter((m) => m.role === 'control_plane').length,
+  workers: row.members.filter((m) => m.role === 'worker').length,
+  subnets: [],
+  chainAddress: row.chain_address,
+  offerId: row.offer_id,
+  offer_detection: row.offer_id !== null ? 'found' : row.ready_at !== null && now - row.ready_at.getTime() > offerSearchMs ? 'not_found' : 'looking',
+  operation_id: row.operation_id,
+  version: row.version,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})

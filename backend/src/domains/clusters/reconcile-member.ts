@@ -1,0 +1,220 @@
+/**
+ * Brings one server into its cluster, or out of it. Level-triggered: each turn reads what is wanted, looks at the server, does one act that may
+ * be repeated, and writes down what it saw. Servers have wake-ups of their own, so that none waits for another but where the order says so.
+ */
+import type { Updateable } from 'kysely'
+import { TalosError } from '#talos/client/errors.ts'
+import type { Tables } from '../../db/tables.ts'
+import type { Tx } from '../../db/db.ts'
+import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
+import { system } from '../../http/caller.ts'
+import { decideBlind, decideServer, hasStarted, type Seen, type ServerAct, type ServerFacts } from './decide-server.ts'
+import { aroundOf, load, serverFacts, type State } from './facts.ts'
+import { look, unseen } from './look.ts'
+import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
+import type { Place } from './plan.ts'
+import { failed, memberSteps, progress, running, type Shown, waiting } from './progress.ts'
+import type { Rendering } from './render.ts'
+import type { ClusterSecrets } from './secrets.ts'
+import * as store from './store.ts'
+
+type MemberChange = Updateable<Tables['cluster_server']>
+
+/** A look at a server is written down at most this often while nothing changes. */
+const noteSeenEveryMs = 5_000
+/** Something else may have to happen first; it wakes us, this is for what was missed. */
+const idleMs = 30_000
+
+/** How soon to look again: often while things move, seldom where a server has been busy for long. */
+export const pollMs = (sinceMs: number): number => (sinceMs < 5_000 ? 150 : sinceMs < 30_000 ? 500 : sinceMs < 120_000 ? 1_000 : 3_000)
+
+export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, rendering: Rendering): Reconciler {
+  const { db, engine, servers, recorder } = parts
+  const steps = progress(parts.operations)
+
+  /** Writes what is known of the server now, and moves its steps. The cluster is woken where somebody else may wait for what changed. */
+  const note = (job: Job, state: State, m: store.MemberRow, at: Place, shown: Shown, change: MemberChange = {}) => {
+    const moved = at !== m.at
+    const columns: MemberChange = { ...change, ...(moved && { at, at_since: new Date(job.now()) }) }
+    return job.fence.write(async (tx) => {
+      if (Object.keys(columns).length > 0) await store.updateMember(tx, m.cluster_id, m.node_id, columns)
+      const wasInstalled = change.was_installed ?? m.was_installed ?? false
+      await steps.show(tx, state.row.operation_id, memberSteps(m.node_id, m.role, at, shown, wasInstalled))
+      const { seen_at: _, stage: __, ...facts } = columns
+      if (Object.keys(facts).length > 0) await engine.wake(tx, clusterQueue, m.cluster_id)
+    })
+  }
+
+  /** What a look showed, as columns; nothing where it says nothing new. */
+  const sighting = (m: store.MemberRow, seen: Seen, now: number): MemberChange => {
+    if (seen.kind !== 'maintenance' && seen.kind !== 'secured') return {}
+    const change: MemberChange = {}
+    if (m.stage !== seen.stage || m.seen_at === null || now - m.seen_at.getTime() >= noteSeenEveryMs) {
+      change.stage = seen.stage
+      change.seen_at = new Date(now)
+    }
+    if (m.wanted === 'joined' && seen.kind === 'secured' && m.secured_at === null && hasStarted(m.role, seen)) change.secured_at = new Date(now)
+    const etcd = seen.kind === 'secured' ? seen.services['etcd'] : undefined
+    if (m.wanted === 'joined' && m.role === 'control_plane' && m.etcd_at === null && etcd?.state === 'Running' && etcd.healthy) change.etcd_at = new Date(now)
+    return change
+  }
+
+  const lookAt = async (job: Job, m: store.MemberRow): Promise<Seen> => {
+    try {
+      return await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), m.send_intent_at !== null, job.signal)
+    } catch (error) {
+      return unseen(error, job.signal)
+    }
+  }
+
+  const apply = async (job: Job, state: State, m: store.MemberRow, seen: Seen): Promise<Outcome | 'again'> => {
+    const config = await store.newestConfig(db, m.cluster_id, m.node_id)
+    const yaml = await secrets.openConfig(db, m.cluster_id, config!.sealed)
+    const wasInstalled = seen.kind === 'maintenance' && seen.installed
+    // Written before anything is sent: from here on the server may hold the cluster's secrets, whatever we hear.
+    await note(job, state, m, 'apply', running(), {
+      send_intent_at: m.send_intent_at ?? new Date(job.now()),
+      sent_at: null,
+      was_installed: m.was_installed ?? wasInstalled,
+    })
+    try {
+      const connection = await servers.connection(m.node_id)
+      await job.effect(`apply/${m.node_id}`, () =>
+        connection.maintenance((client) => client.applyConfiguration(yaml, { mode: 'auto' }, { deadlineMs: 60_000 }), {
+          signal: job.signal,
+          deadlineMs: 60_000,
+        }),
+      )
+    } catch (error) {
+      return refusedApply(job, state, m, error)
+    }
+    const fresh = (await store.member(db, m.cluster_id, m.node_id))!
+    await note(job, state, fresh, 'install', running(), { sent_at: new Date(job.now()), stage: 'maintenance', seen_at: new Date(job.now()) })
+    return { againMs: pollMs(0) }
+  }
+
+  /** An answer that won't change by asking again fails the server; anything else is tried again, and its state is looked at first. */
+  const refusedApply = async (job: Job, state: State, m: store.MemberRow, error: unknown): Promise<Outcome> => {
+    const now = job.now()
+    const fresh = (await store.member(db, m.cluster_id, m.node_id))!
+    if (error instanceof TalosError && (error.kind === 'invalid_argument' || error.kind === 'unimplemented' || error.kind === 'permission_denied')) {
+      await fail(job, state, fresh, 'apply', `${m.name} refused its configuration: ${error.message}`)
+      return undefined
+    }
+    const seen = unseen(error, job.signal)
+    if (seen.kind === 'stranger') await fail(job, state, fresh, 'apply', seen.reason)
+    else await note(job, state, fresh, 'apply', waiting(`${m.name} did not take its configuration: ${error instanceof Error ? error.message : 'unknown'}`))
+    return { againMs: Math.max(1_000, pollMs(now - fresh.at_since.getTime())) }
+  }
+
+  const fail = (job: Job, state: State, m: store.MemberRow, at: Place, reason: string, change: MemberChange = {}) =>
+    note(job, state, m, at, failed(reason), { ...change, failed_at: new Date(job.now()), failure: reason })
+
+  const reset = async (job: Job, state: State, m: store.MemberRow, graceful: boolean): Promise<Outcome> => {
+    await note(job, state, m, 'reset', running(graceful ? 'Leaving etcd, then wiping' : null), { reset_intent_at: new Date(job.now()), resets: m.resets + 1 })
+    const credentials = await secrets.talosAdmin(m.cluster_id)
+    const userDisks = m.workload_disks
+    const options = {
+      graceful,
+      reboot: true,
+      systemPartitions: ['STATE', 'EPHEMERAL'],
+      userDisks,
+      mode: userDisks.length > 0 ? ('all' as const) : ('system_disk' as const),
+    }
+    try {
+      const connection = await servers.connection(m.node_id)
+      await job.effect(`reset/${m.node_id}`, () =>
+        connection.secure(credentials!, (client) => client.reset(options, { deadlineMs: 60_000 }), { signal: job.signal, deadlineMs: 60_000 }),
+      )
+    } catch (error) {
+      if (job.signal.aborted) throw error
+      const reason = error instanceof Error ? error.message : String(error)
+      const fresh = (await store.member(db, m.cluster_id, m.node_id))!
+      // Whether it was heard is unknown where the connection was lost; a refusal may be tried again soon, and then without leaving in order.
+      const heard = error instanceof TalosError && (error.kind === 'timeout' || error.kind === 'unavailable')
+      await note(job, state, fresh, 'reset', waiting(`${m.name} was told to reset: ${reason}`), heard ? {} : { reset_intent_at: null })
+      return { againMs: 2_000 }
+    }
+    const fresh = (await store.member(db, m.cluster_id, m.node_id))!
+    await note(job, state, fresh, 'release', running())
+    return { againMs: pollMs(0) }
+  }
+
+  const release = (job: Job, state: State, m: store.MemberRow): Promise<void> =>
+    job.fence.write(async (tx: Tx) => {
+      await store.updateMember(tx, m.cluster_id, m.node_id, {
+        at: 'done',
+        at_since: new Date(job.now()),
+        released_at: new Date(job.now()),
+        failed_at: null,
+        failure: null,
+      })
+      await servers.release(tx, system, m.node_id)
+      await steps.show(tx, state.row.operation_id, memberSteps(m.node_id, m.role, 'done', running(), false))
+      await recorder.record(tx, system, {
+        action: 'cluster.server_released',
+        target: { kind: 'cluster', id: m.cluster_id, name: state.row.name },
+        after: { node_id: m.node_id, name: m.name, was_reset: m.reset_intent_at !== null },
+      })
+      await engine.wake(tx, clusterQueue, m.cluster_id)
+      // Whoever waited for this one to leave may go now.
+      for (const other of state.members)
+        if (other.released_at === null && other.node_id !== m.node_id) await engine.wake(tx, memberQueue, memberKey(m.cluster_id, other.node_id))
+    })
+
+  const perform = async (job: Job, state: State, m: store.MemberRow, facts: ServerFacts, act: ServerAct, seen: Seen | null): Promise<Outcome | 'again'> => {
+    const change = seen ? sighting(m, seen, job.now()) : {}
+    const since = act.at === m.at ? job.now() - facts.atSince : 0
+    switch (act.act) {
+      case 'render':
+        await rendering.renderOnce(job, state, m.node_id)
+        return 'again'
+      case 'apply':
+        return apply(job, state, m, seen!)
+      case 'reset':
+        return reset(job, state, m, act.graceful)
+      case 'release':
+        await release(job, state, m)
+        return undefined
+      case 'fail':
+        await fail(job, state, m, act.at, act.reason, change)
+        return undefined
+      case 'wait':
+        await note(job, state, m, act.at, waiting(act.reason), change)
+        return { againMs: seen ? pollMs(since) : idleMs }
+      default:
+        if (m.failed_at === null && m.released_at === null && act.at === 'join' && m.at !== 'join')
+          await note(job, state, m, 'join', waiting('Waiting to be Ready in Kubernetes'), change)
+        else if (Object.keys(change).length > 0) await note(job, state, m, m.at, running(), change)
+        return undefined
+    }
+  }
+
+  const turn = async (job: Job): Promise<Outcome | 'again'> => {
+    const [clusterId, nodeId] = job.key.split('/') as [string, string]
+    const state = await load(db, clusterId)
+    const m = state?.members.find((row) => row.node_id === nodeId)
+    if (!state || !m || m.released_at !== null) return undefined
+    const facts = serverFacts(m, (await store.newestConfig(db, clusterId, nodeId)) !== undefined)
+    const around = aroundOf(state, nodeId, job.now())
+    const blind = decideBlind(facts, around)
+    if (blind) return perform(job, state, m, facts, blind, null)
+    // It joined: from here on the cluster as a whole watches Kubernetes, and the servers' own contact watches the machine.
+    if (m.wanted === 'joined' && m.at === 'join' && m.node_ready_at !== null) return undefined
+    const seen = await lookAt(job, m)
+    return perform(job, state, m, facts, decideServer(facts, around, seen), seen)
+  }
+
+  return {
+    queue: memberQueue,
+    concurrency: 64,
+    deadlineMs: 180_000,
+    async reconcile(job) {
+      for (let turns = 0; turns < 8; turns++) {
+        const outcome = await turn(job)
+        if (outcome !== 'again') return outcome
+      }
+      return { againMs: 0 }
+    },
+  }
+}

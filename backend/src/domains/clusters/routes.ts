@@ -1,0 +1,35 @@
+import type { FastifyInstance } from 'fastify'
+import {
+  clusterCreate,
+  clusterDelete,
+  clusterGet,
+  clusterKubeconfig,
+  clusterList,
+  clusterPreview,
+  clusterServerReplace,
+  clusterTalosconfig,
+  versionList,
+} from '#contract/clusters.ts'
+import { serve, signedIn } from '../../http/serve.ts'
+import type { Clusters } from './clusters.ts'
+
+export function clusterRoutes(app: FastifyInstance, clusters: Clusters): void {
+  const on = serve(app)
+  on(clusterList, ({ query }) => clusters.list(query))
+  on(clusterGet, ({ params }) => clusters.get(params.id))
+  on(clusterCreate, ({ caller, body }) => clusters.create(caller, body))
+  on(clusterPreview, ({ body }) => clusters.preview(body))
+  on(clusterDelete, ({ caller, params, query }) => clusters.remove(caller, params.id, { force: query.force === 'true' }))
+  on(clusterServerReplace, ({ caller, params, body }) => clusters.replace(caller, params.id, params.node_id, body.node_id))
+  on(clusterKubeconfig, async ({ caller, params, saveAs }) => {
+    const { name, text } = await clusters.kubeconfig(signedIn(caller), params.id)
+    saveAs(name)
+    return text
+  })
+  on(clusterTalosconfig, async ({ caller, params, saveAs }) => {
+    const { name, text } = await clusters.talosconfig(signedIn(caller), params.id)
+    saveAs(name)
+    return text
+  })
+  on(versionList, () => Promise.resolve(clusters.versions()))
+}

@@ -1,0 +1,118 @@
+/**
+ * The secrets of clusters: made, sealed, escrowed, opened for a moment, and the short-lived certificates minted from them. Certificates are
+ * kept in memory for as long as they live and nowhere else.
+ */
+import type { Credentials, TalosRole } from '#talos/pki/clients.ts'
+import { mintKubernetesClient, mintTalosClient } from '#talos/pki/clients.ts'
+import { generateSecrets, readSecrets, type SecretsBundle, writeSecrets } from '#talos/secrets/bundle.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { ClusterParts } from './parts.ts'
+import * as store from './store.ts'
+
+const hour = 3_600_000
+/** Life of what Steelyard itself uses (quality: minted, one hour, not stored). */
+const ownLifetimeMs = hour
+const renewBeforeMs = 10 * 60_000
+
+export interface ClusterSecrets {
+  generate(talosVersion: string): Promise<SecretsBundle>
+  sealBundle(tx: Tx, clusterId: string, bundle: SecretsBundle): Promise<void>
+  sealChainKey(tx: Tx, clusterId: string, privateKey: Uint8Array): Promise<void>
+  /** Null where the cluster has none yet. */
+  bundle(on: Db | Tx, clusterId: string): Promise<SecretsBundle | null>
+  /** Hex. */
+  chainKey(on: Db | Tx, clusterId: string): Promise<string>
+  /** Writes the escrow file: everything that is needed to own the cluster without the database. */
+  escrow(clusterId: string): Promise<void>
+  sealConfig(tx: Tx, clusterId: string, yaml: string): Promise<Uint8Array>
+  openConfig(on: Db | Tx, clusterId: string, sealed: Uint8Array): Promise<string>
+  /** Steelyard's own admin credentials; null where the cluster has no secrets yet. */
+  talosAdmin(clusterId: string): Promise<Credentials | null>
+  kubernetesAdmin(clusterId: string): Promise<Credentials | null>
+  mintTalos(clusterId: string, roles: readonly TalosRole[], lifetimeMs: number): Promise<Credentials | null>
+  mintKubernetes(clusterId: string, who: { commonName: string; organizations: readonly string[] }, lifetimeMs: number): Promise<Credentials | null>
+  /** A deleted cluster's certificates are needed by nobody. */
+  drop(clusterId: string): void
+}
+
+const place = (clusterId: string, kind: store.SecretKind) => ({ table: 'cluster_secret', column: kind, owner: clusterId })
+const configPlace = (clusterId: string) => ({ table: 'cluster_server_config', column: 'sealed', owner: clusterId })
+
+export function clusterSecrets({ db, clock, vault, readyKeys }: Pick<ClusterParts, 'db' | 'clock' | 'vault' | 'readyKeys'>): ClusterSecrets {
+  const own = new Map<string, { until: number; minted: Promise<Credentials | null> }>()
+
+  const open = async (on: Db | Tx, clusterId: string, kind: store.SecretKind): Promise<Buffer | null> => {
+    const sealed = await store.secret(on, clusterId, kind)
+    return sealed === undefined ? null : vault.open(on, { ...place(clusterId, kind), sealed })
+  }
+
+  const bundle = async (on: Db | Tx, clusterId: string): Promise<SecretsBundle | null> => {
+    const bytes = await open(on, clusterId, 'bundle')
+    if (bytes === null) return null
+    const read = readSecrets(bytes.toString('utf8'))
+    bytes.fill(0)
+    return read
+  }
+
+  /** Mints at most once per life, also when many ask at once. */
+  const kept = (key: string, mint: () => Promise<Credentials | null>): Promise<Credentials | null> => {
+    const found = own.get(key)
+    if (found && found.until > clock.now()) return found.minted
+    const minted = mint().then(
+      (credentials) => {
+        if (credentials === null) own.delete(key)
+        return credentials
+      },
+      (error: unknown) => {
+        own.delete(key)
+        throw error
+      },
+    )
+    own.set(key, { until: clock.now() + ownLifetimeMs - renewBeforeMs, minted })
+    return minted
+  }
+
+  const mintTalos: ClusterSecrets['mintTalos'] = async (clusterId, roles, lifetimeMs) => {
+    const secrets = await bundle(db, clusterId)
+    return secrets && mintTalosClient(secrets, { roles, lifetimeMs, now: new Date(clock.now()) })
+  }
+  const mintKubernetes: ClusterSecrets['mintKubernetes'] = async (clusterId, who, lifetimeMs) => {
+    const secrets = await bundle(db, clusterId)
+    return secrets && mintKubernetesClient(secrets, { ...who, lifetimeMs, now: new Date(clock.now()) })
+  }
+
+  const seal = async (tx: Tx, clusterId: string, kind: store.SecretKind, bytes: Buffer) => {
+    const sealed = await vault.seal(tx, { ...place(clusterId, kind), bytes })
+    await store.putSecret(tx, clusterId, kind, sealed, new Date(clock.now()))
+  }
+
+  return {
+    generate: (talosVersion) => generateSecrets({ now: new Date(clock.now()), contract: talosVersion, ...(readyKeys && { keys: readyKeys }) }),
+    sealBundle: (tx, clusterId, secrets) => seal(tx, clusterId, 'bundle', Buffer.from(writeSecrets(secrets))),
+    sealChainKey: (tx, clusterId, privateKey) => seal(tx, clusterId, 'chain_key', Buffer.from(privateKey)),
+    bundle,
+    async chainKey(on, clusterId) {
+      const key = await open(on, clusterId, 'chain_key')
+      if (key === null) throw new Error(`The cluster ${clusterId} has no key`)
+      return key.toString('hex')
+    },
+    async escrow(clusterId) {
+      const [secrets, key] = await Promise.all([open(db, clusterId, 'bundle'), open(db, clusterId, 'chain_key')])
+      if (secrets === null || key === null) throw new Error(`The cluster ${clusterId} has no secrets yet`)
+      const text = Buffer.from(JSON.stringify({ format: 1, bundle: secrets.toString('utf8'), chain_key: key.toString('hex') }))
+      await vault.escrow(clusterId, text)
+      for (const bytes of [secrets, key, text]) bytes.fill(0)
+    },
+    sealConfig: (tx, clusterId, yaml) => vault.seal(tx, { ...configPlace(clusterId), bytes: Buffer.from(yaml) }),
+    openConfig: async (on, clusterId, sealed) => (await vault.open(on, { ...configPlace(clusterId), sealed })).toString('utf8'),
+    talosAdmin: (clusterId) => kept(`talos ${clusterId}`, () => mintTalos(clusterId, ['os:admin'], ownLifetimeMs)),
+    kubernetesAdmin: (clusterId) =>
+      kept(`kubernetes ${clusterId}`, () => mintKubernetes(clusterId, { commonName: 'steelyard', organizations: ['system:masters'] }, ownLifetimeMs)),
+    mintTalos,
+    mintKubernetes,
+    drop(clusterId) {
+      own.delete(`talos ${clusterId}`)
+      own.delete(`kubernetes ${clusterId}`)
+    },
+  }
+}

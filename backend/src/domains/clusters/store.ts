@@ -1,0 +1,217 @@
+/** SQL for clusters. Nothing else knows these tables. */
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import type { clusterList } from '#contract/clusters.ts'
+import type { Input } from '#contract/operation.ts'
+import { type Db, likePattern, type Tx } from '../../db/db.ts'
+import type { Tables } from '../../db/tables.ts'
+
+type On = Db | Tx
+export type ClusterRow = Selectable<Tables['cluster']>
+export type MemberRow = Selectable<Tables['cluster_server']>
+export type BootstrapRow = Selectable<Tables['cluster_bootstrap']>
+export type SecretKind = Tables['cluster_secret']['kind']
+
+export interface ListedCluster extends ClusterRow {
+  readonly datacenter_code: string
+  readonly country_code: string
+  readonly members: readonly Pick<MemberRow, 'node_id' | 'name' | 'role'>[]
+}
+
+const orderBy = {
+  name: sql.ref('cluster.name'),
+  datacenter: sql.ref('datacenter.code'),
+  status: sql.ref('cluster.status'),
+  kubernetes_version: sql`string_to_array(cluster.kubernetes_version, '.')::int[]`,
+  talos_version: sql`string_to_array(ltrim(cluster.talos_version, 'v'), '.')::int[]`,
+  created_at: sql.ref('cluster.created_at'),
+} as const
+
+const listed = (on: On) =>
+  on
+    .selectFrom('cluster')
+    .innerJoin('datacenter', 'datacenter.id', 'cluster.datacenter_id')
+    .selectAll('cluster')
+    .select(['datacenter.code as datacenter_code', 'datacenter.country_code as country_code'])
+    .where('cluster.deleted_at', 'is', null)
+
+async function withMembers<T extends ClusterRow>(on: On, rows: readonly T[]): Promise<(T & Pick<ListedCluster, 'members'>)[]> {
+  const ids = rows.map((r) => r.id)
+  const members =
+    ids.length === 0
+      ? []
+      : await on
+          .selectFrom('cluster_server')
+          .select(['cluster_id', 'node_id', 'name', 'role'])
+          .where('cluster_id', 'in', ids)
+          .where('released_at', 'is', null)
+          .where('wanted', '=', 'joined')
+          .orderBy('role')
+          .orderBy('position')
+          .execute()
+  return rows.map((row) => ({ ...row, members: members.filter((m) => m.cluster_id === row.id) }))
+}
+
+export async function page(db: Db, query: Input<typeof clusterList>['query']): Promise<{ rows: ListedCluster[]; total: number }> {
+  let matching = listed(db)
+  const { q, status, datacenter } = query
+  if (q) {
+    const pattern = likePattern(q)
+    matching = matching.where((e) =>
+      e.or([
+        e('cluster.name', 'ilike', pattern),
+        e('datacenter.code', 'ilike', pattern),
+        e('cluster.talos_version', 'ilike', pattern),
+        e('cluster.kubernetes_version', 'ilike', pattern),
+        e(sql<string>`cluster.status`, 'ilike', pattern),
+      ]),
+    )
+  }
+  if (status) matching = matching.where('cluster.status', '=', status)
+  if (datacenter) matching = matching.where((e) => e.or([e('datacenter.code', '=', datacenter), e(sql`cluster.datacenter_id::text`, '=', datacenter)]))
+  const column = (query.sort?.replace(/^-/, '') ?? 'name') as keyof typeof orderBy
+  const [rows, count] = await Promise.all([
+    matching
+      .orderBy(orderBy[column], query.sort?.startsWith('-') ? 'desc' : 'asc')
+      .orderBy('cluster.id')
+      .limit(query.per_page)
+      .offset((query.page - 1) * query.per_page)
+      .execute(),
+    db
+      .selectFrom(matching.as('m'))
+      .select(sql<number>`count(*)::int`.as('n'))
+      .executeTakeFirstOrThrow(),
+  ])
+  return { rows: await withMembers(db, rows), total: count.n }
+}
+
+/** A cluster that is not deleted, as it is shown. */
+export async function find(on: On, id: string): Promise<ListedCluster | undefined> {
+  const row = await listed(on).where('cluster.id', '=', id).executeTakeFirst()
+  return row && (await withMembers(on, [row]))[0]
+}
+
+/** With the row locked until the transaction ends. */
+export const lock = (tx: Tx, id: string): Promise<ClusterRow | undefined> =>
+  tx.selectFrom('cluster').selectAll().where('id', '=', id).where('deleted_at', 'is', null).forUpdate().executeTakeFirst()
+
+export const row = (on: On, id: string): Promise<ClusterRow | undefined> => on.selectFrom('cluster').selectAll().where('id', '=', id).executeTakeFirst()
+
+export async function isNameTaken(on: On, name: string): Promise<boolean> {
+  return (await on.selectFrom('cluster').select('id').where('name', '=', name).where('deleted_at', 'is', null).executeTakeFirst()) !== undefined
+}
+
+/** Endpoints of the other clusters of a datacenter. */
+export const endpoints = (on: On, datacenterId: string) =>
+  on.selectFrom('cluster').select(['id', 'name', 'endpoint', 'virtual_ip']).where('datacenter_id', '=', datacenterId).where('deleted_at', 'is', null).execute()
+
+/** How many clusters stand in each datacenter. */
+export const countByDatacenter = (on: On) =>
+  on
+    .selectFrom('cluster')
+    .select(['datacenter_id', sql<number>`count(*)::int`.as('clusters')])
+    .where('deleted_at', 'is', null)
+    .groupBy('datacenter_id')
+    .execute()
+
+export const countByStatus = (on: On) =>
+  on
+    .selectFrom('cluster')
+    .select(['status', sql<number>`count(*)::int`.as('n')])
+    .where('deleted_at', 'is', null)
+    .groupBy('status')
+    .execute()
+
+export const insert = (tx: Tx, cluster: Insertable<Tables['cluster']>): Promise<ClusterRow> =>
+  tx.insertInto('cluster').values(cluster).returningAll().executeTakeFirstOrThrow()
+
+/** Every change that readers can see counts the version up. */
+export const update = (tx: Tx, id: string, change: Updateable<Tables['cluster']>): Promise<ClusterRow> =>
+  tx
+    .updateTable('cluster')
+    .set({ ...change, version: sql<number>`version + 1` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+
+export const insertMembers = (tx: Tx, members: readonly Insertable<Tables['cluster_server']>[]) =>
+  tx
+    .insertInto('cluster_server')
+    .values([...members])
+    .execute()
+
+/** Everyone who is or was to be in the cluster, in the order of the plan. */
+export const members = (on: On, clusterId: string): Promise<MemberRow[]> =>
+  on.selectFrom('cluster_server').selectAll().where('cluster_id', '=', clusterId).orderBy('role').orderBy('position').execute()
+
+export const member = (on: On, clusterId: string, nodeId: string): Promise<MemberRow | undefined> =>
+  on.selectFrom('cluster_server').selectAll().where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).executeTakeFirst()
+
+export const updateMember = (tx: Tx, clusterId: string, nodeId: string, change: Updateable<Tables['cluster_server']>) =>
+  tx.updateTable('cluster_server').set(change).where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).execute()
+
+export const updateMembers = (tx: Tx, clusterId: string, change: Updateable<Tables['cluster_server']>) =>
+  tx.updateTable('cluster_server').set(change).where('cluster_id', '=', clusterId).where('released_at', 'is', null).execute()
+
+export const putSecret = (tx: Tx, clusterId: string, kind: SecretKind, sealed: Uint8Array, at: Date) =>
+  tx.insertInto('cluster_secret').values({ cluster_id: clusterId, kind, sealed, created_at: at }).execute()
+
+export async function secret(on: On, clusterId: string, kind: SecretKind): Promise<Uint8Array | undefined> {
+  return (await on.selectFrom('cluster_secret').select('sealed').where('cluster_id', '=', clusterId).where('kind', '=', kind).executeTakeFirst())?.sealed
+}
+
+/** Keeps the bytes of a configuration as the next generation of a server's, and answers its number. */
+export async function putConfig(tx: Tx, config: { cluster_id: string; node_id: string; sealed: Uint8Array; hash: string; created_at: Date }): Promise<number> {
+  const last = await tx
+    .selectFrom('cluster_server_config')
+    .select(sql<number | null>`max(generation)`.as('generation'))
+    .where('cluster_id', '=', config.cluster_id)
+    .where('node_id', '=', config.node_id)
+    .executeTakeFirst()
+  const generation = (last?.generation ?? 0) + 1
+  await tx
+    .insertInto('cluster_server_config')
+    .values({ ...config, generation })
+    .execute()
+  return generation
+}
+
+export const newestConfig = (on: On, clusterId: string, nodeId: string) =>
+  on
+    .selectFrom('cluster_server_config')
+    .select(['generation', 'sealed', 'hash'])
+    .where('cluster_id', '=', clusterId)
+    .where('node_id', '=', nodeId)
+    .orderBy('generation', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+
+export const bootstrap = (on: On, clusterId: string): Promise<BootstrapRow | undefined> =>
+  on.selectFrom('cluster_bootstrap').selectAll().where('cluster_id', '=', clusterId).executeTakeFirst()
+
+/** The first to write it decides; everybody else reads what was decided. */
+export async function chooseBootstrap(tx: Tx, choice: { cluster_id: string; node_id: string; node_uuid: string; intent_at: Date }): Promise<BootstrapRow> {
+  await tx
+    .insertInto('cluster_bootstrap')
+    .values(choice)
+    .onConflict((c) => c.doNothing())
+    .execute()
+  return (await bootstrap(tx, choice.cluster_id))!
+}
+
+export const noteBootstrapCall = (tx: Tx, clusterId: string, at: Date) =>
+  tx
+    .updateTable('cluster_bootstrap')
+    .set({ called_at: at, calls: sql<number>`calls + 1` })
+    .where('cluster_id', '=', clusterId)
+    .execute()
+
+export const confirmBootstrap = (tx: Tx, clusterId: string, at: Date) =>
+  tx.updateTable('cluster_bootstrap').set({ confirmed_at: at }).where('cluster_id', '=', clusterId).where('confirmed_at', 'is', null).execute()
+
+/** Only where it is proved that the chosen server holds nothing: it was wiped. */
+export const forgetBootstrap = (tx: Tx, clusterId: string) =>
+  tx.deleteFrom('cluster_bootstrap').where('cluster_id', '=', clusterId).where('confirmed_at', 'is', null).execute()
+
+/** Clusters that the reconciler looks after: for a start that finds wake-ups missing. */
+export const livingIds = async (on: On): Promise<string[]> =>
+  (await on.selectFrom('cluster').select('id').where('deleted_at', 'is', null).execute()).map((r) => r.id)
