@@ -25,7 +25,9 @@ export function Page() {
           server={server}
           tab={tab}
           patchCount={patches?.total}
-          patches={<PatchesTable server={server} q={search['q'] ?? ''} sort={search['sort']} onQ={(q) => setSearch({ q })} onSort={(sort) => setSearch({ sort })} />}
+          patches={
+            <PatchesTable server={server} q={search['q'] ?? ''} sort={search['sort']} onQ={(q) => setSearch({ q })} onSort={(sort) => setSearch({ sort })} />
+          }
         />
       )}
     </ServerPlace>

@@ -1,0 +1,52 @@
+/**
+ * What was typed and not yet sent, kept in IndexedDB under the user's id: it outlasts a reload and an ended session. An explicit Log out deletes it.
+ * Where the browser has no IndexedDB (a private window of some), drafts are not kept and nothing else fails.
+ */
+const database = 'steelyard'
+const store = 'drafts'
+
+let opened: Promise<IDBDatabase> | undefined
+
+function open(): Promise<IDBDatabase> {
+  opened ??= new Promise<IDBDatabase>((resolve, reject) => {
+    const request = indexedDB.open(database, 1)
+    request.onupgradeneeded = () => request.result.createObjectStore(store)
+    request.onsuccess = () => resolve(request.result)
+    request.onerror = () => reject(request.error ?? new Error('IndexedDB can not be opened'))
+  }).catch((error: unknown) => {
+    opened = undefined
+    throw error
+  })
+  return opened
+}
+
+async function ask<T>(mode: IDBTransactionMode, what: (drafts: IDBObjectStore) => IDBRequest<T>): Promise<T | undefined> {
+  try {
+    const db = await open()
+    return await new Promise<T>((resolve, reject) => {
+      const request = what(db.transaction(store, mode).objectStore(store))
+      request.onsuccess = () => resolve(request.result)
+      request.onerror = () => reject(request.error ?? new Error('IndexedDB refused'))
+    })
+  } catch {
+    return undefined
+  }
+}
+
+export interface Draft<T> {
+  value: T
+  /** Milliseconds since the epoch. */
+  savedAt: number
+}
+
+/** `name` says what it is a draft of: "patch/{server}/{patch}". What comes back was written by an older page perhaps: check it. */
+export const readDraft = (userId: string, name: string): Promise<Draft<unknown> | undefined> =>
+  ask('readonly', (drafts) => drafts.get([userId, name]) as IDBRequest<Draft<unknown> | undefined>)
+
+export const writeDraft = (userId: string, name: string, value: unknown): Promise<unknown> =>
+  ask('readwrite', (drafts) => drafts.put({ value, savedAt: Date.now() } satisfies Draft<unknown>, [userId, name]))
+
+export const removeDraft = (userId: string, name: string): Promise<unknown> => ask('readwrite', (drafts) => drafts.delete([userId, name]))
+
+/** Everything of one user, at Log out. */
+export const removeDrafts = (userId: string): Promise<unknown> => ask('readwrite', (drafts) => drafts.delete(IDBKeyRange.bound([userId], [userId, []])))

@@ -1,0 +1,207 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { canChangePatch, type Patch, patchCreate, patchRemove, patchUpdate } from '#contract/patches.ts'
+import { all } from '#contract/rule.ts'
+import { call } from '../../api/client.ts'
+import { allowed } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
+import { truncate } from '../../lib/text.ts'
+import { exact } from '../../lib/time.ts'
+import { type Action, confirm } from '../../ui/actions.ts'
+import { Button, ButtonLink, IconButton, IconLink } from '../../ui/Button.tsx'
+import { Copyable } from '../../ui/Copyable.tsx'
+import { type Column, columns, DataTable } from '../../ui/DataTable.tsx'
+import { Search } from '../../ui/Search.tsx'
+import { Empty } from '../../ui/States.tsx'
+import { Badge } from '../../ui/Status.tsx'
+import { toast } from '../../ui/toast.ts'
+import { useMedia } from '../../lib/use-media.ts'
+import { labelText } from './patch-form.ts'
+import { matches, sorted, weightText } from './patch-list.ts'
+import { patchesQuery, refreshPatches } from './patch-queries.ts'
+import css from './PatchesTable.module.css'
+
+/** What the table has to know of the server that the patches belong to. */
+export interface PatchedServer {
+  id: string
+  name: string
+  status: string
+  cluster: { name: string } | null
+}
+
+const two = (n: number) => String(n).padStart(2, '0')
+/** "2026-11-20 13:52", local: columns of times line up. */
+function dayAndTime(iso: string): string {
+  const d = new Date(iso)
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${two(d.getHours())}:${two(d.getMinutes())}`
+}
+
+function Labels({ patch }: { patch: Patch }) {
+  if (patch.read_only) {
+    return (
+      <Badge tone="line" icon="lock">
+        Read only
+      </Badge>
+    )
+  }
+  const labels = Object.entries(patch.labels).map(labelText)
+  if (labels.length === 0) return <span className="t3">–</span>
+  return (
+    <span className={css['labels']} title={labels.join(', ')}>
+      {labels.map((label) => (
+        <Badge key={label} mono>
+          {label}
+        </Badge>
+      ))}
+    </span>
+  )
+}
+
+const patchColumns = columns<Patch>([
+  { id: 'name', head: 'Name', sortable: true, card: 'name', width: 180, cell: (p) => p.name },
+  {
+    id: 'weight',
+    head: 'Weight',
+    sortable: true,
+    numeric: true,
+    width: 92,
+    card: 'state',
+    cell: (p) => (
+      <>
+        <span className="only-sm">weight </span>
+        {weightText(p.weight)}
+      </>
+    ),
+  },
+  {
+    id: 'id',
+    head: 'ID',
+    width: 232,
+    from: 'md',
+    cell: (p) => (
+      <Copyable value={p.patch_id} what="patch id">
+        {truncate(p.patch_id)}
+      </Copyable>
+    ),
+  },
+  {
+    id: 'created_at',
+    head: 'Created at',
+    sortable: true,
+    width: 142,
+    cell: (p) =>
+      p.created_at === null ? (
+        'with the server'
+      ) : (
+        <time className="num" dateTime={p.created_at} title={`${exact(p.created_at)}${p.created_by === null ? '' : `, by ${p.created_by}`}`}>
+          {dayAndTime(p.created_at)}
+        </time>
+      ),
+  },
+  { id: 'labels', head: 'Labels', card: 'fact', cell: (p) => <Labels patch={p} /> },
+])
+
+const mayRemove = (p: Patch) => all(allowed(patchRemove), canChangePatch(p))
+
+/** The layers of a server's configuration: those of people, and the two that Steelyard writes. */
+export function PatchesTable({
+  server,
+  q,
+  sort,
+  onQ,
+  onSort,
+}: {
+  server: PatchedServer
+  q: string
+  sort: string | undefined
+  onQ: (q: string) => void
+  onSort: (sort: string) => void
+}) {
+  const client = useQueryClient()
+  const narrow = useMedia('below', 'sm')
+  const { data, error, refetch } = useQuery(patchesQuery(server.id))
+  const rows = useMemo(
+    () =>
+      data &&
+      sorted(
+        data.items.filter((p) => matches(p, q)),
+        sort,
+      ),
+    [data, q, sort],
+  )
+  const remove = (p: Patch) =>
+    void confirm({
+      title: `Delete ${p.name}?`,
+      text: server.cluster
+        ? `${server.name} is in the cluster ${server.cluster.name}: its configuration without this patch is applied at once, and the server reboots if Talos asks for it.`
+        : 'It is not part of the configuration that the server gets when it joins a cluster.',
+      danger: true,
+      act: async () => {
+        await call(patchRemove, { params: { id: server.id, patchId: p.patch_id } })
+        await refreshPatches(client)
+        toast.success(`${p.name} was deleted`)
+      },
+    })
+  const actions = (p: Patch): Action[] =>
+    p.read_only
+      ? [{ label: 'View', icon: 'eye', to: paths.patch(server.id, p.patch_id) }]
+      : [
+          { label: 'Edit', icon: 'edit', to: paths.patch(server.id, p.patch_id), can: allowed(patchUpdate) },
+          { label: 'Delete', icon: 'trash', danger: true, can: mayRemove(p), run: () => remove(p) },
+        ]
+  const withActions: readonly Column<Patch>[] = [
+    ...patchColumns,
+    {
+      id: 'actions',
+      head: 'Actions',
+      width: 84,
+      cell: (p) => (
+        <span className={css['acts']}>
+          {p.read_only ? (
+            <IconLink icon="eye" label={`View ${p.name}`} href={paths.patch(server.id, p.patch_id)} />
+          ) : (
+            <IconLink icon="edit" label={`Edit ${p.name}`} href={paths.patch(server.id, p.patch_id)} />
+          )}
+          {!p.read_only && <IconButton icon="trash" label={`Delete ${p.name}`} can={mayRemove(p)} onClick={() => remove(p)} />}
+        </span>
+      ),
+    },
+  ]
+  const create = allowed(patchCreate)
+  return (
+    <>
+      <div className="toolbar">
+        <Search label="Search patches" placeholder="Name, id or label" value={q} onValue={onQ} />
+        <span className="grow" />
+        {create.ok && server.status !== 'deleted' ? (
+          <ButtonLink kind="primary" icon="add" href={paths.createPatch(server.id)}>
+            Create patch
+          </ButtonLink>
+        ) : (
+          <Button kind="primary" icon="add" can={create.ok ? { ok: false, reason: 'The server was removed' } : create}>
+            Create patch
+          </Button>
+        )}
+      </div>
+      <DataTable
+        grows
+        label="Patches"
+        noun="patch"
+        rows={rows}
+        columns={withActions}
+        rowKey={(p) => p.patch_id}
+        rowName={(p) => p.name}
+        href={(p) => paths.patch(server.id, p.patch_id)}
+        {...(narrow && { actions })}
+        sort={sort ?? '-weight'}
+        onSort={onSort}
+        filtered={q !== ''}
+        onReset={() => onQ('')}
+        error={error}
+        onRetry={() => void refetch()}
+        empty={<Empty title="No patches" text="A patch is a part of the Talos machine configuration that belongs to this server alone." />}
+        foot={<p className={css['foot']}>Applied from the lowest weight to the highest. Where two patches set the same field, the higher weight wins.</p>}
+      />
+    </>
+  )
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import type { Patch } from '#contract/patches.ts'
+import { layerOf, matches, sorted, weightText } from './patch-list.ts'
+
+const patch = (name: string, weight: number, more: Partial<Patch> = {}): Patch => ({
+  patch_id: `id-${name}`,
+  node_id: 'n',
+  name,
+  weight,
+  labels: {},
+  body: '',
+  read_only: false,
+  version: 1,
+  created_at: null,
+  updated_at: null,
+  created_by: null,
+  ...more,
+})
+
+describe('the patches table', () => {
+  it('searches by name, id and label', () => {
+    const jumbo = patch('jumbo-frames', 500, { labels: { net: 'storage' } })
+    expect(['', 'JUMBO', 'id-j', 'net=st'].map((q) => matches(jumbo, q))).toEqual([true, true, true, true])
+    expect(matches(jumbo, 'net=x')).toBe(false)
+  })
+
+  it('shows the layer that wins first, and sorts by a column when asked', () => {
+    const layers = [patch('static-system', -999), patch('b', 500), patch('a', 500), patch('c', 520)]
+    expect(sorted(layers, undefined).map((p) => p.name)).toEqual(['c', 'a', 'b', 'static-system'])
+    expect(sorted(layers, 'name').map((p) => p.name)).toEqual(['a', 'b', 'c', 'static-system'])
+    expect(sorted(layers, 'colour').map((p) => p.weight)).toEqual([-999, 500, 500, 520])
+  })
+
+  it('names the layer that a line comes from', () => {
+    expect(layerOf('id-c', [patch('c', 520)])).toEqual({ name: 'c', weight: 520 })
+    expect(layerOf('default-node', [])).toEqual({ name: 'default-node', weight: -888 })
+    expect(layerOf('generated', [])).toEqual({ name: 'generated', weight: null })
+    expect(weightText(-888)).toBe('−888')
+  })
+})

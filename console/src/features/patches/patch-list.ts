@@ -1,0 +1,39 @@
+/** The patches table's search and order, both done here: a server has few patches. */
+import { type Patch, systemLayers } from '#contract/patches.ts'
+import { labelText } from './patch-form.ts'
+
+export const patchSorts = ['name', 'weight', 'created_at'] as const
+
+/** Name, id or label. */
+export function matches(patch: Pick<Patch, 'name' | 'patch_id' | 'labels'>, q: string): boolean {
+  const wanted = q.trim().toLowerCase()
+  if (wanted === '') return true
+  return [patch.name, patch.patch_id, ...Object.entries(patch.labels).map(labelText)].some((text) => text.toLowerCase().includes(wanted))
+}
+
+/** Sorted by a column; the highest weight first where nothing is asked. Equal weights keep the order in which they are merged, turned the same way. */
+export function sorted(patches: readonly Patch[], sort: string | undefined): Patch[] {
+  const by = sort ?? '-weight'
+  const column = patchSorts.find((c) => c === by.replace(/^-/, '')) ?? 'weight'
+  const order = patches.map((patch, at) => ({ patch, at }))
+  order.sort((a, b) => compare(a.patch, b.patch, column) || a.at - b.at)
+  if (by.startsWith('-')) order.reverse()
+  return order.map(({ patch }) => patch)
+}
+
+function compare(a: Patch, b: Patch, column: (typeof patchSorts)[number]): number {
+  if (column === 'weight') return a.weight - b.weight
+  const [x, y] = [a[column] ?? '', b[column] ?? '']
+  return x < y ? -1 : x > y ? 1 : 0
+}
+
+/** "node-tuning 520", "default-node −888": how a layer is named beside a line of the merged configuration. */
+export function layerOf(layer: string, patches: readonly Pick<Patch, 'patch_id' | 'name' | 'weight'>[]): { name: string; weight: number | null } {
+  const patch = patches.find((p) => p.patch_id === layer || p.name === layer)
+  if (patch) return { name: patch.name, weight: patch.weight }
+  const weight = Object.entries(systemLayers).find(([id]) => id === layer)?.[1]
+  return { name: layer, weight: weight ?? null }
+}
+
+/** A minus sign, not a hyphen. */
+export const weightText = (weight: number): string => (weight < 0 ? `−${-weight}` : String(weight))

@@ -1,0 +1,12 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { patchGet, patchList, patchSchema } from '#contract/patches.ts'
+import { serverGet, serverList } from '#contract/servers.ts'
+import { invalidate, query } from '../../api/query.ts'
+
+export const patchesQuery = (serverId: string) => query(patchList, { params: { id: serverId } })
+export const patchQuery = (serverId: string, patchId: string) => query(patchGet, { params: { id: serverId, patchId } })
+/** Does not change while Steelyard runs. */
+export const schemaQuery = { ...query(patchSchema), staleTime: Number.POSITIVE_INFINITY }
+
+/** After a change: the layers, and the server, whose eligibility depends on them. */
+export const refreshPatches = (client: QueryClient): Promise<unknown> => invalidate(client, patchList, patchGet, serverGet, serverList)

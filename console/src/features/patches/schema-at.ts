@@ -1,0 +1,211 @@
+/** What the JSON Schema of a patch says about a place in the YAML: the editor's completion and hover. Pure; a half-written document is the rule here, so it works on lines, not on parsed YAML. */
+
+export interface SchemaNode {
+  $ref?: string
+  $defs?: Record<string, SchemaNode>
+  definitions?: Record<string, SchemaNode>
+  type?: string | readonly string[]
+  title?: string
+  description?: string
+  properties?: Record<string, SchemaNode>
+  patternProperties?: Record<string, SchemaNode>
+  additionalProperties?: boolean | SchemaNode
+  items?: SchemaNode
+  oneOf?: readonly SchemaNode[]
+  anyOf?: readonly SchemaNode[]
+  allOf?: readonly SchemaNode[]
+  enum?: readonly unknown[]
+  const?: unknown
+  default?: unknown
+  examples?: readonly unknown[]
+}
+
+/** A place: the keys that lead there (items of lists as `[]`), and the document's `kind`, where it has one. */
+export interface Place {
+  path: readonly string[]
+  kind: string | null
+  /** Keys that are there already, beside the one at the cursor. */
+  siblings: readonly string[]
+  /** The cursor stands behind `key:`. */
+  inValue: boolean
+}
+
+interface Line {
+  indent: number
+  /** Columns of the dashes before the key: each opens an item of a list. */
+  dashes: readonly number[]
+  key: string | null
+}
+
+function readLine(text: string): Line {
+  const dashes: number[] = []
+  let at = text.length - text.trimStart().length
+  while (/^- /.test(text.slice(at)) || text.slice(at) === '-') {
+    dashes.push(at)
+    at += 1
+    at += text.slice(at).length - text.slice(at).trimStart().length
+  }
+  const key = /^(?:"([^"]*)"|'([^']*)'|([^\s#'"[{&*!|>-][^:#]*|-[^\s:#][^:#]*))\s*:(?=\s|$)/.exec(text.slice(at))
+  return { indent: at, dashes, key: key ? (key[1] ?? key[2] ?? key[3] ?? '').trim() : null }
+}
+
+const blank = (line: string) => /^\s*(?:#.*)?$/.test(line)
+
+/** Where a line and column (both from 0) stand. */
+export function placeAt(lines: readonly string[], line: number, column: number): Place {
+  let from = line
+  while (from > 0 && !/^---(?:\s|$)/.test(lines[from - 1] ?? '')) from--
+  let to = line
+  while (to < lines.length && (to === line || !/^---(?:\s|$)/.test(lines[to] ?? ''))) to++
+  const text = lines[line] ?? ''
+  const here = readLine(text)
+  const bare = blank(text)
+  const indent = bare ? column : here.indent
+  const path: string[] = []
+  let limit = indent
+  // An item's dash stands at or right of its list's key, so the key is looked for left of the key inside and at the dash.
+  let dashed = !bare && here.dashes.length > 0
+  if (!bare) for (const _ of here.dashes) path.unshift('[]')
+  if (dashed) limit = (here.dashes[0] ?? 0) + 1
+  for (let at = line - 1; at >= from && limit > 0; at--) {
+    const above = lines[at] ?? ''
+    if (blank(above) || /^---/.test(above)) continue
+    const { indent: i, dashes, key } = readLine(above)
+    const isParent = key !== null && i < limit && !(dashed && i === limit - 1 && dashes.length > 0)
+    if (isParent) {
+      path.unshift(key)
+      for (const _ of dashes) path.unshift('[]')
+      dashed = dashes.length > 0
+      limit = dashed ? (dashes[0] ?? 0) + 1 : i
+    } else if (!dashed && dashes.length > 0 && (dashes[0] ?? 0) < limit && i === limit) {
+      // A sibling that opened the item: its dash belongs to every key of the item.
+      for (const _ of dashes) path.unshift('[]')
+      dashed = true
+      limit = (dashes[0] ?? 0) + 1
+    } else if (dashes.length > 0 && key === null && (dashes[0] ?? 0) < limit && !dashed) {
+      path.unshift('[]')
+      dashed = true
+      limit = (dashes[0] ?? 0) + 1
+    }
+  }
+  const colon = here.key === null ? -1 : text.indexOf(':', here.indent + here.key.length)
+  const inValue = colon >= 0 && column > colon
+  const siblings = lines.slice(from, to).flatMap((other, i) => {
+    const read = readLine(other)
+    return from + i !== line && read.key !== null && read.indent === indent && connected(lines, from + i, line, indent) ? [read.key] : []
+  })
+  const kind = lines
+    .slice(from, to)
+    .map((l) => /^kind:\s*["']?([A-Za-z0-9]+)/.exec(l)?.[1])
+    .find((k) => k !== undefined)
+  return { path: inValue && here.key !== null ? [...path, here.key] : path, kind: kind ?? null, siblings, inValue }
+}
+
+/** Whether two lines are in the same mapping: nothing further left stands between them. */
+function connected(lines: readonly string[], a: number, b: number, indent: number): boolean {
+  const [low, high] = a < b ? [a, b] : [b, a]
+  for (let at = low + 1; at <= high; at++) {
+    const text = lines[at] ?? ''
+    if (blank(text)) continue
+    const { indent: i, dashes } = readLine(text)
+    if (at !== b && i < indent) return false
+    if (dashes.length > 0 && i === indent && at !== low) return false
+  }
+  return true
+}
+
+const most = 24
+
+function resolve(root: SchemaNode, node: SchemaNode | undefined, depth = 0): SchemaNode | undefined {
+  if (node?.$ref === undefined || depth > most) return node
+  const found = node.$ref
+    .replace(/^#\/?/, '')
+    .split('/')
+    .filter((part) => part !== '')
+    .reduce<unknown>(
+      (at, part) => (typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[part.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined),
+      root,
+    )
+  const { $ref: _, ...own } = node
+  const target = resolve(root, found as SchemaNode | undefined, depth + 1)
+  return target && { ...target, ...own }
+}
+
+/** The node and everything that it may also be. */
+function* variants(root: SchemaNode, given: SchemaNode | undefined, depth = 0): Generator<SchemaNode> {
+  const node = resolve(root, given)
+  if (node === undefined || depth > most) return
+  yield node
+  for (const other of [...(node.allOf ?? []), ...(node.oneOf ?? []), ...(node.anyOf ?? [])]) yield* variants(root, other, depth + 1)
+}
+
+const kindOf = (root: SchemaNode, node: SchemaNode): string | null => {
+  const kind = resolve(root, node.properties?.['kind'])
+  const value = kind?.const ?? (kind?.enum?.length === 1 ? kind.enum[0] : undefined)
+  return typeof value === 'string' ? value : null
+}
+
+/** Every description of what may stand at a path. Documents with a `kind` are told apart by it; without one it is the machine configuration. */
+export function nodesAt(root: SchemaNode, path: readonly string[], kind: string | null): SchemaNode[] {
+  const documents = [...variants(root, root)]
+  const told = documents.filter((d) => kindOf(root, d) === kind)
+  let nodes = (path.length === 0 && kind === null) || told.length === 0 ? documents : told
+  for (const key of path) {
+    nodes = nodes.flatMap((node) => childOf(node, key)).flatMap((child) => [...variants(root, child)])
+  }
+  return nodes
+}
+
+function childOf(node: SchemaNode, key: string): SchemaNode[] {
+  if (key === '[]') return node.items ? [node.items] : []
+  const named = node.properties?.[key]
+  if (named) return [named]
+  const pattern = Object.entries(node.patternProperties ?? {}).find(([p]) => new RegExp(p, 'u').test(key))
+  if (pattern) return [pattern[1]]
+  return typeof node.additionalProperties === 'object' ? [node.additionalProperties] : []
+}
+
+export interface Suggestion {
+  label: string
+  /** "string", "list", "object". */
+  type: string
+  text: string
+  /** Whether it is a key, to be followed by a colon, or a value. */
+  is: 'key' | 'value'
+}
+
+export const typeText = (node: SchemaNode): string => {
+  const type = typeof node.type === 'string' ? node.type : node.type?.filter((t) => t !== 'null').join(' or ')
+  if (type === 'array') return 'list'
+  if (type !== undefined) return type
+  return node.enum ? 'one of a list' : node.properties ? 'object' : ''
+}
+
+/** What may be written at a place: keys that are not there yet, or the values that a key allows. */
+export function suggestions(root: SchemaNode, place: Place): Suggestion[] {
+  const found = new Map<string, Suggestion>()
+  for (const node of nodesAt(root, place.path, place.kind)) {
+    if (place.inValue) {
+      for (const value of [...(node.enum ?? []), ...(node.const === undefined ? [] : [node.const]), ...(node.type === 'boolean' ? [true, false] : [])]) {
+        found.set(String(value), { label: String(value), type: typeText(node), text: '', is: 'value' })
+      }
+      continue
+    }
+    for (const [key, child] of Object.entries(node.properties ?? {})) {
+      if (place.siblings.includes(key) || found.has(key)) continue
+      const told = resolve(root, child) ?? child
+      found.set(key, { label: key, type: typeText(told), text: told.description ?? told.title ?? '', is: 'key' })
+    }
+  }
+  return [...found.values()]
+}
+
+/** What the key at a line is: shown when the pointer rests on it. Null where the schema says nothing. */
+export function hint(root: SchemaNode, lines: readonly string[], line: number): { key: string; type: string; text: string; values: readonly string[] } | null {
+  const { key, indent } = readLine(lines[line] ?? '')
+  if (key === null) return null
+  const place = placeAt(lines, line, indent)
+  const node = nodesAt(root, [...place.path, key], place.kind).find((n) => n.description !== undefined || n.type !== undefined)
+  if (node === undefined) return null
+  return { key, type: typeText(node), text: node.description ?? node.title ?? '', values: (node.enum ?? []).map(String) }
+}
