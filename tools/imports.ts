@@ -28,7 +28,8 @@ const consoleLayers: Readonly<Record<string, readonly string[]>> = {
   lib: ['lib'],
   ui: ['ui', 'lib'],
   api: ['api', 'lib'],
-  features: ['features', 'ui', 'api', 'lib'],
+  // The layout's stores (modals, commands, running operations) are what features tell it.
+  features: ['features', 'layout', 'ui', 'api', 'lib'],
 }
 
 export const isTest = (file: string): boolean => /\.(test|e2e)\.tsx?$|\/testing\//.test(file)

@@ -17,23 +17,20 @@ import { datacenterActions } from './datacenter-actions.ts'
 import css from './DatacentersPage.module.css'
 import { SitesPanel } from './SitesPanel.tsx'
 
-export interface DatacenterSearch {
-  q?: string
-  sort?: string
-  page?: string
-}
+/** What stands in the address. */
+type DatacenterSearch = Readonly<Record<string, string | undefined>>
 
 type Ask = Asked<typeof datacenterList>['query']
 const sorts = ['code', 'city_name', 'tier', 'servers', 'free'] as const
 
 /** What is asked for a place in the address; values that nobody knows are not sent. */
 export function datacenterQuery(search: DatacenterSearch): Ask {
-  const column = sorts.find((s) => s === search.sort?.replace(/^-/, ''))
+  const column = sorts.find((s) => s === search['sort']?.replace(/^-/, ''))
   return {
-    page: /^[1-9]\d{0,4}$/.test(search.page ?? '') ? Number(search.page) : 1,
+    page: /^[1-9]\d{0,4}$/.test(search['page'] ?? '') ? Number(search['page']) : 1,
     per_page: 50,
-    ...(search.q !== undefined && { q: search.q.slice(0, 200) }),
-    ...(column && { sort: search.sort?.startsWith('-') ? (`-${column}` as const) : column }),
+    ...(search['q'] !== undefined && { q: search['q'].slice(0, 200) }),
+    ...(column && { sort: search['sort']?.startsWith('-') ? (`-${column}` as const) : column }),
   }
 }
 
@@ -95,7 +92,7 @@ const tableColumns = (most: number) =>
   ])
 
 /** The sites: a map, and the table of them. */
-export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch; onSearch: (next: DatacenterSearch) => void }) {
+export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch; onSearch: (change: Record<string, string | undefined>) => void }) {
   const client = useQueryClient()
   const asked = query(datacenterList, { query: datacenterQuery(search) })
   const { data, error, refetch, dataUpdatedAt } = useQuery(asked)
@@ -113,12 +110,7 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
     <>
       {data !== undefined && data.items.length > 0 && <SitesPanel items={data.items} />}
       <div className="toolbar">
-        <Search
-          label="Search datacenters"
-          placeholder="Code or city"
-          value={search.q ?? ''}
-          onValue={(q) => onSearch({ ...(search.sort && { sort: search.sort }), ...(q && { q }) })}
-        />
+        <Search label="Search datacenters" placeholder="Code or city" value={search['q'] ?? ''} onValue={(q) => onSearch({ q, page: undefined })} />
         <span className="right">{add}</span>
       </div>
       <DataTable
@@ -130,10 +122,10 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
         rowName={(d) => d.code}
         href={(d) => `/infra/servers?datacenter=${encodeURIComponent(d.code)}`}
         actions={actions}
-        sort={search.sort ?? 'code'}
-        onSort={(sort) => onSearch({ ...(search.q && { q: search.q }), sort })}
-        filtered={search.q !== undefined}
-        onReset={() => onSearch({})}
+        sort={search['sort'] ?? 'code'}
+        onSort={(sort) => onSearch({ sort, page: undefined })}
+        filtered={search['q'] !== undefined}
+        onReset={() => onSearch({ q: undefined, page: undefined })}
         error={error}
         onRetry={() => void refetch()}
         grows
@@ -142,13 +134,7 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
         foot={
           data &&
           data.total > data.per_page && (
-            <Pager
-              page={data.page}
-              perPage={data.per_page}
-              total={data.total}
-              plural="datacenters"
-              onPage={(page) => onSearch({ ...search, page: String(page) })}
-            />
+            <Pager page={data.page} perPage={data.per_page} total={data.total} plural="datacenters" onPage={(page) => onSearch({ page: String(page) })} />
           )
         }
       />
