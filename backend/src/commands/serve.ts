@@ -1,0 +1,169 @@
+/** `serve`: settings → database → parts → roles → until asked to stop, then everything in the reverse order. */
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { systemClock } from '../clock.ts'
+import { type Config, ConfigRefused, readConfig } from '../config.ts'
+import { isDatabaseGone } from '../db/db.ts'
+import { FolderInUse } from '../db/embedded/lock.ts'
+import { migrate, MigrationRefused, readMigrations } from '../db/migrate.ts'
+import { openDatabase } from '../db/open.ts'
+import { failpoint } from '../engine/failpoint.ts'
+import { engineQueue } from '../engine/queue.ts'
+import { type Log, logger } from '../log.ts'
+import { buildDomains, buildPlatform, buildWeb, type Domains, type Platform } from '../parts.ts'
+import { checkFingerprint, KeyFileRefused, readKeyFile } from '../vault/key-file.ts'
+import { exitCodes } from './exit-codes.ts'
+import type { Surroundings } from './surroundings.ts'
+
+const engineGraceMs = 10_000
+const housekeepingMs = 3600_000
+
+/** Names this process in leases; kept, so that after a restart it knows what it held. */
+function processName(dataFolder: string): string {
+  const file = path.join(dataFolder, 'process-id')
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim()
+  const name = randomUUID()
+  writeFileSync(file, `${name}\n`, { mode: 0o600 })
+  return name
+}
+
+/** Steps of the shutdown, pushed as things are started and run from the last to the first. */
+function shutdownSteps(log: Log) {
+  const steps: { name: string; act: () => Promise<unknown> }[] = []
+  return {
+    push: (name: string, act: () => Promise<unknown>) => void steps.push({ name, act }),
+    async run(): Promise<void> {
+      for (let step = steps.pop(); step; step = steps.pop()) {
+        try {
+          await step.act()
+        } catch (error) {
+          log.error('stop.failed', { stage: step.name, error })
+        }
+      }
+    },
+  }
+}
+
+async function firstUser({ config, log }: Platform, { users }: Domains): Promise<void> {
+  if (config.firstUser) {
+    if (await users.createFirst(config.firstUser)) log.info('user.first_made')
+  } else if ((await users.count()) === 0) {
+    log.warn('user.none', {
+      reason: 'Nobody can sign in yet: set STEELYARD_ADMIN_EMAIL and STEELYARD_ADMIN_PASSWORD, or run: npm run steelyard -- user add --first EMAIL',
+    })
+  }
+}
+
+/** The address that people open: of a wildcard, this machine's own. */
+function addressOf(config: Config, app: FastifyInstance): string {
+  const bound = app.server.address()
+  const port = typeof bound === 'object' && bound ? bound.port : config.port
+  const host = config.host === '0.0.0.0' || config.host === '::' ? '127.0.0.1' : config.host
+  return `${config.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+async function start(config: Config, around: Surroundings, log: Log, steps: ReturnType<typeof shutdownSteps>): Promise<void> {
+  const { machine, home, version } = around
+  const opened = await openDatabase({ config, machine, log })
+  steps.push('database', opened.close)
+  const keys = await readKeyFile(config.keyFile)
+  const ran = await migrate(opened.database.pool, await readMigrations())
+  if (ran.length > 0) log.info('database.migrated', { migrations: ran.map(String) })
+  await checkFingerprint(opened.database.db, keys, config.keyFile)
+  opened.embedded?.supervise()
+
+  const platform = buildPlatform({
+    config,
+    database: opened.database,
+    clock: systemClock,
+    random: Math.random,
+    log,
+    owner: processName(config.dataFolder),
+    keys,
+    escrowFolder: path.join(config.dataFolder, 'escrow'),
+    failpoint: failpoint(config.failpoint, around.kill),
+    version,
+  })
+  let app: FastifyInstance | undefined
+  const domains = buildDomains(platform, (id) => app?.streams.endSession(id))
+  const queue = engineQueue({ core: platform.engine, pool: platform.pool, listener: platform.listener, log })
+  await queue.open()
+  steps.push('listener', () => platform.listener.stop())
+  platform.listener.start()
+  await domains.events.start()
+  platform.publisher.start()
+  steps.push('events', async () => {
+    await platform.publisher.stop()
+    domains.events.stop()
+  })
+  await firstUser(platform, domains)
+
+  steps.push('engine', () => queue.stop(engineGraceMs))
+  if (config.roles.includes('reconcile')) {
+    await queue.start()
+    for (const domain of domains.all) {
+      if (domain.stop) steps.push(domain.name, domain.stop)
+      await domain.start?.()
+    }
+    keepHouse(platform, domains, steps)
+  }
+  if (config.roles.includes('http')) {
+    app = await buildWeb(platform, domains, { consoleFolder: path.join(home, 'console/dist'), cliFile: path.join(home, 'cli/dist/steelyard.mjs') })
+    const web = app
+    steps.push('http', () => web.close())
+    await web.listen({ host: config.host, port: config.port })
+    around.out(`Steelyard is ready at ${addressOf(config, web)}\n`)
+  }
+  log.info('ready', { version, roles: config.roles, pid: machine.pid })
+}
+
+/** Removes what is of no more use, once an hour; several processes that do it at once do no harm. */
+function keepHouse({ log }: Platform, domains: Domains, steps: ReturnType<typeof shutdownSteps>): void {
+  const tidy = async () => {
+    for (const domain of domains.all) {
+      try {
+        await domain.removeOld?.()
+      } catch (error) {
+        if (!isDatabaseGone(error)) log.error('housekeeping.failed', { stage: domain.name, error })
+      }
+    }
+  }
+  const timer = setInterval(() => void tidy(), housekeepingMs)
+  steps.push('housekeeping', async () => clearInterval(timer))
+}
+
+/** A sentence instead of a stack for what a person can put right. */
+const isExpected = (error: unknown): error is Error =>
+  error instanceof FolderInUse ||
+  error instanceof MigrationRefused ||
+  error instanceof KeyFileRefused ||
+  (error instanceof Error && 'syscall' in error) ||
+  (error instanceof Error && /^(The (embedded|database)|initdb|PostgreSQL|@embedded)/.test(error.message))
+
+export async function serve(around: Surroundings): Promise<number> {
+  let config: Config
+  try {
+    config = readConfig(around.environment, around.cwd)
+  } catch (error) {
+    if (!(error instanceof ConfigRefused)) throw error
+    around.err(`${error.message}\n`)
+    return exitCodes.usage
+  }
+  const log = logger({ level: config.logLevel, readable: around.readable, now: Date.now, write: around.err })
+  const steps = shutdownSteps(log)
+  try {
+    await start(config, around, log, steps)
+  } catch (error) {
+    await steps.run()
+    if (isExpected(error)) around.err(`${error.message}\n`)
+    else log.error('start.failed', { error })
+    return error instanceof FolderInUse ? exitCodes.conflict : exitCodes.failure
+  }
+  const signal = await around.stopAsked
+  log.info('stopping', { signal })
+  await steps.run()
+  log.info('stopped')
+  return exitCodes.ok
+}

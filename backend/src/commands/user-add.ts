@@ -1,0 +1,55 @@
+/** `user add --first EMAIL`: the first user, an admin, made on the machine itself. No page and no call of the API can do this. */
+import path from 'node:path'
+import * as z from 'zod/mini'
+import { email as emailSchema, newPassword } from '#contract/sessions.ts'
+import { systemClock } from '../clock.ts'
+import { ConfigRefused, readConfig } from '../config.ts'
+import { migrate, readMigrations } from '../db/migrate.ts'
+import { openDatabase } from '../db/open.ts'
+import { users } from '../domains/users/users.ts'
+import { logger } from '../log.ts'
+import { recorder } from '../record.ts'
+import { exitCodes } from './exit-codes.ts'
+import type { Surroundings } from './surroundings.ts'
+
+export async function userAdd(args: readonly string[], around: Surroundings): Promise<number> {
+  const { err, out } = around
+  const usage = (why: string): number => {
+    err(`${why}\nUsage: steelyard user add --first EMAIL\n`)
+    return exitCodes.usage
+  }
+  if (!args.includes('--first')) return usage('On the machine itself only the first user can be made; add others in the console or by `steelyard user add`')
+  const [given, more] = args.filter((arg) => arg !== '--first' && arg !== '--password-stdin')
+  if (given === undefined || more !== undefined) return usage('Give one email address')
+  const email = z.safeParse(emailSchema, given)
+  if (!email.success) return usage(`${given.slice(0, 100)} is not an email address`)
+  try {
+    const config = readConfig(around.environment, around.cwd)
+    const log = logger({ level: 'warn', readable: around.readable, now: Date.now, write: err })
+    const opened = await openDatabase({ config, machine: around.machine, log, beside: true })
+    try {
+      await migrate(opened.database.pool, await readMigrations())
+      const { db } = opened.database
+      const people = users({ db, clock: systemClock, record: recorder({ clock: systemClock }).record })
+      if ((await people.count()) > 0) {
+        err('There are users already: sign in and add others there\n')
+        return exitCodes.conflict
+      }
+      const password = await around.askSecret(`Password for ${email.data} (12 to 128 characters): `)
+      const read = z.safeParse(newPassword, password)
+      if (!read.success) return usage(read.error.issues[0]!.message)
+      const made = await people.createFirst({ email: email.data, password: read.data })
+      if (!made) {
+        err('There are users already: sign in and add others there\n')
+        return exitCodes.conflict
+      }
+      out(`${made.email} can sign in now, as an admin of the data in ${path.resolve(config.dataFolder)}\n`)
+      return exitCodes.ok
+    } finally {
+      await opened.close()
+    }
+  } catch (error) {
+    err(`${error instanceof Error ? error.message : String(error)}\n`)
+    return error instanceof ConfigRefused ? exitCodes.usage : exitCodes.failure
+  }
+}

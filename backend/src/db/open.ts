@@ -1,0 +1,99 @@
+/** Opens the database that the settings mean: the embedded PostgreSQL, started or adopted, or the one of DATABASE_URL. */
+import { createHash } from 'node:crypto'
+import { chmodSync, mkdirSync, statSync } from 'node:fs'
+import path from 'node:path'
+import type { Config } from '../config.ts'
+import { makeDataFolder, systemFolder } from '../data-folder.ts'
+import type { Log } from '../log.ts'
+import type { Machine } from '../machine.ts'
+import { connect, type Database, isDatabaseGone } from './db.ts'
+import { type Account, canEnter, unprivilegedAccount } from './embedded/account.ts'
+import { binaries } from './embedded/binaries.ts'
+import { FolderInUse, lockFolder } from './embedded/lock.ts'
+import { type EmbeddedPostgres, embeddedPostgres } from './embedded/supervisor.ts'
+
+export interface OpenedDatabase {
+  readonly database: Database
+  /** Undefined with DATABASE_URL. */
+  readonly embedded: EmbeddedPostgres | undefined
+  /** Closes the connections, stops the server if it is ours to stop, and gives the data folder back. */
+  close(): Promise<void>
+}
+
+export interface OpenOptions {
+  readonly config: Config
+  readonly machine: Machine
+  readonly log: Log
+  /** A short command beside a running Steelyard uses its server; `serve` refuses to run beside another. */
+  readonly beside?: boolean
+  /** How long an external database may take to answer. */
+  readonly waitMs?: number
+}
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+/** Where the server's own folder lies: in the data folder, or where the account can't enter that, in one of the system's, named after it. */
+function databaseFolder(dataFolder: string, account: Account | undefined, log: Log): string {
+  if (account && (statSync(dataFolder).mode & 0o001) === 0) chmodSync(dataFolder, (statSync(dataFolder).mode & 0o777) | 0o011)
+  if (canEnter(account, dataFolder)) return dataFolder
+  const folder = path.join(systemFolder, createHash('sha256').update(dataFolder).digest('hex').slice(0, 12))
+  mkdirSync(folder, { recursive: true, mode: 0o711 })
+  log.warn('database.elsewhere', { folder, reason: `the account ${account?.name ?? ''} can not enter ${dataFolder}` })
+  return folder
+}
+
+/**
+ * @throws FolderInUse where another Steelyard uses the data folder, and this isn't a command beside it
+ * @throws Error with a sentence for people where the database doesn't start or answer
+ */
+export async function openDatabase({ config, machine, log, beside = false, waitMs = 30_000 }: OpenOptions): Promise<OpenedDatabase> {
+  makeDataFolder(config.dataFolder, machine.uid)
+  let unlock: (() => void) | undefined
+  try {
+    unlock = lockFolder(config.dataFolder, machine)
+  } catch (error) {
+    if (!(error instanceof FolderInUse) || !beside) throw error
+  }
+  const onIdleError = (error: Error) => log.debug('database.idle_connection_lost', { error })
+  try {
+    if (config.databaseUrl !== undefined) {
+      const database = connect({ connection: { connectionString: config.databaseUrl }, onIdleError })
+      await answering(database, waitMs)
+      return { database, embedded: undefined, close: () => database.close().finally(unlock) }
+    }
+    const account = unprivilegedAccount(machine.uid)
+    const folder = databaseFolder(config.dataFolder, account, log)
+    const spare = path.join(folder, 'binaries')
+    const embedded = embeddedPostgres({ folder, account, binaries: binaries(spare, account, machine.platform, machine.arch), machine, log })
+    const how = await embedded.start()
+    log.info(how === 'adopted' ? 'database.adopted' : 'database.started', { pid: embedded.pid() ?? null, folder })
+    const database = connect({ connection: embedded.connection, onIdleError })
+    const close = async () => {
+      await database.close()
+      // Without the lock it is another Steelyard's server.
+      if (unlock) await embedded.stop()
+      unlock?.()
+    }
+    return { database, embedded, close }
+  } catch (error) {
+    unlock?.()
+    throw error
+  }
+}
+
+/** Waits with back-off until the database answers. */
+async function answering(database: Database, waitMs: number): Promise<void> {
+  const until = performance.now() + waitMs
+  for (let pauseMs = 100; ; pauseMs = Math.min(2_000, pauseMs * 2)) {
+    try {
+      await database.pool.query('select 1')
+      return
+    } catch (error) {
+      if (!isDatabaseGone(error) || performance.now() > until) {
+        await database.close()
+        throw new Error(`The database of DATABASE_URL doesn't answer: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+      }
+      await sleep(pauseMs)
+    }
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * The program: `serve`, `user add --first EMAIL`, `doctor`. The only file that reads `process`; everything else is handed what it needs.
+ */
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { doctor } from './commands/doctor.ts'
+import { exitCodes } from './commands/exit-codes.ts'
+import { serve } from './commands/serve.ts'
+import type { Surroundings } from './commands/surroundings.ts'
+import { userAdd } from './commands/user-add.ts'
+
+// What a hostile body might reach: nothing new can be added to it any more.
+Object.seal(Object.prototype)
+
+const home = fileURLToPath(new URL('../../', import.meta.url))
+const { version } = JSON.parse(readFileSync(`${home}package.json`, 'utf8')) as { version: string }
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** The second signal doesn't wait any longer; the database stays and is adopted by the next start. */
+const stopAsked = new Promise<string>((resolve) => {
+  for (const signal of signals) {
+    process.on(signal, () => {
+      process.on(signal, () => process.exit(130))
+      resolve(signal)
+    })
+  }
+})
+
+/** Reads a line; on a terminal what is typed isn't shown. */
+function askSecret(question: string): Promise<string> {
+  const { stdin, stderr } = process
+  const lines = createInterface({ input: stdin, terminal: false })
+  if (stdin.isTTY) {
+    stderr.write(question)
+    stdin.setRawMode(true)
+  }
+  return new Promise((resolve, reject) => {
+    const end = (line: string) => {
+      if (stdin.isTTY) stdin.setRawMode(false)
+      lines.close()
+      resolve(line)
+    }
+    if (!stdin.isTTY) {
+      lines.once('line', end)
+      lines.once('close', () => resolve(''))
+      return
+    }
+    let typed = ''
+    stdin.setEncoding('utf8').on('data', (text: string) => {
+      for (const char of text) {
+        if (char === '\r' || char === '\n') {
+          stderr.write('\n')
+          return end(typed)
+        }
+        if (char === '\u0003') {
+          stdin.setRawMode(false)
+          return reject(new Error('Interrupted'))
+        }
+        typed = char === '\u007f' || char === '\b' ? [...typed].slice(0, -1).join('') : typed + char
+      }
+    })
+  })
+}
+
+const around: Surroundings = {
+  machine: {
+    pid: process.pid,
+    uid: process.getuid?.(),
+    platform: process.platform,
+    arch: process.arch,
+    temporary: tmpdir(),
+    kill: (pid, signal) => void process.kill(pid, signal),
+  },
+  environment: process.env,
+  cwd: process.cwd(),
+  home,
+  version,
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  readable: process.stderr.isTTY,
+  kill: () => {
+    process.kill(process.pid, 'SIGKILL')
+    // Until the signal is delivered nothing more may happen.
+    for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+  },
+  stopAsked,
+  askSecret,
+}
+
+// By rule: what nobody expected is logged and ends the process; whoever started it starts it again, and what was under way is resumed.
+process.on('uncaughtException', (error) => {
+  around.err(
+    `${JSON.stringify({ time: new Date().toISOString(), level: 'error', event: 'crashed', error: String(error), at: error.stack?.split('\n').slice(1, 6).join(' ') })}\n`,
+  )
+  process.exit(70)
+})
+
+async function run([command, ...args]: readonly string[]): Promise<number> {
+  if (command === 'serve' && args.length === 0) return serve(around)
+  if (command === 'user' && args[0] === 'add') return userAdd(args.slice(1), around)
+  if (command === 'doctor') return doctor(args, around)
+  around.err('Usage: node backend/src/main.ts serve | user add --first EMAIL | doctor [--json]\n')
+  return exitCodes.usage
+}
+
+process.exit(await run(process.argv.slice(2)))
