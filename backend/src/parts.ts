@@ -11,6 +11,7 @@ import { type Listener, listener as makeListener } from './db/listen.ts'
 import { type Audit, audit as makeAudit } from './domains/audit/audit.ts'
 import { auditRoutes } from './domains/audit/routes.ts'
 import { datacenters as makeDatacenters, type Datacenters } from './domains/datacenters/datacenters.ts'
+import { type Content, nothing } from './domains/datacenters/present.ts'
 import { datacenterRoutes } from './domains/datacenters/routes.ts'
 import { events as makeEvents, type Events } from './domains/events/events.ts'
 import { publisher as makePublisher, type Publisher } from './domains/events/publisher.ts'
@@ -21,6 +22,10 @@ import { operationRoutes } from './domains/operations/routes.ts'
 import { overview } from './domains/overview/overview.ts'
 import { overviewRoutes } from './domains/overview/routes.ts'
 import { rotationKey } from './domains/sessions/rotation-key.ts'
+import { serverDomain, serverFleet } from './domains/servers/domain.ts'
+import { lateClusterAccess } from './domains/servers/for-clusters.ts'
+import type { Servers } from './domains/servers/servers.ts'
+import type { Summary } from './domains/servers/summary.ts'
 import { sessionRoutes } from './domains/sessions/routes.ts'
 import { sessions as makeSessions, type Sessions } from './domains/sessions/sessions.ts'
 import { throttle } from './domains/sessions/throttle.ts'
@@ -111,6 +116,7 @@ export interface Domains {
   readonly datacenters: Datacenters
   readonly audit: Audit
   readonly events: Events
+  readonly servers: Servers
   readonly all: readonly Domain[]
 }
 
@@ -126,13 +132,15 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     onRevoked,
   })
   const operations = makeOperations(platform)
-  const datacenters = makeDatacenters({ ...platform, contents: async () => new Map() })
   const audit = makeAudit({ db })
+  const access = lateClusterAccess()
+  const datacenters: Datacenters = makeDatacenters({ ...platform, contents: async () => contentsOf(await servers.summary()) })
+  const { servers, domain: serversDomain } = serverDomain(platform, { operations, datacenters, audit, access, fleet: serverFleet(platform) })
   const events = makeEvents(platform)
   const readOverview = overview({
     datacenters,
     operations,
-    servers: async () => ({ servers: { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, unconfirmed: 0 }, capacity: [] }),
+    servers: () => servers.summary(),
     clusters: async () => ({ total: 0, by_status: {} }),
   })
 
@@ -141,6 +149,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'sessions', routes: (app) => sessionRoutes(app, sessions), removeOld: () => sessions.removeOld() },
     { name: 'operations', routes: (app) => operationRoutes(app, operations) },
     { name: 'datacenters', routes: (app) => datacenterRoutes(app, datacenters) },
+    serversDomain,
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },
     { name: 'events', routes: (app) => eventRoutes(app, events), removeOld: () => events.removeOld() },
     { name: 'overview', routes: (app) => overviewRoutes(app, readOverview) },
@@ -155,8 +164,12 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
           .execute()),
     },
   ]
-  return { users, sessions, operations, datacenters, audit, events, all }
+  return { users, sessions, operations, datacenters, audit, events, servers, all }
 }
+
+/** What stands in each datacenter. */
+const contentsOf = ({ capacity }: Summary): ReadonlyMap<string, Content> =>
+  new Map(capacity.flatMap((c) => (c.datacenter_id === null ? [] : [[c.datacenter_id, { ...nothing, servers: c.servers, compute_units: c.compute_units }] as const])))
 
 export interface WebOptions {
   readonly consoleFolder: string

@@ -44,6 +44,8 @@ export interface NewOperation {
 /** What of a step changes. Times and the attempt follow from the status. */
 export interface StepChange {
   readonly status?: StepStatus
+  /** Where the step learns only by its work which server it is about. */
+  readonly node_id?: string | null
   readonly reason?: string | null
   readonly title?: string
 }
@@ -205,11 +207,15 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
       await changed(tx, system, await store.update(tx, id, {}))
     },
 
-    async step(tx, id, key, { status, reason, title }) {
+    async step(tx, id, key, { status, reason, title, node_id }) {
       const before = await store.step(tx, id, key)
       if (!before) return
       const next = status ?? before.status
-      const same = next === before.status && (reason === undefined || reason === before.reason) && (title === undefined || title === before.title)
+      const same =
+        next === before.status &&
+        (reason === undefined || reason === before.reason) &&
+        (title === undefined || title === before.title) &&
+        (node_id === undefined || node_id === before.node_id)
       if (same) return
       const at = now()
       const begins = (next === 'running' || next === 'waiting') && before.status !== 'running' && before.status !== 'waiting'
@@ -218,6 +224,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
         status: next,
         reason: reason === undefined ? (next === before.status ? before.reason : null) : reason,
         ...(title !== undefined && { title }),
+        ...(node_id !== undefined && { node_id }),
         ...(begins && { attempt: before.attempt + 1, started_at: before.started_at ?? at, ended_at: null }),
         ...(ends && before.status !== next && { ended_at: at, started_at: before.started_at ?? at, attempt: Math.max(1, before.attempt) }),
         ...(next === 'todo' && { started_at: null, ended_at: null }),

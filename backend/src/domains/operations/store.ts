@@ -92,7 +92,7 @@ export const updateStep = (
   tx: Tx,
   id: string,
   key: string,
-  change: Partial<Pick<StepRow, 'status' | 'reason' | 'attempt' | 'started_at' | 'ended_at' | 'title'>>,
+  change: Partial<Pick<StepRow, 'status' | 'node_id' | 'reason' | 'attempt' | 'started_at' | 'ended_at' | 'title'>>,
 ) => tx.updateTable('operation_step').set(change).where('operation_id', '=', id).where('key', '=', key).execute()
 
 /** Failed steps begin again. */

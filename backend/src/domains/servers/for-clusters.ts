@@ -124,3 +124,18 @@ export interface ClusterAccess {
    */
   renderAgain(tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null>
 }
+
+/** Servers and clusters need each other: what servers are handed first, and clusters fill in once they exist. Until then no cluster is known. */
+export function lateClusterAccess(): ClusterAccess & { bind(access: ClusterAccess): void } {
+  let bound: ClusterAccess | undefined
+  return {
+    bind(access) {
+      bound = access
+    },
+    talosCredentials: async (clusterId, options) => (await bound?.talosCredentials(clusterId, options)) ?? null,
+    controlPlaneAddresses: async (clusterId) => (await bound?.controlPlaneAddresses(clusterId)) ?? [],
+    generated: async (on, clusterId, nodeId) => (await bound?.generated(on, clusterId, nodeId)) ?? null,
+    renderedConfig: async (clusterId, nodeId) => (await bound?.renderedConfig(clusterId, nodeId)) ?? null,
+    renderAgain: async (tx, clusterId, nodeId) => (await bound?.renderAgain(tx, clusterId, nodeId)) ?? null,
+  }
+}

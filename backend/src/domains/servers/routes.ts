@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import {
   serverAdd,
-  serverConfig,
   serverConfirm,
   serverEvents,
   serverGet,
@@ -31,11 +30,6 @@ export function serverRoutes(app: FastifyInstance, servers: Servers): void {
   on(serverEvents, ({ params }) => servers.events(params.id))
   on(serverTalosconfig, async ({ caller, params, saveAs }) => {
     const { name, yaml } = await servers.talosconfig(caller, params.id)
-    saveAs(name)
-    return yaml
-  })
-  on(serverConfig, async ({ params, saveAs }) => {
-    const { name, yaml } = await servers.config(params.id)
     saveAs(name)
     return yaml
   })

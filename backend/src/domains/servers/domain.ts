@@ -1,0 +1,75 @@
+/** Servers as a part of the program: the fleet's connections, the use-cases, and the contact that this process keeps. */
+import { networkInterfaces } from 'node:os'
+import type { Domain, Platform } from '../../parts.ts'
+import { budget } from '../../talos-fleet/budget.ts'
+import { contacts } from '../../talos-fleet/contact.ts'
+import { dialPolicy } from '../../talos-fleet/dial-policy.ts'
+import { type Fleet, fleet as makeFleet } from '../../talos-fleet/fleet.ts'
+import { leases } from '../../talos-fleet/leases.ts'
+import type { ClusterAccess } from './for-clusters.ts'
+import { serverRoutes } from './routes.ts'
+import { type ServerParts, type Servers, servers as makeServers } from './servers.ts'
+
+const ownAddresses = (): string[] => Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map((a) => a.address))
+/** Of the certificates that contacts are made with: minted anew well before they end. */
+const credentialsLifetimeMs = 3_600_000
+const credentialsKeptMs = credentialsLifetimeMs / 2
+
+export const serverFleet = ({ config }: Pick<Platform, 'config'>): Fleet =>
+  makeFleet({ policy: dialPolicy({ networks: config.dialNetworks, own: ownAddresses, simulate: config.simulate !== undefined }), budget: budget() })
+
+export interface ServerDomainParts extends Pick<ServerParts, 'operations' | 'datacenters' | 'audit' | 'access' | 'fleet'> {
+  /** 1 in life: how much faster contacts are made, for tests. */
+  readonly pace?: number
+}
+
+export function serverDomain(platform: Platform, parts: ServerDomainParts): { servers: Servers; domain: Domain } {
+  const { db, clock, random, log, owner, engine } = platform
+  const { fleet, access, pace } = parts
+  const servers = makeServers({ db, clock, random, engine, recorder: platform, ...parts })
+  const stop = new AbortController()
+  let running: Promise<unknown> | undefined
+  const onError = (error: unknown) => log.error('contact.failed', { error })
+  const lease = leases({ db, clock, owner, onError })
+  const contact = contacts({
+    fleet,
+    clock,
+    random,
+    roster: async () => (await servers.roster()).filter((s) => lease.owns(s.id)),
+    credentials: keptCredentials(access, clock),
+    sink: (batch) => servers.observe(batch),
+    onError,
+    ...(pace !== undefined && { pace }),
+  })
+  return {
+    servers,
+    domain: {
+      name: 'servers',
+      routes: (app) => serverRoutes(app, servers),
+      start: async () => {
+        running = Promise.all([lease.run(stop.signal), contact.run(stop.signal)])
+      },
+      stop: async () => {
+        stop.abort(new Error('Steelyard is stopping'))
+        await running
+      },
+    },
+  }
+}
+
+function keptCredentials(access: ClusterAccess, clock: Platform['clock']) {
+  const kept = new Map<string, { until: number; credentials: ReturnType<ClusterAccess['talosCredentials']> }>()
+  return (clusterId: string): ReturnType<ClusterAccess['talosCredentials']> => {
+    const now = clock.now()
+    const known = kept.get(clusterId)
+    if (known && known.until > now) return known.credentials
+    const credentials = access.talosCredentials(clusterId, { role: 'os:reader', lifetimeMs: credentialsLifetimeMs })
+    kept.set(clusterId, { until: now + credentialsKeptMs, credentials })
+    const forget = () => {
+      if (kept.get(clusterId)?.credentials === credentials) kept.delete(clusterId)
+    }
+    // A cluster that has none yet, or is gone, is asked for again.
+    credentials.then((c) => c ?? forget(), forget)
+    return credentials
+  }
+}
