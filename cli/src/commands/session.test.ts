@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Problem } from '#contract/errors.ts'
 import { authorize, authorizeLogout } from '#contract/sessions.ts'
-import { installationGet } from '#contract/users.ts'
+import { installationGet, userCreate } from '#contract/users.ts'
 import { startApi, type TestApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
 import { id } from '../testing/things.ts'
@@ -120,7 +120,33 @@ test('commands of the program are handed to it, or said to be its own', async ()
     ['doctor', '--json'],
   ])
   expect(await cli.run('doctor')).toMatchObject({ exit: 2, err: expect.stringContaining('on the machine of Steelyard') as string })
-  expect(await cli.run('user add a@example.com', { program })).toMatchObject({ exit: 2 })
+  expect(await cli.run('user add --first a@example.com --role viewer', { program })).toMatchObject({ exit: 2 })
+  expect(handed).toHaveLength(2)
   expect((await cli.run('--help', { program })).out).toContain('doctor')
   expect((await cli.run('--help')).out).not.toContain('doctor')
+})
+
+test('user add sends the least role unless told, and a password that was typed twice alike', async () => {
+  const api = await startApi()
+  const cli = await startCli(api)
+  api.on(userCreate, ({ body }) => ({
+    id: id(8),
+    email: body.email,
+    name: body.name,
+    role: body.role,
+    created_at: '2026-11-20T08:00:00.000Z',
+    last_sign_in_at: null,
+  }))
+  const typing = (...texts: string[]) => ({ ask: async () => texts.shift() ?? null })
+  expect(await cli.run('user add grace@example.com', typing('a long password', 'a long pasword'))).toMatchObject({ exit: 2, err: 'The two differ\n' })
+  expect(await cli.run('user add grace@example.com', typing('short', 'short'))).toMatchObject({
+    exit: 2,
+    err: 'password: Password must be at least 12 characters\n',
+  })
+  expect(api.calls).toHaveLength(0)
+  expect(await cli.run('user add grace@example.com', typing('a long password', 'a long password'))).toMatchObject({
+    exit: 0,
+    out: 'grace@example.com can sign in now, as viewer\n',
+  })
+  expect(api.callsOf(userCreate)[0]!.body).toEqual({ email: 'grace@example.com', name: 'grace', role: 'viewer', password: 'a long password' })
 })

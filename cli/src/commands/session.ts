@@ -3,18 +3,11 @@ import { installationGet } from '#contract/users.ts'
 import packageFile from '../../../package.json' with { type: 'json' }
 import { checkSafe } from '../api/address.ts'
 import type { Sessions } from '../api/sessions.ts'
-import { command, type Command, type Context } from '../command.ts'
+import { command, type Command } from '../command.ts'
 import { CliError } from '../exit.ts'
+import { readPassword } from '../password.ts'
 import { facts } from '../table.ts'
 import { oneLine } from '../text.ts'
-
-async function readPassword({ terminal }: Context, fromStdin: boolean): Promise<string> {
-  // One line ending is the shell's, not the person's; nothing else is taken away from a password.
-  if (fromStdin) return (await terminal.readAll()).replace(/\r?\n$/, '')
-  const typed = await terminal.ask('Password: ', { secret: true })
-  if (typed === null) throw new CliError('usage', 'There is no terminal to ask for the password', { hint: 'Give it on standard input: --password-stdin' })
-  return typed
-}
 
 export const sessionCommands = (sessions: Sessions): Command[] => [
   command({
@@ -30,7 +23,7 @@ export const sessionCommands = (sessions: Sessions): Command[] => [
       checkSafe(url, terminal.env)
       const email = operands.email ?? (options['password-stdin'] ? null : await terminal.ask('Email: ', { secret: false }))
       if (email === null) throw new CliError('usage', 'EMAIL is missing')
-      const password = await readPassword(context, options['password-stdin'])
+      const password = await readPassword(context, { fromStdin: options['password-stdin'] })
       const { userData, accessToken, refreshToken } = await api.call(authorize, { body: { email, password } })
       await sessions.change(url, async () => ({ email: userData.email, access_token: accessToken, refresh_token: refreshToken }))
       terminal.err(`Signed in to ${url} as ${oneLine(userData.email)}\n`)
