@@ -28,6 +28,8 @@ export interface Config {
   readonly waitlistUrl: string | undefined
   readonly logLevel: Level
   readonly roles: readonly Role[]
+  /** Private keys of clusters' authorities made before; only beside a simulation. */
+  readonly simulatedKeysFile: string | undefined
   /** An effect at which the process kills itself; only tests set it. */
   readonly failpoint: string | undefined
 }
@@ -55,6 +57,10 @@ export const settings = {
   WAITLIST_URL: { default: undefined, means: 'Where "Join waitlist" leads; a dialog of our own without it.' },
   LOG_LEVEL: { default: 'info', means: `Least level that is logged: ${levels.join(', ')}.` },
   STEELYARD_ROLES: { default: 'http,reconcile', means: 'What this process does: http, reconcile or both.' },
+  STEELYARD_SIMULATE_KEYS: {
+    default: undefined,
+    means: 'For tests, only beside STEELYARD_SIMULATE: JSON file with ready-made private keys of clusters, so that none waits for its RSA key.',
+  },
   FAILPOINT: { default: undefined, means: 'For tests: effect before or after which the process kills itself.' },
 } as const satisfies Record<string, { default: string | undefined; means: string }>
 export type Setting = keyof typeof settings
@@ -148,6 +154,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (simulate !== undefined && /^\d+$/.test(simulate) && (Number(simulate) < 1 || Number(simulate) > 10_000))
     wrong('STEELYARD_SIMULATE', 'must be a number from 1 to 10000, or a scenario file')
 
+  const simulatedKeysFile = file('STEELYARD_SIMULATE_KEYS')
+  if (simulatedKeysFile !== undefined && simulate === undefined) wrong('STEELYARD_SIMULATE_KEYS', 'is for simulated servers only: set STEELYARD_SIMULATE too')
+
   const dataFolder = chooseDataFolder(environment['STEELYARD_DATA']?.trim() || undefined, folder)
   const config: Config = {
     host,
@@ -166,6 +175,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     waitlistUrl: url('WAITLIST_URL', ['http:', 'https:']),
     logLevel,
     roles: roles as Role[],
+    simulatedKeysFile,
     failpoint: value('FAILPOINT'),
   }
   const unknown = Object.keys(environment).filter((name) => name.startsWith('STEELYARD_') && !(name in settings) && !others.has(name))

@@ -1,0 +1,29 @@
+/** Clusters as a part of the program. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { ReadyKeys } from '#talos/secrets/bundle.ts'
+import type { Domain, Platform } from '../../parts.ts'
+import { type Clusters, clusters as makeClusters } from './clusters.ts'
+import type { ClusterParts } from './parts.ts'
+import { clusterRoutes } from './routes.ts'
+
+export type ClusterDomainParts = Pick<ClusterParts, 'operations' | 'datacenters' | 'servers' | 'patches' | 'dial'>
+
+export function clusterDomain(platform: Platform, parts: ClusterDomainParts): { clusters: Clusters; domain: Domain } {
+  const { db, clock, log, engine, vault, config } = platform
+  const readyKeys = config.simulatedKeysFile === undefined ? undefined : (JSON.parse(readFileSync(config.simulatedKeysFile, 'utf8')) as ReadyKeys)
+  const clusters = makeClusters({
+    db,
+    clock,
+    log,
+    engine,
+    vault,
+    recorder: platform,
+    randomBytes: (size) => randomBytes(size),
+    imageFactory: new URL(config.imageFactoryUrl).host,
+    readyKeys,
+    ...parts,
+  })
+  for (const reconciler of clusters.reconcilers) engine.register(reconciler)
+  return { clusters, domain: { name: 'clusters', routes: (app) => clusterRoutes(app, clusters), start: () => clusters.resume() } }
+}
