@@ -126,7 +126,7 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
     if (!dispatcher) throw new Error('The engine has no dispatcher yet')
     return dispatcher
   }
-  const later = (ms: number) => sql<Date>`${dispatch().now()}::timestamptz + ${`${ms} milliseconds`}::interval`
+  const later = (ms: number) => sql<Date>`(${dispatch().now()}::timestamptz + ${`${ms} milliseconds`}::interval)`
 
   const checkFence = async (tx: Tx, { queue, key, fence }: Taken): Promise<void> => {
     // Last in the transaction and with a row lock: objects are locked before their wake-up everywhere, and nobody can take over before the commit.
