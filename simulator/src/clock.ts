@@ -1,0 +1,68 @@
+/** A sleep that was cut short because the machine lost power or changed its mind. */
+export class Interrupted extends Error {
+  override name = 'Interrupted'
+}
+
+/**
+ * Simulated time. Durations that a server takes (boot, install, reboot) pass `speed` times faster than the clock on the wall; instants (certificates,
+ * events, logs) stay real, because the other side of the wire judges them by its own clock.
+ */
+export interface Clock {
+  /** Wall-clock time in milliseconds since 1970. */
+  now: () => number
+  /** Simulated milliseconds since the simulator started. */
+  elapsed(): number
+  readonly speed: number
+  /** Takes effect at once, for sleeps under way too. */
+  setSpeed(speed: number): void
+  /** Sleeps simulated milliseconds; rejects with `Interrupted` when the signal aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+export const MIN_SPEED = 0.01
+export const MAX_SPEED = 10_000
+
+/** `wall` is injected so that tests can hold the instants. */
+export const createClock = (initialSpeed = 1, wall: () => number = Date.now): Clock => {
+  let speed = initialSpeed
+  let anchorReal = performance.now()
+  let anchorSimulated = 0
+  const rearm = new Set<() => void>()
+  const elapsed = (): number => anchorSimulated + (performance.now() - anchorReal) * speed
+
+  return {
+    now: wall,
+    elapsed,
+    get speed() {
+      return speed
+    },
+    setSpeed(next) {
+      if (!(next >= MIN_SPEED && next <= MAX_SPEED)) throw new RangeError(`Speed must be between ${MIN_SPEED} and ${MAX_SPEED}`)
+      anchorSimulated = elapsed()
+      anchorReal = performance.now()
+      speed = next
+      for (const again of rearm) again()
+    },
+    sleep(ms, signal) {
+      return new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(new Interrupted())
+        const due = elapsed() + ms
+        let timer: NodeJS.Timeout | undefined
+        const end = (finish: () => void): void => {
+          clearTimeout(timer)
+          rearm.delete(arm)
+          signal?.removeEventListener('abort', onAbort)
+          finish()
+        }
+        const onAbort = (): void => end(() => reject(new Interrupted()))
+        const arm = (): void => {
+          clearTimeout(timer)
+          timer = setTimeout(() => end(resolve), Math.max(0, (due - elapsed()) / speed))
+        }
+        rearm.add(arm)
+        signal?.addEventListener('abort', onAbort, { once: true })
+        arm()
+      })
+    },
+  }
+}

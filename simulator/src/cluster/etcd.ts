@@ -1,0 +1,164 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { NodeConfig } from '../config/node-config.ts'
+import type { Machine } from '../machine/machine.ts'
+import { makeFolder, readState, writeState } from '../store.ts'
+
+/** A member of an etcd cluster as its members know it. */
+export interface Member {
+  /** 64 bits as hexadecimal. */
+  id: string
+  /** Number of the machine in the fleet; a machine that was wiped and joined again is another member. */
+  machine: number
+  name: string
+  address: string
+  learner: boolean
+}
+
+export interface KubernetesState {
+  resourceVersion: number
+  /** Objects by storage key, `group/plural/namespace/name`. */
+  objects: Record<string, StoredObject>
+}
+
+export interface StoredObject {
+  body: Record<string, unknown>
+  /** Which field manager owns which fields, for server-side apply. */
+  managers: Record<string, string[]>
+}
+
+interface Stored {
+  id: string
+  talosId: string
+  name: string
+  caCrt: string
+  createdBy: number
+  members: Member[]
+  term: number
+  kubernetes: KubernetesState
+}
+
+const PORTS = { peer: 2380, client: 2379 }
+
+/** One etcd cluster and what is stored in it. It outlives each of its members, so its state has a file of its own. */
+export class EtcdCluster {
+  readonly state: Stored
+  readonly #path: string
+  readonly #alive: (member: Member) => boolean
+
+  constructor(path: string, state: Stored, alive: (member: Member) => boolean) {
+    this.#path = path
+    this.state = state
+    this.#alive = alive
+  }
+
+  /** Changes the cluster and writes it before returning. */
+  change(act: (state: Stored) => void): void {
+    act(this.state)
+    writeState(this.#path, this.state)
+  }
+
+  get voters(): Member[] {
+    return this.state.members.filter((member) => !member.learner)
+  }
+
+  isAlive(member: Member): boolean {
+    return this.#alive(member)
+  }
+
+  /** More than half of the voting members run. Without it nothing can be read consistently or changed. */
+  get hasQuorum(): boolean {
+    const { voters } = this
+    return voters.filter((member) => this.#alive(member)).length * 2 > voters.length
+  }
+
+  get leader(): Member | undefined {
+    return this.hasQuorum ? this.voters.find((member) => this.#alive(member)) : undefined
+  }
+
+  member(id: string): Member | undefined {
+    return this.state.members.find((member) => member.id === id)
+  }
+
+  /** Adds a machine as a learner, which can't vote yet. */
+  add(machine: Machine): Member {
+    const member = { id: newId(), machine: machine.plan.index, name: machine.hostname, address: machine.plan.address, learner: true }
+    this.change((state) => state.members.push(member))
+    return member
+  }
+
+  promote(id: string): void {
+    this.change((state) => {
+      for (const member of state.members) if (member.id === id) member.learner = false
+    })
+  }
+
+  remove(id: string): void {
+    this.change((state) => {
+      state.members = state.members.filter((member) => member.id !== id)
+      state.term++
+    })
+  }
+}
+
+export const peerUrl = (member: Member): string => `https://${member.address}:${PORTS.peer}`
+export const clientUrl = (member: Member): string => `https://${member.address}:${PORTS.client}`
+
+const newId = (): string => randomBytes(8).toString('hex')
+
+/** Every etcd cluster that was ever made in this simulation. */
+export class EtcdRegistry {
+  readonly #folder: string
+  readonly #clusters = new Map<string, EtcdCluster>()
+  #machines: () => readonly Machine[] = () => []
+
+  constructor(folder: string) {
+    this.#folder = makeFolder(folder)
+    for (const file of readdirSync(folder)) if (file.endsWith('.json')) this.#add(readState(join(folder, file)) as Stored)
+  }
+
+  connect(machines: () => readonly Machine[]): void {
+    this.#machines = machines
+  }
+
+  get all(): EtcdCluster[] {
+    return [...this.#clusters.values()]
+  }
+
+  get(id: string): EtcdCluster | undefined {
+    return this.#clusters.get(id)
+  }
+
+  /** Makes a new etcd cluster with this machine as its only member. Nothing keeps a second one with the same secrets from being made: that is what bootstrapping twice does. */
+  create(machine: Machine, config: NodeConfig): { cluster: EtcdCluster; member: Member } {
+    const member: Member = { id: newId(), machine: machine.plan.index, name: machine.hostname, address: machine.plan.address, learner: false }
+    const state: Stored = {
+      id: randomUUID(),
+      talosId: config.cluster.id,
+      name: config.cluster.name,
+      caCrt: config.cluster.etcdCa?.crt ?? '',
+      createdBy: machine.plan.index,
+      members: [member],
+      term: 2,
+      kubernetes: { resourceVersion: 1, objects: {} },
+    }
+    const cluster = this.#add(state)
+    cluster.change(() => undefined)
+    return { cluster, member }
+  }
+
+  /** The etcd cluster that a configured control plane finds through discovery and can join: same cluster id, same etcd authority, quorum. */
+  joinable(config: NodeConfig): EtcdCluster | undefined {
+    return this.all.find((cluster) => cluster.state.talosId === config.cluster.id && cluster.state.caCrt === config.cluster.etcdCa?.crt && cluster.hasQuorum)
+  }
+
+  #add(state: Stored): EtcdCluster {
+    const cluster = new EtcdCluster(join(this.#folder, `${state.id}.json`), state, (member) => {
+      const machine = this.#machines()[member.machine]
+      return machine !== undefined && machine.disk.state.etcd?.member === member.id && machine.services.isRunning('etcd')
+    })
+    this.#clusters.set(state.id, cluster)
+    return cluster
+  }
+}

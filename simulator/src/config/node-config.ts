@@ -1,0 +1,122 @@
+import type { Loaded } from './load.ts'
+import { isObject, list, object, text } from './shape.ts'
+import { imageTag } from './versions.ts'
+
+/** A PEM pair out of a configuration; `key` is null on those who only check. */
+export interface Pair {
+  crt: string
+  key: string | null
+}
+
+/** What a server does with its configuration, read out of it once. Everything here comes from a configuration that was judged before. */
+export interface NodeConfig {
+  role: 'controlplane' | 'worker'
+  token: string
+  talosCa: Pair | null
+  acceptedCas: string[]
+  certSans: string[]
+  hostname: string | null
+  kubeletVersion: string
+  nodeLabels: Record<string, string>
+  nodeTaints: Record<string, string>
+  install: { disk: string; selector: Record<string, unknown> | null; image: string; wipe: boolean }
+  cluster: {
+    id: string
+    name: string
+    secret: string
+    endpoint: string
+    token: string
+    discovery: boolean
+    ca: Pair | null
+    etcdCa: Pair | null
+    aggregatorCa: Pair | null
+    serviceAccountKey: string | null
+    apiServerVersion: string
+    apiServerSans: string[]
+    apiServerPort: number
+    serviceSubnet: string
+    podSubnet: string
+    scheduleOnControlPlanes: boolean
+  }
+  virtualAddresses: { address: string; link: string }[]
+}
+
+const texts = (value: unknown): string[] => list(value).map(text)
+const textMap = (value: unknown): Record<string, string> => Object.fromEntries(Object.entries(object(value)).map(([key, item]) => [key, text(item)]))
+
+/** Configurations carry PEM as base64 of the whole text. Null where there is none. */
+export const pem = (value: unknown): string | null => {
+  const encoded = text(value)
+  if (encoded === '') return null
+  return Buffer.from(encoded, 'base64').toString('utf8')
+}
+
+const pair = (value: unknown): Pair | null => {
+  const { crt, key } = object(value)
+  const certificate = pem(crt)
+  return certificate === null ? null : { crt: certificate, key: pem(key) }
+}
+
+/** Reads a complete configuration; null for one without its v1alpha1 document. */
+export const readNodeConfig = (loaded: Loaded): NodeConfig | null => {
+  if (!loaded.v1alpha1) return null
+  const machine = object(loaded.v1alpha1.machine)
+  const cluster = object(loaded.v1alpha1.cluster)
+  const apiServer = object(cluster.apiServer)
+  const network = object(cluster.network)
+  const install = object(machine.install)
+  const kubelet = object(machine.kubelet)
+  const controlPlane = object(cluster.controlPlane)
+  return {
+    role: ['controlplane', 'init'].includes(text(machine.type)) ? 'controlplane' : 'worker',
+    token: text(machine.token),
+    talosCa: pair(machine.ca),
+    acceptedCas: list(machine.acceptedCAs).flatMap((item) => pair(item)?.crt ?? []),
+    certSans: texts(machine.certSANs),
+    hostname: hostnameOf(loaded),
+    kubeletVersion: imageTag(text(kubelet.image)) ?? '',
+    nodeLabels: textMap(machine.nodeLabels),
+    nodeTaints: textMap(machine.nodeTaints),
+    install: {
+      disk: text(install.disk),
+      selector: isObject(install.diskSelector) ? install.diskSelector : null,
+      image: text(install.image),
+      wipe: install.wipe === true,
+    },
+    cluster: {
+      id: text(cluster.id),
+      name: text(cluster.clusterName),
+      secret: text(cluster.secret),
+      endpoint: text(controlPlane.endpoint),
+      token: text(cluster.token),
+      discovery: object(cluster.discovery).enabled === true,
+      ca: pair(cluster.ca),
+      etcdCa: pair(object(cluster.etcd).ca),
+      aggregatorCa: pair(cluster.aggregatorCA),
+      serviceAccountKey: pem(object(cluster.serviceAccount).key),
+      apiServerVersion: imageTag(text(apiServer.image)) ?? imageTag(text(kubelet.image)) ?? '',
+      apiServerSans: texts(apiServer.certSANs),
+      apiServerPort: Number(controlPlane.localAPIServerPort ?? 6443),
+      serviceSubnet: texts(network.serviceSubnets)[0] ?? '10.96.0.0/12',
+      podSubnet: texts(network.podSubnets)[0] ?? '10.244.0.0/16',
+      scheduleOnControlPlanes: cluster.allowSchedulingOnControlPlanes === true || cluster.allowSchedulingOnMasters === true,
+    },
+    virtualAddresses: virtualAddressesOf(loaded),
+  }
+}
+
+const hostnameOf = (loaded: Loaded): string | null => {
+  const named = loaded.documents.find((document) => document.kind === 'HostnameConfig')
+  const own = text(named?.body.hostname) || text(object(object(loaded.v1alpha1?.machine).network).hostname)
+  return own === '' ? null : own
+}
+
+const virtualAddressesOf = (loaded: Loaded): { address: string; link: string }[] => [
+  ...loaded.documents.filter(({ kind }) => kind === 'Layer2VIPConfig').map(({ name, body }) => ({ address: name, link: text(body.link) })),
+  ...interfacesOf(loaded).flatMap((item) => {
+    const address = text(object(item.vip).ip)
+    return address === '' ? [] : [{ address, link: text(item.interface) }]
+  }),
+]
+
+export const interfacesOf = (loaded: Loaded): Record<string, unknown>[] => list(object(object(loaded.v1alpha1?.machine).network).interfaces).map(object)

@@ -1,0 +1,45 @@
+import { currentFingerprint } from '../wire/apid.ts'
+import type { Machine } from '../machine/machine.ts'
+import type { World } from '../world.ts'
+
+/** A server as the control socket shows it. Everything says that it is simulated. */
+export const presentServer = async (machine: Machine): Promise<object> => {
+  const { plan, disk } = machine
+  const { uuid, serial } = disk.identity
+  return {
+    simulated: true,
+    uuid,
+    name: plan.name,
+    address: plan.address,
+    serial,
+    datacenter: plan.place,
+    power: disk.state.power,
+    stage: machine.stage.stage,
+    mode: machine.mode,
+    machineType: machine.config?.node?.role ?? null,
+    talosVersion: machine.talosVersion,
+    installedVersion: disk.state.installed?.version ?? null,
+    hostname: machine.isOn ? machine.hostname : null,
+    fingerprint: await currentFingerprint(machine),
+    manufacturer: machine.hardware.manufacturer,
+    product: machine.hardware.product,
+    slowness: plan.slowness,
+    faults: disk.state.faults,
+  }
+}
+
+/** Counters of every server, and of every Talos cluster id how many etcds were made for it, which must be one. */
+export const presentCounters = (world: World): object => {
+  const clusters = new Map<string, { id: string; name: string; bootstraps: number; members: number }>()
+  for (const { state } of world.etcd.all) {
+    const entry = clusters.get(state.talosId) ?? { id: state.talosId, name: state.name, bootstraps: 0, members: 0 }
+    entry.bootstraps++
+    entry.members += state.members.length
+    clusters.set(state.talosId, entry)
+  }
+  return {
+    simulated: true,
+    servers: world.machines.map(({ plan, disk }) => ({ name: plan.name, uuid: disk.identity.uuid, ...disk.state.counters })),
+    clusters: [...clusters.values()],
+  }
+}

@@ -1,0 +1,126 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import * as z from 'zod/mini'
+import { MAX_SPEED, MIN_SPEED } from '../clock.ts'
+import { faultSchema } from '../fleet/faults.ts'
+import { addFault, clearFaults } from '../machine/trouble.ts'
+import type { Simulator } from '../start.ts'
+import { presentCounters, presentServer } from './present.ts'
+
+const MAX_BODY_BYTES = 64 * 1024
+const speedSchema = z.strictObject({ speed: z.number().check(z.minimum(MIN_SPEED), z.maximum(MAX_SPEED)) })
+
+class Refused extends Error {
+  override name = 'Refused'
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+/** The control socket: HTTP and JSON for tests and for people, on a unix socket that only its owner can open. */
+export const openControl = async (simulator: Simulator): Promise<{ close(): Promise<void> }> => {
+  await removeStale(simulator.control)
+  const server = createServer((request, response) => void handle(simulator, request, response))
+  const mask = process.umask(0o077)
+  try {
+    server.listen(simulator.control)
+    await once(server, 'listening')
+  } finally {
+    process.umask(mask)
+  }
+  return { close: () => close(server) }
+}
+
+const close = async (server: Server): Promise<void> => {
+  server.closeAllConnections()
+  server.close()
+  await once(server, 'close')
+}
+
+/** A killed simulator leaves its socket behind; one that still answers keeps its folder. */
+const removeStale = async (path: string): Promise<void> => {
+  const answers = await new Promise<boolean>((resolve) => {
+    const socket = connect(path)
+    socket.on('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', () => resolve(false))
+  })
+  if (answers) throw new Error(`Another simulator uses this folder: ${path} answers`)
+  rmSync(path, { force: true })
+}
+
+const handle = async (simulator: Simulator, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  let status = 200
+  let answer: unknown
+  try {
+    answer = await route(simulator, request)
+  } catch (cause) {
+    status = cause instanceof Refused ? cause.status : 500
+    answer = { error: cause instanceof Error ? cause.message : String(cause) }
+  }
+  const body = JSON.stringify(answer)
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+  response.end(body)
+}
+
+const route = async (simulator: Simulator, request: IncomingMessage): Promise<unknown> => {
+  const [, noun, which, act, ...more] = (request.url ?? '/').split('?')[0]!.split('/').map(decodeURIComponent)
+  const call = `${request.method} /${noun}`
+  if (more.length > 0) throw new Refused(404, 'There is no such call')
+  if (which === undefined) {
+    if (call === 'GET /servers') return { simulated: true, servers: await Promise.all(simulator.servers.map(presentServer)) }
+    if (call === 'GET /counters') return presentCounters(simulator.world)
+    if (call === 'GET /datacenters') return { simulated: true, datacenters: simulator.places }
+    if (call === 'GET /speed') return { speed: simulator.clock.speed }
+    if (call === 'PUT /speed') {
+      simulator.clock.setSpeed(parsed(speedSchema, await readJson(request)).speed)
+      return { speed: simulator.clock.speed }
+    }
+    throw new Refused(404, 'There is no such call')
+  }
+  if (noun !== 'servers') throw new Refused(404, 'There is no such call')
+  const machine = find(simulator, which)
+  if (request.method === 'GET' && act === undefined) return presentServer(machine)
+  if (request.method === 'POST' && act === 'power-on') machine.lifecycle.powerOn()
+  else if (request.method === 'POST' && act === 'power-off') await machine.lifecycle.powerOff()
+  else if (request.method === 'POST' && act === 'fault') await addFault(machine, parsed(faultSchema, await readJson(request)))
+  else if (request.method === 'DELETE' && act === 'fault') await clearFaults(machine)
+  else throw new Refused(404, 'There is no such call')
+  return presentServer(machine)
+}
+
+const find = (simulator: Simulator, which: string): Simulator['servers'][number] => {
+  try {
+    return simulator.server(which)
+  } catch (cause) {
+    throw new Refused(404, cause instanceof Error ? cause.message : String(cause))
+  }
+}
+
+const parsed = <Schema extends z.ZodMiniType>(schema: Schema, value: unknown): z.output<Schema> => {
+  const result = schema.safeParse(value)
+  if (!result.success) throw new Refused(422, result.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`).join('; '))
+  return result.data
+}
+
+const readJson = async (request: IncomingMessage): Promise<unknown> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MAX_BODY_BYTES) throw new Refused(413, 'The body is too large')
+    chunks.push(chunk)
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  } catch {
+    throw new Refused(400, 'The body is no JSON')
+  }
+}

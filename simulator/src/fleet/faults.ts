@@ -1,0 +1,23 @@
+import * as z from 'zod/mini'
+
+export const STAGES = ['booting', 'installing', 'maintenance', 'running', 'rebooting', 'shutting down', 'resetting', 'upgrading'] as const
+export type Stage = (typeof STAGES)[number] | 'unknown'
+
+const whenStage = z.optional(z.enum(STAGES))
+const times = z._default(z.int().check(z.minimum(1), z.maximum(1_000_000)), 1)
+const port = z.optional(z.enum(['apid', 'trustd', 'kubernetes']))
+
+/**
+ * What can go wrong with a simulated server. `stage` arms a fault only once the server reaches that stage; `times` counts how often it strikes before it is spent;
+ * `for_ms` ends it after that many simulated milliseconds, otherwise it lasts until it is cleared.
+ */
+export const faultSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.enum(['refuse', 'hang', 'drip', 'garbage']), port, stage: whenStage, for_ms: z.optional(z.int().check(z.minimum(1))) }),
+  z.strictObject({ kind: z.literal('delay'), ms: z.int().check(z.minimum(1), z.maximum(600_000)), for_ms: z.optional(z.int().check(z.minimum(1))) }),
+  z.strictObject({ kind: z.literal('identity'), stage: whenStage }),
+  z.strictObject({ kind: z.literal('vanish'), stage: whenStage }),
+  z.strictObject({ kind: z.literal('fail-install'), times }),
+  z.strictObject({ kind: z.literal('close-after-apply'), times }),
+  z.strictObject({ kind: z.literal('lost-reply'), method: z._default(z.string().check(z.maxLength(64)), 'ApplyConfiguration'), times }),
+])
+export type Fault = z.infer<typeof faultSchema>

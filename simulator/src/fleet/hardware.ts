@@ -1,0 +1,262 @@
+import { seeded, type Random } from '../random.ts'
+import { CPU, DIMM, DISK, NIC, type DiskKind, type MemoryKind, type NicKind, type Processor } from './parts.ts'
+
+/** What is in one simulated server. Sizes carry their unit; identifiers look like the maker's but belong to nobody. */
+export interface Hardware {
+  model: ModelName
+  manufacturer: string
+  product: string
+  sku: string
+  sockets: { name: string; processor: Processor; serial: string }[]
+  memory: { locator: string; bank: string; module: MemoryKind | null; serial: string }[]
+  disks: Disk[]
+  links: Link[]
+}
+
+export interface Disk {
+  name: string
+  model: string
+  serial: string
+  wwid: string
+  sizeBytes: number
+  transport: 'nvme' | 'sata'
+  rotational: boolean
+  busPath: string
+}
+
+export interface Link {
+  name: string
+  index: number
+  mac: string
+  up: boolean
+  nic: NicKind
+  busPath: string
+}
+
+export interface Identity {
+  uuid: string
+  serial: string
+}
+
+interface Model {
+  manufacturer: string
+  product: string
+  sku: string
+  processor: Processor
+  sockets: number
+  socketName: (index: number) => string
+  memory: { module: MemoryKind; slots: number; filled: number; locator: (slot: number) => [locator: string, bank: string] }
+  disks: readonly (readonly [DiskKind, number])[]
+  nics: readonly NicKind[]
+  serial: (random: Random) => string
+}
+
+const letter = (index: number): string => String.fromCodePoint(65 + index)
+const amdSlot = (slot: number): [string, string] => ['DIMM 0', `P0 CHANNEL ${letter(slot)}`]
+const amdPairSlot =
+  (perSocket: number) =>
+  (slot: number): [string, string] => ['DIMM 0', `P${Math.floor(slot / perSocket)} CHANNEL ${letter(slot % perSocket)}`]
+const intelSlot = (slot: number): [string, string] => [`${slot < 16 ? 'A' : 'B'}${(slot % 16) + 1}`, '']
+const code = (random: Random, length: number): string => Array.from({ length }, () => '0123456789BCDFGHJKLMNPQRSTVWXYZ'.charAt(random.int(0, 30))).join('')
+
+/** The machines of the catalogue: EPYC and Xeon, DDR4 and DDR5, NVMe and SATA, 25 and 100 GbE; the ASRock Rack one has no management controller. */
+const MODELS = {
+  'supermicro-as-1115cs': {
+    manufacturer: 'Supermicro',
+    product: 'AS -1115CS-TNR',
+    sku: 'To be filled by O.E.M.',
+    processor: CPU.epyc9354p,
+    sockets: 1,
+    socketName: () => 'CPU',
+    memory: { module: DIMM.samsungDdr5x32, slots: 12, filled: 12, locator: amdSlot },
+    disks: [
+      [DISK.pm9a3, 2],
+      [DISK.pm9a3x4, 2],
+    ],
+    nics: [NIC.connectx6lx],
+    serial: (r) => `S${r.int(100_000, 999_999)}X3${r.int(100_000, 999_999)}`,
+  },
+  'dell-r650': {
+    manufacturer: 'Dell Inc.',
+    product: 'PowerEdge R650',
+    sku: 'SKU=0912;ModelName=PowerEdge R650',
+    processor: CPU.xeon6338,
+    sockets: 2,
+    socketName: (i) => `CPU${i + 1}`,
+    memory: { module: DIMM.micronDdr4x32, slots: 32, filled: 16, locator: intelSlot },
+    disks: [
+      [DISK.intelS4510, 2],
+      [DISK.kioxiaCd6, 2],
+    ],
+    nics: [NIC.e810xxv],
+    serial: (r) => code(r, 7),
+  },
+  'hpe-dl365-gen11': {
+    manufacturer: 'HPE',
+    product: 'ProLiant DL365 Gen11',
+    sku: 'P59706-421',
+    processor: CPU.epyc9124,
+    sockets: 2,
+    socketName: (i) => `Proc ${i + 1}`,
+    memory: { module: DIMM.micronDdr5x16, slots: 24, filled: 24, locator: (slot) => [`PROC ${Math.floor(slot / 12) + 1} DIMM ${(slot % 12) + 1}`, ''] },
+    disks: [
+      [DISK.pm9a3, 2],
+      [DISK.micron7450, 1],
+    ],
+    nics: [NIC.bcm57414],
+    serial: (r) => `CZ2${r.int(10, 49)}${code(r, 5)}`,
+  },
+  'lenovo-sr630-v2': {
+    manufacturer: 'Lenovo',
+    product: 'ThinkSystem SR630 V2',
+    sku: '7Z71CTO1WW',
+    processor: CPU.xeon4314,
+    sockets: 2,
+    socketName: (i) => `CPU ${i + 1}`,
+    memory: { module: DIMM.hynixDdr4x16, slots: 32, filled: 16, locator: (slot) => [`DIMM ${slot + 1}`, `Bank ${slot + 1}`] },
+    disks: [
+      [DISK.microns5300, 2],
+      [DISK.exos16, 2],
+    ],
+    nics: [NIC.connectx5, NIC.i350],
+    serial: (r) => `J30${code(r, 5)}`,
+  },
+  'gigabyte-r152': {
+    manufacturer: 'GIGABYTE',
+    product: 'R152-Z30-00',
+    sku: '01234567890123456789AB',
+    processor: CPU.epyc7543,
+    sockets: 1,
+    socketName: () => 'P0',
+    memory: { module: DIMM.samsungDdr4x64, slots: 16, filled: 8, locator: (slot) => [`DIMM_P0_${letter(Math.floor(slot / 2))}${slot % 2}`, `BANK ${slot}`] },
+    disks: [[DISK.solidigmP5520, 2]],
+    nics: [NIC.connectx6dx],
+    serial: (r) => `GJH6N${r.int(1000, 9999)}A${r.int(1000, 9999)}`,
+  },
+  'dell-r760': {
+    manufacturer: 'Dell Inc.',
+    product: 'PowerEdge R760',
+    sku: 'SKU=0A6B;ModelName=PowerEdge R760',
+    processor: CPU.xeon6430,
+    sockets: 2,
+    socketName: (i) => `CPU${i + 1}`,
+    memory: { module: DIMM.hynixDdr5x64, slots: 32, filled: 16, locator: intelSlot },
+    disks: [
+      [DISK.intelS4510, 2],
+      [DISK.micron7450, 4],
+    ],
+    nics: [NIC.e810c],
+    serial: (r) => code(r, 7),
+  },
+  'supermicro-as-2125hs': {
+    manufacturer: 'Supermicro',
+    product: 'AS -2125HS-TNR',
+    sku: 'To be filled by O.E.M.',
+    processor: CPU.epyc9454,
+    sockets: 2,
+    socketName: (i) => `CPU${i + 1}`,
+    memory: { module: DIMM.hynixDdr5x64, slots: 24, filled: 24, locator: amdPairSlot(12) },
+    disks: [
+      [DISK.pm9a3, 2],
+      [DISK.micron7450, 4],
+    ],
+    nics: [NIC.connectx6dx],
+    serial: (r) => `S${r.int(100_000, 999_999)}X4${r.int(100_000, 999_999)}`,
+  },
+  'asrockrack-b650d4u': {
+    manufacturer: 'ASRockRack',
+    product: '1U2E-B650',
+    sku: '',
+    processor: CPU.epyc4464p,
+    sockets: 1,
+    socketName: () => 'AM5',
+    memory: { module: DIMM.kingstonDdr5x32, slots: 4, filled: 4, locator: (slot) => [`DIMM ${slot % 2}`, `P0 CHANNEL ${letter(Math.floor(slot / 2))}`] },
+    disks: [[DISK.pm9a3, 2]],
+    nics: [NIC.bcm57414],
+    serial: (r) => `M80-GC0${r.int(10_000, 99_999)}`,
+  },
+} satisfies Record<string, Model>
+
+export type ModelName = keyof typeof MODELS
+export const MODEL_NAMES = Object.keys(MODELS) as [ModelName, ...ModelName[]]
+
+/** UUID (version 4 in form) and serial number of a server: made from the seed alone, so that a thousand of them cost nothing until one is looked at. */
+export const identityOf = (seed: string, index: number, model: ModelName, salt = ''): Identity => {
+  const random = seeded(`${seed}/identity/${index}/${salt}`)
+  const hex = random.hex(32)
+  const uuid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${'89ab'[Number.parseInt(hex.slice(16, 17), 16) % 4]}${hex.slice(17, 20)}-${hex.slice(20)}`
+  return { uuid, serial: MODELS[model].serial(random) }
+}
+
+/** The parts of a server. `missingDisks` leaves the bays empty: such a server boots from the network and can't be installed. */
+export const hardwareOf = (seed: string, index: number, name: ModelName, options: { missingDisks?: boolean } = {}): Hardware => {
+  const model: Model = MODELS[name]
+  const random = seeded(`${seed}/hardware/${index}`)
+  const sockets = Array.from({ length: model.sockets }, (_, socket) => ({
+    name: model.socketName(socket),
+    processor: model.processor,
+    serial: model.processor.partNumber === '' ? '' : random.hex(15).toUpperCase(),
+  }))
+  const memory = Array.from({ length: model.memory.slots }, (_, slot) => {
+    const [locator, bank] = model.memory.locator(slot)
+    // Half-filled boards have every second slot of each channel empty, which Talos reports as modules without any field.
+    const filled = model.memory.filled === model.memory.slots || slot % Math.round(model.memory.slots / model.memory.filled) === 0
+    return { locator, bank, module: filled ? model.memory.module : null, serial: filled ? random.hex(8).toUpperCase() : '' }
+  })
+  return {
+    model: name,
+    manufacturer: model.manufacturer,
+    product: model.product,
+    sku: model.sku,
+    sockets,
+    memory,
+    disks: options.missingDisks ? [] : disksOf(model, random),
+    links: linksOf(model, random),
+  }
+}
+
+const disksOf = (model: Model, random: Random): Disk[] => {
+  const disks: Disk[] = []
+  let nvme = 0
+  let sata = 0
+  for (const [kind, count] of model.disks) {
+    for (let unit = 0; unit < count; unit++) {
+      const isNvme = kind.transport === 'nvme'
+      const slot = isNvme ? nvme++ : sata++
+      disks.push({
+        name: isNvme ? `nvme${slot}n1` : `sd${letter(slot).toLowerCase()}`,
+        model: kind.model,
+        serial: kind.serial(random),
+        wwid: isNvme ? `eui.${kind.wwn}${random.hex(24)}` : `naa.${kind.wwn}${random.hex(8)}`,
+        sizeBytes: kind.sizeBytes,
+        transport: kind.transport,
+        rotational: kind.rotational,
+        busPath: isNvme
+          ? `/pci0000:40/0000:40:01.${slot + 1}/0000:${(65 + slot).toString(16)}:00.0/nvme`
+          : `/pci0000:00/0000:00:17.0/ata${slot + 1}/host${slot}/target${slot}:0:0/${slot}:0:0:0/`,
+      })
+    }
+  }
+  return disks
+}
+
+const linksOf = (model: Model, random: Random): Link[] => {
+  const links: Link[] = []
+  for (const [card, nic] of model.nics.entries()) {
+    const bus = 0x81 + card * 0x10
+    const base = random.int(0, 0xff_ff_00)
+    for (let port = 0; port < nic.ports; port++) {
+      const tail = (base + port).toString(16).padStart(6, '0')
+      links.push({
+        name: `enp${bus}s0f${port}${nic.driver === 'mlx5_core' || nic.driver === 'bnxt_en' ? 'np' + port : ''}`,
+        index: links.length + 2,
+        mac: `${nic.oui}:${tail.slice(0, 2)}:${tail.slice(2, 4)}:${tail.slice(4)}`,
+        // The first port of the first card carries the management network; the second is cabled in some racks only.
+        up: card === 0 && (port === 0 || random.next() < 0.5),
+        nic,
+        busPath: `0000:${bus.toString(16)}:00.${port}`,
+      })
+    }
+  }
+  return links
+}

@@ -1,0 +1,99 @@
+import { seeded, type Random } from '../random.ts'
+import type { Fault } from './faults.ts'
+import { MODEL_NAMES, type ModelName } from './hardware.ts'
+import { PLACES, type Place } from './places.ts'
+import type { Scenario, ServerOptions } from './scenario.ts'
+
+/** One server as the scenario wants it, before anything happened to it. */
+export interface ServerPlan {
+  /** From 0, over the whole fleet. */
+  index: number
+  /** The label on its rack, for people and for the control socket: `poz-03`. */
+  name: string
+  address: string
+  place: Place
+  model: ModelName
+  talosVersion: string
+  schematic: string
+  slowness: number
+  missingDisks: boolean
+  power: 'on' | 'off'
+  installed: string | null
+  faults: Fault[]
+}
+
+export const NEWEST_TALOS = 'v1.13.9'
+const OLDER_TALOS = 'v1.12.11'
+
+/** The id of a schematic without any customization (Image Factory: SHA-256 of `customization: {}`). */
+export const PLAIN_SCHEMATIC = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
+
+const PER_BLOCK = 250
+
+/** Lays a scenario out: which server stands where, at which address, with which hardware. The first datacenter gets two thirds of the servers. */
+export const planFleet = (scenario: Scenario, subnetOffset = 0): ServerPlan[] => {
+  const random = seeded(`${scenario.seed}/plan`)
+  const places = scenario.datacenters.map((code) => PLACES.find((place) => place.code === code)!)
+  const counts = share(scenario.servers, places.length)
+  const special = scenario.special ?? ownSpecials(counts)
+  const shuffled = shuffle(MODEL_NAMES, random)
+  const plans: ServerPlan[] = []
+  let block = 1 + subnetOffset
+  for (const [turn, place] of places.entries()) {
+    const count = counts[turn] ?? 0
+    for (let within = 0; within < count; within++) {
+      const index = plans.length
+      const options: ServerOptions = special[String(index + 1)] ?? {}
+      const third = block + Math.floor(within / PER_BLOCK)
+      if (third > 255) throw new RangeError('127.20.0.0/16 has no room for so many servers')
+      plans.push({
+        index,
+        name: `${place.cityCode.toLowerCase()}-${String(within + 1).padStart(count > 99 ? 4 : 2, '0')}`,
+        address: `127.20.${third}.${(within % PER_BLOCK) + 1}`,
+        place: options.datacenter ? (PLACES.find(({ code }) => code === options.datacenter) ?? place) : place,
+        model: options.hardware ?? shuffled[index % shuffled.length] ?? MODEL_NAMES[0],
+        talosVersion: options.talos ?? versionOf(scenario, turn, within, count),
+        schematic: options.schematic ?? PLAIN_SCHEMATIC,
+        slowness: options.slowness ?? 1,
+        missingDisks: options.missing_disks ?? false,
+        power: options.power ?? 'on',
+        installed: options.installed ?? null,
+        faults: options.faults ?? [],
+      })
+    }
+    block += Math.max(1, Math.ceil(count / PER_BLOCK))
+  }
+  return plans
+}
+
+const share = (servers: number, places: number): number[] => {
+  if (places === 1) return [servers]
+  const first = Math.ceil((servers * 2) / 3)
+  const rest = servers - first
+  return [first, ...Array.from({ length: places - 1 }, (_, index) => Math.floor(rest / (places - 1)) + (index < rest % (places - 1) ? 1 : 0))]
+}
+
+const versionOf = (scenario: Scenario, turn: number, within: number, count: number): string => {
+  if (scenario.talos) return scenario.talos[within % scenario.talos.length] ?? NEWEST_TALOS
+  return turn === 0 || within === count - 1 ? NEWEST_TALOS : OLDER_TALOS
+}
+
+/** The troubles of a fleet that is large enough to spare three servers: the last two of the first datacenter and the last of the second. */
+const ownSpecials = (counts: readonly number[]): Record<string, ServerOptions> => {
+  const [first = 0, second = 0] = counts
+  if (first + second < 12) return {}
+  return {
+    [first - 1]: { missing_disks: true },
+    [first]: { faults: [{ kind: 'fail-install', times: 1 }] },
+    ...(second > 0 && { [first + second]: { slowness: 2.5 } }),
+  }
+}
+
+const shuffle = <T>(items: readonly T[], random: Random): T[] => {
+  const copy = [...items]
+  for (let index = copy.length - 1; index > 0; index--) {
+    const other = random.int(0, index)
+    ;[copy[index], copy[other]] = [copy[other]!, copy[index]!]
+  }
+  return copy
+}

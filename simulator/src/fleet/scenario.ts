@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import * as z from 'zod/mini'
+import { MAX_SPEED, MIN_SPEED } from '../clock.ts'
+import { isTalosVersion } from '../config/versions.ts'
+import { faultSchema } from './faults.ts'
+import { MODEL_NAMES } from './hardware.ts'
+import { PLACES } from './places.ts'
+
+export const MAX_SERVERS = 20_000
+
+const talosVersion = z.string().check(z.refine(isTalosVersion, 'a Talos version from v1.12 or v1.13, for example v1.13.9'))
+const placeCode = z.string().check(z.refine((code) => PLACES.some((place) => place.code === code), `one of ${PLACES.map((place) => place.code).join(', ')}`))
+const schematic = z.string().check(z.regex(/^[0-9a-f]{64}$/, 'a schematic id: 64 hexadecimal digits'))
+
+const serverSchema = z.strictObject({
+  datacenter: z.optional(placeCode),
+  talos: z.optional(talosVersion),
+  schematic: z.optional(schematic),
+  hardware: z.optional(z.enum(MODEL_NAMES)),
+  /** Above 1: everything this server does takes that many times longer. */
+  slowness: z.optional(z.number().check(z.minimum(0.1), z.maximum(100))),
+  missing_disks: z.optional(z.boolean()),
+  power: z.optional(z.enum(['on', 'off'])),
+  /** Talos is on the disk already, of this version, without a configuration. */
+  installed: z.optional(talosVersion),
+  faults: z.optional(z.array(faultSchema)),
+})
+export type ServerOptions = z.infer<typeof serverSchema>
+
+export const scenarioSchema = z.strictObject({
+  seed: z._default(z.string().check(z.minLength(1), z.maxLength(200)), 'steelyard'),
+  servers: z._default(z.int().check(z.minimum(1), z.maximum(MAX_SERVERS)), 12),
+  speed: z._default(z.number().check(z.minimum(MIN_SPEED), z.maximum(MAX_SPEED)), 1),
+  datacenters: z._default(z.array(placeCode).check(z.minLength(1)), ['PL-POZ-1', 'DE-FRA-1']),
+  /** Given out in turn within each datacenter. Without it the first datacenter runs the newest and the others a mix. */
+  talos: z.optional(z.array(talosVersion).check(z.minLength(1))),
+  /** Server number, from 1, to what is special about it. Without it a fleet of twelve or more has one without disks, one that fails its first install and one that is slow. */
+  special: z.optional(z.record(z.string().check(z.regex(/^[1-9]\d*$/, 'a server number, from 1')), serverSchema)),
+})
+export type Scenario = z.infer<typeof scenarioSchema>
+
+export class ScenarioError extends Error {
+  override name = 'ScenarioError'
+}
+
+/** Checks a scenario given as an object; throws `ScenarioError` naming every field that is wrong. */
+export const parseScenario = (value: unknown): Scenario => {
+  const result = scenarioSchema.safeParse(value)
+  if (result.success) return result.data
+  throw new ScenarioError(
+    `The scenario is wrong:\n${result.error.issues.map((issue) => `  ${issue.path.join('.') || '(whole)'}: ${issue.message}`).join('\n')}`,
+  )
+}
+
+/** Reads a scenario file, YAML or JSON. */
+export const readScenario = (path: string): Scenario => {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new ScenarioError(`Can't read the scenario ${path}`, { cause })
+  }
+  try {
+    return parseScenario(parse(text) ?? {})
+  } catch (cause) {
+    if (cause instanceof ScenarioError) throw cause
+    throw new ScenarioError(`The scenario ${path} is no YAML: ${cause instanceof Error ? cause.message.split('\n')[0] : String(cause)}`, { cause })
+  }
+}

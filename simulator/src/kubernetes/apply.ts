@@ -1,0 +1,80 @@
+import type { StoredObject } from '../cluster/etcd.ts'
+import { isObject } from '../config/shape.ts'
+import { conflict } from './refusal.ts'
+
+/**
+ * Server-side apply: each field belongs to the manager that set it last, and nobody else may change it without force
+ * (Kubernetes: docs/reference/using-api/server-side-apply). Lists are taken whole, as the API does for lists without keys.
+ */
+export const applyFields = (existing: StoredObject | null, body: Record<string, unknown>, manager: string, force: boolean): StoredObject => {
+  const managers: Record<string, string[]> = structuredClone(existing?.managers ?? {})
+  const result: Record<string, unknown> = structuredClone(existing?.body ?? {})
+  const leaves = leavesOf(body)
+  const disputed: string[] = []
+  for (const [path, value] of leaves) {
+    for (const [other, owned] of Object.entries(managers)) {
+      if (other === manager || !owned.includes(path) || JSON.stringify(read(result, path)) === JSON.stringify(value)) continue
+      if (force) managers[other] = owned.filter((entry) => entry !== path)
+      else disputed.push(`conflict with "${other}": .${path.replaceAll('/', '.')}`)
+    }
+  }
+  if (disputed.length > 0) throw conflict(`Apply failed with ${disputed.length} conflict${disputed.length === 1 ? '' : 's'}: ${disputed.join(', ')}`)
+  for (const path of managers[manager] ?? []) {
+    const isHeld = leaves.has(path) || Object.entries(managers).some(([other, owned]) => other !== manager && owned.includes(path))
+    if (!isHeld) write(result, path, undefined)
+  }
+  for (const [path, value] of leaves) write(result, path, value)
+  managers[manager] = [...leaves.keys()]
+  return { body: result, managers }
+}
+
+const IDENTITY = new Set([
+  'apiVersion',
+  'kind',
+  'metadata/name',
+  'metadata/namespace',
+  'metadata/uid',
+  'metadata/resourceVersion',
+  'metadata/creationTimestamp',
+  'metadata/managedFields',
+])
+const escape = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
+const unescape = (key: string): string => key.replaceAll('~1', '/').replaceAll('~0', '~')
+
+const leavesOf = (value: Record<string, unknown>, prefix = '', found = new Map<string, unknown>()): Map<string, unknown> => {
+  for (const [key, child] of Object.entries(value)) {
+    const path = prefix === '' ? escape(key) : `${prefix}/${escape(key)}`
+    if (IDENTITY.has(path)) continue
+    if (isObject(child) && Object.keys(child).length > 0) leavesOf(child, path, found)
+    else found.set(path, child)
+  }
+  return found
+}
+
+const read = (target: Record<string, unknown>, path: string): unknown =>
+  path.split('/').reduce<unknown>((at, key) => (isObject(at) ? at[unescape(key)] : undefined), target)
+
+const write = (target: Record<string, unknown>, path: string, value: unknown): void => {
+  const keys = path.split('/').map(unescape)
+  const last = keys.pop()!
+  let at = target
+  for (const key of keys) {
+    const next = at[key]
+    if (isObject(next)) at = next
+    else if (value === undefined) return
+    else at = at[key] = {} as Record<string, unknown>
+  }
+  if (value === undefined) delete at[last]
+  else Object.defineProperty(at, last, { value, enumerable: true, configurable: true, writable: true })
+}
+
+/** JSON merge patch (RFC 7396). */
+export const mergePatch = (target: unknown, patch: unknown): unknown => {
+  if (!isObject(patch)) return patch
+  const result: Record<string, unknown> = isObject(target) ? { ...target } : {}
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key]
+    else result[key] = mergePatch(result[key], value)
+  }
+  return result
+}

@@ -1,0 +1,144 @@
+import type { EtcdCluster } from '../cluster/etcd.ts'
+import { object, text } from '../config/shape.ts'
+import type { Machine } from '../machine/machine.ts'
+import type { World } from '../world.ts'
+import { BUILT_IN } from './kinds.ts'
+import { Objects } from './objects.ts'
+
+type Body = Record<string, unknown>
+
+const NODES = BUILT_IN.find(({ plural }) => plural === 'nodes')!
+/** Names the machine behind a node; a node can outlive its machine's membership. */
+const SERVER_ANNOTATION = 'simulator.steelyard/server'
+/** After so long without a word from kubelet Kubernetes calls a node unknown (node-monitor-grace-period). */
+const GRACE_MS = 40_000
+const REPORT_EVERY_MS = 10_000
+
+/** The cluster that a machine's kubelet reports to, while its API answers and knows the machine's token and authority. */
+export const kubernetesOf = (machine: Machine): EtcdCluster | undefined => {
+  const node = machine.config?.node
+  if (!node) return undefined
+  const own = machine.disk.state.etcd?.cluster
+  const serving = machine.world.machines.find(
+    (other) =>
+      other.apiServerUp &&
+      other.etcdCluster?.hasQuorum === true &&
+      (own === undefined || other.disk.state.etcd?.cluster === own) &&
+      other.config?.node?.cluster.ca?.crt === node.cluster.ca?.crt &&
+      other.config?.node?.cluster.token === node.cluster.token,
+  )
+  return serving?.etcdCluster
+}
+
+export const nodeLabels = (machine: Machine): Record<string, string> => ({
+  'beta.kubernetes.io/arch': 'amd64',
+  'beta.kubernetes.io/os': 'linux',
+  'kubernetes.io/arch': 'amd64',
+  'kubernetes.io/hostname': machine.hostname,
+  'kubernetes.io/os': 'linux',
+  ...(machine.config?.node?.role === 'controlplane' && { 'node-role.kubernetes.io/control-plane': '' }),
+  ...machine.config?.node?.nodeLabels,
+})
+
+const objectsOf = (cluster: EtcdCluster, machine: Machine): Objects => new Objects(cluster, machine.world.clock.now)
+
+export const registerNode = (cluster: EtcdCluster, machine: Machine): void => {
+  const node = machine.config!.node!
+  const taints = [
+    ...(node.role === 'controlplane' && !node.cluster.scheduleOnControlPlanes ? [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' }] : []),
+    ...Object.entries(node.nodeTaints).map(([key, value]) => taint(key, value)),
+  ]
+  const ordinal = cluster.state.members.length + Object.keys(cluster.state.kubernetes.objects).length
+  objectsOf(cluster, machine).apply(
+    { kind: NODES, namespace: '', name: machine.hostname },
+    {
+      metadata: { name: machine.hostname, labels: nodeLabels(machine), annotations: { [SERVER_ANNOTATION]: machine.plan.name } },
+      spec: { podCIDR: `10.244.${ordinal % 256}.0/24`, ...(taints.length > 0 && { taints }) },
+    },
+    'kubelet',
+    true,
+  )
+}
+
+/** Talos writes taints as `key: value:Effect` or `key: Effect`. */
+const taint = (key: string, value: string): object => {
+  const at = value.lastIndexOf(':')
+  return at === -1 ? { key, effect: value } : { key, value: value.slice(0, at), effect: value.slice(at + 1) }
+}
+
+/** Marks a node unschedulable, as the drain before a graceful reset does. */
+export const cordonNode = (cluster: EtcdCluster, name: string): void => {
+  const objects = new Objects(cluster, Date.now)
+  if (objects.list(NODES, '').some((node) => text(object(node.metadata).name) === name))
+    objects.apply({ kind: NODES, namespace: '', name }, { spec: { unschedulable: true } }, 'talos', true)
+}
+
+/** A node with the status that its machine reports right now. */
+export const presentNode = (world: World, stored: Body): Body => {
+  const metadata = object(stored.metadata)
+  const name = text(metadata.name)
+  const server = text(object(metadata.annotations)[SERVER_ANNOTATION])
+  const machine = world.machines.find(({ plan }) => plan.name === server)
+  const isAlive = machine?.nodeReady === true && machine.hostname === name
+  const silentMs = machine ? world.clock.elapsed() - machine.lastHeartbeat : Number.POSITIVE_INFINITY
+  const status = isAlive || silentMs < GRACE_MS ? 'True' : machine?.hostname === name && machine.services.isRunning('kubelet') ? 'False' : 'Unknown'
+  const at = new Date(world.clock.now() - (isAlive ? world.clock.now() % REPORT_EVERY_MS : 0)).toISOString().replace(/\.\d+Z$/, 'Z')
+  const ready =
+    status === 'True'
+      ? { reason: 'KubeletReady', message: 'kubelet is posting ready status' }
+      : status === 'False'
+        ? { reason: 'KubeletNotReady', message: 'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady' }
+        : { reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' }
+  const pressure = status === 'Unknown' ? 'Unknown' : 'False'
+  const condition = (type: string, value: string, reason: string, message: string): object => ({
+    type,
+    status: value,
+    lastHeartbeatTime: at,
+    lastTransitionTime: text(metadata.creationTimestamp),
+    reason,
+    message,
+  })
+  return {
+    ...stored,
+    status: {
+      conditions: [
+        condition('MemoryPressure', pressure, 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'),
+        condition('DiskPressure', pressure, 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure'),
+        condition('PIDPressure', pressure, 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'),
+        condition('Ready', status, ready.reason, ready.message),
+      ],
+      ...(machine && hardwareStatus(machine, name)),
+    },
+  }
+}
+
+const hardwareStatus = (machine: Machine, name: string): Body => {
+  const threads = machine.hardware.sockets.reduce((sum, { processor }) => sum + processor.threads, 0)
+  const memoryKib = machine.hardware.memory.reduce((sum, { module }) => sum + (module?.sizeMib ?? 0), 0) * 1024
+  const capacity = {
+    cpu: String(threads),
+    memory: `${memoryKib}Ki`,
+    pods: '110',
+    'ephemeral-storage': `${Math.floor((machine.hardware.disks[0]?.sizeBytes ?? 0) / 1024)}Ki`,
+  }
+  return {
+    addresses: [
+      { type: 'InternalIP', address: machine.plan.address },
+      { type: 'Hostname', address: name },
+    ],
+    capacity,
+    allocatable: capacity,
+    nodeInfo: {
+      architecture: 'amd64',
+      bootID: machine.bootId,
+      containerRuntimeVersion: 'containerd://2.2.1',
+      kernelVersion: '6.18.5-talos',
+      kubeProxyVersion: '',
+      kubeletVersion: machine.config?.node?.kubeletVersion ?? '',
+      machineID: machine.disk.identity.uuid.replaceAll('-', ''),
+      operatingSystem: 'linux',
+      osImage: `Talos (${machine.talosVersion})`,
+      systemUUID: machine.disk.identity.uuid,
+    },
+  }
+}

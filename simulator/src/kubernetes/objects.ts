@@ -1,0 +1,219 @@
+import { randomUUID } from 'node:crypto'
+import type { EtcdCluster, StoredObject } from '../cluster/etcd.ts'
+import { isObject, object, text } from '../config/shape.ts'
+import { applyFields } from './apply.ts'
+import { apiVersionOf, BUILT_IN, type ResourceKind } from './kinds.ts'
+import { badRequest, conflict, notFound, Refusal } from './refusal.ts'
+
+export interface Target {
+  kind: ResourceKind
+  namespace: string
+  name: string
+}
+
+type Body = Record<string, unknown>
+
+/** The objects of one cluster, written to its etcd before an answer is given. */
+export class Objects {
+  readonly #cluster: EtcdCluster
+  readonly #now: () => number
+
+  constructor(cluster: EtcdCluster, now: () => number) {
+    this.#cluster = cluster
+    this.#now = now
+    if (Object.keys(cluster.state.kubernetes.objects).length === 0) this.#bootstrap()
+  }
+
+  /** Every kind that exists, custom ones included. */
+  get kinds(): ResourceKind[] {
+    const custom = this.#stored('apiextensions.k8s.io/customresourcedefinitions/').flatMap(({ body }) => {
+      const spec = object(body.spec)
+      const names = object(spec.names)
+      return (Array.isArray(spec.versions) ? spec.versions : []).map((version) => ({
+        group: text(spec.group),
+        version: text(object(version).name),
+        plural: text(names.plural),
+        kind: text(names.kind),
+        namespaced: spec.scope !== 'Cluster',
+      }))
+    })
+    return [...BUILT_IN, ...custom]
+  }
+
+  get resourceVersion(): string {
+    return String(this.#cluster.state.kubernetes.resourceVersion)
+  }
+
+  list(kind: ResourceKind, namespace: string): Body[] {
+    return this.#stored(`${kind.group}/${kind.plural}/${namespace === '' ? '' : `${namespace}/`}`).map(({ body }) => body)
+  }
+
+  get(target: Target): Body {
+    const stored = this.#objects[keyOf(target)]
+    if (!stored) throw notFound(qualified(target.kind), target.name)
+    return stored.body
+  }
+
+  create(kind: ResourceKind, namespace: string, given: Body, manager: string, dryRun = false): Body {
+    const name =
+      text(object(given.metadata).name) ||
+      (text(object(given.metadata).generateName) && `${text(object(given.metadata).generateName)}${randomUUID().slice(0, 5)}`)
+    const target = this.#checked({ kind, namespace, name }, given)
+    if (this.#objects[keyOf(target)]) throw new Refusal(409, 'AlreadyExists', `${qualified(kind)} "${name}" already exists`)
+    const made = applyFields(null, normal(kind, given), manager, false)
+    return this.#put(target, { body: this.#fresh(target, made.body), managers: made.managers }, dryRun)
+  }
+
+  replace(target: Target, given: Body, manager: string, dryRun = false): Body {
+    const existing = this.get(target)
+    this.#checked(target, given)
+    const wanted = text(object(given.metadata).resourceVersion)
+    if (wanted !== '' && wanted !== text(object(existing.metadata).resourceVersion))
+      throw conflict(
+        `Operation cannot be fulfilled on ${qualified(target.kind)} "${target.name}": the object has been modified; please apply your changes to the latest version and try again`,
+      )
+    const body = normal(target.kind, given)
+    const kept = object(existing.metadata)
+    const made = applyFields(null, body, manager, false)
+    return this.#put(
+      target,
+      {
+        body: {
+          ...made.body,
+          apiVersion: existing.apiVersion,
+          kind: existing.kind,
+          metadata: {
+            ...object(made.body.metadata),
+            name: kept.name,
+            ...(kept.namespace !== undefined && { namespace: kept.namespace }),
+            uid: kept.uid,
+            creationTimestamp: kept.creationTimestamp,
+          },
+        },
+        managers: made.managers,
+      },
+      dryRun,
+    )
+  }
+
+  /** Makes the object where there is none. Throws a conflict when another manager owns a field that would change. */
+  apply(target: Target, given: Body, manager: string, force: boolean, dryRun = false): { body: Body; created: boolean } {
+    this.#checked(target, given)
+    const existing = this.#objects[keyOf(target)] ?? null
+    const merged = applyFields(existing, normal(target.kind, given), manager, force)
+    return {
+      body: this.#put(target, existing ? merged : { body: this.#fresh(target, merged.body), managers: merged.managers }, dryRun),
+      created: existing === null,
+    }
+  }
+
+  remove(target: Target, dryRun = false): Body {
+    const body = this.get(target)
+    if (target.kind.plural === 'namespaces' && ['default', 'kube-system', 'kube-public', 'kube-node-lease'].includes(target.name))
+      throw new Refusal(403, 'Forbidden', `namespaces "${target.name}" is forbidden: this namespace may not be deleted`)
+    if (dryRun) return body
+    this.#cluster.change(({ kubernetes }) => {
+      delete kubernetes.objects[keyOf(target)]
+      if (target.kind.plural === 'namespaces')
+        for (const key of Object.keys(kubernetes.objects)) if (key.split('/').length > 3 && key.split('/')[2] === target.name) delete kubernetes.objects[key]
+      kubernetes.resourceVersion++
+    })
+    return body
+  }
+
+  get #objects(): Record<string, StoredObject> {
+    return this.#cluster.state.kubernetes.objects
+  }
+
+  #stored(prefix: string): StoredObject[] {
+    return Object.entries(this.#objects).flatMap(([key, stored]) => (key.startsWith(prefix) ? [stored] : []))
+  }
+
+  #checked(target: Target, given: Body): Target {
+    const { kind, namespace, name } = target
+    const metadata = object(given.metadata)
+    if (given.kind !== undefined && given.kind !== kind.kind)
+      throw badRequest(`the object provided is unrecognized: kind ${text(given.kind)} is not ${kind.kind}`)
+    if (given.apiVersion !== undefined && given.apiVersion !== apiVersionOf(kind))
+      throw badRequest(`the API version in the data (${text(given.apiVersion)}) does not match the expected API version (${apiVersionOf(kind)})`)
+    if (text(metadata.name) !== '' && text(metadata.name) !== name) throw badRequest('the name of the object does not match the name on the URL')
+    if (text(metadata.namespace) !== '' && text(metadata.namespace) !== namespace)
+      throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+    if (!/^[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?$/.test(name))
+      throw new Refusal(422, 'Invalid', `${kind.kind} "${name}" is invalid: metadata.name: Invalid value: "${name}"`)
+    if (kind.namespaced && !this.#objects[keyOf({ kind: BUILT_IN[0]!, namespace: '', name: namespace })]) throw notFound('namespaces', namespace)
+    return target
+  }
+
+  #fresh({ kind, namespace, name }: Target, body: Body): Body {
+    const metadata = {
+      ...object(body.metadata),
+      name,
+      ...(kind.namespaced && { namespace }),
+      uid: randomUUID(),
+      creationTimestamp: new Date(this.#now()).toISOString().replace(/\.\d+Z$/, 'Z'),
+    }
+    return { ...body, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }
+  }
+
+  #put(target: Target, stored: StoredObject, dryRun: boolean): Body {
+    const { kubernetes } = this.#cluster.state
+    const next = kubernetes.resourceVersion + 1
+    const body = { ...stored.body, metadata: { ...object(stored.body.metadata), resourceVersion: String(next) } }
+    if (dryRun) return body
+    this.#cluster.change((state) => {
+      state.kubernetes.resourceVersion = next
+      state.kubernetes.objects[keyOf(target)] = { body, managers: stored.managers }
+    })
+    return body
+  }
+
+  /** What every new cluster has. */
+  #bootstrap(): void {
+    const [namespaces] = BUILT_IN
+    for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease'])
+      this.create(namespaces!, '', { metadata: { name }, spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }, 'kube-apiserver')
+    const role = BUILT_IN.find(({ plural }) => plural === 'clusterroles')!
+    const binding = BUILT_IN.find(({ plural }) => plural === 'clusterrolebindings')!
+    this.create(
+      role,
+      '',
+      {
+        metadata: { name: 'cluster-admin' },
+        rules: [
+          { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
+          { nonResourceURLs: ['*'], verbs: ['*'] },
+        ],
+      },
+      'kube-apiserver',
+    )
+    this.create(role, '', { metadata: { name: 'view' }, rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list', 'watch'] }] }, 'kube-apiserver')
+    this.create(
+      binding,
+      '',
+      {
+        metadata: { name: 'cluster-admin' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+        subjects: [{ kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'system:masters' }],
+      },
+      'kube-apiserver',
+    )
+  }
+}
+
+const keyOf = ({ kind, namespace, name }: Target): string =>
+  `${kind.group}/${kind.plural}/${kind.namespaced ? namespace : ''}${kind.namespaced ? '/' : ''}${name}`
+
+const qualified = ({ plural, group }: ResourceKind): string => (group === '' ? plural : `${plural}.${group}`)
+
+/** Secrets take plain text too and keep only base64. */
+const normal = (kind: ResourceKind, given: Body): Body => {
+  if (kind.plural !== 'secrets' || kind.group !== '') return given
+  const { stringData, ...rest } = given
+  const encoded = Object.fromEntries(Object.entries(object(stringData)).map(([key, value]) => [key, Buffer.from(text(value)).toString('base64')]))
+  for (const [key, value] of Object.entries(object(rest.data))) {
+    if (typeof value !== 'string' || Buffer.from(value, 'base64').toString('base64').replaceAll('=', '') !== value.replaceAll(/[=\s]/g, ''))
+      throw badRequest(`Secret in version "v1" cannot be handled as a Secret: illegal base64 data in data.${key}`)
+  }
+  return { type: 'Opaque', ...rest, ...((stringData !== undefined || isObject(rest.data)) && { data: { ...object(rest.data), ...encoded } }) }
+}

@@ -1,0 +1,92 @@
+import { createServer, type Server } from 'node:https'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { TLSSocket } from 'node:tls'
+import type { Machine } from '../machine/machine.ts'
+import { issue } from '../wire/certificates.ts'
+import type { Speaker } from '../wire/port.ts'
+import { answer } from './api.ts'
+import { userOf } from './access.ts'
+import { Refusal } from './refusal.ts'
+
+const YEAR_MS = 365 * 24 * 3_600_000
+const MAX_BODY_BYTES = 3 * 1024 * 1024
+
+/** The API server of one control plane: HTTPS with a certificate of the cluster's Kubernetes authority, which also has to have signed the caller's. */
+export const openKubernetes = async (machine: Machine): Promise<void> => {
+  if (!machine.hasAddress) return
+  await machine.ports.kubernetes.open(async (): Promise<Speaker> => {
+    const { cluster } = machine.config!.node!
+    const host = new URL(cluster.endpoint).hostname
+    const names = [
+      machine.plan.address,
+      machine.hostname,
+      host,
+      ...cluster.apiServerSans,
+      'localhost',
+      '127.0.0.1',
+      'kubernetes',
+      'kubernetes.default',
+      'kubernetes.default.svc',
+      'kubernetes.default.svc.cluster.local',
+      firstAddress(cluster.serviceSubnet),
+    ]
+    const identity = await issue(cluster.ca!, {
+      commonName: 'kube-apiserver',
+      organizations: ['kube-master'],
+      names,
+      usages: ['serverAuth'],
+      lifetimeMs: YEAR_MS,
+      now: machine.world.clock.now(),
+    })
+    const server: Server = createServer(
+      { cert: identity.crt, key: identity.key, ca: [cluster.ca!.crt], requestCert: true, rejectUnauthorized: false },
+      (request, response) => void handle(machine, request, response),
+    )
+    server.on('tlsClientError', () => undefined)
+    server.on('clientError', (_error, socket) => socket.destroy())
+    return server
+  })
+}
+
+const firstAddress = (cidr: string): string => {
+  const [address = '10.96.0.0'] = cidr.split('/')
+  const parts = address.split('.').map(Number)
+  parts[3] = (parts[3] ?? 0) + 1
+  return parts.join('.')
+}
+
+const handle = async (machine: Machine, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  try {
+    const user = userOf(request.socket as TLSSocket)
+    const body = await readBody(request)
+    const cluster = machine.etcdCluster
+    if (!cluster || !machine.apiServerUp) throw new Refusal(503, 'ServiceUnavailable', 'the API server is not ready')
+    const { status, json, plain } = answer(machine, cluster, user, {
+      method: request.method ?? 'GET',
+      url: new URL(request.url ?? '/', 'https://kubernetes'),
+      contentType: request.headers['content-type'] ?? '',
+      body,
+    })
+    send(response, status, plain ?? JSON.stringify(json), plain === undefined ? 'application/json' : 'text/plain; charset=utf-8')
+  } catch (cause) {
+    const refusal = cause instanceof Refusal ? cause : new Refusal(500, 'InternalError', cause instanceof Error ? cause.message : String(cause))
+    send(response, refusal.code, JSON.stringify(refusal.status), 'application/json')
+  }
+}
+
+const send = (response: ServerResponse, status: number, body: string, type: string): void => {
+  if (response.destroyed) return
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body), 'cache-control': 'no-cache, private' })
+  response.end(body)
+}
+
+const readBody = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MAX_BODY_BYTES) throw new Refusal(413, 'RequestEntityTooLarge', `the request is too large: the limit is ${MAX_BODY_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

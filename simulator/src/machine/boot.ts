@@ -1,0 +1,164 @@
+import type { ActiveConfig, Machine } from './machine.ts'
+import { runKubelet } from './kubelet.ts'
+import { runControlPlane, runEtcd, runTrustd } from './control-plane.ts'
+import { Interrupted } from '../clock.ts'
+import { isTalosVersion, imageTag } from '../config/versions.ts'
+import { matchDisk } from '../config/disk-selector.ts'
+import { TAKES } from './durations.ts'
+
+/**
+ * One boot, from power-on to whatever ends it: initialize, then install if Talos isn't on the disk, then boot (Talos: internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer.go).
+ * Returns when the machine has to boot again by itself; rejects with `Interrupted` when it is taken from it.
+ * `instant`: the machine was on all along, so it is in maintenance without having to get there.
+ */
+export const boot = async (machine: Machine, signal: AbortSignal, { instant }: { instant: boolean }): Promise<void> => {
+  machine.beginBoot()
+  if (!instant) {
+    machine.disk.count('boots')
+    await machine.takes(TAKES.firmware, signal)
+  }
+  greet(machine)
+  machine.stage.startSequence('initialize')
+  for (const phase of ['machined', 'config', 'systemRequirements', 'earlyServices', 'usb', 'meta', 'dashboard']) machine.stage.phase(phase)
+  if (!instant) await machine.takes(TAKES.initialize, signal)
+  for (const id of ['machined', 'containerd', 'apid', 'syslogd', 'udevd', 'auditd', 'dashboard']) machine.services.start(id)
+  machine.announceAddress()
+  machine.stage.phase('config')
+  const stored = machine.disk.state.config
+  const found = stored === null ? null : machine.activate(stored)
+  const config = found?.node ? found : await maintenance(machine, signal)
+  machine.stage.stopSequence()
+  const background = new Background(machine, signal)
+  background.run(machine.world.api.openSecured(machine, signal))
+
+  if (!machine.disk.state.installed) return install(machine, config, signal)
+  await start(machine, config, signal, background)
+}
+
+const greet = (machine: Machine): void => {
+  const { journal, plan } = machine
+  const { uuid, serial } = machine.disk.identity
+  journal.kernel('Linux version 6.18.5-talos (simulated) #1 SMP PREEMPT_DYNAMIC', 'kern', 'notice')
+  journal.kernel(`DMI: ${machine.hardware.manufacturer} ${machine.hardware.product}, UUID ${uuid}, serial ${serial}`, 'kern', 'info')
+  journal.kernel('*** This is a SIMULATED server: no hardware stands behind what it says ***', 'kern', 'warning')
+  journal.kernel(
+    `[talos] talos ${machine.talosVersion} on ${machine.bootedFromDisk ? 'disk' : 'boot media'}, platform metal, ${plan.name} in ${plan.place.code}`,
+  )
+}
+
+/** Waits in maintenance for a complete configuration. */
+const maintenance = async (machine: Machine, signal: AbortSignal): Promise<ActiveConfig> => {
+  await machine.world.api.openMaintenance(machine)
+  machine.stage.task('runningMaintenance', true)
+  machine.journal.kernel(`[talos] this machine is reachable at: ${machine.plan.address}`)
+  machine.journal.kernel(
+    '[talos] upload configuration using talosctl: talosctl apply-config --insecure --nodes ' + machine.plan.address + ' --file <config.yaml>',
+  )
+  const config = await new Promise<ActiveConfig>((resolve, reject) => {
+    const onAbort = (): void => {
+      machine.onConfig = null
+      reject(new Interrupted())
+    }
+    if (signal.aborted) return onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    machine.onConfig = (arrived) => {
+      signal.removeEventListener('abort', onAbort)
+      machine.onConfig = null
+      resolve(arrived)
+    }
+  })
+  await machine.takes(TAKES.leaveMaintenance, signal)
+  machine.stage.task('runningMaintenance', false)
+  machine.announceAddress()
+  return config
+}
+
+const install = async (machine: Machine, config: ActiveConfig, signal: AbortSignal): Promise<void> => {
+  const { stage, journal } = machine
+  const node = config.node!
+  stage.startSequence('install')
+  stage.phase('env')
+  stage.phase('install')
+  const image = node.install.image || `ghcr.io/siderolabs/installer:${machine.talosVersion}`
+  journal.log('machined', `pulling installer image ${image}`)
+  journal.kernel(`[talos] task install (1/1): pulling installer image ${image}`)
+  await machine.takes(TAKES.pullInstaller, signal)
+  const version = imageTag(image) ?? ''
+  if (!isTalosVersion(version)) return fail(machine, signal, `error pulling installer image: ${image}: not found`)
+  const disk = node.install.disk
+    ? machine.hardware.disks.find(({ name, wwid }) => matchesPath(node.install.disk, name, wwid))
+    : machine.hardware.disks.find((candidate) => matchDisk(node.install.selector ?? {}, candidate))
+  if (!disk) return fail(machine, signal, `error installing: disk ${node.install.disk || 'matching the selector'} not found`)
+  journal.kernel(`[talos] task install (1/1): running Talos installer ${version} on /dev/${disk.name}`)
+  await machine.takes(TAKES.partition, signal)
+  if (machine.strike('fail-install')) return fail(machine, signal, `installer failed: write /dev/${disk.name}: input/output error`)
+  journal.log('machined', `partitioned /dev/${disk.name}: EFI, META, STATE, EPHEMERAL`)
+  await machine.takes(TAKES.writeImage, signal)
+  // From here on the machine boots from this disk: image and configuration are written together, as the installer's last act.
+  machine.disk.change((state) => {
+    state.installed = { version, disk: disk.name, image }
+    state.config = config.text
+    state.counters.installs++
+  })
+  journal.kernel('[talos] task install (1/1): install successful')
+  for (const phase of ['meta', 'saveMeta', 'volumeFinalize', 'stopEverything', 'kexec']) stage.phase(phase)
+  await machine.takes(TAKES.kexec, signal)
+  machine.goDark()
+}
+
+const fail = async (machine: Machine, signal: AbortSignal, message: string): Promise<void> => {
+  machine.disk.count('failedInstalls')
+  machine.stage.failSequence(message)
+  machine.journal.kernel(`[talos] rebooting in 35 seconds: ${message}`)
+  await machine.takes(TAKES.failedSequence, signal)
+}
+
+const matchesPath = (path: string, name: string, wwid: string): boolean =>
+  path === `/dev/${name}` || path === `/dev/disk/by-id/wwn-0x${wwid.split('.')[1]}` || path === `/dev/disk/by-id/nvme-${wwid}`
+
+const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal, background: Background): Promise<void> => {
+  const { stage } = machine
+  const isControlPlane = config.node!.role === 'controlplane'
+  // With a configuration that arrived while Talos was installed already, nothing stands between maintenance and boot.
+  if (machine.disk.state.config !== config.text) machine.disk.change((state) => (state.config = config.text))
+  stage.startSequence('boot')
+  machine.evaluate()
+  for (const phase of ['memorySizeCheck', 'diskSizeCheck', 'env', 'dbus', 'ephemeral', 'userSetup']) stage.phase(phase)
+  await machine.takes(TAKES.boot, signal)
+  stage.phase('startEverything')
+  machine.service('cri', 'Starting', 'Starting service')
+  machine.service('kubelet', 'Waiting', 'Waiting for service "cri" to be "up"')
+  if (isControlPlane) machine.service('etcd', 'Waiting', 'Waiting for service "cri" to be "up", time sync, network')
+  await machine.takes(TAKES.cri, signal)
+  machine.service('cri', 'Running', 'Health check successful', true)
+  if (isControlPlane) {
+    background.run(runTrustd(machine, signal))
+    background.run(runEtcd(machine, signal))
+    background.run(runControlPlane(machine, signal))
+  }
+  background.run(runKubelet(machine, signal))
+  const needed = ['cri', 'kubelet', 'apid', ...(isControlPlane ? ['etcd', 'trustd'] : [])]
+  await machine.until(() => needed.every((id) => machine.services.isUp(id)), signal)
+  stage.stopSequence()
+  machine.evaluate()
+  await machine.until(() => false, signal)
+}
+
+/** Work that goes on beside the sequence. A machine that was taken away interrupts it; anything else is a fault of the simulator and is said. */
+class Background {
+  readonly #machine: Machine
+  readonly #signal: AbortSignal
+
+  constructor(machine: Machine, signal: AbortSignal) {
+    this.#machine = machine
+    this.#signal = signal
+  }
+
+  run(work: Promise<void>): void {
+    work.catch((cause: unknown) => {
+      if (cause instanceof Interrupted || this.#signal.aborted) return
+      this.#machine.world.say(`${this.#machine.plan.name}: ${cause instanceof Error ? cause.message : String(cause)}`)
+      this.#machine.journal.kernel(`[talos] controller failed: ${cause instanceof Error ? cause.message : String(cause)}`)
+    })
+  }
+}

@@ -1,0 +1,87 @@
+import type { EtcdCluster } from '../cluster/etcd.ts'
+import { openKubernetes } from '../kubernetes/serve.ts'
+import { openTrustd } from '../wire/trustd.ts'
+import { TAKES } from './durations.ts'
+import type { Machine } from './machine.ts'
+
+/** trustd, which signs the certificates of workers. */
+export const runTrustd = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+  machine.service('trustd', 'Starting', 'Starting service')
+  await machine.takes(TAKES.trustd, signal)
+  await openTrustd(machine)
+  machine.service('trustd', 'Running', 'Health check successful', true)
+}
+
+/**
+ * etcd of a control plane. Without data it waits in `Preparing` until somebody bootstraps it or until it finds an etcd of its cluster to join
+ * (Talos: internal/app/machined/pkg/system/services/etcd.go).
+ */
+export const runEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+  const { world, disk } = machine
+  const config = machine.config!.node!
+  if (!config.cluster.etcdCa?.key || !config.cluster.ca?.key) {
+    machine.service('etcd', 'Failed', 'Failed to run pre stage: the configuration has no etcd or Kubernetes certificate authority with a key')
+    return
+  }
+  machine.service('etcd', 'Preparing', 'Running pre state')
+  while (disk.state.etcd === null) {
+    // Looked for again each time: which peers there are is learned from discovery.
+    const found = world.etcd.joinable(machine.config?.node ?? config)
+    if (found) {
+      // A learner of this machine is there already when the simulation was killed between the two writes.
+      const member = found.state.members.find((known) => known.learner && known.machine === machine.plan.index) ?? found.add(machine)
+      disk.change((state) => (state.etcd = { cluster: found.state.id, member: member.id }))
+      break
+    }
+    await machine.takes(TAKES.etcdLook, signal)
+  }
+  await startEtcd(machine, signal)
+}
+
+const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+  const cluster = machine.etcdCluster
+  const id = machine.disk.state.etcd?.member ?? ''
+  if (!cluster?.member(id)) {
+    machine.service('etcd', 'Failed', 'Failed to run: the member has been permanently removed from the cluster')
+    return
+  }
+  machine.service('etcd', 'Starting', 'Starting service')
+  await machine.takes(TAKES.etcd, signal)
+  machine.service('etcd', 'Running', 'Health check successful', true)
+  rename(cluster, id, machine)
+  if (cluster.member(id)?.learner) {
+    await machine.takes(TAKES.etcdPromote, signal)
+    await lookUntil(machine, signal, () => cluster.hasQuorum)
+    cluster.promote(id)
+    machine.journal.log('etcd', `member ${id} was promoted to a voting member`)
+  }
+  await lookUntil(machine, signal, () => !cluster.member(id))
+  machine.apiServerUp = false
+  machine.ports.kubernetes.close()
+  if (machine.disk.state.etcd === null) machine.service('etcd', 'Finished', 'Service finished successfully')
+  else machine.service('etcd', 'Failed', 'Failed to run: the member has been permanently removed from the cluster')
+}
+
+/** A member that comes back under another name says so to the others. */
+const rename = (cluster: EtcdCluster, id: string, machine: Machine): void => {
+  if (cluster.member(id)?.name !== machine.hostname)
+    cluster.change((state) => state.members.forEach((member) => member.id === id && (member.name = machine.hostname)))
+}
+
+/** The static pods of a control plane, its API server above all. */
+export const runControlPlane = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+  await machine.until(() => machine.services.isUp('etcd'), signal)
+  await lookUntil(machine, signal, () => machine.etcdCluster?.hasQuorum === true)
+  await machine.takes(TAKES.apiServer, signal)
+  if (!machine.services.isUp('etcd')) return
+  await openKubernetes(machine)
+  machine.apiServerUp = true
+  machine.journal.log('kubelet', `static pod kube-system/kube-apiserver-${machine.hostname} is running`)
+  machine.evaluate()
+  machine.journal.changed()
+}
+
+/** Waits for something that other machines decide. */
+export const lookUntil = async (machine: Machine, signal: AbortSignal, condition: () => boolean): Promise<void> => {
+  while (!condition()) await machine.takes(TAKES.etcdLook, signal)
+}

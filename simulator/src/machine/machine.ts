@@ -1,0 +1,227 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { AddressEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
+import { Interrupted } from '../clock.ts'
+import type { EtcdCluster } from '../cluster/etcd.ts'
+import { loadConfig, type Loaded } from '../config/load.ts'
+import { keepsAddress } from '../config/network.ts'
+import { readNodeConfig, type NodeConfig } from '../config/node-config.ts'
+import { minorOf } from '../config/versions.ts'
+import type { Fault, Stage } from '../fleet/faults.ts'
+import { hardwareOf, type Hardware, type Link } from '../fleet/hardware.ts'
+import type { ServerPlan } from '../fleet/plan.ts'
+import { PLAIN_SCHEMATIC } from '../fleet/plan.ts'
+import type { ServerIdentity } from '../wire/certificates.ts'
+import { Port } from '../wire/port.ts'
+import type { World } from '../world.ts'
+import { MachineDisk } from './disk.ts'
+import { Lifecycle } from './lifecycle.ts'
+import { Journal } from './journal.ts'
+import { Services, type ServiceState } from './services.ts'
+import { StageTracker, type Unmet } from './stage.ts'
+
+export interface ActiveConfig {
+  text: string
+  loaded: Loaded
+  /** Null while there are only documents beside the main one: such a server stays in maintenance. */
+  node: NodeConfig | null
+}
+
+/** How the API on port 50000 answers: not at all, to anybody (maintenance), or to holders of a certificate of the cluster. A configured worker without its own certificate is dark. */
+export type ApiMode = 'off' | 'maintenance' | 'secured' | 'dark'
+
+/** One simulated server: what is in it, what is on its disks, and what runs right now. */
+export class Machine {
+  readonly plan: ServerPlan
+  readonly seed: string
+  readonly world: World
+  readonly disk: MachineDisk
+  readonly journal: Journal
+  readonly services: Services
+  readonly stage: StageTracker
+  readonly ports: { apid: Port; trustd: Port; kubernetes: Port }
+
+  bootId = ''
+  bootedFromDisk = false
+  mode: ApiMode = 'off'
+  /** The certificate of the API: of maintenance, made at first use, or of the cluster. */
+  identity: Promise<ServerIdentity> | null = null
+  config: ActiveConfig | null = null
+  nodeReady = false
+  apiServerUp = false
+  /** Simulated time at which kubelet last reported. */
+  lastHeartbeat = Number.NEGATIVE_INFINITY
+  onStage: (stage: Stage) => void = () => undefined
+  onConfig: ((config: ActiveConfig) => void) | null = null
+  /** Reverts a configuration that was only tried. */
+  cancelTry: (() => void) | null = null
+  /** A configuration on the disk waits for a reboot that was asked for. */
+  rebootPending = false
+  readonly lifecycle: Lifecycle
+  #hardware: Hardware | null = null
+
+  constructor(plan: ServerPlan, world: World, folder: string, seed: string, load: boolean) {
+    this.plan = plan
+    this.seed = seed
+    this.world = world
+    this.disk = new MachineDisk(folder, plan, seed, load)
+    this.journal = new Journal(world.clock.now)
+    this.services = new Services(this.journal, world.clock.now)
+    this.stage = new StageTracker(this.journal, (stage) => this.onStage(stage))
+    this.ports = { apid: new Port(plan.address, 50_000), trustd: new Port(plan.address, 50_001), kubernetes: new Port(plan.address, 6443) }
+    this.lifecycle = new Lifecycle(this)
+  }
+
+  get hardware(): Hardware {
+    return (this.#hardware ??= hardwareOf(this.seed, this.plan.index, this.plan.model, { missingDisks: this.plan.missingDisks }))
+  }
+
+  get isOn(): boolean {
+    return this.disk.state.power === 'on'
+  }
+
+  /** Of the Talos that runs: what is on the disk once the machine booted from there, else what its boot media carries. */
+  get talosVersion(): string {
+    return (this.bootedFromDisk ? this.disk.state.installed?.version : null) ?? this.plan.talosVersion
+  }
+
+  get talosMinor(): number {
+    return minorOf(this.talosVersion)
+  }
+
+  get schematic(): string {
+    const image = this.bootedFromDisk ? this.disk.state.installed?.image : undefined
+    if (!image) return this.plan.schematic
+    return /\/([0-9a-f]{64}):/.exec(image)?.[1] ?? PLAIN_SCHEMATIC
+  }
+
+  get systemDisk(): string | null {
+    const { installed } = this.disk.state
+    return installed ? installed.disk || (this.hardware.disks[0]?.name ?? null) : null
+  }
+
+  /** The name from the configuration, else the stable one that Talos derives from the machine's identity. */
+  get hostname(): string {
+    const configured = this.config?.loaded.documents.find(({ kind }) => kind === 'HostnameConfig')?.body.hostname
+    if (this.config?.node?.hostname) return this.config.node.hostname
+    if (typeof configured === 'string' && configured !== '') return configured
+    const hash = BigInt(`0x${createHash('sha256').update(this.disk.identity.uuid).digest('hex').slice(0, 16)}`).toString(36)
+    return `talos-${hash.slice(0, 3)}-${hash.slice(3, 6)}`
+  }
+
+  get managementLink(): Link {
+    return this.hardware.links[0]!
+  }
+
+  /** Whether the active configuration leaves the machine its address; without it nothing can reach it. */
+  get hasAddress(): boolean {
+    return !this.config || keepsAddress(this.config.loaded, this.managementLink, this.plan.address)
+  }
+
+  /** The names and addresses in the certificates of the machine's own services. */
+  get ownNames(): string[] {
+    return [this.plan.address, '127.0.0.1', '::1', this.hostname, ...(this.config?.node?.certSans ?? [])]
+  }
+
+  get etcdCluster(): EtcdCluster | undefined {
+    const { etcd } = this.disk.state
+    return etcd ? this.world.etcd.get(etcd.cluster) : undefined
+  }
+
+  /** Sleeps as long as this server needs for something that takes a healthy one `ms` simulated milliseconds. */
+  async takes(ms: number, signal?: AbortSignal): Promise<void> {
+    await this.world.clock.sleep(ms * this.plan.slowness, signal)
+  }
+
+  /** Resolves when the condition holds; looks again after every change of the machine. */
+  async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) throw new Interrupted()
+    if (condition()) return
+    await new Promise<void>((resolve, reject) => {
+      const stop = (): void => {
+        unwatch()
+        signal.removeEventListener('abort', onAbort)
+      }
+      const onAbort = (): void => {
+        stop()
+        reject(new Interrupted())
+      }
+      const unwatch = this.journal.watch(() => {
+        if (!condition()) return
+        stop()
+        resolve()
+      })
+      signal.addEventListener('abort', onAbort, { once: true })
+    })
+  }
+
+  service(id: string, state: ServiceState, message: string, healthy: boolean | null = null): void {
+    this.services.set(id, state, message, healthy)
+    this.evaluate()
+  }
+
+  /** Compares what runs with what has to, and says so in the machine status. */
+  evaluate(): void {
+    if (!this.config?.node) return this.stage.conditions([])
+    const isControlPlane = this.config.node.role === 'controlplane'
+    const required = ['apid', 'kubelet', 'machined', ...(isControlPlane ? ['etcd', 'trustd'] : [])].toSorted()
+    const unmet: Unmet[] = []
+    const down = required.filter((id) => !this.services.isUp(id)).map((id) => `${id} ${this.services.isRunning(id) ? 'not healthy' : 'not running'}`)
+    if (down.length > 0) unmet.push({ name: 'services', reason: down.join(', ') })
+    if (isControlPlane && !this.apiServerUp)
+      unmet.push({
+        name: 'staticPods',
+        reason: 'kube-system/kube-apiserver not running, kube-system/kube-controller-manager not running, kube-system/kube-scheduler not running',
+      })
+    if (!this.nodeReady) unmet.push({ name: 'nodeReady', reason: `node "${this.hostname}" status is not ready` })
+    this.stage.conditions(unmet)
+  }
+
+  /** Reads a configuration that this machine accepted before. */
+  activate(text: string): ActiveConfig {
+    const loaded = loadConfig(text, this.talosMinor)
+    this.config = { text, loaded, node: readNodeConfig(loaded) }
+    this.journal.changed()
+    return this.config
+  }
+
+  announceAddress(): void {
+    this.journal.event(AddressEventSchema, { hostname: this.hostname, addresses: [this.plan.address] })
+  }
+
+  /** Everything that doesn't survive a restart is forgotten. */
+  beginBoot(): void {
+    this.goDark()
+    this.bootId = randomUUID()
+    this.bootedFromDisk = this.disk.state.installed !== null
+    this.config = null
+    this.cancelTry?.()
+    this.cancelTry = null
+    this.rebootPending = false
+    this.services.clear()
+    this.stage.reset()
+    this.journal.restart()
+  }
+
+  /** Nothing on this machine answers any more. */
+  goDark({ gently = false } = {}): void {
+    if (this.nodeReady) this.lastHeartbeat = this.world.clock.elapsed()
+    this.mode = 'off'
+    this.identity = null
+    this.apiServerUp = false
+    this.nodeReady = false
+    for (const port of Object.values(this.ports)) port.close({ gently })
+  }
+
+  /** Takes one stroke off a fault of this kind; false when there is none left. */
+  strike<Kind extends Fault['kind']>(kind: Kind, matches: (fault: Extract<Fault, { kind: Kind }>) => boolean = () => true): boolean {
+    const isMeant = (fault: Fault): fault is Extract<Fault, { kind: Kind }> => fault.kind === kind
+    const index = this.disk.state.faults.findIndex((fault) => isMeant(fault) && matches(fault))
+    const fault = this.disk.state.faults[index]
+    if (!fault) return false
+    this.disk.change(({ faults }) => {
+      if ('times' in fault && fault.times > 1) fault.times--
+      else faults.splice(index, 1)
+    })
+    return true
+  }
+}

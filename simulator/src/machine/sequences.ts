@@ -1,0 +1,107 @@
+import { cordonNode, kubernetesOf } from '../kubernetes/nodes.ts'
+import { TAKES } from './durations.ts'
+import type { Machine } from './machine.ts'
+import { imageTag } from '../config/versions.ts'
+
+export interface ResetWish {
+  graceful: boolean
+  reboot: boolean
+  /** Labels of system partitions; null wipes the whole system disk, an empty list none of it. */
+  partitions: string[] | null
+}
+
+export const rebootSequence = async (machine: Machine, actorId: string, power: AbortSignal): Promise<'boot'> => {
+  machine.stage.startSequence('reboot', actorId)
+  machine.disk.count('reboots')
+  machine.stage.phase('cleanup', actorId)
+  await stopServices(machine, power)
+  machine.stage.phase('reboot', actorId)
+  return 'boot'
+}
+
+export const shutdownSequence = async (machine: Machine, actorId: string, power: AbortSignal): Promise<'off'> => {
+  machine.stage.startSequence('shutdown', actorId)
+  machine.stage.phase('cleanup', actorId)
+  await stopServices(machine, power)
+  machine.stage.phase('shutdown', actorId)
+  return 'off'
+}
+
+/** Leaves the cluster if asked nicely, wipes what is asked, and reboots or shuts down (Talos: Sequencer.Reset). */
+export const resetSequence = async (machine: Machine, wish: ResetWish, actorId: string, power: AbortSignal): Promise<'boot' | 'off'> => {
+  const { stage, disk } = machine
+  stage.startSequence('reset', actorId)
+  if (wish.graceful) {
+    stage.phase('drain', actorId)
+    const cluster = kubernetesOf(machine)
+    if (cluster) cordonNode(cluster, machine.hostname)
+    await machine.takes(TAKES.drain, power)
+  }
+  stage.phase('cleanup', actorId)
+  if (wish.graceful && disk.state.etcd) {
+    stage.phase('leave', actorId)
+    const refusal = leaveEtcd(machine)
+    if (refusal) {
+      // The only error of a reset that stops it: the machine reboots with everything as it was.
+      stage.failSequence(`failed to leave cluster: ${refusal}`, actorId)
+      await machine.takes(TAKES.failedSequence, power)
+      return 'boot'
+    }
+  }
+  stage.phase('preReset', actorId)
+  await stopServices(machine, power)
+  stage.phase(wish.partitions === null ? 'reset' : 'resetSpec', actorId)
+  await machine.takes(TAKES.wipe, power)
+  disk.change((state) => {
+    state.counters.resets++
+    if (wish.partitions === null) {
+      state.installed = null
+      state.meta = {}
+    }
+    if (wish.partitions === null || wish.partitions.includes('STATE')) state.config = null
+    if (wish.partitions === null || wish.partitions.includes('EPHEMERAL')) state.etcd = null
+    if (wish.partitions?.includes('META')) state.meta = {}
+  })
+  stage.phase(wish.reboot ? 'reboot' : 'shutdown', actorId)
+  return wish.reboot ? 'boot' : 'off'
+}
+
+/** Writes another Talos to the disk and boots it. The image was checked before. */
+export const upgradeSequence = async (machine: Machine, image: string, actorId: string, power: AbortSignal): Promise<'boot'> => {
+  const { stage } = machine
+  stage.startSequence('upgrade', actorId)
+  stage.phase('drain', actorId)
+  await machine.takes(TAKES.drain, power)
+  stage.phase('stopServices', actorId)
+  await stopServices(machine, power)
+  stage.phase('upgrade', actorId)
+  await machine.takes(TAKES.writeImage, power)
+  writeImage(machine, image)
+  stage.phase('kexec', actorId)
+  await machine.takes(TAKES.kexec, power)
+  return 'boot'
+}
+
+export const writeImage = (machine: Machine, image: string): void =>
+  machine.disk.change((state) => {
+    if (state.installed) state.installed = { ...state.installed, version: imageTag(image) ?? state.installed.version, image }
+  })
+
+/** Takes the machine out of its etcd cluster and forgets its data. Answers why that can't be, or null. */
+export const leaveEtcd = (machine: Machine): string | null => {
+  const cluster = machine.etcdCluster
+  const id = machine.disk.state.etcd?.member
+  if (!cluster || !id || !cluster.member(id)) return null
+  if (cluster.state.members.length === 1) return 'etcdserver: cannot remove the last member'
+  if (!cluster.hasQuorum) return 'etcdserver: request timed out, possibly due to connection lost'
+  cluster.remove(id)
+  machine.disk.change((state) => (state.etcd = null))
+  return null
+}
+
+const stopServices = async (machine: Machine, power: AbortSignal): Promise<void> => {
+  for (const { id } of machine.services.all)
+    if (id !== 'machined' && machine.services.isRunning(id)) machine.services.set(id, 'Finished', 'Service finished successfully')
+  machine.goDark({ gently: true })
+  await machine.takes(TAKES.stopServices, power)
+}

@@ -1,0 +1,92 @@
+import { ServiceStateEventSchema, ServiceStateEvent_Action } from '#talos/proto/gen/machine/machine_pb.ts'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Journal } from './journal.ts'
+
+export type ServiceState = 'Initialized' | 'Preparing' | 'Waiting' | 'Starting' | 'Running' | 'Stopping' | 'Finished' | 'Failed' | 'Skipped'
+
+export interface Service {
+  id: string
+  state: ServiceState
+  /** Null: unknown, because the service has no health check or hasn't been checked yet. */
+  healthy: boolean | null
+  lastMessage: string
+  lastChange: number
+  events: { message: string; state: ServiceState; at: number }[]
+}
+
+const ACTIONS: Record<ServiceState, ServiceStateEvent_Action> = {
+  Initialized: ServiceStateEvent_Action.INITIALIZED,
+  Preparing: ServiceStateEvent_Action.PREPARING,
+  Waiting: ServiceStateEvent_Action.WAITING,
+  Starting: ServiceStateEvent_Action.STARTING,
+  Running: ServiceStateEvent_Action.RUNNING,
+  Stopping: ServiceStateEvent_Action.STOPPING,
+  Finished: ServiceStateEvent_Action.FINISHED,
+  Failed: ServiceStateEvent_Action.FAILED,
+  Skipped: ServiceStateEvent_Action.SKIPPED,
+}
+
+/** Services that have no health check: Talos reports their health as unknown for ever. */
+const UNCHECKED = new Set(['dashboard'])
+const MAX_EVENTS = 16
+
+/** The services of one machine (Talos: internal/app/machined/pkg/system). */
+export class Services {
+  readonly #services = new Map<string, Service>()
+  readonly #journal: Journal
+  readonly #now: () => number
+
+  constructor(journal: Journal, now: () => number) {
+    this.#journal = journal
+    this.#now = now
+  }
+
+  get all(): Service[] {
+    return [...this.#services.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  get(id: string): Service | undefined {
+    return this.#services.get(id)
+  }
+
+  isRunning(id: string): boolean {
+    return this.#services.get(id)?.state === 'Running'
+  }
+
+  /** Up as the boot sequence means it: running, and healthy where there is a health check. */
+  isUp(id: string): boolean {
+    const service = this.#services.get(id)
+    return service?.state === 'Running' && (UNCHECKED.has(id) || service.healthy === true)
+  }
+
+  set(id: string, state: ServiceState, message: string, healthy: boolean | null = null): void {
+    const at = this.#now()
+    let service = this.#services.get(id)
+    if (!service) this.#services.set(id, (service = { id, state, healthy: null, lastMessage: '', lastChange: at, events: [] }))
+    const health = state === 'Running' && !UNCHECKED.has(id) ? healthy : null
+    if (service.healthy !== health) service.lastChange = at
+    service.state = state
+    service.healthy = health
+    service.lastMessage = ''
+    service.events.push({ message, state, at })
+    if (service.events.length > MAX_EVENTS) service.events.shift()
+    this.#journal.log('machined', `service[${id}](${state}): ${message}`)
+    if (id !== 'machined') this.#journal.log(id, message)
+    this.#journal.event(ServiceStateEventSchema, {
+      service: id,
+      action: ACTIONS[state],
+      message,
+      health: { unknown: health === null, healthy: health === true, lastMessage: '', lastChange: timestampFromMs(service.lastChange) },
+    })
+  }
+
+  /** Runs a service up at once: for those whose start takes no time worth simulating. */
+  start(id: string): void {
+    this.set(id, 'Starting', 'Starting service')
+    this.set(id, 'Running', 'Health check successful', true)
+  }
+
+  clear(): void {
+    this.#services.clear()
+  }
+}

@@ -1,0 +1,167 @@
+import {
+  MachineStatusEventSchema,
+  MachineStatusEvent_MachineStage as Stages,
+  PhaseEventSchema,
+  PhaseEvent_Action,
+  SequenceEventSchema,
+  SequenceEvent_Action,
+  TaskEventSchema,
+  TaskEvent_Action,
+} from '#talos/proto/gen/machine/machine_pb.ts'
+import { Code } from '#talos/proto/gen/common/common_pb.ts'
+import type { Stage } from '../fleet/faults.ts'
+import type { Journal } from './journal.ts'
+
+export type Sequence = 'initialize' | 'install' | 'boot' | 'reboot' | 'shutdown' | 'reset' | 'upgrade'
+
+export interface Unmet {
+  name: string
+  reason: string
+}
+
+export const STAGE_NUMBERS: Record<Stage, Stages> = {
+  unknown: Stages.UNKNOWN,
+  booting: Stages.BOOTING,
+  installing: Stages.INSTALLING,
+  maintenance: Stages.MAINTENANCE,
+  running: Stages.RUNNING,
+  rebooting: Stages.REBOOTING,
+  'shutting down': Stages.SHUTTING_DOWN,
+  resetting: Stages.RESETTING,
+  upgrading: Stages.UPGRADING,
+}
+
+const BY_SEQUENCE: Partial<Record<Sequence, Stage>> = {
+  initialize: 'booting',
+  boot: 'booting',
+  reboot: 'rebooting',
+  shutdown: 'shutting down',
+  reset: 'resetting',
+  upgrade: 'upgrading',
+}
+
+/**
+ * The stage of a machine, derived from its sequences, phases and tasks exactly as Talos derives it from its own events
+ * (Talos: internal/app/machined/pkg/controllers/runtime/machine_status.go).
+ */
+export class StageTracker {
+  #stage: Stage = 'unknown'
+  #ready = true
+  #unmet: Unmet[] = []
+  #sequence: Sequence | null = null
+  #phase: string | null = null
+  readonly #journal: Journal
+  readonly #onStage: (stage: Stage) => void
+
+  constructor(journal: Journal, onStage: (stage: Stage) => void) {
+    this.#journal = journal
+    this.#onStage = onStage
+  }
+
+  get stage(): Stage {
+    return this.#stage
+  }
+
+  get ready(): boolean {
+    return this.#ready
+  }
+
+  get unmet(): readonly Unmet[] {
+    return this.#unmet
+  }
+
+  startSequence(sequence: Sequence, actorId = ''): void {
+    this.#sequence = sequence
+    this.#phase = null
+    this.#journal.event(SequenceEventSchema, { sequence, action: SequenceEvent_Action.START }, actorId)
+    this.#journal.kernel(`[talos] ${sequence} sequence: start`)
+    const stage = BY_SEQUENCE[sequence]
+    if (stage) this.#to(stage, actorId)
+  }
+
+  stopSequence(actorId = ''): void {
+    const sequence = this.#sequence
+    if (!sequence) return
+    this.endPhase()
+    this.#sequence = null
+    this.#journal.event(SequenceEventSchema, { sequence, action: SequenceEvent_Action.STOP }, actorId)
+    this.#journal.kernel(`[talos] ${sequence} sequence: done`)
+    if (sequence === 'boot') this.#to('running', actorId)
+  }
+
+  /** The sequence failed for good: Talos reboots after that. */
+  failSequence(message: string, actorId = ''): void {
+    const sequence = this.#sequence ?? 'noop'
+    this.#phase = null
+    this.#journal.event(SequenceEventSchema, { sequence, action: SequenceEvent_Action.STOP, error: { message, code: Code.FATAL } }, actorId)
+    this.#journal.event(SequenceEventSchema, { sequence: 'noop', action: SequenceEvent_Action.NOOP, error: { message, code: Code.FATAL } }, actorId)
+    this.#journal.kernel(`[talos] ${sequence} sequence: failed: ${message}`)
+    this.#sequence = null
+    if (this.#stage !== 'shutting down') this.#to('rebooting', actorId)
+  }
+
+  /** Another sequence runs and may not be interrupted by this one. */
+  refuseSequence(sequence: Sequence, actorId = ''): void {
+    this.#journal.event(
+      SequenceEventSchema,
+      { sequence, action: SequenceEvent_Action.NOOP, error: { message: 'sequence is already running', code: Code.LOCKED } },
+      actorId,
+    )
+  }
+
+  phase(phase: string, actorId = ''): void {
+    this.endPhase()
+    this.#phase = phase
+    this.#journal.event(PhaseEventSchema, { phase, action: PhaseEvent_Action.START }, actorId)
+    this.#journal.kernel(`[talos] phase ${phase}: start`)
+    if (phase === 'install' && this.#sequence === 'install') this.#to('installing', actorId)
+    if (phase === 'kexec' && (this.#sequence === 'install' || this.#sequence === 'upgrade')) this.#to('rebooting', actorId)
+  }
+
+  endPhase(): void {
+    if (!this.#phase) return
+    this.#journal.event(PhaseEventSchema, { phase: this.#phase, action: PhaseEvent_Action.STOP })
+    this.#phase = null
+  }
+
+  task(task: string, running: boolean): void {
+    this.#journal.event(TaskEventSchema, { task, action: running ? TaskEvent_Action.START : TaskEvent_Action.STOP })
+    if (task === 'runningMaintenance') this.#to(running ? 'maintenance' : 'booting')
+  }
+
+  /** Conditions exist only while booting and running; all other stages count as ready. */
+  conditions(unmet: Unmet[]): void {
+    const relevant = this.#stage === 'booting' || this.#stage === 'running' ? unmet : []
+    if (JSON.stringify(relevant) === JSON.stringify(this.#unmet)) return
+    this.#unmet = relevant
+    this.#ready = relevant.length === 0
+    this.#announce()
+  }
+
+  reset(): void {
+    this.#stage = 'unknown'
+    this.#ready = true
+    this.#unmet = []
+    this.#sequence = null
+    this.#phase = null
+  }
+
+  #to(stage: Stage, actorId = ''): void {
+    if (stage === this.#stage) return
+    this.#stage = stage
+    if (stage !== 'booting' && stage !== 'running') {
+      this.#unmet = []
+      this.#ready = true
+    }
+    this.#announce(actorId)
+    this.#onStage(stage)
+  }
+
+  #announce(actorId = ''): void {
+    this.#journal.event(
+      MachineStatusEventSchema,
+      { stage: STAGE_NUMBERS[this.#stage], status: { ready: this.#ready, unmetConditions: this.#unmet.map((item) => ({ ...item })) } },
+      actorId,
+    )
+  }
+}

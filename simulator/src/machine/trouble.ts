@@ -1,0 +1,66 @@
+import type { Fault, Stage } from '../fleet/faults.ts'
+import type { PortTrouble } from '../wire/port.ts'
+import type { Machine } from './machine.ts'
+
+type PortFault = Extract<Fault, { kind: 'refuse' | 'hang' | 'drip' | 'garbage' }>
+
+const isPortFault = (fault: Fault): fault is PortFault => ['refuse', 'hang', 'drip', 'garbage'].includes(fault.kind)
+
+const isDue = (fault: Fault, stage: Stage): boolean => !('stage' in fault) || fault.stage === undefined || fault.stage === stage
+
+/** Adds a fault to a machine that runs already; it acts at once where its stage is reached. */
+export const addFault = async (machine: Machine, fault: Fault): Promise<void> => {
+  machine.disk.change((state) => state.faults.push(fault))
+  await faultsAt(machine, machine.stage.stage)
+}
+
+export const clearFaults = async (machine: Machine): Promise<void> => {
+  machine.disk.change((state) => (state.faults = []))
+  await setPorts(machine)
+}
+
+/** Lets the faults act that wait for this stage. Called whenever a machine reaches one. */
+export const faultsAt = async (machine: Machine, stage: Stage): Promise<void> => {
+  for (const fault of machine.disk.state.faults.filter((candidate) => isDue(candidate, stage))) {
+    if (fault.kind === 'vanish') {
+      drop(machine, fault)
+      // Not awaited: the machine can't wait for its own end.
+      void machine.lifecycle.powerOff()
+      return
+    }
+    if (fault.kind === 'identity') {
+      machine.disk.change((state) => (state.identitySalt = `${state.identitySalt}+`))
+      drop(machine, fault)
+      machine.journal.changed()
+    }
+    if ('stage' in fault && fault.stage !== undefined && isPortFault(fault)) machine.disk.change(() => delete fault.stage)
+    if ((isPortFault(fault) || fault.kind === 'delay') && fault.for_ms !== undefined) endLater(machine, fault, fault.for_ms)
+  }
+  await setPorts(machine)
+}
+
+const drop = (machine: Machine, fault: Fault): void =>
+  machine.disk.change((state) => {
+    state.faults = state.faults.filter((candidate) => candidate !== fault)
+  })
+
+const ending = new WeakSet<Fault>()
+
+const endLater = (machine: Machine, fault: Fault, afterMs: number): void => {
+  if (ending.has(fault)) return
+  ending.add(fault)
+  void machine.world.clock.sleep(afterMs).then(() => {
+    drop(machine, fault)
+    return setPorts(machine)
+  })
+}
+
+const setPorts = async (machine: Machine): Promise<void> => {
+  for (const name of ['apid', 'trustd', 'kubernetes'] as const) {
+    const fault = machine.disk.state.faults.find(
+      (candidate): candidate is PortFault =>
+        isPortFault(candidate) && candidate.stage === undefined && (candidate.port === undefined || candidate.port === name),
+    )
+    await machine.ports[name].trouble((fault?.kind ?? null) satisfies PortTrouble)
+  }
+}

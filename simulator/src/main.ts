@@ -1,0 +1,106 @@
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { ask } from './control/ask.ts'
+import { readScenario, ScenarioError } from './fleet/scenario.ts'
+import { startSimulator } from './start.ts'
+import { help, table } from './text.ts'
+
+/** The simulator as a program: serves until it is told to stop, or speaks to one that runs. */
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`)
+const print = (line: string): void => void process.stdout.write(`${line}\n`)
+
+const parse = (): ReturnType<typeof parseArgs> =>
+  parseArgs({
+    allowPositionals: true,
+    strict: true,
+    options: {
+      servers: { type: 'string' },
+      scenario: { type: 'string' },
+      data: { type: 'string' },
+      seed: { type: 'string' },
+      speed: { type: 'string' },
+      json: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  })
+
+const number = (name: string, value: unknown): number | undefined => {
+  if (typeof value !== 'string') return undefined
+  const parsed = Number(value)
+  if (value.trim() === '' || !Number.isFinite(parsed)) throw new ScenarioError(`--${name} takes a number, not "${value}"`)
+  return parsed
+}
+
+const dataDir = (given: unknown): string => (typeof given === 'string' ? resolve(given) : resolve(process.env.STEELYARD_DATA ?? '.steelyard', 'simulator'))
+
+const serve = async (values: Record<string, unknown>): Promise<void> => {
+  const servers = number('servers', values.servers)
+  const speed = number('speed', values.speed)
+  const simulator = await startSimulator({
+    dataDir: dataDir(values.data),
+    say,
+    ...(typeof values.scenario === 'string' && { scenario: readScenario(values.scenario) }),
+    ...(servers !== undefined && { servers }),
+    ...(speed !== undefined && { speed }),
+    ...(typeof values.seed === 'string' && { seed: values.seed }),
+  })
+  print(`Simulator is ready: ${simulator.servers.length} servers, control socket ${simulator.control}`)
+  await new Promise<void>((stop) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop())
+  })
+  await simulator.stop()
+}
+
+const command = async (values: Record<string, unknown>, [name = '', ...rest]: string[]): Promise<void> => {
+  const socket = resolve(dataDir(values.data), 'control.sock')
+  const [which, ...more] = rest
+  const server = (): string => {
+    if (which === undefined) throw new ScenarioError(`${name} needs the name of a server`)
+    return `/servers/${encodeURIComponent(which)}`
+  }
+  const show = (answer: unknown): void => print(values.json === true ? JSON.stringify(answer, null, 2) : table(answer))
+  if (name === 'servers' || name === 'counters' || name === 'datacenters') return show(await ask(socket, 'GET', `/${name}`))
+  if (name === 'power-on' || name === 'power-off') return show(await ask(socket, 'POST', `${server()}/${name}`))
+  if (name === 'speed')
+    return show(which === undefined ? await ask(socket, 'GET', '/speed') : await ask(socket, 'PUT', '/speed', { speed: number('speed', which) }))
+  if (name === 'clear-faults') return show(await ask(socket, 'DELETE', `${server()}/fault`))
+  if (name === 'fault') return show(await ask(socket, 'POST', `${server()}/fault`, fault(more)))
+  throw new ScenarioError(`There is no command "${name}"; --help lists them`)
+}
+
+/** `fault NAME KIND key=value …` */
+const fault = ([kind, ...pairs]: string[]): object => {
+  if (kind === undefined) throw new ScenarioError('fault needs a kind, for example hang')
+  return {
+    kind,
+    ...Object.fromEntries(
+      pairs.map((pair) => {
+        const [key = '', ...value] = pair.split('=')
+        const text = value.join('=')
+        return [key, /^\d+$/.test(text) ? Number(text) : text]
+      }),
+    ),
+  }
+}
+
+const unreachable = (cause: unknown): string | null => {
+  if (!(cause instanceof Error) || !('code' in cause) || !('address' in cause)) return null
+  if (cause.code === 'EADDRINUSE')
+    return `${String(cause.address)} is taken: another simulator, or another program on port ${'port' in cause ? String(cause.port) : ''}, runs on this machine`
+  if (cause.code !== 'EADDRNOTAVAIL') return null
+  return [
+    `This system doesn't have the address ${String(cause.address)}. Simulated servers need 127.20.0.0/16; these lines add what twelve of them use:`,
+    ...[1, 2].map((block) => `  for i in $(seq 1 8); do sudo ifconfig lo0 alias 127.20.${block}.$i up; done`),
+  ].join('\n')
+}
+
+try {
+  const { values, positionals } = parse()
+  if (values.help === true || positionals[0] === 'help') print(help)
+  else if (positionals.length === 0) await serve(values)
+  else await command(values, positionals)
+} catch (cause) {
+  say(unreachable(cause) ?? (cause instanceof Error ? cause.message : String(cause)))
+  process.exitCode = cause instanceof ScenarioError ? 2 : 1
+}

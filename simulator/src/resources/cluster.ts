@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import { IdentitySpecSchema, InfoSpecSchema, MemberSpecSchema } from '#talos/proto/gen/definitions/cluster_pb.ts'
+import { MemberSpecSchema as EtcdMemberSpecSchema } from '#talos/proto/gen/definitions/etcd_pb.ts'
+import { NodeStatusSpecSchema, NodenameSpecSchema, StaticPodStatusSpecSchema } from '#talos/proto/gen/definitions/k8s_pb.ts'
+import { MachineType } from '#talos/proto/gen/definitions/enums_pb.ts'
+import type { Machine } from '../machine/machine.ts'
+import { kubernetesOf, nodeLabels } from '../kubernetes/nodes.ts'
+import { ipBytes, item, kind, type Item, type Kind } from './resource.ts'
+
+const nodeId = (machine: Machine): string => createHash('sha256').update(`node/${machine.disk.identity.uuid}`).digest('base64url')
+
+/** Who is found through the discovery service: everybody who runs with the same cluster id and secret. */
+const members = (machine: Machine): Item[] => {
+  const own = machine.config?.node
+  if (!own?.cluster.discovery) return []
+  return machine.world.machines
+    .filter(
+      ({ config, mode }) =>
+        config?.node?.cluster.discovery && config.node.cluster.id === own.cluster.id && config.node.cluster.secret === own.cluster.secret && mode === 'secured',
+    )
+    .map((other) => {
+      const isControlPlane = other.config?.node?.role === 'controlplane'
+      const operatingSystem = `Talos (${other.talosVersion})`
+      return item(
+        other.hostname,
+        MemberSpecSchema,
+        {
+          nodeId: nodeId(other),
+          addresses: [{ ip: ipBytes(other.plan.address) }],
+          hostname: other.hostname,
+          machineType: isControlPlane ? MachineType.TYPE_CONTROL_PLANE : MachineType.TYPE_WORKER,
+          operatingSystem,
+          ...(isControlPlane && { controlPlane: { apiServerPort: 6443n } }),
+        },
+        {
+          nodeId: nodeId(other),
+          addresses: [other.plan.address],
+          hostname: other.hostname,
+          machineType: isControlPlane ? 'controlplane' : 'worker',
+          operatingSystem,
+          ...(isControlPlane && { controlPlane: { port: 6443 } }),
+        },
+      )
+    })
+}
+
+const staticPods = (machine: Machine): Item[] =>
+  machine.apiServerUp
+    ? ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'].map((name) => {
+        const podStatus = { phase: 'Running', hostIP: machine.plan.address, conditions: [{ type: 'Ready', status: 'True' }] }
+        return item(`kube-system/${name}-${machine.hostname}`, StaticPodStatusSpecSchema, { podStatus }, { podStatus })
+      })
+    : []
+
+const nodeStatus = (machine: Machine): Item[] => {
+  const cluster = kubernetesOf(machine)
+  if (!cluster || !machine.nodeReady) return []
+  return [
+    item(machine.hostname, NodeStatusSpecSchema, {
+      nodename: machine.hostname,
+      nodeReady: machine.nodeReady,
+      unschedulable: false,
+      labels: nodeLabels(machine),
+    }),
+  ]
+}
+
+export const CLUSTER: Kind[] = [
+  kind('Members.cluster.talos.dev', 'cluster', members, { aliases: ['member', 'members'] }),
+  kind('Identities.cluster.talos.dev', 'cluster', (machine) => [item('local', IdentitySpecSchema, { nodeId: nodeId(machine) })]),
+  kind('Infos.cluster.talos.dev', 'cluster', (machine) => {
+    const cluster = machine.config?.node?.cluster
+    return cluster ? [item('current', InfoSpecSchema, { clusterId: cluster.id, clusterName: cluster.name })] : []
+  }),
+  kind('NodeStatuses.kubernetes.talos.dev', 'k8s', nodeStatus),
+  kind('Nodenames.kubernetes.talos.dev', 'k8s', (machine) =>
+    machine.config?.node ? [item('nodename', NodenameSpecSchema, { nodename: machine.hostname, hostnameVersion: '1', skipNodeRegistration: false })] : [],
+  ),
+  kind('StaticPodStatuses.kubernetes.talos.dev', 'k8s', staticPods),
+  kind('EtcdMembers.etcd.talos.dev', 'etcd', (machine) => {
+    const memberId = machine.disk.state.etcd?.member
+    return memberId && machine.services.isRunning('etcd') ? [item('local', EtcdMemberSpecSchema, { memberId })] : []
+  }),
+]

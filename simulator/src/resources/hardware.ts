@@ -1,0 +1,228 @@
+import { MemoryModuleSpecSchema, PCIDeviceSpecSchema, ProcessorSpecSchema, SystemInformationSpecSchema } from '#talos/proto/gen/definitions/hardware_pb.ts'
+import { DiscoveredVolumeSpecSchema, DiskSpecSchema, SystemDiskSpecSchema, VolumeStatusSpecSchema } from '#talos/proto/gen/definitions/block_pb.ts'
+import { BlockFilesystemType, BlockVolumePhase } from '#talos/proto/gen/definitions/enums_pb.ts'
+import type { Machine } from '../machine/machine.ts'
+import { item, kind, prettySize, type Item, type Kind } from './resource.ts'
+
+const dashed = (text: string): string => text.replaceAll(' ', '-')
+
+const processors = (machine: Machine): Item[] =>
+  machine.hardware.sockets.map(({ name, processor, serial }) => {
+    const spec = {
+      socket: name,
+      manufacturer: processor.manufacturer,
+      productName: processor.product,
+      maxSpeed: processor.maxSpeedMhz,
+      bootSpeed: processor.baseSpeedMhz,
+      status: 65,
+      serialNumber: serial,
+      partNumber: processor.partNumber,
+      coreCount: processor.cores,
+      coreEnabled: processor.cores,
+      threadCount: processor.threads,
+    }
+    const { maxSpeed, bootSpeed, ...rest } = spec
+    return item(dashed(name), ProcessorSpecSchema, spec, { ...rest, maxSpeedMhz: maxSpeed, bootSpeedMhz: bootSpeed })
+  })
+
+const memoryModules = (machine: Machine): Item[] =>
+  machine.hardware.memory.map(({ locator, bank, module, serial }) => {
+    const id = dashed(machine.talosMinor >= 12 && bank !== '' ? `${locator} ${bank}` : locator)
+    if (!module) return item(id, MemoryModuleSpecSchema, {}, {})
+    const spec = {
+      size: module.sizeMib,
+      deviceLocator: locator,
+      bankLocator: bank,
+      speed: module.speed,
+      manufacturer: module.manufacturer,
+      serialNumber: serial,
+      productName: module.product,
+    }
+    const { size, ...rest } = spec
+    return item(id, MemoryModuleSpecSchema, spec, { sizeMiB: size, ...rest })
+  })
+
+/** The version field says what the rest of the tables, true to the original as it is, doesn't: that nothing of this exists. */
+const systemInformation = (machine: Machine): Item[] => {
+  const { uuid, serial } = machine.disk.identity
+  const spec = {
+    manufacturer: machine.hardware.manufacturer,
+    productName: machine.hardware.product,
+    version: 'Simulated',
+    serialNumber: serial,
+    uuid,
+    wakeUpType: 'Power Switch',
+    skuNumber: machine.hardware.sku,
+  }
+  const { serialNumber, ...rest } = spec
+  return [item('systeminformation', SystemInformationSpecSchema, spec, { ...rest, serialnumber: serialNumber })]
+}
+
+const pciDevices = (machine: Machine): Item[] =>
+  machine.hardware.links.map(({ busPath, nic }) => {
+    const spec = {
+      class: 'Network controller',
+      subclass: 'Ethernet controller',
+      vendor: nic.vendor,
+      product: nic.product,
+      classId: '0x02',
+      subclassId: '0x00',
+      vendorId: nic.vendorId,
+      productId: nic.productId,
+      driver: nic.driver,
+    }
+    const { classId, subclassId, vendorId, productId, ...rest } = spec
+    return item(busPath, PCIDeviceSpecSchema, spec, { ...rest, class_id: classId, subclass_id: subclassId, vendor_id: vendorId, product_id: productId })
+  })
+
+const disks = (machine: Machine): Item[] => [
+  ...machine.hardware.disks.map((disk) => {
+    const spec = {
+      size: BigInt(disk.sizeBytes),
+      ioSize: disk.transport === 'nvme' ? 131_072n : 512n,
+      sectorSize: 512n,
+      readonly: false,
+      model: disk.model,
+      serial: disk.serial,
+      modalias: disk.transport === 'nvme' ? '' : 'scsi:t-0x00',
+      wwid: disk.wwid,
+      busPath: disk.busPath,
+      subSystem: '/sys/class/block',
+      transport: disk.transport,
+      rotational: disk.rotational,
+      cdrom: false,
+      devPath: `/dev/${disk.name}`,
+      prettySize: prettySize(disk.sizeBytes),
+      secondaryDisks: [],
+      uuid: '',
+      symlinks: [`/dev/disk/by-id/wwn-0x${disk.wwid.split('.')[1]}`],
+    }
+    return item(disk.name, DiskSpecSchema, spec, diskYaml(spec))
+  }),
+  // What every running Talos has besides: its own image as a loop device.
+  ...[0, 1].map((number) => {
+    const spec = {
+      size: 77_402_112n,
+      ioSize: 512n,
+      sectorSize: 512n,
+      readonly: true,
+      subSystem: '/sys/class/block',
+      transport: '',
+      devPath: `/dev/loop${number}`,
+      prettySize: '77 MB',
+      secondaryDisks: [],
+      symlinks: [],
+    }
+    return item(`loop${number}`, DiskSpecSchema, spec, diskYaml(spec))
+  }),
+]
+
+const diskYaml = (spec: Record<string, unknown>): object =>
+  Object.fromEntries(
+    Object.entries(spec).map(([key, value]) => [
+      key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      typeof value === 'bigint' ? Number(value) : value,
+    ]),
+  )
+
+const systemDisks = (machine: Machine): Item[] => {
+  const name = machine.systemDisk
+  return name === null ? [] : [item('system-disk', SystemDiskSpecSchema, { diskId: name, devPath: `/dev/${name}` }, { diskID: name, devPath: `/dev/${name}` })]
+}
+
+const PARTITIONS = [
+  { label: 'EFI', filesystem: 'vfat', size: 2_203_058_176 },
+  { label: 'META', filesystem: 'talosmeta', size: 1_048_576 },
+  { label: 'STATE', filesystem: 'xfs', size: 104_857_600 },
+  { label: 'EPHEMERAL', filesystem: 'xfs', size: 0 },
+]
+
+const partitionsOf = (machine: Machine): { name: string; label: string; filesystem: string; size: number; index: number }[] => {
+  const disk = machine.hardware.disks.find(({ name }) => name === machine.systemDisk)
+  if (!disk) return []
+  const { config, etcd } = machine.disk.state
+  return PARTITIONS.map(({ label, filesystem, size }, index) => ({
+    name: `${disk.name}${disk.name.startsWith('nvme') ? 'p' : ''}${index + 1}`,
+    label,
+    // A wiped partition has no file system until a configuration makes one again.
+    filesystem: (label === 'STATE' || label === 'EPHEMERAL') && config === null && etcd === null ? '' : filesystem,
+    size: size || disk.sizeBytes - 2_310_012_928,
+    index: index + 1,
+  }))
+}
+
+const discoveredVolumes = (machine: Machine): Item[] => [
+  ...machine.hardware.disks.map((disk) => {
+    const spec = {
+      size: BigInt(disk.sizeBytes),
+      sectorSize: 512n,
+      ioSize: 512n,
+      name: disk.name === machine.systemDisk ? 'gpt' : '',
+      type: 'disk',
+      devicePath: disk.busPath,
+      devPath: `/dev/${disk.name}`,
+      prettySize: prettySize(disk.sizeBytes),
+    }
+    return item(disk.name, DiscoveredVolumeSpecSchema, spec, diskYaml(spec))
+  }),
+  ...partitionsOf(machine).map((part) => {
+    const spec = {
+      size: BigInt(part.size),
+      sectorSize: 512n,
+      ioSize: 512n,
+      name: part.filesystem,
+      label: part.label,
+      partitionLabel: part.label,
+      partitionIndex: BigInt(part.index),
+      type: 'partition',
+      parent: machine.systemDisk ?? '',
+      devPath: `/dev/${part.name}`,
+      parentDevPath: `/dev/${machine.systemDisk}`,
+      prettySize: prettySize(part.size),
+    }
+    return item(part.name, DiscoveredVolumeSpecSchema, spec, diskYaml(spec))
+  }),
+]
+
+const volumeStatuses = (machine: Machine): Item[] => {
+  const parts = partitionsOf(machine)
+  return ['META', 'STATE', 'EPHEMERAL'].map((label) => {
+    const part = parts.find((candidate) => candidate.label === label && candidate.filesystem !== '')
+    const isReady = part !== undefined && (label !== 'EPHEMERAL' || machine.config?.node != null)
+    const phase = isReady
+      ? BlockVolumePhase.VOLUME_PHASE_READY
+      : machine.systemDisk !== null && label === 'EPHEMERAL'
+        ? BlockVolumePhase.VOLUME_PHASE_WAITING
+        : BlockVolumePhase.VOLUME_PHASE_MISSING
+    const filesystem = part?.filesystem === 'xfs' ? BlockFilesystemType.FILESYSTEM_TYPE_XFS : BlockFilesystemType.FILESYSTEM_TYPE_NONE
+    const size = isReady ? part.size : 0
+    const spec = {
+      phase,
+      location: isReady ? `/dev/${part.name}` : '',
+      parentLocation: isReady ? `/dev/${machine.systemDisk}` : '',
+      size: BigInt(size),
+      filesystem,
+      prettySize: isReady ? prettySize(size) : '',
+    }
+    return item(label, VolumeStatusSpecSchema, spec, {
+      phase: isReady ? 'ready' : phase === BlockVolumePhase.VOLUME_PHASE_WAITING ? 'waiting' : 'missing',
+      type: 'partition',
+      location: spec.location,
+      parentLocation: spec.parentLocation,
+      size,
+      filesystem: part?.filesystem === 'xfs' ? 'xfs' : 'none',
+      prettySize: spec.prettySize,
+    })
+  })
+}
+
+export const HARDWARE: Kind[] = [
+  kind('Processors.hardware.talos.dev', 'hardware', processors, { aliases: ['cpus', 'cpu'] }),
+  kind('MemoryModules.hardware.talos.dev', 'hardware', memoryModules, { aliases: ['memorymodules', 'ram'] }),
+  kind('SystemInformations.hardware.talos.dev', 'hardware', systemInformation, { aliases: ['systeminformation'] }),
+  kind('PCIDevices.hardware.talos.dev', 'hardware', pciDevices, { aliases: ['devices', 'device'] }),
+  kind('Disks.block.talos.dev', 'runtime', disks),
+  kind('SystemDisks.block.talos.dev', 'runtime', systemDisks),
+  kind('DiscoveredVolumes.block.talos.dev', 'runtime', discoveredVolumes, { aliases: ['dv'] }),
+  kind('VolumeStatuses.block.talos.dev', 'runtime', volumeStatuses, { aliases: ['vs'] }),
+]

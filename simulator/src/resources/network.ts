@@ -1,0 +1,206 @@
+import {
+  AddressStatusSpecSchema,
+  HostnameStatusSpecSchema,
+  LinkStatusSpecSchema,
+  NodeAddressSpecSchema,
+  ResolverStatusSpecSchema,
+  RouteStatusSpecSchema,
+  StatusSpecSchema,
+} from '#talos/proto/gen/definitions/network_pb.ts'
+import {
+  NethelpersDuplex,
+  NethelpersFamily,
+  NethelpersLinkType,
+  NethelpersOperationalState,
+  NethelpersPort,
+  NethelpersScope,
+} from '#talos/proto/gen/definitions/enums_pb.ts'
+import type { Machine } from '../machine/machine.ts'
+import type { Link } from '../fleet/hardware.ts'
+import { ipBytes, item, kind, macBytes, type Item, type Kind } from './resource.ts'
+
+/** The simulated network hands out addresses in one /16 with its first address as the way out; nothing answers there. */
+export const PREFIX_LENGTH = 16
+export const GATEWAY = '127.20.0.1'
+const RESOLVERS = ['127.20.0.2', '127.20.0.3']
+const BROADCAST = 'ff:ff:ff:ff:ff:ff'
+
+const linkStatuses = (machine: Machine): Item[] => [
+  item(
+    'lo',
+    LinkStatusSpecSchema,
+    {
+      index: 1,
+      type: NethelpersLinkType.LINK_LOOPBCK,
+      mtu: 65_536,
+      operationalState: NethelpersOperationalState.OPER_STATE_UNKNOWN,
+      linkState: true,
+      port: NethelpersPort.OTHER,
+      duplex: NethelpersDuplex.UNKNOWN,
+    },
+    { index: 1, type: 'loopback', mtu: 65_536, kind: '', operationalState: 'unknown', linkState: true, port: 'Other', duplex: 'Unknown' },
+  ),
+  ...machine.hardware.links.map(physical),
+]
+
+const physical = (link: Link): Item => {
+  const speed = link.up ? link.nic.speedMegabits : 0
+  const common = {
+    index: link.index,
+    mtu: 1500,
+    queueDisc: 'mq',
+    kind: '',
+    slaveKind: '',
+    busPath: link.busPath,
+    pciid: `${link.nic.vendorId.slice(2).toUpperCase()}:${link.nic.productId.slice(2).toUpperCase()}`,
+    driver: link.nic.driver,
+    driverVersion: '6.18.5-talos',
+    firmwareVersion: link.nic.firmware,
+    productId: link.nic.productId,
+    vendorId: link.nic.vendorId,
+    product: link.nic.product,
+    vendor: link.nic.vendor,
+    linkState: link.up,
+  }
+  return item(
+    link.name,
+    LinkStatusSpecSchema,
+    {
+      ...common,
+      type: NethelpersLinkType.LINK_ETHER,
+      hardwareAddr: macBytes(link.mac),
+      broadcastAddr: macBytes(BROADCAST),
+      permanentAddr: macBytes(link.mac),
+      speedMegabits: BigInt(speed),
+      port: NethelpersPort.DIRECT_ATTACH,
+      operationalState: link.up ? NethelpersOperationalState.OPER_STATE_UP : NethelpersOperationalState.OPER_STATE_DOWN,
+      duplex: link.up ? NethelpersDuplex.FULL : NethelpersDuplex.UNKNOWN,
+    },
+    {
+      ...common,
+      type: 'ether',
+      operationalState: link.up ? 'up' : 'down',
+      hardwareAddr: link.mac,
+      broadcastAddr: BROADCAST,
+      permanentAddr: link.mac,
+      speedMbit: speed,
+      port: 'DirectAttach',
+      duplex: link.up ? 'Full' : 'Unknown',
+    },
+  )
+}
+
+const addressesOf = (machine: Machine): string[] => (machine.hasAddress ? [machine.plan.address] : [])
+
+const nodeAddresses = (machine: Machine): Item[] =>
+  ['default', 'current', 'routed', 'accumulative', 'current-no-k8s', 'routed-no-k8s', 'accumulative-no-k8s'].map((id) => {
+    const addresses = addressesOf(machine)
+    return item(
+      id,
+      NodeAddressSpecSchema,
+      { addresses: addresses.map((address) => ({ ip: ipBytes(address), prefixLength: PREFIX_LENGTH })) },
+      { addresses: addresses.map((address) => `${address}/${PREFIX_LENGTH}`), sortAlgorithm: 'v1' },
+    )
+  })
+
+const addressStatuses = (machine: Machine): Item[] => [
+  item(
+    'lo/127.0.0.1/8',
+    AddressStatusSpecSchema,
+    {
+      address: { ip: ipBytes('127.0.0.1'), prefixLength: 8 },
+      local: { ip: ipBytes('127.0.0.1') },
+      linkIndex: 1,
+      linkName: 'lo',
+      family: NethelpersFamily.FAMILY_INET4,
+      scope: NethelpersScope.SCOPE_HOST,
+      flags: 128,
+    },
+    { address: '127.0.0.1/8', local: '127.0.0.1', linkIndex: 1, linkName: 'lo', family: 'inet4', scope: 'host', flags: 'permanent' },
+  ),
+  ...addressesOf(machine).map((address) => {
+    const { name, index } = machine.managementLink
+    return item(
+      `${name}/${address}/${PREFIX_LENGTH}`,
+      AddressStatusSpecSchema,
+      {
+        address: { ip: ipBytes(address), prefixLength: PREFIX_LENGTH },
+        local: { ip: ipBytes(address) },
+        broadcast: { ip: ipBytes('127.20.255.255') },
+        linkIndex: index,
+        linkName: name,
+        family: NethelpersFamily.FAMILY_INET4,
+        scope: NethelpersScope.SCOPE_GLOBAL,
+      },
+      {
+        address: `${address}/${PREFIX_LENGTH}`,
+        local: address,
+        broadcast: '127.20.255.255',
+        linkIndex: index,
+        linkName: name,
+        family: 'inet4',
+        scope: 'global',
+        flags: '',
+      },
+    )
+  }),
+]
+
+const routeStatuses = (machine: Machine): Item[] =>
+  addressesOf(machine).map((address) => {
+    const { name, index } = machine.managementLink
+    return item(
+      `inet4/${GATEWAY}//1024`,
+      RouteStatusSpecSchema,
+      {
+        family: NethelpersFamily.FAMILY_INET4,
+        source: { ip: ipBytes(address) },
+        gateway: { ip: ipBytes(GATEWAY) },
+        outLinkIndex: index,
+        outLinkName: name,
+        table: 254,
+        priority: 1024,
+        scope: NethelpersScope.SCOPE_GLOBAL,
+        type: 1,
+        protocol: 16,
+      },
+      {
+        family: 'inet4',
+        dst: '',
+        src: address,
+        gateway: GATEWAY,
+        outLinkIndex: index,
+        outLinkName: name,
+        table: 'main',
+        priority: 1024,
+        scope: 'global',
+        type: 'unicast',
+        flags: '',
+        protocol: 'dhcp',
+      },
+    )
+  })
+
+export const NETWORK: Kind[] = [
+  kind('LinkStatuses.net.talos.dev', 'network', linkStatuses, { aliases: ['link', 'links'] }),
+  kind('NodeAddresses.net.talos.dev', 'network', nodeAddresses),
+  kind('AddressStatuses.net.talos.dev', 'network', addressStatuses, { aliases: ['address', 'addresses'] }),
+  kind('RouteStatuses.net.talos.dev', 'network', routeStatuses, { aliases: ['route', 'routes'] }),
+  kind('HostnameStatuses.net.talos.dev', 'network', (machine) => {
+    const [hostname = '', ...domain] = machine.hostname.split('.')
+    return [item('hostname', HostnameStatusSpecSchema, { hostname, domainname: domain.join('.') }, { hostname, domainname: domain.join('.') })]
+  }),
+  kind('ResolverStatuses.net.talos.dev', 'network', () => [
+    item(
+      'resolvers',
+      ResolverStatusSpecSchema,
+      { dnsServers: RESOLVERS.map((address) => ({ ip: ipBytes(address) })) },
+      { dnsServers: RESOLVERS, searchDomains: [] },
+    ),
+  ]),
+  kind('NetworkStatuses.net.talos.dev', 'network', (machine) => {
+    const isReady = machine.hasAddress
+    const spec = { addressReady: isReady, connectivityReady: isReady, hostnameReady: true, etcFilesReady: true }
+    return [item('status', StatusSpecSchema, spec)]
+  }),
+]

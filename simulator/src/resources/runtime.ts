@@ -1,0 +1,156 @@
+import {
+  KernelCmdlineSpecSchema,
+  MachineStatusSpecSchema,
+  MetaKeySpecSchema,
+  PlatformMetadataSpecSchema,
+  SecurityStateSpecSchema,
+  VersionSpecSchema,
+} from '#talos/proto/gen/definitions/runtime_pb.ts'
+import { LayerSchema } from '#talos/proto/gen/definitions/extensions_pb.ts'
+import { RuntimeMachineStage, RuntimeSELinuxState } from '#talos/proto/gen/definitions/enums_pb.ts'
+import { MachineConfigSpecSchema, MachineType, MachineTypeSpecSchema } from '#talos/proto/gen/definitions/config_pb.ts'
+import { ServiceSpecSchema } from '#talos/proto/gen/definitions/v1alpha1_pb.ts'
+import { StatusSpecSchema as TimeStatusSpecSchema } from '#talos/proto/gen/definitions/time_pb.ts'
+import type { Stage } from '../fleet/faults.ts'
+import { PLAIN_SCHEMATIC } from '../fleet/plan.ts'
+import type { Machine } from '../machine/machine.ts'
+import { item, kind, type Item, type Kind } from './resource.ts'
+
+const STAGES: Record<Stage, RuntimeMachineStage> = {
+  unknown: RuntimeMachineStage.MACHINE_STAGE_UNKNOWN,
+  booting: RuntimeMachineStage.MACHINE_STAGE_BOOTING,
+  installing: RuntimeMachineStage.MACHINE_STAGE_INSTALLING,
+  maintenance: RuntimeMachineStage.MACHINE_STAGE_MAINTENANCE,
+  running: RuntimeMachineStage.MACHINE_STAGE_RUNNING,
+  rebooting: RuntimeMachineStage.MACHINE_STAGE_REBOOTING,
+  'shutting down': RuntimeMachineStage.MACHINE_STAGE_SHUTTING_DOWN,
+  resetting: RuntimeMachineStage.MACHINE_STAGE_RESETTING,
+  upgrading: RuntimeMachineStage.MACHINE_STAGE_UPGRADING,
+}
+
+const machineStatus = ({ stage }: Machine): Item[] => {
+  const unmetConditions = stage.unmet.map(({ name, reason }) => ({ name, reason }))
+  return [
+    item(
+      'machine',
+      MachineStatusSpecSchema,
+      { stage: STAGES[stage.stage], status: { ready: stage.ready, unmetConditions } },
+      { stage: stage.stage, status: { ready: stage.ready, unmetConditions } },
+    ),
+  ]
+}
+
+const extensions = (machine: Machine): Item[] => [
+  layer('', {
+    name: 'schematic',
+    version: machine.schematic,
+    author: 'Image Factory',
+    description: 'Virtual extension which specifies the schematic of the image built with Image Factory.',
+    extraInfo: machine.schematic === PLAIN_SCHEMATIC ? 'customization: {}\n' : '',
+  }),
+  layer('modules.dep', {
+    name: 'modules.dep',
+    version: '6.18.5-talos',
+    author: 'Talos Machinery',
+    description: 'Combined modules.dep for all extensions',
+    extraInfo: '',
+  }),
+]
+
+const layer = (image: string, metadata: { name: string; version: string; author: string; description: string; extraInfo: string }): Item =>
+  item(
+    image === '' ? 'schematic' : image,
+    LayerSchema,
+    { image, metadata: { ...metadata, compatibility: { talos: { version: '' } } } },
+    {
+      image,
+      metadata: {
+        name: metadata.name,
+        version: metadata.version,
+        author: metadata.author,
+        description: metadata.description,
+        compatibility: { talos: { version: '' } },
+        extraInfo: metadata.extraInfo,
+      },
+    },
+  )
+
+const KERNEL_ARGUMENTS =
+  'talos.platform=metal console=tty0 init_on_alloc=1 slab_nomerge= pti=on consoleblank=0 nvme_core.io_timeout=4294967295 printk.devkmsg=on selinux=1 module.sig_enforce=1 proc_mem.force_override=never simulated=1'
+
+const platform = (machine: Machine): Item[] => {
+  const spec = {
+    platform: 'metal',
+    hostname: '',
+    region: machine.plan.place.countryCode.toLowerCase(),
+    zone: machine.plan.place.code,
+    instanceType: 'simulated',
+    instanceId: machine.plan.name,
+    providerId: `simulated://${machine.plan.name}`,
+    spot: false,
+  }
+  return [item('platformmetadata', PlatformMetadataSpecSchema, spec)]
+}
+
+const configs = (machine: Machine): Item[] => {
+  const active = machine.config?.text
+  const stored = machine.disk.state.config
+  return [...(active === undefined ? [] : [config('v1alpha1', active)]), ...(stored === null ? [] : [config('persistent', stored)])]
+}
+
+const config = (id: string, text: string): Item => ({
+  ...item(id, MachineConfigSpecSchema, { yamlMarshalled: new TextEncoder().encode(text) }),
+  yaml: () => text,
+})
+
+const machineType = (machine: Machine): Item[] => {
+  const role = machine.config?.node?.role
+  const type = role === 'controlplane' ? MachineType.CONTROL_PLANE : role === 'worker' ? MachineType.WORKER : MachineType.UNKNOWN
+  const word = role ?? 'unknown'
+  return [{ ...item('machine-type', MachineTypeSpecSchema, { machineType: type }), yaml: () => `${word}\n` }]
+}
+
+export const RUNTIME: Kind[] = [
+  kind('MachineStatuses.runtime.talos.dev', 'runtime', machineStatus, { aliases: ['machinestatus'] }),
+  kind('Versions.runtime.talos.dev', 'runtime', (machine) => [item('version', VersionSpecSchema, { version: machine.talosVersion, name: 'Talos' })]),
+  kind('SecurityStates.talos.dev', 'runtime', () => [
+    item(
+      'securitystate',
+      SecurityStateSpecSchema,
+      { secureBoot: false, seLinuxState: RuntimeSELinuxState.SE_LINUX_STATE_PERMISSIVE, bootedWithUki: true, moduleSignatureEnforced: true },
+      {
+        secureBoot: false,
+        uKISigningKeyFingerprint: '',
+        pCRSigningKeyFingerprint: '',
+        seLinuxState: 'permissive',
+        bootedWithUKI: true,
+        moduleSignatureEnforced: true,
+      },
+    ),
+  ]),
+  kind('ExtensionStatuses.runtime.talos.dev', 'runtime', extensions, { aliases: ['extensions'] }),
+  kind('KernelCmdlines.runtime.talos.dev', 'runtime', () => [item('cmdline', KernelCmdlineSpecSchema, { cmdline: KERNEL_ARGUMENTS })], {
+    aliases: ['cmdline'],
+  }),
+  kind('PlatformMetadatas.talos.dev', 'runtime', platform),
+  kind('Diagnostics.runtime.talos.dev', 'runtime', () => []),
+  kind(
+    'MetaKeys.runtime.talos.dev',
+    'runtime',
+    (machine) => Object.entries(machine.disk.state.meta).map(([key, value]) => item(key, MetaKeySpecSchema, { value })),
+    { aliases: ['meta'] },
+  ),
+  kind('UniqueMachineTokens.runtime.talos.dev', 'runtime', () => [], { sensitive: true }),
+  kind('MachineConfigs.config.talos.dev', 'config', configs, { sensitive: true, aliases: ['mc', 'machineconfig'] }),
+  kind('MachineTypes.config.talos.dev', 'config', machineType),
+  kind(
+    'Services.v1alpha1.talos.dev',
+    'runtime',
+    (machine) =>
+      machine.services.all
+        .filter(({ state }) => state === 'Running')
+        .map(({ id, healthy }) => item(id, ServiceSpecSchema, { running: true, healthy: healthy === true, unknown: healthy === null })),
+    { aliases: ['svc', 'services', 'service'] },
+  ),
+  kind('TimeStatuses.v1alpha1.talos.dev', 'runtime', () => [item('node', TimeStatusSpecSchema, { synced: true, epoch: 1n, syncDisabled: false })]),
+]

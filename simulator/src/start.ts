@@ -1,0 +1,111 @@
+import { join, resolve } from 'node:path'
+import { createClock, type Clock } from './clock.ts'
+import { EtcdRegistry } from './cluster/etcd.ts'
+import { openControl } from './control/serve.ts'
+import type { Place } from './fleet/places.ts'
+import { planFleet } from './fleet/plan.ts'
+import { parseScenario, type Scenario } from './fleet/scenario.ts'
+import { Machine } from './machine/machine.ts'
+import { faultsAt } from './machine/trouble.ts'
+import { makeFolder, readState, writeState } from './store.ts'
+import { openMaintenance, openSecured, renewSecured } from './wire/apid.ts'
+import type { World } from './world.ts'
+
+export interface SimulatorOptions {
+  /** Holds everything that survives: disks, clusters, counters. The same folder continues the same fleet. */
+  dataDir: string
+  /** A number of servers, or a whole scenario; the default fleet has twelve. */
+  servers?: number
+  scenario?: unknown
+  seed?: string
+  /** How much faster than the clock on the wall: 1 is the speed for people, 50 the one for tests. */
+  speed?: number
+  /** Added to the third byte of every address, so that fleets in several processes don't meet. */
+  subnetOffset?: number
+  /** Wall clock, for tests that hold it. */
+  now?: () => number
+  say?: (line: string) => void
+}
+
+export interface Simulator {
+  servers: readonly Machine[]
+  /** By name, address or UUID; throws when there is none. */
+  server(which: string): Machine
+  places: readonly Place[]
+  clock: Clock
+  world: World
+  scenario: Scenario
+  /** Path of the control socket. */
+  control: string
+  /** Ends it as a power cut of the whole site: what is on the disks stays. */
+  stop(): Promise<void>
+}
+
+/** Listening sockets opened at once: thousands are opened in batches, so that the system's queue isn't flooded. */
+const BATCH = 200
+
+/**
+ * Starts simulated servers in this process and resolves when each that is on and unconfigured answers in maintenance.
+ * Rejects with `ScenarioError`, or with the system's error when an address can't be had.
+ */
+export const startSimulator = async (options: SimulatorOptions): Promise<Simulator> => {
+  const scenario = parseScenario({
+    ...(typeof options.scenario === 'object' ? options.scenario : {}),
+    ...(options.servers !== undefined && { servers: options.servers }),
+    ...(options.seed !== undefined && { seed: options.seed }),
+  })
+  const dataDir = makeFolder(resolve(options.dataDir))
+  const folder = makeFolder(join(dataDir, 'servers'))
+  const isKnown = continueFleet(dataDir, scenario)
+  const clock = createClock(options.speed ?? scenario.speed, options.now)
+  const plans = planFleet(scenario, options.subnetOffset ?? 0)
+  const etcd = new EtcdRegistry(join(dataDir, 'clusters'))
+  const machines: Machine[] = []
+  const world: World = { clock, machines, etcd, api: { openMaintenance, openSecured, renewSecured }, say: options.say ?? (() => undefined) }
+  for (const plan of plans) {
+    const machine = new Machine(plan, world, folder, scenario.seed, isKnown)
+    machine.onStage = (stage) => {
+      faultsAt(machine, stage).catch((cause: unknown) => world.say(`${plan.name}: ${String(cause)}`))
+    }
+    machines.push(machine)
+  }
+  etcd.connect(() => machines)
+  const stopServers = async (): Promise<void> => {
+    await Promise.all(machines.map((machine) => machine.lifecycle.halt()))
+  }
+  try {
+    for (let at = 0; at < machines.length; at += BATCH) await Promise.all(machines.slice(at, at + BATCH).map((machine) => machine.lifecycle.start()))
+  } catch (cause) {
+    await stopServers()
+    throw cause
+  }
+  const simulator: Simulator = {
+    servers: machines,
+    server(which) {
+      const found = machines.find(({ plan, disk }) => plan.name === which || plan.address === which || disk.identity.uuid === which)
+      if (!found) throw new Error(`There is no simulated server ${which}`)
+      return found
+    },
+    places: [...new Map(plans.map(({ place }) => [place.code, place])).values()],
+    clock,
+    world,
+    scenario,
+    control: join(dataDir, 'control.sock'),
+    async stop() {
+      await control.close()
+      await stopServers()
+    },
+  }
+  const control = await openControl(simulator)
+  return simulator
+}
+
+/** A folder belongs to one fleet: with another seed its disks would be found in the wrong servers. */
+const continueFleet = (dataDir: string, scenario: Scenario): boolean => {
+  const path = join(dataDir, 'fleet.json')
+  const stored = readState(path) as { seed: string } | null
+  if (stored && stored.seed !== scenario.seed)
+    throw new Error(`${dataDir} holds a fleet made with the seed "${stored.seed}"; use another folder for the seed "${scenario.seed}"`)
+  if (!stored) writeState(path, { seed: scenario.seed })
+  return stored !== null
+}

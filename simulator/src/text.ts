@@ -1,0 +1,85 @@
+import { isObject } from './config/shape.ts'
+
+/** What `--help` prints. */
+export const help = `Simulated Talos servers: real gRPC and TLS on 127.20.0.0/16, no hardware behind them.
+
+  npm run simulate -- [--servers N] [--scenario FILE] [--data DIR] [--seed TEXT] [--speed X]
+      Starts the fleet and serves until it is stopped. Twelve servers in two datacenters by default.
+
+  --servers N       how many servers (1 to 20000)
+  --scenario FILE   YAML or JSON: number, hardware, versions, speed and faults (simulator/README.md)
+  --data DIR        where disks and counters lie (default: $STEELYARD_DATA/simulator, or .steelyard/simulator)
+  --seed TEXT       another fleet; the same seed always gives the same one
+  --speed X         how much faster than the clock on the wall everything takes (default 1)
+
+Commands for one that runs (add --json for the whole answer):
+
+  servers                        every server with its address, power and stage
+  counters                       installs, applies, resets and bootstraps, per server and per cluster
+  datacenters                    where the servers stand
+  power-off NAME, power-on NAME  pulls the plug, puts it back; NAME may be an address or a UUID too
+  fault NAME KIND [key=value …]  refuse, hang, drip, garbage, delay ms=, identity, vanish stage=, fail-install times=,
+                                 close-after-apply times=, lost-reply method= times=
+  clear-faults NAME              ends all faults of a server
+  speed [X]                      shows or sets the speed`
+
+/** An answer of the control socket for people: one line per thing, columns aligned. */
+export const table = (answer: unknown): string => {
+  if (!isObject(answer)) return String(answer)
+  const lists = Object.entries(answer).filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]) && entry[0] !== 'faults')
+  if (lists.length === 0) return rows([Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, short(value)]))])
+  return lists
+    .map(
+      ([name, items]) =>
+        `${name} (simulated)\n${rows(
+          items.filter(isObject).map((item) =>
+            Object.fromEntries(
+              Object.entries(item)
+                .filter(([key]) => SHOWN[name]?.includes(key) ?? true)
+                .map(([key, value]) => [key, short(value)]),
+            ),
+          ),
+        )}`,
+    )
+    .join('\n\n')
+}
+
+const SHOWN: Record<string, string[]> = {
+  servers: [
+    'name',
+    'address',
+    'datacenter',
+    'power',
+    'stage',
+    'machineType',
+    'talosVersion',
+    'installedVersion',
+    'hostname',
+    'applies',
+    'installs',
+    'failedInstalls',
+    'reboots',
+    'resets',
+    'bootstrapCalls',
+    'bootstraps',
+  ],
+}
+
+const short = (value: unknown): string => {
+  if (value === null || value === undefined) return '-'
+  if (isObject(value)) return typeof value.code === 'string' ? value.code : JSON.stringify(value)
+  if (Array.isArray(value))
+    return value.map((item) => (isObject(item) ? (typeof item.kind === 'string' ? item.kind : JSON.stringify(item)) : String(item))).join(', ') || '-'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+const rows = (items: Record<string, string>[]): string => {
+  const columns = Object.keys(items[0] ?? {})
+  const width = (column: string): number => Math.max(column.length, ...items.map((item) => (item[column] ?? '').length))
+  const line = (cells: (column: string) => string): string =>
+    columns
+      .map((column) => cells(column).padEnd(width(column)))
+      .join('  ')
+      .trimEnd()
+  return [line((column) => column), ...items.map((item) => line((column) => item[column] ?? ''))].join('\n')
+}

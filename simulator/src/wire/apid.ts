@@ -1,0 +1,126 @@
+import { createSecureServer, type Http2Session, type ServerHttp2Session } from 'node:http2'
+import type { TLSSocket } from 'node:tls'
+import { createContextValues } from '@connectrpc/connect'
+import { connectNodeAdapter } from '@connectrpc/connect-node'
+import { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
+import { ImageService, LifecycleService } from '#talos/proto/gen/machine/lifecycle_pb.ts'
+import { StorageService } from '#talos/proto/gen/storage/storage_pb.ts'
+import { TimeService } from '#talos/proto/gen/time/time_pb.ts'
+import { State } from '#talos/proto/gen/cosi/state_pb.ts'
+import type { ApiMode, Machine } from '../machine/machine.ts'
+import { TAKES } from '../machine/durations.ts'
+import { issue, maintenanceIdentity, type ServerIdentity } from './certificates.ts'
+import { guard } from './guard.ts'
+import { PEER, rolesOf, type Peer } from './peer.ts'
+import type { Speaker } from './port.ts'
+import { machineService } from './machine-service.ts'
+import { imageService, lifecycleService } from './lifecycle-service.ts'
+import { storageService, timeService } from './storage-service.ts'
+import { cosiState } from './cosi.ts'
+import { askTrustd } from './trustd.ts'
+
+/** Talos allows this much in one message, both ways (constants.GRPCMaxMessageSize). */
+export const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
+const DAY = 24 * 3_600_000
+
+const peers = new WeakMap<Http2Session, Peer>()
+
+/** One handler for all machines: which one is asked stands in the connection. */
+const handle = connectNodeAdapter({
+  grpc: true,
+  grpcWeb: false,
+  connect: false,
+  readMaxBytes: MAX_MESSAGE_BYTES,
+  writeMaxBytes: MAX_MESSAGE_BYTES,
+  interceptors: [guard],
+  contextValues: (request) => createContextValues().set(PEER, ('stream' in request && request.stream.session && peers.get(request.stream.session)) || null),
+  routes: (router) =>
+    router
+      .service(MachineService, machineService)
+      .service(LifecycleService, lifecycleService)
+      .service(ImageService, imageService)
+      .service(StorageService, storageService)
+      .service(TimeService, timeService)
+      .service(State, cosiState),
+})
+
+const speaker = async (machine: Machine, mode: ApiMode, authorities: string[]): Promise<Speaker> => {
+  const identity = await machine.identity
+  if (!identity) throw new Error('the machine has no certificate')
+  const server = createSecureServer({
+    cert: identity.crt,
+    key: identity.key,
+    ...(mode === 'secured' && { requestCert: true, rejectUnauthorized: true, ca: authorities }),
+  })
+  server.on('session', (session: ServerHttp2Session) => {
+    const roles = mode === 'maintenance' ? ['os:reader'] : rolesOf(session.socket as TLSSocket)
+    session.on('error', () => undefined)
+    if (roles) peers.set(session, { machine, mode, roles, session })
+    else session.destroy()
+  })
+  server.on('sessionError', () => undefined)
+  server.on('tlsClientError', () => undefined)
+  server.on('request', handle)
+  return server
+}
+
+/** The API of a machine without a complete configuration: anybody may connect, nobody is asked for a certificate. */
+export const openMaintenance = async (machine: Machine): Promise<void> => {
+  machine.mode = 'maintenance'
+  machine.identity = null
+  await machine.ports.apid.open(() => {
+    machine.identity ??= maintenanceIdentity(machine.ownNames, machine.world.clock.now())
+    return speaker(machine, 'maintenance', [])
+  })
+}
+
+/** SHA-256 of the public key in base64, of the certificate that the API shows right now; null while there is none. */
+export const currentFingerprint = async (machine: Machine): Promise<string | null> => {
+  if (machine.mode === 'maintenance') machine.identity ??= maintenanceIdentity(machine.ownNames, machine.world.clock.now())
+  return (await machine.identity)?.fingerprint ?? null
+}
+
+/**
+ * The API of a configured machine. A control plane signs its own certificate; a worker has none, and no API, until trustd on some control plane gave it one
+ * (Talos: internal/app/machined/pkg/controllers/secrets/api.go).
+ */
+export const openSecured = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+  machine.mode = 'dark'
+  machine.identity = null
+  machine.ports.apid.close({ gently: true })
+  const node = machine.config!.node!
+  if (!machine.hasAddress) {
+    machine.journal.kernel(`[talos] removed address ${machine.plan.address}/16 from ${machine.managementLink.name}: the configuration doesn't ask for it`)
+    return
+  }
+  const identity = node.role === 'controlplane' ? await ownIdentity(machine) : await identityFromTrustd(machine, signal)
+  if (signal.aborted) return
+  machine.identity = Promise.resolve(identity)
+  machine.mode = 'secured'
+  await machine.ports.apid.open(() => speaker(machine, 'secured', [...(node.talosCa ? [node.talosCa.crt] : []), ...node.acceptedCas]))
+  machine.journal.changed()
+}
+
+/** New names in the configuration mean a new certificate, for whoever connects from now on. */
+export const renewSecured = async (machine: Machine): Promise<void> => {
+  if (machine.mode !== 'secured' || machine.config?.node?.role !== 'controlplane') return
+  machine.identity = Promise.resolve(await ownIdentity(machine))
+  machine.ports.apid.renew()
+}
+
+const ownIdentity = (machine: Machine): Promise<ServerIdentity> =>
+  issue(machine.config!.node!.talosCa!, {
+    commonName: machine.hostname,
+    names: machine.ownNames,
+    usages: ['serverAuth'],
+    lifetimeMs: DAY,
+    now: machine.world.clock.now(),
+  })
+
+const identityFromTrustd = async (machine: Machine, signal: AbortSignal): Promise<ServerIdentity> => {
+  for (;;) {
+    const identity = await askTrustd(machine, signal)
+    if (identity) return identity
+    await machine.takes(TAKES.trustdRetry, signal)
+  }
+}

@@ -1,0 +1,165 @@
+import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect'
+import { durationMs } from '@bufbuild/protobuf/wkt'
+import { ResetRequest_WipeMode } from '#talos/proto/gen/machine/machine_pb.ts'
+import { imageTag, isTalosVersion } from '../config/versions.ts'
+import { applyConfiguration } from '../machine/apply.ts'
+import { TAKES } from '../machine/durations.ts'
+import type { Machine } from '../machine/machine.ts'
+import { leaveEtcd } from '../machine/sequences.ts'
+import { issue } from './certificates.ts'
+import { onControlPlane, type MachineCalls } from './machine-calls.ts'
+import { PEER, type Peer } from './peer.ts'
+
+const TRY_FOR_MS = 60_000
+const YEAR_MS = 365 * 24 * 3_600_000
+const KNOWN_SERVICES = new Set(['etcd', 'kubelet', 'cri', 'trustd', 'apid', 'containerd', 'udevd', 'syslogd', 'auditd'])
+const META_KEYS = new Set([0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11])
+
+const peerOf = (context: HandlerContext): Peer => context.values.get(PEER)!
+const applying = new WeakSet<Machine>()
+
+/** The calls that change a machine. */
+export const changeCalls: MachineCalls = {
+  async applyConfiguration(request, context) {
+    const { machine, roles } = peerOf(context)
+    if (applying.has(machine)) throw new ConnectError('another configuration is being applied', Code.FailedPrecondition)
+    applying.add(machine)
+    try {
+      const { mode, details, warnings } = await applyConfiguration(machine, {
+        text: decode(request.data),
+        mode: request.mode,
+        dryRun: request.dryRun,
+        tryForMs: request.tryModeTimeout ? durationMs(request.tryModeTimeout) : TRY_FOR_MS,
+        isAdmin: roles.includes('os:admin'),
+      })
+      return { messages: [{ mode, modeDetails: details, warnings }] }
+    } finally {
+      applying.delete(machine)
+    }
+  },
+
+  bootstrap({ recoverEtcd }, context) {
+    const { machine } = peerOf(context)
+    machine.disk.count('bootstrapCalls')
+    onControlPlane(machine, 'bootstrap')
+    if (recoverEtcd) throw new ConnectError('no etcd snapshot was uploaded', Code.FailedPrecondition)
+    if (machine.disk.state.etcd !== null) throw new ConnectError('etcd data directory is not empty', Code.AlreadyExists)
+    if (!machine.services.isUp('cri') || machine.services.get('etcd')?.state !== 'Preparing')
+      throw new ConnectError('bootstrap is not available yet', Code.FailedPrecondition)
+    const { cluster, member } = machine.world.etcd.create(machine, machine.config!.node!)
+    machine.disk.change((state) => {
+      state.etcd = { cluster: cluster.state.id, member: member.id }
+      state.counters.bootstraps++
+    })
+    machine.service('etcd', 'Finished', 'Bootstrap requested')
+    machine.service('etcd', 'Preparing', 'Running pre state')
+    return { messages: [{}] }
+  },
+
+  reboot: (_request, context) => ({ messages: [{ actorId: peerOf(context).machine.lifecycle.request({ kind: 'reboot' }) }] }),
+
+  shutdown: (_request, context) => ({ messages: [{ actorId: peerOf(context).machine.lifecycle.request({ kind: 'shutdown' }) }] }),
+
+  reset({ graceful, reboot, mode, systemPartitionsToWipe, userDisksToWipe }, context) {
+    const { machine } = peerOf(context)
+    const { ALL, SYSTEM_DISK, USER_DISKS } = ResetRequest_WipeMode
+    if (mode === SYSTEM_DISK && userDisksToWipe.length > 0)
+      throw new ConnectError("reset failed: invalid input, wipe mode SYSTEM_DISK doesn't support UserDisksToWipe parameter", Code.Unknown)
+    if (mode === USER_DISKS && systemPartitionsToWipe.length > 0)
+      throw new ConnectError("reset failed: invalid input, wipe mode USER_DISKS doesn't support SystemPartitionsToWipe parameter", Code.Unknown)
+    if (mode === USER_DISKS && userDisksToWipe.length === 0)
+      throw new ConnectError('reset failed: invalid input, wipe mode USER_DISKS requires UserDisksToWipe parameter', Code.Unknown)
+    for (const path of userDisksToWipe) {
+      const disk = machine.hardware.disks.find(({ name }) => path === `/dev/${name}`)
+      if (!disk) throw new ConnectError(`reset failed: disk ${path} not found`, Code.Unknown)
+      if (disk.name === machine.systemDisk) throw new ConnectError(`reset failed: disk ${path} is the system disk`, Code.Unknown)
+    }
+    for (const { label } of systemPartitionsToWipe)
+      if (!['STATE', 'EPHEMERAL', 'META', 'EFI', 'BOOT'].includes(label))
+        throw new ConnectError(`failed to get volume status with label "${label}"`, Code.Unknown)
+    const partitions =
+      mode === USER_DISKS ? [] : systemPartitionsToWipe.length > 0 ? systemPartitionsToWipe.filter(({ wipe }) => wipe).map(({ label }) => label) : null
+    if (mode === ALL || mode === USER_DISKS) for (const path of userDisksToWipe) machine.journal.kernel(`[talos] will wipe ${path}`)
+    return { messages: [{ actorId: machine.lifecycle.request({ kind: 'reset', reset: { graceful, reboot, partitions } }) }] }
+  },
+
+  async upgrade({ image }, context) {
+    const { machine } = peerOf(context)
+    if (!machine.disk.state.installed) throw new ConnectError('Talos is not installed', Code.FailedPrecondition)
+    await machine.takes(TAKES.pullImage, context.signal)
+    if (!isTalosVersion(imageTag(image) ?? '')) throw new ConnectError(`error validating installer image "${image}": not found`, Code.InvalidArgument)
+    if (machine.config?.node?.role === 'controlplane' && machine.etcdCluster?.hasQuorum !== true)
+      throw new ConnectError('error validating etcd for upgrade: etcd is not healthy', Code.FailedPrecondition)
+    return { messages: [{ ack: 'Upgrade request received', actorId: machine.lifecycle.request({ kind: 'upgrade', image }) }] }
+  },
+
+  serviceStart: ({ id }, context) => ({ messages: [{ resp: change(peerOf(context).machine, id, 'start') }] }),
+  serviceStop: ({ id }, context) => ({ messages: [{ resp: change(peerOf(context).machine, id, 'stop') }] }),
+  serviceRestart: ({ id }, context) => ({ messages: [{ resp: change(peerOf(context).machine, id, 'restart') }] }),
+
+  etcdLeaveCluster(_request, context) {
+    const { machine } = peerOf(context)
+    onControlPlane(machine, 'etcd leave')
+    const refusal = leaveEtcd(machine)
+    if (refusal) throw new ConnectError(`failed to leave cluster: ${refusal}`, Code.Unknown)
+    return { messages: [{}] }
+  },
+
+  async generateClientConfiguration({ roles, crtTtl }, context) {
+    const { machine } = peerOf(context)
+    onControlPlane(machine, 'client configuration')
+    const node = machine.config!.node!
+    const wanted = roles.filter((role) => /^os:(admin|operator|reader|etcd:backup)$/.test(role))
+    const { crt, key } = await issue(node.talosCa!, {
+      commonName: '',
+      organizations: wanted,
+      usages: ['clientAuth'],
+      lifetimeMs: crtTtl ? durationMs(crtTtl) : YEAR_MS,
+      now: machine.world.clock.now(),
+    })
+    const base64 = (text: string): string => Buffer.from(text).toString('base64')
+    const talosconfig = `context: ${node.cluster.name}\ncontexts:\n    ${node.cluster.name}:\n        endpoints: []\n        ca: ${base64(node.talosCa!.crt)}\n        crt: ${base64(crt)}\n        key: ${base64(key)}\n`
+    const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
+    return { messages: [{ ca: encode(node.talosCa!.crt), crt: encode(crt), key: encode(key), talosconfig: encode(talosconfig) }] }
+  },
+
+  metaWrite({ key, value }, context) {
+    const { machine } = peerOf(context)
+    if (!META_KEYS.has(key)) throw new ConnectError(`unknown meta key ${key}`, Code.NotFound)
+    machine.disk.change((state) => (state.meta[metaKey(key)] = new TextDecoder().decode(value)))
+    machine.journal.changed()
+    return { messages: [{}] }
+  },
+
+  metaDelete({ key }, context) {
+    const { machine } = peerOf(context)
+    if (!(metaKey(key) in machine.disk.state.meta)) throw new ConnectError(`meta key ${metaKey(key)} not found`, Code.NotFound)
+    machine.disk.change((state) => delete state.meta[metaKey(key)])
+    machine.journal.changed()
+    return { messages: [{}] }
+  },
+}
+
+const metaKey = (key: number): string => `0x${key.toString(16).padStart(2, '0')}`
+
+const decode = (data: Uint8Array): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(data)
+  } catch (cause) {
+    throw new ConnectError('failed to parse config: yaml: invalid UTF-8', Code.InvalidArgument, undefined, undefined, cause)
+  }
+}
+
+const change = (machine: Machine, id: string, action: 'start' | 'stop' | 'restart'): string => {
+  const service = machine.services.get(id)
+  if (!service) throw new ConnectError(`service "${id}" is not defined`, Code.NotFound)
+  if (!KNOWN_SERVICES.has(id) || ((id === 'etcd' || id === 'apid' || id === 'trustd') && action === 'stop'))
+    throw new ConnectError(`service "${id}" doesn't support ${action} operation via API`, Code.Unknown)
+  if (action === 'stop') machine.service(id, 'Finished', 'Service finished successfully')
+  else {
+    if (action === 'restart') machine.service(id, 'Stopping', 'Sending SIGTERM to the process')
+    machine.service(id, 'Starting', 'Starting service')
+    machine.service(id, 'Running', 'Health check successful', true)
+  }
+  return `Service "${id}" ${action}ed`
+}

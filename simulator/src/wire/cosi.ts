@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto'
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
+import { create } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { EventType, type State } from '#talos/proto/gen/cosi/state_pb.ts'
+import { LabelTerm_Operation, ResourceSchema, type LabelQuery, type Resource } from '#talos/proto/gen/cosi/resource_pb.ts'
+import type { Machine } from '../machine/machine.ts'
+import { isNamespace, KINDS } from '../resources/catalogue.ts'
+import type { Kind } from '../resources/resource.ts'
+import { PEER } from './peer.ts'
+
+interface Known {
+  hash: string
+  version: number
+  created: number
+  updated: number
+}
+
+/** Versions of resources, counted since the machine booted: a resource is a new version when its text is another. */
+const histories = new WeakMap<Machine, { bootId: string; known: Map<string, Known> }>()
+
+const read = (machine: Machine, kind: Kind): Resource[] => {
+  let history = histories.get(machine)
+  if (history?.bootId !== machine.bootId) histories.set(machine, (history = { bootId: machine.bootId, known: new Map() }))
+  const now = machine.world.clock.now()
+  return kind.list(machine).map((item) => {
+    const yaml = item.yaml()
+    const hash = createHash('sha1').update(yaml).digest('base64')
+    const key = `${kind.type}/${item.id}`
+    let known = history.known.get(key)
+    if (!known) history.known.set(key, (known = { hash, version: 1, created: now, updated: now }))
+    else if (known.hash !== hash) Object.assign(known, { hash, version: known.version + 1, updated: now })
+    return create(ResourceSchema, {
+      metadata: {
+        namespace: kind.namespace,
+        type: kind.type,
+        id: item.id,
+        version: String(known.version),
+        owner: 'simulator',
+        phase: 'running',
+        created: timestampFromMs(known.created),
+        updated: timestampFromMs(known.updated),
+        labels: item.labels ?? {},
+      },
+      spec: { protoSpec: item.proto(), yamlSpec: yaml },
+    })
+  })
+}
+
+/** The machine, and the kind if the caller may read it; the refusals are those of Talos's access policy (Talos: internal/app/resources/access.go). */
+const open = (context: HandlerContext, namespace: string, type: string): { machine: Machine; kind: Kind } => {
+  const peer = context.values.get(PEER)!
+  const kind = KINDS.get(type)
+  if (!kind) throw new ConnectError(`resource type "${type}" is not supported`, Code.PermissionDenied)
+  if (!isNamespace(namespace)) throw new ConnectError(`namespace "${namespace}" is not supported`, Code.PermissionDenied)
+  if (kind.sensitive && !peer.roles.includes('os:admin')) throw new ConnectError('not authorized', Code.PermissionDenied)
+  return { machine: peer.machine, kind }
+}
+
+const inNamespace = (kind: Kind, namespace: string, machine: Machine): Resource[] => (kind.namespace === namespace ? read(machine, kind) : [])
+
+const matches = (queries: readonly LabelQuery[], resource: Resource): boolean => {
+  const labels = resource.metadata?.labels ?? {}
+  return (
+    queries.length === 0 ||
+    queries.some(({ terms }) =>
+      terms.every(({ key, op, value, invert }) => {
+        const has = labels[key]
+        const holds =
+          op === LabelTerm_Operation.EXISTS
+            ? has !== undefined
+            : op === LabelTerm_Operation.NOT_EXISTS
+              ? has === undefined
+              : op === LabelTerm_Operation.EQUAL
+                ? has === value[0]
+                : op === LabelTerm_Operation.IN
+                  ? has !== undefined && value.includes(has)
+                  : false
+        return holds !== invert
+      }),
+    )
+  )
+}
+
+const selected = (resource: Resource, queries: readonly LabelQuery[], pattern: string | undefined): boolean =>
+  matches(queries, resource) && (!pattern || new RegExp(pattern).test(resource.metadata?.id ?? ''))
+
+const tombstone = (kind: Kind, id: string): Resource =>
+  create(ResourceSchema, { metadata: { namespace: kind.namespace, type: kind.type, id, version: 'undefined', phase: 'tearingDown' }, spec: {} })
+
+type Change = { eventType: EventType; resource: Resource; old?: Resource }
+
+/** The state service, read-only as Talos has it from outside. */
+export const cosiState: ServiceImpl<typeof State> = {
+  get({ namespace, type, id }, context) {
+    const { machine, kind } = open(context, namespace, type)
+    const resource = inNamespace(kind, namespace, machine).find((candidate) => candidate.metadata?.id === id)
+    if (!resource) throw new ConnectError(`resource ${type}(${namespace}/${id}@undefined) doesn't exist`, Code.NotFound)
+    return { resource }
+  },
+
+  async *list({ namespace, type, options }, context) {
+    const { machine, kind } = open(context, namespace, type)
+    for (const resource of inNamespace(kind, namespace, machine))
+      if (selected(resource, options?.labelQuery ?? [], options?.idQuery?.regexp)) yield { resource }
+  },
+
+  async *watch({ namespace, type, id, options, apiVersion }, context) {
+    const { machine, kind } = open(context, namespace, type)
+    const queries = options?.labelQuery ?? []
+    if (id !== undefined && id !== '' && (options?.bootstrapContents || queries.length > 0))
+      throw new ConnectError('bootstrap contents and label queries are not supported for a single resource', Code.Unimplemented)
+    if (options?.startFromBookmark) throw new ConnectError('invalid bookmark', Code.FailedPrecondition)
+    const single = id ? id : null
+    const look = (): Map<string, Resource> =>
+      new Map(
+        inNamespace(kind, namespace, machine)
+          .filter((resource) => (single === null ? selected(resource, queries, options?.idQuery?.regexp) : resource.metadata?.id === single))
+          .map((resource) => [resource.metadata?.id ?? '', resource]),
+      )
+    // Says that the watch stands.
+    yield { event: [] }
+    const { signal } = context
+    const bootId = machine.bootId
+    let seen = look()
+    const first: Change[] = []
+    if (single !== null) {
+      const resource = seen.get(single)
+      first.push(resource ? { eventType: EventType.CREATED, resource } : { eventType: EventType.DESTROYED, resource: tombstone(kind, single) })
+    } else if (options?.bootstrapContents) {
+      for (const resource of seen.values()) first.push({ eventType: EventType.CREATED, resource })
+      if (apiVersion >= 1) first.push({ eventType: EventType.BOOTSTRAPPED, resource: tombstone(kind, '') })
+    }
+    yield* messages(first, options?.aggregated === true)
+    while (!signal.aborted && machine.bootId === bootId) {
+      await machine.journal.next(signal)
+      const now = look()
+      yield* messages(changes(seen, now, kind), options?.aggregated === true)
+      seen = now
+    }
+  },
+}
+
+function* messages(events: Change[], aggregated: boolean): Iterable<{ event: Change[] }> {
+  if (aggregated && events.length > 0) yield { event: events }
+  else for (const event of events) yield { event: [event] }
+}
+
+const changes = (before: Map<string, Resource>, after: Map<string, Resource>, kind: Kind): Change[] => {
+  const found: Change[] = []
+  for (const [id, resource] of after) {
+    const old = before.get(id)
+    if (!old) found.push({ eventType: EventType.CREATED, resource })
+    else if (old.metadata?.version !== resource.metadata?.version) found.push({ eventType: EventType.UPDATED, resource, old })
+  }
+  for (const [id] of before) if (!after.has(id)) found.push({ eventType: EventType.DESTROYED, resource: tombstone(kind, id) })
+  return found
+}

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { clientUrl, peerUrl, type EtcdCluster, type Member } from '../cluster/etcd.ts'
+import type { Machine } from '../machine/machine.ts'
+import { adminKubeconfig } from './kubeconfig.ts'
+import { onControlPlane, type MachineCalls } from './machine-calls.ts'
+import { PEER } from './peer.ts'
+
+const CHUNK_BYTES = 64 * 1024
+
+const own = (machine: Machine): { cluster: EtcdCluster; member: Member } => {
+  onControlPlane(machine, 'etcd')
+  const cluster = machine.etcdCluster
+  const member = cluster?.member(machine.disk.state.etcd?.member ?? '')
+  if (!cluster || !member || !machine.services.isRunning('etcd')) throw new ConnectError('etcd service is not running', Code.Unavailable)
+  return { cluster, member }
+}
+
+const withQuorum = (cluster: EtcdCluster): void => {
+  if (!cluster.hasQuorum) throw new ConnectError('etcdserver: no leader', Code.Unavailable)
+}
+
+const number = (id: string): bigint => BigInt(`0x${id}`)
+
+/** The etcd of a control plane, and the kubeconfig that it can make. */
+export const etcdCalls: MachineCalls = {
+  etcdMemberList({ queryLocal }, context) {
+    const { cluster } = own(context.values.get(PEER)!.machine)
+    if (!queryLocal) withQuorum(cluster)
+    const members = cluster.state.members
+    return {
+      messages: [
+        {
+          legacyMembers: members.map(({ name }) => name),
+          members: members.map((member) => ({
+            id: number(member.id),
+            hostname: member.name,
+            peerUrls: [peerUrl(member)],
+            clientUrls: [clientUrl(member)],
+            isLearner: member.learner,
+          })),
+        },
+      ],
+    }
+  },
+
+  etcdStatus(_request, context) {
+    const { cluster, member } = own(context.values.get(PEER)!.machine)
+    const size = BigInt(2_400_000 + JSON.stringify(cluster.state.kubernetes).length)
+    const index = BigInt(cluster.state.kubernetes.resourceVersion + 100)
+    return {
+      messages: [
+        {
+          memberStatus: {
+            protocolVersion: '3.6.12',
+            storageVersion: '3.6.0',
+            dbSize: size,
+            dbSizeInUse: size,
+            leader: number(cluster.leader?.id ?? '0'),
+            raftIndex: index,
+            raftTerm: BigInt(cluster.state.term),
+            raftAppliedIndex: index,
+            errors: cluster.hasQuorum ? [] : ['etcdserver: no leader'],
+            isLearner: member.learner,
+            memberId: number(member.id),
+          },
+        },
+      ],
+    }
+  },
+
+  etcdRemoveMemberByID({ memberId }, context) {
+    const { cluster } = own(context.values.get(PEER)!.machine)
+    withQuorum(cluster)
+    const member = cluster.member(memberId.toString(16).padStart(16, '0'))
+    if (!member) throw new ConnectError('etcdserver: member not found', Code.NotFound)
+    if (cluster.state.members.length === 1) throw new ConnectError('etcdserver: cannot remove the last member', Code.FailedPrecondition)
+    cluster.remove(member.id)
+    return { messages: [{}] }
+  },
+
+  etcdForfeitLeadership(_request, context) {
+    const { cluster, member } = own(context.values.get(PEER)!.machine)
+    withQuorum(cluster)
+    if (cluster.leader?.id !== member.id) return { messages: [{}] }
+    // The first living voter leads: whoever gives that up goes to the end of the line.
+    cluster.change((state) => {
+      state.members = [...state.members.filter(({ id }) => id !== member.id), member]
+      state.term++
+    })
+    return { messages: [{ member: cluster.leader?.name ?? '' }] }
+  },
+
+  etcdAlarmList(_request, context) {
+    own(context.values.get(PEER)!.machine)
+    return { messages: [{ memberAlarms: [] }] }
+  },
+
+  async *etcdSnapshot(_request, context) {
+    const { cluster } = own(context.values.get(PEER)!.machine)
+    withQuorum(cluster)
+    // Not a database that etcd could open: what this simulation keeps, with the same checksum behind it as a real snapshot.
+    const body = Buffer.from(`simulated etcd snapshot\n${JSON.stringify(cluster.state)}\n`)
+    const padded = Buffer.concat([body, Buffer.alloc((512 - (body.length % 512)) % 512)])
+    const file = Buffer.concat([padded, createHash('sha256').update(padded).digest()])
+    for (let at = 0; at < file.length; at += CHUNK_BYTES) yield { bytes: file.subarray(at, at + CHUNK_BYTES) }
+  },
+
+  async *kubeconfig(_request, context) {
+    const { machine } = context.values.get(PEER)!
+    onControlPlane(machine, 'kubeconfig')
+    const archive = gzipSync(tarOf('kubeconfig', Buffer.from(await adminKubeconfig(machine))))
+    for (let at = 0; at < archive.length; at += CHUNK_BYTES) yield { bytes: archive.subarray(at, at + CHUNK_BYTES) }
+  },
+}
+
+/** A tar of one file as Talos writes it: a header and the bytes, without padding and without the blocks that should end an archive. */
+const tarOf = (name: string, content: Buffer): Buffer => {
+  const header = Buffer.alloc(512)
+  const octal = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`
+  header.write(name, 0)
+  header.write(octal(0o600, 8), 100)
+  header.write(octal(0, 8), 108)
+  header.write(octal(0, 8), 116)
+  header.write(octal(content.length, 12), 124)
+  header.write(octal(0, 12), 136)
+  header.write('        ', 148)
+  header.write('0', 156)
+  header.write('ustar\x0000', 257)
+  let sum = 0
+  for (const byte of header) sum += byte
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+  return Buffer.concat([header, content])
+}

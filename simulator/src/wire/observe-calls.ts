@@ -1,0 +1,122 @@
+import { Code, ConnectError } from '@connectrpc/connect'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Journal, JournalEvent, Ring } from '../machine/journal.ts'
+import type { Machine } from '../machine/machine.ts'
+import type { MachineCalls } from './machine-calls.ts'
+import { PEER } from './peer.ts'
+import { cpuInfo, diskStats, loadAverage, memoryInfo, networkStats, systemStat } from './usage.ts'
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+/** The calls that only look. */
+export const observeCalls: MachineCalls = {
+  version(_request, context) {
+    const { machine } = context.values.get(PEER)!
+    return {
+      messages: [
+        {
+          version: { tag: machine.talosVersion, sha: 'simulated', built: '', goVersion: 'go1.26.0', os: 'linux', arch: 'amd64' },
+          platform: { name: 'metal', mode: 'metal' },
+          ...(machine.config?.node && { features: { rbac: true } }),
+        },
+      ],
+    }
+  },
+
+  hostname: (_request, context) => ({ messages: [{ hostname: context.values.get(PEER)!.machine.hostname }] }),
+
+  serviceList(_request, context) {
+    const { machine } = context.values.get(PEER)!
+    return {
+      messages: [
+        {
+          services: machine.services.all.map(({ id, state, events, healthy, lastMessage, lastChange }) => ({
+            id,
+            state,
+            events: { events: events.map((event) => ({ msg: event.message, state: event.state, ts: timestampFromMs(event.at) })) },
+            health: { unknown: healthy === null, healthy: healthy === true, lastMessage, lastChange: timestampFromMs(lastChange) },
+          })),
+        },
+      ],
+    }
+  },
+
+  async *events({ tailEvents, tailId, tailSeconds, withActorId }, context) {
+    const { machine } = context.values.get(PEER)!
+    const { journal } = machine
+    const { events } = journal
+    // Says that the stream stands.
+    yield { data: { typeUrl: '', value: new Uint8Array() } }
+    const from = firstEvent(events, tailEvents, tailId, tailSeconds, machine.world.clock.now())
+    for await (const event of follow(journal, events, () => journal.events, from, context.signal)) {
+      if (withActorId === '' || event.actorId === withActorId) yield { data: { typeUrl: event.type, value: event.bytes }, id: event.id, actorId: event.actorId }
+    }
+  },
+
+  async *dmesg({ follow: isFollowed, tail }, context) {
+    const { journal } = context.values.get(PEER)!.machine
+    const lines = journal.kernelLines
+    const from = tail ? lines.total : 0
+    for await (const line of isFollowed ? follow(journal, lines, () => journal.kernelLines, from, context.signal) : lines.since(from))
+      yield { bytes: encode(line) }
+  },
+
+  logsContainers: (_request, context) => ({ messages: [{ ids: logNames(context.values.get(PEER)!.machine) }] }),
+
+  async *logs({ id, namespace, follow: isFollowed, tailLines }, context) {
+    const { machine } = context.values.get(PEER)!
+    const { journal } = machine
+    if (namespace !== 'system' && namespace !== '') throw new ConnectError(`container "${id}" not found`, Code.NotFound)
+    const lines = journal.logLines(id)
+    if (!lines) throw new ConnectError(`log "${id}" was not registered`, Code.NotFound)
+    const from = tailLines < 0 ? 0 : Math.max(0, lines.total - tailLines)
+    for await (const line of isFollowed ? follow(journal, lines, () => journal.logLines(id), from, context.signal) : lines.since(from))
+      yield { bytes: encode(`${line}\n`) }
+  },
+
+  cPUInfo: (_request, context) => ({ messages: [{ cpuInfo: cpuInfo(context.values.get(PEER)!.machine) }] }),
+  memory: (_request, context) => ({ messages: [{ meminfo: memoryInfo(context.values.get(PEER)!.machine) }] }),
+  loadAvg: (_request, context) => ({ messages: [loadAverage(context.values.get(PEER)!.machine)] }),
+  systemStat: (_request, context) => ({ messages: [systemStat(context.values.get(PEER)!.machine)] }),
+  diskStats: (_request, context) => ({ messages: [diskStats(context.values.get(PEER)!.machine)] }),
+  networkDeviceStats: (_request, context) => ({ messages: [networkStats(context.values.get(PEER)!.machine)] }),
+
+  async *read({ path }, context) {
+    const { machine } = context.values.get(PEER)!
+    const files: Record<string, string> = {
+      '/proc/sys/kernel/random/boot_id': `${machine.bootId}\n`,
+      '/proc/version': 'Linux version 6.18.5-talos (simulated)\n',
+      '/etc/os-release': `NAME="Talos"\nID=talos\nVERSION_ID=${machine.talosVersion}\nPRETTY_NAME="Talos (${machine.talosVersion}), simulated"\n`,
+    }
+    const text = files[path]
+    if (text === undefined) throw new ConnectError(`stat ${path}: no such file or directory`, Code.Unknown)
+    yield { bytes: encode(text) }
+  },
+}
+
+const logNames = (machine: Machine): string[] => machine.journal.logNames.toSorted()
+
+const firstEvent = (events: Ring<JournalEvent>, tailEvents: number, tailId: string, tailSeconds: number, now: number): number => {
+  const all = events.since(0)
+  const first = events.total - all.length
+  if (tailId !== '') {
+    const index = all.findIndex(({ id }) => id === tailId)
+    return index === -1 ? first : first + index + 1
+  }
+  if (tailSeconds > 0) {
+    const index = all.findIndex(({ at }) => at >= now - tailSeconds * 1000)
+    return index === -1 ? events.total : first + index
+  }
+  return tailEvents < 0 ? first : Math.max(first, events.total - tailEvents)
+}
+
+/** Everything from this number on, then whatever comes, until the caller leaves or the machine starts anew (which makes another ring). */
+async function* follow<T>(journal: Journal, ring: Ring<T>, current: () => Ring<T> | undefined, from: number, signal: AbortSignal): AsyncIterable<T> {
+  let next = from
+  while (!signal.aborted && current() === ring) {
+    const items = ring.since(next)
+    next = ring.total
+    yield* items
+    if (ring.total === next) await journal.next(signal)
+  }
+}

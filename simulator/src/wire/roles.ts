@@ -1,0 +1,46 @@
+/** Who may call what (Talos: internal/app/machined/pkg/system/services/machined.go, the rules of the role-based access). Anything not named needs os:admin. */
+const READER = ['os:admin', 'os:operator', 'os:reader']
+const OPERATOR = ['os:admin', 'os:operator']
+const BACKUP = 'os:etcd:backup'
+
+const machine = (names: string): string[] => names.split(' ').map((name) => `machine.MachineService/${name}`)
+
+const RULES = new Map<string, readonly string[]>([
+  ...[
+    ...machine(
+      'CPUInfo CPUFreqStats Containers DiskStats DiskUsage Dmesg Events Hostname ImageList List LoadAvg Logs LogsContainers Memory Mounts NetworkDeviceStats Netstat Processes ServiceList Stats SystemStat Version',
+    ),
+    'machine.ImageService/List',
+    'storage.StorageService/Disks',
+    'time.TimeService/Time',
+    'time.TimeService/TimeCheck',
+    'cosi.resource.State/Get',
+    'cosi.resource.State/List',
+    'cosi.resource.State/Watch',
+    // Further checked in the handlers: a reader only while there is no complete configuration.
+    'machine.MachineService/ApplyConfiguration',
+    'storage.StorageService/BlockDeviceWipe',
+  ].map((method) => [method, READER] as const),
+  ...machine('EtcdAlarmList EtcdMemberList EtcdStatus').map((method) => [method, [...READER, BACKUP]] as const),
+  ...machine('EtcdSnapshot').map((method) => [method, [...OPERATOR, BACKUP]] as const),
+  ...[
+    ...machine('EtcdAlarmDisarm EtcdDefragment ImagePull PacketCapture Reboot Restart ServiceRestart ServiceStart ServiceStop Shutdown'),
+    'machine.ImageService/Pull',
+  ].map((method) => [method, OPERATOR] as const),
+  ...machine('MetaWrite MetaDelete').map((method) => [method, ['os:admin', 'os:meta:writer']] as const),
+])
+
+/** `method` is the gRPC path without its first slash. */
+export const mayCall = (roles: readonly string[], method: string): boolean => (RULES.get(method) ?? ['os:admin']).some((role) => roles.includes(role))
+
+const OLD_MAINTENANCE = new Set([
+  'machine.MachineService/ApplyConfiguration',
+  'storage.StorageService/Disks',
+  'storage.StorageService/BlockDeviceWipe',
+  'cosi.resource.State/Get',
+  'cosi.resource.State/List',
+  'cosi.resource.State/Watch',
+])
+
+/** Until 1.12 a separate, small server answers in maintenance mode; since 1.13 it is the whole API with the rights of a reader. */
+export const answersInMaintenance = (talosMinor: number, method: string): boolean => talosMinor >= 13 || OLD_MAINTENANCE.has(method)

@@ -1,0 +1,109 @@
+import { createSecureServer, type SecureClientSessionOptions } from 'node:http2'
+import { timingSafeEqual } from 'node:crypto'
+import { Code, ConnectError, createClient, createContextKey, createContextValues } from '@connectrpc/connect'
+import { connectNodeAdapter, createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
+import { SecurityService } from '#talos/proto/gen/security/security_pb.ts'
+import type { Machine } from '../machine/machine.ts'
+import { createRequest, fingerprintOf, issue, signRequest, type ServerIdentity } from './certificates.ts'
+
+const DAY = 24 * 3_600_000
+const MACHINE = createContextKey<Machine | null>(null)
+const owners = new WeakMap<object, Machine>()
+
+/** trustd: gives a worker that knows the machine token a certificate for its API (Talos: internal/app/trustd). */
+const handle = connectNodeAdapter({
+  grpc: true,
+  grpcWeb: false,
+  connect: false,
+  contextValues: (request) => createContextValues().set(MACHINE, ('stream' in request && request.stream.session && owners.get(request.stream.session)) || null),
+  routes: (router) =>
+    router.service(SecurityService, {
+      certificate: async ({ csr }, context) => {
+        const machine = context.values.get(MACHINE)
+        const node = machine?.config?.node
+        if (!machine || !node?.talosCa) throw new ConnectError('trustd is not ready', Code.Unavailable)
+        const token = Buffer.from(context.requestHeader.get('token') ?? '')
+        const wanted = Buffer.from(node.token)
+        if (wanted.length === 0 || token.length !== wanted.length || !timingSafeEqual(token, wanted))
+          throw new ConnectError('invalid token', Code.Unauthenticated)
+        try {
+          const crt = await signRequest(node.talosCa, new TextDecoder().decode(csr), machine.world.clock.now())
+          machine.journal.log('trustd', `issued a server certificate to ${context.requestHeader.get(':authority') ?? 'a worker'}`)
+          return { ca: new TextEncoder().encode(node.talosCa.crt), crt: new TextEncoder().encode(crt) }
+        } catch (cause) {
+          throw new ConnectError(
+            `failed to sign CSR: ${cause instanceof Error ? cause.message : String(cause)}`,
+            Code.InvalidArgument,
+            undefined,
+            undefined,
+            cause,
+          )
+        }
+      },
+    }),
+})
+
+export const openTrustd = async (machine: Machine): Promise<void> => {
+  if (!machine.hasAddress) return
+  const node = machine.config!.node!
+  await machine.ports.trustd.open(async () => {
+    const identity = await issue(node.talosCa!, {
+      commonName: machine.hostname,
+      names: machine.ownNames,
+      usages: ['serverAuth'],
+      lifetimeMs: DAY,
+      now: machine.world.clock.now(),
+    })
+    const server = createSecureServer({ cert: identity.crt, key: identity.key })
+    server.on('session', (session) => {
+      owners.set(session, machine)
+      session.on('error', () => undefined)
+    })
+    server.on('sessionError', () => undefined)
+    server.on('tlsClientError', () => undefined)
+    server.on('request', handle)
+    return server
+  })
+}
+
+const CALL_TIMEOUT_MS = 5_000
+
+/** Where a worker looks for trustd: the host of the cluster's endpoint, then the control planes that it learns of through discovery. */
+const trustdAddresses = (machine: Machine): string[] => {
+  const { cluster } = machine.config!.node!
+  const host = new URL(cluster.endpoint).hostname
+  const discovered = cluster.discovery
+    ? machine.world.machines
+        .filter(
+          (other) =>
+            other.config?.node?.role === 'controlplane' && other.config.node.cluster.id === cluster.id && other.config.node.cluster.secret === cluster.secret,
+        )
+        .map((other) => other.plan.address)
+    : []
+  return [...new Set([...(host.startsWith('127.20.') ? [host] : []), ...discovered])]
+}
+
+/** One round over everybody who might sign; null when nobody did. The calls go over the wire from the machine's own address. */
+export const askTrustd = async (machine: Machine, signal: AbortSignal): Promise<ServerIdentity | null> => {
+  const node = machine.config!.node!
+  const authorities = [...(node.talosCa ? [node.talosCa.crt] : []), ...node.acceptedCas]
+  for (const address of trustdAddresses(machine)) {
+    const baseUrl = `https://${address}:50001`
+    // What a machine sends comes from its own address; the option goes through to tls.connect.
+    const options: SecureClientSessionOptions & { localAddress: string } = { ca: authorities, localAddress: machine.plan.address }
+    const sessions = new Http2SessionManager(baseUrl, {}, options)
+    try {
+      const client = createClient(SecurityService, createGrpcTransport({ baseUrl, sessionManager: sessions }))
+      const { csr, key } = await createRequest(machine.ownNames)
+      const reply = await client.certificate({ csr: new TextEncoder().encode(csr) }, { headers: { token: node.token }, timeoutMs: CALL_TIMEOUT_MS, signal })
+      const crt = new TextDecoder().decode(reply.crt)
+      machine.journal.log('machined', `received a certificate from trustd at ${address}`)
+      return { crt, key, fingerprint: fingerprintOf(crt) }
+    } catch (cause) {
+      machine.journal.log('machined', `trustd at ${address}: ${cause instanceof Error ? cause.message : String(cause)}`)
+    } finally {
+      sessions.abort()
+    }
+  }
+  return null
+}
