@@ -58,7 +58,7 @@ function askSecret(question: string): Promise<string> {
           stdin.setRawMode(false)
           return reject(new Error('Interrupted'))
         }
-        typed = char === '\u007f' || char === '\b' ? [...typed].slice(0, -1).join('') : typed + char
+        typed = char === '\u007f' || char === '\b' ? Array.from(typed).slice(0, -1).join('') : typed + char
       }
     })
   })

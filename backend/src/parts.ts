@@ -3,7 +3,7 @@
  * each other only by what they are handed here. A new domain is one line in `domains` below, and its tables one in `db/tables.ts`.
  */
 import type { FastifyInstance } from 'fastify'
-import type pg from 'pg'
+import type { Pool } from 'pg'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { type Database, type Db, isDatabaseGone } from './db/db.ts'
@@ -49,7 +49,7 @@ export interface Platform extends Recorder {
   readonly config: Config
   readonly database: Database
   readonly db: Db
-  readonly pool: pg.Pool
+  readonly pool: Pool
   readonly clock: Clock
   readonly random: () => number
   readonly log: Log
@@ -169,7 +169,9 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
 
 /** What stands in each datacenter. */
 const contentsOf = ({ capacity }: Summary): ReadonlyMap<string, Content> =>
-  new Map(capacity.flatMap((c) => (c.datacenter_id === null ? [] : [[c.datacenter_id, { ...nothing, servers: c.servers, compute_units: c.compute_units }] as const])))
+  new Map(
+    capacity.flatMap((c) => (c.datacenter_id === null ? [] : [[c.datacenter_id, { ...nothing, servers: c.servers, compute_units: c.compute_units }] as const])),
+  )
 
 export interface WebOptions {
   readonly consoleFolder: string

@@ -67,7 +67,7 @@ function addressOf(config: Config, app: FastifyInstance): string {
 async function start(config: Config, around: Surroundings, log: Log, steps: ReturnType<typeof shutdownSteps>): Promise<void> {
   const { machine, home, version } = around
   const opened = await openDatabase({ config, machine, log })
-  steps.push('database', opened.close)
+  steps.push('database', () => opened.close())
   const keys = await readKeyFile(config.keyFile)
   const ran = await migrate(opened.database.pool, await readMigrations())
   if (ran.length > 0) log.info('database.migrated', { migrations: ran.map(String) })

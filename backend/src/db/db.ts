@@ -1,6 +1,6 @@
 /** The connection to PostgreSQL: one pool per process, used by the query builder and by the queue library alike. */
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
-import pg from 'pg'
+import { type ClientConfig, type CustomTypesConfig, Pool, types as pgTypes } from 'pg'
 import type { Tables } from './tables.ts'
 
 export type Db = Kysely<Tables>
@@ -14,24 +14,24 @@ function readInt8(text: string): number {
 }
 
 const int8 = 20
-const types: pg.CustomTypesConfig = {
+const types: CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === int8 && format !== 'binary'
       ? readInt8
-      : (pg.types.getTypeParser as (oid: number, format?: string) => unknown)(oid, format)) as pg.CustomTypesConfig['getTypeParser'],
+      : (pgTypes.getTypeParser as (oid: number, format?: string) => unknown)(oid, format)) as CustomTypesConfig['getTypeParser'],
 }
 
 export interface Database {
   readonly db: Db
-  readonly pool: pg.Pool
+  readonly pool: Pool
   /** Settings for a connection of one's own, such as the one that listens for notifications. */
-  readonly connection: pg.ClientConfig
+  readonly connection: ClientConfig
   close(): Promise<void>
 }
 
 export interface ConnectOptions {
   /** URL of an external PostgreSQL, or the folder of the embedded one's socket with user and database. */
-  readonly connection: pg.ClientConfig
+  readonly connection: ClientConfig
   readonly poolSize?: number
   /** Told of an idle connection that broke; the pool replaces it by itself. */
   readonly onIdleError?: (error: Error) => void
@@ -39,7 +39,7 @@ export interface ConnectOptions {
 
 /** Opens a pool; nothing is dialled before the first query. */
 export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptions): Database {
-  const settings: pg.ClientConfig = {
+  const settings: ClientConfig = {
     application_name: 'steelyard',
     connectionTimeoutMillis: 5000,
     // A statement that takes longer than a request may is stuck; the engine and migrations use short statements too.
@@ -48,7 +48,7 @@ export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptio
     types,
     ...connection,
   }
-  const pool = new pg.Pool({ ...settings, max: poolSize, idleTimeoutMillis: 30_000 })
+  const pool = new Pool({ ...settings, max: poolSize, idleTimeoutMillis: 30_000 })
   pool.on('error', (error) => onIdleError?.(error))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return { db, pool, connection: settings, close: () => db.destroy() }

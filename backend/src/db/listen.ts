@@ -1,5 +1,5 @@
 /** One connection per process that listens for the database's notifications. When it breaks it is made again, and everybody is woken once: something may have been missed. */
-import pg from 'pg'
+import { Client, type ClientConfig, escapeIdentifier } from 'pg'
 import type { Log } from '../log.ts'
 
 export interface Listener {
@@ -9,12 +9,21 @@ export interface Listener {
   stop(): Promise<void>
 }
 
+/** Ends a connection that may be broken already. */
+async function drop(client: Client): Promise<void> {
+  try {
+    await client.end()
+  } catch {
+    // It is gone, which is what was wanted.
+  }
+}
+
 const firstRetryMs = 200
 const longestRetryMs = 5_000
 
-export function listener({ connection, log }: { connection: pg.ClientConfig; log: Log }): Listener {
+export function listener({ connection, log }: { connection: ClientConfig; log: Log }): Listener {
   const heard = new Map<string, Set<(payload: string) => void>>()
-  let client: pg.Client | undefined
+  let client: Client | undefined
   let stopped = false
   let retry: NodeJS.Timeout | undefined
   let retryMs = firstRetryMs
@@ -22,7 +31,7 @@ export function listener({ connection, log }: { connection: pg.ClientConfig; log
   const tellAll = () => heard.forEach((each) => each.forEach((tell) => tell('')))
 
   const connect = async (): Promise<void> => {
-    const mine = new pg.Client({ ...connection, application_name: 'steelyard listener', keepAlive: true })
+    const mine = new Client({ ...connection, application_name: 'steelyard listener', keepAlive: true })
     let lost = false
     const lose = (error?: Error) => {
       if (lost) return
@@ -30,7 +39,7 @@ export function listener({ connection, log }: { connection: pg.ClientConfig; log
       if (client === mine) client = undefined
       if (stopped) return
       if (error) log.debug('listener.lost', { error })
-      mine.end().catch(() => undefined)
+      void drop(mine)
       retry = setTimeout(() => void connect(), retryMs)
       retryMs = Math.min(longestRetryMs, retryMs * 2)
     }
@@ -39,8 +48,11 @@ export function listener({ connection, log }: { connection: pg.ClientConfig; log
     mine.on('notification', ({ channel, payload }) => heard.get(channel)?.forEach((tell) => tell(payload ?? '')))
     try {
       await mine.connect()
-      for (const channel of heard.keys()) await mine.query(`listen ${pg.escapeIdentifier(channel)}`)
-      if (stopped) return void (await mine.end())
+      for (const channel of heard.keys()) await mine.query(`listen ${escapeIdentifier(channel)}`)
+      if (stopped) {
+        await mine.end()
+        return
+      }
       client = mine
       retryMs = firstRetryMs
       tellAll()
@@ -54,7 +66,7 @@ export function listener({ connection, log }: { connection: pg.ClientConfig; log
       const all = heard.get(channel) ?? new Set()
       if (!heard.has(channel)) {
         heard.set(channel, all)
-        client?.query(`listen ${pg.escapeIdentifier(channel)}`).catch(() => undefined)
+        client?.query(`listen ${escapeIdentifier(channel)}`).catch(() => undefined)
       }
       all.add(tell)
       return () => void all.delete(tell)
@@ -65,7 +77,7 @@ export function listener({ connection, log }: { connection: pg.ClientConfig; log
       clearTimeout(retry)
       const last = client
       client = undefined
-      await last?.end().catch(() => undefined)
+      if (last) await drop(last)
     },
   }
 }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type pg from 'pg'
+import type { Pool, PoolClient } from 'pg'
 
 const folder = fileURLToPath(new URL('./migrations/', import.meta.url))
 /** Any number of our own: two processes that start at once wait for each other here. */
@@ -46,7 +46,7 @@ export async function readMigrations(from = folder): Promise<Migration[]> {
  * Brings the database to the newest schema; answers the numbers that were run now.
  * @throws MigrationRefused where the database is newer than this program, was changed under a file's old text, or is too old a PostgreSQL.
  */
-export async function migrate(pool: pg.Pool, migrations: readonly Migration[]): Promise<number[]> {
+export async function migrate(pool: Pool, migrations: readonly Migration[]): Promise<number[]> {
   const client = await pool.connect()
   try {
     const { rows } = await client.query<{ server_version_num: string }>('show server_version_num')
@@ -64,7 +64,7 @@ export async function migrate(pool: pg.Pool, migrations: readonly Migration[]): 
   }
 }
 
-async function runMissing(client: pg.PoolClient, migrations: readonly Migration[]): Promise<number[]> {
+async function runMissing(client: PoolClient, migrations: readonly Migration[]): Promise<number[]> {
   await client.query(`create table if not exists migration (
     number integer primary key, name text not null, checksum text not null, run_at timestamptz(3) not null default now())`)
   const { rows: done } = await client.query<{ number: number; name: string; checksum: string }>('select number, name, checksum from migration order by number')

@@ -230,7 +230,7 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
         fence,
         failures: taken.failures,
         signal: AbortSignal.any([abort.signal, shutdown]),
-        now: clock.now,
+        now: () => clock.now(),
         effect: (name, act) => runEffect({ taken, fence, name, act, clock, failpoint }),
       }
       let failure: string | undefined

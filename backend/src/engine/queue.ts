@@ -7,7 +7,7 @@
  */
 import { fromKysely, PgBoss } from 'pg-boss'
 import { sql } from 'kysely'
-import type pg from 'pg'
+import type { Pool } from 'pg'
 import { type Db, inTransaction, isDatabaseGone, type Tx } from '../db/db.ts'
 import type { Listener } from '../db/listen.ts'
 import type { Log } from '../log.ts'
@@ -33,7 +33,7 @@ export interface EngineQueue {
 
 export interface QueueParts {
   readonly core: Core
-  readonly pool: pg.Pool
+  readonly pool: Pool
   readonly listener: Listener
   readonly log: Log
 }

@@ -1,7 +1,6 @@
 /** The HTTP app: limits, headers, session guard, errors, the routes of every domain, the console's files. */
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Server } from 'node:http'
 import fastify, { type FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Clock } from '../clock.ts'
@@ -69,7 +68,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     frameworkErrors: (error, request, reply) =>
       sendProblem(request, reply, new Problem('bad_request', error.code === 'FST_ERR_BAD_URL' ? 'The path can not be read' : 'The request can not be read')),
   }) as unknown as FastifyInstance
-  const server = app.server as Server
+  const { server } = app
   server.headersTimeout = headersTimeoutMs
   server.maxHeadersCount = mostHeaders
   limitSockets(server, { trusted: config.trustedProxies })
@@ -128,9 +127,10 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const patterns = [...methods].map(([url, allowed]) => ({ pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`), allowed }))
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0]!
-    const allowed = patterns.filter(({ pattern }) => pattern.test(path)).flatMap((p) => [...p.allowed])
-    if (allowed.length > 0) {
-      void reply.header('allow', [...new Set(allowed)].toSorted().join(', '))
+    const allowed = new Set<string>()
+    for (const { pattern, allowed: some } of patterns) if (pattern.test(path)) for (const method of some) allowed.add(method)
+    if (allowed.size > 0) {
+      void reply.header('allow', [...allowed].toSorted().join(', '))
       return sendProblem(request, reply, new Problem('method_not_allowed', `${request.method} is not possible here`))
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') return sendProblem(request, reply, new Problem('not_found', 'There is no such path'))

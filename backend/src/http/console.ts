@@ -100,7 +100,7 @@ function reportingOrigin(build: Buffer): string | undefined {
 }
 
 function choose(request: FastifyRequest, { packed, bytes }: File): { bytes: Buffer; encoding?: 'br' | 'gzip' } {
-  const accepted = String(request.headers['accept-encoding'] ?? '')
+  const accepted = request.headers['accept-encoding'] ?? ''
   for (const encoding of ['br', 'gzip'] as const) {
     const found = packed[encoding]
     if (found && new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`).test(accepted)) return { bytes: found, encoding }

@@ -146,7 +146,7 @@ const preSerialised = Symbol('JSON text')
  * An answer whose JSON text is kept ready, as text or as UTF-8 bytes: lists are serialised once per change, not once per request.
  * It is sent as it is, so it must be what the answer's schema allows.
  */
-export const asJson = <T>(text: string | Uint8Array): T => ({ [preSerialised]: text }) as T
+export const asJson = (text: string | Uint8Array): never => ({ [preSerialised]: text }) as never
 
 /** Serves an operation whose answer is a stream. It ends with the access token, so that a revoked one reads nothing more. */
 export const serveStream =

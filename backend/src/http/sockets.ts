@@ -17,7 +17,10 @@ export function limitSockets(server: Server, { trusted }: { trusted: readonly Ne
     const address = socket.remoteAddress ?? ''
     if (address === '' || isLoopback(address) || trusted.some((network) => network.contains(address))) return
     const open = (perAddress.get(address) ?? 0) + 1
-    if (open > mostPerAddress) return void socket.destroy()
+    if (open > mostPerAddress) {
+      socket.destroy()
+      return
+    }
     perAddress.set(address, open)
     socket.once('close', () => {
       const left = perAddress.get(address)! - 1

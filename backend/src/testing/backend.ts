@@ -6,7 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
-import pg from 'pg'
+import { Client, type ClientConfig } from 'pg'
 import { afterAll, inject } from 'vitest'
 import type { ErrorBody } from '#contract/errors.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
@@ -83,11 +83,11 @@ export interface BackendOptions {
 const generous: Limits = { inFlight: 1000, waitMs: 5000, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 }
 
 /** A database of one's own, cloned from the migrated template. */
-export async function freshDatabase(): Promise<{ connection: pg.ClientConfig; drop: () => Promise<void> }> {
+export async function freshDatabase(): Promise<{ connection: ClientConfig; drop: () => Promise<void> }> {
   const { connection, template } = inject('postgres')
   const name = `steelyard_test_${randomBytes(6).toString('hex')}`
   const admin = async (text: string) => {
-    const client = new pg.Client(connection)
+    const client = new Client(connection)
     await client.connect()
     try {
       await client.query(text)

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { arch, tmpdir, userInfo } from 'node:os'
 import path from 'node:path'
 import { env, kill, pid, platform } from 'node:process'
-import pg from 'pg'
+import { Client, type ClientConfig, Pool } from 'pg'
 import type { TestProject } from 'vitest/node'
 import { unprivilegedAccount } from '../db/embedded/account.ts'
 import { binaries } from '../db/embedded/binaries.ts'
@@ -16,7 +16,7 @@ import type { Machine } from '../machine.ts'
 declare module 'vitest' {
   interface ProvidedContext {
     /** The server, and the migrated database that each test file's own is cloned from. */
-    postgres: { connection: pg.ClientConfig; template: string }
+    postgres: { connection: ClientConfig; template: string }
   }
 }
 
@@ -31,13 +31,13 @@ export function temporaryFolder(name: string): string {
 }
 
 /** Makes the migrated template where it isn't there yet; its name carries the checksums, so that another schema is another template. */
-async function makeTemplate(connection: pg.ClientConfig): Promise<string> {
+async function makeTemplate(connection: ClientConfig): Promise<string> {
   const migrations = await readMigrations()
   const template = `steelyard_template_${createHash('sha256')
     .update(migrations.map((m) => m.checksum).join())
     .digest('hex')
     .slice(0, 16)}`
-  const admin = new pg.Client(connection)
+  const admin = new Client(connection)
   await admin.connect()
   try {
     await admin.query('select pg_advisory_lock(7219004114)')
@@ -45,7 +45,7 @@ async function makeTemplate(connection: pg.ClientConfig): Promise<string> {
     if (rowCount) return template
     await admin.query(`drop database if exists ${template}`)
     await admin.query(`create database ${template}`)
-    const pool = new pg.Pool({ ...connection, database: template, max: 1 })
+    const pool = new Pool({ ...connection, database: template, max: 1 })
     try {
       await migrate(pool, migrations)
     } finally {
@@ -59,7 +59,7 @@ async function makeTemplate(connection: pg.ClientConfig): Promise<string> {
 }
 
 /** What a URL says, as separate settings: the database's name is then changed per test file. */
-function parseUrl(text: string): pg.ClientConfig {
+function parseUrl(text: string): ClientConfig {
   const url = new URL(text)
   const host = url.searchParams.get('host') ?? decodeURIComponent(url.hostname)
   return {

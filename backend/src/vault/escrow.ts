@@ -1,7 +1,7 @@
 /** The escrow file of a cluster: its secrets, sealed by a key of its own that is wrapped by the key file, readable without the database. */
 import { randomBytes } from 'node:crypto'
+import { decrypt, encrypt, SealBroken } from './cipher.ts'
 import type { KeyRing } from './key-file.ts'
-import { decrypt, encrypt, SealBroken } from './vault.ts'
 
 interface EscrowFile {
   format: 1

@@ -3,8 +3,9 @@
  * of the key file, which lies outside the database and outside backups. AES-256-GCM both times (NIST SP 800-38D): 96-bit random nonces, and as
  * additional data where the text belongs, so that moved to another row or column it can't be opened.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { type Db, inTransaction, type Tx } from '../db/db.ts'
+import { decrypt, encrypt, overheadBytes, SealBroken } from './cipher.ts'
 import { writeDurably } from './durable.ts'
 import { escrowFile } from './escrow.ts'
 import type { KeyRing } from './key-file.ts'
@@ -28,37 +29,11 @@ export interface Vault {
   rotate(db: Db): Promise<number>
 }
 
-export class SealBroken extends Error {
-  override readonly name = 'SealBroken'
-}
-
-const nonceBytes = 12
-const tagBytes = 16
 const format = 1
 const batch = 100
 
-/** format (1) | data key version (4) | nonce (12) | tag (16) | text */
-const headBytes = 1 + 4 + nonceBytes + tagBytes
-
-export function encrypt(key: Uint8Array, bytes: Uint8Array, context: string): Buffer {
-  const nonce = randomBytes(nonceBytes)
-  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
-  cipher.setAAD(Buffer.from(context))
-  const text = Buffer.concat([cipher.update(bytes), cipher.final()])
-  return Buffer.concat([nonce, cipher.getAuthTag(), text])
-}
-
-/** @throws SealBroken */
-export function decrypt(key: Uint8Array, sealed: Uint8Array, context: string): Buffer {
-  try {
-    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
-    decipher.setAAD(Buffer.from(context))
-    decipher.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes))
-    return Buffer.concat([decipher.update(sealed.subarray(nonceBytes + tagBytes)), decipher.final()])
-  } catch (cause) {
-    throw new SealBroken('A sealed text can not be opened: it was changed, or it belongs elsewhere', { cause })
-  }
-}
+/** format (1) | data key version (4) | sealed text */
+const headBytes = 1 + 4
 
 const wrapContext = (owner: string, version: number) => `data_key|${owner}|${version}`
 const textContext = ({ table, column, owner }: Place, version: number) => `${table}|${column}|${owner}|${version}`
@@ -102,7 +77,7 @@ export function vault({ keys, escrowFolder }: VaultParts): Vault {
   return {
     async seal(tx, { bytes, ...place }) {
       const { version, key } = await newestKey(tx, place.owner)
-      const head = Buffer.alloc(5)
+      const head = Buffer.alloc(headBytes)
       head.writeUInt8(format, 0)
       head.writeUInt32BE(version, 1)
       const sealed = Buffer.concat([head, encrypt(key, bytes, textContext(place, version))])
@@ -111,11 +86,11 @@ export function vault({ keys, escrowFolder }: VaultParts): Vault {
     },
 
     async open(db, { sealed, ...place }) {
-      if (sealed.length < headBytes || sealed[0] !== format) throw new SealBroken('This is not a sealed text')
+      if (sealed.length < headBytes + overheadBytes || sealed[0] !== format) throw new SealBroken('This is not a sealed text')
       const version = Buffer.from(sealed).readUInt32BE(1)
       const key = await dataKey(db, place.owner, version)
       try {
-        return decrypt(key, sealed.subarray(5), textContext(place, version))
+        return decrypt(key, sealed.subarray(headBytes), textContext(place, version))
       } finally {
         key.fill(0)
       }

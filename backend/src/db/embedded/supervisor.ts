@@ -6,7 +6,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { chownSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readFileSync, readSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import path from 'node:path'
-import pg from 'pg'
+import { Client, type ClientConfig } from 'pg'
 import type { Log } from '../../log.ts'
 import { isAlive, type Machine } from '../../machine.ts'
 import type { Account } from './account.ts'
@@ -24,7 +24,7 @@ export interface EmbeddedOptions {
 }
 
 export interface EmbeddedPostgres {
-  readonly connection: pg.ClientConfig
+  readonly connection: ClientConfig
   /** Makes the data folder where there is none, starts or adopts the server and waits until it answers. */
   start(): Promise<'started' | 'adopted'>
   /** Looks after it until `stop`: where it is gone, starts it again. */
@@ -75,7 +75,7 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
   const identity = account ? { uid: account.uid, gid: account.gid } : {}
   const environment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
   let socket = ''
-  let connection: pg.ClientConfig = {}
+  let connection: ClientConfig = {}
   let stopping = false
   let timer: NodeJS.Timeout | undefined
 
@@ -99,7 +99,7 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
   }
 
   const answers = async (): Promise<boolean> => {
-    const client = new pg.Client({ ...connection, connectionTimeoutMillis: 3000, query_timeout: 3000 })
+    const client = new Client({ ...connection, connectionTimeoutMillis: 3000, query_timeout: 3000 })
     client.on('error', () => undefined)
     try {
       await client.connect()
@@ -165,14 +165,14 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
     const until = performance.now() + startTimeoutMs
     for (let waitMs = 100; ; waitMs = Math.min(2000, waitMs * 2)) {
       if (await answers()) return 'adopted'
-      let exited: number | null | undefined
-      void launch().then(
-        (code) => (exited = code),
-        () => (exited = -1),
-      )
-      while (exited === undefined && performance.now() < until) {
+      const child = { ended: false }
+      const end = () => {
+        child.ended = true
+      }
+      void launch().then(end, end)
+      while (!child.ended && performance.now() < until) {
         await sleep(20)
-        if (await answers()) return exited === undefined ? 'started' : 'adopted'
+        if (await answers()) return child.ended ? 'adopted' : 'started'
       }
       if (stopping || performance.now() > until) throw new Error(`The embedded PostgreSQL doesn't start (${logFile}): ${lastLogLines()}`)
       log.debug('database.start_again', { reason: lastLogLines() })

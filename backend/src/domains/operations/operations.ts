@@ -80,9 +80,9 @@ export interface Operations {
 const readScopes: Record<TargetKind, Scope> = { server: 'servers:read', cluster: 'clusters:read', datacenter: 'datacenters:read' }
 const writeScopes: Record<TargetKind, Scope> = { server: 'servers:write', cluster: 'clusters:write', datacenter: 'datacenters:write' }
 /** Adding servers is aimed at a datacenter, or at none; who sees servers sees it. */
-const aboutServers: readonly OperationKind[] = ['serverAdd']
-const readScope = (kind: OperationKind, target: TargetKind): Scope => (aboutServers.includes(kind) ? 'servers:read' : readScopes[target])
-const writeScope = (kind: OperationKind, target: TargetKind): Scope => (aboutServers.includes(kind) ? 'servers:write' : writeScopes[target])
+const aboutServers: ReadonlySet<OperationKind> = new Set(['serverAdd'])
+const readScope = (kind: OperationKind, target: TargetKind): Scope => (aboutServers.has(kind) ? 'servers:read' : readScopes[target])
+const writeScope = (kind: OperationKind, target: TargetKind): Scope => (aboutServers.has(kind) ? 'servers:write' : writeScopes[target])
 
 const time = (at: Date | null): string | null => at?.toISOString() ?? null
 

@@ -1,6 +1,6 @@
 /** Access tokens: JWTs signed with EdDSA (RFC 8037), by keys that change each 30 days and are sealed in the database. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
-import { errors as joseErrors, type JWK, jwtVerify, SignJWT } from 'jose'
+import { errors as joseErrors, jwtVerify, SignJWT } from 'jose'
 import { type Scope, scopes as allScopes } from '#contract/permissions.ts'
 import { accessTokenLifetimeSeconds } from '#contract/sessions.ts'
 import type { Clock } from '../../clock.ts'
@@ -50,7 +50,7 @@ export function tokens({ db, clock, vault }: { db: Db; clock: Clock; vault: Vaul
         const pem = await vault.open(db, { ...place(row.id), sealed: row.private_sealed })
         return {
           id: row.id,
-          publicKey: createPublicKey({ key: row.public_jwk as JWK, format: 'jwk' }),
+          publicKey: createPublicKey({ key: row.public_jwk, format: 'jwk' }),
           privateKey: createPrivateKey(pem),
           createdAt: row.created_at.getTime(),
         }

@@ -1,0 +1,31 @@
+/** AES-256-GCM (NIST SP 800-38D): 96-bit random nonce, and as additional data where the text belongs. nonce (12) | tag (16) | text */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+
+export class SealBroken extends Error {
+  override readonly name = 'SealBroken'
+}
+
+const nonceBytes = 12
+const tagBytes = 16
+/** What a sealed text is longer than its content. */
+export const overheadBytes = nonceBytes + tagBytes
+
+export function encrypt(key: Uint8Array, bytes: Uint8Array, context: string): Buffer {
+  const nonce = randomBytes(nonceBytes)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
+  cipher.setAAD(Buffer.from(context))
+  const text = Buffer.concat([cipher.update(bytes), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), text])
+}
+
+/** @throws SealBroken where the text, its key or its context is another than it was sealed with */
+export function decrypt(key: Uint8Array, sealed: Uint8Array, context: string): Buffer {
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
+    decipher.setAAD(Buffer.from(context))
+    decipher.setAuthTag(sealed.subarray(nonceBytes, overheadBytes))
+    return Buffer.concat([decipher.update(sealed.subarray(overheadBytes)), decipher.final()])
+  } catch (cause) {
+    throw new SealBroken('A sealed text can not be opened: it was changed, or it belongs elsewhere', { cause })
+  }
+}
