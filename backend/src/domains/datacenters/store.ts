@@ -18,7 +18,7 @@ export const lock = (tx: Tx, id: string): Promise<DatacenterRow | undefined> =>
 export async function nextIndex(tx: Tx, city: { country_code: string; city_code: string }, wanted: number | undefined): Promise<number> {
   const { last_index } = await tx
     .insertInto('city_index')
-    .values({ ...city, last_index: wanted ?? 1 })
+    .values({ country_code: city.country_code, city_code: city.city_code, last_index: wanted ?? 1 })
     .onConflict((c) =>
       c
         .columns(['country_code', 'city_code'])
