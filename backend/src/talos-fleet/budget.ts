@@ -20,9 +20,9 @@ const order = Object.keys(lanes) as Lane[]
 
 export interface Budget {
   /** Runs `act` when there is a place. Rejects with the signal's reason where it is aborted while waiting. */
-  run<T>(lane: Lane, act: () => Promise<T>, signal?: AbortSignal): Promise<T>
+  readonly run: <T>(lane: Lane, act: () => Promise<T>, signal?: AbortSignal) => Promise<T>
   /** Dials in flight, and how many wait, for the metrics. */
-  state(): { open: number; waiting: number }
+  readonly state: () => { open: number; waiting: number }
 }
 
 export function budget(limit: number = dialsAtOnce): Budget {

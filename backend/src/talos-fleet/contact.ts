@@ -21,7 +21,11 @@ export interface Watched extends KnownServer {
   readonly hasHardware: boolean
 }
 
-export type Observation = { readonly serverId: string; readonly at: number; /** What was dialled: an answer from an address that it left says nothing. */ readonly address: string } & (
+export type Observation = {
+  readonly serverId: string
+  readonly at: number
+  /** What was dialled: an answer from an address that it left says nothing. */ readonly address: string
+} & (
   | { readonly kind: 'seen'; readonly status: MachineStatus; readonly fingerprint: string | null; readonly reading: Reading | null }
   /** `unreachable`: this was the third in a row. */
   | { readonly kind: 'missed'; readonly reason: string; readonly unreachable: boolean }
@@ -95,7 +99,15 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
     for (const server of servers) {
       const state = states.get(server.id)
       if (!state) {
-        states.set(server.id, { server, nextAt: firstAt(server, now), misses: server.reachable === false ? missesToUnreachable : 0, isBusy: false, everythingAt: 0, stage: null, client: null })
+        states.set(server.id, {
+          server,
+          nextAt: firstAt(server, now),
+          misses: server.reachable === false ? missesToUnreachable : 0,
+          isBusy: false,
+          everythingAt: 0,
+          stage: null,
+          client: null,
+        })
         continue
       }
       const hasMoved = state.server.address !== server.address || state.server.clusterId !== server.clusterId || state.server.uuid !== server.uuid
@@ -119,7 +131,8 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
     const { server } = state
     const now = clock.now()
     const status = await readStage(client)
-    const isDue = !server.hasHardware || now >= state.everythingAt || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== state.stage
+    const isDue =
+      !server.hasHardware || now >= state.everythingAt || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== state.stage
     const reading = isDue ? await readEverything(client) : null
     if (reading) state.everythingAt = now + jittered(contactTimes.everythingMs)
     state.stage = status.stage
@@ -162,6 +175,9 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
     return retry === undefined ? jittered(contactTimes.everyMs) : retry * pace
   }
 
+  /** Who has never answered, or didn't last time, may keep a place for long and is asked in a lane of its own. */
+  const isDoubtful = ({ misses, server }: State): boolean => misses > 0 || server.lastContactAt === null
+
   const contact = async (state: State, stop: AbortSignal): Promise<void> => {
     const deadlineMs = state.server.live ? contactTimes.liveDeadlineMs : readDeadlineMs
     const late = new AbortController()
@@ -175,7 +191,7 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
     state.isBusy = true
     stop.addEventListener('abort', end, { once: true })
     try {
-      observed.push(await (state.client ? begin() : fleet.budget.run(state.misses > 0 ? 'suspect' : 'contact', begin, stop)))
+      observed.push(await (state.client ? begin() : fleet.budget.run(isDoubtful(state) ? 'suspect' : 'contact', begin, stop)))
       state.misses = 0
     } catch (error) {
       if (!stop.aborted) observed.push(missed(state, error, late.signal.aborted, deadlineMs))

@@ -8,7 +8,8 @@ import { fleet } from './fleet.ts'
 
 const everything = [parseCidr('0.0.0.0/0')!, parseCidr('::/0')!]
 const lan = [parseCidr('10.0.0.0/8')!, parseCidr('fd12::/16')!]
-const policyOf = (more: Partial<Parameters<typeof dialPolicy>[0]> = {}) => dialPolicy({ networks: lan, own: () => ['10.0.0.1', 'fd12::1', 'fe80::1%eth0'], simulate: false, ...more })
+const policyOf = (more: Partial<Parameters<typeof dialPolicy>[0]> = {}) =>
+  dialPolicy({ networks: lan, own: () => ['10.0.0.1', 'fd12::1', 'fe80::1%eth0'], simulate: false, ...more })
 
 /** Spellings of loopback, link-local, metadata services, this machine and what is no literal at all. */
 const hostile = [

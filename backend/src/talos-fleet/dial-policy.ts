@@ -105,7 +105,10 @@ function readOne(text: string, field: string): string {
 function readNetwork(text: string): string[] {
   const refuse = (why: string) => new Problem('dial_refused', why, { cidr: why })
   const reading = readCidr(text)
-  if (!reading.ok) throw refuse(reading.corrected === null ? `${shown(text)} is not a network such as 10.1.2.0/24` : `Host bits must be zero. Did you mean ${reading.corrected}?`)
+  if (!reading.ok)
+    throw refuse(
+      reading.corrected === null ? `${shown(text)} is not a network such as 10.1.2.0/24` : `Host bits must be zero. Did you mean ${reading.corrected}?`,
+    )
   if (sizeOf(reading.cidr) > largestScan) throw refuse(`${formatCidr(reading.cidr)} is too large: at most ${largestScan} addresses at once (a /22)`)
   return [...hostsOf(reading.cidr)].map(formatAddress)
 }

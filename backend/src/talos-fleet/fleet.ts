@@ -85,14 +85,14 @@ export interface Found {
 export interface Fleet {
   readonly policy: DialPolicy
   readonly budget: Budget
-  connection(server: KnownServer): ServerConnection
+  readonly connection: (server: KnownServer) => ServerConnection
   /**
    * Asks an unknown address who it is, and runs `act` on the same connection.
    * @throws TalosError (`secured` certificates: kind `permission_denied`); Problem `dial_refused`
    */
-  probe<T>(address: string, act: (client: TalosClient, found: Found) => Promise<T>, options?: ConnectOptions): Promise<T>
+  readonly probe: <T>(address: string, act: (client: TalosClient, found: Found) => Promise<T>, options?: ConnectOptions) => Promise<T>
   /** Forgets the certificate of a server, so that its identity is read at the next contact. */
-  forget(nodeId: string): void
+  readonly forget: (nodeId: string) => void
 }
 
 /** Certificates kept at once: each is about 1 KiB. */
@@ -125,7 +125,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     if (lane === 'held') return open().then(whole)
     return lane === 'act' ? budget.run(lane, open, options.signal).then(whole) : budget.run(lane, async () => whole(await open()), options.signal)
   }
-  const whileDialling = <T>({ lane = 'act', signal }: ConnectOptions, act: () => Promise<T>): Promise<T> => (lane === 'held' ? act() : budget.run(lane, act, signal))
+  const whileDialling = <T>({ lane = 'act', signal }: ConnectOptions, act: () => Promise<T>): Promise<T> =>
+    lane === 'held' ? act() : budget.run(lane, act, signal)
 
   const checked = (server: KnownServer, found: Identity, fingerprint: string | null): void => {
     const isSame = server.uuid === null || (server.uuid === found.uuid && (server.serial === null || server.serial === found.serial))

@@ -57,10 +57,18 @@ export function adding({ db, fleet, operations, register }: AddingParts): (job: 
       if (signal.aborted) throw error
       const isSilent = error instanceof TalosError && (error.kind === 'unreachable' || error.kind === 'timeout')
       const reason = error instanceof Error ? error.message : String(error)
-      return fence.write((tx) => operations.step(tx, operation_id, key, { status: isSilent && scan ? 'skipped' : 'failed', reason: `${isSilent ? 'No answer: ' : ''}${reason}` }))
+      return fence.write((tx) =>
+        operations.step(tx, operation_id, key, { status: isSilent && scan ? 'skipped' : 'failed', reason: `${isSilent ? 'No answer: ' : ''}${reason}` }),
+      )
     }
     const { found, reading } = answer
-    const candidate = { address, identity: found.identity, fingerprint: found.pin.fingerprint, addresses: reading.inventory.node_addresses, isTwice: await isTwice(address, found, signal) }
+    const candidate = {
+      address,
+      identity: found.identity,
+      fingerprint: found.pin.fingerprint,
+      addresses: reading.inventory.node_addresses,
+      isTwice: await isTwice(address, found, signal),
+    }
     await fence.write(async (tx) => {
       const { kind, server, sentence } = await register(tx, system, candidate, reading, datacenter_id)
       await operations.step(tx, operation_id, key, { status: kind === 'alarm' ? 'failed' : 'done', reason: sentence, node_id: server.id })

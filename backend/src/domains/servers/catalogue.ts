@@ -54,7 +54,15 @@ export function catalogue({ db }: { db: Db }): Catalogue {
       const old = kept.get(row.id)
       if (old && old.row.version === row.version && old.row.datacenter_code === row.datacenter_code) continue
       generation++
-      kept.set(row.id, { row, contact: old?.contact ?? contacts.get(row.id) ?? null, server: undefined, full: undefined, summary: undefined, search: undefined, isEligible: undefined })
+      kept.set(row.id, {
+        row,
+        contact: old?.contact ?? contacts.get(row.id) ?? null,
+        server: undefined,
+        full: undefined,
+        summary: undefined,
+        search: undefined,
+        isEligible: undefined,
+      })
     }
     for (const { server_id, at } of changes.contacts) {
       contacts.set(server_id, at)
@@ -101,7 +109,9 @@ export function catalogue({ db }: { db: Db }): Catalogue {
   }
   const searchOf = (entry: Kept): string => {
     const { row } = entry
-    return (entry.search ??= [row.name, row.id, row.uuid, row.serial, row.address, ...(row.hardware?.addresses ?? []), row.cluster_name].join('\n').toLowerCase())
+    return (entry.search ??= [row.name, row.id, row.uuid, row.serial, row.address, ...(row.hardware?.addresses ?? []), row.cluster_name]
+      .join('\n')
+      .toLowerCase())
   }
   const isEligible = (entry: Kept): boolean => (entry.isEligible ??= serverOf(entry).eligibility.every((e) => e.ok))
 

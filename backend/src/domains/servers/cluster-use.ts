@@ -31,7 +31,13 @@ export function clusterUse({ db, clock, recorder: { tell }, fleet }: ClusterUseP
     return row
   }
 
-  const reserveOne = async (tx: Tx, caller: Caller, row: store.ServerRow, { cluster, operationId }: ReserveInput, wanted: ReserveInput['servers'][number]): Promise<void> => {
+  const reserveOne = async (
+    tx: Tx,
+    caller: Caller,
+    row: store.ServerRow,
+    { cluster, operationId }: ReserveInput,
+    wanted: ReserveInput['servers'][number],
+  ): Promise<void> => {
     if (row.status === 'deleted') throw missing(row.id)
     if (row.cluster_id === cluster.id) {
       if (row.type !== wanted.role || row.operation_id !== operationId) await change(tx, caller, row.id, { type: wanted.role, operation_id: operationId })
@@ -57,7 +63,14 @@ export function clusterUse({ db, clock, recorder: { tell }, fleet }: ClusterUseP
     eligibilityFor: (facts, wanted) => eligibility(facts, wanted),
 
     async reserve(tx, caller, input) {
-      const rows = new Map((await store.lock(tx, input.servers.map((s) => s.node_id))).map((r) => [r.id, r]))
+      const rows = new Map(
+        (
+          await store.lock(
+            tx,
+            input.servers.map((s) => s.node_id),
+          )
+        ).map((r) => [r.id, r]),
+      )
       for (const wanted of input.servers) {
         const row = rows.get(wanted.node_id)
         if (!row) throw missing(wanted.node_id)
@@ -86,7 +99,8 @@ export function clusterUse({ db, clock, recorder: { tell }, fleet }: ClusterUseP
         operation_id: null,
         identity_state: row.identity_state === 'changed' ? 'changed' : 'unconfirmed',
         identity_since: new Date(clock.now()),
-        identity_note: row.identity_state === 'changed' ? row.identity_note : (why ?? `Released from the cluster ${row.cluster_name}: confirm that this is the machine`),
+        identity_note:
+          row.identity_state === 'changed' ? row.identity_note : (why ?? `Released from the cluster ${row.cluster_name}: confirm that this is the machine`),
       })
     },
 
@@ -98,7 +112,8 @@ export function clusterUse({ db, clock, recorder: { tell }, fleet }: ClusterUseP
     async connection(nodeId) {
       const row = await store.byId(db, nodeId)
       if (!row || row.status === 'deleted') throw missing(nodeId)
-      if (row.identity_state === 'changed') throw new Problem('identity_changed', `${row.name}: ${row.identity_note ?? 'other hardware answered at its address'}`)
+      if (row.identity_state === 'changed')
+        throw new Problem('identity_changed', `${row.name}: ${row.identity_note ?? 'other hardware answered at its address'}`)
       return fleet.connection(row)
     },
   }

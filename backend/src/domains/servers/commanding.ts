@@ -41,7 +41,12 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
       await operations.set(tx, operation.id, { status, reason })
     })
 
-  const secure = async <T>(server: store.ServerRow, connection: ServerConnection, act: (client: TalosClient) => Promise<T>, options: ConnectOptions): Promise<T> => {
+  const secure = async <T>(
+    server: store.ServerRow,
+    connection: ServerConnection,
+    act: (client: TalosClient) => Promise<T>,
+    options: ConnectOptions,
+  ): Promise<T> => {
     const keys = await access.talosCredentials(server.cluster_id!, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
     if (!keys) throw new Problem('server_not_in_cluster', `The cluster of ${server.name} is gone`)
     return connection.secure(keys, act, options)
@@ -52,7 +57,8 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
     await move('running')
     await job.effect(`${operation.kind}/${operation.id}`, async ({ unknown }) => {
       // It may have been told just before a process died; whether it was is seen in the next step.
-      if (!unknown) await secure(server, connection, (client) => (operation.kind === 'serverReboot' ? client.reboot() : client.shutdown()), { signal: job.signal })
+      if (!unknown)
+        await secure(server, connection, (client) => (operation.kind === 'serverReboot' ? client.reboot() : client.shutdown()), { signal: job.signal })
     })
     await move('done')
   }
@@ -69,7 +75,8 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
 
   const follow = async (job: Job, operation: Operation, server: store.ServerRow, connection: ServerConnection): Promise<Outcome> => {
     const step = operation.steps.find((s) => s.key !== 'command')!
-    const move = (status: 'running' | 'waiting' | 'done', reason: string | null) => job.fence.write((tx) => operations.step(tx, operation.id, step.key, { status, reason }))
+    const move = (status: 'running' | 'waiting' | 'done', reason: string | null) =>
+      job.fence.write((tx) => operations.step(tx, operation.id, step.key, { status, reason }))
     const stage = await look(job, server, connection)
     // `waiting` says that it was seen away.
     const wasAway = step.status === 'waiting'

@@ -67,11 +67,7 @@ test.each<[Partial<ServerFacts>, Wanted | undefined, string]>([
     wanted,
     'installed_version: Talos v1.12.11 is installed here; boot it with the wanted image with `talos.experimental.wipe=system`',
   ],
-  [
-    { installed_version: 'v1.13.9', system_disk: '/dev/sdb' },
-    wanted,
-    'installed_version: Talos is installed on /dev/sdb; choose that disk, not /dev/sda',
-  ],
+  [{ installed_version: 'v1.13.9', system_disk: '/dev/sdb' }, wanted, 'installed_version: Talos is installed on /dev/sdb; choose that disk, not /dev/sda'],
   [{ disks: [] }, undefined, 'disks: The server has no disk'],
   [{}, { ...wanted, installDisk: '/dev/sdb' }, 'disks: /dev/sdb is smaller than the 6.0 GiB that Talos needs'],
   [{}, { ...wanted, installDisk: '/dev/sdz' }, 'disks: The server has no disk /dev/sdz'],

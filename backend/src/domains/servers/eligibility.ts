@@ -65,7 +65,9 @@ function reachable({ reachable, reason, stage }: Judged): string | null {
 
 function identity({ identity }: Judged): string | null {
   if (identity === 'confirmed') return null
-  return identity === 'changed' ? 'Other hardware answered than the one that is known here: look at it and confirm' : 'Confirm that the hardware shown is this machine'
+  return identity === 'changed'
+    ? 'Other hardware answered than the one that is known here: look at it and confirm'
+    : 'Confirm that the hardware shown is this machine'
 }
 
 function talosVersion({ talos_version }: Judged, wanted?: Wanted): string | null {
@@ -97,7 +99,9 @@ function memory({ memory_bytes, hardware }: Judged, wanted?: Wanted): string | n
   // Some boards tell nothing of their memory. Talos checks for itself at the installation, so unknown is no reason to refuse.
   if (!hardware || memory_bytes === null) return hardware ? null : 'The hardware is not known yet'
   const least = leastMemoryBytes[wanted?.role ?? 'worker']
-  return memory_bytes >= least ? null : `${gib(memory_bytes)} of memory are too few: ${wanted?.role === 'control_plane' ? 'a control plane' : 'Talos'} needs ${gib(least)}`
+  return memory_bytes >= least
+    ? null
+    : `${gib(memory_bytes)} of memory are too few: ${wanted?.role === 'control_plane' ? 'a control plane' : 'Talos'} needs ${gib(least)}`
 }
 
 function link({ links, hardware }: Judged, wanted?: Wanted): string | null {
@@ -113,7 +117,10 @@ function link({ links, hardware }: Judged, wanted?: Wanted): string | null {
 
 function managementAddress({ link, links, address, patch_links, hardware }: Judged): string | null {
   if (!hardware) return 'The hardware is not known yet'
-  if (!link) return links.length === 0 ? `The server did not tell which interface has ${address}` : `No interface of the server has ${address}, the address that it is reached on`
+  if (!link)
+    return links.length === 0
+      ? `The server did not tell which interface has ${address}`
+      : `No interface of the server has ${address}, the address that it is reached on`
   if (patch_links.length === 0 || patch_links.includes(link)) return null
   return `Its patches configure ${patch_links.join(', ')}, which stops DHCP on ${link}, the link that Steelyard reaches it on: add a DHCPv4Config or LinkConfig for ${link}`
 }

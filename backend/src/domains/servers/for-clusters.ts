@@ -78,7 +78,12 @@ export interface ServerFacts {
 export interface ReserveInput {
   readonly cluster: { readonly id: string; readonly name: string; readonly talosVersion: string }
   readonly operationId: string
-  readonly servers: readonly { readonly node_id: string; readonly role: ClusterRole; readonly installDisk?: string | undefined; readonly interface?: string | undefined }[]
+  readonly servers: readonly {
+    readonly node_id: string
+    readonly role: ClusterRole
+    readonly installDisk?: string | undefined
+    readonly interface?: string | undefined
+  }[]
 }
 
 export interface ForClusters {

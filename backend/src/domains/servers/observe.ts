@@ -69,7 +69,9 @@ function isSame(known: unknown, value: unknown): boolean {
 }
 
 const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_, v: unknown) => (typeof v === 'object' && v !== null && !Array.isArray(v) ? Object.fromEntries(Object.entries(v).toSorted(([a], [b]) => (a < b ? -1 : 1))) : v))
+  JSON.stringify(value, (_, v: unknown) =>
+    typeof v === 'object' && v !== null && !Array.isArray(v) ? Object.fromEntries(Object.entries(v).toSorted(([a], [b]) => (a < b ? -1 : 1))) : v,
+  )
 
 export interface Observer {
   observe(batch: readonly Observation[]): Promise<void>

@@ -33,7 +33,12 @@ export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
     link: linkOf(row.hardware, row.address)?.name ?? null,
     addresses: row.hardware ? row.hardware.links.flatMap((l) => l.addresses) : [row.address],
     links: row.hardware?.links ?? [],
-    disks: (row.hardware?.disks ?? []).map((d) => ({ device: `/dev/${d.id}`, size: d.size ?? null, type: d.type ?? null, system: `/dev/${d.id}` === systemDisk })),
+    disks: (row.hardware?.disks ?? []).map((d) => ({
+      device: `/dev/${d.id}`,
+      size: d.size ?? null,
+      type: d.type ?? null,
+      system: `/dev/${d.id}` === systemDisk,
+    })),
     memory_bytes: row.hardware ? capacityOf(row.hardware).memory_bytes : null,
     talos_version: row.talos_version,
     installed_version: systemDisk ? row.talos_version : null,

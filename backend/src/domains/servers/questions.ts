@@ -34,7 +34,8 @@ export function questions({ fleet, access }: QuestionParts) {
   /** A client for reading, whatever mode the machine is in. `use` may be a stream: the connection stays open until it returns. */
   const open = async (row: ServerRow, signal: AbortSignal): Promise<TalosClient> => {
     if (row.status === 'deleted') throw new Problem('server_not_in_cluster', 'The server was removed')
-    if (row.identity_state === 'changed') throw new Problem('server_unreachable', `${row.name}: other hardware answered at its address, so nothing is asked of it`)
+    if (row.identity_state === 'changed')
+      throw new Problem('server_unreachable', `${row.name}: other hardware answered at its address, so nothing is asked of it`)
     const connection = fleet.connection(row)
     const options = { signal, deadlineMs: answerWithinMs }
     try {
@@ -63,7 +64,11 @@ export function questions({ fleet, access }: QuestionParts) {
       }
     },
 
-    async *logs(row: ServerRow, { service, follow, tail }: Input<typeof serverLogs>['query'], signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+    async *logs(
+      row: ServerRow,
+      { service, follow, tail }: Input<typeof serverLogs>['query'],
+      signal: AbortSignal,
+    ): AsyncGenerator<Uint8Array, void, undefined> {
       const client = await open(row, signal)
       try {
         yield* client.logs({ service, follow: follow === 'true', tail }, { signal })
@@ -130,7 +135,7 @@ function presentEvent(event: TalosEvent): Event | undefined {
       return { ...base, type: 'configuration', message: event.error }
     case 'address':
       return { ...base, type: 'address', message: `${event.hostname || 'The server'} has ${event.addresses.join(', ') || 'no address'}` }
-    case 'other':
+    default:
       return undefined
   }
 }
@@ -143,6 +148,6 @@ const base32 = '0123456789abcdefghijklmnopqrstuv'
 /** Talos's event ids are xids: 20 characters of base32hex, whose first 32 bits are the second of their making. null for anything else. */
 export function timeOf(xid: string): string | null {
   if (!/^[0-9a-v]{20}$/.test(xid)) return null
-  const bits = [...xid.slice(0, 7)].reduce((value, c) => (value << 5n) | BigInt(base32.indexOf(c)), 0n)
+  const bits = Array.from(xid.slice(0, 7)).reduce((value, c) => (value << 5n) | BigInt(base32.indexOf(c)), 0n)
   return new Date(Number(bits >> 3n) * 1000).toISOString()
 }

@@ -3,7 +3,8 @@ import { recognise } from './recognise.ts'
 import type { ServerRow } from './store.ts'
 
 const identity = { uuid: 'aaaaaaaa-0000-4000-8000-000000000001', serial: 'S1', manufacturer: 'Supermicro', product: 'AS-1115CS' }
-const server = (change: Partial<ServerRow>): ServerRow => ({ name: 'calm-oak-001', uuid: identity.uuid, serial: 'S1', address: '10.0.0.5', cluster_id: null, cluster_name: null, ...change }) as ServerRow
+const server = (change: Partial<ServerRow>): ServerRow =>
+  ({ name: 'calm-oak-001', uuid: identity.uuid, serial: 'S1', address: '10.0.0.5', cluster_id: null, cluster_name: null, ...change }) as ServerRow
 const candidate = { address: '10.0.0.5', identity, fingerprint: 'f', isTwice: false, addresses: ['10.0.0.5'] }
 
 test('a machine that nobody knows is new', () => {
@@ -17,17 +18,29 @@ test('known hardware at its address, or at another of its own addresses, is know
 })
 
 test('known hardware at a new address has moved', () => {
-  expect(recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'] })).toMatchObject({ kind: 'moved', sentence: 'calm-oak-001 has moved from 10.0.0.5 to 10.0.0.9' })
+  expect(recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'] })).toMatchObject({
+    kind: 'moved',
+    sentence: 'calm-oak-001 has moved from 10.0.0.5 to 10.0.0.9',
+  })
 })
 
 test('other hardware at a known address is an alarm', () => {
   const found = recognise([server({ uuid: 'bbbbbbbb-0000-4000-8000-000000000002', serial: 'S2' })], candidate)
-  expect(found).toMatchObject({ kind: 'alarm', sentence: expect.stringContaining('Other hardware answers at the address of calm-oak-001: AS-1115CS, UUID aaaaaaaa') })
+  expect(found).toMatchObject({
+    kind: 'alarm',
+    sentence: expect.stringContaining('Other hardware answers at the address of calm-oak-001: AS-1115CS, UUID aaaaaaaa'),
+  })
 })
 
 test('one UUID twice is an alarm: with another serial, or answering at both addresses', () => {
-  expect(recognise([server({ serial: 'S2' })], candidate)).toMatchObject({ kind: 'alarm', sentence: expect.stringContaining('A second machine has the UUID of calm-oak-001') })
-  expect(recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'], isTwice: true })).toMatchObject({ kind: 'alarm', sentence: expect.stringContaining('Two machines') })
+  expect(recognise([server({ serial: 'S2' })], candidate)).toMatchObject({
+    kind: 'alarm',
+    sentence: expect.stringContaining('A second machine has the UUID of calm-oak-001'),
+  })
+  expect(recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'], isTwice: true })).toMatchObject({
+    kind: 'alarm',
+    sentence: expect.stringContaining('Two machines'),
+  })
 })
 
 test('hardware of a cluster that answers elsewhere in maintenance mode is an alarm, never a move', () => {

@@ -32,21 +32,38 @@ export function recognise(servers: readonly ServerRow[], { address, identity, is
   const byAddress = servers.find((s) => s.address === address && s.uuid !== identity.uuid && s.uuid !== null)
   if (byUuid) {
     if (byUuid.serial !== null && byUuid.serial !== identity.serial) {
-      return { kind: 'alarm', server: byUuid, sentence: `A second machine has the UUID of ${byUuid.name}: ${called(identity)} answered at ${address}, ${byUuid.name} has serial ${byUuid.serial || 'unknown'}` }
+      return {
+        kind: 'alarm',
+        server: byUuid,
+        sentence: `A second machine has the UUID of ${byUuid.name}: ${called(identity)} answered at ${address}, ${byUuid.name} has serial ${byUuid.serial || 'unknown'}`,
+      }
     }
     if (byUuid.address === address) return { kind: 'known', server: byUuid, sentence: `Registered already as ${byUuid.name}` }
     if (isTwice) {
-      return { kind: 'alarm', server: byUuid, sentence: `Two machines have the UUID and serial of ${byUuid.name}: one answers at ${byUuid.address}, another at ${address}` }
+      return {
+        kind: 'alarm',
+        server: byUuid,
+        sentence: `Two machines have the UUID and serial of ${byUuid.name}: one answers at ${byUuid.address}, another at ${address}`,
+      }
     }
     if (byUuid.cluster_id) {
-      return { kind: 'alarm', server: byUuid, sentence: `The hardware of ${byUuid.name}, which is in the cluster ${byUuid.cluster_name}, answered at ${address} in maintenance mode` }
+      return {
+        kind: 'alarm',
+        server: byUuid,
+        sentence: `The hardware of ${byUuid.name}, which is in the cluster ${byUuid.cluster_name}, answered at ${address} in maintenance mode`,
+      }
     }
     // A machine with several addresses is found several times in one network; the one that it is known by stays.
-    if (addresses.includes(byUuid.address)) return { kind: 'known', server: byUuid, sentence: `Registered already as ${byUuid.name}, which is reached at ${byUuid.address}` }
+    if (addresses.includes(byUuid.address))
+      return { kind: 'known', server: byUuid, sentence: `Registered already as ${byUuid.name}, which is reached at ${byUuid.address}` }
     return { kind: 'moved', server: byUuid, sentence: `${byUuid.name} has moved from ${byUuid.address} to ${address}` }
   }
   if (byAddress) {
-    return { kind: 'alarm', server: byAddress, sentence: `Other hardware answers at the address of ${byAddress.name}: ${called(identity)}. Confirm which machine this is, or remove ${byAddress.name} first` }
+    return {
+      kind: 'alarm',
+      server: byAddress,
+      sentence: `Other hardware answers at the address of ${byAddress.name}: ${called(identity)}. Confirm which machine this is, or remove ${byAddress.name} first`,
+    }
   }
   return { kind: 'new' }
 }

@@ -83,19 +83,36 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
     const at = new Date(clock.now())
     const { identity } = found
     const recognised = recognise(await store.lockByHardware(tx, identity.uuid, found.address), found)
-    const seen = { fingerprint: found.fingerprint, stage: reading.status.stage, unmet: JSON.stringify(reading.status.unmet), reachable: true, unreachable_since: null, reason: null, ...readingColumns(reading, at) }
+    const seen = {
+      fingerprint: found.fingerprint,
+      stage: reading.status.stage,
+      unmet: JSON.stringify(reading.status.unmet),
+      reachable: true,
+      unreachable_since: null,
+      reason: null,
+      ...readingColumns(reading, at),
+    }
     switch (recognised.kind) {
       case 'new': {
         const server = await makeNew(tx, caller, found, reading, datacenterId)
         if (!server) return register(tx, caller, found, reading, datacenterId)
         await store.writeContacts(tx, [{ id: server.id, at }])
         const { product, manufacturer } = identity
-        return { kind: 'new', server, sentence: `Registered as ${server.name}: ${[manufacturer, product].filter(Boolean).join(' ') || `UUID ${identity.uuid}`}${server.identity_note ? `. ${server.identity_note}` : ''}` }
+        return {
+          kind: 'new',
+          server,
+          sentence: `Registered as ${server.name}: ${[manufacturer, product].filter(Boolean).join(' ') || `UUID ${identity.uuid}`}${server.identity_note ? `. ${server.identity_note}` : ''}`,
+        }
       }
       case 'known': {
         // At another of its own addresses its certificate may be another one too: only what was read at the known address is kept.
         if (recognised.server.address !== found.address) return recognised
-        const server = await store.update(tx, recognised.server.id, { ...seen, ...(datacenterId && recognised.server.datacenter_id === null && { datacenter_id: datacenterId }) }, at)
+        const server = await store.update(
+          tx,
+          recognised.server.id,
+          { ...seen, ...(datacenterId && recognised.server.datacenter_id === null && { datacenter_id: datacenterId }) },
+          at,
+        )
         await store.writeContacts(tx, [{ id: server.id, at }])
         await tell(tx, caller, { name: 'server.updated', object: { kind: 'server', id: server.id }, version: server.version })
         return { ...recognised, server }
@@ -105,11 +122,17 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
         await store.writeContacts(tx, [{ id: server.id, at }])
         return { ...recognised, server }
       }
-      case 'alarm': {
+      default: {
         const { server } = recognised
         const isKnown = server.identity_state === 'changed' && server.seen_uuid === identity.uuid && server.seen_serial === identity.serial
         if (isKnown) return recognised
-        const change = { identity_state: 'changed', identity_since: at, identity_note: recognised.sentence, seen_uuid: identity.uuid, seen_serial: identity.serial } as const
+        const change = {
+          identity_state: 'changed',
+          identity_since: at,
+          identity_note: recognised.sentence,
+          seen_uuid: identity.uuid,
+          seen_serial: identity.serial,
+        } as const
         return { ...recognised, server: await note(tx, caller, server, 'server.identity_alarm', change) }
       }
     }

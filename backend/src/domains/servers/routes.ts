@@ -28,9 +28,9 @@ export function serverRoutes(app: FastifyInstance, servers: Servers): void {
   on(serverShutdown, ({ caller, params }) => servers.shutdown(caller, params.id))
   on(serverServices, ({ params }) => servers.services(params.id))
   on(serverEvents, ({ params }) => servers.events(params.id))
-  on(serverTalosconfig, async ({ caller, params, saveAs }) => {
+  on(serverTalosconfig, async ({ caller, params, ...call }) => {
     const { name, yaml } = await servers.talosconfig(caller, params.id)
-    saveAs(name)
+    call.saveAs(name)
     return yaml
   })
   serveStream(app)(serverLogs, ({ params, query, signal }) => servers.logs(params.id, query, signal))

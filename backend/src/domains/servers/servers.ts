@@ -96,6 +96,7 @@ export function servers(parts: ServerParts): Servers {
   const shelf = catalogue({ db })
   const forClusters = clusterUse({ db, clock, recorder, fleet })
   const asking = questions({ fleet, access })
+  const observing = observer({ db, clock, tell, catalogue: shelf })
   engine.register({ queue: addingQueue, reconcile: adding({ db, fleet, operations, register: registering(parts) }), concurrency: 2 })
   engine.register({ queue: commandQueue, reconcile: commanding({ db, operations, access, clusterUse: forClusters }), concurrency: 8 })
   const now = () => new Date(clock.now())
@@ -122,7 +123,13 @@ export function servers(parts: ServerParts): Servers {
       const wanted = await decide(tx, row, await shown(tx, row))
       if (Object.keys(wanted).length === 0) return shown(tx, row)
       const after = await store.update(tx, id, wanted, now())
-      await record(tx, caller, { action, target: { kind: 'server', id, name: after.name }, before: audited(row), after: audited(after), event: { name: event, version: after.version } })
+      await record(tx, caller, {
+        action,
+        target: { kind: 'server', id, name: after.name },
+        before: audited(row),
+        after: audited(after),
+        event: { name: event, version: after.version },
+      })
       return shown(tx, after)
     })
 
@@ -138,7 +145,12 @@ export function servers(parts: ServerParts): Servers {
       if (!row) throw missing(id)
       demand(canControlServer(await shown(tx, row)), 'server_not_in_cluster')
       if (row.operation_id) throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
-      const operation = await operations.create(tx, caller, { kind, target: { kind: 'server', id, name: row.name }, steps: commandSteps(kind, row.name).map((s) => ({ ...s, node_id: id })), queue: commandQueue })
+      const operation = await operations.create(tx, caller, {
+        kind,
+        target: { kind: 'server', id, name: row.name },
+        steps: commandSteps(kind, row.name).map((s) => ({ ...s, node_id: id })),
+        queue: commandQueue,
+      })
       await forClusters.hold(tx, id, operation.id)
       await record(tx, caller, { action: commands[kind], target: { kind: 'server', id, name: row.name }, after: { operation: operation.id } })
       return { operation }
@@ -169,7 +181,11 @@ export function servers(parts: ServerParts): Servers {
           queueKey: key,
         })
         await store.insertAddition(tx, { key, operation_id: operation.id, datacenter_id, scan: cidr !== undefined })
-        await record(tx, caller, { action: 'server.add_requested', target: { kind: 'operation', id: operation.id, name }, after: { addresses: addresses ?? cidr, datacenter: code } })
+        await record(tx, caller, {
+          action: 'server.add_requested',
+          target: { kind: 'operation', id: operation.id, name },
+          after: { addresses: addresses ?? cidr, datacenter: code },
+        })
         return { operation }
       })
     },
@@ -180,14 +196,37 @@ export function servers(parts: ServerParts): Servers {
         const [uuid, serial] = [said.uuid.toLowerCase(), said.serial]
         const trusted = { identity_state: 'confirmed', identity_since: now(), identity_note: null, seen_uuid: null, seen_serial: null } as const
         fleet.forget(id)
-        if (uuid === row.uuid && serial === (row.serial ?? '')) return { ...trusted, ...(row.identity_state !== 'changed' && { identity_note: row.identity_note }) }
+        if (uuid === row.uuid && serial === (row.serial ?? ''))
+          return { ...trusted, ...(row.identity_state !== 'changed' && { identity_note: row.identity_note }) }
         const isSeen = row.identity_state === 'changed' && uuid === row.seen_uuid && serial === (row.seen_serial ?? '')
-        if (!isSeen) throw new Problem('identity_changed', `The hardware of ${row.name} is UUID ${row.uuid}, serial ${row.serial || 'unknown'}: it has changed since you looked`)
-        if (row.cluster_id) throw new Problem('conflict', `${row.name} is in the cluster ${row.cluster_name}: other hardware can't take its place there. Replace the server in the cluster`)
+        if (!isSeen)
+          throw new Problem(
+            'identity_changed',
+            `The hardware of ${row.name} is UUID ${row.uuid}, serial ${row.serial || 'unknown'}: it has changed since you looked`,
+          )
+        if (row.cluster_id)
+          throw new Problem(
+            'conflict',
+            `${row.name} is in the cluster ${row.cluster_name}: other hardware can't take its place there. Replace the server in the cluster`,
+          )
         const other = await store.liveByUuid(tx, uuid)
         if (other && other.id !== id) throw new Problem('conflict', `That hardware is ${other.name} already`)
         // Another machine from here on: nothing that was read of the old one holds.
-        return { ...trusted, uuid, serial, hardware: null, hardware_at: null, talos_version: null, schematic: null, secure_boot: null, system_disk: null, fingerprint: null, reachable: null, unreachable_since: null, reason: null }
+        return {
+          ...trusted,
+          uuid,
+          serial,
+          hardware: null,
+          hardware_at: null,
+          talos_version: null,
+          schematic: null,
+          secure_boot: null,
+          system_disk: null,
+          fingerprint: null,
+          reachable: null,
+          unreachable_since: null,
+          reason: null,
+        }
       }),
 
     async update(caller, id, body, ifMatch) {
@@ -225,7 +264,15 @@ export function servers(parts: ServerParts): Servers {
           const verdict = canRemoveServer(server)
           if (!isLost) demand(verdict, row.operation_id && !row.cluster_id ? 'operation_running' : 'server_in_cluster')
           fleet.forget(id)
-          return { status: 'deleted', removed_at: now(), cluster_id: null, cluster_name: null, type: 'unknown', operation_id: null, ...(isLost && { identity_note: `Removed by force while it was in the cluster ${row.cluster_name}` }) }
+          return {
+            status: 'deleted',
+            removed_at: now(),
+            cluster_id: null,
+            cluster_name: null,
+            type: 'unknown',
+            operation_id: null,
+            ...(isLost && { identity_note: `Removed by force while it was in the cluster ${row.cluster_name}` }),
+          }
         },
         'server.removed',
       )
@@ -240,7 +287,10 @@ export function servers(parts: ServerParts): Servers {
     },
     async events(id) {
       const row = await known(id)
-      const [ours, talos] = await Promise.all([audit.ofTarget({ kind: 'server', id }, 100), row.status === 'deleted' ? { items: [], ok: false, reason: 'The server was removed' } : asking.events(row)])
+      const [ours, talos] = await Promise.all([
+        audit.ofTarget({ kind: 'server', id }, 100),
+        row.status === 'deleted' ? { items: [], ok: false, reason: 'The server was removed' } : asking.events(row),
+      ])
       const items = [...ours.map(ourEvents), ...talos.items].toSorted((a, b) => (b.at ?? '').localeCompare(a.at ?? ''))
       return { items, talos: { ok: talos.ok, reason: talos.reason } }
     },
@@ -259,7 +309,7 @@ export function servers(parts: ServerParts): Servers {
     },
 
     roster: async () => rosterOf(await shelf.entries()),
-    observe: observer({ db, clock, tell, catalogue: shelf }).observe,
+    observe: (batch) => observing.observe(batch),
   }
 }
 

@@ -48,16 +48,27 @@ const columns = [
   'server.removed_at',
 ] as const
 
-const servers = (on: Db | Tx) => on.selectFrom('server').leftJoin('datacenter', 'datacenter.id', 'server.datacenter_id').select(columns).select('datacenter.code as datacenter_code')
+const servers = (on: Db | Tx) =>
+  on.selectFrom('server').leftJoin('datacenter', 'datacenter.id', 'server.datacenter_id').select(columns).select('datacenter.code as datacenter_code')
 
 export const byId = (on: Db | Tx, id: string): Promise<ServerRow | undefined> => servers(on).where('server.id', '=', id).executeTakeFirst()
 
 export const byIds = (on: Db | Tx, ids: readonly string[]): Promise<ServerRow[]> =>
-  ids.length === 0 ? Promise.resolve([]) : servers(on).where('server.id', 'in', [...ids]).execute()
+  ids.length === 0
+    ? Promise.resolve([])
+    : servers(on)
+        .where('server.id', 'in', [...ids])
+        .execute()
 
 /** In the order of ids, whatever the order asked for: two that lock the same rows wait for each other instead of dead-locking. */
 export const lock = (tx: Tx, ids: readonly string[]): Promise<ServerRow[]> =>
-  ids.length === 0 ? Promise.resolve([]) : servers(tx).where('server.id', 'in', [...ids]).orderBy('server.id').forUpdate('server').execute()
+  ids.length === 0
+    ? Promise.resolve([])
+    : servers(tx)
+        .where('server.id', 'in', [...ids])
+        .orderBy('server.id')
+        .forUpdate('server')
+        .execute()
 
 export const lockOne = async (tx: Tx, id: string): Promise<ServerRow | undefined> => (await lock(tx, [id]))[0]
 
@@ -72,7 +83,12 @@ export const lockByHardware = (tx: Tx, uuid: string, address: string): Promise<S
 
 /** The server that a machine was before it was removed: the last one. */
 export const removedByHardware = (on: Db | Tx, uuid: string, serial: string | null): Promise<ServerRow | undefined> =>
-  servers(on).where('server.status', '=', 'deleted').where('server.uuid', '=', uuid).where('server.serial', 'is not distinct from', serial).orderBy('server.removed_at', 'desc').executeTakeFirst()
+  servers(on)
+    .where('server.status', '=', 'deleted')
+    .where('server.uuid', '=', uuid)
+    .where('server.serial', 'is not distinct from', serial)
+    .orderBy('server.removed_at', 'desc')
+    .executeTakeFirst()
 
 /** undefined where a server that isn't removed has the name, or the UUID: which of them is for the caller to look at. */
 export async function insert(tx: Tx, server: NewServer): Promise<ServerRow | undefined> {
@@ -120,7 +136,11 @@ export const insertAddition = (tx: Tx, addition: Addition) => tx.insertInto('ser
 
 export async function contactsOf(on: Db | Tx, ids: readonly string[]): Promise<Map<string, Date>> {
   if (ids.length === 0) return new Map()
-  const rows = await on.selectFrom('server_contact').select(['server_id', 'at']).where('server_id', 'in', [...ids]).execute()
+  const rows = await on
+    .selectFrom('server_contact')
+    .select(['server_id', 'at'])
+    .where('server_id', 'in', [...ids])
+    .execute()
   return new Map(rows.map((r) => [r.server_id, r.at]))
 }
 
@@ -140,8 +160,14 @@ export async function changesSince(db: Db, seen: string): Promise<Changes> {
   // First the mark, then the rows: what commits in between is told twice rather than never.
   const mark = await sql<{ seen: string }>`select pg_snapshot_xmin(pg_current_snapshot())::text as seen`.execute(db)
   const [rows, contacts] = await Promise.all([
-    servers(db).where(sql<boolean>`server.change >= ${seen}::xid8`).execute(),
-    db.selectFrom('server_contact').select(['server_id', 'at']).where(sql<boolean>`change >= ${seen}::xid8`).execute(),
+    servers(db)
+      .where(sql<boolean>`server.change >= ${seen}::xid8`)
+      .execute(),
+    db
+      .selectFrom('server_contact')
+      .select(['server_id', 'at'])
+      .where(sql<boolean>`change >= ${seen}::xid8`)
+      .execute(),
   ])
   return { rows, contacts, seen: mark.rows[0]!.seen }
 }

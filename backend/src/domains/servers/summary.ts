@@ -27,7 +27,15 @@ export function summarize(entries: Iterable<Entry>): Summary {
     if (row.identity_state !== 'confirmed') servers.unconfirmed++
 
     const known = byDatacenter.get(row.datacenter_id)
-    const sums = known ?? { datacenter_id: row.datacenter_id, servers: 0, compute_units: nothing(), vcpu: nothing(), memory_bytes: nothing(), disk_bytes: nothing(), unknown_servers: 0 }
+    const sums = known ?? {
+      datacenter_id: row.datacenter_id,
+      servers: 0,
+      compute_units: nothing(),
+      vcpu: nothing(),
+      memory_bytes: nothing(),
+      disk_bytes: nothing(),
+      unknown_servers: 0,
+    }
     if (!known) byDatacenter.set(row.datacenter_id, sums)
     const capacity = row.hardware && capacityOf(row.hardware)
     const units = row.hardware && computeUnits(row.hardware)

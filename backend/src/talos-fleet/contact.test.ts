@@ -1,0 +1,160 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { parseCidr } from '#contract/addresses.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { type Simulator, startSimulator } from '#simulator/src/start.ts'
+import { systemClock } from '../clock.ts'
+import { budget } from './budget.ts'
+import { contacts, type Observation, type Watched } from './contact.ts'
+import { dialPolicy } from './dial-policy.ts'
+import { fleet as makeFleet } from './fleet.ts'
+
+let simulator: Simulator
+beforeAll(async () => {
+  simulator = await startSimulator({
+    servers: 8,
+    dataDir: mkdtempSync(path.join(tmpdir(), 'steelyard-test-contact-')),
+    seed: 'contact',
+    speed: 100,
+    subnetOffset: 42,
+  })
+})
+afterAll(() => simulator.stop())
+
+const policy = dialPolicy({ networks: [parseCidr('127.20.0.0/16')!], own: () => [], simulate: true })
+const stops: (() => Promise<void>)[] = []
+afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())))
+
+const watched = (index: number, change: Partial<Watched> = {}): Watched => {
+  const { plan, disk } = simulator.servers[index]!
+  return {
+    id: `0${index}000000-0000-4000-8000-000000000000`,
+    name: plan.name,
+    address: plan.address,
+    uuid: disk.identity.uuid,
+    serial: disk.identity.serial,
+    clusterId: null,
+    live: false,
+    reachable: null,
+    lastContactAt: null,
+    fingerprint: null,
+    hasHardware: false,
+    ...change,
+  }
+}
+
+/** Contact 200 times as often as in life; what is found is remembered, as the database would. */
+function keep(servers: Watched[]) {
+  const seen: Observation[] = []
+  const stop = new AbortController()
+  const errors: unknown[] = []
+  const running = contacts({
+    fleet: makeFleet({ policy, budget: budget() }),
+    clock: systemClock,
+    random: Math.random,
+    roster: () => Promise.resolve(servers),
+    credentials: () => Promise.resolve(null),
+    sink: (batch) => {
+      seen.push(...batch)
+      for (const o of batch) {
+        if (o.kind !== 'seen') continue
+        const at = servers.findIndex((s) => s.id === o.serverId)
+        servers[at] = { ...servers[at]!, hasHardware: true, fingerprint: o.fingerprint, reachable: true, lastContactAt: o.at }
+      }
+      return Promise.resolve()
+    },
+    onError: (error) => errors.push(error),
+    pace: 0.005,
+  }).run(stop.signal)
+  stops.push(async () => {
+    stop.abort(new Error('the test has ended'))
+    await running
+    expect(errors).toEqual([])
+  })
+  const of = (server: Watched) => seen.filter((o) => o.serverId === server.id)
+  return { seen, of, until: (condition: () => boolean, timeout = 10_000) => expect.poll(condition, { timeout, interval: 20 }).toBe(true) }
+}
+
+test('the first contact reads everything, the next ones the stage alone', async () => {
+  const server = watched(0)
+  const { of, until } = keep([server])
+  await until(() => of(server).length >= 3)
+  const [first, ...later] = of(server)
+  expect(first).toMatchObject({ kind: 'seen', status: { stage: 'maintenance' }, reading: { status: { version: expect.stringMatching(/^v1\.1[23]\./) } } })
+  for (const next of later.slice(0, 2)) expect(next).toMatchObject({ kind: 'seen', reading: null, fingerprint: (first as { fingerprint: string }).fingerprint })
+})
+
+test('three misses in a row make a server unreachable, one answer makes it reachable again', async () => {
+  const machine = simulator.servers[1]!
+  const server = watched(1)
+  const { of, until } = keep([server])
+  await until(() => of(server).some((o) => o.kind === 'seen'))
+  const from = of(server).length
+  await addFault(machine, { kind: 'refuse' })
+  await until(() => of(server).some((o) => o.kind === 'missed' && o.unreachable))
+  const misses = of(server)
+    .slice(from)
+    .filter((o) => o.kind === 'missed')
+  expect(misses.slice(0, 3)).toMatchObject([{ unreachable: false }, { unreachable: false }, { unreachable: true, reason: 'connection refused' }])
+  await clearFaults(machine)
+  await until(() => of(server).at(-1)!.kind === 'seen')
+})
+
+test('a reboot brings another certificate; the hardware is read again and is the same', async () => {
+  const machine = simulator.servers[2]!
+  const server = watched(2)
+  const { of, until } = keep([server])
+  await until(() => of(server).some((o) => o.kind === 'seen'))
+  const before = of(server).find((o) => o.kind === 'seen')!
+  await machine.lifecycle.powerOff()
+  machine.lifecycle.powerOn()
+  await until(() => of(server).some((o) => o.kind === 'seen' && o.reading !== null && o.fingerprint !== before.fingerprint))
+  expect(of(server).every((o) => o.kind !== 'other')).toBe(true)
+})
+
+test('other hardware at the address is told, and nothing but its identity is read', async () => {
+  const machine = simulator.servers[3]!
+  const server = watched(3)
+  await addFault(machine, { kind: 'identity' })
+  const { of, until } = keep([server])
+  await until(() => of(server).length > 0)
+  expect(of(server)[0]).toMatchObject({ kind: 'other', found: { uuid: machine.disk.identity.uuid } })
+  expect(server.uuid).not.toBe(machine.disk.identity.uuid)
+})
+
+test('garbage is said to be garbage', async () => {
+  await addFault(simulator.servers[4]!, { kind: 'garbage' })
+  const server = watched(4)
+  const { of, until } = keep([server])
+  await until(() => of(server).length > 0)
+  expect(of(server)[0]).toMatchObject({ kind: 'missed', reason: 'server does not speak TLS as Talos does' })
+})
+
+test('while an operation runs, a server that falls silent is noticed within 15 s, and the others are asked as before', async () => {
+  const machine = simulator.servers[5]!
+  const silent = watched(5, { live: true })
+  const other = watched(6)
+  const { of, until } = keep([silent, other])
+  await until(() => of(silent).some((o) => o.kind === 'seen'))
+  await addFault(machine, { kind: 'hang' })
+  const since = Date.now()
+  const asked = of(other).length
+  await until(() => of(silent).some((o) => o.kind === 'missed' && o.unreachable), 15_000)
+  expect(Date.now() - since).toBeLessThan(15_000)
+  expect(of(silent).findLast((o) => o.kind === 'missed')).toMatchObject({ reason: 'did not answer within 3.5 s' })
+  expect(of(other).length - asked).toBeGreaterThan(5)
+}, 30_000)
+
+test('servers that hang do not keep the others waiting', async () => {
+  const healthy = watched(7, { reachable: true, lastContactAt: Date.now() })
+  // More of them than there are places, all at one address that takes connections and says nothing.
+  const hanging = Array.from({ length: 200 }, (_, i) => ({
+    ...watched(5),
+    id: `${(i + 16).toString(16).padStart(2, '0')}000000-0000-4000-8000-00000000000${i % 10}`,
+  }))
+  const { of, until } = keep([...hanging, healthy])
+  await until(() => of(healthy).length >= 2, 15_000)
+  expect(of(healthy).map((o) => o.kind)).not.toContain('missed')
+}, 30_000)
