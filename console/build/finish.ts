@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile, readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
@@ -16,7 +16,7 @@ export const finish = (about: { version: string; noncePlaceholder: string; repor
     name: 'steelyard:finish',
     apply: 'build' as const,
     configResolved(config: { root: string; build: { outDir: string } }) {
-      out = join(config.root, config.build.outDir)
+      out = resolve(config.root, config.build.outDir)
     },
     async closeBundle() {
       const names = (await readdir(out, { recursive: true })).filter((name) => text.test(name))

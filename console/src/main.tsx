@@ -2,14 +2,12 @@ import './styles/fonts.css'
 import './styles/tokens.css'
 import './styles/measures.css'
 import './styles/base.css'
-import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { queryClient } from './api/query.ts'
 import { report } from './api/report.ts'
-import { authStatus, validateSession, whenSessionEnds } from './api/session.ts'
+import { authStatus, validateSession, whenSessionEnds } from './api/auth.ts'
 import { nonce } from './lib/nonce.ts'
 import { paths } from './lib/paths.ts'
 import { followLinks, router } from './router.tsx'
@@ -19,7 +17,6 @@ if (nonce !== undefined) setNonce(nonce)
 // The guards are asked again when the session is confirmed, lost or begun in another tab.
 authStatus.subscribe(() => void router.invalidate())
 whenSessionEnds(({ explicit }) => {
-  queryClient.clear()
   const { pathname, href } = router.state.location
   if (pathname !== paths.signIn) void router.navigate({ to: paths.signIn, replace: true, state: explicit ? {} : { from: href } })
 })
@@ -31,8 +28,6 @@ window.addEventListener('unhandledrejection', (event) => report(event.reason))
 
 createRoot(document.querySelector('#root')!).render(
   <StrictMode>
-    <QueryClientProvider client={queryClient}>
-      <RouterProvider router={router} />
-    </QueryClientProvider>
+    <RouterProvider router={router} />
   </StrictMode>,
 )

@@ -1,15 +1,10 @@
 // The URL tree: path, search params, crumb and guard of every page. What a page fetches and shows is in its file under routes/, which is loaded when it is needed.
-import { createRootRouteWithContext, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
-import type { QueryClient } from '@tanstack/react-query'
+import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import type { ComponentType } from 'react'
 import type { Load } from './api/page.ts'
-import { authStatus, sessionHolds } from './api/session.ts'
+import { authStatus, sessionHolds } from './api/auth.ts'
 import { RootFrame } from './layout/RootFrame.tsx'
 import { texts } from './lib/search.ts'
-
-export interface RouterContext {
-  queryClient: QueryClient
-}
 
 /** A fixed text, or one that is read from what the page has fetched. */
 export type Crumb =
@@ -33,17 +28,19 @@ interface PageModule {
 
 const noSearch = (): Record<string, string | undefined> => ({})
 
-/** Loader and component of a page: its code and its data are fetched side by side. */
+/** Loader and component of a page: its code and its data are fetched side by side. The query cache comes with the first page that needs it. */
 const page = (importer: () => Promise<PageModule>) => ({
   loaderDeps: ({ search }: { search: Record<string, string | undefined> }) => search,
-  loader: async ({ params, deps, context }: { params: unknown; deps: Record<string, string | undefined>; context: RouterContext }) => {
+  loader: async ({ params, deps }: { params: unknown; deps: Record<string, string | undefined> }) => {
     const { load } = await importer()
-    await load?.({ params: params as Record<string, string>, search: deps, client: context.queryClient })
+    if (load === undefined) return
+    const { queryClient } = await import('./api/query.ts')
+    await load({ params: params as Record<string, string>, search: deps, client: queryClient })
   },
   component: lazyRouteComponent(importer, 'Page'),
 })
 
-const rootRoute = createRootRouteWithContext<RouterContext>()({ component: RootFrame })
+const rootRoute = createRootRoute({ component: RootFrame })
 
 const homeRoute = createRoute({
   getParentRoute: () => rootRoute,

@@ -1,12 +1,10 @@
 import { createRouter } from '@tanstack/react-router'
-import { queryClient } from './api/query.ts'
 import { FailedPage, NotFoundPage, PendingPage } from './layout/pages.tsx'
 import { parseSearch, stringifySearch } from './lib/search.ts'
 import { routeTree } from './route-tree.tsx'
 
 export const router = createRouter({
   routeTree,
-  context: { queryClient },
   parseSearch,
   stringifySearch,
   defaultPreload: false,

@@ -2,7 +2,7 @@ import type { Answer, Operation } from '#contract/operation.ts'
 import { toast } from '../ui/toast.ts'
 import { type Ask, CallError, newKey, read, send } from './http.ts'
 import { messages } from './messages.ts'
-import { accessToken, endsSession, sessionLost } from './session.ts'
+import { accessToken, endsSession, sessionLost } from './auth.ts'
 
 export { CallError } from './http.ts'
 

@@ -56,7 +56,7 @@ export interface SendOptions {
 
 /** One request, as it is declared. Throws CallError where there is no answer; the answer itself is for the caller to judge. */
 export async function send(
-  operation: Operation,
+  operation: Pick<Operation, 'method' | 'path'>,
   ask: { params?: unknown; query?: unknown; body?: unknown },
   { token = null, signal, key, version, headers = {} }: SendOptions,
 ): Promise<Response> {
@@ -83,11 +83,17 @@ export async function send(
 
 /** What a good answer holds; throws CallError for any other. */
 export async function read<O extends Operation>(operation: O, response: Response): Promise<Answer<O>> {
+  const text = operation.media !== 'application/json'
+  return (await readAnswer(response, text)) as Answer<O>
+}
+
+/** The same without a declaration: text, JSON, or undefined where there is no content. */
+export async function readAnswer(response: Response, text = false): Promise<unknown> {
   if (!response.ok) throw await problemOf(response)
-  if (response.status === 204) return undefined as Answer<O>
-  if (operation.media !== 'application/json') return (await response.text()) as Answer<O>
+  if (response.status === 204) return undefined
+  if (text) return response.text()
   try {
-    return (await response.json()) as Answer<O>
+    return (await response.json()) as unknown
   } catch {
     throw new CallError('The answer could not be read.', { status: response.status })
   }

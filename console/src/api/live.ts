@@ -4,7 +4,7 @@ import { createStore } from '../lib/store.ts'
 import { eventReader } from '../lib/sse.ts'
 import { authorized } from './client.ts'
 import { applyContacts, changes, type LiveMessage } from './live-cache.ts'
-import { endsSession } from './session.ts'
+import { endsSession } from './auth.ts'
 
 /** `live`: events come in. `polling`: they don't, so what is shown is asked for again and again. Times are ISO 8601. */
 export interface LiveState {

@@ -1,5 +1,6 @@
 import { QueryClient, queryOptions } from '@tanstack/react-query'
 import type { Answer, Operation } from '#contract/operation.ts'
+import { whenSessionEnds } from './auth.ts'
 import { call, CallError } from './client.ts'
 import type { Ask } from './http.ts'
 
@@ -27,3 +28,6 @@ export const queryClient = new QueryClient({
     mutations: { networkMode: 'always' },
   },
 })
+
+// What one person has seen is not for the next.
+whenSessionEnds(() => queryClient.clear())

@@ -1,3 +1,4 @@
+import { QueryClientProvider } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { followEvents } from '../api/live.ts'
 import { queryClient } from '../api/query.ts'
@@ -25,7 +26,7 @@ export default function AppLayout({ children }: { children: ReactNode }) {
     return () => document.removeEventListener('keydown', onKey)
   }, [])
   return (
-    <>
+    <QueryClientProvider client={queryClient}>
       <a
         className={css['skip']}
         href="#content"
@@ -47,7 +48,7 @@ export default function AppLayout({ children }: { children: ReactNode }) {
       <PaletteHost />
       <ModalHost />
       <ConfirmHost />
-    </>
+    </QueryClientProvider>
   )
 }
 

@@ -1,6 +1,6 @@
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
-import { useAuthStatus } from '../api/session.ts'
+import { useAuthStatus } from '../api/auth.ts'
 import { paths } from '../lib/paths.ts'
 import { ToastHost } from '../ui/Toast.tsx'
 import { LoadingScreen } from './pages.tsx'

@@ -1,15 +1,14 @@
-import { useQuery } from '@tanstack/react-query'
 import { liveState } from '../api/live.ts'
 import { useStore } from '../lib/store.ts'
 import { clock, zone } from '../lib/time.ts'
 import { StatusDot } from '../ui/Status.tsx'
-import { installation } from '../api/installation.ts'
+import { useInstallation } from '../api/installation.ts'
 import css from './Strip.module.css'
 
 /** The strip at the bottom: how fresh the page is. It leaves the right corner to the version label. */
 export function Strip() {
   const { state, lastEventAt, since } = useStore(liveState)
-  const { data } = useQuery(installation())
+  const installation = useInstallation()
   return (
     <footer className={css['strip']}>
       {state === 'live' ? (
@@ -27,7 +26,7 @@ export function Strip() {
       )}
       {lastEventAt !== null && <span className="hide-sm num">last event {clock(lastEventAt)}</span>}
       <span className="hide-sm">times in {zone()}</span>
-      {data?.simulated && (
+      {installation?.simulated && (
         <span className={css['simulated']} title="The servers here are a simulation: nothing of it is real hardware">
           Simulated servers
         </span>

@@ -1,15 +1,17 @@
 import { lazy, Suspense } from 'react'
-import { overviewGet } from '#contract/overview.ts'
 import type { Load } from '../api/page.ts'
-import { query } from '../api/query.ts'
-import { authStatus, useAuthStatus } from '../api/session.ts'
+import { authStatus, useAuthStatus } from '../api/auth.ts'
 import { PendingPage } from '../layout/pages.tsx'
 
-const SignedOut = lazy(() => import('../features/home/SignedOut.tsx').then((m) => ({ default: m.SignedOut })))
-const Overview = lazy(() => import('../features/overview/Overview.tsx').then((m) => ({ default: m.Overview })))
+const overview = () => import('../features/overview/Overview.tsx')
+const signedOut = () => import('../features/home/SignedOut.tsx')
+const Overview = lazy(async () => ({ default: (await overview()).Overview }))
+const SignedOut = lazy(async () => ({ default: (await signedOut()).SignedOut }))
 
 export const load: Load = async ({ client }) => {
-  if (authStatus.get() === 'signedIn') await client.ensureQueryData(query(overviewGet))
+  if (authStatus.get() !== 'signedIn') return
+  const { overviewQuery } = await overview()
+  await client.ensureQueryData(overviewQuery())
 }
 
 /** Home: the overview for those who are signed in, what this is for the others. */

@@ -1,9 +1,7 @@
 import { useRouter, useRouterState } from '@tanstack/react-router'
 import { type FormEvent, useRef, useState } from 'react'
-import { authorize } from '#contract/sessions.ts'
 import { messages, signInProblem } from '../../api/messages.ts'
-import { signIn } from '../../api/session.ts'
-import { fieldErrors } from '../../lib/fields.ts'
+import { signIn } from '../../api/auth.ts'
 import { samePlace } from '../../lib/search.ts'
 import { useSearch } from '../../lib/use-search.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -11,6 +9,9 @@ import { Field, TextInput } from '../../ui/Field.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import { Beam } from '../home/Beam.tsx'
 import css from './SignIn.module.css'
+
+/** The rules of the form come with the first touch of it. */
+const rules = () => import('./sign-in-rules.ts')
 
 const read = (form: HTMLFormElement) => {
   const data = new FormData(form)
@@ -29,8 +30,9 @@ export function SignIn() {
   const [busy, setBusy] = useState(false)
   const problem = refused ?? (search['error'] === undefined ? null : signInProblem(search['error']))
 
-  const check = () => {
-    const found = form.current === null ? {} : fieldErrors(authorize.body, read(form.current))
+  const check = async () => {
+    const { signInErrors } = await rules()
+    const found = form.current === null ? {} : signInErrors(read(form.current))
     setErrors(found)
     return found
   }
@@ -38,7 +40,7 @@ export function SignIn() {
     event.preventDefault()
     if (busy) return
     const element = event.currentTarget
-    const [first] = Object.keys(check())
+    const [first] = Object.keys(await check())
     if (first !== undefined) return element.querySelector<HTMLInputElement>(`[name="${first}"]`)?.focus()
     setBusy(true)
     setRefused(null)
@@ -54,11 +56,11 @@ export function SignIn() {
     return undefined
   }
   // After the first try every change is judged at once.
-  const again = () => Object.keys(errors).length > 0 && check()
+  const again = () => void (Object.keys(errors).length > 0 && check())
   return (
     <div className={css['page']}>
       <Beam />
-      <form className={css['form']} ref={form} noValidate onSubmit={(event) => void submit(event)} aria-labelledby="sign-in">
+      <form className={css['form']} ref={form} noValidate onFocus={() => void rules()} onSubmit={(event) => void submit(event)} aria-labelledby="sign-in">
         <h1 id="sign-in">Sign in to your account</h1>
         {problem !== null && <Alert tone="danger">{problem}</Alert>}
         <Field label="Email" error={errors['email']}>

@@ -1,6 +1,5 @@
-import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
-import { installation } from '../../api/installation.ts'
+import { useInstallation } from '../../api/installation.ts'
 import { Button, ButtonLink } from '../../ui/Button.tsx'
 
 const loadDialog = () => import('./JoinWaitlist.tsx')
@@ -8,12 +7,12 @@ const JoinWaitlist = lazy(loadDialog)
 
 /** To the provider's own waitlist where there is one, otherwise to a small dialog. */
 export function JoinButton({ size = 'medium' }: { size?: 'medium' | 'large' }) {
-  const { data } = useQuery(installation())
+  const url = useInstallation()?.waitlist_url
   const [open, setOpen] = useState(false)
   const [wanted, setWanted] = useState(false)
-  if (data?.waitlist_url) {
+  if (url) {
     return (
-      <ButtonLink size={size} href={data.waitlist_url} rel="noreferrer">
+      <ButtonLink size={size} href={url} rel="noreferrer">
         Join waitlist
       </ButtonLink>
     )
