@@ -88,6 +88,7 @@ export const openSecured = async (machine: Machine, signal: AbortSignal): Promis
   machine.mode = 'dark'
   machine.identity = null
   machine.ports.apid.close({ gently: true })
+  machine.service('apid', 'Waiting', 'Waiting for api certificates')
   const node = machine.config!.node!
   if (!machine.hasAddress) {
     machine.journal.kernel(`[talos] removed address ${machine.plan.address}/16 from ${machine.managementLink.name}: the configuration doesn't ask for it`)
@@ -98,7 +99,8 @@ export const openSecured = async (machine: Machine, signal: AbortSignal): Promis
   machine.identity = Promise.resolve(identity)
   machine.mode = 'secured'
   await machine.ports.apid.open(() => speaker(machine, 'secured', [...(node.talosCa ? [node.talosCa.crt] : []), ...node.acceptedCas]))
-  machine.journal.changed()
+  machine.service('apid', 'Starting', 'Starting service')
+  machine.service('apid', 'Running', 'Health check successful', true)
 }
 
 /** New names in the configuration mean a new certificate, for whoever connects from now on. */

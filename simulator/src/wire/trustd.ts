@@ -7,28 +7,33 @@ import type { Machine } from '../machine/machine.ts'
 import { createRequest, fingerprintOf, issue, signRequest, type ServerIdentity } from './certificates.ts'
 
 const DAY = 24 * 3_600_000
-const MACHINE = createContextKey<Machine | null>(null)
-const owners = new WeakMap<object, Machine>()
+interface Caller {
+  machine: Machine
+  from: string
+}
+
+const CALLER = createContextKey<Caller | null>(null)
+const callers = new WeakMap<object, Caller>()
 
 /** trustd: gives a worker that knows the machine token a certificate for its API (Talos: internal/app/trustd). */
 const handle = connectNodeAdapter({
   grpc: true,
   grpcWeb: false,
   connect: false,
-  contextValues: (request) => createContextValues().set(MACHINE, ('stream' in request && request.stream.session && owners.get(request.stream.session)) || null),
+  contextValues: (request) => createContextValues().set(CALLER, ('stream' in request && request.stream.session && callers.get(request.stream.session)) || null),
   routes: (router) =>
     router.service(SecurityService, {
       certificate: async ({ csr }, context) => {
-        const machine = context.values.get(MACHINE)
-        const node = machine?.config?.node
-        if (!machine || !node?.talosCa) throw new ConnectError('trustd is not ready', Code.Unavailable)
+        const caller = context.values.get(CALLER)
+        const node = caller?.machine.config?.node
+        if (!caller || !node?.talosCa) throw new ConnectError('trustd is not ready', Code.Unavailable)
         const token = Buffer.from(context.requestHeader.get('token') ?? '')
         const wanted = Buffer.from(node.token)
         if (wanted.length === 0 || token.length !== wanted.length || !timingSafeEqual(token, wanted))
           throw new ConnectError('invalid token', Code.Unauthenticated)
         try {
-          const crt = await signRequest(node.talosCa, new TextDecoder().decode(csr), machine.world.clock.now())
-          machine.journal.log('trustd', `issued a server certificate to ${context.requestHeader.get(':authority') ?? 'a worker'}`)
+          const crt = await signRequest(node.talosCa, new TextDecoder().decode(csr), caller.machine.world.clock.now())
+          caller.machine.journal.log('trustd', `issued a server certificate to ${caller.from}`)
           return { ca: new TextEncoder().encode(node.talosCa.crt), crt: new TextEncoder().encode(crt) }
         } catch (cause) {
           throw new ConnectError(
@@ -56,7 +61,7 @@ export const openTrustd = async (machine: Machine): Promise<void> => {
     })
     const server = createSecureServer({ cert: identity.crt, key: identity.key })
     server.on('session', (session) => {
-      owners.set(session, machine)
+      callers.set(session, { machine, from: session.socket.remoteAddress ?? 'somebody' })
       session.on('error', () => undefined)
     })
     server.on('sessionError', () => undefined)
