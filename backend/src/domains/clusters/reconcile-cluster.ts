@@ -31,6 +31,12 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
   const { db, engine, servers, operations, recorder } = parts
   const steps = progress(operations)
   const at = (job: Job) => new Date(job.now())
+  /** A fenced transaction that holds the cluster's row first. */
+  const write = <T>(job: Job, act: (tx: Tx) => Promise<T>): Promise<T> =>
+    job.fence.write(async (tx) => {
+      await store.hold(tx, job.key)
+      return act(tx)
+    })
 
   const wakeMembers = async (tx: Tx, state: State): Promise<void> => {
     for (const m of state.members) if (m.released_at === null) await engine.wake(tx, memberQueue, memberKey(m.cluster_id, m.node_id))
@@ -43,14 +49,14 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
     const waited = await sinceStarted(db, operations, state.row.operation_id, step, job.now())
     if (waited > patienceMs) {
       const why = `Not done after ${lasting(waited)}. ${reason}`
-      await job.fence.write(async (tx) => {
+      await write(job, async (tx) => {
         await show(tx, state, { [step]: failed(why) })
         await end(tx, state, 'failed', why)
         await change(tx, state, { status: 'failed', reason: why })
       })
       return undefined
     }
-    await job.fence.write((tx) => show(tx, state, { [step]: waiting(reason) }))
+    await write(job, (tx) => show(tx, state, { [step]: waiting(reason) }))
     return { againMs: pollMs(waited) }
   }
 
@@ -72,7 +78,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
     const id = state.row.operation_id!
     if (!operation || hasEnded(operation)) return false
     if (operation.round > state.row.operation_round) {
-      await job.fence.write(async (tx) => {
+      await write(job, async (tx) => {
         await store.update(tx, state.row.id, { operation_round: operation.round })
         for (const m of state.members.filter((row) => row.failed_at !== null && row.released_at === null)) {
           // What it was seen to be before it failed says nothing about what it is now.
@@ -90,7 +96,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
       return true
     }
     if (operation.cancel_requested_at !== null && state.row.wanted === 'ready' && state.row.ready_at === null) {
-      await job.fence.write(async (tx) => {
+      await write(job, async (tx) => {
         await store.update(tx, state.row.id, { wanted: 'removed', updated_at: at(job) })
         await store.updateMembers(tx, state.row.id, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: at(job) })
         const leavers = state.members.filter((m) => m.released_at === null)
@@ -109,7 +115,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
       return true
     }
     if (operation.cancel_requested_at !== null && (await operations.read(db, id))?.kind === 'clusterDelete') {
-      await job.fence.write((tx) =>
+      await write(job, (tx) =>
         operations.set(tx, id, { status: 'waiting', reason: 'A deletion goes on to its end: servers that were wiped can not be brought back' }),
       )
     }
@@ -129,9 +135,9 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
 
   const makeSecrets = (job: Job, state: State): Promise<void> =>
     job.effect('secrets', async () => {
-      await job.fence.write((tx) => show(tx, state, { secrets: running() }))
+      await write(job, (tx) => show(tx, state, { secrets: running() }))
       const bundle = await secrets.generate(state.row.talos_version)
-      await job.fence.write(async (tx) => {
+      await write(job, async (tx) => {
         if ((await store.secret(tx, state.row.id, 'bundle')) === undefined) await secrets.sealBundle(tx, state.row.id, bundle)
       })
     })
@@ -139,7 +145,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
   /** On the disk before the secrets are used for the first time: a lost database is not a lost cluster. */
   const escrow = async (job: Job, state: State): Promise<void> => {
     await job.effect('escrow', () => secrets.escrow(state.row.id))
-    await job.fence.write(async (tx) => {
+    await write(job, async (tx) => {
       await store.update(tx, state.row.id, { escrowed_at: at(job) })
       await show(tx, state, { secrets: done })
       await wakeMembers(tx, state)
@@ -174,7 +180,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
     const choice = state.bootstrap ?? (await choose(job, state))
     if (!choice) return { againMs: 1_000 }
     if (found) {
-      await job.fence.write(async (tx) => {
+      await write(job, async (tx) => {
         await store.confirmBootstrap(tx, state.row.id, at(job))
         await show(tx, state, { bootstrap: done, 'control-plane': running() })
         await wakeMembers(tx, state)
@@ -195,7 +201,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
       if (!(error instanceof TalosError && error.kind === 'already_exists'))
         return wait(job, state, 'bootstrap', `etcd can not be started on ${chosen.name} yet: ${error instanceof Error ? error.message : String(error)}`)
     }
-    await job.fence.write((tx) => store.noteBootstrapCall(tx, state.row.id, at(job)))
+    await write(job, (tx) => store.noteBootstrapCall(tx, state.row.id, at(job)))
     return { againMs: pollMs(0) }
   }
 
@@ -203,7 +209,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
     const chosen = chooseForBootstrap(state.members.map(memberOf))
     if (!chosen) return undefined
     const [facts] = await servers.forPlan(db, [chosen.node_id])
-    return job.fence.write(async (tx) => {
+    return write(job, async (tx) => {
       const row = await store.chooseBootstrap(tx, { cluster_id: state.row.id, node_id: chosen.node_id, node_uuid: facts!.uuid ?? '', intent_at: at(job) })
       await show(tx, state, { bootstrap: running(`On ${chosen.name}`) })
       return row
@@ -231,7 +237,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
       }),
     )
     if (!answers.includes(null)) return wait(job, state, 'control-plane', answers[0] ?? 'No control plane answers')
-    await job.fence.write(async (tx) => {
+    await write(job, async (tx) => {
       await store.update(tx, state.row.id, { control_plane_at: at(job) })
       await show(tx, state, { bootstrap: done, 'control-plane': done, nodes: running() })
       await wakeMembers(tx, state)
@@ -244,7 +250,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
     const joining = state.members.filter((m) => m.wanted === 'joined' && m.released_at === null)
     const fresh = joining.filter((m) => m.node_ready_at === null && m.secured_at !== null && m.failed_at === null && nodes.get(m.name)?.ready === true)
     if (fresh.length > 0) {
-      await job.fence.write(async (tx) => {
+      await write(job, async (tx) => {
         for (const m of fresh) {
           await store.updateMember(tx, m.cluster_id, m.node_id, { node_ready_at: at(job), at: 'join', at_since: m.at === 'join' ? m.at_since : at(job) })
           await servers.markReady(tx, system, m.node_id)
@@ -255,7 +261,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
     }
     const late = joining.filter((m) => nodes.get(m.name)?.ready !== true)
     if (late.length === 0) {
-      await job.fence.write(async (tx) => {
+      await write(job, async (tx) => {
         await store.update(tx, state.row.id, { nodes_ready_at: at(job) })
         await show(tx, state, { nodes: done, key: running() })
       })
@@ -263,7 +269,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
     }
     const first = late.find((m) => m.at === 'join') ?? late[0]!
     const why = nodes.get(first.name)?.reason
-    await job.fence.write((tx) => show(tx, state, { nodes: waiting(`Waiting for ${listed(late.map((m) => m.name))}${why ? `; ${first.name}: ${why}` : ''}`) }))
+    await write(job, (tx) => show(tx, state, { nodes: waiting(`Waiting for ${listed(late.map((m) => m.name))}${why ? `; ${first.name}: ${why}` : ''}`) }))
     return { againMs: pollMs(job.now() - Math.max(...joining.map((m) => m.at_since.getTime()))) }
   }
 
@@ -271,7 +277,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
     const { path, object } = clusterKeySecret({ address: state.row.chain_address, privateKeyHex: await secrets.chainKey(db, state.row.id) })
     const client = await api(state)
     await job.effect('key', () => client.apply(path, object, job.signal))
-    await job.fence.write(async (tx) => {
+    await write(job, async (tx) => {
       await store.update(tx, state.row.id, { key_applied_at: at(job) })
       await show(tx, state, { key: done, access: running() })
     })
@@ -281,7 +287,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
     const { path, object } = operatorBinding()
     const client = await api(state)
     await job.effect('access', () => client.apply(path, object, job.signal))
-    await job.fence.write(async (tx) => {
+    await write(job, async (tx) => {
       const now = at(job)
       await store.update(tx, state.row.id, { access_applied_at: now })
       await show(tx, state, { access: done })
@@ -300,7 +306,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
     const verdict = await health(job, state)
     const misses = verdict === null ? 0 : state.row.misses + 1
     const isDegraded = misses >= missesUntilDegraded
-    await job.fence.write((tx) =>
+    await write(job, (tx) =>
       change(tx, state, {
         misses,
         ...(verdict === null ? { status: 'ready' as const, reason: null } : isDegraded ? { status: 'degraded' as const, reason: verdict } : {}),
@@ -323,7 +329,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
   }
 
   const forget = (job: Job, state: State): Promise<void> =>
-    job.fence.write(async (tx) => {
+    write(job, async (tx) => {
       const left = state.members.filter((m) => m.released_at === null)
       for (const m of left) {
         await store.updateMember(tx, m.cluster_id, m.node_id, { at: 'done', released_at: at(job) })
@@ -362,7 +368,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
     const client = await api(state)
     for (const m of gone) {
       await client.remove(nodePath(m.name), job.signal)
-      await job.fence.write((tx) => store.updateMember(tx, m.cluster_id, m.node_id, { node_ready_at: null }))
+      await write(job, (tx) => store.updateMember(tx, m.cluster_id, m.node_id, { node_ready_at: null }))
     }
   }
 
@@ -407,7 +413,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
     const act = decideCluster(facts)
     if (act !== 'watch' && act !== 'forget') {
       const stuck = isStuck(facts)
-      await job.fence.write(async (tx) => {
+      await write(job, async (tx) => {
         const described = describe(facts)
         await change(tx, state, described)
         if (stuck) await end(tx, state, 'failed', described.reason)

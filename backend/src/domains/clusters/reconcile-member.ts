@@ -37,6 +37,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     const moved = at !== m.at
     const columns: MemberChange = { ...change, ...(moved && { at, at_since: new Date(job.now()) }) }
     return job.fence.write(async (tx) => {
+      await store.hold(tx, m.cluster_id)
       if (Object.keys(columns).length > 0) await store.updateMember(tx, m.cluster_id, m.node_id, columns)
       const wasInstalled = change.was_installed ?? m.was_installed ?? false
       await steps.show(tx, state.row.operation_id, memberSteps(m.node_id, m.role, at, shown, wasInstalled))
@@ -142,6 +143,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
 
   const release = (job: Job, state: State, m: store.MemberRow): Promise<void> =>
     job.fence.write(async (tx: Tx) => {
+      await store.hold(tx, m.cluster_id)
       await store.updateMember(tx, m.cluster_id, m.node_id, {
         at: 'done',
         at_since: new Date(job.now()),

@@ -123,6 +123,7 @@ export function rendering(
     renderOnce: (job, { row }, nodeId) =>
       job.effect(`config/${nodeId}`, () =>
         job.fence.write(async (tx) => {
+          await store.hold(tx, row.id)
           if (await store.newestConfig(tx, row.id, nodeId)) return
           const yaml = await rendered(tx, row.id, nodeId)
           if (yaml !== null) await keep(tx, row.id, nodeId, yaml)

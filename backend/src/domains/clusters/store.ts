@@ -94,6 +94,12 @@ export async function find(on: On, id: string): Promise<ListedCluster | undefine
 export const lock = (tx: Tx, id: string): Promise<ClusterRow | undefined> =>
   tx.selectFrom('cluster').selectAll().where('id', '=', id).where('deleted_at', 'is', null).forUpdate().executeTakeFirst()
 
+/**
+ * First in every transaction of the reconcilers: those of a cluster and of its servers wake each other, and would otherwise wait for each
+ * other's wake-ups in a circle.
+ */
+export const hold = (tx: Tx, id: string) => tx.selectFrom('cluster').select('id').where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
+
 export const row = (on: On, id: string): Promise<ClusterRow | undefined> => on.selectFrom('cluster').selectAll().where('id', '=', id).executeTakeFirst()
 
 export async function isNameTaken(on: On, name: string): Promise<boolean> {

@@ -1,0 +1,161 @@
+/**
+ * A backend and simulated servers in one process, at high speed: the reconcilers over the real wire. Time is real, because certificates and
+ * sockets know no other; what is due runs at once and beside each other, as it does in the program.
+ */
+import { rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll } from 'vitest'
+import type { Cluster, ClusterRole, NewClusterAsked } from '#contract/clusters.ts'
+import { clusterCreate, clusterGet } from '#contract/clusters.ts'
+import { datacenterCreate } from '#contract/datacenters.ts'
+import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
+import { type Server, serverAdd, serverConfirm, serverGet, serverList } from '#contract/servers.ts'
+import { type Simulator, startSimulator } from '#simulator/src/start.ts'
+import { readyKeys } from '#talos/testing/keys.ts'
+import { type TestClock, testClock } from '../../../clock.ts'
+import { inTransaction } from '../../../db/db.ts'
+import type { Core } from '../../../engine/engine.ts'
+import { type Log, silent } from '../../../log.ts'
+import { type Backend, type SignedIn, startBackend } from '../../../testing/backend.ts'
+import { temporaryFolder } from '../../../testing/postgres.ts'
+
+export interface ClusterWorld {
+  readonly backend: Backend
+  readonly simulator: Simulator
+  readonly admin: SignedIn
+  readonly datacenterId: string
+  /** Servers in maintenance, confirmed, by the simulator's order. */
+  readonly nodes: readonly Server[]
+  create(asked?: Partial<NewClusterAsked> & { roles?: readonly ClusterRole[]; from?: number }): Promise<{ cluster: Cluster; operation: Operation }>
+  cluster(id: string): Promise<Cluster>
+  operation(id: string): Promise<Operation>
+  server(id: string): Promise<Server>
+  /** Waits until the operation has ended and answers it. */
+  ended(operationId: string, withinMs?: number): Promise<Operation>
+  /** Waits until `is` holds. */
+  until<T>(ask: () => Promise<T>, is: (value: T) => boolean, withinMs?: number): Promise<T>
+  counters(nodeId: string): Simulator['servers'][number]['disk']['state']['counters']
+  machine(nodeId: string): Simulator['servers'][number]
+  /** How many etcds were made for clusters of this name. */
+  etcds(clusterName: string): number
+}
+
+/** Runs what falls due in real time, everything beside each other. */
+export function realTime(core: Core, clock: TestClock): { stop(): Promise<void> } {
+  const shutdown = new AbortController()
+  const running = new Set<Promise<void>>()
+  const tick = async (): Promise<void> => {
+    clock.advance(Math.max(0, Date.now() - clock.now()))
+    const due = await core.db
+      .selectFrom('wake_up')
+      .select(['queue', 'key'])
+      .where('owner', 'is', null)
+      .where('due_at', '<=', new Date(clock.now()))
+      .where('queue', 'in', [...core.reconcilers.keys()])
+      .orderBy('due_at')
+      .execute()
+    for (const { queue, key } of due) {
+      const taken = await inTransaction(core.db, (tx) => core.take(tx, queue, key, null))
+      if (!taken) continue
+      const run: Promise<void> = core.run(taken, shutdown.signal).finally(() => running.delete(run))
+      running.add(run)
+    }
+  }
+  const loop = (async () => {
+    while (!shutdown.signal.aborted) {
+      await tick()
+      await new Promise((resolve) => setTimeout(resolve, 15))
+    }
+  })()
+  return {
+    async stop() {
+      shutdown.abort(new Error('The test has ended'))
+      await loop
+      await Promise.allSettled(running)
+    },
+  }
+}
+
+export interface WorldOptions {
+  readonly interim?: NonNullable<Parameters<typeof startBackend>[0]>['prepare']
+  readonly servers?: number
+  /** What is special about which server, from 1, as in a scenario. */
+  readonly special?: Record<string, object>
+  readonly speed?: number
+  readonly seed?: string
+  readonly log?: Log
+}
+
+export async function clusterWorld({ servers = 6, special = {}, speed = 100, seed = 'clusters', log = silent, interim }: WorldOptions = {}): Promise<ClusterWorld> {
+  const folder = temporaryFolder('world')
+  const keysFile = path.join(folder, 'keys.json')
+  writeFileSync(keysFile, JSON.stringify(await readyKeys()), { mode: 0o600 })
+  const simulator = await startSimulator({
+    dataDir: path.join(folder, 'simulator'),
+    scenario: { seed, servers, speed, datacenters: ['PL-POZ-1'], talos: ['v1.13.9'], special },
+    // Fleets of several processes must not meet on loopback.
+    subnetOffset: 40 + (process.pid % 100) * 2,
+  })
+  const clock = testClock(Date.now())
+  const backend = await startBackend({
+    environment: { STEELYARD_SIMULATE: String(servers), STEELYARD_DIAL_NETWORKS: '127.20.0.0/16', STEELYARD_SIMULATE_KEYS: keysFile },
+    clock,
+    log,
+    ...(interim && { prepare: interim }),
+  })
+  const driver = realTime(backend.platform.engine, clock)
+  afterAll(async () => {
+    await driver.stop()
+    await simulator.stop()
+    await backend.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const admin = await backend.signIn({ role: 'admin' })
+
+  const until: ClusterWorld['until'] = async (ask, is, withinMs = 30_000) => {
+    for (const end = Date.now() + withinMs; ; ) {
+      const value = await ask()
+      if (is(value)) return value
+      if (Date.now() > end) throw new Error(`Not so within ${withinMs / 1000} s: ${JSON.stringify(value, null, 1).slice(0, 6000)}`)
+      await new Promise((resolve) => setTimeout(resolve, 40))
+    }
+  }
+  const operation = async (id: string) => (await admin.call(operationGet, { params: { id } })).answer!
+  const ended: ClusterWorld['ended'] = (id, withinMs) => until(() => operation(id), hasEnded, withinMs)
+
+  const datacenter = await admin.call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
+  if (!datacenter.answer) throw new Error(`No datacenter: ${datacenter.text}`)
+  const datacenterId = datacenter.answer.id
+  const addresses = simulator.servers.filter((m) => m.isOn).map((m) => m.plan.address)
+  const added = await admin.call(serverAdd, { body: { addresses, datacenter_id: datacenterId } })
+  await ended(added.answer!.operation.id)
+  const found = (await admin.call(serverList, { query: { per_page: 1000 } })).answer!
+  for (const { id, identity } of found.items) await admin.call(serverConfirm, { params: { id }, body: { uuid: identity.uuid!, serial: identity.serial! } })
+  const order = new Map(simulator.servers.map((m, i) => [m.disk.identity.uuid.toLowerCase(), i]))
+  const nodes = (await admin.call(serverList, { query: { per_page: 1000 } })).answer!.items.toSorted((a, b) => order.get(a.identity.uuid!)! - order.get(b.identity.uuid!)!)
+
+  const machine: ClusterWorld['machine'] = (nodeId) => simulator.servers[order.get(nodes.find((n) => n.id === nodeId)!.identity.uuid!)!]!
+
+  return {
+    backend,
+    simulator,
+    admin,
+    datacenterId,
+    nodes,
+    until,
+    ended,
+    operation,
+    cluster: async (id) => (await admin.call(clusterGet, { params: { id } })).answer!,
+    server: async (id) => (await admin.call(serverGet, { params: { id } })).answer!,
+    machine,
+    counters: (nodeId) => machine(nodeId).disk.state.counters,
+    etcds: (name) => simulator.world.etcd.all.filter((e) => e.state.name === name).length,
+    async create({ roles = ['control_plane', 'control_plane', 'control_plane', 'worker', 'worker'], from = 0, ...asked } = {}) {
+      const chosen = roles.map((role: ClusterRole, i: number) => ({ node_id: nodes[from + i]!.id, role }))
+      const body = { name: 'prod', datacenter_id: datacenterId, servers: chosen, ...asked }
+      const called = await admin.call(clusterCreate, { body })
+      if (!called.answer) throw new Error(`The creation was refused: ${called.text}`)
+      return called.answer
+    },
+  }
+}
