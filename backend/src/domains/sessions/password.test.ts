@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { hashPassword, nobodysHash, verifyPassword } from './password.ts'
+
+test('a hash is argon2id in the PHC format, salted anew each time', async () => {
+  const [a, b] = await Promise.all([hashPassword('correct horse battery'), hashPassword('correct horse battery')])
+  expect(a).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  expect(a).not.toBe(b)
+  expect(await verifyPassword('correct horse battery', a)).toEqual({ right: true, outdated: false })
+  expect(await verifyPassword('correct horse batterY', a)).toEqual({ right: false, outdated: false })
+})
+
+test('the reference implementation made this hash', async () => {
+  // argon2 "somesalt" -id -t 2 -m 16 -p 1 -l 32, of the reference implementation's test vectors (src/test.c).
+  const vector = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
+  expect((await verifyPassword('password', vector)).right).toBe(true)
+})
+
+test('a hash with weaker parameters is right and outdated', async () => {
+  const weak = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4'
+  expect(await verifyPassword('password', weak)).toEqual({ right: true, outdated: true })
+})
+
+test('nobody has the password of the placeholder, and a broken hash matches nothing', async () => {
+  expect((await verifyPassword('', nobodysHash)).right).toBe(false)
+  expect(await verifyPassword('x', 'plain text')).toEqual({ right: false, outdated: false })
+})
