@@ -16,8 +16,8 @@ let installation: Installation
 let folder: string
 
 beforeAll(async () => {
-  installation = await startInstallation({ speed: 20 })
   folder = mkdtempSync(join(tmpdir(), 'steelyard-e2e-cli-'))
+  installation = await startInstallation({ speed: 20 })
 }, 120_000)
 afterAll(async () => {
   await installation?.stop()

@@ -23,6 +23,7 @@ test('a secret has no echo, and any character counts', async () => {
   type(' pä')
   type(Buffer.from([0xe2, 0x82]))
   type(Buffer.from([0xac]))
+  type('\u001b[A')
   type('x\u007f 🏗\r')
   expect(await answer).toBe(' pä€ 🏗')
   expect(shown()).toBe('Password: \n')

@@ -24,7 +24,10 @@ export async function askOnTerminal(
     return await new Promise((resolve, reject) => {
       const echo = (text: string) => void (secret || output.write(text))
       const read = (chunk: Buffer) => {
-        for (const key of decoder.write(chunk)) {
+        const keys = decoder.write(chunk)
+        // An arrow or function key comes as one escape sequence, and is no part of what is meant.
+        if (keys.startsWith('\u001b')) return
+        for (const key of keys) {
           if (key === '\r' || key === '\n' || key === '\u0004') {
             input.off('data', read)
             return resolve(typed.join(''))

@@ -1,4 +1,4 @@
-/** The only file of the CLI that reads `process`: it is handed to the rest as a Terminal. */
+/** The only file of the CLI that reads arguments, environment, standard streams and signals: the rest is handed them as a Terminal. */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { askOnTerminal } from './ask.ts'
