@@ -42,15 +42,17 @@ export async function until<T>(what: string, look: () => Promise<T | null | unde
   }
 }
 
+/** `speed`: how much faster than real the simulated servers are. Each installation has addresses of its own, so that several can run beside each other. */
 export async function startInstallation(options: { servers?: number; speed?: number } = {}): Promise<Installation> {
   const data = mkdtempSync(join(tmpdir(), 'sy-e2e-'))
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const servers = options.servers ?? 12
+  const offset = 8 + Math.floor(Math.random() * 200)
   let running: { kill(): Promise<void> } | null = null
 
   async function start() {
-    const child = spawn(process.execPath, ['tools/demo.ts', ...(options.speed ? ['--speed', String(options.speed)] : [])], {
+    const child = spawn(process.execPath, ['tools/demo.ts', '--subnet-offset', String(offset), ...(options.speed ? ['--speed', String(options.speed)] : [])], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,

@@ -27,8 +27,11 @@ interface SimulatedServer {
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const node = process.execPath
 const dev = process.argv.includes('--dev')
-/** How much faster than real the simulated servers are; theirs to choose when it isn't given. */
-const speed = process.argv.includes('--speed') ? ['--speed', process.argv[process.argv.indexOf('--speed') + 1]!] : []
+/** Options for the simulator that are handed on: how much faster than real it runs, and which block of addresses it begins with. */
+const handedOn = ['--speed', '--subnet-offset'].flatMap((option) => {
+  const value = process.argv[process.argv.indexOf(option) + 1]
+  return process.argv.includes(option) && value !== undefined ? [option, value] : []
+})
 const data = dataFolder(process.env['STEELYARD_DATA'], process.cwd())
 const host = process.env['HOST'] ?? '127.0.0.1'
 const port = process.env['PORT'] ?? '8080'
@@ -128,7 +131,7 @@ try {
     STEELYARD_DIAL_NETWORKS: process.env['STEELYARD_DIAL_NETWORKS'] ?? '127.20.0.0/16',
   }
   const what = /^\d+$/.test(simulate) ? ['--servers', simulate] : ['--scenario', simulate]
-  const simulator = start(['simulator/src/main.ts', ...what, ...speed, '--data', join(data, 'simulator')], /^Simulator is ready/)
+  const simulator = start(['simulator/src/main.ts', ...what, ...handedOn, '--data', join(data, 'simulator')], /^Simulator is ready/)
   const program = start(['backend/src/main.ts', 'serve'], /^Steelyard is ready at/, settings)
   children.push(simulator, program)
   const [, line] = await Promise.all([simulator.ready, program.ready])
