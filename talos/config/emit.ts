@@ -2,7 +2,7 @@
  * YAML as Talos writes it: the layout and quoting of go-yaml with an indent of 4, so that what we make can be compared byte by byte with what
  * Talos makes, and a person sees the same text in both.
  */
-import type { MapNode, TreeNode } from './tree.ts'
+import type { MapNode, ScalarNode, TreeNode } from './tree.ts'
 
 export interface Emitted {
   yaml: string
@@ -32,7 +32,7 @@ export function emit(documents: readonly MapNode[]): Emitted {
 
   /** A value after `head`, which is a key with its colon. Containers go on the lines below, one level deeper. */
   const writeValue = (head: string, node: TreeNode, indent: number, source: string) => {
-    if (node.is === 'scalar') return writeScalar(`${head} `, node.value, indent, node.source)
+    if (node.is === 'scalar') return writeScalar(`${head} `, node, indent)
     if (node.is === 'list') {
       if (node.items.length === 0) return put(`${head} []`, node.source)
       put(head, source)
@@ -48,7 +48,7 @@ export function emit(documents: readonly MapNode[]): Emitted {
     for (const item of items) {
       const dash = `${lead}- `
       // Inside an item the next level begins right after the dash, whatever the indent is.
-      if (item.is === 'scalar') writeScalar(dash, item.value, indent, item.source)
+      if (item.is === 'scalar') writeScalar(dash, item, indent)
       else if (item.is === 'map') item.entries.size === 0 ? put(`${dash}{}`, item.source) : writeMap(item, indent + 2, dash)
       else if (item.items.length === 0) put(`${dash}[]`, item.source)
       else writeList(item.items, indent + 2, dash)
@@ -56,7 +56,8 @@ export function emit(documents: readonly MapNode[]): Emitted {
     }
   }
 
-  const writeScalar = (head: string, value: string | number | bigint | boolean | null, indent: number, source: string) => {
+  const writeScalar = (head: string, { value, source, octal }: ScalarNode, indent: number) => {
+    if (octal === true && typeof value === 'bigint') return put(`${head}0o${value.toString(8)}`, source)
     if (typeof value !== 'string' || !value.includes('\n') || !literalAllowed(value)) return put(`${head}${scalarText(value)}`, source)
     const hint = /^[ \n]/.test(value) ? String(step) : ''
     const chomp = !value.endsWith('\n') ? '-' : value === '\n' || value.endsWith('\n\n') ? '+' : ''

@@ -18,6 +18,8 @@ export interface ScalarNode extends Place {
   value: ScalarValue
   /** The characters of an unquoted scalar; undefined for a quoted one, which is a string whatever it holds. */
   plain: string | undefined
+  /** Written as an octal number. */
+  octal?: boolean
 }
 
 export interface Entry extends Place {

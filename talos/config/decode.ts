@@ -1,0 +1,172 @@
+/**
+ * A configuration's documents, known and typed: what Talos does when it loads one, before it looks at what it means
+ * (Talos `pkg/machinery/config/configloader`). Keys that Talos doesn't know are errors, so are values of another type.
+ */
+import { documentShapes, mainDocument, type DocumentShape } from './model/documents.ts'
+import type { IntegerShape, Shape, TextShape } from './model/shape.ts'
+import { ConfigError, type ConfigProblem, join, type MapNode, type Place, readDocuments, type ScalarNode, textAt, type TreeNode } from './tree.ts'
+
+export interface ConfigDocument {
+  shape: DocumentShape
+  /** Empty for documents of which there is only one. */
+  name: string
+  root: MapNode
+}
+
+export interface DecodeOptions {
+  /** Minor of Talos 1 that will read it; the newest that we know by default. */
+  minor?: number | undefined
+}
+
+/** Names a document among others: two with the same are one. */
+export function documentId(document: Pick<ConfigDocument, 'shape' | 'name'>): string {
+  return document.shape.kind === '' ? 'v1alpha1' : document.shape.named ? `${document.shape.kind} ${document.name}` : document.shape.kind
+}
+
+/** Loads a whole text. Throws ConfigError with everything that is wrong. */
+export function loadDocuments(yaml: string, source: string, options: DecodeOptions = {}): ConfigDocument[] {
+  const { documents, problems } = decodeDocuments(readDocuments(yaml, source), options)
+  const all = [...problems, ...duplicates(documents)]
+  if (all.length > 0) throw new ConfigError(all)
+  return documents
+}
+
+/** Recognises and types documents; a document that can't be recognised is left out and told in `problems`. */
+export function decodeDocuments(roots: readonly MapNode[], options: DecodeOptions): { documents: ConfigDocument[]; problems: ConfigProblem[] } {
+  const documents: ConfigDocument[] = []
+  const problems: ConfigProblem[] = []
+  for (const root of roots) {
+    const shape = recognise(root, options, problems)
+    if (shape === undefined) continue
+    const normal = normalise(shape.shape, root, '', { ...options, problems })
+    documents.push({ shape, name: shape.named ? (textAt(normal, 'name') ?? '') : '', root: normal as MapNode })
+  }
+  return { documents, problems }
+}
+
+/** Which document it is, by Talos's rule: the main one has no kind, all others have apiVersion and kind. */
+export function recognise(root: MapNode, options: DecodeOptions, problems: ConfigProblem[]): DocumentShape | undefined {
+  const kind = textAt(root, 'kind') ?? ''
+  const isMain = ['machine', 'cluster', 'debug', 'persist'].some((key) => root.entries.has(key))
+  const version = isMain ? 'v1alpha1' : (textAt(root, 'apiVersion') ?? '')
+  const fail = (message: string) => void problems.push(problemAt(root, message))
+  if (kind === '') return version === 'v1alpha1' ? mainDocument : fail('The document has no kind')
+  if (version === '') return fail('The document has no apiVersion')
+  const shape = documentShapes.get(kind)
+  if (shape === undefined || version !== 'v1alpha1') return fail(`Talos has no document ${kind} of version ${version}`)
+  if (shape.since === '1.13' && (options.minor ?? 13) < 13) return fail(`${kind} exists only since Talos 1.13`)
+  return shape
+}
+
+/** Two documents that would be one, and links of one name that would be of two kinds. */
+export function duplicates(documents: readonly ConfigDocument[]): ConfigProblem[] {
+  const problems: ConfigProblem[] = []
+  const seen = new Map<string, ConfigDocument>()
+  for (const document of documents) {
+    const id = documentId(document)
+    const family = families.find((kinds) => kinds.includes(document.shape.kind))
+    const rival = family?.map((kind) => seen.get(`${kind} ${document.name}`)).find((other) => other !== undefined && other.shape.kind !== document.shape.kind)
+    if (seen.has(id)) problems.push(problemAt(document.root, `${id} is there twice`))
+    else if (rival !== undefined) problems.push(problemAt(document.root, `${id} and ${documentId(rival)} can't be together`))
+    seen.set(id, document)
+  }
+  return problems
+}
+
+/** Kinds that can't share a name (Talos `ConflictsWithKinds`). */
+const families: readonly (readonly string[])[] = [
+  ['LinkConfig', 'VLANConfig', 'BondConfig', 'BridgeConfig', 'DummyLinkConfig', 'WireguardConfig', 'VRFConfig'],
+  ['Layer2VIPConfig', 'HCloudVIPConfig'],
+  ['UserVolumeConfig', 'RawVolumeConfig', 'ExistingVolumeConfig', 'ExternalVolumeConfig', 'SwapVolumeConfig'],
+]
+
+interface Context extends DecodeOptions {
+  problems: ConfigProblem[]
+}
+
+/** The value as its shape has it: texts as texts, numbers as numbers. Nulls and what is wrong stay null. */
+function normalise(shape: Shape, node: TreeNode, path: string, context: Context): TreeNode {
+  const wrong = (what: string): TreeNode => {
+    context.problems.push(problemAt(node, `${path || 'The document'} must be ${what}`, path))
+    return { ...place(node), is: 'scalar', value: null, plain: '' }
+  }
+  if (shape.is === 'free') return node
+  if (node.is === 'scalar' && node.value === null) return node
+  switch (shape.is) {
+    case 'text':
+      return node.is === 'scalar' ? textOf(shape, node, path, context) : wrong('text')
+    case 'integer':
+      return node.is === 'scalar' ? integerOf(shape, node, wrong) : wrong('a number')
+    case 'flag':
+      return node.is === 'scalar' ? flagOf(node, wrong) : wrong('true or false')
+    case 'argument':
+      if (node.is === 'list') {
+        if ((context.minor ?? 13) < 13) return wrong('text; a list is possible since Talos 1.13')
+        return { ...node, items: node.items.map((item, i) => normalise({ is: 'text' }, item, join(path, String(i)), context)) }
+      }
+      return node.is === 'scalar' ? rawText(node) : wrong('text or a list of texts')
+    case 'list':
+      return node.is === 'list' ? { ...node, items: node.items.map((item, i) => normalise(shape.of, item, join(path, String(i)), context)) } : wrong('a list')
+    case 'map':
+      if (node.is !== 'map') return wrong('a mapping')
+      return {
+        ...node,
+        entries: new Map([...node.entries].map(([key, entry]) => [key, { ...entry, value: normalise(shape.of, entry.value, join(path, key), context) }])),
+      }
+    case 'object': {
+      if (node.is !== 'map') return wrong('a mapping')
+      const entries: MapNode['entries'] = new Map()
+      for (const [key, entry] of node.entries) {
+        const field = Object.hasOwn(shape.fields, key) ? shape.fields[key]! : undefined
+        if (field === undefined) context.problems.push(problemAt(entry, `Talos has no field ${join(path, key)}`, join(path, key)))
+        else if (field.since === '1.13' && (context.minor ?? 13) < 13) {
+          context.problems.push(problemAt(entry, `${join(path, key)} exists only since Talos 1.13`, join(path, key)))
+        } else entries.set(key, { ...entry, value: normalise(field, entry.value, join(path, key), context) })
+      }
+      return { ...node, entries }
+    }
+  }
+}
+
+function textOf(shape: TextShape, node: ScalarNode, path: string, context: Context): TreeNode {
+  const text = rawText(node)
+  const value = String(text.value)
+  if (shape.values !== undefined && value !== '' && value !== shape.zero && !shape.values.includes(value)) {
+    const words = shape.values.length === 1 ? shape.values[0] : `one of ${shape.values.join(', ')}`
+    context.problems.push(problemAt(node, `${path} must be ${words}`, path))
+  }
+  if (shape.bytes === true && !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(value)) context.problems.push(problemAt(node, `${path} must be base64`, path))
+  return shape.trimmed === true ? { ...text, value: value.replace(/^[\t\n\v\f\r]+/, '') } : text
+}
+
+/** Go takes any scalar for a text, as it is written. */
+function rawText(node: ScalarNode): ScalarNode {
+  return { ...node, value: node.plain ?? String(node.value) }
+}
+
+function integerOf(shape: IntegerShape, node: ScalarNode, wrong: (what: string) => TreeNode): TreeNode {
+  const written = node.plain?.replaceAll('_', '')
+  // Go reads 012 as octal, as YAML 1.1 did.
+  const value = written !== undefined && /^0[0-7]+$/.test(written) ? BigInt(`0o${written.slice(1)}`) : typeof node.value === 'bigint' ? node.value : undefined
+  if (node.plain === undefined || value === undefined) return wrong('a whole number')
+  if ((shape.min !== undefined && value < shape.min) || (shape.max !== undefined && value > shape.max)) {
+    return wrong(shape.max === undefined ? `at least ${shape.min}` : `from ${shape.min ?? 0} to ${shape.max}`)
+  }
+  return { ...node, value }
+}
+
+function flagOf(node: ScalarNode, wrong: (what: string) => TreeNode): TreeNode {
+  if (typeof node.value === 'boolean') return node
+  // Where Go wants a bool it still takes the words of YAML 1.1.
+  if (node.plain !== undefined && /^(y|Y|yes|Yes|YES|on|On|ON)$/.test(node.plain)) return { ...node, value: true }
+  if (node.plain !== undefined && /^(n|N|no|No|NO|off|Off|OFF)$/.test(node.plain)) return { ...node, value: false }
+  return wrong('true or false')
+}
+
+function place({ line, column, source }: Place): Place {
+  return { line, column, source }
+}
+
+export function problemAt(where: Place, message: string, path?: string): ConfigProblem {
+  return { message, ...(path === undefined || path === '' ? {} : { path }), ...(where.line > 0 ? { line: where.line, column: where.column } : {}) }
+}

@@ -1,0 +1,98 @@
+/**
+ * Documents as Talos writes them: keys in the order of its types, maps sorted, empty values left out unless Talos always writes them.
+ */
+import { compareKeys } from './emit.ts'
+import type { ConfigDocument } from './decode.ts'
+import { goDuration } from './duration.ts'
+import type { ObjectShape, Shape } from './model/shape.ts'
+import type { Entry, MapNode, TreeNode } from './tree.ts'
+
+export function encodeDocument(document: ConfigDocument): MapNode {
+  return encodeObject(document.shape.shape, document.root)
+}
+
+function encodeObject(shape: ObjectShape, node: MapNode): MapNode {
+  const entries = new Map<string, Entry>()
+  for (const [key, field] of Object.entries(shape.fields)) {
+    const entry = node.entries.get(key)
+    const value = entry === undefined ? undefined : encode(field, entry.value)
+    if (value !== undefined) entries.set(key, { ...entry!, value })
+    else if (field.always === true) entries.set(key, { line: 0, column: 0, source: node.source, value: zeroOf(field, node.source) })
+  }
+  return { ...node, entries }
+}
+
+/** The value as it is written, or undefined where it is left out. */
+function encode(shape: Shape, node: TreeNode): TreeNode | undefined {
+  if (shape.is === 'free') return sorted(node)
+  if (node.is === 'scalar' && node.value === null) return undefined
+  switch (shape.is) {
+    case 'text': {
+      if (node.is !== 'scalar') return undefined
+      const text = shape.zero === '0s' ? goDuration(String(node.value)) : String(node.value)
+      return (text === '' && shape.optional !== true && shape.always !== true) || (shape.zero === text && shape.always !== true)
+        ? undefined
+        : { ...node, value: text }
+    }
+    case 'integer':
+      return node.is === 'scalar' && (node.value !== 0n || shape.optional === true || shape.always === true)
+        ? shape.octal === true
+          ? { ...node, octal: true }
+          : node
+        : undefined
+    case 'flag':
+      return node
+    case 'argument':
+      return node.is === 'list' && node.items.length === 0 ? undefined : node
+    case 'list': {
+      if (node.is !== 'list') return undefined
+      if (node.items.length === 0 && shape.always !== true && shape.keepEmpty !== true) return undefined
+      return { ...node, items: node.items.map((item) => encode({ ...shape.of, always: true }, item) ?? zeroOf(shape.of, item.source)) }
+    }
+    case 'map': {
+      if (node.is !== 'map' || (node.entries.size === 0 && shape.always !== true)) return undefined
+      const keys = [...node.entries.keys()].toSorted(compareKeys)
+      return { ...node, entries: new Map(keys.map((key) => [key, encodeEntry(shape.of, node.entries.get(key)!)])) }
+    }
+    case 'object': {
+      if (node.is !== 'map') return undefined
+      const object = encodeObject(shape, node)
+      return object.entries.size === 0 && shape.inPlace === true && shape.always !== true ? undefined : object
+    }
+  }
+}
+
+function encodeEntry(shape: Shape, entry: Entry): Entry {
+  return { ...entry, value: encode({ ...shape, always: true }, entry.value) ?? zeroOf(shape, entry.source) }
+}
+
+/** What Go writes for a value that isn't set. */
+function zeroOf(shape: Shape, source: string): TreeNode {
+  const place = { line: 0, column: 0, source }
+  switch (shape.is) {
+    case 'text':
+      return { is: 'scalar', value: shape.zero ?? '', plain: undefined, ...place }
+    case 'argument':
+      return { is: 'scalar', value: '', plain: undefined, ...place }
+    case 'integer':
+      return { is: 'scalar', value: 0n, plain: undefined, ...place }
+    case 'list':
+      return { is: 'list', items: [], ...place }
+    case 'map':
+    case 'free':
+      return { is: 'map', entries: new Map(), ...place }
+    case 'object':
+      if (shape.inPlace === true) return encodeObject(shape, { is: 'map', entries: new Map(), ...place })
+      return { is: 'scalar', value: null, plain: undefined, ...place }
+    case 'flag':
+      return { is: 'scalar', value: null, plain: undefined, ...place }
+  }
+}
+
+/** Free values are Go maps, which are written in order. */
+function sorted(node: TreeNode): TreeNode {
+  if (node.is === 'list') return { ...node, items: node.items.map(sorted) }
+  if (node.is === 'scalar') return node
+  const keys = [...node.entries.keys()].toSorted(compareKeys)
+  return { ...node, entries: new Map(keys.map((key) => [key, { ...node.entries.get(key)!, value: sorted(node.entries.get(key)!.value) }])) }
+}

@@ -1,0 +1,114 @@
+/**
+ * The form of Talos's documents, declared once: it says which keys there are, how two values of one key merge, what is written when a document
+ * is written anew, what is secret, and what the editor offers. Order of keys is Talos's, since Talos writes in that order.
+ */
+
+interface Common {
+  /** One sentence for people. */
+  about?: string
+  /** Written also when it has no value (Go fields without `omitempty`). */
+  always?: boolean
+  /** Shown masked. */
+  secret?: boolean
+  /** The first Talos minor that knows it. */
+  since?: '1.13'
+}
+
+export interface TextShape extends Common {
+  is: 'text'
+  /** The only values, where there are few. */
+  values?: readonly string[]
+  /** The value that Talos takes for "not set": it can't replace another. */
+  zero?: string
+  /** An empty text is a value of its own, which can replace another. */
+  optional?: boolean
+  /** Held as bytes: replaced as a whole, in base64. */
+  bytes?: boolean
+  /** Empty lines at its beginning are dropped. */
+  trimmed?: boolean
+}
+
+export interface IntegerShape extends Common {
+  is: 'integer'
+  /** Zero is a value of its own, which can replace another. */
+  optional?: boolean
+  min?: number
+  max?: number
+  /** Written as octal: a file's mode. */
+  octal?: boolean
+}
+
+export interface FlagShape extends Common {
+  is: 'flag'
+}
+
+/** Whatever YAML can say; what another program reads. */
+export interface FreeShape extends Common {
+  is: 'free'
+  replace?: boolean
+}
+
+export interface ListShape extends Common {
+  is: 'list'
+  of: Shape
+  /** How a patch's list joins: behind what is there (default), in its place, or element by element by the value of a key. */
+  merge?: 'replace' | { by: readonly string[]; whole?: boolean }
+  /** Written even when empty, but not when absent. */
+  keepEmpty?: boolean
+}
+
+export interface MapShape extends Common {
+  is: 'map'
+  of: Shape
+  /** A patch's value replaces the whole value of its key. */
+  replaceValues?: boolean
+}
+
+export interface ObjectShape extends Common {
+  is: 'object'
+  fields: Readonly<Record<string, Shape>>
+  /** A value in place, not behind a pointer: written as `{}` when it has nothing and `always` is set, left out otherwise. */
+  inPlace?: boolean
+}
+
+/** A text or a list of texts: an argument of a program. */
+export interface ArgumentShape extends Common {
+  is: 'argument'
+}
+
+export type Shape = TextShape | IntegerShape | FlagShape | FreeShape | ListShape | MapShape | ObjectShape | ArgumentShape
+
+type About = string | undefined
+
+const told = (about: About): { about?: string } => (about === undefined ? {} : { about })
+
+export const text = (about?: About): TextShape => ({ is: 'text', ...told(about) })
+export const secret = (about?: About): TextShape => ({ is: 'text', secret: true, ...told(about) })
+/** Base64 of a PEM text. */
+export const certificate = (about?: About): TextShape => ({ is: 'text', bytes: true, ...told(about) })
+export const key = (about?: About): TextShape => ({ is: 'text', bytes: true, secret: true, ...told(about) })
+/** One of few words; a pointer in Talos, so that each of them can replace another. */
+export const choice = (values: readonly string[], about?: About): TextShape => ({ is: 'text', values, optional: true, ...told(about) })
+/** One of few words, the first of which means "not set". */
+export const plainChoice = (values: readonly string[], about?: About, zero?: string): TextShape => ({
+  is: 'text',
+  values,
+  ...(zero === undefined ? {} : { zero }),
+  ...told(about),
+})
+export const integer = (about?: About): IntegerShape => ({ is: 'integer', min: 0, ...told(about) })
+export const optionalInteger = (about?: About): IntegerShape => ({ is: 'integer', min: 0, optional: true, ...told(about) })
+/** `10s`, `1h30m`: Go's form of a time span. */
+export const duration = (about?: About): TextShape => ({ is: 'text', zero: '0s', ...told(about) })
+export const flag = (about?: About): FlagShape => ({ is: 'flag', ...told(about) })
+export const free = (about?: About): FreeShape => ({ is: 'free', ...told(about) })
+export const list = (of: Shape, about?: About): ListShape => ({ is: 'list', of, ...told(about) })
+export const texts = (about?: About): ListShape => list(text(), about)
+export const map = (of: Shape, about?: About): MapShape => ({ is: 'map', of, ...told(about) })
+export const argumentsOf = (about?: About): MapShape => ({ is: 'map', of: { is: 'argument' }, replaceValues: true, ...told(about) })
+export const object = (fields: ObjectShape['fields'], about?: About): ObjectShape => ({ is: 'object', fields, ...told(about) })
+
+export const always = <S extends Shape>(shape: S): S => ({ ...shape, always: true })
+export const since113 = <S extends Shape>(shape: S): S => ({ ...shape, since: '1.13' })
+export const inPlace = (shape: ObjectShape): ObjectShape => ({ ...shape, inPlace: true })
+export const about = <S extends Shape>(shape: S, sentence: string): S => ({ ...shape, about: sentence })
