@@ -99,6 +99,8 @@ function normalise(shape: Shape, node: TreeNode, path: string, context: Context)
       return node.is === 'scalar' ? integerOf(shape, node, wrong) : wrong('a number')
     case 'flag':
       return node.is === 'scalar' ? flagOf(node, wrong) : wrong('true or false')
+    case 'port':
+      return node.is === 'scalar' ? portOf(node, wrong) : wrong('a port or a range of ports')
     case 'argument':
       if (node.is === 'list') {
         if ((context.minor ?? 13) < 13) return wrong('text; a list is possible since Talos 1.13')
@@ -153,6 +155,12 @@ function integerOf(shape: IntegerShape, node: ScalarNode, wrong: (what: string) 
     return wrong(shape.max === undefined ? `at least ${shape.min}` : `from ${shape.min ?? 0} to ${shape.max}`)
   }
   return { ...node, value }
+}
+
+function portOf(node: ScalarNode, wrong: (what: string) => TreeNode): TreeNode {
+  if (typeof node.value === 'bigint' && node.plain !== undefined && node.value >= 0n && node.value <= 65_535n) return node
+  const range = typeof node.value === 'string' ? /^(\d{1,5})-(\d{1,5})$/.exec(node.value) : null
+  return range !== null && Number(range[1]) <= Number(range[2]) && Number(range[2]) <= 65_535 ? node : wrong('a port, or a range such as 30000-32767')
 }
 
 function flagOf(node: ScalarNode, wrong: (what: string) => TreeNode): TreeNode {

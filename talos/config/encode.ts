@@ -41,6 +41,7 @@ function encode(shape: Shape, node: TreeNode): TreeNode | undefined {
           : node
         : undefined
     case 'flag':
+    case 'port':
       return node
     case 'argument':
       return node.is === 'list' && node.items.length === 0 ? undefined : node
@@ -70,6 +71,8 @@ function encodeEntry(shape: Shape, entry: Entry): Entry {
 function zeroOf(shape: Shape, source: string): TreeNode {
   const place = { line: 0, column: 0, source }
   switch (shape.is) {
+    case 'port':
+      return { is: 'scalar', value: 0n, plain: undefined, ...place }
     case 'text':
       return { is: 'scalar', value: shape.zero ?? '', plain: undefined, ...place }
     case 'argument':

@@ -25,6 +25,7 @@ function merge(shape: Shape, left: TreeNode | undefined, right: TreeNode, path: 
       return isZero(shape, right) ? left : clone(right)
     case 'flag':
     case 'argument':
+    case 'port':
       return clone(right)
     case 'free':
       return shape.replace === true ? clone(right) : mergeFree(left, right, path)

@@ -192,7 +192,7 @@ export const networkDocuments: Record<string, { about: string; since?: '1.13'; f
       portSelector: always(
         inPlace(
           object({
-            ports: always({ ...texts('Ports or ranges: 50000, 30000-32767; a patch replaces them'), merge: 'replace' as const }),
+            ports: always({ ...list({ is: 'port' }, 'Ports or ranges: 50000, 30000-32767; a patch replaces them'), merge: 'replace' as const }),
             protocol: always(plainChoice(['tcp', 'udp', 'icmp', 'icmpv6'])),
           }),
         ),

@@ -76,7 +76,12 @@ export interface ArgumentShape extends Common {
   is: 'argument'
 }
 
-export type Shape = TextShape | IntegerShape | FlagShape | FreeShape | ListShape | MapShape | ObjectShape | ArgumentShape
+/** A port, a number, or a range of them, such as `30000-32767`. */
+export interface PortShape extends Common {
+  is: 'port'
+}
+
+export type Shape = TextShape | IntegerShape | FlagShape | FreeShape | ListShape | MapShape | ObjectShape | ArgumentShape | PortShape
 
 type About = string | undefined
 
