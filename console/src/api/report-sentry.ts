@@ -15,7 +15,10 @@ export function capture(dsn: string, error: unknown): void {
       replaysOnErrorSampleRate: 0.1,
       dataCollection: { userInfo: false, cookies: false, httpHeaders: false, httpBodies: [], urlQueryParams: false },
       integrations: [replayIntegration({ maskAllText: true, blockAllMedia: true, networkDetailAllowUrls: [] })],
-      beforeBreadcrumb: ({ data: _, ...crumb }) => (crumb.category === 'console' ? null : crumb),
+      beforeBreadcrumb: (crumb) => {
+        delete crumb.data
+        return crumb.category === 'console' ? null : crumb
+      },
       beforeSend: (event) => {
         delete event.user
         delete event.request

@@ -1,5 +1,5 @@
 import { useRouterState } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { logOut } from '../api/session.ts'
 import { count } from '../lib/units.ts'
 import { IconButton } from '../ui/Button.tsx'
@@ -17,7 +17,11 @@ export function MobileMenu() {
   const pathname = useRouterState({ select: (state) => state.location.pathname })
   const entries = useMenu()
   const inside = entries.find((entry) => entry.label === section && entry.submenu !== undefined)
-  useEffect(() => setOpen(false), [pathname])
+  const [at, setAt] = useState(pathname)
+  if (at !== pathname) {
+    setAt(pathname)
+    setOpen(false)
+  }
   const close = () => setOpen(false)
   return (
     <>

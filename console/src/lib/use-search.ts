@@ -12,7 +12,7 @@ export function useSearch(): { search: Search; setSearch: (change: Search, how?:
   const setSearch = useCallback(
     (change: Search, { push = false }: { push?: boolean } = {}) => {
       const { pathname, search: now } = router.state.location
-      const href = pathname + stringifySearch({ ...(now as Search), ...change })
+      const href = pathname + stringifySearch({ ...now, ...change })
       void router.navigate({ href, replace: !push, resetScroll: false })
     },
     [router],

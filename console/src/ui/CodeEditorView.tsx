@@ -95,7 +95,7 @@ export function rangeOf(
 export default function CodeEditorView({ label, value, onValue, readOnly = false, problems = [], suggest, explain, ref }: CodeEditorProps) {
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
-  const [options] = [useRef(new Compartment())]
+  const options = useRef(new Compartment())
   // What the editor calls is always the latest: it is made once, its owner draws often.
   const latest = useRef({ onValue, suggest, explain })
   useEffect(() => {
@@ -167,7 +167,7 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
       editor.destroy()
     }
     // The editor owns its text from here on; what comes from outside is put in below.
-    // oxlint-disable-next-line react/exhaustive-effect-dependencies
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [])
 
   useEffect(() => {

@@ -57,10 +57,10 @@ export function Combobox({
       window.removeEventListener('resize', put)
       document.removeEventListener('scroll', put, true)
     }
-  }, [open, found.length])
+  }, [open])
   useEffect(() => {
     list.current?.querySelector(`[data-at="${current}"]`)?.scrollIntoView({ block: 'nearest' })
-  }, [current, open])
+  }, [current])
 
   const close = () => {
     setOpen(false)

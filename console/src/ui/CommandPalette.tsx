@@ -62,7 +62,6 @@ export function CommandPalette({
     else return
     event.preventDefault()
   }
-  let n = -1
   return (
     <Dialog.Root open={open} onOpenChange={(to) => !to && onClose()}>
       <Dialog.Portal>
@@ -95,8 +94,7 @@ export function CommandPalette({
                   {group.heading}
                 </div>
                 {group.actions.map((action) => {
-                  n++
-                  const index = n
+                  const index = flat.indexOf(action)
                   const refused = action.can?.ok === false ? action.can.reason : null
                   return (
                     <div

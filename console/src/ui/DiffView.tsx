@@ -39,7 +39,7 @@ export function DiffView({
   const parts = useMemo(() => (whole ? [{ from: 0, lines, hidden: false as const }] : collapse(lines)), [lines, whole])
   if (!whole && !lines.some((l) => l.kind !== 'same')) return <p className={css['empty']}>{empty}</p>
   return (
-    <div className={css['diff']} role="table" aria-label={label} tabIndex={0}>
+    <div className={css['diff']} role="table" aria-label={label}>
       {parts.map((part) =>
         part.hidden && !opened.has(part.from) ? (
           <button key={part.from} type="button" className={css['hunk']} onClick={() => setOpened((now) => new Set(now).add(part.from))}>

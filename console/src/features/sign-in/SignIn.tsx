@@ -16,7 +16,11 @@ const rules = () => import('./sign-in-rules.ts')
 const read = (form: HTMLFormElement) => {
   const data = new FormData(form)
   // The password is what was typed, spaces and all.
-  return { email: String(data.get('email') ?? '').trim(), password: String(data.get('password') ?? '') }
+  const text = (name: string) => {
+    const value = data.get(name)
+    return typeof value === 'string' ? value : ''
+  }
+  return { email: text('email').trim(), password: text('password') }
 }
 
 /** Signs in and goes back to where a guard came from. A browser form, so that password managers know it. */
