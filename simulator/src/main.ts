@@ -20,6 +20,7 @@ const parse = (): ReturnType<typeof parseArgs> =>
       data: { type: 'string' },
       seed: { type: 'string' },
       speed: { type: 'string' },
+      'subnet-offset': { type: 'string' },
       json: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -37,12 +38,14 @@ const dataDir = (given: unknown): string => (typeof given === 'string' ? resolve
 const serve = async (values: Record<string, unknown>): Promise<void> => {
   const servers = number('servers', values.servers)
   const speed = number('speed', values.speed)
+  const subnetOffset = number('subnet-offset', values['subnet-offset'])
   const simulator = await startSimulator({
     dataDir: dataDir(values.data),
     say,
     ...(typeof values.scenario === 'string' && { scenario: readScenario(values.scenario) }),
     ...(servers !== undefined && { servers }),
     ...(speed !== undefined && { speed }),
+    ...(subnetOffset !== undefined && { subnetOffset }),
     ...(typeof values.seed === 'string' && { seed: values.seed }),
   })
   print(`Simulator is ready: ${simulator.servers.length} servers, control socket ${simulator.control}`)

@@ -3,7 +3,7 @@ import { isObject } from './config/shape.ts'
 /** What `--help` prints. */
 export const help = `Simulated Talos servers: real gRPC and TLS on 127.20.0.0/16, no hardware behind them.
 
-  npm run simulate -- [--servers N] [--scenario FILE] [--data DIR] [--seed TEXT] [--speed X]
+  npm run simulate -- [--servers N] [--scenario FILE] [--data DIR] [--seed TEXT] [--speed X] [--subnet-offset N]
       Starts the fleet and serves until it is stopped. Twelve servers in two datacenters by default.
 
   --servers N       how many servers (1 to 20000)
@@ -11,6 +11,7 @@ export const help = `Simulated Talos servers: real gRPC and TLS on 127.20.0.0/16
   --data DIR        where disks and counters lie (default: $STEELYARD_DATA/simulator, or .steelyard/simulator)
   --seed TEXT       another fleet; the same seed always gives the same one
   --speed X         how much faster than the clock on the wall everything takes (default 1)
+  --subnet-offset N every datacenter gets its addresses N blocks later: 127.20.(1+N).1 on, so that two simulators run beside each other (default 0)
 
 Commands for one that runs (add --json for the whole answer):
 
