@@ -76,7 +76,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Makes the datacenters that are missing, adds the addresses that are not known yet, and confirms what was found as the simulator says it is. */
 async function furnish(call: Caller): Promise<void> {
-  const servers = (await control<{ items: SimulatedServer[] }>('/servers')).items
+  const servers = (await control<{ servers: SimulatedServer[] }>('/servers')).servers
   const { items: datacenters } = await call(datacenterList, { query: { per_page: 1000 } })
   const { items: known } = await call(serverList, { query: {} })
   const places = new Map<string, { id: string; servers: SimulatedServer[] }>()
