@@ -11,7 +11,8 @@ const backend = await startBackend()
 
 /** Calls the session validation with any token. */
 const validate = (token: string, on: Backend = backend) => on.call(sessionGet, {}, { headers: { authorization: `Bearer ${token}` } })
-const refresh = (refresh_token: string, rotate?: boolean, on: Backend = backend) => on.call(authorizeRefresh, { body: { refresh_token, ...(rotate !== undefined && { rotate }) } })
+const refresh = (refresh_token: string, rotate?: boolean, on: Backend = backend) =>
+  on.call(authorizeRefresh, { body: { refresh_token, ...(rotate !== undefined && { rotate }) } })
 
 test('a signed-in user is told who they are, with their scopes', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
@@ -154,7 +155,8 @@ test('preferences live with the user', async () => {
 })
 
 const claimsOf = (user: SignedIn) => decodeJwt(user.accessToken)
-const sign = (key: Parameters<SignJWT['sign']>[0], header: Parameters<SignJWT['setProtectedHeader']>[0], claims: Record<string, unknown>) => new SignJWT(claims).setProtectedHeader(header).sign(key)
+const sign = (key: Parameters<SignJWT['sign']>[0], header: Parameters<SignJWT['setProtectedHeader']>[0], claims: Record<string, unknown>) =>
+  new SignJWT(claims).setProtectedHeader(header).sign(key)
 const foreign = generateKeyPairSync('ed25519')
 
 test('a forged token is no token', async () => {
@@ -169,7 +171,11 @@ test('a forged token is no token', async () => {
     'HMAC with the raw public key': await sign(Buffer.from(String(jwk['x']), 'base64url'), { alg: 'HS256', kid, typ: 'JWT' }, claims),
     'another key under our id': await sign(foreign.privateKey, { alg: 'EdDSA', kid, typ: 'JWT' }, claims),
     'a key of its own': await sign(foreign.privateKey, { alg: 'EdDSA', kid: randomUUID(), typ: 'JWT' }, claims),
-    'a key in its header': await sign(foreign.privateKey, { alg: 'EdDSA', jwk: foreign.publicKey.export({ format: 'jwk' }) as Record<string, string>, typ: 'JWT' }, claims),
+    'a key in its header': await sign(
+      foreign.privateKey,
+      { alg: 'EdDSA', jwk: foreign.publicKey.export({ format: 'jwk' }) as Record<string, string>, typ: 'JWT' },
+      claims,
+    ),
     'a key at a URL': await sign(foreign.privateKey, { alg: 'EdDSA', kid, jku: 'https://evil.example/keys', typ: 'JWT' }, claims),
     'no key id': await sign(foreign.privateKey, { alg: 'EdDSA', typ: 'JWT' }, claims),
     'another body': `${head}.${Buffer.from(JSON.stringify({ ...claims, scopes: ['users:manage'] })).toString('base64url')}.${signature}`,
@@ -187,7 +193,12 @@ test('a token of our own key with wrong claims is no token', async () => {
   const kid = decodeProtectedHeader(user.accessToken).kid!
   const { private_sealed } = await backend.platform.db.selectFrom('signing_key').select('private_sealed').where('id', '=', kid).executeTakeFirstOrThrow()
   const { createPrivateKey } = await import('node:crypto')
-  const pem = await backend.platform.vault.open(backend.platform.db, { table: 'signing_key', column: `private_sealed|${kid}`, owner: 'installation', sealed: private_sealed })
+  const pem = await backend.platform.vault.open(backend.platform.db, {
+    table: 'signing_key',
+    column: `private_sealed|${kid}`,
+    owner: 'installation',
+    sealed: private_sealed,
+  })
   const key = createPrivateKey(pem)
   const claims = claimsOf(user)
   const now = Math.floor(backend.clock.now() / 1000)

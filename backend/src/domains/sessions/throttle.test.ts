@@ -12,7 +12,8 @@ const wrong = 'not the password'
 test('after five failures the account waits, and says for how long; success clears it', async () => {
   const backend = await startBackend()
   const user = await backend.signIn()
-  const attempt = (password: string, from: string) => backend.call(authorize, { body: { email: user.email, password } }, { headers: { 'x-forwarded-for': from } })
+  const attempt = (password: string, from: string) =>
+    backend.call(authorize, { body: { email: user.email, password } }, { headers: { 'x-forwarded-for': from } })
   for (let i = 0; i < 5; i++) expect((await attempt(wrong, '10.0.0.1')).status).toBe(401)
   const blocked = await attempt(user.password, '10.0.0.1')
   expect(blocked.status).toBe(429)
@@ -54,7 +55,8 @@ test('an email that nobody has is slowed down the same', async () => {
 test('one address fails twenty times a minute at most; another address and account still sign in', async () => {
   const backend = await startBackend({ environment: { STEELYARD_TRUSTED_PROXIES: '127.0.0.1/32' } })
   const user = await backend.signIn()
-  const attempt = (email: string, password: string, from: string) => backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': from } })
+  const attempt = (email: string, password: string, from: string) =>
+    backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': from } })
   for (let i = 0; i < 20; i++) expect((await attempt(`nobody${i}@example.com`, wrong, '203.0.113.7')).status).toBe(401)
   expect((await attempt('another@example.com', wrong, '203.0.113.7')).status).toBe(429)
   expect((await attempt(user.email, user.password, '203.0.113.8')).status).toBe(200)
@@ -65,6 +67,10 @@ test('one address fails twenty times a minute at most; another address and accou
 test('who is no trusted proxy can not choose an address', async () => {
   const backend = await startBackend()
   const statuses = []
-  for (let i = 0; i < 21; i++) statuses.push((await backend.call(authorize, { body: { email: `nobody${i}@example.com`, password: wrong } }, { headers: { 'x-forwarded-for': `203.0.113.${i}` } })).status)
+  for (let i = 0; i < 21; i++)
+    statuses.push(
+      (await backend.call(authorize, { body: { email: `nobody${i}@example.com`, password: wrong } }, { headers: { 'x-forwarded-for': `203.0.113.${i}` } }))
+        .status,
+    )
   expect(statuses.at(-1)).toBe(429)
 })

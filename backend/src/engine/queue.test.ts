@@ -1,0 +1,227 @@
+import { afterAll, expect, test } from 'vitest'
+import { freshDatabase } from '../testing/backend.ts'
+import { type EngineProcess, engineProcess } from '../testing/engine.ts'
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+const drops: (() => Promise<void>)[] = []
+afterAll(async () => {
+  for (const drop of drops) await drop()
+})
+async function database() {
+  const { connection, drop } = await freshDatabase()
+  drops.push(drop)
+  return connection
+}
+const waitFor = (condition: () => boolean | Promise<boolean>, timeoutMs = 10_000) => expect.poll(condition, { timeout: timeoutMs, interval: 20 }).toBe(true)
+
+test('a wake-up runs soon after its commit, and later when asked for later', async () => {
+  const runs: { key: string; at: number }[] = []
+  const one = await engineProcess(await database(), async ({ key }) => void runs.push({ key, at: Date.now() }))
+  await one.start()
+  const start = Date.now()
+  await one.wake('later', 1_200)
+  await one.wake('now')
+  await waitFor(() => runs.length === 2)
+  expect(runs.map((r) => r.key)).toEqual(['now', 'later'])
+  expect(runs[0]!.at - start).toBeLessThan(1_000)
+  expect(runs[1]!.at - start).toBeGreaterThanOrEqual(1_200)
+  await one.stop()
+})
+
+test('an earlier wish brings a later one forward', async () => {
+  const runs: string[] = []
+  const one = await engineProcess(await database(), async ({ key }) => void runs.push(key))
+  await one.start()
+  await one.wake('a', 3600_000)
+  await one.wake('a')
+  await waitFor(() => runs.length === 1)
+  await one.stop()
+})
+
+test('two processes share the work, and no object is ever in two hands', async () => {
+  const connection = await database()
+  const inHand = new Map<string, string>()
+  const done = new Map<string, number>()
+  const by = new Map<string, number>()
+  let overlaps = 0
+  const reconcile = (name: string) => async (job: { key: string; fence: { write: EngineProcessWrite } }) => {
+    if (inHand.has(job.key)) overlaps += 1
+    inHand.set(job.key, name)
+    await sleep(5 + Math.random() * 20)
+    await job.fence.write(async () => undefined)
+    inHand.delete(job.key)
+    done.set(job.key, (done.get(job.key) ?? 0) + 1)
+    by.set(name, (by.get(name) ?? 0) + 1)
+  }
+  const one = await engineProcess(connection, reconcile('one'))
+  const two = await engineProcess(connection, reconcile('two'))
+  await Promise.all([one.start(), two.start()])
+  const keys = Array.from({ length: 60 }, (_, i) => `object-${i}`)
+  // Woken by both, again and again, while they run.
+  for (let round = 0; round < 4; round++) {
+    await Promise.all(keys.map((key, i) => (i % 2 === 0 ? one : two).wake(key)))
+    await sleep(30)
+  }
+  await waitFor(async () => (await pending(one)) === 0, 20_000)
+  expect(overlaps).toBe(0)
+  expect([...done.keys()].toSorted()).toEqual(keys.toSorted())
+  expect([...by.values()].every((n) => n > 5)).toBe(true)
+  await Promise.all([one.stop(), two.stop()])
+})
+
+type EngineProcessWrite = (change: () => Promise<undefined>) => Promise<undefined>
+const pending = async ({ db }: EngineProcess): Promise<number> =>
+  (
+    await db
+      .selectFrom('wake_up')
+      .select('key')
+      .where((e) => e.or([e('owner', 'is not', null), e('due_at', 'is not', null)]))
+      .execute()
+  ).length
+
+test('one busy object does not hold up the others', async () => {
+  const runs: string[] = []
+  let release: () => void = () => undefined
+  const held = new Promise<void>((resolve) => (release = resolve))
+  const one = await engineProcess(await database(), async ({ key }) => {
+    runs.push(key)
+    if (key === 'busy' && runs.filter((r) => r === 'busy').length === 1) await held
+  })
+  await one.start()
+  await one.wake('busy')
+  await waitFor(() => runs.includes('busy'))
+  await one.wake('busy')
+  for (let i = 0; i < 20; i++) await one.wake(`other-${i}`)
+  await waitFor(() => runs.length === 21)
+  release()
+  await waitFor(() => runs.filter((r) => r === 'busy').length === 2)
+  await one.stop()
+})
+
+test('what fails is tried again and never lost', async () => {
+  let runs = 0
+  const one = await engineProcess(await database(), async () => {
+    runs += 1
+    if (runs < 3) throw new Error('not yet')
+  })
+  await one.start()
+  await one.wake('a')
+  await waitFor(() => runs === 3, 15_000)
+  await waitFor(async () => (await pending(one)) === 0)
+  await one.stop()
+})
+
+test('a restart of the process that was killed goes on at once', async () => {
+  const connection = await database()
+  let begun = 0
+  const first = await engineProcess(
+    connection,
+    () => {
+      begun += 1
+      return new Promise(() => undefined)
+    },
+    { owner: 'the same' },
+  )
+  await first.start()
+  await first.wake('a')
+  await waitFor(() => begun === 1)
+  await first.die()
+  const fences: number[] = []
+  const again = await engineProcess(connection, async (job) => void fences.push(job.fence.number), { owner: 'the same' })
+  const start = Date.now()
+  await again.start()
+  await waitFor(() => fences.length === 1)
+  expect(Date.now() - start).toBeLessThan(2_000)
+  expect(fences).toEqual([2])
+  await again.stop()
+})
+
+test('another process takes over within 30 s, and the first can write nothing when it comes back', async () => {
+  const connection = await database()
+  let goOn: () => void = () => undefined
+  const paused = new Promise<void>((resolve) => (goOn = resolve))
+  const outcome: string[] = []
+  const first = await engineProcess(connection, async (job) => {
+    outcome.push('begun')
+    await paused
+    try {
+      await job.fence.write(async () => undefined)
+      outcome.push('wrote')
+    } catch (error) {
+      outcome.push((error as Error).name)
+    }
+  })
+  await first.start()
+  await first.wake('a')
+  await waitFor(() => outcome.length === 1)
+  // As if it had been stopped for a minute: its heart-beat is old, and beats no more.
+  const silence = setInterval(
+    () =>
+      void first.db
+        .updateTable('wake_up')
+        .set({ beat_at: new Date(Date.now() - 60_000) })
+        .where('owner', '=', first.owner)
+        .execute(),
+    50,
+  )
+  const runs: number[] = []
+  const second = await engineProcess(connection, async (job) => void runs.push(job.fence.number))
+  const start = Date.now()
+  await second.start()
+  await waitFor(() => runs.length === 1, 30_000)
+  expect(Date.now() - start).toBeLessThan(30_000)
+  clearInterval(silence)
+  goOn()
+  await waitFor(() => outcome.length === 2)
+  expect(outcome).toEqual(['begun', 'FenceLost'])
+  expect(runs).toEqual([2])
+  await Promise.all([first.stop(), second.stop()])
+}, 60_000)
+
+test('a job that was fetched by a process killed before it took the object is found by the sweep', async () => {
+  const connection = await database()
+  const runs: string[] = []
+  const one = await engineProcess(connection, async ({ key }) => void runs.push(key))
+  await one.wake('a')
+  const { sql } = await import('kysely')
+  await sql`update pgboss.job set state = 'active', started_on = now() - interval '1 minute'`.execute(one.db)
+  await one.start()
+  await waitFor(() => runs.length === 1, 15_000)
+  await one.stop()
+}, 30_000)
+
+test('a wake-up whose job was lost is found by the sweep', async () => {
+  const runs: string[] = []
+  const one = await engineProcess(await database(), async ({ key }) => void runs.push(key))
+  await one.wake('a')
+  const { sql } = await import('kysely')
+  await sql`delete from pgboss.job`.execute(one.db)
+  await one.db
+    .updateTable('wake_up')
+    .set({ due_at: new Date(Date.now() - 60_000) })
+    .execute()
+  await one.start()
+  await waitFor(() => runs.length === 1, 15_000)
+  await one.stop()
+}, 30_000)
+
+test('stopping lets what runs end, and leaves nothing held', async () => {
+  const connection = await database()
+  let ended = 0
+  const one = await engineProcess(connection, async ({ signal }) => {
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+    await sleep(100)
+    ended += 1
+  })
+  await one.start()
+  for (let i = 0; i < 5; i++) await one.wake(`a${i}`)
+  await sleep(800)
+  await one.stop()
+  expect(ended).toBe(5)
+  const { Client } = await import('pg')
+  const client = new Client(connection)
+  await client.connect()
+  const { rows } = await client.query(`select count(*)::int as n from wake_up where owner is not null`)
+  await client.end()
+  expect(rows).toEqual([{ n: 0 }])
+})

@@ -1,0 +1,57 @@
+/** A process of the engine in a test: its own pool, listener and queue on a given database, with the reconciler that the test hands in. */
+import { randomUUID } from 'node:crypto'
+import type { ClientConfig } from 'pg'
+import { systemClock } from '../clock.ts'
+import { connect, type Db, inTransaction } from '../db/db.ts'
+import { listener as makeListener } from '../db/listen.ts'
+import { engine as makeEngine, type Reconciler } from '../engine/engine.ts'
+import { failpoint } from '../engine/failpoint.ts'
+import { engineQueue } from '../engine/queue.ts'
+import { silent } from '../log.ts'
+
+export interface EngineProcess {
+  readonly db: Db
+  readonly owner: string
+  wake(key: string, afterMs?: number): Promise<void>
+  start(): Promise<void>
+  stop(graceMs?: number): Promise<void>
+  /** Ends everything at once, as a kill would: nothing is released. */
+  die(): Promise<void>
+}
+
+export async function engineProcess(
+  connection: ClientConfig,
+  reconcile: Reconciler['reconcile'],
+  { owner = randomUUID() as string, concurrency = 8 } = {},
+): Promise<EngineProcess> {
+  const database = connect({ connection, poolSize: 10 })
+  const { db, pool } = database
+  const listener = makeListener({ connection: database.connection, log: silent })
+  const never = (): never => {
+    throw new Error('unreachable')
+  }
+  const core = makeEngine({ db, clock: systemClock, random: Math.random, log: silent, owner, failpoint: failpoint(undefined, never) })
+  core.register({ queue: 'test', reconcile, concurrency })
+  const queue = engineQueue({ core, pool, listener, log: silent })
+  await queue.open()
+  listener.start()
+  const close = async () => {
+    await listener.stop()
+    await database.close()
+  }
+  return {
+    db,
+    owner,
+    wake: (key, afterMs = 0) => inTransaction(db, (tx) => core.wake(tx, 'test', key, { afterMs })),
+    start: () => queue.start(),
+    async stop(graceMs = 5_000) {
+      await queue.stop(graceMs)
+      await close()
+    },
+    async die() {
+      // The connections go first: what runs can neither write nor release.
+      await close()
+      await queue.stop(0)
+    },
+  }
+}
