@@ -21,7 +21,7 @@ interface SimulatedServer {
   serial: string
   address: string
   power: string
-  datacenter: { countryCode: string; cityCode: string; city: string; latitude: number; longitude: number }
+  datacenter: { countryCode: string; cityCode: string; city: string; tier: 1 | 2 | 3 | 4; certifications: string[]; latitude: number; longitude: number }
 }
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
@@ -81,12 +81,12 @@ async function furnish(call: Caller): Promise<void> {
   const { items: known } = await call(serverList, { query: {} })
   const places = new Map<string, { id: string; servers: SimulatedServer[] }>()
   for (const server of servers) {
-    const { countryCode: country_code, cityCode: city_code, city: city_name, latitude, longitude } = server.datacenter
+    const { countryCode: country_code, cityCode: city_code, city: city_name, tier, certifications, latitude, longitude } = server.datacenter
     const key = `${country_code}-${city_code}`
     let place = places.get(key)
     if (!place) {
       const there = datacenters.find((d) => d.country_code === country_code && d.city_code === city_code)
-      const id = there?.id ?? (await call(datacenterCreate, { body: { country_code, city_code, city_name, latitude, longitude } })).id
+      const id = there?.id ?? (await call(datacenterCreate, { body: { country_code, city_code, city_name, tier, certifications, latitude, longitude } })).id
       places.set(key, (place = { id, servers: [] }))
     }
     if (server.power === 'on' && !known.some((k) => k.identity.uuid === server.uuid)) place.servers.push(server)
