@@ -196,12 +196,12 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
 
       async maintenance(act, options = {}) {
         const sequence = begin(options)
-        return place(options, sequence.open, async (client) => act(client, await sequence.check(client)))
+        return place(options, () => sequence.open(), async (client) => act(client, await sequence.check(client)))
       },
 
       async openMaintenance(options = {}) {
         const sequence = begin(options)
-        const client = await whileDialling(options, sequence.open)
+        const client = await whileDialling(options, () => sequence.open())
         try {
           await sequence.check(client)
           return client

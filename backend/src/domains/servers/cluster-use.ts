@@ -60,6 +60,14 @@ export function clusterUse({ db, clock, recorder: { tell }, fleet }: ClusterUseP
       })
     },
 
+    async addressesIn(on, datacenterId) {
+      const rows = await store.inDatacenter(on, datacenterId)
+      return rows.flatMap((row) => {
+        const known = new Set([row.address, ...(row.hardware?.links ?? []).flatMap((l) => l.addresses.map((a) => a.split('/', 1)[0]!))])
+        return [...known].map((address) => ({ address, name: row.name, node_id: row.id }))
+      })
+    },
+
     eligibilityFor: (facts, wanted) => eligibility(facts, wanted),
 
     async reserve(tx, caller, input) {

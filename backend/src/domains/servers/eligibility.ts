@@ -2,6 +2,7 @@
 import type { Eligibility } from '#contract/servers.ts'
 import { leastDiskBytes, leastMemoryBytes } from '#contract/clusters.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
+import { anyLink } from '../patches/links.ts'
 import type { ServerFacts, Wanted } from './for-clusters.ts'
 
 type Judged = Pick<
@@ -121,6 +122,6 @@ function managementAddress({ link, links, address, patch_links, hardware }: Judg
     return links.length === 0
       ? `The server did not tell which interface has ${address}`
       : `No interface of the server has ${address}, the address that it is reached on`
-  if (patch_links.length === 0 || patch_links.includes(link)) return null
+  if (patch_links.length === 0 || patch_links.includes(link) || patch_links.includes(anyLink)) return null
   return `Its patches configure ${patch_links.join(', ')}, which stops DHCP on ${link}, the link that Steelyard reaches it on: add a DHCPv4Config or LinkConfig for ${link}`
 }

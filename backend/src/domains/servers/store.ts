@@ -127,6 +127,8 @@ export async function writeContacts(tx: Tx, contacts: readonly { id: string; at:
 
 export const liveByUuid = (on: Db | Tx, uuid: string): Promise<ServerRow | undefined> => live(on).where('server.uuid', '=', uuid).executeTakeFirst()
 
+export const inDatacenter = (on: Db | Tx, datacenterId: string): Promise<ServerRow[]> => live(on).where('server.datacenter_id', '=', datacenterId).execute()
+
 export type Addition = Selectable<Tables['server_addition']>
 
 export const additionOf = (on: Db | Tx, key: string): Promise<Addition | undefined> =>

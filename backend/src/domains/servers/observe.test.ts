@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { serverGet, serverList } from '#contract/servers.ts'
+import type { Observation } from '../../talos-fleet/contact.ts'
+import { startBackend } from '../../testing/backend.ts'
+
+const backend = await startBackend()
+const { db } = backend.platform
+const { servers } = backend.domains
+const viewer = await backend.signIn({ role: 'viewer' })
+
+async function build(change: { name?: string; address?: string } = {}) {
+  const at = new Date(backend.clock.now())
+  const id = randomUUID()
+  await db
+    .insertInto('server')
+    .values({
+      id,
+      name: `test-${id.slice(0, 8)}`,
+      address: '10.0.0.1',
+      identity_state: 'confirmed',
+      identity_since: at,
+      uuid: randomUUID(),
+      serial: 'S1',
+      created_at: at,
+      updated_at: at,
+      ...change,
+    } as never)
+    .execute()
+  return id
+}
+const seen = (serverId: string, stage = 'maintenance'): Observation => ({
+  serverId,
+  address: '10.0.0.1',
+  at: backend.clock.now(),
+  kind: 'seen',
+  status: { stage, ready: true, unmet: [] } as never,
+  fingerprint: 'f',
+  reading: null,
+})
+const missed = (serverId: string, unreachable: boolean): Observation => ({ serverId, address: '10.0.0.1', at: backend.clock.now(), kind: 'missed', reason: 'connection refused', unreachable })
+const get = async (id: string) => (await viewer.call(serverGet, { params: { id } })).answer!
+const events = async () => {
+  await backend.publish()
+  return (await db.selectFrom('event').selectAll().orderBy('id').execute()).map((e) => ({ name: e.name, data: e.data as { object: { id: string }; contacts?: Record<string, string> } }))
+}
+
+test('a contact alone changes no version and makes no event of its own; all of ten seconds are told at once', async () => {
+  const ids = await Promise.all(Array.from({ length: 20 }, () => build()))
+  await servers.observe(ids.map((id) => seen(id)))
+  const versions = await Promise.all(ids.map(async (id) => (await get(id)).version))
+  const before = (await events()).length
+  for (let second = 0; second < 15; second++) {
+    backend.clock.advance(1000)
+    await servers.observe(ids.map((id) => seen(id)))
+  }
+  expect(await Promise.all(ids.map(async (id) => (await get(id)).version))).toEqual(versions)
+  expect((await get(ids[0]!)).talos.last_contact_at).toBe(new Date(backend.clock.now()).toISOString())
+  const told = (await events()).slice(before)
+  expect(told.map((e) => e.name)).toEqual(['server.contacted'])
+  expect(Object.keys(told[0]!.data.contacts!)).toHaveLength(ids.length)
+})
+
+test('two misses change nothing, the third makes it unreachable since then, one answer ends that', async () => {
+  const id = await build()
+  await servers.observe([seen(id)])
+  await servers.observe([missed(id, false)])
+  expect((await get(id)).talos.reachable).toBe(true)
+  backend.clock.advance(60_000)
+  await servers.observe([missed(id, true)])
+  const since = new Date(backend.clock.now()).toISOString()
+  expect((await get(id)).talos).toMatchObject({ reachable: false, unreachable_since: since, reason: 'connection refused' })
+  backend.clock.advance(120_000)
+  await servers.observe([missed(id, true)])
+  expect((await get(id)).talos.unreachable_since).toBe(since)
+  await servers.observe([seen(id, 'running')])
+  expect((await get(id)).talos).toMatchObject({ reachable: true, unreachable_since: null, reason: null, stage: 'running' })
+  expect((await events()).filter((e) => e.name === 'server.updated' && e.data.object.id === id)).toHaveLength(3)
+})
+
+test('other hardware raises one alarm, which stays when the known hardware answers again', async () => {
+  const id = await build()
+  const other = { serverId: id, address: '10.0.0.1', at: backend.clock.now(), kind: 'other', found: { uuid: randomUUID(), serial: 'S2', manufacturer: '', product: 'Box' }, fingerprint: 'g' } as const
+  await servers.observe([other])
+  const alarmed = await get(id)
+  expect(alarmed.identity).toMatchObject({ state: 'changed', note: expect.stringContaining('Box, UUID') })
+  expect(alarmed.eligibility.find((e) => e.check === 'identity')!.ok).toBe(false)
+  await servers.observe([other])
+  expect((await get(id)).version).toBe(alarmed.version)
+  await expect(servers.connection(id)).rejects.toMatchObject({ code: 'identity_changed' })
+  await servers.observe([seen(id)])
+  expect((await get(id)).identity.state).toBe('changed')
+})
+
+test('an answer from an address that the server has left says nothing of it', async () => {
+  const id = await build({ address: '10.0.0.2' })
+  await servers.observe([missed(id, true)])
+  expect((await get(id)).talos.reachable).toBeNull()
+})
+
+test('two processes on one database see each other at once', async () => {
+  const other = await startBackend({ beside: backend, clock: backend.clock })
+  const id = await build()
+  const there = async () => JSON.parse((await other.domains.servers.list({ page: 1, per_page: 1000 })).toString()).items.find((s: { id: string }) => s.id === id)
+  expect(await there()).toMatchObject({ talos: { stage: 'unknown', last_contact_at: null } })
+  await servers.observe([seen(id)])
+  expect(await there()).toMatchObject({ talos: { stage: 'maintenance', last_contact_at: expect.any(String) } })
+})
+
+test('what commits out of order is not missed', async () => {
+  const id = await build()
+  await viewer.call(serverList)
+  const begun = Promise.withResolvers<void>()
+  const mayEnd = Promise.withResolvers<void>()
+  const slow = db.transaction().execute(async (tx) => {
+    await tx.updateTable('server').set({ name: 'slow-one-001', version: 2 }).where('id', '=', id).execute()
+    begun.resolve()
+    await mayEnd.promise
+  })
+  await begun.promise
+  // Begun later, committed earlier, read by the list.
+  const quick = await build({ name: 'quick-one-001' })
+  const names = async () => (await viewer.call(serverList)).answer!.items.map((s) => s.name)
+  expect(await names()).toContain('quick-one-001')
+  mayEnd.resolve()
+  await slow
+  expect(await names()).toContain('slow-one-001')
+  expect(quick).not.toBe(id)
+})

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { startBackend } from '../testing/backend.ts'
+import { leases, shardCount, shardOf } from './leases.ts'
+
+const backend = await startBackend()
+const { db } = backend.platform
+const { clock } = backend
+const onError = (error: unknown) => {
+  throw error
+}
+const ids = Array.from({ length: 2000 }, () => randomUUID())
+const processOf = (owner: string) => leases({ db, clock, owner, onError })
+const everybodyIsGone = async () => {
+  await db.updateTable('fleet_shard').set({ lease_until: new Date(0) }).execute()
+  await db.updateTable('fleet_member').set({ beat_at: new Date(0) }).execute()
+}
+const share = (lease: ReturnType<typeof processOf>) => ids.filter((id) => lease.owns(id)).length
+
+test('every server falls into a shard, about as many into each', () => {
+  const counts = Map.groupBy(ids, shardOf)
+  expect(counts.size).toBe(shardCount)
+})
+
+test('one process has all servers; a second takes half, and no server has two', async () => {
+  const one = processOf('one')
+  await one.renew()
+  expect(share(one)).toBe(ids.length)
+  const two = processOf('two')
+  // The first gives back what is too much, the second takes it.
+  await two.renew()
+  await one.renew()
+  await two.renew()
+  expect(ids.filter((id) => one.owns(id) && two.owns(id))).toEqual([])
+  expect(share(one) + share(two)).toBe(ids.length)
+  expect(Math.abs(share(one) - share(two))).toBeLessThan(ids.length / 4)
+})
+
+test('a process that is not heard of loses its servers, and knows it by its own clock', async () => {
+  const [lost, heir] = [processOf('lost'), processOf('heir')]
+  await lost.renew()
+  clock.advance(21_000)
+  expect(share(lost)).toBe(0)
+  await everybodyIsGone()
+  await heir.renew()
+  expect(share(heir)).toBe(ids.length)
+  expect(share(lost)).toBe(0)
+})
+
+test('at shutdown everything is given back at once', async () => {
+  await everybodyIsGone()
+  const stop = new AbortController()
+  const ending = processOf('ending')
+  const running = ending.run(stop.signal)
+  await expect.poll(() => share(ending), { timeout: 5000 }).toBeGreaterThan(0)
+  stop.abort(new Error('shutdown'))
+  await running
+  expect(share(ending)).toBe(0)
+  expect(await db.selectFrom('fleet_shard').selectAll().where('owner', '=', 'ending').execute()).toEqual([])
+})
