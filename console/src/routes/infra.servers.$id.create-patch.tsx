@@ -1,1 +1,22 @@
-export { PendingPage as Page } from '../layout/pages.tsx'
+// Query · loader · page.
+import type { Load } from '../api/page.ts'
+import { patchesQuery, schemaQuery } from '../features/patches/patch-queries.ts'
+import { PatchEditor } from '../features/patches/PatchEditor.tsx'
+import { serverQueryOf } from '../features/servers/server-queries.ts'
+import { ServerPlace } from '../features/servers/ServerPlace.tsx'
+import { useParams } from '../lib/use-search.ts'
+
+export const load: Load = async ({ params, client }) => {
+  void client.prefetchQuery(serverQueryOf(params['id'] ?? ''))
+  void client.prefetchQuery(patchesQuery(params['id'] ?? ''))
+  void client.prefetchQuery(schemaQuery)
+}
+
+export function Page() {
+  const { id = '' } = useParams()
+  return (
+    <ServerPlace key={id} id={id}>
+      {(server) => <PatchEditor server={server} patch={null} />}
+    </ServerPlace>
+  )
+}

@@ -1,1 +1,29 @@
-export { PendingPage as Page } from '../layout/pages.tsx'
+// Query · loader · page.
+import type { Load } from '../api/page.ts'
+import { patchesQuery, patchQuery, schemaQuery } from '../features/patches/patch-queries.ts'
+import { PatchEditor } from '../features/patches/PatchEditor.tsx'
+import { PatchPlace } from '../features/patches/PatchPlace.tsx'
+import { serverQueryOf } from '../features/servers/server-queries.ts'
+import { ServerPlace } from '../features/servers/ServerPlace.tsx'
+import { useParams } from '../lib/use-search.ts'
+
+export const load: Load = async ({ params, client }) => {
+  const { id = '', patchId = '' } = params
+  void client.prefetchQuery(serverQueryOf(id))
+  void client.prefetchQuery(patchQuery(id, patchId))
+  void client.prefetchQuery(patchesQuery(id))
+  void client.prefetchQuery(schemaQuery)
+}
+
+export function Page() {
+  const { id = '', patchId = '' } = useParams()
+  return (
+    <ServerPlace key={id} id={id}>
+      {(server) => (
+        <PatchPlace key={patchId} serverId={id} patchId={patchId}>
+          {(patch, onNewest) => <PatchEditor server={server} patch={patch} onNewest={onNewest} />}
+        </PatchPlace>
+      )}
+    </ServerPlace>
+  )
+}

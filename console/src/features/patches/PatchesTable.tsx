@@ -58,13 +58,13 @@ function Labels({ patch }: { patch: Patch }) {
 }
 
 const patchColumns = columns<Patch>([
-  { id: 'name', head: 'Name', sortable: true, card: 'name', width: 180, cell: (p) => p.name },
+  { id: 'name', head: 'Name', sortable: true, card: 'name', width: 148, cell: (p) => p.name },
   {
     id: 'weight',
     head: 'Weight',
     sortable: true,
     numeric: true,
-    width: 92,
+    width: 84,
     card: 'state',
     cell: (p) => (
       <>
@@ -88,7 +88,7 @@ const patchColumns = columns<Patch>([
     id: 'created_at',
     head: 'Created at',
     sortable: true,
-    width: 142,
+    width: 152,
     cell: (p) =>
       p.created_at === null ? (
         'with the server'
@@ -154,7 +154,7 @@ export function PatchesTable({
     {
       id: 'actions',
       head: 'Actions',
-      width: 84,
+      width: 80,
       cell: (p) => (
         <span className={css['acts']}>
           {p.read_only ? (

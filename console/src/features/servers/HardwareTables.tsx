@@ -4,7 +4,7 @@ import { truncate } from '../../lib/text.ts'
 import { disk as diskSize, memory as memorySize } from '../../lib/units.ts'
 import { Copyable } from '../../ui/Copyable.tsx'
 import { StatusDot } from '../../ui/Status.tsx'
-import { deviceName, devicePath, diskType, memoryLines, processorLines, sumKnown } from './hardware.ts'
+import { deviceName, devicePath, diskType, memoryLines, processorLines, shortProduct, shortVendor, sumKnown } from './hardware.ts'
 import css from './HardwareTables.module.css'
 
 const unknown = <span className="t3">Unknown</span>
@@ -44,7 +44,7 @@ export function Processors({ processors }: { processors: Resources['processors']
       <tbody>
         {processorLines(processors).map((p) => (
           <tr key={`${p.model} ${p.cores} ${p.maxMhz}`}>
-            <td className="strong" title={p.model}>
+            <td className={css['rest']} title={p.model}>
               {p.model}
             </td>
             <td className={css['r']}>{p.units}</td>
@@ -73,7 +73,7 @@ export function Memory({ modules }: { modules: Resources['memory'] }) {
       <tbody>
         {lines.map((m) => (
           <tr key={`${m.maker} ${m.moduleBytes}`}>
-            <td className="strong">{m.maker}</td>
+            <td className={css['rest']}>{m.maker}</td>
             <td className={css['r']}>
               {m.modules} × {m.moduleBytes === null ? 'unknown' : memorySize(m.moduleBytes)}
             </td>
@@ -103,7 +103,7 @@ export function Links({ links, names = false }: { links: Resources['interfaces']
       <tbody>
         {links.map((link) => (
           <tr key={link.id}>
-            <td className={css['state']}>
+            <td>
               {link.link_state === undefined ? (
                 <StatusDot quiet tone="off">
                   Unknown
@@ -117,9 +117,9 @@ export function Links({ links, names = false }: { links: Resources['interfaces']
             {names && <td className="mono">{link.id}</td>}
             <td title={link.id}>{link.hardware_addr ? <Copyable value={link.hardware_addr} what={`MAC address of ${link.id}`} /> : unknown}</td>
             <td className={css['wide']}>{link.driver ?? <span className="t3">–</span>}</td>
-            <td title={link.product}>
-              {link.vendor ?? <span className="t3">–</span>}
-              {link.product !== undefined && <span className={css['xl']}> {link.product}</span>}
+            <td className={`${css['rest']} ${css['quiet']}`} title={[link.vendor, link.product].filter(Boolean).join(' ')}>
+              {link.vendor ? shortVendor(link.vendor) : <span className="t3">–</span>}
+              {link.product !== undefined && <span className={css['xl']}> {shortProduct(link.product)}</span>}
             </td>
           </tr>
         ))}
@@ -153,8 +153,10 @@ export function Disks({ disks, long = false }: { disks: Resources['disks']; long
                 {deviceName(d.id)}
               </Copyable>
             </td>
-            <td className="strong">{d.model ? <Copyable mono={false} value={d.model} what={`model of ${deviceName(d.id)}`} /> : unknown}</td>
-            <td className={css['r']}>
+            <td className={`${css['rest']} ${css['plain']}`}>
+              {d.model ? <Copyable mono={false} value={d.model} what={`model of ${deviceName(d.id)}`} /> : unknown}
+            </td>
+            <td className={`${css['r']} ${css['plain']}`}>
               {d.size === undefined ? (
                 unknown
               ) : (

@@ -20,24 +20,24 @@ export function ServerDetails({ server: listed }: { server: Server }) {
   return (
     <div className={css['exp']}>
       <section>
-        <h3 className={css['head']}>
+        <h2 className={css['head']}>
           Server info <span>{cuNote(resources)}</span>
-        </h3>
-        <h4 className="label">Processors</h4>
+        </h2>
+        <h3 className="label">Processors</h3>
         <Processors processors={resources.processors} />
-        <h4 className="label">Memory</h4>
+        <h3 className="label">Memory</h3>
         <Memory modules={resources.memory} />
-        <h4 className="label">Network interfaces</h4>
+        <h3 className="label">Network interfaces</h3>
         <Links links={resources.interfaces} />
       </section>
       <section>
-        <h3 className={css['head']}>
+        <h2 className={css['head']}>
           Storage <span>{storageNote(resources)}</span>
-        </h3>
+        </h2>
         <Disks disks={resources.disks} />
       </section>
       <section>
-        <h3 className={css['head']}>Platform</h3>
+        <h2 className={css['head']}>Platform</h2>
         <Platform server={server} />
         <div className={css['buttons']}>
           <Button size="small" icon="download" can={talosconfigVerdict(server)} onClick={() => deeds.talosconfig(server)}>

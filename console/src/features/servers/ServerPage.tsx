@@ -76,7 +76,7 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
       <span className="t3">Unknown</span>
     ) : (
       <>
-        {told.text} <span>{told.more}</span>
+        {told.text} <span className={css['more']}>{told.more}</span>
       </>
     )
   return (
@@ -113,8 +113,17 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
           ['Memory', fact(memory)],
           ['Disks', fact(disks)],
           ['Links', fact(links)],
-          ['Datacenter', server.datacenter?.code ?? <span className="t3">None</span>],
-          ['Cluster', server.cluster ? <a href={paths.cluster(server.cluster.id)}>{server.cluster.name}</a> : <span className="t3">None</span>],
+          [
+            'Datacenter',
+            server.datacenter ? (
+              <a className={css['code']} href={paths.servers({ datacenter: server.datacenter.code })}>
+                {server.datacenter.code}
+              </a>
+            ) : (
+              <span className="t3">None</span>
+            ),
+          ],
+          server.cluster && ['Cluster', <a href={paths.cluster(server.cluster.id)}>{server.cluster.name}</a>],
           ['Talos', server.talos.version ?? <span className="t3">Unknown</span>],
           ['Address', address === undefined ? <span className="t3">No Addresses</span> : <Copyable value={address} what="address" />],
         ]}

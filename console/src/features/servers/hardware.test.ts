@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { deviceName, devicePath, diskType, memoryLines, processorLines, shortModel, sumKnown, summaryOf } from './hardware.ts'
+import { deviceName, devicePath, diskType, memoryLines, processorLines, shortModel, shortProduct, shortVendor, sumKnown, summaryOf } from './hardware.ts'
 import { disk, memory } from '../../lib/units.ts'
 import { resourcesOf } from './resources.ts'
 
@@ -12,6 +12,20 @@ describe('hardware summed up', () => {
     expect(shortModel('Intel', 'INTEL(R) XEON(R) SILVER 4510')).toBe('INTEL XEON SILVER 4510')
     expect(shortModel('ACME', undefined)).toBe('ACME')
     expect(shortModel(undefined, '')).toBe('Unknown')
+  })
+
+  it('calls network cards by the name that they are sold by', () => {
+    expect([shortProduct('MT2892 Family [ConnectX-6 Dx]'), shortProduct('I350 Gigabit Network Connection')]).toEqual([
+      'ConnectX-6 Dx',
+      'I350 Gigabit Network Connection',
+    ])
+    expect(['Mellanox Technologies', 'Intel Corporation', 'Broadcom Inc. and subsidiaries', 'ACME, Inc.', 'Red Hat, Inc.'].map(shortVendor)).toEqual([
+      'Mellanox',
+      'Intel',
+      'Broadcom',
+      'ACME',
+      'Red Hat',
+    ])
   })
 
   it('folds equal processors and adds their cores', () => {

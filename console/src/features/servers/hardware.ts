@@ -38,6 +38,13 @@ export function shortModel(manufacturer: string | undefined, product: string | u
   return manufacturer === undefined || manufacturer === '' ? 'Unknown' : manufacturer
 }
 
+/** "MT2892 Family [ConnectX-6 Dx]" is "ConnectX-6 Dx": pci.ids has the name that it is sold by in brackets. */
+export const shortProduct = (product: string): string => /\[([^\]]+)\]\s*$/.exec(product)?.[1] ?? product
+
+/** "Mellanox Technologies" is "Mellanox". */
+export const shortVendor = (vendor: string): string =>
+  vendor.replace(/,?\s+(?:Technologies|Technology|Corporation|Corp\.?|Inc\.?|Ltd\.?|Co\.|Limited|Semiconductor|Networks)\b.*$/i, '')
+
 export const processorLines = (processors: Resources['processors']): ProcessorLine[] =>
   grouped(processors, (p) => `${p.product_name}\n${p.cpu_cores}\n${p.thread_count}\n${p.max_speed}`).map((same) => ({
     model: shortModel(same[0]?.manufacturer, same[0]?.product_name),
@@ -75,7 +82,7 @@ export function summaryOf(r: Resources): HardwareSummary {
   const diskBytes = sumKnown(r.disks.map((d) => d.size))
   const models = new Set(r.disks.map((d) => d.model ?? 'Unknown'))
   const up = r.interfaces.filter((i) => i.link_state === true)
-  const makers = [...new Set(up.map((i) => i.product ?? i.vendor).filter((name) => name !== undefined))]
+  const makers = [...new Set(up.map((i) => (i.product ? shortProduct(i.product) : i.vendor)).filter((name) => name !== undefined))]
   return {
     processors:
       cpu.length === 0

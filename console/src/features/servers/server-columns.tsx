@@ -4,6 +4,7 @@ import { sentence } from '../../lib/text.ts'
 import { columns } from '../../ui/DataTable.tsx'
 import { StatusDot, type Tone } from '../../ui/Status.tsx'
 import { Contact } from './Contact.tsx'
+import css from './server-columns.module.css'
 import { statusOf } from './server-state.ts'
 
 export const contactHelp = "Time of the last answer from this server's Talos API"
@@ -25,25 +26,37 @@ const commitmentTones: Readonly<Record<string, Tone>> = {
   failed: 'danger',
 }
 
-/** What a server is to us, and beside it, quietly, what it is doing or what it is good for. */
-export function ServerStatus({ server }: { server: Server }) {
-  const said = statusOf(server)
+/** What a server is to us, and beside it, quietly, what it is doing or what it is good for. In a list the reason waits for room. */
+export function ServerStatus({ server, inList = false }: { server: Server; inList?: boolean }) {
+  const { tone, word, why, more } = statusOf(server)
   const alarm = server.identity.state === 'changed' && server.status !== 'deleted'
+  const said = more === null ? why : `${why}: ${more}`
   return (
-    <StatusDot tone={said.tone} why={alarm ? <span className="c-danger">{said.why}</span> : said.why}>
-      {said.word}
+    <StatusDot
+      tone={tone}
+      why={
+        why !== null && (
+          <span className={alarm ? 'c-danger' : undefined} title={said ?? undefined}>
+            {why}
+            {more !== null && <span className={inList ? css['more'] : undefined}>: {more}</span>}
+          </span>
+        )
+      }
+    >
+      {word}
     </StatusDot>
   )
 }
 
 export const serverColumns = columns<Server>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, width: 190, card: 'name', cell: (s) => s.name },
-  { id: 'datacenter', head: 'Datacenter', sortable: true, width: 110, cell: (s) => s.datacenter?.code ?? none },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, width: 152, card: 'name', cell: (s) => s.name },
+  { id: 'datacenter', head: 'Datacenter', sortable: true, width: 98, from: 'md', cell: (s) => s.datacenter?.code ?? none },
   {
     id: 'cluster',
     head: 'Cluster',
     sortable: true,
-    width: 130,
+    width: 124,
+    from: 'md',
     cell: (s) =>
       s.cluster ? (
         <a className="t2" href={paths.cluster(s.cluster.id)}>
@@ -56,27 +69,28 @@ export const serverColumns = columns<Server>([
   {
     id: 'cc',
     head: 'CC',
-    width: 120,
+    width: 104,
+    from: 'md',
     cell: ({ capacity_commitment: cc }) => (cc ? <StatusDot tone={commitmentTones[cc.status] ?? 'idle'}>{sentence(cc.status)}</StatusDot> : none),
   },
   {
     id: 'type',
     head: 'Node type',
     sortable: true,
-    width: 116,
+    width: 110,
+    from: 'md',
     cell: (s) => <span className={s.type === 'unknown' ? 't3' : undefined}>{sentence(s.type)}</span>,
   },
-  { id: 'status', head: 'Status', sortable: true, card: 'state', cell: (s) => <ServerStatus server={s} /> },
+  { id: 'status', head: 'Status', sortable: true, card: 'state', cell: (s) => <ServerStatus server={s} inList /> },
   {
     id: 'contact',
     head: 'Last Talos connection',
     help: contactHelp,
     sortable: true,
-    width: 210,
     card: 'fact',
     cell: (s) => (
       <>
-        <span className="only-sm">{s.datacenter ? `${s.datacenter.code}, ` : ''}</span>
+        <span className={css['site']}>{s.datacenter ? `${s.datacenter.code}, ` : ''}</span>
         <Contact talos={s.talos} />
       </>
     ),

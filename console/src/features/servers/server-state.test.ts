@@ -16,7 +16,7 @@ const server = { status: 'maintenance' as const, cluster: null, talos, eligibili
 
 describe('what is said of a server', () => {
   it('says what a free server is for, and why it is not eligible', () => {
-    expect(statusOf(server)).toEqual({ tone: 'idle', word: 'Maintenance', why: 'free to use' })
+    expect(statusOf(server)).toEqual({ tone: 'idle', word: 'Maintenance', why: 'free to use', more: null })
     expect(statusOf({ ...server, eligibility: [{ check: 'disks', ok: false, reason: 'The server has no disk' }] }).why).toBe(
       'not eligible: The server has no disk',
     )
@@ -25,7 +25,7 @@ describe('what is said of a server', () => {
 
   it('keeps status and contact apart', () => {
     const silent = { ...talos, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }
-    expect(statusOf({ ...server, status: 'ready', talos: silent })).toEqual({ tone: 'ok', word: 'Ready', why: null })
+    expect(statusOf({ ...server, status: 'ready', talos: silent })).toEqual({ tone: 'ok', word: 'Ready', why: null, more: null })
     const contact = contactOf(silent, Date.parse('2026-11-20T13:00:00Z'))
     expect(contact.kind).toBe('silent')
     expect(contact.kind === 'silent' && contact.text).toMatch(/^\d\d:\d\d, connection refused$/)

@@ -7,6 +7,8 @@ export interface Said {
   tone: Tone
   word: string
   why: string | null
+  /** What is more to say where there is room for it. */
+  more: string | null
 }
 
 const stageWords: Readonly<Record<Stage, string | null>> = {
@@ -24,20 +26,20 @@ const stageWords: Readonly<Record<Stage, string | null>> = {
 type Stateful = Pick<Server, 'status' | 'cluster' | 'talos' | 'eligibility' | 'identity' | 'operation_id'>
 
 export function statusOf(s: Stateful): Said {
-  if (s.status === 'deleted') return { tone: 'off', word: 'Deleted', why: 'kept for history' }
+  if (s.status === 'deleted') return { tone: 'off', word: 'Deleted', why: 'kept for history', more: null }
   const stage = stageWords[s.talos.stage]
-  if (s.status === 'ready') return { tone: 'ok', word: 'Ready', why: stage ?? (s.talos.reachable === true ? s.talos.reason : null) }
-  return { tone: 'idle', word: 'Maintenance', why: maintenance(s, stage) }
+  if (s.status === 'ready') return { tone: 'ok', word: 'Ready', why: stage ?? (s.talos.reachable === true ? s.talos.reason : null), more: null }
+  return { tone: 'idle', word: 'Maintenance', ...maintenance(s, stage) }
 }
 
-function maintenance(s: Stateful, stage: string | null): string {
-  if (stage !== null) return stage
-  if (s.cluster) return `reserved for ${s.cluster.name}`
-  if (s.identity.state === 'changed') return 'other hardware answered'
-  if (s.identity.state !== 'confirmed') return 'to be confirmed'
+function maintenance(s: Stateful, stage: string | null): Pick<Said, 'why' | 'more'> {
+  const only = (why: string) => ({ why, more: null })
+  if (stage !== null) return only(stage)
+  if (s.cluster) return only(`reserved for ${s.cluster.name}`)
+  if (s.identity.state === 'changed') return only('other hardware answered')
+  if (s.identity.state !== 'confirmed') return only('to be confirmed')
   const failed = s.eligibility.find((e) => !e.ok)
-  if (failed === undefined) return 'free to use'
-  return failed.reason === null ? 'not eligible' : `not eligible: ${failed.reason}`
+  return failed === undefined ? only('free to use') : { why: 'not eligible', more: failed.reason }
 }
 
 /** What the column "Last Talos connection" says; `at` where it is a time that grows older. */

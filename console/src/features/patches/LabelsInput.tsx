@@ -1,0 +1,69 @@
+import { useState } from 'react'
+import { useField } from '../../ui/Field.tsx'
+import { Icon } from '../../ui/Icon.tsx'
+import css from './LabelsInput.module.css'
+import { labelText, readLabel } from './patch-form.ts'
+
+/** Labels as chips: Enter, a comma or a space ends one, Backspace in the empty field takes the last one back. */
+export function LabelsInput({
+  labels,
+  onLabels,
+  disabled = false,
+}: {
+  labels: Record<string, string>
+  onLabels: (labels: Record<string, string>) => void
+  disabled?: boolean
+}) {
+  const field = useField()
+  const [text, setText] = useState('')
+  const add = (entries: readonly string[]) => {
+    const read = entries.map(readLabel).filter((label) => label !== null)
+    if (read.length > 0) onLabels({ ...labels, ...Object.fromEntries(read) })
+  }
+  const without = (key: string) => Object.fromEntries(Object.entries(labels).filter(([k]) => k !== key))
+  return (
+    <span className={field['aria-invalid'] ? `${css['input']} ${css['bad']}` : css['input']}>
+      {Object.entries(labels).map((label) => (
+        <span key={label[0]} className={css['chip']}>
+          {labelText(label)}
+          {!disabled && (
+            <button type="button" aria-label={`Remove label ${labelText(label)}`} onClick={() => onLabels(without(label[0]))}>
+              <Icon name="close" size={12} />
+            </button>
+          )}
+        </span>
+      ))}
+      <input
+        {...field}
+        value={text}
+        readOnly={disabled}
+        placeholder={disabled ? '' : 'key=value'}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        onChange={(event) => {
+          const parts = event.target.value.split(/[,\s]/)
+          setText(parts.pop() ?? '')
+          add(parts)
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && text.trim() !== '') {
+            event.preventDefault()
+            add([text])
+            setText('')
+          }
+          const last = Object.entries(labels).at(-1)
+          if (event.key === 'Backspace' && text === '' && last !== undefined && !disabled) {
+            event.preventDefault()
+            onLabels(without(last[0]))
+            setText(labelText(last))
+          }
+        }}
+        onBlur={() => {
+          add([text])
+          setText('')
+        }}
+      />
+    </span>
+  )
+}

@@ -1,0 +1,282 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useBlocker } from '@tanstack/react-router'
+import { useMemo, useRef, useState } from 'react'
+import { canChangePatch, type Patch, patchCreate, patchLimits, type PatchProblem, patchUpdate } from '#contract/patches.ts'
+import { all } from '#contract/rule.ts'
+import { call, CallError } from '../../api/client.ts'
+import { newKey } from '../../api/http.ts'
+import { allowed } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
+import { moment } from '../../lib/time.ts'
+import { useGo } from '../../lib/use-search.ts'
+import { confirm } from '../../ui/actions.ts'
+import { Button } from '../../ui/Button.tsx'
+import { CodeEditor, type CodeEditorHandle } from '../../ui/CodeEditor.tsx'
+import { Command } from '../../ui/Copyable.tsx'
+import { Field, TextInput } from '../../ui/Field.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { Popover } from '../../ui/Popover.tsx'
+import { Alert, Badge, StatusDot } from '../../ui/Status.tsx'
+import { toast } from '../../ui/toast.ts'
+import { curlOf } from './api-call.ts'
+import { LabelsInput } from './LabelsInput.tsx'
+import { bodyBytes, changes, draftOf, emptyDraft, type FieldName, type PatchDraft, problemsOf, toSend, weightOf } from './patch-form.ts'
+import { patchesQuery, refreshPatches } from './patch-queries.ts'
+import css from './PatchEditor.module.css'
+import type { PatchedServer } from './PatchesTable.tsx'
+import { PreviewPanel } from './PreviewPanel.tsx'
+import { useSchemaHelp } from './schema-help.ts'
+import { usePatchDraft } from './use-patch-draft.ts'
+import { usePreview } from './use-preview.ts'
+import { savingQuestion } from './verdicts.ts'
+
+const noProblems: readonly PatchProblem[] = []
+
+type Refusal = { kind: 'failed'; message: string; fields: Readonly<Record<string, string>> } | { kind: 'stale' }
+
+/** Creates a patch (`patch` null), edits one, or shows one of the layers that Steelyard writes. The right side says live what it does. */
+export function PatchEditor({ server, patch, onNewest }: { server: PatchedServer; patch: Patch | null; onNewest?: () => Promise<void> }) {
+  const client = useQueryClient()
+  const go = useGo()
+  const saved = useMemo(() => (patch === null ? emptyDraft : draftOf(patch)), [patch])
+  const kept = usePatchDraft(`patch/${server.id}/${patch?.patch_id ?? 'new'}`, saved, patch?.version ?? null)
+  const { draft, setDraft, dirty } = kept
+  const readOnly = patch?.read_only ?? false
+  const { data: layers } = useQuery(patchesQuery(server.id))
+  const others = (layers?.items ?? []).filter((p) => p.patch_id !== patch?.patch_id).map((p) => p.name)
+  const problems = problemsOf(draft, others)
+  const preview = usePreview(server.id, patch?.patch_id ?? null, draft)
+  const [left, setLeft] = useState<ReadonlySet<FieldName>>(new Set())
+  const [busy, setBusy] = useState(false)
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  const attempt = useRef(newKey())
+  const form = useRef<HTMLFormElement>(null)
+  const editor = useRef<CodeEditorHandle>(null)
+  const leaving = useRef(false)
+  const help = useSchemaHelp()
+
+  useBlocker({
+    shouldBlockFn: async () => {
+      if (leaving.current || !dirty) return false
+      return !(await confirm({
+        title: 'Leave without saving?',
+        label: 'Leave',
+        text: 'A draft of this patch is kept in this browser until you save it or log out.',
+      }))
+    },
+    enableBeforeUnload: () => dirty && !leaving.current,
+  })
+
+  const errorOf = (field: FieldName): string | null => {
+    const refused = refusal?.kind === 'failed' ? refusal.fields[field] : undefined
+    return refused ?? (left.has(field) ? (problems[field] ?? null) : null)
+  }
+  const edit = (change: Partial<PatchDraft>) => {
+    setRefusal(null)
+    setDraft(change)
+  }
+  const leave = (field: FieldName) => setLeft((now) => new Set(now).add(field))
+
+  const send = async (version: number | undefined) => {
+    const id = server.id
+    if (patch === null) {
+      const made = await call(patchCreate, { params: { id }, body: toSend(draft) }, { key: attempt.current })
+      if (made === undefined) throw new Error('')
+      return
+    }
+    await call(patchUpdate, { params: { id, patchId: patch.patch_id }, body: changes(draft, patch) }, version === undefined ? {} : { version })
+  }
+  const save = async (version = patch?.version, asked = false) => {
+    setLeft(new Set(['name', 'weight', 'labels', 'body']))
+    if (busy || readOnly) return
+    if (Object.keys(problems).length > 0) {
+      if (problems.name ?? problems.weight ?? problems.labels) queueMicrotask(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus())
+      else editor.current?.focus()
+      return
+    }
+    const question = asked ? null : savingQuestion(server, preview.pending ? undefined : preview.preview?.verdict)
+    if (question !== null && !(await confirm(question))) return
+    setBusy(true)
+    setRefusal(null)
+    try {
+      await send(version)
+      leaving.current = true
+      await kept.settle()
+      await refreshPatches(client)
+      toast.success(patch === null ? `${draft.name} was created` : `${draft.name} was saved`)
+      await go(paths.server(server.id))
+    } catch (error) {
+      leaving.current = false
+      if (error instanceof CallError && error.status === 412) setRefusal({ kind: 'stale' })
+      else setRefusal({ kind: 'failed', message: error instanceof Error ? error.message : '', fields: error instanceof CallError ? error.fields : {} })
+      // What is sent next is another request, and must not be answered with this one's answer.
+      if (error instanceof CallError && error.status > 0 && error.status < 500) attempt.current = newKey()
+    } finally {
+      setBusy(false)
+    }
+  }
+  const loadNewer = async () => {
+    kept.discard()
+    setRefusal(null)
+    await onNewest?.()
+  }
+
+  const operation = patch === null ? patchCreate : patchUpdate
+  const may = patch === null ? allowed(patchCreate) : all(allowed(patchUpdate), canChangePatch(patch))
+  const asCall = curlOf(operation, { id: server.id, patchId: patch?.patch_id ?? '' }, patch === null ? toSend(draft) : changes(draft, patch), {
+    origin: location.origin,
+    version: patch?.version,
+  })
+  const weight = weightOf(draft.weight)
+  const kib = (bodyBytes(draft.body) / 1024).toFixed(1)
+  const lineProblems = preview.of === draft.body ? (preview.preview?.errors ?? noProblems) : noProblems
+
+  return (
+    <>
+      <h1 className="sr">
+        {patch === null
+          ? `Create a patch for ${server.name}`
+          : readOnly
+            ? `Patch ${patch.name} of ${server.name}`
+            : `Edit patch ${patch.name} of ${server.name}`}
+      </h1>
+      <form
+        ref={form}
+        className={css['form']}
+        onSubmit={(event) => {
+          event.preventDefault()
+          void save()
+        }}
+      >
+        <Field label="Name" error={errorOf('name')}>
+          <TextInput
+            value={draft.name}
+            readOnly={readOnly}
+            onValue={(name) => edit({ name })}
+            onBlur={() => draft.name !== '' && leave('name')}
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            autoFocus={patch === null}
+          />
+        </Field>
+        <Field label="Weight" note={readOnly ? undefined : `${patchLimits.weight.min} to ${patchLimits.weight.max}`} error={errorOf('weight')}>
+          <TextInput
+            value={draft.weight}
+            readOnly={readOnly}
+            onValue={(text) => edit({ weight: text })}
+            onBlur={() => leave('weight')}
+            inputMode="numeric"
+            className="num"
+            autoComplete="off"
+          />
+        </Field>
+        <Field label="Labels" optional={!readOnly} error={errorOf('labels')} className={css['labels']}>
+          <LabelsInput labels={draft.labels} disabled={readOnly} onLabels={(labels) => edit({ labels })} />
+        </Field>
+        <div className={css['buttons']}>
+          {readOnly ? (
+            <Badge tone="line" icon="lock">
+              Read only: Steelyard writes this layer itself
+            </Badge>
+          ) : (
+            <>
+              <Button kind="ghost" can={dirty ? undefined : { ok: false, reason: 'Nothing was changed' }} onClick={kept.discard}>
+                Discard
+              </Button>
+              <Popover label="As an API call" align="end" width="min(36rem, 92vw)" trigger={<Button icon="terminal">API</Button>}>
+                <div className="stack stack2">
+                  <p className="fs13 t2">The same as a call of the API. The token of a session or of the command line goes into STEELYARD_TOKEN.</p>
+                  <Command command={asCall} shown={asCall.length > 600 ? `${asCall.slice(0, 600)}…` : asCall} />
+                </div>
+              </Popover>
+              <Button kind="primary" type="submit" busy={busy} busyText="Loading" can={may}>
+                {patch === null ? 'Create patch' : 'Save patch'}
+              </Button>
+            </>
+          )}
+        </div>
+      </form>
+      <div className={css['alerts']}>
+        {kept.restored !== null && dirty && (
+          <Alert
+            tone={kept.restored.older ? 'warn' : 'info'}
+            action={
+              <Button size="small" onClick={kept.discard}>
+                Discard the draft
+              </Button>
+            }
+          >
+            A draft of {moment(new Date(kept.restored.savedAt).toISOString())} was put back.{' '}
+            {kept.restored.older && 'The patch has been changed since: compare before you save.'}
+          </Alert>
+        )}
+        {refusal?.kind === 'stale' && (
+          <Alert
+            tone="warn"
+            action={
+              <span className="row">
+                <Button size="small" onClick={() => void loadNewer()}>
+                  Load the newer one
+                </Button>
+                <Button size="small" kind="danger" onClick={() => void save(undefined, true)}>
+                  Save mine over it
+                </Button>
+              </span>
+            }
+          >
+            <b>Somebody else changed this patch since you opened it.</b> Nothing was saved. What you typed is still here.
+          </Alert>
+        )}
+        {refusal?.kind === 'failed' && (
+          <Alert tone="danger">
+            <b>{patch === null ? `Failed to create patch for node ${server.id}` : 'The patch could not be saved'}</b> {refusal.message}
+          </Alert>
+        )}
+      </div>
+      <div className={css['split']}>
+        <Panel flush className={css['panel']} title="Patch" note="Strategic merge, YAML">
+          <div className={css['editor']}>
+            <CodeEditor
+              ref={editor}
+              label="Patch body, YAML"
+              value={draft.body}
+              readOnly={readOnly}
+              onValue={(body) => edit({ body })}
+              problems={lineProblems}
+              {...help.editor}
+            />
+          </div>
+          <footer className={css['foot']}>
+            {left.has('body') && problems.body !== undefined ? (
+              <StatusDot quiet tone="danger">
+                {problems.body}
+              </StatusDot>
+            ) : lineProblems.length > 0 ? (
+              <StatusDot quiet tone="danger">
+                {lineProblems.length === 1 ? '1 problem' : `${lineProblems.length} problems`}
+              </StatusDot>
+            ) : preview.pending || preview.preview === null ? (
+              <StatusDot quiet tone="busy">
+                Checking
+              </StatusDot>
+            ) : (
+              <StatusDot quiet tone="ok">
+                Valid for Talos {help.versions}
+              </StatusDot>
+            )}
+            <span className="t3 num right">
+              {kib} of {patchLimits.bodyBytes / 1024} KiB
+            </span>
+          </footer>
+        </Panel>
+        <PreviewPanel
+          state={preview}
+          layers={layers?.items ?? []}
+          self={{ name: draft.name, weight: Number.isNaN(weight) ? patchLimits.weight.default : weight }}
+          onGoTo={(line) => editor.current?.goTo(line)}
+        />
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,66 @@
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import type { Patch } from '#contract/patches.ts'
+import { CallError } from '../../api/client.ts'
+import { paths } from '../../lib/paths.ts'
+import { Button, ButtonLink } from '../../ui/Button.tsx'
+import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
+import { Alert } from '../../ui/Status.tsx'
+import { patchQuery } from './patch-queries.ts'
+
+/**
+ * The patch that a page edits, as it was when the page opened: what is typed would be lost if a newer one took its place by itself.
+ * That there is a newer one is said, and the person decides.
+ */
+export function PatchPlace({
+  serverId,
+  patchId,
+  children,
+}: {
+  serverId: string
+  patchId: string
+  children: (patch: Patch, onNewest: () => Promise<void>) => ReactNode
+}) {
+  const { data: newest, error, refetch } = useQuery(patchQuery(serverId, patchId))
+  const [patch, setPatch] = useState<Patch | undefined>(newest)
+  if (patch === undefined && newest !== undefined) setPatch(newest)
+  if (patch === undefined) {
+    if (error instanceof CallError && error.status === 404) {
+      return (
+        <Empty
+          boxed
+          title={`Patch ${patchId} not found`}
+          text="It may have been deleted."
+          actions={
+            <ButtonLink kind="primary" href={paths.server(serverId)}>
+              Patches of the server
+            </ButtonLink>
+          }
+        />
+      )
+    }
+    return error === null ? <SkeletonRows rows={8} /> : <ErrorState boxed error={error} onRetry={() => void refetch()} />
+  }
+  const takeNewest = async () => {
+    const { data } = await refetch()
+    if (data !== undefined) setPatch(data)
+  }
+  const newer = newest !== undefined && newest.version > patch.version
+  return (
+    <div key={patch.version} className="stack stack3">
+      {newer && (
+        <Alert
+          tone="warn"
+          action={
+            <Button size="small" onClick={() => void takeNewest()}>
+              Load the newer one
+            </Button>
+          }
+        >
+          Somebody else has changed this patch since you opened it.
+        </Alert>
+      )}
+      <div>{children(patch, takeNewest)}</div>
+    </div>
+  )
+}

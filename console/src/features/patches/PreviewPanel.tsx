@@ -1,0 +1,136 @@
+import { useMemo, useState } from 'react'
+import type { Patch } from '#contract/patches.ts'
+import { Button } from '../../ui/Button.tsx'
+import { DiffView } from '../../ui/DiffView.tsx'
+import { Checkbox } from '../../ui/Field.tsx'
+import { Icon } from '../../ui/Icon.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { SkeletonRows } from '../../ui/States.tsx'
+import { StatusDot } from '../../ui/Status.tsx'
+import { cx } from '../../ui/cx.ts'
+import { diffLines } from '../../lib/diff.ts'
+import { layerOf, weightText } from './patch-list.ts'
+import css from './PatchEditor.module.css'
+import type { PreviewState } from './use-preview.ts'
+import { verdicts } from './verdicts.ts'
+
+/** The merged configuration without and with the patch, the layer that each line comes from, and what saving does. */
+export function PreviewPanel({
+  state,
+  layers,
+  self,
+  onGoTo,
+}: {
+  state: PreviewState
+  layers: readonly Patch[]
+  self: { name: string; weight: number }
+  onGoTo: (line: number) => void
+}) {
+  const { preview, pending, error, retry } = state
+  const [changedOnly, setChangedOnly] = useState(true)
+  const { name, weight } = self
+  const mine = `${name === '' ? 'this patch' : name} ${weightText(weight)}`
+  const sources = useMemo(
+    () =>
+      (preview?.sources ?? []).map(({ line, layer }) => {
+        const known = layerOf(layer, layers)
+        const isSelf = layer === name || (known.weight === null && !layers.some((l) => l.name === layer))
+        return {
+          line,
+          layer:
+            isSelf && known.weight === null ? mine : known.weight === null ? layer : `${known.name} ${weightText(known.name === name ? weight : known.weight)}`,
+        }
+      }),
+    [preview, layers, name, weight, mine],
+  )
+  const [added, removed] = useMemo(() => {
+    const lines = preview === null ? [] : diffLines(preview.diff.before, preview.diff.after)
+    return [lines.filter((l) => l.kind === 'add').length, lines.filter((l) => l.kind === 'remove').length]
+  }, [preview])
+  const broken = preview !== null && preview.errors.length > 0
+  const said = preview === null ? null : verdicts[preview.verdict.kind]
+  return (
+    <Panel
+      flush
+      className={css['panel']}
+      title="Merged configuration"
+      note={
+        preview !== null &&
+        !broken && (
+          <span className="nowrap hide-sm" title={`${added} lines added, ${removed} removed`}>
+            <span className="c-ok">+{added}</span> <span className="c-danger">−{removed}</span>
+          </span>
+        )
+      }
+      actions={<Checkbox className="nowrap" label="Changed only" checked={changedOnly} onChange={setChangedOnly} />}
+    >
+      <div aria-live="polite" aria-busy={pending}>
+        {said !== null && !broken && preview !== null && (
+          <div className={cx(css['verdict'], css[said.tone])}>
+            <Icon name={said.icon} />
+            <div>
+              <b>{said.word}</b> <span>{preview.verdict.reason}</span>
+            </div>
+          </div>
+        )}
+        {broken && (
+          <div className={cx(css['verdict'], css['danger'])}>
+            <Icon name="error" />
+            <div className={css['problems']}>
+              <b>This patch can't be merged</b>
+              <ul>
+                {preview.errors.map((problem, i) => (
+                  <li key={`${problem.line} ${problem.message} ${i}`}>
+                    {problem.line !== null && (
+                      <button type="button" className={css['goto']} onClick={() => onGoTo(problem.line ?? 1)}>
+                        Line {problem.line}
+                      </button>
+                    )}
+                    <span>
+                      {problem.path !== null && problem.path !== '' && <code className="mono">{problem.path}</code>} {problem.message}
+                    </span>
+                  </li>
+                ))}
+              </ul>
+            </div>
+          </div>
+        )}
+        {error !== null && (
+          <div className={cx(css['verdict'], css['warn'])} role="alert">
+            <Icon name="alert" />
+            <div className="grow">
+              <b>No preview</b> <span>{error.message}</span>
+            </div>
+            <Button size="small" onClick={retry}>
+              Try again
+            </Button>
+          </div>
+        )}
+      </div>
+      <div className={cx(css['diff'], (pending || broken) && css['old'])}>
+        {preview === null ? (
+          error === null && <SkeletonRows rows={6} widths={[60, 180]} />
+        ) : (
+          <DiffView
+            label="Merged configuration before and after"
+            before={preview.diff.before}
+            after={preview.diff.after}
+            sources={sources}
+            emphasize={mine}
+            whole={!changedOnly}
+            empty={broken ? 'Nothing to compare until it can be merged.' : 'The patch changes nothing.'}
+          />
+        )}
+      </div>
+      <footer className={css['foot']}>
+        {pending && preview !== null ? (
+          <StatusDot quiet tone="busy">
+            Checking
+          </StatusDot>
+        ) : (
+          <span className="t3">The column on the right names the layer that set each line, and its weight.</span>
+        )}
+      </footer>
+    </Panel>
+  )
+}

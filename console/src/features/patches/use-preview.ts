@@ -1,0 +1,67 @@
+import { useEffect, useRef, useState } from 'react'
+import { patchLimits, patchPreview, type Preview } from '#contract/patches.ts'
+import { call } from '../../api/client.ts'
+import { bodyBytes, type PatchDraft, weightOf } from './patch-form.ts'
+
+/** How long typing has to pause, in ms, before the API is asked. */
+const pauseMs = 350
+
+export interface PreviewState {
+  /** The last answer; it stays while a newer one is out. */
+  preview: Preview | null
+  /** The body that it is about. */
+  of: string
+  /** The body on the screen has no answer yet. */
+  pending: boolean
+  error: Error | null
+  retry: () => void
+}
+
+/** What the patch would do, asked anew as it is typed. An answer that was overtaken is dropped. */
+export function usePreview(serverId: string, patchId: string | null, draft: PatchDraft): PreviewState {
+  const [answer, setAnswer] = useState<{ preview: Preview; key: string; of: string } | null>(null)
+  const [failure, setFailure] = useState<{ error: Error; key: string } | null>(null)
+  const [turn, setTurn] = useState(0)
+  const first = useRef(true)
+  const weight = weightOf(draft.weight)
+  const { body, name } = draft
+  const key = JSON.stringify([body, Number.isNaN(weight) ? null : weight, name, turn])
+  useEffect(() => {
+    const [text, at, called] = JSON.parse(key) as [string, number | null, string]
+    const stop = new AbortController()
+    if (bodyBytes(text) > patchLimits.bodyBytes) return undefined
+    const timer = setTimeout(
+      () => {
+        const { min, max } = patchLimits.weight
+        const asked = {
+          body: text,
+          ...(patchId !== null && { patch_id: patchId }),
+          ...(at !== null && at >= min && at <= max && { weight: at }),
+          ...(called !== '' && { name: called.slice(0, 64) }),
+        }
+        call(patchPreview, { params: { id: serverId }, body: asked }, stop.signal).then(
+          (preview) => {
+            setAnswer({ preview, key, of: text })
+            setFailure(null)
+          },
+          (error: unknown) => {
+            if (!stop.signal.aborted) setFailure({ error: error instanceof Error ? error : new Error('An unexpected error occurred'), key })
+          },
+        )
+      },
+      first.current ? 0 : pauseMs,
+    )
+    first.current = false
+    return () => {
+      clearTimeout(timer)
+      stop.abort()
+    }
+  }, [key, serverId, patchId])
+  return {
+    preview: answer?.preview ?? null,
+    of: answer?.of ?? '',
+    pending: answer?.key !== key && failure?.key !== key,
+    error: failure?.key === key ? failure.error : null,
+    retry: () => setTurn((n) => n + 1),
+  }
+}

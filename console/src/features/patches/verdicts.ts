@@ -1,0 +1,45 @@
+import type { Preview } from '#contract/patches.ts'
+import type { IconName } from '../../ui/Icon.tsx'
+
+type Kind = Preview['verdict']['kind']
+
+/** What happens when the patch is saved, in a word. */
+export const verdicts: Readonly<Record<Kind, { word: string; tone: 'ok' | 'warn' | 'danger' | 'info'; icon: IconName }>> = {
+  no_reboot: { word: 'No reboot', tone: 'ok', icon: 'check' },
+  reboot: { word: 'Reboot', tone: 'warn', icon: 'refresh' },
+  not_allowed: { word: 'Not allowed', tone: 'danger', icon: 'error' },
+  at_install: { word: 'Applied at install', tone: 'info', icon: 'info' },
+  unknown: { word: 'Unknown', tone: 'warn', icon: 'help' },
+}
+
+/** What is asked before a patch of a server in a cluster is saved; null where saving changes nothing at once. */
+export function savingQuestion(
+  server: { name: string; cluster: { name: string } | null },
+  verdict: Preview['verdict'] | undefined,
+): { title: string; text: string; label: string; danger: boolean } | null {
+  if (server.cluster === null) return null
+  const where = `${server.name} is in the cluster ${server.cluster.name}.`
+  switch (verdict?.kind) {
+    case 'no_reboot':
+      return {
+        title: 'Save and apply this patch?',
+        label: 'Save and apply',
+        danger: false,
+        text: `${where} The changed configuration is applied while it runs: it does not reboot.`,
+      }
+    case 'reboot':
+      return {
+        title: 'Save, apply and reboot?',
+        label: 'Save and reboot',
+        danger: true,
+        text: `${where} The changed configuration needs a reboot: what runs on the server stops until it is back. ${verdict.reason}`,
+      }
+    default:
+      return {
+        title: 'Save and apply this patch?',
+        label: 'Save and apply',
+        danger: true,
+        text: `${where} The changed configuration is applied at once. Whether the server reboots is not known: ${verdict?.reason ?? 'there is no preview yet'}`,
+      }
+  }
+}
