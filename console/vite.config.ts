@@ -39,6 +39,22 @@ export default defineConfig(({ mode, command }) => {
       assetsInlineLimit: 0,
       reportCompressedSize: false,
       modulePreload: { polyfill: false },
+      rolldownOptions: {
+        output: {
+          codeSplitting: {
+            includeDependenciesRecursively: false,
+            // What nearly every signed-in page needs comes in one piece: many small ones compress badly. The sign-in page takes only the first.
+            groups: [
+              { name: 'parts', test: /console\/src\/ui\/(Icon|Button|Tooltip|Field|Status|States|cx)\b/, priority: 2 },
+              {
+                name: 'app',
+                test: /\/contract\/|node_modules\/(zod|@tanstack\/(query-core|react-query))\/|console\/src\/(ui|lib|api|layout)\/(?!(auth|http|tokens|entry-calls|messages|report|installation|jwt|store|search|use-search|paths|nonce|fields|RootFrame|pages|Mark|Toast|toast|States|Button|Icon|Tooltip|Field|Status|cx)\b)/,
+                minShareCount: 3,
+              },
+            ],
+          },
+        },
+      },
     },
     server: { port: 5173, host: '127.0.0.1', proxy: { '/v1': api, '/join': api, '/docs/api': api, '/healthz': api } },
   }

@@ -1,5 +1,4 @@
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
-import { useQueryErrorResetBoundary } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { report } from '../api/report.ts'
 import { paths } from '../lib/paths.ts'
@@ -23,6 +22,9 @@ export const PendingPage = () => (
 
 export function NotFoundPage() {
   const router = useRouter()
+  useEffect(() => {
+    document.title = 'Page Not Found · Steelyard'
+  }, [])
   return (
     <section className={css['page']}>
       <p className={css['code']} aria-hidden="true">
@@ -44,8 +46,14 @@ export function NotFoundPage() {
 
 export function FailedPage({ error, reset }: ErrorComponentProps) {
   const router = useRouter()
-  const queries = useQueryErrorResetBoundary()
   useEffect(() => report(error), [error])
+  const again = async () => {
+    // What failed is forgotten, so that the page asks for it anew.
+    const { queryClient } = await import('../api/query.ts')
+    await queryClient.resetQueries({ predicate: (query) => query.state.status === 'error' })
+    reset()
+    await router.invalidate()
+  }
   return (
     <section className={css['page']} role="alert">
       <h1>Something went wrong</h1>
@@ -54,11 +62,7 @@ export function FailedPage({ error, reset }: ErrorComponentProps) {
         <Button
           kind="primary"
           icon="refresh"
-          onClick={() => {
-            queries.reset()
-            reset()
-            void router.invalidate()
-          }}
+          onClick={() => void again()}
         >
           Try again
         </Button>

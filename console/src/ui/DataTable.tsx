@@ -311,7 +311,7 @@ function Head<Row>({ column, sort, onSort }: { column: Column<Row>; sort: string
   const direction = sort === column.id ? 'ascending' : sort === `-${column.id}` ? 'descending' : undefined
   return (
     <th scope="col" aria-sort={direction} className={cx(column.numeric && css['r'])} style={{ width: column.width }}>
-      <span className={css['head']}>
+      <span className={css['head']} data-sorted={direction}>
         {column.sortable && onSort ? (
           <button type="button" className={css['sort']} onClick={() => onSort(direction === 'ascending' ? `-${column.id}` : column.id)}>
             {column.head}

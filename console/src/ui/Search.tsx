@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { TextInput } from './Field.tsx'
+import css from './Search.module.css'
 
 /** The search box of a list. It answers `/`, waits until typing pauses, and follows a value that changes elsewhere. */
 export function Search({
@@ -46,7 +47,7 @@ export function Search({
     return () => document.removeEventListener('keydown', onKey)
   }, [hotkey])
   return (
-    <span style={{ flex: '0 1 300px', minWidth: 200 }}>
+    <span className={css['search']}>
       <TextInput
         ref={input}
         type="search"
