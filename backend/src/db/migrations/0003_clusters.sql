@@ -71,6 +71,9 @@ create table cluster_server (
   -- Committed before the configuration is sent: from here on the server may hold it, whatever the answer was.
   send_intent_at timestamptz(3),
   sent_at timestamptz(3),
+  -- How often it was sent, and when the server was first seen to have left maintenance after that.
+  sends integer not null default 0,
+  left_at timestamptz(3),
   was_installed boolean,
   secured_at timestamptz(3),
   etcd_at timestamptz(3),

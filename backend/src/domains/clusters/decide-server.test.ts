@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Around, decideBlind, decideServer, patienceMs, resetAgainMs, type Seen, type ServerFacts, settleMs } from './decide-server.ts'
+import { type Around, decideBlind, decideServer, mostSends, patienceMs, resetAgainMs, type Seen, type ServerFacts, settleMs } from './decide-server.ts'
 
 const now = Date.UTC(2026, 0, 15, 14, 10)
 const fresh: ServerFacts = {
@@ -9,6 +9,8 @@ const fresh: ServerFacts = {
   rendered: true,
   sendIntentAt: null,
   sentAt: null,
+  sends: 0,
+  left: false,
   securedAt: null,
   resetIntentAt: null,
   resets: 0,
@@ -50,6 +52,11 @@ test('after a crash between intent and answer the same bytes are sent again at o
 test('an accepted configuration is not sent again before the server had time to take it', () => {
   expect(decideServer(sent, around, maintenance)).toMatchObject({ act: 'wait', at: 'install' })
   expect(decideServer({ ...sent, sentAt: now - settleMs }, around, maintenance)).toMatchObject({ act: 'apply' })
+})
+
+test('a server that left and came back in maintenance failed to install: it is sent again, but not for ever', () => {
+  expect(decideServer({ ...sent, left: true, sends: 1 }, around, maintenance)).toMatchObject({ act: 'apply' })
+  expect(decideServer({ ...sent, left: true, sends: mostSends }, around, maintenance)).toMatchObject({ act: 'fail', at: 'install' })
 })
 
 test.each(['foreign', 'stranger'] as const)('a %s machine is sent nothing', (kind) => {

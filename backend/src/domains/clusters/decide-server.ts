@@ -36,6 +36,9 @@ export interface ServerFacts {
   readonly rendered: boolean
   readonly sendIntentAt: number | null
   readonly sentAt: number | null
+  /** How often its configuration was sent, and whether it was seen to leave maintenance since the last time. */
+  readonly sends: number
+  readonly left: boolean
   readonly securedAt: number | null
   readonly resetIntentAt: number | null
   readonly resets: number
@@ -80,7 +83,9 @@ export const patienceMs: Partial<Record<Place, number>> = {
   release: 30 * minute,
 }
 /** A server in maintenance takes a configuration within a second; after this long it is given it again. */
-export const settleMs = 20_000
+export const settleMs = 10_000
+/** A server that comes back in maintenance this often can't be installed. */
+export const mostSends = 5
 /** A reset begins at once; a server that still runs after this long is told again. */
 export const resetAgainMs = 90_000
 
@@ -147,7 +152,10 @@ function joinFromMaintenance(server: ServerFacts, around: Around, stage: string)
   if (stage !== 'maintenance') return { act: 'wait', at: 'install', reason: `Taking its configuration: ${stage}` }
   // Not known to be accepted: it is sent again at once, the same bytes. Accepted, but still there: the installation failed, or has not begun.
   if (server.sentAt === null) return { act: 'apply', at: 'apply' }
-  if (around.now - server.sentAt >= settleMs) return { act: 'apply', at: 'install' }
+  if (server.left || around.now - server.sentAt >= settleMs) {
+    if (server.sends < mostSends) return { act: 'apply', at: 'apply' }
+    return { act: 'fail', at: 'install', reason: `${server.name} came back in maintenance after ${server.sends} installations: its own log says why` }
+  }
   return { act: 'wait', at: 'install', reason: 'The configuration was accepted; waiting for the installation to begin' }
 }
 

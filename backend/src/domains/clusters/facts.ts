@@ -60,6 +60,8 @@ export const serverFacts = (m: store.MemberRow, rendered: boolean): ServerFacts 
   rendered,
   sendIntentAt: ms(m.send_intent_at),
   sentAt: ms(m.sent_at),
+  sends: m.sends,
+  left: m.left_at !== null,
   securedAt: ms(m.secured_at),
   resetIntentAt: ms(m.reset_intent_at),
   resets: m.resets,

@@ -87,6 +87,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
             failure: null,
             at_since: at(job),
             secured_at: null,
+            sends: 0,
             etcd_at: null,
             node_ready_at: null,
           })
@@ -259,7 +260,8 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
         }
       })
     }
-    const late = joining.filter((m) => nodes.get(m.name)?.ready !== true)
+    // Also one that is Ready but hasn't been seen to answer yet: its own steps come to an end first.
+    const late = joining.filter((m) => m.secured_at === null || nodes.get(m.name)?.ready !== true)
     if (late.length === 0) {
       await write(job, async (tx) => {
         await store.update(tx, state.row.id, { nodes_ready_at: at(job) })

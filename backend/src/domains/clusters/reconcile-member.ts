@@ -13,7 +13,7 @@ import { aroundOf, load, serverFacts, type State } from './facts.ts'
 import { look, unseen } from './look.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
 import type { Place } from './plan.ts'
-import { failed, memberSteps, progress, running, type Shown, waiting } from './progress.ts'
+import { done, failed, memberSteps, progress, running, type Shown, waiting } from './progress.ts'
 import type { Rendering } from './render.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
@@ -32,24 +32,32 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
   const { db, engine, servers, recorder } = parts
   const steps = progress(parts.operations)
 
-  /** Writes what is known of the server now, and moves its steps. The cluster is woken where somebody else may wait for what changed. */
-  const note = (job: Job, state: State, m: store.MemberRow, at: Place, shown: Shown, change: MemberChange = {}) => {
+  /**
+   * Writes what is known of the server now, and moves its steps. The cluster is woken where somebody else may wait for what changed. Answers
+   * false, and writes nothing, where people have decided otherwise about the server since it was read.
+   */
+  const note = (job: Job, state: State, m: store.MemberRow, at: Place, shown: Shown, change: MemberChange = {}): Promise<boolean> => {
     const moved = at !== m.at
     const columns: MemberChange = { ...change, ...(moved && { at, at_since: new Date(job.now()) }) }
     return job.fence.write(async (tx) => {
       await store.hold(tx, m.cluster_id)
+      const now = await store.member(tx, m.cluster_id, m.node_id)
+      if (!now || now.wanted !== m.wanted || now.released_at !== null) return false
       if (Object.keys(columns).length > 0) await store.updateMember(tx, m.cluster_id, m.node_id, columns)
+      const isJoined = at === 'join' && now.node_ready_at !== null
       const wasInstalled = change.was_installed ?? m.was_installed ?? false
-      await steps.show(tx, state.row.operation_id, memberSteps(m.node_id, m.role, at, shown, wasInstalled))
-      const { seen_at: _, stage: __, ...facts } = columns
+      await steps.show(tx, state.row.operation_id, memberSteps(m.node_id, m.role, at, isJoined ? done : shown, wasInstalled))
+      const { seen_at: _, stage: __, left_at: ___, ...facts } = columns
       if (Object.keys(facts).length > 0) await engine.wake(tx, clusterQueue, m.cluster_id)
+      return true
     })
   }
 
   /** What a look showed, as columns; nothing where it says nothing new. */
   const sighting = (m: store.MemberRow, seen: Seen, now: number): MemberChange => {
-    if (seen.kind !== 'maintenance' && seen.kind !== 'secured') return {}
     const change: MemberChange = {}
+    if (m.sent_at !== null && m.left_at === null && seen.kind !== 'maintenance') change.left_at = new Date(now)
+    if (seen.kind !== 'maintenance' && seen.kind !== 'secured') return change
     if (m.stage !== seen.stage || m.seen_at === null || now - m.seen_at.getTime() >= noteSeenEveryMs) {
       change.stage = seen.stage
       change.seen_at = new Date(now)
@@ -73,11 +81,14 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     const yaml = await secrets.openConfig(db, m.cluster_id, config!.sealed)
     const wasInstalled = seen.kind === 'maintenance' && seen.installed
     // Written before anything is sent: from here on the server may hold the cluster's secrets, whatever we hear.
-    await note(job, state, m, 'apply', running(), {
+    const intent = {
       send_intent_at: m.send_intent_at ?? new Date(job.now()),
       sent_at: null,
+      left_at: null,
+      sends: m.sends + 1,
       was_installed: m.was_installed ?? wasInstalled,
-    })
+    }
+    if (!(await note(job, state, m, 'apply', running(), intent))) return 'again'
     try {
       const connection = await servers.connection(m.node_id)
       await job.effect(`apply/${m.node_id}`, () =>

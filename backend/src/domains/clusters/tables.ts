@@ -63,6 +63,8 @@ interface ClusterServerTable {
   seen_at: OptionalTime
   send_intent_at: OptionalTime
   sent_at: OptionalTime
+  sends: Generated<number>
+  left_at: OptionalTime
   was_installed: Optional<boolean>
   secured_at: OptionalTime
   etcd_at: OptionalTime

@@ -5,7 +5,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll } from 'vitest'
-import type { Cluster, ClusterRole, NewClusterAsked } from '#contract/clusters.ts'
+import type { Cluster, NewClusterAsked } from '#contract/clusters.ts'
 import { clusterCreate, clusterGet } from '#contract/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
@@ -26,7 +26,12 @@ export interface ClusterWorld {
   readonly datacenterId: string
   /** Servers in maintenance, confirmed, by the simulator's order. */
   readonly nodes: readonly Server[]
-  create(asked?: Partial<NewClusterAsked> & { roles?: readonly ClusterRole[]; from?: number }): Promise<{ cluster: Cluster; operation: Operation }>
+  /** The next servers that no test has taken yet. */
+  take(count: number): Server[]
+  /** Asks for a cluster of these servers: by default the first three (one, where there are fewer than four) are control planes. */
+  ask(nodes: readonly Server[], asked?: Partial<NewClusterAsked>): NewClusterAsked
+  /** Creates it; throws where it was refused. */
+  create(nodes: readonly Server[], asked?: Partial<NewClusterAsked>): Promise<{ cluster: Cluster; operation: Operation }>
   cluster(id: string): Promise<Cluster>
   operation(id: string): Promise<Operation>
   server(id: string): Promise<Server>
@@ -34,8 +39,7 @@ export interface ClusterWorld {
   ended(operationId: string, withinMs?: number): Promise<Operation>
   /** Waits until `is` holds. */
   until<T>(ask: () => Promise<T>, is: (value: T) => boolean, withinMs?: number): Promise<T>
-  counters(nodeId: string): Simulator['servers'][number]['disk']['state']['counters']
-  machine(nodeId: string): Simulator['servers'][number]
+  machine(node: Pick<Server, 'id'>): Simulator['servers'][number]
   /** How many etcds were made for clusters of this name. */
   etcds(clusterName: string): number
 }
@@ -44,8 +48,12 @@ export interface ClusterWorld {
 export function realTime(core: Core, clock: TestClock): { stop(): Promise<void> } {
   const shutdown = new AbortController()
   const running = new Set<Promise<void>>()
+  let last = Date.now()
   const tick = async (): Promise<void> => {
-    clock.advance(Math.max(0, Date.now() - clock.now()))
+    // By what has passed, so that a test may also jump.
+    const now = Date.now()
+    clock.advance(Math.max(0, now - last))
+    last = now
     const due = await core.db
       .selectFrom('wake_up')
       .select(['queue', 'key'])
@@ -86,7 +94,14 @@ export interface WorldOptions {
   readonly log?: Log
 }
 
-export async function clusterWorld({ servers = 6, special = {}, speed = 100, seed = 'clusters', log = silent, interim }: WorldOptions = {}): Promise<ClusterWorld> {
+export async function clusterWorld({
+  servers = 6,
+  special = {},
+  speed = 100,
+  seed = 'clusters',
+  log = silent,
+  interim,
+}: WorldOptions = {}): Promise<ClusterWorld> {
   const folder = temporaryFolder('world')
   const keysFile = path.join(folder, 'keys.json')
   writeFileSync(keysFile, JSON.stringify(await readyKeys()), { mode: 0o600 })
@@ -104,8 +119,10 @@ export async function clusterWorld({ servers = 6, special = {}, speed = 100, see
     ...(interim && { prepare: interim }),
   })
   const driver = realTime(backend.platform.engine, clock)
+  const contact = backend.domains.all.find((d) => d.name === 'servers')!
+  await contact.start!()
   afterAll(async () => {
-    await driver.stop()
+    await Promise.all([driver.stop(), contact.stop!()])
     await simulator.stop()
     await backend.stop()
     rmSync(folder, { recursive: true, force: true })
@@ -113,14 +130,18 @@ export async function clusterWorld({ servers = 6, special = {}, speed = 100, see
   const admin = await backend.signIn({ role: 'admin' })
 
   const until: ClusterWorld['until'] = async (ask, is, withinMs = 30_000) => {
-    for (const end = Date.now() + withinMs; ; ) {
+    for (const end = Date.now() + withinMs; ;) {
       const value = await ask()
       if (is(value)) return value
       if (Date.now() > end) throw new Error(`Not so within ${withinMs / 1000} s: ${JSON.stringify(value, null, 1).slice(0, 6000)}`)
       await new Promise((resolve) => setTimeout(resolve, 40))
     }
   }
-  const operation = async (id: string) => (await admin.call(operationGet, { params: { id } })).answer!
+  const operation = async (id: string) => {
+    const called = await admin.call(operationGet, { params: { id } })
+    if (!called.answer) throw new Error(`The operation can't be read: ${called.text}`)
+    return called.answer
+  }
   const ended: ClusterWorld['ended'] = (id, withinMs) => until(() => operation(id), hasEnded, withinMs)
 
   const datacenter = await admin.call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
@@ -132,9 +153,19 @@ export async function clusterWorld({ servers = 6, special = {}, speed = 100, see
   const found = (await admin.call(serverList, { query: { per_page: 1000 } })).answer!
   for (const { id, identity } of found.items) await admin.call(serverConfirm, { params: { id }, body: { uuid: identity.uuid!, serial: identity.serial! } })
   const order = new Map(simulator.servers.map((m, i) => [m.disk.identity.uuid.toLowerCase(), i]))
-  const nodes = (await admin.call(serverList, { query: { per_page: 1000 } })).answer!.items.toSorted((a, b) => order.get(a.identity.uuid!)! - order.get(b.identity.uuid!)!)
+  const nodes = (await admin.call(serverList, { query: { per_page: 1000 } })).answer!.items.toSorted(
+    (a, b) => order.get(a.identity.uuid!)! - order.get(b.identity.uuid!)!,
+  )
 
-  const machine: ClusterWorld['machine'] = (nodeId) => simulator.servers[order.get(nodes.find((n) => n.id === nodeId)!.identity.uuid!)!]!
+  let taken = 0
+  let names = 0
+  const ask: ClusterWorld['ask'] = (chosen, asked = {}) => ({
+    name: `prod-${++names}`,
+    datacenter_id: datacenterId,
+    servers: chosen.map(({ id }, i) => ({ node_id: id, role: i < (chosen.length < 4 ? 1 : 3) ? 'control_plane' : 'worker' })),
+    ...asked,
+  })
+  const machine: ClusterWorld['machine'] = ({ id }) => simulator.servers[order.get(nodes.find((n) => n.id === id)!.identity.uuid!)!]!
 
   return {
     backend,
@@ -148,12 +179,11 @@ export async function clusterWorld({ servers = 6, special = {}, speed = 100, see
     cluster: async (id) => (await admin.call(clusterGet, { params: { id } })).answer!,
     server: async (id) => (await admin.call(serverGet, { params: { id } })).answer!,
     machine,
-    counters: (nodeId) => machine(nodeId).disk.state.counters,
     etcds: (name) => simulator.world.etcd.all.filter((e) => e.state.name === name).length,
-    async create({ roles = ['control_plane', 'control_plane', 'control_plane', 'worker', 'worker'], from = 0, ...asked } = {}) {
-      const chosen = roles.map((role: ClusterRole, i: number) => ({ node_id: nodes[from + i]!.id, role }))
-      const body = { name: 'prod', datacenter_id: datacenterId, servers: chosen, ...asked }
-      const called = await admin.call(clusterCreate, { body })
+    take: (count) => nodes.slice(taken, (taken += count)),
+    ask,
+    async create(chosen, asked) {
+      const called = await admin.call(clusterCreate, { body: ask(chosen, asked) })
       if (!called.answer) throw new Error(`The creation was refused: ${called.text}`)
       return called.answer
     },
