@@ -1,1 +1,12 @@
-export { PendingPage as Page } from '../layout/pages.tsx'
+// Query · loader · page.
+import type { Load } from '../api/page.ts'
+import { clustersQuery } from '../features/clusters/cluster-queries.ts'
+import { ClustersPage } from '../features/clusters/ClustersPage.tsx'
+import { useSearch } from '../lib/use-search.ts'
+
+export const load: Load = ({ search, client }) => client.ensureQueryData(clustersQuery(search))
+
+export function Page() {
+  const { search, setSearch } = useSearch()
+  return <ClustersPage search={search} setSearch={setSearch} />
+}

@@ -1,0 +1,172 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { type Cluster, clusterCreate } from '#contract/clusters.ts'
+import { no } from '#contract/rule.ts'
+import { allowed } from '../../api/session.ts'
+import { useCommands } from '../../layout/commands.ts'
+import { PageCount } from '../../layout/PageCount.tsx'
+import { paths } from '../../lib/paths.ts'
+import { clock } from '../../lib/time.ts'
+import { useGo } from '../../lib/use-search.ts'
+import type { Action } from '../../ui/actions.ts'
+import { Button } from '../../ui/Button.tsx'
+import { columns, DataTable } from '../../ui/DataTable.tsx'
+import { Flag } from '../../ui/Flag.tsx'
+import { Menu } from '../../ui/Menu.tsx'
+import { Pager } from '../../ui/Pager.tsx'
+import { Search } from '../../ui/Search.tsx'
+import { useSelection } from '../../ui/selection.ts'
+import { Empty, Stale } from '../../ui/States.tsx'
+import { StatusDot } from '../../ui/Status.tsx'
+import { showKeys, useClusterActions } from './cluster-actions.ts'
+import { clusterQuery, type ClusterSearch, clustersQuery } from './cluster-queries.ts'
+import { clusterSaid } from './cluster-state.ts'
+
+const clusterColumns = columns<Cluster>([
+  { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', width: 190, cell: (c) => c.name },
+  {
+    id: 'datacenter',
+    head: 'Location',
+    sortable: true,
+    width: 130,
+    card: 'fact',
+    cell: (c) => (
+      <span className="row">
+        <Flag code={c.datacenter.country_code} />
+        {c.datacenter.code}
+      </span>
+    ),
+  },
+  {
+    id: 'servers',
+    head: 'Servers',
+    help: 'Control planes + workers',
+    width: 110,
+    from: 'sm',
+    cell: (c) => (
+      <span className="num" title={`${c.control_planes} control plane, ${c.workers} worker`}>
+        {c.control_planes} + {c.workers}
+      </span>
+    ),
+  },
+  { id: 'kubernetes_version', head: 'Kubernetes', sortable: true, width: 120, from: 'md', cell: (c) => c.kubernetes_version },
+  { id: 'talos_version', head: 'Talos', sortable: true, width: 100, from: 'md', cell: (c) => c.talos_version },
+  {
+    id: 'subnets',
+    head: 'IP subnets',
+    from: 'lg',
+    width: 170,
+    cell: (c) => (c.subnets.length === 0 ? <span className="t3">–</span> : <span className="mono">{c.subnets.map((s) => s.cidr).join(', ')}</span>),
+  },
+  {
+    id: 'status',
+    head: 'Status',
+    sortable: true,
+    card: 'state',
+    cell: (c) => {
+      const { tone, word } = clusterSaid(c)
+      return (
+        <StatusDot tone={tone} why={c.reason}>
+          {word}
+        </StatusDot>
+      )
+    },
+  },
+])
+
+export function ClustersPage({
+  search,
+  setSearch,
+}: {
+  search: ClusterSearch
+  setSearch: (change: Record<string, string | undefined>, how?: { push?: boolean }) => void
+}) {
+  const { data: page, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(clustersQuery(search))
+  const go = useGo()
+  const selection = useSelection()
+  const actions = useClusterActions('list')
+  const asked = clusterQuery(search)
+  const items = useMemo(() => page?.items ?? [], [page])
+  const chosen = items.filter((c) => selection.has(c.id))
+
+  const create = useMemo<Action>(() => ({ label: 'Create cluster', icon: 'add', can: allowed(clusterCreate), run: () => go(paths.createCluster()) }), [go])
+  const fresh = items.filter((c) => c.offerId === null)
+  const menu = useMemo<Action[]>(
+    () => [
+      {
+        label: chosen.length > 0 ? `Show cluster keys of ${chosen.length} selected` : 'Show cluster keys of the selected',
+        icon: 'key',
+        can: chosen.length > 0 ? undefined : no('Select clusters first'),
+        run: () => showKeys(chosen),
+      } as Action,
+      {
+        label: 'Show cluster keys of all new',
+        icon: 'key',
+        hint: `${fresh.length}`,
+        ...(fresh.length === 0 && { can: no('Every cluster has its offer already') }),
+        run: () => showKeys(fresh),
+      },
+    ],
+    [chosen, fresh],
+  )
+  const commands = useMemo(() => [create, ...menu], [create, menu])
+  useCommands('Clusters', commands)
+
+  const createButton = (
+    <Button kind="primary" icon="add" can={create.can} onClick={() => void create.run?.()}>
+      Create cluster
+    </Button>
+  )
+  const total = page?.total ?? 0
+  return (
+    <>
+      <PageCount n={page?.total} />
+      <div className="toolbar">
+        <Search
+          label="Search clusters"
+          placeholder="Name, datacenter, version or status"
+          value={search['q'] ?? ''}
+          onValue={(q) => setSearch({ q: q === '' ? undefined : q, page: undefined })}
+        />
+        <span className="row right">
+          <Menu label="Actions" trigger={<Button iconAfter="chevron-down">Actions</Button>} items={menu} />
+          {createButton}
+        </span>
+      </div>
+      <DataTable
+        label="Clusters"
+        noun="cluster"
+        rows={page?.items}
+        columns={clusterColumns}
+        rowKey={(c) => c.id}
+        rowName={(c) => c.name}
+        href={(c) => paths.cluster(c.id)}
+        actions={actions}
+        sort={search['sort'] ?? 'name'}
+        onSort={(sort) => setSearch({ sort, page: undefined })}
+        selection={selection}
+        bulk={{ actions: [{ label: 'Show cluster keys', icon: 'key', run: () => showKeys(chosen) }] }}
+        filtered={search['q'] !== undefined}
+        onReset={() => setSearch({ q: undefined, page: undefined })}
+        error={error}
+        onRetry={() => void refetch()}
+        notice={isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+        empty={
+          <Empty title="No clusters yet" text="Choose free servers of a datacenter; Steelyard makes a Kubernetes cluster of them." actions={createButton} />
+        }
+        foot={
+          total > 0 && (
+            <Pager
+              page={asked.page as number}
+              perPage={asked.per_page as number}
+              total={total}
+              plural={total === 1 ? 'cluster' : 'clusters'}
+              onPage={(to) => setSearch({ page: to === 1 ? undefined : String(to) }, { push: true })}
+              onPerPage={(n) => setSearch({ size: String(n), page: undefined })}
+            />
+          )
+        }
+      />
+    </>
+  )
+}

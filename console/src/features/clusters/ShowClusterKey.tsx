@@ -1,0 +1,103 @@
+import { useQueries } from '@tanstack/react-query'
+import { addressPattern, type Cluster, offerIdPattern } from '#contract/clusters.ts'
+import { counted } from '#contract/words.ts'
+import type { ModalProps } from '../../layout/modals.ts'
+import { truncate } from '../../lib/text.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Copyable } from '../../ui/Copyable.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { Flag } from '../../ui/Flag.tsx'
+import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
+import { StatusDot } from '../../ui/Status.tsx'
+import { clusterOne } from './cluster-queries.ts'
+import css from './ShowClusterKey.module.css'
+
+/** Specified: past three clusters the list scrolls, 240 px high; addresses keep 5 characters in front and 4 at the back. */
+const clustersInSight = 3
+const addressEnds = [5, 4] as const
+
+/** What stands in place of an address or an offer that isn't there; the sentences are the specification's. */
+const words = {
+  noAddress: 'List of assign servers',
+  looking: 'Looking for Offers',
+  notFound: "OfferID wasn't detected automatically. Please contact the provider team.",
+}
+
+/** The modal `showClusterKey`: the clusters with their addresses and offers. Only values of exactly the right form are shown to be copied. */
+export default function ShowClusterKey({ open, data, close }: ModalProps<'showClusterKey'>) {
+  const answers = useQueries({ queries: data.clusterIds.map((id) => clusterOne(id)) })
+  const scrolls = data.clusterIds.length > clustersInSight
+  return (
+    <Dialog
+      open={open}
+      onClose={close}
+      title="List of newly generated clusters' addresses"
+      footer={
+        <>
+          <span className="t3 fs13 grow">{counted(data.clusterIds.length, 'cluster')}</span>
+          <Button kind="primary" onClick={close}>
+            OK
+          </Button>
+        </>
+      }
+    >
+      <ul className={scrolls ? `${css['list']} ${css['scrolls']}` : css['list']} aria-label="Clusters" {...(scrolls && { tabIndex: 0 })}>
+        {answers.map((answer, i) => (
+          <li key={data.clusterIds[i]}>
+            {answer.data ? (
+              <Entry cluster={answer.data} />
+            ) : answer.error ? (
+              <ErrorState error={answer.error} onRetry={() => void answer.refetch()} />
+            ) : (
+              <SkeletonRows rows={1} widths={[120, 120]} />
+            )}
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  )
+}
+
+function Entry({ cluster: c }: { cluster: Cluster }) {
+  const address = c.chainAddress !== null && addressPattern.test(c.chainAddress) ? c.chainAddress : null
+  const offer = c.offerId !== null && offerIdPattern.test(c.offerId) ? c.offerId : null
+  return (
+    <>
+      <div className="row">
+        <b className="clip">{c.name}</b>
+        <span className="row right t3 fs13">
+          <Flag code={c.datacenter.country_code} />
+          {c.datacenter.code}
+        </span>
+      </div>
+      <dl className={css['pair']}>
+        <div>
+          <dt>NEW CLUSTER ADDRESS</dt>
+          <dd>
+            {address === null ? (
+              <span className="t2">{words.noAddress}</span>
+            ) : (
+              <Copyable value={address} what={`address of ${c.name}`}>
+                {truncate(address, ...addressEnds)}
+              </Copyable>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>OFFERID TO UPDATE</dt>
+          <dd>
+            {offer !== null ? (
+              <Copyable value={offer} what={`offer id of ${c.name}`}>
+                {truncate(offer, ...addressEnds)}
+              </Copyable>
+            ) : c.offer_detection === 'not_found' ? (
+              <span className="c-warn">{words.notFound}</span>
+            ) : (
+              <StatusDot tone="busy">{words.looking}</StatusDot>
+            )}
+          </dd>
+        </div>
+      </dl>
+    </>
+  )
+}

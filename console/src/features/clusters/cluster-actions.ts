@@ -1,0 +1,68 @@
+/** Everything that can be done to clusters: row menu, page header and ⌘K show this one list. */
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { canDeleteCluster, canDownloadAccess, type Cluster, clusterDelete, clusterKubeconfig, clusterTalosconfig } from '#contract/clusters.ts'
+import { counted } from '#contract/words.ts'
+import { call, download } from '../../api/client.ts'
+import { allowed } from '../../api/session.ts'
+import { modals } from '../../layout/modals.ts'
+import { paths } from '../../lib/paths.ts'
+import { type Action, both, confirm } from '../../ui/actions.ts'
+import { toast } from '../../ui/toast.ts'
+import { refreshClusters } from './cluster-queries.ts'
+
+const sentenceOf = (error: unknown, otherwise: string): string => (error instanceof Error && error.message !== '' ? error.message : otherwise)
+
+async function save(what: 'kubeconfig' | 'talosconfig', c: Cluster): Promise<void> {
+  try {
+    await download(what === 'kubeconfig' ? clusterKubeconfig : clusterTalosconfig, { params: { id: c.id } }, `${what}-${c.name}.yaml`)
+  } catch (error) {
+    toast.error(sentenceOf(error, `The ${what} could not be downloaded`))
+  }
+}
+
+export const showKeys = (clusters: readonly Pick<Cluster, 'id'>[]): void => modals.open('showClusterKey', { clusterIds: clusters.map((c) => c.id) })
+
+export const kubeconfigAction = (c: Cluster): Action => ({
+  label: 'Kubeconfig',
+  icon: 'download',
+  can: both(allowed(clusterKubeconfig), canDownloadAccess(c)),
+  run: () => save('kubeconfig', c),
+})
+export const talosconfigAction = (c: Cluster): Action => ({
+  label: 'Talosconfig',
+  icon: 'download',
+  can: both(allowed(clusterTalosconfig), canDownloadAccess(c)),
+  run: () => save('talosconfig', c),
+})
+
+const removal = (client: QueryClient, c: Cluster, force: boolean): Promise<boolean> =>
+  confirm({
+    title: force ? `Forget ${c.name}?` : `Delete ${c.name}?`,
+    label: force ? 'Forget cluster' : 'Delete cluster',
+    text: force
+      ? `Its ${counted(c.servers.length, 'server')} are forgotten as they are: nothing is wiped, and what runs on them goes on without Steelyard. Its secrets are kept in escrow only.`
+      : `Its ${counted(c.servers.length, 'server')} are reset, workers first: everything that the cluster holds is wiped. Talos stays installed, and the servers come back as free.`,
+    danger: true,
+    typed: c.name,
+    act: async () => {
+      await call(clusterDelete, { params: { id: c.id }, query: force ? { force: 'true' } : {} })
+      await refreshClusters(client)
+    },
+  })
+
+export const clusterActions = (client: QueryClient, c: Cluster, from: 'list' | 'page'): Action[] => [
+  ...(from === 'list' ? [{ label: 'Open', icon: 'arrow-right', to: paths.cluster(c.id) } satisfies Action] : []),
+  { label: 'Show cluster key', icon: 'key', run: () => showKeys([c]) },
+  kubeconfigAction(c),
+  talosconfigAction(c),
+  { label: 'Delete', icon: 'trash', danger: true, can: both(allowed(clusterDelete), canDeleteCluster(c)), run: () => removal(client, c, false) },
+  ...(from === 'page' && (c.status === 'failed' || c.status === 'deleting' || c.status === 'degraded')
+    ? [{ label: 'Forget without resetting', icon: 'alert', danger: true, can: allowed(clusterDelete), run: () => removal(client, c, true) } satisfies Action]
+    : []),
+]
+
+export function useClusterActions(from: 'list' | 'page'): (c: Cluster) => Action[] {
+  const client = useQueryClient()
+  return useMemo(() => (c) => clusterActions(client, c, from), [client, from])
+}

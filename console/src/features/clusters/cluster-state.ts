@@ -1,0 +1,22 @@
+/** How a cluster's state is said. */
+import type { Cluster, ClusterStatus } from '#contract/clusters.ts'
+import type { Tone } from '../../ui/Status.tsx'
+
+const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {
+  pending: { tone: 'busy', word: 'Pending' },
+  configuring: { tone: 'busy', word: 'Configuring' },
+  installing: { tone: 'busy', word: 'Installing' },
+  bootstrapping: { tone: 'busy', word: 'Bootstrapping' },
+  ready: { tone: 'ok', word: 'Ready' },
+  degraded: { tone: 'warn', word: 'Degraded' },
+  failed: { tone: 'danger', word: 'Failed' },
+  deleting: { tone: 'busy', word: 'Deleting' },
+}
+
+export const clusterSaid = (c: Pick<Cluster, 'status'>): { tone: Tone; word: string } => said[c.status]
+
+/** Whether it is still being made or unmade: its timeline is then what one wants to see. */
+export const isUnderWay = (c: Pick<Cluster, 'status'>): boolean => !['ready', 'degraded'].includes(c.status)
+
+/** "https://10.20.14.10:6443" → "10.20.14.10:6443". */
+export const endpointShown = (endpoint: string): string => endpoint.replace(/^https:\/\//, '')
