@@ -117,6 +117,8 @@ export interface Domains {
   readonly audit: Audit
   readonly events: Events
   readonly servers: Servers
+  /** What servers ask of clusters. */
+  readonly clusterAccess: ReturnType<typeof lateClusterAccess>
   readonly all: readonly Domain[]
 }
 
@@ -164,7 +166,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
           .execute()),
     },
   ]
-  return { users, sessions, operations, datacenters, audit, events, servers, all }
+  return { users, sessions, operations, datacenters, audit, events, servers, clusterAccess: access, all }
 }
 
 /** What stands in each datacenter. */

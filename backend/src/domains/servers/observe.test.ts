@@ -3,32 +3,14 @@ import { expect, test } from 'vitest'
 import { serverGet, serverList } from '#contract/servers.ts'
 import type { Observation } from '../../talos-fleet/contact.ts'
 import { startBackend } from '../../testing/backend.ts'
+import { buildServer } from './testing.ts'
 
 const backend = await startBackend()
 const { db } = backend.platform
 const { servers } = backend.domains
 const viewer = await backend.signIn({ role: 'viewer' })
 
-async function build(change: { name?: string; address?: string } = {}) {
-  const at = new Date(backend.clock.now())
-  const id = randomUUID()
-  await db
-    .insertInto('server')
-    .values({
-      id,
-      name: `test-${id.slice(0, 8)}`,
-      address: '10.0.0.1',
-      identity_state: 'confirmed',
-      identity_since: at,
-      uuid: randomUUID(),
-      serial: 'S1',
-      created_at: at,
-      updated_at: at,
-      ...change,
-    } as never)
-    .execute()
-  return id
-}
+const build = (columns: { name?: string; address?: string } = {}) => buildServer(backend, columns)
 const seen = (serverId: string, stage = 'maintenance'): Observation => ({
   serverId,
   address: '10.0.0.1',

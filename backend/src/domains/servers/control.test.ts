@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { operationGet } from '#contract/operations.ts'
+import {
+  serverEvents,
+  serverGet,
+  serverLogs,
+  serverReboot,
+  serverRemove,
+  serverServices,
+  serverShutdown,
+  serverTalosconfig,
+  serverUpdate,
+} from '#contract/servers.ts'
+import { startSimulator, type Simulator } from '#simulator/src/start.ts'
+import { generateConfig } from '#talos/config/generate.ts'
+import { mintTalosClient } from '#talos/pki/clients.ts'
+import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
+import { readyKeys } from '#talos/testing/keys.ts'
+import { system } from '../../http/caller.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { temporaryFolder } from '../../testing/postgres.ts'
+import { buildCluster, buildServer } from './testing.ts'
+
+const clusterId = randomUUID()
+let secrets: SecretsBundle
+let simulator: Simulator
+const backend = await startBackend({
+  environment: { STEELYARD_SIMULATE: '2', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' },
+  prepare: (_platform, domains) =>
+    domains.clusterAccess.bind({
+      talosCredentials: async (id, { role, lifetimeMs }) => (id === clusterId ? mintTalosClient(secrets, { roles: [role], lifetimeMs, now: new Date() }) : null),
+      controlPlaneAddresses: async () => [simulator.servers[0]!.plan.address],
+      generated: async () => null,
+      renderedConfig: async () => null,
+      renderAgain: async () => null,
+    }),
+})
+const operator = await backend.signIn({ role: 'operator' })
+const { servers } = backend.domains
+let id = ''
+let params = { id }
+
+/** A cluster of one, made by hand: the configuration goes over the wire, the server installs, reboots and shows its secured API. */
+beforeAll(async () => {
+  simulator = await startSimulator({ servers: 2, dataDir: temporaryFolder('control'), seed: 'control', speed: 200, subnetOffset: 44 })
+  secrets = await generateSecrets({ now: new Date(), keys: await readyKeys() })
+  const machine = simulator.servers[0]!
+  id = await buildServer(backend, { address: machine.plan.address, ...machine.disk.identity, talos_version: machine.talosVersion })
+  params = { id }
+  const yaml = generateConfig({
+    role: 'control_plane',
+    clusterName: 'alone',
+    endpoint: `https://${machine.plan.address}:6443`,
+    talosVersion: machine.talosVersion,
+    kubernetesVersion: '1.35.4',
+    secrets,
+    installDisk: `/dev/${machine.hardware.disks[0]!.name}`,
+    installImage: `ghcr.io/siderolabs/installer:${machine.talosVersion}`,
+  })
+  const { db } = backend.platform
+  await buildCluster(backend, clusterId, 'alone')
+  await db.transaction().execute(async (tx) => {
+    await tx.updateTable('server').set({ cluster_id: clusterId, cluster_name: 'alone', type: 'control_plane' }).where('id', '=', id).execute()
+    await servers.markReady(tx, system, id)
+  })
+  const connection = await servers.connection(id)
+  await connection.maintenance((client) => client.applyConfiguration(yaml, { mode: 'auto' }))
+  const patient = { timeout: 30_000, interval: 50 }
+  await vi.waitFor(async () => expect(await connection.presence()).toBe('secured'), patient)
+  const keys = await mintTalosClient(secrets, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
+  await vi.waitFor(() => connection.secure(keys, (client) => client.bootstrap()), patient)
+  await vi.waitFor(() => expect(machine.stage.stage).toBe('running'), patient)
+}, 90_000)
+afterAll(() => simulator.stop())
+
+const operation = async (operationId: string) => (await operator.call(operationGet, { params: { id: operationId } })).answer!
+const untilEnded = async (operationId: string) => {
+  await expect
+    .poll(
+      async () => {
+        await backend.engine.run(2000)
+        return (await operation(operationId)).ended_at !== null
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(true)
+  return operation(operationId)
+}
+
+test('services, logs and events are asked of the machine by mutual TLS', async () => {
+  const services = (await operator.call(serverServices, { params })).answer!.items
+  expect(services.map((s) => s.id)).toEqual(expect.arrayContaining(['apid', 'machined', 'etcd', 'kubelet']))
+  const log = await operator.call(serverLogs, { params, query: { service: 'machined', tail: 20 } })
+  expect(log.status).toBe(200)
+  expect(log.text.length).toBeGreaterThan(0)
+  const events = (await operator.call(serverEvents, { params })).answer!
+  expect(events.talos).toEqual({ ok: true, reason: null })
+  const stages = events.items.filter((e) => e.source === 'talos' && e.type === 'stage')
+  expect(stages[0]).toMatchObject({ message: expect.stringContaining('The server is running'), at: expect.stringMatching(/^20\d\d-/) })
+})
+
+test('a talosconfig is minted for the download, and who may not download it is refused', async () => {
+  const file = await operator.call(serverTalosconfig, { params })
+  expect(file.headers['content-disposition']).toContain('talosconfig-')
+  expect(file.text).toContain('context: alone')
+  expect(file.text).toContain(simulator.servers[0]!.plan.address)
+  const viewer = await backend.signIn({ role: 'viewer' })
+  expect((await viewer.call(serverTalosconfig, { params })).status).toBe(403)
+})
+
+test('the name is fixed, and the server stays, while it is in a cluster', async () => {
+  expect(await operator.call(serverUpdate, { params, body: { name: 'other' } })).toMatchObject({
+    status: 409,
+    problem: { code: 'name_fixed', error: 'The name is fixed while the server is in a cluster' },
+  })
+  expect(await operator.call(serverRemove, { params })).toMatchObject({ status: 409, problem: { code: 'server_in_cluster' } })
+})
+
+test('a reboot is told once and followed until the server runs again; another one meanwhile is refused', async () => {
+  const machine = simulator.servers[0]!
+  const bootId = machine.bootId
+  const { answer } = await operator.call(serverReboot, { params })
+  expect((await operator.call(serverGet, { params })).answer!.operation_id).toBe(answer!.operation.id)
+  expect(await operator.call(serverShutdown, { params })).toMatchObject({ status: 409, problem: { code: 'operation_running' } })
+  const ended = await untilEnded(answer!.operation.id)
+  expect(ended).toMatchObject({ status: 'done', steps: [{ key: 'command', status: 'done' }, { key: 'back', status: 'done' }] })
+  expect(machine.bootId).not.toBe(bootId)
+  expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
+}, 40_000)
+
+test('other hardware at the address of a cluster is never told anything', async () => {
+  const stranger = await buildServer(backend, { address: simulator.servers[0]!.plan.address })
+  const connection = await servers.connection(stranger)
+  const keys = await mintTalosClient(secrets, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
+  let told = false
+  const tell = connection.secure(keys, async () => {
+    told = true
+  })
+  await expect(tell).rejects.toMatchObject({ code: 'identity_changed' })
+  expect(told).toBe(false)
+})
+
+test('a shutdown ends when the server is off; what is asked of it then says so', async () => {
+  const { answer } = await operator.call(serverShutdown, { params })
+  expect(await untilEnded(answer!.operation.id)).toMatchObject({ status: 'done', steps: [{ status: 'done' }, { key: 'off', status: 'done' }] })
+  expect(await operator.call(serverServices, { params })).toMatchObject({ status: 503, problem: { code: 'server_unreachable' } })
+  expect((await operator.call(serverEvents, { params })).answer!.talos).toMatchObject({ ok: false, reason: expect.stringContaining('does not answer') })
+}, 40_000)
+
+test('a command to a server that does not answer fails, and says why', async () => {
+  const { answer } = await operator.call(serverReboot, { params })
+  const ended = await untilEnded(answer!.operation.id)
+  expect(ended).toMatchObject({ status: 'failed', reason: expect.stringContaining('connection refused') })
+  expect(ended.steps[0]).toMatchObject({ status: 'failed' })
+})

@@ -1,0 +1,53 @@
+/** For tests: a server in the database, confirmed, as if it had been added by address. */
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Backend } from '../../testing/backend.ts'
+import type { NewServer } from './store.ts'
+
+export async function buildServer({ platform, clock }: Backend, columns: Partial<NewServer> = {}): Promise<string> {
+  const at = new Date(clock.now())
+  const id = randomUUID()
+  const server: NewServer = {
+    id,
+    name: `test-${id.slice(0, 8)}`,
+    address: '10.0.0.1',
+    identity_state: 'confirmed',
+    identity_since: at,
+    uuid: randomUUID(),
+    serial: 'S1',
+    created_at: at,
+    updated_at: at,
+    datacenter_id: null,
+    cluster_id: null,
+    cluster_name: null,
+    operation_id: null,
+    identity_note: null,
+    manufacturer: null,
+    product: null,
+    seen_uuid: null,
+    seen_serial: null,
+    predecessor_id: null,
+    fingerprint: null,
+    talos_version: 'v1.13.9',
+    schematic: null,
+    secure_boot: null,
+    system_disk: null,
+    reachable: null,
+    reason: null,
+    ...columns,
+  }
+  await platform.db.insertInto('server').values(server).execute()
+  return id
+}
+
+/** A row of a cluster that isn't there otherwise, for tests of what servers do in one. */
+export async function buildCluster({ platform, clock }: Backend, id: string, name: string): Promise<void> {
+  const at = new Date(clock.now())
+  const datacenter = await platform.db
+    .insertInto('datacenter')
+    .values({ country_code: 'PL', city_code: 'TST', city_name: 'Test', index: 1, tier: null, certifications: [], latitude: null, longitude: null, created_at: at, updated_at: at })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  await sql`insert into cluster (id, name, datacenter_id, talos_version, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, created_at, updated_at)
+    values (${id}, ${name}, ${datacenter.id}, 'v1.13.9', '1.36.3', 'https://10.0.0.1:6443', false, '10.244.0.0/16', '10.96.0.0/12', '0x', ${at}, ${at})`.execute(platform.db)
+}
