@@ -47,6 +47,9 @@ const longestUrl = 4 * 1024
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, clock, random, log } = parts
   const tls = config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile), minVersion: 'TLSv1.2' as const }
+  const files = consoleFiles(parts.consoleFolder, parts.cliFile)
+  const sources = { reporting: files.reporting }
+  const safe = securityHeaders(sources, config.tls !== undefined)
   const app = fastify({
     ...(tls && { https: tls }),
     http: { maxHeaderSize: largestHeadersBytes },
@@ -65,8 +68,11 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
       maxParamLength: 200,
       querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
     },
-    frameworkErrors: (error, request, reply) =>
-      sendProblem(request, reply, new Problem('bad_request', error.code === 'FST_ERR_BAD_URL' ? 'The path can not be read' : 'The request can not be read')),
+    // Before any hook has run: the headers are added here.
+    frameworkErrors: (error, request, reply) => {
+      void reply.headers({ ...safe, 'cache-control': 'no-store', 'x-request-id': request.id })
+      sendProblem(request, reply, new Problem('bad_request', error.code === 'FST_ERR_BAD_URL' ? 'The path can not be read' : 'The request can not be read'))
+    },
   }) as unknown as FastifyInstance
   const { server } = app
   server.headersTimeout = headersTimeoutMs
@@ -85,9 +91,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.decorate('idempotency', idempotency({ db: parts.db, clock }))
   app.decorate('streams', streams(clock))
 
-  const files = consoleFiles(parts.consoleFolder, parts.cliFile)
-  const sources = { reporting: files.reporting }
-  addHeaders(app, securityHeaders(sources, config.tls !== undefined))
+  addHeaders(app, safe)
   app.addHook('onRequest', async (request) => {
     if (request.url.length > longestUrl) throw new Problem('bad_request', 'The URL is too long')
     const query = request.url.indexOf('?')

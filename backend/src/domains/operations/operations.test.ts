@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { operationCancel, operationGet, operationList, operationRetry } from '#contract/operations.ts'
+import { overviewGet } from '#contract/overview.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
+import { system } from '../../http/caller.ts'
+import { startBackend } from '../../testing/backend.ts'
+
+/** What the reconciler does next, set by each test. */
+const woken: string[] = []
+const backend = await startBackend({ prepare: ({ engine }) => engine.register({ queue: 'demo', reconcile: async ({ key }) => void woken.push(key) }) })
+const { operations } = backend.domains
+const { db } = backend.platform
+const [admin, operator, viewer] = [await backend.signIn(), await backend.signIn({ role: 'operator' }), await backend.signIn({ role: 'viewer' })]
+const write = <T>(change: (tx: Tx) => Promise<T>) => inTransaction(db, change)
+
+const begin = (target = { kind: 'server' as const, id: randomUUID() as string | null, name: 'calm-otter-101' }) =>
+  write((tx) =>
+    operations.create(tx, system, {
+      kind: 'serverReboot',
+      target,
+      queue: 'demo',
+      queueKey: target.id ?? 'none',
+      steps: [
+        { key: 'ask', title: 'Ask it to reboot' },
+        { key: 'wait', title: 'Wait for it' },
+      ],
+    }),
+  )
+
+test('an operation wakes its reconciler after the commit', async () => {
+  const { id, target, status, steps } = await begin()
+  expect({ status, steps: steps.map((s) => s.status) }).toEqual({ status: 'pending', steps: ['todo', 'todo'] })
+  await backend.engine.settle()
+  expect(woken).toContain(target.id)
+  expect((await viewer.call(operationGet, { params: { id } })).answer).toMatchObject({ id, kind: 'serverReboot', created_by: 'Steelyard' })
+})
+
+test('steps keep their times and attempts by themselves; the first that runs makes the operation run', async () => {
+  const { id } = await begin()
+  const step = (key: string, change: Parameters<typeof operations.step>[3]) => write((tx) => operations.step(tx, id, key, change))
+  await step('ask', { status: 'running' })
+  backend.clock.advance(5_000)
+  await step('ask', { status: 'waiting', reason: 'for the power to come back' })
+  await step('ask', { status: 'failed', reason: 'it never came back' })
+  await step('ask', { status: 'running' })
+  await step('ask', { status: 'done' })
+  await step('no such step', { status: 'done' })
+  const { answer } = await viewer.call(operationGet, { params: { id } })
+  expect(answer).toMatchObject({ status: 'running', started_at: expect.any(String) as string })
+  expect(answer!.steps[0]).toMatchObject({ status: 'done', attempt: 2, reason: null })
+  expect(Date.parse(answer!.steps[0]!.ended_at!) - Date.parse(answer!.steps[0]!.started_at!)).toBe(5_000)
+})
+
+test('a step that does not change writes nothing', async () => {
+  const { id } = await begin()
+  const version = async () => (await db.selectFrom('operation').select('version').where('id', '=', id).executeTakeFirstOrThrow()).version
+  await write((tx) => operations.step(tx, id, 'ask', { status: 'waiting', reason: 'x' }))
+  const before = await version()
+  await write((tx) => operations.step(tx, id, 'ask', { status: 'waiting', reason: 'x' }))
+  expect(await version()).toBe(before)
+})
+
+test('cancel is a wish: it is kept through progress, wakes the reconciler, and is answered by an end', async () => {
+  const { id, target } = await begin()
+  await write((tx) => operations.set(tx, id, { status: 'running' }))
+  await backend.engine.settle()
+  woken.length = 0
+  expect((await operator.call(operationCancel, { params: { id } })).answer).toMatchObject({ status: 'cancelling' })
+  await backend.engine.settle()
+  expect(woken).toEqual([target.id])
+  expect((await operator.call(operationCancel, { params: { id } })).problem).toMatchObject({
+    code: 'operation_ended',
+    error: 'The operation is already being cancelled',
+  })
+  await write((tx) => operations.set(tx, id, { status: 'waiting', reason: 'for the server' }))
+  expect(await operations.state(db, id)).toMatchObject({ status: 'cancelling' })
+  await write((tx) => operations.set(tx, id, { status: 'cancelled' }))
+  await write((tx) => operations.set(tx, id, { status: 'running' }))
+  expect((await viewer.call(operationGet, { params: { id } })).answer).toMatchObject({ status: 'cancelled', ended_at: expect.any(String) as string })
+  expect((await operator.call(operationCancel, { params: { id } })).problem).toMatchObject({ code: 'operation_ended' })
+})
+
+test('only what failed can be retried; failed steps begin again, in a new round', async () => {
+  const { id, target } = await begin()
+  await write(async (tx) => {
+    await operations.step(tx, id, 'ask', { status: 'done' })
+    await operations.step(tx, id, 'wait', { status: 'failed', reason: 'no answer' })
+  })
+  expect((await operator.call(operationRetry, { params: { id } })).problem).toMatchObject({
+    code: 'operation_ended',
+    error: 'Only a failed operation can be retried',
+  })
+  await write((tx) => operations.set(tx, id, { status: 'failed', reason: 'no answer' }))
+  await backend.engine.settle()
+  woken.length = 0
+  const { answer } = await operator.call(operationRetry, { params: { id } })
+  expect(answer).toMatchObject({ status: 'running', reason: null, ended_at: null })
+  expect(answer!.steps.map((s) => s.status)).toEqual(['done', 'todo'])
+  expect(await operations.state(db, id)).toMatchObject({ round: 2, cancel_requested_at: null })
+  await backend.engine.settle()
+  expect(woken).toEqual([target.id])
+})
+
+test('a retry waits for another operation on the same object', async () => {
+  const target = { kind: 'server' as const, id: randomUUID() as string, name: 'x' }
+  const { id } = await begin(target)
+  await write((tx) => operations.set(tx, id, { status: 'failed' }))
+  await begin(target)
+  expect((await operator.call(operationRetry, { params: { id } })).problem).toMatchObject({ code: 'operation_running' })
+})
+
+test('a viewer may look and not touch; what is about unseen things is not there', async () => {
+  const { id } = await begin()
+  expect((await viewer.call(operationCancel, { params: { id } })).problem).toMatchObject({ code: 'forbidden' })
+  const hidden = await write((tx) =>
+    operations.create(tx, system, {
+      kind: 'clusterCreate',
+      target: { kind: 'cluster', id: randomUUID(), name: 'c' },
+      scope: 'users:manage',
+      queue: 'demo',
+      steps: [],
+    }),
+  )
+  expect((await viewer.call(operationGet, { params: { id: hidden.id } })).status).toBe(404)
+  expect((await viewer.call(operationCancel, { params: { id: hidden.id } })).status).toBe(404)
+  expect((await admin.call(operationGet, { params: { id: hidden.id } })).status).toBe(200)
+  const seen = async (who: typeof viewer) => (await who.call(operationList, { query: { per_page: 1000 } })).answer!.items.some((o) => o.id === hidden.id)
+  expect([await seen(admin), await seen(viewer)]).toEqual([true, false])
+})
+
+test('the list is filtered by status, kind and target', async () => {
+  const target = { kind: 'server' as const, id: randomUUID() as string, name: 'filtered' }
+  const { id } = await begin(target)
+  const ids = async (query: object) => (await viewer.call(operationList, { query: { ...query, target: target.id } })).answer!.items.map((o) => o.id)
+  expect(await ids({})).toEqual([id])
+  expect(await ids({ status: 'open' })).toEqual([id])
+  expect(await ids({ status: 'done' })).toEqual([])
+  expect(await ids({ kind: 'clusterCreate' })).toEqual([])
+  await write((tx) => operations.set(tx, id, { status: 'done' }))
+  expect(await ids({ status: 'open' })).toEqual([])
+})
+
+test('the overview shows what runs and what failed', async () => {
+  const { id } = await begin()
+  const { id: failed } = await begin()
+  await write((tx) => operations.set(tx, failed, { status: 'failed', reason: 'no answer' }))
+  const { answer } = await viewer.call(overviewGet)
+  expect(answer!.running.map((o) => o.id)).toContain(id)
+  expect(answer!.failures.map((o) => o.id)).toContain(failed)
+  expect(answer!.servers.total).toBe(0)
+})
+
+test('steps may be added on the way, each once', async () => {
+  const { id } = await begin()
+  const more = [
+    { key: 'wait', title: 'Another title' },
+    { key: 'reset', title: 'Reset it' },
+  ]
+  await write((tx) => operations.addSteps(tx, id, more))
+  await write((tx) => operations.addSteps(tx, id, more))
+  expect((await operations.read(db, id))!.steps.map((s) => s.title)).toEqual(['Ask it to reboot', 'Wait for it', 'Reset it'])
+})

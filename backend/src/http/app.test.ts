@@ -1,0 +1,284 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { connect as dial } from 'node:net'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { datacenterCreate, datacenterGet, datacenterList, datacenterUpdate } from '#contract/datacenters.ts'
+import { installationGet } from '#contract/users.ts'
+import { type Backend, startBackend } from '../testing/backend.ts'
+
+const backend = await startBackend()
+const admin = await backend.signIn()
+const poznan = { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań', tier: 3 as const, certifications: ['ISO 27001'], latitude: 52.41, longitude: 16.93 }
+
+/** A request as raw as the app takes it without a socket. */
+const send = (
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE',
+  url: string,
+  payload?: string | Buffer,
+  headers: Record<string, string> = {},
+  on: Backend = backend,
+  token = admin.accessToken,
+) =>
+  on.app.inject({
+    method,
+    url,
+    headers: { authorization: `Bearer ${token}`, ...(payload !== undefined && { 'content-type': 'application/json' }), ...headers },
+    ...(payload !== undefined && { payload }),
+  })
+const post = (payload: string | Buffer, headers: Record<string, string> = {}) => send('POST', '/v1/datacenters', payload, headers)
+
+test.each([
+  ['no JSON', '{"a":', 400],
+  ['text after it', '{} x', 400],
+  ['not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400],
+  ['a prototype', '{"__proto__":{"admin":true}}', 400],
+  ['a prototype deep inside', '{"certifications":[{"a":{"__proto__":{}}}]}', 400],
+  ['a prototype by its constructor', '{"constructor":{"prototype":{"admin":true}}}', 400],
+  ['a hundred levels', '['.repeat(100) + ']'.repeat(100), 400],
+  ['a list of a thousand and one', JSON.stringify(Array.from({ length: 1001 }, () => 1)), 400],
+  ['no body', '', 422],
+  ['null', 'null', 422],
+  ['a list', '[]', 422],
+  ['an unknown field', JSON.stringify({ ...poznan, id: randomUUID() }), 422],
+])('a body with %s is refused', async (_name, body, status) => {
+  const response = await post(body)
+  expect(response.statusCode).toBe(status)
+  expect(response.json()).toMatchObject({
+    error: expect.any(String) as string,
+    code: status === 400 ? 'bad_request' : 'invalid',
+    request_id: response.headers['x-request-id'],
+  })
+  expect(Object.prototype).not.toHaveProperty('admin')
+})
+
+test('an unknown field is named, and nothing else is done', async () => {
+  const response = await post(JSON.stringify({ ...poznan, city_name: '', role: 'admin' }))
+  expect(response.json()).toMatchObject({ fields: { role: 'Unknown field', city_name: expect.any(String) as string } })
+  expect((await admin.call(datacenterList)).answer!.total).toBe(0)
+})
+
+test('a body past 256 KiB is 413, another media type 415', async () => {
+  expect((await post(JSON.stringify({ a: 'x'.repeat(256 * 1024) }))).json()).toMatchObject({ code: 'too_large' })
+  expect((await post(JSON.stringify(poznan), { 'content-type': 'text/plain' })).json()).toMatchObject({ code: 'unsupported_media' })
+  expect((await post('a=1', { 'content-type': 'application/x-www-form-urlencoded' })).statusCode).toBe(415)
+})
+
+test.each([
+  '/v1/datacenters?page=0',
+  '/v1/datacenters?page=x',
+  '/v1/datacenters?per_page=1001',
+  '/v1/datacenters?page=1&page=2',
+  '/v1/datacenters?unknown=1',
+  '/v1/datacenters?sort=secret',
+  '/v1/datacenters?__proto__=1',
+  '/v1/datacenters/%zz',
+  `/v1/datacenters?q=${'x'.repeat(5000)}`,
+])('%s is 400', async (url) => {
+  const response = await send('GET', url)
+  expect(response.statusCode).toBe(400)
+  expect(response.json()).toMatchObject({ code: 'bad_request' })
+})
+
+test('an unknown path is 404, an id that is none as well, a wrong method 405 with what is possible', async () => {
+  expect((await send('GET', '/v1/nothing')).json()).toMatchObject({ code: 'not_found' })
+  expect((await send('GET', '/v1/datacenters/not-an-id')).json()).toMatchObject({ code: 'not_found' })
+  expect((await send('GET', `/v1/datacenters/${randomUUID()}`)).json()).toMatchObject({ code: 'not_found' })
+  const wrong = await send('PUT', `/v1/datacenters/${randomUUID()}`, '{}')
+  expect(wrong.statusCode).toBe(405)
+  expect(wrong.json()).toMatchObject({ code: 'method_not_allowed' })
+  expect(wrong.headers['allow']).toBe('DELETE, GET, HEAD, PATCH')
+})
+
+test('every answer carries the headers that keep a browser safe', async () => {
+  const answers = await Promise.all([
+    send('GET', '/v1/datacenters'),
+    send('GET', '/v1/nothing'),
+    send('GET', '/v1/datacenters/%zz'),
+    send('PUT', '/v1/datacenters', '{}'),
+    post('{'),
+    backend.app.inject({ url: '/v1/datacenters' }),
+    backend.app.inject({ url: '/healthz' }),
+    backend.app.inject({ url: '/v1/openapi.json' }),
+    backend.app.inject({ url: '/metrics' }),
+  ])
+  for (const { headers, statusCode } of answers) {
+    expect(headers, String(statusCode)).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'cache-control': 'no-store',
+    })
+    expect(headers['content-security-policy']).toContain("default-src 'none'")
+    expect(headers['content-type']).toContain('charset=utf-8')
+    expect(headers['access-control-allow-origin']).toBeUndefined()
+  }
+})
+
+test('HTTPS alone is announced where a certificate is set', async () => {
+  expect((await backend.app.inject({ url: '/healthz' })).headers['strict-transport-security']).toBeUndefined()
+})
+
+test('the version is the ETag; a stale If-Match changes nothing, none lets the last write win', async () => {
+  const made = await admin.call(datacenterCreate, { body: { ...poznan, city_code: 'ETG' } })
+  expect(made.headers['etag']).toBe('"1"')
+  const params = { id: made.answer!.id }
+  const first = await admin.call(datacenterUpdate, { params, body: { tier: 4 } }, { ifMatch: 1 })
+  expect(first).toMatchObject({ status: 200, answer: { tier: 4, version: 2 } })
+  const stale = await admin.call(datacenterUpdate, { params, body: { tier: 1 } }, { ifMatch: 1 })
+  expect(stale).toMatchObject({ status: 412, problem: { code: 'stale' } })
+  expect((await admin.call(datacenterUpdate, { params, body: { tier: 2 } })).answer).toMatchObject({ tier: 2, version: 3 })
+  const unchanged = await admin.call(datacenterGet, { params }, { headers: { 'if-none-match': '"3"' } })
+  expect(unchanged).toMatchObject({ status: 304, text: '' })
+})
+
+test('an unexpected error tells nothing of itself', async () => {
+  const own = await startBackend()
+  own.platform.db.selectFrom = () => {
+    throw new Error('secret of the house: table "person"')
+  }
+  const response = await own.app.inject({
+    method: 'POST',
+    url: '/v1/authorize',
+    headers: { 'content-type': 'application/json' },
+    payload: JSON.stringify({ email: 'a@example.com', password: 'x' }),
+  })
+  expect(response.statusCode).toBe(500)
+  expect(response.json()).toEqual({ error: 'Something went wrong on our side', code: 'internal', request_id: response.headers['x-request-id'] })
+})
+
+test('an address that is not from a trusted proxy is not believed', async () => {
+  const lines: string[] = []
+  const note = (event: string, fields?: object) => void lines.push(JSON.stringify({ event, ...fields }))
+  const own = await startBackend({ log: { debug: note, info: note, warn: note, error: note } })
+  await own.app.inject({ url: '/v1/session', headers: { 'x-forwarded-for': '198.51.100.7', 'user-agent': 'a\r\nb' } })
+  expect(lines.join('\n')).not.toContain('198.51.100.7')
+  expect(lines.join('\n')).toContain('127.0.0.1')
+})
+
+test('too many writes of one session are slowed down, reads are not, other sessions neither', async () => {
+  const own = await startBackend({ limits: { inFlight: 200, waitMs: 1000, delayMs: 60_000, writesPerSecond: 20, writeBurst: 60 } })
+  const [one, two] = [await own.signIn(), await own.signIn()]
+  const write = (user: typeof one) => user.call(datacenterUpdate, { params: { id: randomUUID() }, body: {} })
+  const all = await Promise.all(Array.from({ length: 61 }, () => write(one)))
+  expect(all.filter((a) => a.status === 429)).toHaveLength(1)
+  expect(all.find((a) => a.status === 429)!.headers['retry-after']).toBe('1')
+  expect((await one.call(datacenterList)).status).toBe(200)
+  expect((await write(two)).status).toBe(404)
+  own.clock.advance(50)
+  expect((await write(one)).status).toBe(404)
+})
+
+test('past the requests at once that it can hold, others are asked to come back', async () => {
+  const own = await startBackend({ limits: { inFlight: 2, waitMs: 50, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 } })
+  const user = await own.signIn()
+  await own.platform.db.transaction().execute(async (tx) => {
+    await tx.selectFrom('installation').select('id').forUpdate().execute()
+    await tx.updateTable('person').set({ name: 'held' }).execute()
+    // Two updates that wait for the row take both places.
+    const held = [1, 2].map(() =>
+      own.app.inject({
+        method: 'POST',
+        url: '/v1/users',
+        headers: { authorization: `Bearer ${user.accessToken}`, 'content-type': 'application/json' },
+        payload: JSON.stringify({ email: user.email, name: 'x', role: 'viewer', password: 'a long password' }),
+      }),
+    )
+    await expect.poll(async () => (await own.app.inject({ url: '/v1/installation' })).statusCode, { interval: 10 }).toBe(503)
+    const refused = await own.app.inject({ url: '/v1/installation' })
+    expect(refused.json()).toMatchObject({ code: 'unavailable' })
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1)
+    expect((await own.app.inject({ url: '/healthz' })).statusCode).toBe(200)
+    void Promise.all(held)
+  })
+  await expect.poll(async () => (await own.app.inject({ url: '/v1/installation' })).statusCode).toBe(200)
+})
+
+test('what the console needs before anybody has signed in', async () => {
+  expect((await backend.call(installationGet)).answer).toEqual({ version: '0.0.13', simulated: false, waitlist_url: null })
+  const simulated = await startBackend({ environment: { STEELYARD_SIMULATE: '12', WAITLIST_URL: 'https://example.com/wait' } })
+  expect((await simulated.call(installationGet)).answer).toEqual({ version: '0.0.13', simulated: true, waitlist_url: 'https://example.com/wait' })
+})
+
+test('health, readiness and metrics need no session', async () => {
+  expect((await backend.app.inject({ url: '/healthz' })).json()).toEqual({ ok: true })
+  expect((await backend.app.inject({ url: '/readyz' })).json()).toEqual({ ok: true })
+  const metrics = await backend.app.inject({ url: '/metrics' })
+  expect(metrics.body).toContain('steelyard_database_up 1')
+  for (const line of metrics.body.trim().split('\n')) expect(line).toMatch(/^(#.*|[a-z_]+(\{[^}]*\})? [\d.e+-]+)$/)
+})
+
+test('the OpenAPI document names every call and every schema can be followed', async () => {
+  const document = (await backend.app.inject({ url: '/v1/openapi.json' })).json<{
+    openapi: string
+    paths: Record<string, Record<string, { operationId: string; responses: object }>>
+  }>()
+  expect(document.openapi).toBe('3.1.0')
+  expect(document.paths['/v1/nodes/{id}'] ?? document.paths['/v1/nodes/{node_id}']).toHaveProperty('patch')
+  expect(document.paths['/v1/datacenters']!['post']!.responses).toHaveProperty('201')
+  const refs = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map((m) => m[1]!.split('/'))
+  for (const parts of refs) expect(parts.reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], document)).toBeDefined()
+})
+
+test.each([
+  ['two lengths', 'POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}{}x'],
+  ['a length beside chunks', 'POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ['bare line feeds in its headers', 'GET /healthz HTTP/1.1\nHost: x\nX: y\n\n'],
+  ['headers past 16 KiB', `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`],
+])('a request with %s is refused and the connection closed', async (_name, text) => {
+  const port = Number(new URL(await listening()).port)
+  const answer = await new Promise<string>((resolve, reject) => {
+    const socket = dial(port, '127.0.0.1', () => socket.write(text))
+    let seen = ''
+    socket.on('data', (chunk: Buffer) => (seen += chunk.toString()))
+    socket.on('close', () => resolve(seen))
+    socket.on('error', reject)
+    socket.setTimeout(5000, () => reject(new Error(`still open after: ${seen}`)))
+  })
+  expect(answer).toMatch(/^HTTP\/1\.1 4(00|31) /)
+})
+
+let url: Promise<string> | undefined
+const listening = () => (url ??= backend.listen())
+
+test('the console is served from a list of files, packed as the browser takes it, with a nonce of its own', async () => {
+  const own = await startBackend({
+    prepare: ({ config }) => {
+      const folder = path.join(config.dataFolder, 'console')
+      mkdirSync(path.join(folder, 'assets'), { recursive: true })
+      writeFileSync(path.join(folder, 'index.html'), '<meta name="csp-nonce" content="__NONCE__">')
+      writeFileSync(path.join(folder, 'build.json'), '{"reporting_host":"reports.example.com"}')
+      writeFileSync(path.join(folder, 'assets/index-abc.js'), 'plain')
+      writeFileSync(path.join(folder, 'assets/index-abc.js.br'), 'brotli')
+      writeFileSync(path.join(folder, 'assets/index-abc.js.gz'), 'gzip')
+      writeFileSync(path.join(config.dataFolder, 'cli.mjs'), '#!/usr/bin/env node')
+    },
+  })
+  const pages = await Promise.all(['/', '/infra/servers', '/auth/login?error=x'].map((u) => own.app.inject({ url: u })))
+  const nonces = pages.map((page) => {
+    expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+    const nonce = /content="([^"]+)"/.exec(page.body)![1]!
+    expect(page.headers['content-security-policy']).toContain(`style-src 'self' 'nonce-${nonce}'`)
+    expect(page.headers['content-security-policy']).toContain("connect-src 'self' https://reports.example.com")
+    return nonce
+  })
+  expect(new Set(nonces).size).toBe(3)
+  const asset = (encoding: string) => own.app.inject({ url: '/assets/index-abc.js', headers: { 'accept-encoding': encoding } })
+  expect((await asset('gzip, br')).body).toBe('brotli')
+  expect((await asset('gzip')).body).toBe('gzip')
+  expect((await asset('br;q=0, gzip')).body).toBe('gzip')
+  expect((await asset('identity')).body).toBe('plain')
+  expect((await asset('br')).headers).toMatchObject({
+    'content-encoding': 'br',
+    'cache-control': 'public, max-age=31536000, immutable',
+    vary: 'accept-encoding',
+  })
+  expect((await own.app.inject({ url: '/cli' })).body).toBe('#!/usr/bin/env node')
+  for (const hidden of ['/build.json', '/index.html', '/assets/missing.js', '/assets/../key', '/assets/%2e%2e/key', '/v1/../key']) {
+    const response = await own.app.inject({ url: hidden })
+    expect(response.body, hidden).not.toContain('steelyard-key')
+    expect(response.body, hidden).not.toContain('reporting_host')
+  }
+  expect((await own.app.inject({ url: '/assets/missing.js' })).statusCode).toBe(404)
+})

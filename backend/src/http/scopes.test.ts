@@ -1,0 +1,64 @@
+/** Every call of the contract, tried by everybody: generated, so that a new call is in it by being declared. */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { allOperations } from '#contract/all.ts'
+import type { Operation } from '#contract/operation.ts'
+import { permits, type Role, roles, scopesOf } from '#contract/permissions.ts'
+import { type SignedIn, startBackend } from '../testing/backend.ts'
+
+const backend = await startBackend()
+const users = Object.fromEntries(await Promise.all(roles.map(async (role) => [role, await backend.signIn({ role })] as const))) as Record<Role, SignedIn>
+
+/** Ids that name nothing: nobody is told more than that. */
+const path = (operation: Operation): string => operation.path.replaceAll(/\{(\w+)\}/g, () => randomUUID())
+const ask = (operation: Operation, token?: string) =>
+  backend.app.inject({
+    method: operation.method,
+    url: path(operation),
+    headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    ...(operation.method !== 'GET' && operation.method !== 'DELETE' && { payload: '{"unknown key":1}' }),
+  })
+const streams = new Set(['text/event-stream'])
+const guarded = allOperations.filter((o) => o.scope !== null)
+
+test('every call of the contract is served', () => {
+  const missing = allOperations.filter((o) => !backend.app.hasRoute({ method: o.method, url: o.path.replaceAll(/\{(\w+)\}/g, ':$1') })).map((o) => o.name)
+  expect(missing).toEqual([])
+})
+
+test.each(guarded.map((o) => [o.name, o] as const))('%s without a token, with a foreign one and with a spoilt one is 401', async (_name, operation) => {
+  const other = `${users.admin.accessToken.slice(0, -4)}AAAA`
+  for (const token of [undefined, 'garbage', other, users.admin.refreshToken]) {
+    const response = await ask(operation, token)
+    expect(response.statusCode).toBe(401)
+    expect(response.json()).toMatchObject({ code: 'session_expired', request_id: expect.any(String) as string })
+  }
+})
+
+test.each(guarded.flatMap((o) => roles.map((role) => [o.name, role, o] as const)))('%s by a %s', async (_name, role, operation) => {
+  if (streams.has(operation.media)) return
+  const response = await ask(operation, users[role].accessToken)
+  const allowed = permits(scopesOf[role], operation.scope).ok
+  if (allowed) {
+    // It gets as far as the body or the object, and no further.
+    expect([200, 201, 202, 204, 400, 404, 409, 415, 422]).toContain(response.statusCode)
+  } else {
+    expect(response.statusCode).toBe(403)
+    expect(response.json()).toMatchObject({ code: 'forbidden', error: `Your role does not include ${operation.scope}` })
+  }
+})
+
+test('a call without a scope needs no session', async () => {
+  for (const operation of allOperations.filter((o) => o.scope === null)) expect([200, 204, 401, 422, 429]).toContain((await ask(operation)).statusCode)
+  const { error } = (await ask(allOperations.find((o) => o.name === 'authorize')!)).json<{ error: string }>()
+  expect(error).not.toContain('Session')
+})
+
+test('an answer of a write never tells a viewer whether an object exists', async () => {
+  const response = await backend.app.inject({
+    method: 'DELETE',
+    url: `/v1/datacenters/${randomUUID()}`,
+    headers: { authorization: `Bearer ${users.viewer.accessToken}` },
+  })
+  expect(response.statusCode).toBe(403)
+})
