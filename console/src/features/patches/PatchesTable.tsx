@@ -57,8 +57,15 @@ function Labels({ patch }: { patch: Patch }) {
   )
 }
 
+/** The row's own link. A table that is told where its rows lead would draw an arrow too, beside the pencil that leads there. */
+const PatchLink = ({ patch }: { patch: Patch }) => (
+  <a href={paths.patch(patch.node_id, patch.patch_id)} data-rowlink="" tabIndex={-1}>
+    {patch.name}
+  </a>
+)
+
 const patchColumns = columns<Patch>([
-  { id: 'name', head: 'Name', sortable: true, card: 'name', width: 148, cell: (p) => p.name },
+  { id: 'name', head: 'Name', sortable: true, card: 'name', width: 148, cell: (p) => <PatchLink patch={p} /> },
   {
     id: 'weight',
     head: 'Weight',
@@ -191,7 +198,6 @@ export function PatchesTable({
         columns={withActions}
         rowKey={(p) => p.patch_id}
         rowName={(p) => p.name}
-        href={(p) => paths.patch(server.id, p.patch_id)}
         {...(narrow && { actions })}
         sort={sort ?? '-weight'}
         onSort={onSort}

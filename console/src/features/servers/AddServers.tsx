@@ -117,8 +117,8 @@ const tones: Record<Step['status'], { tone: Tone; word: string }> = {
   todo: { tone: 'off', word: 'To do' },
   running: { tone: 'busy', word: 'Asking' },
   waiting: { tone: 'warn', word: 'Waiting' },
-  done: { tone: 'ok', word: 'Answered' },
-  failed: { tone: 'danger', word: 'No' },
+  done: { tone: 'ok', word: 'Added' },
+  failed: { tone: 'danger', word: 'Not added' },
   skipped: { tone: 'off', word: 'Skipped' },
 }
 /** Found ones first, then what is under way, then those that did not answer. */

@@ -3,13 +3,9 @@ import { disk as diskSize } from '../../lib/units.ts'
 import { deviceName, devicePath, diskType } from './hardware.ts'
 import css from './DisksPicture.module.css'
 
-/** A disk below this share of the sum has no room for its size; the list beside the picture says it. */
-const readableShare = 0.09
-
 /** Every disk as wide as it is large. `id` of the one that Talos is installed on stands out. */
 export function DisksPicture({ disks, system }: { disks: Resources['disks']; system?: string | null }) {
   const known = disks.filter((d) => d.size !== undefined && d.size > 0)
-  const total = known.reduce((sum, d) => sum + (d.size ?? 0), 0)
   if (known.length === 0) return <p className="fs13 t3">{disks.length === 0 ? 'No disks' : 'Sizes unknown'}</p>
   return (
     <div
@@ -24,7 +20,7 @@ export function DisksPicture({ disks, system }: { disks: Resources['disks']; sys
           style={{ flexGrow: d.size }}
           title={`${devicePath(d.id)}, ${d.model ?? 'unknown model'}, ${diskSize(d.size ?? 0)}, ${diskType(d.type)}`}
         >
-          {(d.size ?? 0) / total >= readableShare && <b>{diskSize(d.size ?? 0)}</b>}
+          <b>{diskSize(d.size ?? 0)}</b>
         </span>
       ))}
     </div>

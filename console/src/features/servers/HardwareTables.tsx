@@ -97,7 +97,9 @@ export function Links({ links, names = false }: { links: Resources['interfaces']
           <th scope="col" className={css['wide']}>
             Driver
           </th>
-          <th scope="col">Vendor</th>
+          <th scope="col" className={names ? css['wide'] : undefined}>
+            Vendor
+          </th>
         </tr>
       </thead>
       <tbody>
@@ -117,7 +119,7 @@ export function Links({ links, names = false }: { links: Resources['interfaces']
             {names && <td className="mono">{link.id}</td>}
             <td title={link.id}>{link.hardware_addr ? <Copyable value={link.hardware_addr} what={`MAC address of ${link.id}`} /> : unknown}</td>
             <td className={css['wide']}>{link.driver ?? <span className="t3">–</span>}</td>
-            <td className={`${css['rest']} ${css['quiet']}`} title={[link.vendor, link.product].filter(Boolean).join(' ')}>
+            <td className={`${css['rest']} ${css['quiet']} ${names ? css['wide'] : ''}`} title={[link.vendor, link.product].filter(Boolean).join(' ')}>
               {link.vendor ? shortVendor(link.vendor) : <span className="t3">–</span>}
               {link.product !== undefined && <span className={css['xl']}> {shortProduct(link.product)}</span>}
             </td>
@@ -166,7 +168,7 @@ export function Disks({ disks, long = false }: { disks: Resources['disks']; long
               )}
             </td>
             <td className={css['wide']}>{diskType(d.type)}</td>
-            <td>
+            <td className={css['wwid']}>
               {d.wwid ? (
                 <Copyable value={d.wwid} what={`WWID of ${deviceName(d.id)}`}>
                   {long ? truncate(d.wwid, 20, 10) : truncate(d.wwid.replace(/^(?:naa|eui|t10|nvme)\./, ''), 4, 4)}

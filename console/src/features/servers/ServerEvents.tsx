@@ -24,8 +24,8 @@ const eventColumns = columns<Event>([
         </time>
       ),
   },
-  { id: 'source', head: 'From', width: 110, card: 'state', cell: (e) => <Badge>{e.source === 'talos' ? 'Talos' : 'Steelyard'}</Badge> },
   { id: 'message', head: 'What happened', card: 'name', cell: (e) => <span title={e.message}>{e.message}</span> },
+  { id: 'source', head: 'From', width: 110, card: 'state', cell: (e) => <Badge>{e.source === 'talos' ? 'Talos' : 'Steelyard'}</Badge> },
   { id: 'type', head: 'Type', width: 220, from: 'md', cell: (e) => <span className="mono fs12 t3">{e.type}</span> },
   { id: 'by', head: 'By', width: 180, from: 'md', cell: (e) => e.by ?? <span className="t3">–</span> },
 ])

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { type Server, serverLogs, serverServices } from '#contract/servers.ts'
+import { counted } from '#contract/words.ts'
 import { authorized, CallError } from '../../api/client.ts'
 import { read } from '../../api/http.ts'
 import { query } from '../../api/query.ts'
@@ -69,37 +70,23 @@ export function ServerLogs({ server }: { server: Server }) {
     return <Empty boxed title="No logs from this server now" text={state.reason} />
   }
   return (
-    <Panel
-      flush
-      title="Log"
-      note={
-        <span aria-live="polite">
+    <>
+      <div className="toolbar">
+        <Select
+          mono
+          aria-label="Service"
+          value={service}
+          options={options.map((s) => ({ value: s.id, text: s.id, ...(s.state !== '' && { more: s.state.toLowerCase() }) }))}
+          onValue={setService}
+        />
+        <Select aria-label="Lines from the end" value={tail} options={tails.map((n) => ({ value: n, text: `Last ${n} lines` }))} onValue={setTail} />
+        <Switch label="Follow" checked={follow} onChange={setFollow} />
+        <span className="right" aria-live="polite">
           {state.kind === 'following' && <StatusDot tone={follow ? 'ok' : 'busy'}>{follow ? 'Following' : 'Reading'}</StatusDot>}
-          {state.kind === 'ended' && <StatusDot tone="off">{follow ? 'The server ended the log' : `${log.lines.length} lines`}</StatusDot>}
+          {state.kind === 'ended' && <StatusDot tone="off">{follow ? 'The server ended the log' : counted(log.lines.length, 'line')}</StatusDot>}
           {state.kind === 'asking' && <StatusDot tone="busy">Asking</StatusDot>}
         </span>
-      }
-      actions={
-        <>
-          <Select
-            size="small"
-            mono
-            aria-label="Service"
-            value={service}
-            options={options.map((s) => ({ value: s.id, text: s.id, ...(s.state !== '' && { more: s.state.toLowerCase() }) }))}
-            onValue={setService}
-          />
-          <Select
-            size="small"
-            aria-label="Lines from the end"
-            value={tail}
-            options={tails.map((n) => ({ value: n, text: `Last ${n} lines` }))}
-            onValue={setTail}
-          />
-          <Switch label="Follow" checked={follow} onChange={setFollow} />
-        </>
-      }
-    >
+      </div>
       {state.kind === 'broken' && (
         <Alert
           tone="danger"
@@ -112,8 +99,10 @@ export function ServerLogs({ server }: { server: Server }) {
           {state.reason}
         </Alert>
       )}
-      <Lines log={log} follow={follow} waiting={state.kind === 'asking'} label={`Log of ${service}`} />
-    </Panel>
+      <Panel flush label={`Log of ${service}`}>
+        <Lines log={log} follow={follow} waiting={state.kind === 'asking'} label={`Lines of ${service}`} />
+      </Panel>
+    </>
   )
 }
 

@@ -112,7 +112,7 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
           ['Processors', fact(processors)],
           ['Memory', fact(memory)],
           ['Disks', fact(disks)],
-          ['Links', fact(links)],
+          ['Links', links && <span title={links.more}>{links.text}</span>],
           [
             'Datacenter',
             server.datacenter ? (

@@ -15,16 +15,19 @@ export function ServerPlace({ id, children }: { id: string; children: (server: S
   const gone = error instanceof CallError && error.status === 404
   if (gone) {
     return (
-      <Empty
-        boxed
-        title={error.message}
-        text="It may never have existed, or you may not see it. Removed servers are in the list under the status Deleted."
-        actions={
-          <ButtonLink kind="primary" href={paths.servers()}>
-            All servers
-          </ButtonLink>
-        }
-      />
+      <>
+        <h1 className="sr">Server not found</h1>
+        <Empty
+          boxed
+          title={error.message}
+          text="It may never have existed, or you may not see it. Removed servers are in the list under the status Deleted."
+          actions={
+            <ButtonLink kind="primary" href={paths.servers()}>
+              All servers
+            </ButtonLink>
+          }
+        />
+      </>
     )
   }
   if (server === undefined) return error === null ? <Shape /> : <ErrorState boxed error={error} onRetry={() => void refetch()} />

@@ -214,11 +214,12 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, onAdd }: ToolbarPr
         </>
       )}
       {narrow && <SortMenu columns={serverColumns} sort={sort} onSort={(next) => set('sort', next)} />}
-      <span className="grow" />
-      {!narrow && <ColumnsMenu columns={serverColumns} shown={shown} onShown={onShown} />}
-      <Button kind="primary" icon="add" can={allowed(serverAdd)} onClick={onAdd}>
-        Add servers
-      </Button>
+      <span className="row right">
+        {!narrow && <ColumnsMenu columns={serverColumns} shown={shown} onShown={onShown} />}
+        <Button kind="primary" icon="add" can={allowed(serverAdd)} onClick={onAdd}>
+          Add servers
+        </Button>
+      </span>
     </div>
   )
 }
