@@ -20,6 +20,8 @@ export interface ScalarNode extends Place {
   plain: string | undefined
   /** Written as an octal number. */
   octal?: boolean
+  /** Where it stands in the text it was read from: first character, and the one after its last. */
+  range?: [number, number]
 }
 
 export interface Entry extends Place {
@@ -102,10 +104,10 @@ export function readDocuments(text: string, source: string): MapNode[] {
       return { is: 'scalar', value: null, plain: '', ...place }
     }
     if (node.anchor !== undefined) report('Anchors are not allowed', offset, path)
-    if (node.tag !== undefined && (node as { tag?: string }).tag !== undefined && isExplicit(node)) report('Tags are not allowed', offset, path)
+    if (isExplicit(node)) report('Tags are not allowed', offset, path)
     if (isScalar(node)) {
       const plain = node.type === AstScalar.PLAIN ? (node.source ?? '') : undefined
-      return { is: 'scalar', value: scalarValue(node.value), plain, ...place }
+      return { is: 'scalar', value: scalarValue(node.value), plain, ...place, ...(node.range ? { range: [node.range[0], node.range[1]] } : {}) }
     }
     if (isSeq(node)) {
       return { is: 'list', items: node.items.map((item, i) => convert(item as AstNode, join(path, String(i)), offset)), ...place }
@@ -121,6 +123,7 @@ export function readDocuments(text: string, source: string): MapNode[] {
         }
         const name = typeof key.value === 'string' ? key.value : (key.source ?? '')
         if (key.anchor !== undefined) report('Anchors are not allowed', at, path)
+        if (isExplicit(key)) report('Tags are not allowed', at, path)
         if (name === '<<' && key.type === AstScalar.PLAIN) report('Merge keys are not allowed', at, path)
         const keyPlace = lines.linePos(at)
         entries.set(name, { line: keyPlace.line, column: keyPlace.col, source, value: convert(pair.value as AstNode | null, join(path, name), at) })

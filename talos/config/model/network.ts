@@ -27,7 +27,7 @@ const count = optionalInteger
 export const networkDocuments: Record<string, { about: string; since?: '1.13'; fields: Fields }> = {
   HostnameConfig: {
     about: 'Host name of the server',
-    fields: { auto: choice(['off', 'talos-addr', 'stable'], 'stable makes a name from the hardware; off for a name of your own'), hostname: text('Host name') },
+    fields: { auto: choice(['off', 'stable'], 'stable makes a name from the hardware; off for a name of your own'), hostname: text('Host name') },
   },
   LinkConfig: { about: 'A physical link: addresses, routes, MTU', fields: { name: always(text('Name of the link, such as eno1')), ...link } },
   VLANConfig: {

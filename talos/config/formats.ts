@@ -1,0 +1,87 @@
+/** Forms of values that Talos checks when it loads or validates a configuration. */
+import { isIP } from 'node:net'
+import { durationMs } from './duration.ts'
+
+/** An address with prefix length, as Go's netip takes it: no zone, no leading zeros. */
+export function isCidr(text: string): boolean {
+  const match = /^([0-9a-fA-F.:]+)\/(0|[1-9]\d{0,2})$/.exec(text)
+  if (match === null) return false
+  const family = isIP(match[1]!)
+  return family !== 0 && Number(match[2]) <= (family === 4 ? 32 : 128)
+}
+
+export function isAddress(text: string): boolean {
+  return isIP(text) !== 0
+}
+
+export function isCidrOrAddress(text: string): boolean {
+  return isAddress(text) || isCidr(text)
+}
+
+/** 0.0.0.0 and ::, which are no address of anything. */
+export function isUnspecified(text: string): boolean {
+  const [address = ''] = text.split('/')
+  return isIP(address) !== 0 && /^[0.:]+$/.test(address)
+}
+
+export function isMac(text: string): boolean {
+  return /^([0-9a-fA-F]{2}[:-]){5}([0-9a-fA-F]{2}[:-]){0,2}[0-9a-fA-F]{2}$/.test(text)
+}
+
+/** `host:port`, IPv6 in brackets. */
+export function isHostPort(text: string): boolean {
+  const match = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s]*):(\d{1,5})$/.exec(text)
+  return match !== null && Number(match[2]) <= 65_535
+}
+
+export function isAddressPort(text: string): boolean {
+  return isHostPort(text) && isAddress(text.slice(0, text.lastIndexOf(':')).replace(/^\[|\]$/g, ''))
+}
+
+export function isDuration(text: string): boolean {
+  return durationMs(text) !== undefined
+}
+
+/** A name of the domain name system: labels of at most 63 characters, 253 in all. */
+export function isDnsName(text: string): boolean {
+  return text.length <= 253 && /^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62}(\.[a-zA-Z0-9_][a-zA-Z0-9_-]{0,62})*[._]?$/.test(text)
+}
+
+/** Why this is no URL of a web endpoint, or undefined. */
+export function endpointProblem(text: string): string | undefined {
+  const match = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)/i.exec(text)
+  if (match === null) return 'is not a URL such as https://10.0.0.10:6443'
+  if (!/^https?$/.test(match[1]!)) return `has the scheme ${match[1]}; only http and https are possible`
+  const host = match[2]!.replace(/^[^@]*@/, '')
+  const name = host.replace(/:\d*$/, '')
+  const port = host.slice(name.length + 1)
+  if (port !== '' && Number(port) > 65_535) return `has the port ${port}`
+  if (name.startsWith('[') ? !isAddress(name.slice(1, -1)) : !isAddress(name) && !isDnsName(name)) return `has the host ${name || '(none)'}`
+  return undefined
+}
+
+/** Kubernetes' qualified name: an optional DNS prefix and a name of at most 63 characters. */
+export function isQualifiedName(text: string): boolean {
+  const parts = text.split('/')
+  const name = parts.at(-1)!
+  const prefix = parts.length === 2 ? parts[0]! : undefined
+  if (parts.length > 2 || name.length > 63 || !/^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/.test(name)) return false
+  return prefix === undefined || (prefix.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(prefix))
+}
+
+export function isLabelValue(text: string): boolean {
+  return text.length <= 63 && /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/.test(text)
+}
+
+/** Version in an image's tag, `1.36.3` of `…:v1.36.3@sha256:…`. */
+export function kubernetesVersionOf(image: string): string | undefined {
+  return /:v(\d+\.\d+\.\d+[^@]*)(@.*)?$/.exec(image)?.[1]
+}
+
+/** Bytes of a size as people write it: `10GiB`, `500 MB`; undefined for anything else. */
+export function sizeBytes(text: string): number | undefined {
+  const match = /^(\d{1,15}(?:\.\d{1,6})?)\s*([kmgtpe]?)(i?)b?$/i.exec(text.trim())
+  if (match === null) return undefined
+  const power = ' kmgtpe'.indexOf(match[2]!.toLowerCase() || ' ')
+  return Number(match[1]) * (match[3] === '' ? 1000 : 1024) ** power
+}

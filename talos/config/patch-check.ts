@@ -1,0 +1,154 @@
+/**
+ * Whether a text may be a patch: Steelyard's own rules, beside Talos's. They keep a patch readable in one way only, bounded, and out of what
+ * belongs to the cluster. What it does to a configuration is for `mergePatches` and `validateConfig`.
+ */
+import { contractOf } from '../versions.ts'
+import { decodeDocuments, duplicates, recognise } from './decode.ts'
+import { takeDeletions } from './deletions.ts'
+import { isTimestamp } from './emit.ts'
+import { deletionProblem, forbiddenDocuments, settingProblem } from './forbidden.ts'
+import type { Shape } from './model/shape.ts'
+import { ConfigError, type ConfigProblem, join, type MapNode, readDocuments, type TreeNode } from './tree.ts'
+
+export const patchLimits = { bytes: 64 * 1024, nodes: 5000, depth: 32, documents: 10 } as const
+
+export interface PatchError {
+  message: string
+  /** From 1. */
+  line: number
+  column?: number
+  path?: string
+}
+
+/** All that speaks against a patch's body, by line. Never throws for what the text holds; takes at most some 100 ms for the worst of texts. */
+export function checkPatch(body: string, options: { talosVersion: string }): { errors: PatchError[] } {
+  const problems = problemsOf(body, options)
+  const errors = problems.map((problem) => ({ ...problem, line: problem.line ?? 1 }))
+  return { errors: errors.toSorted((a, b) => a.line - b.line || (a.column ?? 0) - (b.column ?? 0)).slice(0, 100) }
+}
+
+function problemsOf(body: string, options: { talosVersion: string }): ConfigProblem[] {
+  const bytes = Buffer.byteLength(body)
+  if (bytes > patchLimits.bytes) return [{ message: `A patch can have 64 KiB at most; this one has ${Math.ceil(bytes / 1024)} KiB` }]
+  if (!body.isWellFormed()) return [{ message: 'The text is not valid UTF-8' }]
+  const bad = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.exec(body)
+  if (bad !== null) return [{ message: 'Control characters are not allowed', line: lineOf(body, bad.index) }]
+  if (nesting(body) > 4 * patchLimits.depth) return [{ message: `Nested more than ${patchLimits.depth} levels deep` }]
+  if (/^\s*\[/.test(body) || /^(?:\s*(?:#.*)?\n|---\n)*\s*-\s+["']?op["']?\s*:/.test(body)) {
+    return [{ message: 'JSON patches are not possible: Talos refuses them on configurations of several documents. Write a strategic merge patch' }]
+  }
+  let roots: MapNode[]
+  try {
+    roots = readDocuments(body, 'patch')
+  } catch (error) {
+    if (error instanceof ConfigError) return [...error.problems]
+    throw error
+  }
+  if (roots.length === 0) return [{ message: 'The patch is empty' }]
+  if (roots.length > patchLimits.documents) return [{ message: `A patch can have ${patchLimits.documents} documents at most; this one has ${roots.length}` }]
+  const sizes = roots.map((root) => measure(root, 1))
+  if (Math.max(...sizes.map((s) => s.depth)) > patchLimits.depth) return [{ message: `Nested more than ${patchLimits.depth} levels deep` }]
+  if (sizes.reduce((sum, s) => sum + s.nodes, 0) > patchLimits.nodes) return [{ message: `A patch can have ${patchLimits.nodes} values at most` }]
+  return [...roots.flatMap((root) => ambiguities(shapeOf(root), root, '')), ...meanings(roots, contractOf(options.talosVersion).minor)]
+}
+
+/** What the documents are and say, against Talos's model and what is the cluster's. */
+function meanings(roots: readonly MapNode[], minor: number): ConfigProblem[] {
+  const problems: ConfigProblem[] = []
+  const rests: MapNode[] = []
+  for (const root of roots) {
+    try {
+      const { deletions, rest } = takeDeletions(root, { minor })
+      for (const { document, path, place } of deletions) {
+        const problem =
+          document.shape.kind === '' ? deletionProblem(path.filter((key) => !key.startsWith('[')).reduce(join, '')) : documentProblem(document.shape.kind)
+        const message = path.length === 0 && document.shape.kind === '' ? 'The machine’s main document can’t be deleted' : problem
+        if (message !== undefined) problems.push({ message, path: path.join('.'), line: place.line, column: place.column })
+      }
+      if (rest !== undefined) rests.push(rest)
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      problems.push(...error.problems)
+    }
+  }
+  const { documents, problems: unknown } = decodeDocuments(rests, { minor })
+  problems.push(...unknown, ...duplicates(documents))
+  for (const { shape, root } of documents) {
+    const message = documentProblem(shape.kind)
+    if (message !== undefined) problems.push({ message, line: root.line, column: root.column })
+    if (shape.kind === '') problems.push(...settings(root, ''))
+  }
+  return problems
+}
+
+function documentProblem(kind: string): string | undefined {
+  const why = forbiddenDocuments.get(kind)
+  return why === undefined ? undefined : `A patch can’t have ${kind}: ${why}`
+}
+
+function settings(node: MapNode, path: string): ConfigProblem[] {
+  return [...node.entries].flatMap(([key, entry]) => {
+    const here = join(path, key)
+    const message = settingProblem(here)
+    if (message !== undefined) return [{ message, path: here, line: entry.line, column: entry.column }]
+    return entry.value.is === 'map' ? settings(entry.value, here) : []
+  })
+}
+
+/**
+ * Scalars without quotes that readers of YAML disagree about: words that YAML 1.1 took for true and false, numbers with a leading zero or with
+ * underscores, times. Where only few words are possible, or a word can't be meant as anything else, they are what they are.
+ */
+function ambiguities(shape: Shape | undefined, node: TreeNode, path: string): ConfigProblem[] {
+  if (node.is === 'list') return node.items.flatMap((item, i) => ambiguities(shape?.is === 'list' ? shape.of : undefined, item, join(path, String(i))))
+  if (node.is === 'map') {
+    return [...node.entries].flatMap(([key, entry]) => {
+      const field = shape?.is === 'object' ? shape.fields[key] : shape?.is === 'map' ? shape.of : undefined
+      return ambiguities(field, entry.value, join(path, key))
+    })
+  }
+  if (node.plain === undefined || (shape?.is === 'text' && shape.values !== undefined)) return []
+  const text = node.plain
+  const word = /^(y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF)$/.test(text)
+  const number =
+    /^[-+]?0[0-9_]+$/.test(text) ||
+    (/_/.test(text) && /^[-+]?[0-9][0-9_]*(\.[0-9_]*)?$/.test(text)) ||
+    /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/.test(text)
+  if (!word && !number && !isTimestamp(text)) return []
+  const advice =
+    shape?.is === 'flag' ? 'write true or false' : shape?.is === 'integer' ? 'write it without leading zeros and underscores' : `write "${text}" with quotes`
+  if (shape?.is === 'integer' && shape.octal === true) return []
+  return [{ message: `${text} can be read in two ways: ${advice}`, path, line: node.line, column: node.column }]
+}
+
+function shapeOf(root: MapNode): Shape | undefined {
+  return recognise(root, {}, [])?.shape
+}
+
+function measure(node: TreeNode, depth: number): { nodes: number; depth: number } {
+  if (node.is === 'scalar') return { nodes: 1, depth }
+  const children = node.is === 'list' ? node.items : [...node.entries.values()].map((entry) => entry.value)
+  return children.reduce(
+    (sum, child) => {
+      const inner = measure(child, depth + 1)
+      return { nodes: sum.nodes + inner.nodes, depth: Math.max(sum.depth, inner.depth) }
+    },
+    { nodes: 1, depth },
+  )
+}
+
+/** How deep brackets and dashes nest, at most; quotes aren't looked at, so this is more than it is rather than less. */
+function nesting(body: string): number {
+  let depth = 0
+  let most = 0
+  for (const character of body) {
+    if (character === '[' || character === '{') most = Math.max(most, ++depth)
+    else if (character === ']' || character === '}') depth = Math.max(0, depth - 1)
+  }
+  const dashes = [...body.matchAll(/(?:- ){8,}/g)].map(([run]) => run.length / 2)
+  return Math.max(most, ...dashes)
+}
+
+function lineOf(text: string, index: number): number {
+  return text.slice(0, index).split('\n').length
+}

@@ -1,0 +1,70 @@
+import { problemAt } from './decode.ts'
+import { type ConfigProblem, join, type MapNode, type TreeNode } from './tree.ts'
+
+/** Collects what is wrong with one document, with the place of each. */
+export class Report {
+  readonly errors: ConfigProblem[] = []
+  readonly warnings: string[] = []
+  private readonly root: MapNode
+
+  constructor(root: MapNode) {
+    this.root = root
+  }
+
+  /** An error about the value at a path; where there is none, about what would hold it. */
+  error(path: readonly string[], message: string): void {
+    for (let length = path.length; length >= 0; length--) {
+      const node = reach(this.root, path.slice(0, length))
+      if (node !== undefined) return void this.errors.push(problemAt(node, message, path.reduce(join, '')))
+    }
+  }
+
+  warn(message: string): void {
+    this.warnings.push(message)
+  }
+
+  text(...path: string[]): string {
+    return textOf(reach(this.root, path))
+  }
+
+  flag(...path: string[]): boolean {
+    const node = reach(this.root, path)
+    return node?.is === 'scalar' && node.value === true
+  }
+
+  has(...path: string[]): boolean {
+    const node = reach(this.root, path)
+    return node !== undefined && !(node.is === 'scalar' && (node.value === null || node.value === '')) && !(node.is === 'list' && node.items.length === 0)
+  }
+
+  number(...path: string[]): number | undefined {
+    const node = reach(this.root, path)
+    return node?.is === 'scalar' && typeof node.value === 'bigint' ? Number(node.value) : undefined
+  }
+
+  /** Elements of a list at a path, each with its own path. */
+  items(...path: string[]): { path: string[]; node: TreeNode }[] {
+    const node = reach(this.root, path)
+    return node?.is === 'list' ? node.items.map((item, i) => ({ path: [...path, String(i)], node: item })) : []
+  }
+
+  /** Texts of a list at a path. */
+  texts(...path: string[]): { path: string[]; text: string }[] {
+    return this.items(...path).map(({ path, node }) => ({ path, text: textOf(node) }))
+  }
+
+  entries(...path: string[]): { path: string[]; key: string; node: TreeNode }[] {
+    const node = reach(this.root, path)
+    return node?.is === 'map' ? [...node.entries].map(([key, entry]) => ({ path: [...path, key], key, node: entry.value })) : []
+  }
+}
+
+export function textOf(node: TreeNode | undefined): string {
+  return node?.is === 'scalar' && node.value !== null ? String(node.value) : ''
+}
+
+function reach(root: TreeNode, path: readonly string[]): TreeNode | undefined {
+  let here: TreeNode | undefined = root
+  for (const key of path) here = here?.is === 'list' ? here.items[Number(key)] : here?.is === 'map' ? here.entries.get(key)?.value : undefined
+  return here
+}

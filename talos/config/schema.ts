@@ -1,0 +1,102 @@
+/** The form of a patch's body as JSON Schema: for the editor's completion and hover, and for those who write patches elsewhere. */
+import { contractOf } from '../versions.ts'
+import { forbiddenDocuments, forbiddenPaths } from './forbidden.ts'
+import { documentShapes, mainDocument } from './model/documents.ts'
+import type { ObjectShape, Shape } from './model/shape.ts'
+import { join } from './tree.ts'
+
+/** The part of JSON Schema (2020-12) that is used here. */
+export interface JsonSchema {
+  $schema?: string
+  $id?: string
+  $ref?: string
+  $defs?: Record<string, JsonSchema>
+  title?: string
+  description?: string
+  type?: 'object' | 'array' | 'string' | 'integer' | 'boolean'
+  const?: string
+  enum?: string[]
+  pattern?: string
+  minimum?: number
+  maximum?: number
+  items?: JsonSchema
+  properties?: Record<string, JsonSchema>
+  additionalProperties?: JsonSchema | boolean
+  required?: string[]
+  anyOf?: JsonSchema[]
+  oneOf?: JsonSchema[]
+}
+
+/**
+ * Schema of one document of a patch for a Talos version: the main one without a kind, or any other by its kind. What a patch must not set is
+ * left out; `$patch: delete` may stand in every mapping.
+ */
+export function patchSchema(talosVersion: string): JsonSchema {
+  const { minor } = contractOf(talosVersion)
+  const documents = [mainDocument, ...documentShapes.values()].filter(({ kind, since }) => !forbiddenDocuments.has(kind) && (since !== '1.13' || minor >= 13))
+  const name = (kind: string) => (kind === '' ? 'MachineConfig' : kind)
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: `talos-1.${minor}-patch`,
+    title: `Patch of a Talos 1.${minor} configuration`,
+    oneOf: documents.map(({ kind }) => ({ $ref: `#/$defs/${name(kind)}` })),
+    $defs: Object.fromEntries(
+      documents.map(({ kind, about, shape }) => {
+        const schema = objectSchema(shape, '', minor, kind === '')
+        if (kind === '') schema.properties!['version'] = { const: 'v1alpha1' }
+        else {
+          Object.assign(schema.properties!, { apiVersion: { const: 'v1alpha1' }, kind: { const: kind } })
+          schema.required = ['apiVersion', 'kind', ...('name' in shape.fields ? ['name'] : [])]
+        }
+        return [name(kind), { title: name(kind), description: about, ...schema }]
+      }),
+    ),
+  }
+}
+
+const deletion: JsonSchema = { const: 'delete', description: 'Takes this out of the configuration' }
+
+function objectSchema(shape: ObjectShape, path: string, minor: number, isMain: boolean): JsonSchema {
+  const properties: Record<string, JsonSchema> = {}
+  for (const [key, field] of Object.entries(shape.fields)) {
+    const here = join(path, key)
+    if ((isMain && forbiddenPaths.has(here)) || (field.since === '1.13' && minor < 13)) continue
+    properties[key] = schemaOf(field, here, minor, isMain)
+  }
+  return { type: 'object', properties: { ...properties, $patch: deletion }, additionalProperties: false }
+}
+
+function schemaOf(shape: Shape, path: string, minor: number, isMain: boolean): JsonSchema {
+  const told: JsonSchema = shape.about === undefined ? {} : { description: shape.about }
+  switch (shape.is) {
+    case 'text':
+      return { ...told, type: 'string', ...(shape.values === undefined ? {} : { enum: [...shape.values] }) }
+    case 'integer':
+      return {
+        ...told,
+        type: 'integer',
+        ...(shape.min === undefined ? {} : { minimum: shape.min }),
+        ...(shape.max === undefined ? {} : { maximum: shape.max }),
+      }
+    case 'flag':
+      return { ...told, type: 'boolean' }
+    case 'free':
+      return told
+    case 'port':
+      return {
+        ...told,
+        anyOf: [
+          { type: 'integer', minimum: 0, maximum: 65_535 },
+          { type: 'string', pattern: '^\\d{1,5}-\\d{1,5}$' },
+        ],
+      }
+    case 'argument':
+      return minor < 13 ? { ...told, type: 'string' } : { ...told, anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] }
+    case 'list':
+      return { ...told, type: 'array', items: schemaOf(shape.of, path, minor, isMain) }
+    case 'map':
+      return { ...told, type: 'object', properties: { $patch: deletion }, additionalProperties: schemaOf(shape.of, path, minor, isMain) }
+    case 'object':
+      return { ...told, ...objectSchema(shape, path, minor, isMain) }
+  }
+}

@@ -1,0 +1,296 @@
+/**
+ * What the documents beside the main one must hold (Talos `pkg/machinery/config/types/*`, each document's `Validate`), and what Talos refuses
+ * while it loads them, since its types take only addresses where addresses belong.
+ * CEL expressions are only asked to be there: whether they mean something is for Talos.
+ */
+import type { ConfigDocument } from './decode.ts'
+import { durationMs } from './duration.ts'
+import { isAddress, isAddressPort, isCidr, isCidrOrAddress, isDuration, isHostPort, isMac, isUnspecified, sizeBytes } from './formats.ts'
+import { Report, textOf } from './report.ts'
+import { at, type MapNode } from './tree.ts'
+import { isWireguardKey } from './validate-devices.ts'
+
+export function validateDocument(document: ConfigDocument): Report {
+  const report = new Report(document.root)
+  if (document.shape.named && document.name === '') report.error([], `${document.shape.kind} needs a name`)
+  checks[document.shape.kind]?.(report)
+  return report
+}
+
+/** What a document and the main one can't both say. */
+export function validateAgainstMain(document: ConfigDocument, main: MapNode, report: Report): void {
+  const inMain = new Report(main)
+  const taken = (path: string[]) => {
+    if (inMain.has(...path)) report.error([], `${document.shape.kind}: ${path.join('.')} says it already`)
+  }
+  const network = ['machine', 'network']
+  switch (document.shape.kind) {
+    case 'HostnameConfig':
+      taken([...network, 'hostname'])
+      if (inMain.flag('machine', 'features', 'stableHostname')) taken(['machine', 'features', 'stableHostname'])
+      break
+    case 'ResolverConfig':
+      taken([...network, 'nameservers'])
+      taken([...network, 'searchDomains'])
+      if (inMain.flag(...network, 'disableSearchDomain')) taken([...network, 'disableSearchDomain'])
+      break
+    case 'TimeSyncConfig':
+      if (inMain.flag('machine', 'time', 'disabled')) taken(['machine', 'time', 'disabled'])
+      taken(['machine', 'time', 'servers'])
+      taken(['machine', 'time', 'bootTimeout'])
+      break
+    case 'KubeSpanConfig':
+      taken([...network, 'kubespan'])
+      break
+    case 'VolumeConfig':
+      if (report.has('encryption')) taken(['machine', 'systemDiskEncryption', document.name.toLowerCase()])
+      break
+    case 'RegistryMirrorConfig':
+      if (inMain.has('machine', 'registries', 'mirrors', document.name))
+        report.error([], `RegistryMirrorConfig: machine.registries.mirrors says it already for ${document.name}`)
+      break
+  }
+}
+
+type Check = (report: Report) => void
+
+/** A value of one form, where there is one. */
+function form(report: Report, path: string[], is: (text: string) => boolean, what: string): void {
+  const text = report.text(...path)
+  if (text !== '' && !is(text)) report.error(path, `${text} is not ${what}`)
+}
+
+const cidr = 'an address with prefix length, such as 10.0.0.7/24'
+const network = 'a network in CIDR notation'
+const address = 'an address'
+const span = 'a time span such as 10s'
+
+const link: Check = (report) => {
+  form(report, ['hardwareAddr'], isMac, 'a MAC address')
+  for (const { path } of report.items('addresses')) {
+    const text = report.text(...path, 'address')
+    if (!isCidr(text) || isUnspecified(text)) report.error(path, text === '' ? 'The address is missing' : `${text} is not ${cidr}`)
+  }
+  for (const { path } of report.items('routes')) {
+    form(report, [...path, 'destination'], (t) => isCidr(t) && !isUnspecified(t), `${network}; leave it out for the default route`)
+    form(report, [...path, 'gateway'], (t) => isAddress(t) && !isUnspecified(t), address)
+    form(report, [...path, 'source'], (t) => isCidrOrAddress(t) && !isUnspecified(t), address)
+  }
+}
+
+const dhcp: Check = (report) => {
+  const duid = report.text('clientIdentifier') === 'duid'
+  if (report.has('duidRaw') && !duid) report.error(['duidRaw'], 'duidRaw goes with clientIdentifier: duid')
+  if (duid && !report.has('duidRaw')) report.error(['clientIdentifier'], 'clientIdentifier: duid needs duidRaw')
+}
+
+const provisioning = (report: Report, required: boolean, sized: boolean) => {
+  if (required && !report.has('provisioning', 'diskSelector', 'match')) report.error(['provisioning'], 'Say which disk: provisioning.diskSelector.match')
+  const min = report.text('provisioning', 'minSize')
+  const max = report.text('provisioning', 'maxSize')
+  if (!sized) {
+    if (min !== '' || max !== '' || report.flag('provisioning', 'grow')) report.error(['provisioning'], 'A whole disk has no size')
+    return
+  }
+  form(report, ['provisioning', 'minSize'], (t) => sizeBytes(t) !== undefined, 'a size such as 10GiB')
+  form(
+    report,
+    ['provisioning', 'maxSize'],
+    (t) => sizeBytes(t.replace(/^-/, '')) !== undefined || /^\d{1,3}(\.\d+)?%$/.test(t),
+    'a size such as 100GiB, or a percentage',
+  )
+  if ((sizeBytes(min) ?? 0) > (sizeBytes(max) ?? Infinity)) report.error(['provisioning', 'minSize'], 'minSize is more than maxSize')
+  if (required && min === '' && max === '') report.error(['provisioning'], 'Say how big: provisioning.minSize or provisioning.maxSize')
+}
+
+const encryption: Check = (report) => {
+  if (!report.has('encryption')) return
+  if (report.text('encryption', 'provider') !== 'luks2') report.error(['encryption'], 'The encryption provider must be luks2')
+  const keys = report.items('encryption', 'keys')
+  if (keys.length === 0) report.error(['encryption'], 'Encryption needs keys')
+  const slots = new Set<string>()
+  for (const { path, node } of keys) {
+    const slot = textOf(at(node, 'slot')) || '0'
+    if (slots.has(slot)) report.error(path, `The key slot ${slot} is there twice`)
+    slots.add(slot)
+    if (!['static', 'nodeID', 'kms', 'tpm'].some((method) => at(node, method)?.is === 'map')) report.error(path, `The key in slot ${slot} has no method`)
+    for (const pcr of report.texts(...path, 'tpm', 'options', 'pcrs')) if (Number(pcr.text) > 23) report.error(pcr.path, 'A PCR is a number from 0 to 23')
+  }
+}
+
+const volumeName = (report: Report) => {
+  const name = report.text('name')
+  if (name.length > 34) report.error(['name'], 'The name can have 34 characters at most')
+  if (name !== '' && !/^[a-zA-Z0-9-]+$/.test(name)) report.error(['name'], 'The name can only have letters, digits and hyphens')
+}
+
+const addressName = (report: Report) => form(report, ['name'], isAddress, 'an address, which the name must be')
+
+const required = (report: Report, ...fields: string[]) => {
+  for (const field of fields) if (!report.has(field)) report.error([field], `${field} is missing`)
+}
+
+const checks: Record<string, Check> = {
+  HostnameConfig: (report) => {
+    const auto = report.text('auto')
+    const hostname = report.text('hostname')
+    if (auto === '' && hostname === '') report.error([], 'HostnameConfig needs auto or hostname')
+    if (hostname !== '' && auto !== '' && auto !== 'off') report.error(['hostname'], 'A host name of your own needs auto: off')
+    const [first = ''] = hostname.split('.')
+    if (hostname.length > 253 || first.length > 63 || (hostname !== '' && first === ''))
+      report.error(['hostname'], 'The host name can have 63 characters, with its domain 253')
+  },
+  LinkConfig: link,
+  DummyLinkConfig: link,
+  BridgeConfig: link,
+  VRFConfig: (report) => {
+    link(report)
+    if (['', '0', 'unspec', 'local', 'main', 'default', '253', '254', '255'].includes(report.text('table')))
+      report.error(['table'], 'A VRF needs a routing table of its own')
+  },
+  VLANConfig: (report) => {
+    link(report)
+    const id = report.number('vlanID') ?? 0
+    if (id < 1 || id > 4094) report.error(['vlanID'], 'The VLAN ID must be from 1 to 4094')
+    required(report, 'parent')
+  },
+  BondConfig: (report) => {
+    link(report)
+    if (!report.has('links')) report.error(['links'], 'A bond needs links')
+    if (!report.has('bondMode')) report.error(['bondMode'], 'A bond needs its mode')
+    for (const list of ['arpIpTargets', 'nsIp6Targets'])
+      for (const { path, text } of report.texts(list)) if (!isAddress(text)) report.error(path, `${text} is not ${address}`)
+    if (report.text('bondMode') !== '802.3ad') return
+    if (report.text('lacpRate') === '') report.warn('802.3ad without lacpRate waits 90 s before it notices a dead partner; fast waits 3 s')
+  },
+  WireguardConfig: (report) => {
+    link(report)
+    if (!isWireguardKey(report.text('privateKey'))) report.error(['privateKey'], 'The private key is not 32 bytes in base64')
+    if ((report.number('listenPort') ?? 0) > 65_535) report.error(['listenPort'], 'The port must be at most 65535')
+    for (const { path } of report.items('peers')) {
+      if (!isWireguardKey(report.text(...path, 'publicKey'))) report.error([...path, 'publicKey'], 'A peer’s public key is not 32 bytes in base64')
+      form(report, [...path, 'presharedKey'], isWireguardKey, '32 bytes in base64')
+      form(report, [...path, 'endpoint'], isAddressPort, 'an address with port')
+      form(report, [...path, 'persistentKeepaliveInterval'], isDuration, span)
+      for (const item of report.texts(...path, 'allowedIPs')) if (!isCidr(item.text)) report.error(item.path, `${item.text} is not ${network}`)
+    }
+  },
+  DHCPv4Config: dhcp,
+  DHCPv6Config: dhcp,
+  LinkAliasConfig: (report) => {
+    if (!report.has('selector', 'match')) report.error(['selector'], 'LinkAliasConfig needs selector.match')
+    const name = report.text('name')
+    if (name.includes('%') && !/^[^%]+%d$/.test(name)) report.error(['name'], 'A name for several links ends in %d')
+  },
+  Layer2VIPConfig: (report) => (addressName(report), required(report, 'link')),
+  HCloudVIPConfig: (report) => (addressName(report), required(report, 'link', 'apiToken')),
+  ResolverConfig: (report) => {
+    for (const { path } of report.items('nameservers')) {
+      const text = report.text(...path, 'address')
+      if (!isAddress(text)) report.error(path, `${text || 'Nothing'} is not ${address}`)
+    }
+  },
+  StaticHostConfig: (report) => (addressName(report), required(report, 'hostnames')),
+  TimeSyncConfig: (report) => {
+    form(report, ['bootTimeout'], isDuration, span)
+    if ((durationMs(report.text('bootTimeout')) ?? 0) < 0) report.error(['bootTimeout'], 'bootTimeout can’t be negative')
+    if (report.has('ntp') && report.has('ptp')) report.error(['ptp'], 'Use either ntp or ptp')
+  },
+  KubeSpanConfig: (report) => {
+    if ((report.number('mtu') ?? 1420) < 1280) report.error(['mtu'], 'KubeSpan’s MTU must be at least 1280')
+    for (const { path, text } of report.texts('filters', 'endpoints'))
+      if (!isCidrOrAddress(text.replace(/^!/, ''))) report.error(path, `${text} is not ${network}`)
+  },
+  KubeSpanEndpointsConfig: (report) => {
+    for (const { path, text } of report.texts('extraAnnouncedEndpoints')) if (!isAddressPort(text)) report.error(path, `${text} is not an address with port`)
+  },
+  NetworkRuleConfig: (report) => {
+    if (!report.has('portSelector', 'ports')) report.error(['portSelector'], 'A rule needs ports')
+    required(report, 'portSelector')
+    const ranges = report.texts('portSelector', 'ports').map(({ path, text }) => ({ path, ends: text.split('-').map(Number) }))
+    const sorted = ranges.toSorted((a, b) => a.ends[0]! - b.ends[0]!)
+    sorted.slice(1).forEach(({ path, ends }, i) => {
+      if (ends[0]! <= sorted[i]!.ends.at(-1)!) report.error(path, 'Ports of a rule must not overlap')
+    })
+    for (const { path } of report.items('ingress')) {
+      if (!isCidr(report.text(...path, 'subnet'))) report.error(path, `${report.text(...path, 'subnet') || 'Nothing'} is not ${network}`)
+      form(report, [...path, 'except'], isCidr, network)
+    }
+  },
+  BlackholeRouteConfig: (report) => form(report, ['name'], isCidr, `${network}, which the name must be`),
+  RoutingRuleConfig: (report) => {
+    form(report, ['src'], isCidr, network)
+    form(report, ['dst'], isCidr, network)
+  },
+  TCPProbeConfig: (report) => {
+    form(report, ['endpoint'], isHostPort, 'host:port')
+    form(report, ['interval'], isDuration, span)
+    form(report, ['timeout'], isDuration, span)
+  },
+  VolumeConfig: (report) => {
+    const name = report.text('name')
+    if (!['STATE', 'EPHEMERAL', 'IMAGECACHE'].includes(name))
+      return report.error(['name'], 'VolumeConfig is for STATE, EPHEMERAL and IMAGECACHE; for others use UserVolumeConfig')
+    if (name === 'STATE') {
+      if (report.has('provisioning')) report.error(['provisioning'], 'The place of STATE can’t be chosen')
+      for (const { path } of report.items('encryption', 'keys'))
+        if (report.flag(...path, 'lockToState')) report.error(path, 'A key of STATE can’t be locked to STATE')
+    } else provisioning(report, false, true)
+    encryption(report)
+  },
+  UserVolumeConfig: (report) => {
+    volumeName(report)
+    const type = report.text('volumeType') || 'partition'
+    if (type === 'directory') {
+      for (const field of ['provisioning', 'encryption', 'filesystem', 'mount']) if (report.has(field)) report.error([field], `A directory has no ${field}`)
+      return
+    }
+    provisioning(report, true, type === 'partition')
+    encryption(report)
+    if (report.flag('filesystem', 'projectQuotaSupport') && !['', 'xfs'].includes(report.text('filesystem', 'type')))
+      report.error(['filesystem'], 'Project quotas are possible with xfs only')
+  },
+  RawVolumeConfig: (report) => (volumeName(report), provisioning(report, true, true), encryption(report)),
+  SwapVolumeConfig: (report) => (volumeName(report), provisioning(report, true, true), encryption(report)),
+  ExistingVolumeConfig: (report) => {
+    volumeName(report)
+    if (!report.has('discovery', 'volumeSelector', 'match')) report.error(['discovery'], 'Say which volume: discovery.volumeSelector.match')
+  },
+  ZswapConfig: (report) => {
+    if ((report.number('maxPoolPercent') ?? 20) > 100) report.error(['maxPoolPercent'], 'maxPoolPercent must be at most 100')
+  },
+  RegistryMirrorConfig: (report) => {
+    for (const { path } of report.items('endpoints'))
+      if (!/^https?:\/\/./.test(report.text(...path, 'url'))) report.error([...path, 'url'], 'A mirror’s URL is of http or https')
+  },
+  RegistryAuthConfig: (report) => {
+    if (['username', 'identityToken', 'auth'].filter((field) => report.has(field)).length > 1)
+      report.error([], 'Use one of username with password, identityToken and auth')
+  },
+  RegistryTLSConfig: (report) => {
+    form(report, ['ca'], isPem, 'a certificate in PEM')
+    form(report, ['clientIdentity', 'cert'], isPem, 'a certificate in PEM')
+    form(report, ['clientIdentity', 'key'], (t) => /-----BEGIN ([A-Z0-9]+ )?PRIVATE KEY-----/.test(t), 'a private key in PEM')
+  },
+  TrustedRootsConfig: (report) => (required(report, 'certificates'), form(report, ['certificates'], isPem, 'a certificate in PEM')),
+  ExtensionServiceConfig: (report) => {
+    if (!report.has('configFiles') && !report.has('environment')) report.error([], 'ExtensionServiceConfig needs configFiles or environment')
+    for (const { path } of report.items('configFiles'))
+      for (const field of ['content', 'mountPath']) if (report.text(...path, field) === '') report.error(path, `${field} is missing`)
+  },
+  WatchdogTimerConfig: (report) => {
+    required(report, 'device')
+    form(report, ['timeout'], (t) => (durationMs(t) ?? 0) >= 10_000, 'a time span of 10s at least')
+  },
+  EnvironmentConfig: (report) => {
+    for (const { path, key } of report.entries('variables')) if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(key)) report.error(path, `${key} is not a variable’s name`)
+  },
+  OOMConfig: (report) => form(report, ['sampleInterval'], isDuration, span),
+  EventSinkConfig: (report) => (required(report, 'endpoint'), form(report, ['endpoint'], isHostPort, 'host:port')),
+  KmsgLogConfig: (report) => form(report, ['url'], (t) => /^(tcp|udp):\/\/[^/]+:\d{1,5}\/?$/.test(t), 'a URL such as tcp://host:5000'),
+  SideroLinkConfig: (report) => form(report, ['apiUrl'], (t) => /^(https|grpc):\/\/[^/?#]+\/?(\?.*)?$/.test(t), 'a URL of https or grpc without a path'),
+}
+
+function isPem(text: string): boolean {
+  return /-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(text)
+}

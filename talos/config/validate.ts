@@ -1,0 +1,41 @@
+/** Whether Talos would take a whole configuration, and why not: what it does on a server, done before anything is sent to one. */
+import { contractOf, supportedMinor } from '../versions.ts'
+import { type ConfigDocument, decodeDocuments, duplicates } from './decode.ts'
+import { ConfigError, type ConfigProblem, readDocuments } from './tree.ts'
+import { validateAgainstMain, validateDocument } from './validate-documents.ts'
+import { validateMain } from './validate-main.ts'
+
+export interface Validation {
+  /** Each is reason enough for Talos to refuse; lines are those of the text given. */
+  errors: ConfigProblem[]
+  /** Talos takes it and says so. */
+  warnings: string[]
+}
+
+/** Validates the text of a whole configuration. Never throws for what the text holds. */
+export function validateConfig(yaml: string, options: { talosVersion: string; inContainer?: boolean }): Validation {
+  if (supportedMinor(options.talosVersion) === undefined) return { errors: [{ message: `Talos ${options.talosVersion} is not supported` }], warnings: [] }
+  let documents: ConfigDocument[]
+  const errors: ConfigProblem[] = []
+  try {
+    const decoded = decodeDocuments(readDocuments(yaml, 'config'), { minor: contractOf(options.talosVersion).minor })
+    documents = decoded.documents
+    errors.push(...decoded.problems, ...duplicates(documents))
+  } catch (error) {
+    if (error instanceof ConfigError) return { errors: [...error.problems], warnings: [] }
+    throw error
+  }
+  // What can't be loaded isn't looked at further: Talos doesn't either.
+  if (errors.length > 0) return { errors, warnings: [] }
+  const main = documents.find(({ shape }) => shape.kind === '')
+  const reports = []
+  if (main === undefined) errors.push({ message: 'The machine’s main document is missing' })
+  else reports.push(validateMain(main.root, { talosVersion: options.talosVersion, inContainer: options.inContainer ?? false }))
+  for (const document of documents) {
+    if (document === main) continue
+    const report = validateDocument(document)
+    if (main !== undefined) validateAgainstMain(document, main.root, report)
+    reports.push(report)
+  }
+  return { errors: [...errors, ...reports.flatMap((r) => r.errors)], warnings: reports.flatMap((r) => r.warnings) }
+}

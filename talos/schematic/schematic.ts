@@ -1,0 +1,48 @@
+/**
+ * Schematics of the Image Factory: what an image carries beside Talos itself. Its id is the hash of its one true text, so that it can be known
+ * before the factory is asked (image-factory `pkg/schematic/schematic.go`). The factory's own answer stays the authority: an id works only
+ * once the factory was given the text.
+ */
+import { createHash } from 'node:crypto'
+import { emit } from '../config/emit.ts'
+import { type MapNode, treeOf } from '../config/tree.ts'
+
+export interface Schematic {
+  overlay?: { image: string; name: string; options?: Record<string, unknown> } | undefined
+  extraKernelArgs?: readonly string[] | undefined
+  /** Values written into the META partition. */
+  meta?: readonly { key: number; value: string }[] | undefined
+  /** Names such as `siderolabs/gvisor`; sorted and without repetition in the text, so that the same choice has one id. */
+  officialExtensions?: readonly string[] | undefined
+  bootloader?: string | undefined
+  secureboot?: { enrollKeys?: string | undefined; includeWellKnownCertificates?: boolean | undefined } | undefined
+}
+
+/** Id of the schematic without any customization: plain Talos. */
+export const emptySchematicId = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
+
+/** The text that the factory hashes: fields in its order, empty ones left out, `customization` always there. */
+export function schematicText(schematic: Schematic): string {
+  const filled = <T>(list: readonly T[] | undefined) => (list === undefined || list.length === 0 ? undefined : [...list])
+  const extensions = filled([...new Set(schematic.officialExtensions)].toSorted())
+  const secureboot = {
+    enrollKeys: schematic.secureboot?.enrollKeys || undefined,
+    includeWellKnownCertificates: schematic.secureboot?.includeWellKnownCertificates === true ? true : undefined,
+  }
+  const text = {
+    overlay: schematic.overlay,
+    customization: {
+      extraKernelArgs: filled(schematic.extraKernelArgs),
+      meta: filled(schematic.meta),
+      systemExtensions: extensions === undefined ? undefined : { officialExtensions: extensions },
+      bootloader: schematic.bootloader || undefined,
+      secureboot: Object.values(secureboot).some((value) => value !== undefined) ? secureboot : undefined,
+    },
+  }
+  return emit([treeOf(text, 'schematic') as MapNode]).yaml
+}
+
+/** SHA-256 of that text, lower-case hexadecimal. */
+export function schematicId(schematic: Schematic): string {
+  return createHash('sha256').update(schematicText(schematic)).digest('hex')
+}
