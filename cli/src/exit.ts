@@ -1,5 +1,3 @@
-import { type ErrorBody, errors } from '#contract/errors.ts'
-
 /** What the process ends with. Documented in docs/cli.md and stable: scripts branch on it. */
 export const exitCodes = {
   ok: 0,
@@ -19,15 +17,23 @@ export const exitCodes = {
 } as const
 export type Exit = keyof typeof exitCodes
 
+/** An error answer of the API. Its code may be one that this version doesn't know yet. */
+export interface Refusal {
+  readonly error: string
+  readonly code: string
+  readonly fields?: Record<string, string> | undefined
+  readonly request_id: string
+}
+
 /** Ends the command with a sentence for people and an exit code for scripts. */
 export class CliError extends Error {
   readonly exit: Exit
   /** What to do about it, on a line of its own. */
   readonly hint: string | undefined
   /** The API's own words, where it was the API that refused. */
-  readonly body: ErrorBody | undefined
+  readonly body: Refusal | undefined
 
-  constructor(exit: Exit, message: string, more: { hint?: string; body?: ErrorBody; cause?: unknown } = {}) {
+  constructor(exit: Exit, message: string, more: { hint?: string; body?: Refusal; cause?: unknown } = {}) {
     super(message, { cause: more.cause })
     this.name = 'CliError'
     this.exit = exit
@@ -45,5 +51,3 @@ export function exitOfStatus(status: number): Exit {
   if (status === 429 || status === 502 || status === 503 || status === 504) return 'unreachable'
   return [400, 413, 415, 422].includes(status) ? 'usage' : 'failure'
 }
-
-export const isErrorCode = (code: string): code is ErrorBody['code'] => Object.hasOwn(errors, code)

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
-import type { ErrorBody } from '#contract/errors.ts'
 import { authorize, authorizeRefresh } from '#contract/sessions.ts'
-import { CliError, exitOfStatus, isErrorCode } from '../exit.ts'
+import { CliError, exitOfStatus } from '../exit.ts'
 import type { Terminal } from '../terminal.ts'
 import { oneLine } from '../text.ts'
 import { checkSafe, defaultUrl, readUrl } from './address.ts'
@@ -90,18 +89,16 @@ function refusal(url: string, status: number, text: string): CliError {
   } catch {
     read = null
   }
-  if (!read?.success || !isErrorCode(read.data.code)) return new CliError(exitOfStatus(status), `${url} answered ${status}, and not as Steelyard does`)
-  const { fields, ...rest } = read.data
-  const body = { ...rest, ...(fields && { fields }) } as ErrorBody
-  const details = Object.entries(fields ?? {}).filter(([, sentence]) => !body.error.includes(sentence))
-  const message = [body.error, ...details.map(([path, sentence]) => `  ${path}: ${sentence}`)].map(oneLineKeepingIndent).join('\n')
+  if (!read?.success) return new CliError(exitOfStatus(status), `${url} answered ${status}, and not as Steelyard does`)
+  const body = read.data
+  const details = Object.entries(body.fields ?? {}).filter(([, sentence]) => !body.error.includes(sentence))
+  const message = [body.error, ...details.map(([path, sentence]) => `  ${path}: ${sentence}`)].map(oneLine).join('\n')
   if (status >= 500) return new CliError(exitOfStatus(status), message, { body, hint: `Request ${oneLine(body.request_id)}` })
   return new CliError(exitOfStatus(status), message, {
     body,
     ...(status === 403 && { hint: 'Ask an administrator for the role, and sign in again once you have it' }),
   })
 }
-const oneLineKeepingIndent = (line: string) => oneLine(line).trimEnd()
 
 /** Milliseconds to wait before the same request may succeed; null: it won't, or nobody would wait that long. */
 function waitBeforeRepeat(answer: Response, attempt: number): number | null {

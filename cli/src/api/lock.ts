@@ -3,8 +3,8 @@ import { link, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { CliError } from '../exit.ts'
 
-/** A holder keeps it for one refresh, which is cut off after 30 s. */
-const staleMs = 60_000
+/** A holder keeps it for one refresh: at most three tries of 30 s. */
+const staleMs = 120_000
 const patienceMs = 45_000
 
 function isAlive(pid: number): boolean {
