@@ -1,1 +1,13 @@
-export { PendingPage as Page } from '../layout/pages.tsx'
+// Query · loader · page.
+import type { Load } from '../api/page.ts'
+import { clusterOne } from '../features/clusters/cluster-queries.ts'
+import { ClusterPage } from '../features/clusters/ClusterPage.tsx'
+import { useParams, useSearch } from '../lib/use-search.ts'
+
+export const load: Load = ({ params, client }) => client.ensureQueryData(clusterOne(params['id'] ?? ''))
+
+export function Page() {
+  const { id = '' } = useParams()
+  const { search } = useSearch()
+  return <ClusterPage id={id} tab={search['tab']} />
+}

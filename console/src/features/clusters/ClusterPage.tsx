@@ -1,0 +1,297 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { computeUnits } from '#contract/capacity.ts'
+import { canDownloadAccess, type Cluster, clusterKubeconfig, clusterTalosconfig } from '#contract/clusters.ts'
+import { type Server, serverList } from '#contract/servers.ts'
+import { query } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
+import { useCommands } from '../../layout/commands.ts'
+import { paths } from '../../lib/paths.ts'
+import { exact, moment } from '../../lib/time.ts'
+import { memory } from '../../lib/units.ts'
+import { both } from '../../ui/actions.ts'
+import { Button, IconButton } from '../../ui/Button.tsx'
+import { Copyable, useCopy } from '../../ui/Copyable.tsx'
+import { columns, DataTable } from '../../ui/DataTable.tsx'
+import { Flag } from '../../ui/Flag.tsx'
+import { Menu } from '../../ui/Menu.tsx'
+import { Facts, KeyValue, PageHeader, Panel } from '../../ui/Panel.tsx'
+import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
+import { Alert, StatusDot } from '../../ui/Status.tsx'
+import { Tabs } from '../../ui/Tabs.tsx'
+import { kubeconfigAction, talosconfigAction, useClusterActions } from './cluster-actions.ts'
+import css from './ClusterPage.module.css'
+import { clusterOne } from './cluster-queries.ts'
+import { clusterSaid, endpointShown, isUnderWay } from './cluster-state.ts'
+import { ClusterTimeline } from './ClusterTimeline.tsx'
+
+export const clusterTabs = ['overview', 'servers', 'timeline', 'keys'] as const
+export type ClusterTab = (typeof clusterTabs)[number]
+
+/** The servers of a cluster with their hardware and state. */
+export const clusterServersQuery = (id: string) => query(serverList, { query: { cluster: id } })
+
+/** One cluster. While it is being made, its timeline is what one sees first. */
+export function ClusterPage({ id, tab }: { id: string; tab: string | undefined }) {
+  const { data: cluster, error, refetch } = useQuery(clusterOne(id))
+  if (cluster === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />
+  const current = clusterTabs.find((t) => t === tab) ?? (isUnderWay(cluster) ? 'timeline' : 'overview')
+  return <Shown cluster={cluster} tab={current} />
+}
+
+function Shown({ cluster, tab }: { cluster: Cluster; tab: ClusterTab }) {
+  const actionsOf = useClusterActions('page')
+  const actions = useMemo(() => actionsOf(cluster), [actionsOf, cluster])
+  useCommands(`Act on ${cluster.name}`, actions)
+  const { copied, copy } = useCopy()
+  const { tone, word } = clusterSaid(cluster)
+  const link = (id: ClusterTab) => paths.cluster(cluster.id, id)
+  return (
+    <>
+      <PageHeader
+        title={cluster.name}
+        status={
+          <>
+            <IconButton
+              icon={copied ? 'check' : 'copy'}
+              iconSize={12}
+              size="small"
+              label={copied ? 'Copied' : 'Copy name'}
+              onClick={() => copy(cluster.name)}
+            />
+            <StatusDot tone={tone} why={cluster.reason}>
+              {word}
+            </StatusDot>
+          </>
+        }
+        actions={
+          <>
+            <DownloadButton cluster={cluster} />
+            <Menu
+              label={`Actions for ${cluster.name}`}
+              items={actions.filter((a) => a.label !== 'Kubeconfig')}
+              trigger={<IconButton icon="more" label="More actions" />}
+            />
+          </>
+        }
+      >
+        <Facts
+          rows={[
+            [
+              'Location',
+              <span key="l" className="row">
+                <Flag code={cluster.datacenter.country_code} />
+                {cluster.datacenter.code}
+              </span>,
+            ],
+            [
+              'Servers',
+              <span key="s">
+                <span className="num">
+                  {cluster.control_planes} + {cluster.workers}
+                </span>{' '}
+                <span className="t3">control plane + worker</span>
+              </span>,
+            ],
+            ['Kubernetes', cluster.kubernetes_version],
+            ['Talos', cluster.talos_version],
+            [
+              'API endpoint',
+              <Copyable key="e" value={cluster.endpoint} what="API endpoint">
+                {endpointShown(cluster.endpoint)}
+              </Copyable>,
+            ],
+            [
+              'Created',
+              <time key="c" dateTime={cluster.created_at} title={exact(cluster.created_at)}>
+                {moment(cluster.created_at)}
+              </time>,
+            ],
+          ]}
+        />
+      </PageHeader>
+      <Tabs
+        label="Cluster"
+        current={tab}
+        tabs={[
+          { id: 'overview', text: 'Overview', href: link('overview') },
+          { id: 'servers', text: 'Servers', count: cluster.servers.length, href: link('servers') },
+          { id: 'timeline', text: 'Timeline', href: link('timeline') },
+          { id: 'keys', text: 'Keys', href: link('keys') },
+        ]}
+      />
+      <div className={css['tab']}>
+        {tab === 'overview' && <Overview cluster={cluster} />}
+        {tab === 'servers' && <Servers cluster={cluster} />}
+        {tab === 'timeline' && <ClusterTimeline cluster={cluster} />}
+        {tab === 'keys' && <Keys cluster={cluster} />}
+      </div>
+    </>
+  )
+}
+
+function DownloadButton({ cluster }: { cluster: Cluster }) {
+  const action = kubeconfigAction(cluster)
+  return (
+    <Button icon="download" can={action.can} onClick={() => void action.run?.()}>
+      Kubeconfig
+    </Button>
+  )
+}
+
+function Overview({ cluster }: { cluster: Cluster }) {
+  return (
+    <>
+      {cluster.status === 'degraded' && (
+        <Alert tone="warn" className={css['alert'] ?? ''}>
+          <b>The cluster is degraded.</b> {cluster.reason}
+        </Alert>
+      )}
+      <div className={css['cols']}>
+        <Servers cluster={cluster} />
+        <Panel title="Network">
+          <KeyValue
+            rows={[
+              [
+                'Kubernetes API',
+                <Copyable key="e" value={cluster.endpoint} what="API endpoint">
+                  {endpointShown(cluster.endpoint)}
+                </Copyable>,
+              ],
+              ['Endpoint', cluster.virtual_ip ? 'Virtual IP, held by the control planes' : 'Fixed address or name'],
+              ['VLAN', cluster.vlan_id],
+              [
+                'Pod CIDR',
+                <span key="p" className="mono">
+                  {cluster.pod_cidr}
+                </span>,
+              ],
+              [
+                'Service CIDR',
+                <span key="s" className="mono">
+                  {cluster.service_cidr}
+                </span>,
+              ],
+              cluster.subnets.length > 0 && [
+                'IP subnets',
+                <span key="n" className="mono">
+                  {cluster.subnets.map((s) => s.cidr).join(', ')}
+                </span>,
+              ],
+            ]}
+          />
+        </Panel>
+      </div>
+    </>
+  )
+}
+
+interface Row {
+  node_id: string
+  name: string
+  role: Cluster['servers'][number]['role']
+  server: Server | undefined
+}
+
+const rowColumns = columns<Row>([
+  { id: 'name', head: 'Server', card: 'name', cell: (r) => r.name },
+  { id: 'role', head: 'Role', width: 120, card: 'fact', cell: (r) => (r.role === 'control_plane' ? 'Control plane' : 'Worker') },
+  {
+    id: 'address',
+    head: 'Address',
+    width: 160,
+    from: 'sm',
+    cell: (r) => (r.server?.nodeAddresses[0] ? <span className="mono">{r.server.nodeAddresses[0]}</span> : <span className="t3">No Addresses</span>),
+  },
+  {
+    id: 'units',
+    head: 'CU',
+    numeric: true,
+    width: 70,
+    from: 'md',
+    cell: (r) => (r.server ? (computeUnits(r.server.resources) ?? <span className="t3">Unknown</span>) : ''),
+  },
+  {
+    id: 'memory',
+    head: 'Memory',
+    numeric: true,
+    width: 100,
+    from: 'lg',
+    cell: (r) => {
+      const sizes = r.server?.resources.memory.map((m) => m.size ?? 0) ?? []
+      return sizes.length === 0 ? <span className="t3">Unknown</span> : memory(sizes.reduce((a, b) => a + b, 0))
+    },
+  },
+  {
+    id: 'contact',
+    head: 'Contact',
+    card: 'state',
+    cell: (r) => {
+      const talos = r.server?.talos
+      if (!talos || talos.reachable === null) return <StatusDot tone="off">Not asked yet</StatusDot>
+      return talos.reachable ? (
+        <StatusDot tone="ok" why={talos.stage === 'running' ? null : talos.stage.replace('_', ' ')}>
+          Answering
+        </StatusDot>
+      ) : (
+        <StatusDot tone="danger" why={talos.reason}>
+          Unreachable
+        </StatusDot>
+      )
+    },
+  },
+])
+
+function Servers({ cluster }: { cluster: Cluster }) {
+  const { data, error, refetch } = useQuery(clusterServersQuery(cluster.id))
+  const rows = useMemo<Row[] | undefined>(() => {
+    const known = new Map(data?.items.map((s) => [s.id, s]))
+    return data && cluster.servers.map((s) => ({ ...s, server: known.get(s.node_id) }))
+  }, [cluster.servers, data])
+  return (
+    <DataTable
+      label={`Servers of ${cluster.name}`}
+      rows={rows}
+      columns={rowColumns}
+      rowKey={(r) => r.node_id}
+      rowName={(r) => r.name}
+      href={(r) => paths.server(r.node_id)}
+      error={error}
+      onRetry={() => void refetch()}
+      grows
+      empty={<Empty title="No servers" />}
+    />
+  )
+}
+
+/** What opens the cluster: credentials made for one download, and its address. No private key is ever shown. */
+function Keys({ cluster }: { cluster: Cluster }) {
+  const kube = both(allowed(clusterKubeconfig), canDownloadAccess(cluster))
+  const talos = both(allowed(clusterTalosconfig), canDownloadAccess(cluster))
+  return (
+    <div className={css['cols']}>
+      <Panel title="Access">
+        <div className="stack stack3">
+          <p className="fs13 t2">Each download is made for you now and is valid for 24 hours. Every download is in the audit log.</p>
+          <div className="row wrap">
+            <Button icon="download" can={kube} onClick={() => void kubeconfigAction(cluster).run?.()}>
+              Kubeconfig
+            </Button>
+            <Button icon="download" can={talos} onClick={() => void talosconfigAction(cluster).run?.()}>
+              Talosconfig
+            </Button>
+          </div>
+        </div>
+      </Panel>
+      <Panel title="Cluster key">
+        <KeyValue
+          rows={[
+            ['Address', cluster.chainAddress === null ? null : <Copyable key="a" value={cluster.chainAddress} what="cluster address" />],
+            ['Private key', 'Sealed; only the cluster has it, in kube-system/steelyard-cluster-key'],
+            ['Offer', cluster.offerId === null ? null : <Copyable key="o" value={cluster.offerId} what="offer id" />],
+          ]}
+        />
+      </Panel>
+    </div>
+  )
+}

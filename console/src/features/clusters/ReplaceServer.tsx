@@ -1,0 +1,71 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type Cluster, clusterServerReplace } from '#contract/clusters.ts'
+import { serverList } from '#contract/servers.ts'
+import { call } from '../../api/client.ts'
+import { newKey } from '../../api/http.ts'
+import { query } from '../../api/query.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { Field, Select } from '../../ui/Field.tsx'
+import { Alert } from '../../ui/Status.tsx'
+import { refreshClusters } from './cluster-queries.ts'
+
+/** Gives the place of a server that failed to another free one of the same datacenter. */
+export function ReplaceServer({ cluster, server, onClose }: { cluster: Cluster; server: { node_id: string; name: string }; onClose: () => void }) {
+  const client = useQueryClient()
+  const { data } = useQuery(query(serverList, { query: { datacenter: cluster.datacenter.code, eligible: 'true' } }))
+  const [chosen, setChosen] = useState('')
+  const [problem, setProblem] = useState<string | null>(null)
+  const [busy, setBusy] = useState(false)
+  const [key] = useState(newKey)
+  const options = (data?.items ?? []).map((s) => ({ value: s.id, text: s.name, ...(s.nodeAddresses[0] !== undefined && { more: s.nodeAddresses[0] }) }))
+
+  const replace = async () => {
+    setBusy(true)
+    setProblem(null)
+    try {
+      await call(clusterServerReplace, { params: { id: cluster.id, node_id: server.node_id }, body: { node_id: chosen } }, { key })
+      await refreshClusters(client)
+      onClose()
+    } catch (error) {
+      setBusy(false)
+      setProblem(error instanceof Error ? error.message : 'The server could not be replaced')
+    }
+  }
+
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      locked={busy}
+      title={`Replace ${server.name}`}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            kind="primary"
+            busy={busy}
+            busyText="Replacing"
+            can={chosen === '' ? { ok: false, reason: 'Choose the server that takes its place' } : { ok: true }}
+            onClick={() => void replace()}
+          >
+            Replace server
+          </Button>
+        </>
+      }
+    >
+      <div className="stack stack3">
+        {problem !== null && <Alert tone="danger">{problem}</Alert>}
+        <p className="fs13 t2">The creation goes on with the other server. {server.name} is reset if it got a configuration, and is free again.</p>
+        {data !== undefined && options.length === 0 ? (
+          <Alert tone="warn">No other server of {cluster.datacenter.code} may join a cluster now.</Alert>
+        ) : (
+          <Field label="Free server">
+            <Select value={chosen} options={options} placeholder="Choose a server" onValue={setChosen} />
+          </Field>
+        )}
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import type { Step } from '#contract/operations.ts'
+import { matrixOf, phaseCount, phasesOf, stateOf } from './timeline.ts'
+
+const step = (key: string, status: Step['status'], more: Partial<Step> = {}): Step => ({
+  key,
+  title: key,
+  node_id: key.includes('/') ? key.split('/')[1]! : null,
+  status,
+  attempt: status === 'todo' ? 0 : 1,
+  started_at: status === 'todo' ? null : '2026-11-20T10:00:00.000Z',
+  ended_at: status === 'done' ? '2026-11-20T10:00:05.000Z' : null,
+  reason: null,
+  ...more,
+})
+const members = [
+  { node_id: 'a', name: 'copper-lynx-402', role: 'control_plane' as const },
+  { node_id: 'b', name: 'dusty-plover-519', role: 'control_plane' as const },
+  { node_id: 'w', name: 'quiet-otter-118', role: 'worker' as const },
+]
+
+test('the steps of several servers are one phase, in the order in which they happen', () => {
+  const phases = phasesOf(
+    [
+      step('secrets', 'done'),
+      step('install/a', 'done'),
+      step('etcd/a', 'todo'),
+      step('install/b', 'waiting', { reason: 'still writing the disk, attempt 2 of 5', attempt: 2 }),
+      step('etcd/b', 'todo'),
+      step('bootstrap', 'todo'),
+      step('install/w', 'todo'),
+    ],
+    members,
+  )
+  expect(phases.map((p) => p.key)).toEqual(['secrets', 'control_plane/install', 'bootstrap', 'control_plane/etcd', 'worker/install'])
+  expect(phases[1]).toMatchObject({
+    state: 'waiting',
+    held: { name: 'dusty-plover-519' },
+    reason: 'still writing the disk, attempt 2 of 5',
+    progress: '1 of 2',
+    attempt: 2,
+    endedAt: null,
+  })
+  expect(phaseCount(phases)).toEqual({ at: 2, of: 5 })
+})
+
+test('what needs somebody wins over what goes on', () => {
+  expect(stateOf([step('a', 'done'), step('b', 'running'), step('c', 'failed')])).toBe('failed')
+  expect(stateOf([step('a', 'done'), step('b', 'todo')])).toBe('running')
+  expect(stateOf([step('a', 'done'), step('b', 'skipped')])).toBe('done')
+  expect(stateOf([step('a', 'todo')])).toBe('todo')
+})
+
+test('a worker has no cell for etcd', () => {
+  const { columns, rows } = matrixOf(
+    { steps: [step('install/a', 'done'), step('etcd/a', 'running'), step('install/w', 'failed', { reason: 'no disk' })] },
+    members,
+  )
+  expect(columns).toEqual(['Install', 'etcd'])
+  expect(rows.map((r) => [r.member.name, r.cells.map((c) => c?.state), r.hot])).toEqual([
+    ['copper-lynx-402', ['done', 'running'], false],
+    ['quiet-otter-118', ['failed', undefined], true],
+  ])
+})
+
+test('a step that is new to us is shown by its own title', () => {
+  expect(phasesOf([step('polish', 'running')], members)[0]).toMatchObject({ key: 'polish', title: 'polish', state: 'running' })
+})
