@@ -73,12 +73,6 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
   const stopServers = async (): Promise<void> => {
     await Promise.all(machines.map((machine) => machine.lifecycle.halt()))
   }
-  try {
-    for (let at = 0; at < machines.length; at += BATCH) await Promise.all(machines.slice(at, at + BATCH).map((machine) => machine.lifecycle.start()))
-  } catch (cause) {
-    await stopServers()
-    throw cause
-  }
   const simulator: Simulator = {
     servers: machines,
     server(which) {
@@ -96,7 +90,14 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
       await stopServers()
     },
   }
+  // First of all: it also keeps a second simulator away from this folder.
   const control = await openControl(simulator)
+  try {
+    for (let at = 0; at < machines.length; at += BATCH) await Promise.all(machines.slice(at, at + BATCH).map((machine) => machine.lifecycle.start()))
+  } catch (cause) {
+    await simulator.stop()
+    throw cause
+  }
   return simulator
 }
 

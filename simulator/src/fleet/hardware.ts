@@ -180,6 +180,9 @@ const MODELS = {
 export type ModelName = keyof typeof MODELS
 export const MODEL_NAMES = Object.keys(MODELS) as [ModelName, ...ModelName[]]
 
+/** Maker and product, without making up the parts. */
+export const modelName = (name: ModelName): string => `${MODELS[name].manufacturer} ${MODELS[name].product}`
+
 /** UUID (version 4 in form) and serial number of a server: made from the seed alone, so that a thousand of them cost nothing until one is looked at. */
 export const identityOf = (seed: string, index: number, model: ModelName, salt = ''): Identity => {
   const random = seeded(`${seed}/identity/${index}/${salt}`)

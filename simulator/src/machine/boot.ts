@@ -1,4 +1,5 @@
 import type { ActiveConfig, Machine } from './machine.ts'
+import { modelName } from '../fleet/hardware.ts'
 import { runKubelet } from './kubelet.ts'
 import { runControlPlane, runEtcd, runTrustd } from './control-plane.ts'
 import { Interrupted } from '../clock.ts'
@@ -39,7 +40,7 @@ const greet = (machine: Machine): void => {
   const { journal, plan } = machine
   const { uuid, serial } = machine.disk.identity
   journal.kernel('Linux version 6.18.5-talos (simulated) #1 SMP PREEMPT_DYNAMIC', 'kern', 'notice')
-  journal.kernel(`DMI: ${machine.hardware.manufacturer} ${machine.hardware.product}, UUID ${uuid}, serial ${serial}`, 'kern', 'info')
+  journal.kernel(`DMI: ${modelName(machine.plan.model)}, UUID ${uuid}, serial ${serial}`, 'kern', 'info')
   journal.kernel('*** This is a SIMULATED server: no hardware stands behind what it says ***', 'kern', 'warning')
   journal.kernel(
     `[talos] talos ${machine.talosVersion} on ${machine.bootedFromDisk ? 'disk' : 'boot media'}, platform metal, ${plan.name} in ${plan.place.code}`,

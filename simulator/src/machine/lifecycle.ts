@@ -23,10 +23,12 @@ export class Lifecycle {
   /** Begins to live as the disk says. `instant`: a machine without a configuration was on all along and is in maintenance when this resolves. */
   async start(): Promise<void> {
     const { state } = this.#machine.disk
+    // Whatever the server does later: an address that can't be had is said now.
+    await this.#machine.ports.apid.probe()
     if (state.power === 'off') return
     const instant = state.config === null
     this.#live(instant)
-    if (instant) await this.#until(() => this.#machine.ports.apid.isOpen)
+    if (instant) await this.#machine.until(() => this.#machine.stage.stage === 'maintenance', AbortSignal.timeout(30_000))
   }
 
   powerOn(): void {
@@ -91,7 +93,7 @@ export class Lifecycle {
         await boot(this.#machine, signal, { instant })
       } catch (cause) {
         if (!(cause instanceof Interrupted)) {
-          this.#machine.world.say(`${this.#machine.plan.name}: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`)
+          this.#machine.world.say(`${this.#machine.plan.name}: ${cause instanceof Error ? cause.message : String(cause)}`)
           this.#machine.stage.failSequence(cause instanceof Error ? cause.message : String(cause))
           await this.#machine.takes(TAKES.failedSequence, power)
         }
@@ -118,9 +120,5 @@ export class Lifecycle {
     if (wish.kind === 'shutdown') return shutdownSequence(machine, actorId, power)
     if (wish.kind === 'upgrade') return upgradeSequence(machine, wish.image, actorId, power)
     return resetSequence(machine, wish.reset, actorId, power)
-  }
-
-  async #until(condition: () => boolean): Promise<void> {
-    await this.#machine.until(condition, AbortSignal.timeout(30_000))
   }
 }

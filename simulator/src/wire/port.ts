@@ -34,8 +34,18 @@ export class Port {
     this.port = port
   }
 
+  /** Whether whoever connects now is accepted. */
   get isOpen(): boolean {
-    return this.#makeSpeaker !== null
+    return this.#server?.listening === true
+  }
+
+  /** Rejects with the system's error when the address can't be had, without ever answering there. */
+  async probe(): Promise<void> {
+    const server = createServer()
+    server.listen(this.port, this.address)
+    await once(server, 'listening')
+    server.close()
+    await once(server, 'close')
   }
 
   /**
