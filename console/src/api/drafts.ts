@@ -10,9 +10,9 @@ let opened: Promise<IDBDatabase> | undefined
 function open(): Promise<IDBDatabase> {
   opened ??= new Promise<IDBDatabase>((resolve, reject) => {
     const request = indexedDB.open(database, 1)
-    request.onupgradeneeded = () => request.result.createObjectStore(store)
-    request.onsuccess = () => resolve(request.result)
-    request.onerror = () => reject(request.error ?? new Error('IndexedDB can not be opened'))
+    request.addEventListener('upgradeneeded', () => request.result.createObjectStore(store))
+    request.addEventListener('success', () => resolve(request.result))
+    request.addEventListener('error', () => reject(request.error ?? new Error('IndexedDB can not be opened')))
   }).catch((error: unknown) => {
     opened = undefined
     throw error
@@ -25,8 +25,8 @@ async function ask<T>(mode: IDBTransactionMode, what: (drafts: IDBObjectStore) =
     const db = await open()
     return await new Promise<T>((resolve, reject) => {
       const request = what(db.transaction(store, mode).objectStore(store))
-      request.onsuccess = () => resolve(request.result)
-      request.onerror = () => reject(request.error ?? new Error('IndexedDB refused'))
+      request.addEventListener('success', () => resolve(request.result))
+      request.addEventListener('error', () => reject(request.error ?? new Error('IndexedDB refused')))
     })
   } catch {
     return undefined

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useBlocker } from '@tanstack/react-router'
-import { useMemo, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { canChangePatch, type Patch, patchCreate, patchLimits, type PatchProblem, patchUpdate } from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
 import { call, CallError } from '../../api/client.ts'
@@ -55,6 +55,9 @@ export function PatchEditor({ server, patch, onNewest }: { server: PatchedServer
   const leaving = useRef(false)
   const help = useSchemaHelp()
 
+  useEffect(() => {
+    if (patch === null) form.current?.querySelector('input')?.focus()
+  }, [patch])
   useBlocker({
     shouldBlockFn: async () => {
       if (leaving.current || !dirty) return false
@@ -157,7 +160,6 @@ export function PatchEditor({ server, patch, onNewest }: { server: PatchedServer
             autoComplete="off"
             autoCapitalize="none"
             spellCheck={false}
-            autoFocus={patch === null}
           />
         </Field>
         <Field label="Weight" note={readOnly ? undefined : `${patchLimits.weight.min} to ${patchLimits.weight.max}`} error={errorOf('weight')}>

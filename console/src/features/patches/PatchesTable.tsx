@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { createContext, useContext, useMemo } from 'react'
 import { canChangePatch, type Patch, patchCreate, patchRemove, patchUpdate } from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
 import { call } from '../../api/client.ts'
@@ -10,7 +10,7 @@ import { exact } from '../../lib/time.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { Button, ButtonLink, IconButton, IconLink } from '../../ui/Button.tsx'
 import { Copyable } from '../../ui/Copyable.tsx'
-import { type Column, columns, DataTable } from '../../ui/DataTable.tsx'
+import { columns, DataTable } from '../../ui/DataTable.tsx'
 import { Search } from '../../ui/Search.tsx'
 import { Empty } from '../../ui/States.tsx'
 import { Badge } from '../../ui/Status.tsx'
@@ -64,6 +64,23 @@ const PatchLink = ({ patch }: { patch: Patch }) => (
   </a>
 )
 
+const mayRemove = (p: Patch) => all(allowed(patchRemove), canChangePatch(p))
+
+/** What the table does when a row's bin is pressed. */
+const Remove = createContext<(p: Patch) => void>(() => undefined)
+
+function RowButtons({ patch: p }: { patch: Patch }) {
+  const remove = useContext(Remove)
+  const href = paths.patch(p.node_id, p.patch_id)
+  if (p.read_only) return <IconLink icon="eye" label={`View ${p.name}`} href={href} />
+  return (
+    <span className={css['acts']}>
+      <IconLink icon="edit" label={`Edit ${p.name}`} href={href} />
+      <IconButton icon="trash" label={`Delete ${p.name}`} can={mayRemove(p)} onClick={() => remove(p)} />
+    </span>
+  )
+}
+
 const patchColumns = columns<Patch>([
   { id: 'name', head: 'Name', sortable: true, card: 'name', width: 148, cell: (p) => <PatchLink patch={p} /> },
   {
@@ -106,9 +123,8 @@ const patchColumns = columns<Patch>([
       ),
   },
   { id: 'labels', head: 'Labels', card: 'fact', cell: (p) => <Labels patch={p} /> },
+  { id: 'actions', head: 'Actions', width: 80, cell: (p) => <RowButtons patch={p} /> },
 ])
-
-const mayRemove = (p: Patch) => all(allowed(patchRemove), canChangePatch(p))
 
 /** The layers of a server's configuration: those of people, and the two that Steelyard writes. */
 export function PatchesTable({
@@ -156,24 +172,6 @@ export function PatchesTable({
           { label: 'Edit', icon: 'edit', to: paths.patch(server.id, p.patch_id), can: allowed(patchUpdate) },
           { label: 'Delete', icon: 'trash', danger: true, can: mayRemove(p), run: () => remove(p) },
         ]
-  const withActions: readonly Column<Patch>[] = [
-    ...patchColumns,
-    {
-      id: 'actions',
-      head: 'Actions',
-      width: 80,
-      cell: (p) => (
-        <span className={css['acts']}>
-          {p.read_only ? (
-            <IconLink icon="eye" label={`View ${p.name}`} href={paths.patch(server.id, p.patch_id)} />
-          ) : (
-            <IconLink icon="edit" label={`Edit ${p.name}`} href={paths.patch(server.id, p.patch_id)} />
-          )}
-          {!p.read_only && <IconButton icon="trash" label={`Delete ${p.name}`} can={mayRemove(p)} onClick={() => remove(p)} />}
-        </span>
-      ),
-    },
-  ]
   const create = allowed(patchCreate)
   return (
     <>
@@ -190,24 +188,26 @@ export function PatchesTable({
           </Button>
         )}
       </div>
-      <DataTable
-        grows
-        label="Patches"
-        noun="patch"
-        rows={rows}
-        columns={withActions}
-        rowKey={(p) => p.patch_id}
-        rowName={(p) => p.name}
-        {...(narrow && { actions })}
-        sort={sort ?? '-weight'}
-        onSort={onSort}
-        filtered={q !== ''}
-        onReset={() => onQ('')}
-        error={error}
-        onRetry={() => void refetch()}
-        empty={<Empty title="No patches" text="A patch is a part of the Talos machine configuration that belongs to this server alone." />}
-        foot={<p className={css['foot']}>Applied from the lowest weight to the highest. Where two patches set the same field, the higher weight wins.</p>}
-      />
+      <Remove value={remove}>
+        <DataTable
+          grows
+          label="Patches"
+          noun="patch"
+          rows={rows}
+          columns={patchColumns}
+          rowKey={(p) => p.patch_id}
+          rowName={(p) => p.name}
+          {...(narrow && { actions })}
+          sort={sort ?? '-weight'}
+          onSort={onSort}
+          filtered={q !== ''}
+          onReset={() => onQ('')}
+          error={error}
+          onRetry={() => void refetch()}
+          empty={<Empty title="No patches" text="A patch is a part of the Talos machine configuration that belongs to this server alone." />}
+          foot={<p className={css['foot']}>Applied from the lowest weight to the highest. Where two patches set the same field, the higher weight wins.</p>}
+        />
+      </Remove>
     </>
   )
 }

@@ -40,7 +40,7 @@ interface Line {
 function readLine(text: string): Line {
   const dashes: number[] = []
   let at = text.length - text.trimStart().length
-  while (/^- /.test(text.slice(at)) || text.slice(at) === '-') {
+  while (text.startsWith('- ', at) || text.slice(at) === '-') {
     dashes.push(at)
     at += 1
     at += text.slice(at).length - text.slice(at).trimStart().length
@@ -69,7 +69,7 @@ export function placeAt(lines: readonly string[], line: number, column: number):
   if (dashed) limit = (here.dashes[0] ?? 0) + 1
   for (let at = line - 1; at >= from && limit > 0; at--) {
     const above = lines[at] ?? ''
-    if (blank(above) || /^---/.test(above)) continue
+    if (blank(above) || above.startsWith('---')) continue
     const { indent: i, dashes, key } = readLine(above)
     const isParent = key !== null && i < limit && !(dashed && i === limit - 1 && dashes.length > 0)
     if (isParent) {

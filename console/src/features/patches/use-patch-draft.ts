@@ -32,7 +32,8 @@ export function usePatchDraft(name: string, saved: PatchDraft, base: number | nu
   useEffect(() => {
     if (userId === undefined || looked.current) return
     looked.current = true
-    void readDraft(userId, name).then((found) => {
+    const putBack = async () => {
+      const found = await readDraft(userId, name)
       const kept = z.safeParse(Kept, found?.value)
       if (!kept.success || found === undefined) return
       const { base: keptAt, ...was } = kept.data
@@ -43,7 +44,8 @@ export function usePatchDraft(name: string, saved: PatchDraft, base: number | nu
         setRestored({ savedAt: found.savedAt, older: keptAt !== base })
         return was
       })
-    })
+    }
+    void putBack()
   }, [userId, name, saved, base])
   useEffect(() => {
     if (userId === undefined || !dirty) return undefined

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
+import type { Asked } from '#contract/operation.ts'
 import { patchLimits, patchPreview, type Preview } from '#contract/patches.ts'
 import { call } from '../../api/client.ts'
 import { bodyBytes, type PatchDraft, weightOf } from './patch-form.ts'
@@ -30,6 +31,15 @@ export function usePreview(serverId: string, patchId: string | null, draft: Patc
     const [text, at, called] = JSON.parse(key) as [string, number | null, string]
     const stop = new AbortController()
     if (bodyBytes(text) > patchLimits.bodyBytes) return undefined
+    const ask = async (asked: Asked<typeof patchPreview>['body']) => {
+      try {
+        const preview = await call(patchPreview, { params: { id: serverId }, body: asked }, stop.signal)
+        setAnswer({ preview, key, of: text })
+        setFailure(null)
+      } catch (error) {
+        if (!stop.signal.aborted) setFailure({ error: error instanceof Error ? error : new Error('An unexpected error occurred'), key })
+      }
+    }
     const timer = setTimeout(
       () => {
         const { min, max } = patchLimits.weight
@@ -39,15 +49,7 @@ export function usePreview(serverId: string, patchId: string | null, draft: Patc
           ...(at !== null && at >= min && at <= max && { weight: at }),
           ...(called !== '' && { name: called.slice(0, 64) }),
         }
-        call(patchPreview, { params: { id: serverId }, body: asked }, stop.signal).then(
-          (preview) => {
-            setAnswer({ preview, key, of: text })
-            setFailure(null)
-          },
-          (error: unknown) => {
-            if (!stop.signal.aborted) setFailure({ error: error instanceof Error ? error : new Error('An unexpected error occurred'), key })
-          },
-        )
+        void ask(asked)
       },
       first.current ? 0 : pauseMs,
     )

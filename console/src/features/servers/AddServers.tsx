@@ -139,7 +139,7 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
   useEffect(() => {
     if (over) void refreshServers(client)
   }, [over, client])
-  const steps = [...(operation?.steps ?? [])].sort((a, b) => order[a.status] - order[b.status])
+  const steps = (operation?.steps ?? []).toSorted((a, b) => order[a.status] - order[b.status])
   const found = [...new Set(steps.flatMap((s) => (s.status === 'done' && s.node_id !== null ? [s.node_id] : [])))]
   const ended = steps.filter((s) => s.status === 'done' || s.status === 'failed' || s.status === 'skipped').length
   const cancel = () => {

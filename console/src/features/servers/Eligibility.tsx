@@ -23,8 +23,8 @@ export function EligibilityPanel({ server }: { server: Server }) {
       }
     >
       <ul className={css['checks']}>
-        {[...server.eligibility]
-          .sort((a, b) => Number(a.ok) - Number(b.ok))
+        {server.eligibility
+          .toSorted((a, b) => Number(a.ok) - Number(b.ok))
           .map((e) => (
             <li key={e.check} className={e.ok ? css['pass'] : css['fail']}>
               <Icon name={e.ok ? 'check' : 'close'} />

@@ -26,13 +26,13 @@ export function ServerHardware({ server }: { server: Server }) {
       <Panel title="Memory">
         <Memory modules={resources.memory} />
       </Panel>
-      <Panel title="Storage" note={storageNote(resources)} className={css['whole']!}>
+      <Panel title="Storage" note={storageNote(resources)} className={css['whole']}>
         <DisksPicture disks={resources.disks} />
         <div className={css['under']}>
           <Disks disks={resources.disks} long />
         </div>
       </Panel>
-      <Panel title="Network interfaces" className={css['whole']!}>
+      <Panel title="Network interfaces" className={css['whole']}>
         <Links links={resources.interfaces} names />
       </Panel>
       <Panel title="Platform">

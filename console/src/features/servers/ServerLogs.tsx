@@ -19,14 +19,19 @@ const tails = ['100', '200', '500', '1000', '2000'] as const
 
 type State = { kind: 'asking' } | { kind: 'following' } | { kind: 'ended' } | { kind: 'refused'; reason: string } | { kind: 'broken'; reason: string }
 
-/** Reads a service's log while `on`; every change of what is asked begins anew. */
-function useLog(id: string, service: string, follow: boolean, tail: string, turn: number): { log: LogText; state: State } {
+interface Asked {
+  id: string
+  service: string
+  follow: boolean
+  tail: string
+}
+
+/** Reads a service's log until it ends or nobody looks any more. */
+function useLog({ id, service, follow, tail }: Asked): { log: LogText; state: State } {
   const [log, setLog] = useState<LogText>(emptyLog)
   const [state, setState] = useState<State>({ kind: 'asking' })
   useEffect(() => {
     const stop = new AbortController()
-    setLog(emptyLog)
-    setState({ kind: 'asking' })
     const run = async () => {
       const response = await authorized(
         serverLogs,
@@ -52,7 +57,7 @@ function useLog(id: string, service: string, follow: boolean, tail: string, turn
       setState({ kind: error instanceof CallError && error.status === 409 ? 'refused' : 'broken', reason })
     })
     return () => stop.abort()
-  }, [id, service, follow, tail, turn])
+  }, [id, service, follow, tail])
   return { log, state }
 }
 
@@ -63,12 +68,8 @@ export function ServerLogs({ server }: { server: Server }) {
   const [tail, setTail] = useState<string>('200')
   const [turn, setTurn] = useState(0)
   const { data: services } = useQuery({ ...query(serverServices, { params: { id: server.id } }), retry: false })
-  const { log, state } = useLog(server.id, service, follow, tail, turn)
   const known = services?.items ?? []
   const options = known.some((s) => s.id === firstService) ? known : [{ id: firstService, state: '' }, ...known]
-  if (state.kind === 'refused') {
-    return <Empty boxed title="No logs from this server now" text={state.reason} />
-  }
   return (
     <>
       <div className="toolbar">
@@ -81,17 +82,35 @@ export function ServerLogs({ server }: { server: Server }) {
         />
         <Select aria-label="Lines from the end" value={tail} options={tails.map((n) => ({ value: n, text: `Last ${n} lines` }))} onValue={setTail} />
         <Switch label="Follow" checked={follow} onChange={setFollow} />
-        <span className="right" aria-live="polite">
+      </div>
+      {/* Every change of what is asked begins anew. */}
+      <Log key={`${service} ${follow} ${tail} ${turn}`} id={server.id} service={service} follow={follow} tail={tail} onRetry={() => setTurn(turn + 1)} />
+    </>
+  )
+}
+
+function Log({ onRetry, ...asked }: Asked & { onRetry: () => void }) {
+  const { log, state } = useLog(asked)
+  const { service, follow } = asked
+  if (state.kind === 'refused') return <Empty boxed title="No logs from this server now" text={state.reason} />
+  return (
+    <Panel
+      flush
+      title={service}
+      note={
+        <span aria-live="polite">
           {state.kind === 'following' && <StatusDot tone={follow ? 'ok' : 'busy'}>{follow ? 'Following' : 'Reading'}</StatusDot>}
           {state.kind === 'ended' && <StatusDot tone="off">{follow ? 'The server ended the log' : counted(log.lines.length, 'line')}</StatusDot>}
           {state.kind === 'asking' && <StatusDot tone="busy">Asking</StatusDot>}
+          {state.kind === 'broken' && <StatusDot tone="danger">Broken off</StatusDot>}
         </span>
-      </div>
+      }
+    >
       {state.kind === 'broken' && (
         <Alert
           tone="danger"
           action={
-            <Button size="small" onClick={() => setTurn(turn + 1)}>
+            <Button size="small" onClick={onRetry}>
               Try again
             </Button>
           }
@@ -99,12 +118,13 @@ export function ServerLogs({ server }: { server: Server }) {
           {state.reason}
         </Alert>
       )}
-      <Panel flush label={`Log of ${service}`}>
-        <Lines log={log} follow={follow} waiting={state.kind === 'asking'} label={`Lines of ${service}`} />
-      </Panel>
-    </>
+      <Lines log={log} follow={follow} waiting={state.kind === 'asking'} label={`Log of ${service}`} />
+    </Panel>
   )
 }
+
+/** A box that scrolls has to be reached by keyboard (WCAG 2.1.1). */
+const reachable = { tabIndex: 0 }
 
 /** Keeps to the end while the reader is at the end. */
 function Lines({ log, follow, waiting, label }: { log: LogText; follow: boolean; waiting: boolean; label: string }) {
@@ -113,14 +133,14 @@ function Lines({ log, follow, waiting, label }: { log: LogText; follow: boolean;
   const slow = useSlow()
   useLayoutEffect(() => {
     if (follow && atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight
-  }, [log, follow])
+  })
   return (
     <div
       ref={box}
       className={css['log']}
       role="region"
       aria-label={label}
-      tabIndex={0}
+      {...reachable}
       onScroll={(event) => {
         const { scrollTop, scrollHeight, clientHeight } = event.currentTarget
         atEnd.current = scrollHeight - scrollTop - clientHeight < 24

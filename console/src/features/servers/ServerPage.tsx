@@ -123,7 +123,12 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
               <span className="t3">None</span>
             ),
           ],
-          server.cluster && ['Cluster', <a href={paths.cluster(server.cluster.id)}>{server.cluster.name}</a>],
+          server.cluster && [
+            'Cluster',
+            <a key="cluster" href={paths.cluster(server.cluster.id)}>
+              {server.cluster.name}
+            </a>,
+          ],
           ['Talos', server.talos.version ?? <span className="t3">Unknown</span>],
           ['Address', address === undefined ? <span className="t3">No Addresses</span> : <Copyable value={address} what="address" />],
         ]}

@@ -34,6 +34,8 @@ import { ServerDialogs } from './ServerDialogs.tsx'
 /** Changes what stands in the address; undefined takes a key out. With `push`, "back" comes back to what was there. */
 export type SetSearch = (patch: { [Key in keyof ServerSearch]: string | undefined }, how?: { push?: boolean }) => void
 
+const detailOf = (s: Server) => <ServerDetails server={s} />
+
 export function ServersPage({ search, setSearch }: { search: ServerSearch; setSearch: SetSearch }) {
   const client = useQueryClient()
   const { data: page, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(serversQuery(search))
@@ -99,7 +101,7 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
         rowName={(s) => s.name}
         href={(s) => paths.server(s.id)}
         actions={deeds.actions}
-        detail={(s) => <ServerDetails server={s} />}
+        detail={detailOf}
         sort={sort}
         onSort={(next) => set('sort', next)}
         shown={shown}

@@ -13,7 +13,7 @@ describe('lines of a log', () => {
   })
 
   it('are cut where they have no end', () => {
-    expect(appended(emptyLog, `${'x'.repeat(mostCharacters + 5)}`).rest).toHaveLength(mostCharacters)
+    expect(appended(emptyLog, 'x'.repeat(mostCharacters + 5)).rest).toHaveLength(mostCharacters)
     expect(appended(emptyLog, 'a\r\n').lines).toEqual(['a'])
   })
 })

@@ -18,6 +18,7 @@ export function readResources(given: unknown): Resources | null {
   }
   const read = z.safeParse(Resources, value)
   if (read.success) return read.data
+  // oxlint-disable-next-line no-console -- the specification asks for this warning
   console.warn('Resources of a server could not be read; shown as empty.', z.prettifyError(read.error))
   return empty()
 }
