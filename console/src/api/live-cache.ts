@@ -23,7 +23,9 @@ export function changes(key: readonly unknown[], happened: ReadonlyMap<EventKind
   const name = String(key[0])
   for (const [kind, ids] of happened) {
     if (!(concerned[kind] ?? []).some((start) => name.startsWith(start))) continue
-    const about = (key[1] as { params?: { id?: string } } | undefined)?.params?.id
+    const params = (key[1] as { params?: { id?: string; patchId?: string } } | undefined)?.params
+    // A call about a patch names its server first.
+    const about = kind === 'patch' ? params?.patchId : params?.id
     if (about === undefined || !name.startsWith(kind) || ids.has(about) || ids.has('*')) return true
   }
   return false

@@ -38,7 +38,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
         ...(servers.data?.items ?? []).map((s): Action => ({
           label: s.name,
           icon: 'server',
-          hint: ['server', s.cluster?.name ?? sentence(s.status).toLowerCase(), q].filter((x) => x !== q || !s.name.includes(q)).join(', '),
+          hint: `server, ${s.cluster?.name ?? sentence(s.status).toLowerCase()}`,
           to: paths.server(s.id),
         })),
         ...(clusters.data?.items ?? []).map((c): Action => ({ label: c.name, icon: 'cluster', hint: `cluster, ${c.status}`, to: paths.cluster(c.id) })),
@@ -52,7 +52,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
     : []
   const groups: PaletteGroup[] = [
     ...offered,
-    { heading: 'Found', actions: things },
+    { heading: 'Found', found: true, actions: things },
     {
       heading: 'Go to',
       actions: [

@@ -59,11 +59,7 @@ export function FailedPage({ error, reset }: ErrorComponentProps) {
       <h1>Something went wrong</h1>
       <p>{error instanceof Error && error.message !== '' ? error.message : 'An unexpected error occurred'}</p>
       <div className={css['actions']}>
-        <Button
-          kind="primary"
-          icon="refresh"
-          onClick={() => void again()}
-        >
+        <Button kind="primary" icon="refresh" onClick={() => void again()}>
           Try again
         </Button>
         <ButtonLink href={paths.home}>Go Home</ButtonLink>

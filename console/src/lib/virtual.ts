@@ -38,7 +38,7 @@ const heightUpTo = (row: number, rowHeight: number, extras: readonly (readonly [
 export function visibleRows({ count, rowHeight, extra, top, bottom, overscan = 12 }: Viewport): Window {
   const extras = sorted(extra)
   const clamp = (row: number) => Math.max(0, Math.min(count, row))
-  const from = clamp(rowAt(Math.max(0, top), rowHeight, extras) - overscan)
+  const from = Math.max(0, clamp(rowAt(Math.max(0, top), rowHeight, extras)) - overscan)
   const to = Math.max(from, clamp(rowAt(Math.max(0, bottom), rowHeight, extras) + 1 + overscan))
   const before = heightUpTo(from, rowHeight, extras)
   return { from, to, before, after: heightUpTo(count, rowHeight, extras) - heightUpTo(to, rowHeight, extras) }

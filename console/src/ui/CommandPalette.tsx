@@ -8,6 +8,8 @@ import { Icon } from './Icon.tsx'
 
 export interface PaletteGroup {
   heading: string
+  /** They are what was searched for elsewhere: not filtered again. */
+  found?: boolean
   actions: readonly Action[]
 }
 
@@ -42,7 +44,7 @@ export function CommandPalette({
   const list = useRef<HTMLDivElement>(null)
   const [at, setAt] = useState(0)
   const shown = groups
-    .map((group) => ({ ...group, actions: group.actions.filter((action) => matches(action, search.trim())) }))
+    .map((group) => ({ ...group, actions: group.found ? group.actions : group.actions.filter((action) => matches(action, search.trim())) }))
     .filter((group) => group.actions.length > 0)
   const flat = shown.flatMap((group) => group.actions)
   const current = Math.min(at, Math.max(0, flat.length - 1))

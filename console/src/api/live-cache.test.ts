@@ -1,0 +1,32 @@
+import { QueryClient } from '@tanstack/react-query'
+import { expect, test } from 'vitest'
+import { applyContacts, changes } from './live-cache.ts'
+
+const happened = (kind: Parameters<typeof changes>[1] extends ReadonlyMap<infer K, unknown> ? K : never, ...ids: string[]) => new Map([[kind, new Set(ids)]])
+
+test('a change of a server concerns lists, that server and the overview, and no other server', () => {
+  const server = happened('server', 'a')
+  expect(changes(['servers', {}], server)).toBe(true)
+  expect(changes(['serverGet', { params: { id: 'a' } }], server)).toBe(true)
+  expect(changes(['serverGet', { params: { id: 'b' } }], server)).toBe(false)
+  expect(changes(['overviewGet', {}], server)).toBe(true)
+  expect(changes(['preferencesGet', {}], server)).toBe(false)
+})
+
+test('a patch concerns its server', () => {
+  expect(changes(['patchList', { params: { id: 'server' } }], happened('patch', 'p1'))).toBe(true)
+  expect(changes(['clusterList', {}], happened('patch', 'p1'))).toBe(false)
+})
+
+test('contacts are written into what is shown, and only forward', () => {
+  const client = new QueryClient()
+  const server = (id: string) => ({ id, talos: { last_contact_at: '2026-01-01T00:00:05Z', reason: null } })
+  client.setQueryData(['servers', {}], { items: [server('a'), server('b')], total: 2 })
+  client.setQueryData(['serverGet', { params: { id: 'a' } }], server('a'))
+  applyContacts(client, { contacts: { a: '2026-01-01T00:00:09Z', b: '2026-01-01T00:00:01Z' } })
+  expect(client.getQueryData(['servers', {}])).toMatchObject({
+    items: [{ talos: { last_contact_at: '2026-01-01T00:00:09Z' } }, { talos: { last_contact_at: '2026-01-01T00:00:05Z' } }],
+    total: 2,
+  })
+  expect(client.getQueryData(['serverGet', { params: { id: 'a' } }])).toMatchObject({ talos: { last_contact_at: '2026-01-01T00:00:09Z', reason: null } })
+})

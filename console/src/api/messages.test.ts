@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { messages, signInProblem } from './messages.ts'
+
+test('the catalogue’s sentences', () => {
+  expect(messages.unexpected('Invalid email or password')).toBe('An unexpected error occurred: Invalid email or password')
+  expect(messages.unexpected('')).toBe('An unexpected error occurred: Please try again later.')
+})
+
+test('known codes are our words, any other text is cut and named', () => {
+  expect(signInProblem('session_expired')).toBe('Session expired. Please sign in again.')
+  expect(signInProblem('toString')).toBe('Sign-in problem: toString')
+  expect(signInProblem(`<b>${'x'.repeat(400)}`)).toBe(`Sign-in problem: <b>${'x'.repeat(297)}`)
+})

@@ -1,0 +1,58 @@
+import { beforeEach, expect, test } from 'vitest'
+import { refreshLifetimeMs, tokenBox } from './tokens.ts'
+
+const user = { id: 'u1', email: 'a@example.com', name: 'A' }
+const access = (exp: number, sid = 's1') => `e30.${btoa(JSON.stringify({ sub: 'u1', sid, exp, scopes: [] }))}.sig`
+
+let stored: Map<string, string>
+let box: ReturnType<typeof tokenBox>
+beforeEach(() => {
+  stored = new Map()
+  box = tokenBox({ getItem: (key) => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value), removeItem: (key) => stored.delete(key) })
+})
+
+test('a session is valid while user, refresh token and access token are there and unexpired', () => {
+  expect(box.isValid(0)).toBe(false)
+  box.signIn(user, access(600), 'refresh', 0)
+  expect(box.isValid(599_000)).toBe(true)
+  expect(box.isValid(600_000)).toBe(false)
+  expect(box.refresh()?.expiresAt).toBe(refreshLifetimeMs)
+  stored.set('steelyard.user', JSON.stringify({ id: 'u1', email: 'a@example.com' }))
+  expect(box.isValid(0)).toBe(false)
+})
+
+test('a replacement of the refresh token lives no longer than the first', () => {
+  box.signIn(user, access(600), 'one', 0)
+  box.refreshed(access(1200), 'two', 500_000)
+  expect(box.refresh()).toMatchObject({ value: 'two', expiresAt: refreshLifetimeMs, sessionId: 's1', userId: 'u1' })
+  expect(box.access()).toMatchObject({ expiresAt: 1_200_000 })
+  box.refreshed(access(1800), undefined, 900_000)
+  expect(box.refresh()?.value).toBe('two')
+})
+
+test('only the four kinds of keys that are specified are written', () => {
+  box.signIn(user, access(600), 'r', 0)
+  expect([...stored.keys()].toSorted()).toEqual([
+    'steelyard.session.s1',
+    'steelyard.token.s1.access',
+    'steelyard.token.s1.refresh',
+    'steelyard.user',
+    'steelyard.user-tokens.u1',
+  ])
+})
+
+test('every session of the user can be revoked', () => {
+  box.signIn(user, access(600, 's1'), 'one', 0)
+  box.signIn(user, access(600, 's2'), 'two', 0)
+  expect(box.allRefresh()).toEqual(['one', 'two'])
+  expect(box.refresh()?.value).toBe('two')
+})
+
+test('what can not be read counts as not there', () => {
+  stored.set('steelyard.user', '{')
+  expect(box.user()).toBeNull()
+  box.signIn(user, access(600), 'r', 0)
+  stored.set('steelyard.token.s1.access', 'null')
+  expect(box.access()).toBeNull()
+  expect(() => box.signIn(user, 'no token', 'r', 0)).toThrow('Invalid token')
+})

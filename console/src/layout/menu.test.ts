@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { isAt, menu, type MenuEntry, visible } from './menu.ts'
+
+test('the specified order', () => {
+  expect(menu.map((entry) => entry.label)).toEqual(['Datacenters', 'Clusters', 'Servers'])
+})
+
+test('an entry with a capability is hidden from who does not hold it', () => {
+  const entries: MenuEntry[] = [
+    { label: 'a', icon: 'market', capability: 'marketplace:read' },
+    { label: 'b', icon: 'grip', submenu: [{ label: 'c', icon: 'grip', capability: 'users:manage' }] },
+  ]
+  expect(visible(entries, [])).toEqual([{ label: 'b', icon: 'grip', submenu: [] }])
+  expect(visible(entries, ['marketplace:read', 'users:manage'])).toEqual(entries)
+})
+
+test('pages below an entry belong to it', () => {
+  const servers = menu.find((entry) => entry.label === 'Servers')!
+  expect([isAt(servers, '/infra/servers'), isAt(servers, '/infra/servers/7/create-patch'), isAt(servers, '/infra/servers-old')]).toEqual([true, true, false])
+})

@@ -1,0 +1,8 @@
+import { expect, test } from 'vitest'
+import { paths } from './paths.ts'
+
+test('ids are escaped, absent search params left out', () => {
+  expect(paths.server('a/b', 'hardware')).toBe('/infra/servers/a%2Fb?tab=hardware')
+  expect(paths.servers({ nodeType: 'worker', q: undefined })).toBe('/infra/servers?nodeType=worker')
+  expect(paths.patch('s', 'p')).toBe('/infra/servers/s/patches/p')
+})

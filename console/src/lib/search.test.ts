@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { parseSearch, samePlace, stringifySearch, texts } from './search.ts'
+
+test('values stay the strings that they are', () => {
+  expect(parseSearch('?q=127&flag=true&x=%7B%7D')).toEqual({ q: '127', flag: 'true', x: '{}' })
+  expect(stringifySearch({ q: '10.0.0.1/24', page: 2, none: undefined, empty: '' })).toBe('?q=10.0.0.1%2F24&page=2')
+  expect(stringifySearch({})).toBe('')
+})
+
+test('only named strings are taken', () => {
+  expect(texts('cluster', 'nodeType')({ cluster: 'a', nodeType: 3, other: 'x' })).toEqual({ cluster: 'a' })
+})
+
+test('after signing in one goes only to our own pages', () => {
+  const origin = 'https://console.example'
+  const to = (href: unknown) => samePlace(href, origin)
+  expect(to('/infra/servers?q=a#b')).toBe('/infra/servers?q=a#b')
+  for (const bad of ['https://evil.example/', '//evil.example/x', '/\\evil.example', 'javascript:alert(1)', '/auth/login', undefined, 7, ''])
+    expect(to(bad)).toBe('/')
+})

@@ -1,0 +1,35 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { visibleRows } from './virtual.ts'
+
+const view = { count: 10_000, rowHeight: 36, extra: new Map<number, number>(), top: 0, bottom: 720, overscan: 2 }
+
+test('only what is in sight is drawn, and the rest keeps its place', () => {
+  expect(visibleRows(view)).toEqual({ from: 0, to: 23, before: 0, after: (10_000 - 23) * 36 })
+  expect(visibleRows({ ...view, top: 36_000, bottom: 36_720 })).toMatchObject({ from: 998, to: 1023, before: 998 * 36 })
+  expect(visibleRows({ ...view, top: 1e9, bottom: 1e9 })).toMatchObject({ from: 9998, to: 10_000, after: 0 })
+})
+
+test('an open row in sight counts with its height', () => {
+  const opened = visibleRows({ ...view, extra: new Map([[1, 600]]), top: 300, bottom: 400 })
+  expect(opened).toMatchObject({ from: 0, to: 4 })
+})
+
+test('drawn rows and the space around them always make up the whole, and what is in sight is drawn', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 500 }),
+      fc.array(fc.tuple(fc.nat(499), fc.integer({ min: 1, max: 800 })), { maxLength: 6 }),
+      fc.integer({ min: -200, max: 40_000 }),
+      (count, open, top) => {
+        const extra = new Map(open.filter(([row]) => row < count))
+        const at = visibleRows({ count, rowHeight: 36, extra, top, bottom: top + 700 })
+        const height = (from: number, to: number) => (to - from) * 36 + [...extra].reduce((sum, [row, h]) => (row >= from && row < to ? sum + h : sum), 0)
+        expect(at.before + height(at.from, at.to) + at.after).toBe(height(0, count))
+        const whole = height(0, count)
+        expect(at.before <= Math.max(0, Math.min(top, whole))).toBe(true)
+        expect(whole - at.after >= Math.min(whole, Math.max(0, top + 700))).toBe(true)
+      },
+    ),
+  )
+})

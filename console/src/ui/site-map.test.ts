@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { placeLabels } from './SiteMap.tsx'
+import { dots, x, y } from './world.ts'
+
+const at = (name: string, latitude: number, longitude: number) => ({ id: name, name, latitude, longitude })
+
+test('east is right of west, north above south', () => {
+  expect(x(17)).toBeGreaterThan(x(-74))
+  expect(y(52)).toBeLessThan(y(1))
+  expect(dots(12).split('M').length).toBeGreaterThan(300)
+})
+
+test('labels of neighbours keep clear of each other', () => {
+  const placed = placeLabels([at('PL-POZ-1', 52.4, 16.9), at('DE-FRA-2', 50.1, 8.7), at('NL-AMS-1', 52.4, 4.9)])
+  const close = placed.flatMap((a, i) => placed.slice(i + 1).filter((b) => Math.abs(a.ly - b.ly) < 30 && Math.abs(a.lx - b.lx) < 100))
+  expect(close).toEqual([])
+})
