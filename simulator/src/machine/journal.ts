@@ -1,14 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { create, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf'
 
-/** One entry of the event stream. The payload is kept as bytes: a follower that comes an hour later gets what was true then. */
+/** One entry of the event stream. Put into bytes only for those who read it. */
 export interface JournalEvent {
   id: string
   at: number
   actorId: string
-  type: string
-  bytes: Uint8Array
+  schema: DescMessage
+  payload: MessageInitShape<DescMessage>
 }
+
+/** As the stream carries it: Talos puts its own prefix before the name, not that of Google's types. */
+export const packed = ({ schema, payload }: JournalEvent): { typeUrl: string; value: Uint8Array } => ({
+  typeUrl: `talos/runtime/${schema.typeName}`,
+  value: toBinary(schema, create(schema, payload)),
+})
 
 const MAX_EVENTS = 1000
 const MAX_LINES = 500
@@ -24,12 +30,10 @@ const xid = (now: number): string => {
   MACHINE_BYTES.copy(bytes, 4)
   counter = (counter + 1) & 0xff_ff_ff
   bytes.writeUIntBE(counter, 9, 3)
-  let text = ''
   let bits = 0n
   for (const byte of bytes) bits = (bits << 8n) | BigInt(byte)
   bits <<= 4n
-  for (let shift = 95n; shift >= 0n; shift -= 5n) text += ALPHABET[Number((bits >> shift) & 31n)]
-  return text
+  return Array.from({ length: 20 }, (_, index) => ALPHABET.charAt(Number((bits >> BigInt(95 - index * 5)) & 31n))).join('')
 }
 
 /** The newest entries of something endless, each with its number since the machine started. */
@@ -82,7 +86,7 @@ export class Journal {
 
   event<Desc extends DescMessage>(schema: Desc, payload: MessageInitShape<Desc>, actorId = ''): void {
     const at = this.#now()
-    this.#events.push({ id: xid(at), at, actorId, type: `talos/runtime/${schema.typeName}`, bytes: toBinary(schema, create(schema, payload)) })
+    this.#events.push({ id: xid(at), at, actorId, schema, payload })
     this.changed()
   }
 

@@ -14,6 +14,7 @@ export class Lifecycle {
   #boot: AbortController | null = null
   #wish: { wish: Wish; actorId: string } | null = null
   #busy = false
+  #failure: Error | null = null
   #living: Promise<void> = Promise.resolve()
 
   constructor(machine: Machine) {
@@ -23,12 +24,12 @@ export class Lifecycle {
   /** Begins to live as the disk says. `instant`: a machine without a configuration was on all along and is in maintenance when this resolves. */
   async start(): Promise<void> {
     const { state } = this.#machine.disk
+    const instant = state.power === 'on' && state.config === null
     // Whatever the server does later: an address that can't be had is said now.
-    await this.#machine.ports.apid.probe()
+    if (!instant) await this.#machine.ports.apid.probe()
     if (state.power === 'off') return
-    const instant = state.config === null
     this.#live(instant)
-    if (instant) await this.#machine.until(() => this.#machine.stage.stage === 'maintenance', AbortSignal.timeout(30_000))
+    if (instant) await this.#ready()
   }
 
   powerOn(): void {
@@ -93,7 +94,8 @@ export class Lifecycle {
         await boot(this.#machine, signal, { instant })
       } catch (cause) {
         if (!(cause instanceof Interrupted)) {
-          this.#machine.world.say(`${this.#machine.plan.name}: ${cause instanceof Error ? cause.message : String(cause)}`)
+          this.#failure = cause instanceof Error ? cause : new Error(String(cause))
+          if (!instant) this.#machine.world.say(`${this.#machine.plan.name}: ${this.#failure.message}`)
           this.#machine.stage.failSequence(cause instanceof Error ? cause.message : String(cause))
           await this.#machine.takes(TAKES.failedSequence, power)
         }
@@ -112,6 +114,20 @@ export class Lifecycle {
       }
       this.#machine.goDark()
     }
+  }
+
+  #ready(): Promise<void> {
+    const { journal, stage } = this.#machine
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (stage.stage === 'unknown' || stage.stage === 'booting') return
+        unwatch()
+        if (stage.stage === 'maintenance') resolve()
+        else reject(this.#failure ?? new Error(`${this.#machine.plan.name} didn't reach maintenance`))
+      }
+      const unwatch = journal.watch(look)
+      look()
+    })
   }
 
   async #perform(wish: Wish, actorId: string, power: AbortSignal): Promise<'boot' | 'off'> {

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
-import type { Journal, JournalEvent, Ring } from '../machine/journal.ts'
+import { packed, type Journal, type JournalEvent, type Ring } from '../machine/journal.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { MachineCalls } from './machine-calls.ts'
 import { PEER } from './peer.ts'
@@ -49,7 +49,7 @@ export const observeCalls: MachineCalls = {
     yield { data: { typeUrl: '', value: new Uint8Array() } }
     const from = firstEvent(events, tailEvents, tailId, tailSeconds, machine.world.clock.now())
     for await (const event of follow(journal, events, () => journal.events, from, context.signal)) {
-      if (withActorId === '' || event.actorId === withActorId) yield { data: { typeUrl: event.type, value: event.bytes }, id: event.id, actorId: event.actorId }
+      if (withActorId === '' || event.actorId === withActorId) yield { data: packed(event), id: event.id, actorId: event.actorId }
     }
   },
 
