@@ -11,7 +11,7 @@ import { libraryCss } from './build/library-css.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
-const noncePlaceholder = '__STEELYARD_NONCE__'
+const noncePlaceholder = '__NONCE__'
 
 export default defineConfig(({ mode, command }) => {
   const env = { ...loadEnv(mode, root, 'VITE_'), ...process.env }
@@ -27,7 +27,7 @@ export default defineConfig(({ mode, command }) => {
       react(),
       fontPreload(),
       flags(),
-      finish({ version, noncePlaceholder, reportingOrigin: dsn === '' ? null : new URL(dsn).origin, environment: env['VITE_ENVIRONMENT'] ?? 'production' }),
+      finish({ version, reporting_host: dsn === '' ? null : new URL(dsn).host, environment: env['VITE_ENVIRONMENT'] ?? 'production' }),
     ],
     css: { modules: { generateScopedName: command === 'build' ? '[hash:base64:6]' : '[name]_[local]' } },
     optimizeDeps: { exclude: ['sonner', 'vaul'] },
