@@ -141,6 +141,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     wrong('HOST', `is ${host}, which others can reach: set STEELYARD_TLS_CERT and STEELYARD_TLS_KEY, or STEELYARD_TRUSTED_PROXIES, or STEELYARD_INSECURE=1`)
   }
 
+  // Not `URL`: a database on a unix socket has a URL without a host.
+  const databaseUrl = value('DATABASE_URL')
+  if (databaseUrl !== undefined && !/^postgres(?:ql)?:\/\/\S+$/.test(databaseUrl)) wrong('DATABASE_URL', 'must be a URL that begins with postgresql://')
+
   const logLevel = value('LOG_LEVEL')! as Level
   if (!levels.includes(logLevel)) wrong('LOG_LEVEL', `must be one of ${levels.join(', ')}`)
 
@@ -162,7 +166,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host,
     port,
     dataFolder,
-    databaseUrl: url('DATABASE_URL', ['postgresql:', 'postgres:']),
+    databaseUrl,
     firstUser,
     keyFile: file('STEELYARD_KEY_FILE') ?? path.join(dataFolder, 'key'),
     simulate,

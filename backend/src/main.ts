@@ -39,8 +39,8 @@ function askSecret(question: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const end = (line: string) => {
       if (stdin.isTTY) stdin.setRawMode(false)
-      lines.close()
       resolve(line)
+      lines.close()
     }
     if (!stdin.isTTY) {
       lines.once('line', end)

@@ -15,6 +15,7 @@ import { type Core, leaseMs } from './engine.ts'
 
 export const wakeChannel = 'steelyard_wake'
 const schema = 'pgboss'
+const openLock = 7_219_004_115
 const pollMs = 500
 const beatMs = 3_000
 const sweepMs = 5_000
@@ -221,15 +222,23 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
   let unlisten: () => void = () => undefined
   return {
     async open() {
-      await boss.start()
-      for (const queue of core.reconcilers.keys()) {
-        await boss.createQueue(queue, {
-          policy: 'stately',
-          retryLimit: 0,
-          expireInSeconds: longestJobSeconds,
-          retentionSeconds: 365 * 86_400,
-          deleteAfterSeconds: 3600,
-        })
+      // Two processes that start at once on an empty database: one makes the library's tables, the other finds them.
+      const client = await pool.connect()
+      try {
+        await client.query('select pg_advisory_lock($1)', [openLock])
+        await boss.start()
+        for (const queue of core.reconcilers.keys()) {
+          await boss.createQueue(queue, {
+            policy: 'stately',
+            retryLimit: 0,
+            expireInSeconds: longestJobSeconds,
+            retentionSeconds: 365 * 86_400,
+            deleteAfterSeconds: 3600,
+          })
+        }
+      } finally {
+        await client.query('select pg_advisory_unlock($1)', [openLock])
+        client.release()
       }
     },
     async start() {

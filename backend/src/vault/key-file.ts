@@ -2,8 +2,8 @@
  * The key file: one key a line, `steelyard-key-1 <id> <base64>`, the last one current. To rotate, a line is added; the older ones may go when no data key
  * is wrapped by them any more. It is made, 0600, where there is none, and refused where others may read it.
  */
-import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, open, readFile, stat } from 'node:fs/promises'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { link, readFile, stat, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import { type Db, inTransaction } from '../db/db.ts'
 import { writeDurably } from './durable.ts'
@@ -45,13 +45,15 @@ export async function readKeyFile(file: string): Promise<KeyRing> {
     throw error
   })
   if (!found) {
-    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
+    const making = `${path.basename(file)}.${randomUUID()}`
+    const made = await writeDurably(path.dirname(file), making, Buffer.from(lineOf(randomBytes(32))))
     try {
-      // Two processes that start at once: only one makes it.
-      await (await open(file, 'wx', 0o600)).close()
-      await writeDurably(path.dirname(file), path.basename(file), Buffer.from(lineOf(randomBytes(32))))
+      // Whole from the first moment on, and of two processes that start at once only one makes it.
+      await link(made, file)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    } finally {
+      await unlink(made)
     }
   } else if ((found.mode & 0o077) !== 0) {
     throw new KeyFileRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`)

@@ -41,6 +41,9 @@ const startTimeoutMs = 90_000
 const checkMs = 1_000
 const largestLogBytes = 8 * 1024 ** 2
 
+// Relative to the folder that the server itself works in, wherever that was moved since: pg_control_system() would follow the path.
+const askIdentifier = `select encode(pg_read_binary_file('global/pg_control', 0, 8), 'hex') as id`
+
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 /** A short folder of our own for the socket. @throws Error where somebody else's stands there. */
@@ -57,13 +60,13 @@ function socketFolder(machine: Machine, data: string, account: Account | undefin
   return folder
 }
 
-/** First field of pg_control: the identifier that initdb gave this cluster (src/include/catalog/pg_control.h), in the machine's byte order. */
+/** First eight bytes of pg_control, as hex: the identifier that initdb gave this cluster (src/include/catalog/pg_control.h). */
 function systemIdentifier(data: string): string {
   const file = openSync(path.join(data, 'global/pg_control'), 'r')
   try {
     const bytes = Buffer.alloc(8)
     readSync(file, bytes, 0, 8, 0)
-    return bytes.readBigUInt64LE().toString()
+    return bytes.toString('hex')
   } finally {
     closeSync(file)
   }
@@ -103,7 +106,7 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
     client.on('error', () => undefined)
     try {
       await client.connect()
-      const { rows } = await client.query<{ id: string }>('select system_identifier::text as id from pg_control_system()')
+      const { rows } = await client.query<{ id: string }>(askIdentifier)
       return rows[0]?.id === systemIdentifier(data)
     } catch {
       return false
@@ -180,10 +183,17 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
     }
   }
 
+  const answersSoon = async (): Promise<boolean> => {
+    await sleep(checkMs)
+    return answers()
+  }
+
   const watch = async (): Promise<void> => {
     if (stopping) return
     try {
-      if (!isAlive(machine, pid()) && !(await answers())) {
+      // One that lives and doesn't answer may only be busy: asked twice. Whether another may be started is PostgreSQL's to say.
+      const silent = !(await answers()) && (!isAlive(machine, pid()) || !(await answersSoon()))
+      if (silent) {
         log.error('database.gone', { folder: data })
         const how = await bringUp()
         log.info('database.back', { reason: how })

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import { ConfigRefused, readConfig, settings } from './config.ts'
+
+const read = (environment: Record<string, string>) => readConfig(environment, '/tmp')
+const problems = (environment: Record<string, string>): readonly string[] => {
+  try {
+    read(environment)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigRefused) return error.problems
+    throw error
+  }
+}
+
+test('without any setting it listens on loopback, with the embedded database, and dials nobody', () => {
+  const config = read({})
+  expect(config).toMatchObject({
+    host: '127.0.0.1',
+    port: 8080,
+    databaseUrl: undefined,
+    firstUser: undefined,
+    simulate: undefined,
+    dialNetworks: [],
+    tls: undefined,
+    publicUrl: 'http://127.0.0.1:8080',
+    roles: ['http', 'reconcile'],
+    logLevel: 'info',
+    failpoint: undefined,
+  })
+})
+
+test('all problems are told at once, each with the name of its setting', () => {
+  const found = problems({
+    PORT: 'http',
+    DATABASE_URL: 'mysql://x',
+    STEELYARD_ADMIN_EMAIL: 'admin',
+    STEELYARD_ADMIN_PASSWORD: 'short',
+    STEELYARD_DIAL_NETWORKS: '10.0.0.1/8, fd00::/64, x',
+    STEELYARD_TLS_CERT: 'cert.pem',
+    STEELYARD_TRUSTED_PROXIES: '300.0.0.0/8',
+    STEELYARD_INSECURE: 'yes',
+    STEELYARD_SIMULATE: '0',
+    STEELYARD_ROLES: 'web',
+    STEELYARD_TYPO: '1',
+    WAITLIST_URL: 'ftp://x',
+    LOG_LEVEL: 'loud',
+  })
+  expect(found.map((p) => p.split(' ', 1)[0]).toSorted()).toEqual([
+    'DATABASE_URL',
+    'LOG_LEVEL',
+    'PORT',
+    'STEELYARD_ADMIN_EMAIL',
+    'STEELYARD_ADMIN_PASSWORD',
+    'STEELYARD_DIAL_NETWORKS',
+    'STEELYARD_DIAL_NETWORKS',
+    'STEELYARD_INSECURE',
+    'STEELYARD_ROLES',
+    'STEELYARD_SIMULATE',
+    'STEELYARD_TLS_KEY',
+    'STEELYARD_TRUSTED_PROXIES',
+    'STEELYARD_TYPO',
+    'WAITLIST_URL',
+  ])
+  expect(found.join()).not.toContain('short')
+})
+
+test.each([
+  [{ HOST: '0.0.0.0' }, false],
+  [{ HOST: '::' }, false],
+  [{ HOST: '192.0.2.1' }, false],
+  [{ HOST: 'steelyard.example.com' }, false],
+  [{ HOST: '0.0.0.0', STEELYARD_INSECURE: '0' }, false],
+  [{ HOST: '0.0.0.0', STEELYARD_INSECURE: '1' }, true],
+  [{ HOST: '0.0.0.0', STEELYARD_TLS_CERT: 'c', STEELYARD_TLS_KEY: 'k' }, true],
+  [{ HOST: '0.0.0.0', STEELYARD_TRUSTED_PROXIES: '10.0.0.1' }, true],
+  [{ HOST: '127.0.0.2' }, true],
+  [{ HOST: '::1' }, true],
+  [{ HOST: 'localhost' }, true],
+])('a host that others can reach needs a reason: %j', (environment, allowed) => {
+  expect(problems(environment).length === 0).toBe(allowed)
+})
+
+test('email and password of the first user go together; the password keeps its spaces', () => {
+  expect(problems({ STEELYARD_ADMIN_EMAIL: 'a@b.cd' })).toHaveLength(1)
+  expect(problems({ STEELYARD_ADMIN_PASSWORD: 'a long password' })).toHaveLength(1)
+  expect(read({ STEELYARD_ADMIN_EMAIL: ' A@B.cd ', STEELYARD_ADMIN_PASSWORD: ' twelve chars ' }).firstUser).toEqual({
+    email: 'a@b.cd',
+    password: ' twelve chars ',
+  })
+})
+
+test('paths are absolute, URLs lose their last slash', () => {
+  const config = read({
+    STEELYARD_DATA: 'here',
+    STEELYARD_KEY_FILE: '/run/key',
+    STEELYARD_PUBLIC_URL: 'https://steelyard.example.com/',
+    HOST: '::1',
+    PORT: '0',
+  })
+  expect(config).toMatchObject({ dataFolder: '/tmp/here', keyFile: '/run/key', publicUrl: 'https://steelyard.example.com' })
+  expect(read({ STEELYARD_DATA: 'here' }).keyFile).toBe('/tmp/here/key')
+  expect(read({ HOST: '::1' }).publicUrl).toBe('http://[::1]:8080')
+})
+
+test('every setting says what it means', () => {
+  for (const { means } of Object.values(settings)) expect(means).toMatch(/^[A-Z0-9].*\.$|^postgresql:.*\.$/)
+})

@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { startBackend } from '../testing/backend.ts'
+import { inTransaction, isDatabaseGone, likePattern, sqlState } from './db.ts'
+
+const backend = await startBackend()
+const { db } = backend.platform
+
+test('int8 is a number where that is exact, and an error where it is not', async () => {
+  const read = async (text: string) => (await sql<{ n: number }>`select ${sql.raw(text)}::int8 as n`.execute(db)).rows[0]!.n
+  expect(await read('9007199254740991')).toBe(Number.MAX_SAFE_INTEGER)
+  await expect(read('9007199254740993')).rejects.toThrow(RangeError)
+})
+
+test('numeric stays a string: money is never a float', async () => {
+  expect((await sql<{ n: string }>`select 0.10::numeric as n`.execute(db)).rows[0]!.n).toBe('0.10')
+})
+
+test('a search pattern matches its text literally', async () => {
+  for (const text of ['%', '_', '\\', "'", 'a%b']) {
+    const { rows } = await sql<{
+      same: boolean
+      other: boolean
+    }>`select ${`x${text}y`} like ${likePattern(text)} as same, ${'xzzy'} like ${likePattern(text)} as other`.execute(db)
+    expect(rows[0]).toEqual({ same: true, other: false })
+  }
+})
+
+test('two transactions that lock in opposite order both end well', async () => {
+  await sql`create table pair (id integer primary key, n integer not null default 0)`.execute(db)
+  await sql`insert into pair (id) values (1), (2)`.execute(db)
+  const bump = (first: number, second: number) =>
+    inTransaction(db, async (tx) => {
+      await sql`update pair set n = n + 1 where id = ${first}`.execute(tx)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      await sql`update pair set n = n + 1 where id = ${second}`.execute(tx)
+    })
+  await Promise.all([bump(1, 2), bump(2, 1)])
+  expect((await sql<{ n: number }>`select sum(n)::int as n from pair`.execute(db)).rows).toEqual([{ n: 4 }])
+})
+
+test('a refusal of the database is told from its absence', async () => {
+  const refused = await sql`select * from nowhere`.execute(db).catch((error: unknown) => error)
+  expect([sqlState(refused), isDatabaseGone(refused)]).toEqual(['42P01', false])
+  const { connect } = await import('./db.ts')
+  const away = connect({ connection: { host: '/nonexistent', user: 'x', database: 'x' } })
+  const gone = await sql`select 1`.execute(away.db).catch((error: unknown) => error)
+  expect(isDatabaseGone(gone)).toBe(true)
+  await away.close()
+})

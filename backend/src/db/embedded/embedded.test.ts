@@ -1,0 +1,169 @@
+import { chmodSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { Client } from 'pg'
+import { afterAll, expect, test } from 'vitest'
+import { silent } from '../../log.ts'
+import { isAlive } from '../../machine.ts'
+import { temporaryFolder, testMachine } from '../../testing/postgres.ts'
+import { canEnter, unprivilegedAccount } from './account.ts'
+import { binaries } from './binaries.ts'
+import { FolderInUse, lockFolder } from './lock.ts'
+import { embeddedPostgres, type EmbeddedPostgres } from './supervisor.ts'
+
+const account = unprivilegedAccount(testMachine.uid)
+const running: EmbeddedPostgres[] = []
+afterAll(async () => {
+  for (const server of running) await server.stop()
+})
+
+function server(folder: string): EmbeddedPostgres {
+  const made = embeddedPostgres({
+    folder,
+    account,
+    binaries: binaries(folder, account, testMachine.platform, testMachine.arch),
+    machine: testMachine,
+    log: silent,
+  })
+  running.push(made)
+  return made
+}
+async function ask<T extends object>({ connection }: EmbeddedPostgres, text: string): Promise<T[]> {
+  const client = new Client(connection)
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    return (await client.query<T>(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+test('a folder that holds nothing gets a database; stopped, it is there again at the next start', async () => {
+  const folder = temporaryFolder('pg')
+  const one = server(folder)
+  expect(await one.start()).toBe('started')
+  await ask(one, 'create table kept (n integer); insert into kept values (42)')
+  const socket = one.connection.host!
+  expect(statSync(socket).mode & 0o777).toBe(0o700)
+  expect(path.join(socket, '.s.PGSQL.5432').length).toBeLessThanOrEqual(107)
+  const before = one.pid()!
+  await one.stop()
+  expect(isAlive(testMachine, before)).toBe(false)
+  const two = server(folder)
+  expect(await two.start()).toBe('started')
+  expect(await ask(two, 'select n from kept')).toEqual([{ n: 42 }])
+  await two.stop()
+})
+
+test('a server that lives on after us is adopted, not started twice', async () => {
+  const folder = temporaryFolder('pg')
+  const one = server(folder)
+  await one.start()
+  const pid = one.pid()
+  // We died without a word; another process of ours comes up.
+  const two = server(folder)
+  expect(await two.start()).toBe('adopted')
+  expect(two.pid()).toBe(pid)
+  await two.stop()
+})
+
+test('two that start in an empty folder at once end with one server and one database', async () => {
+  const folder = temporaryFolder('pg')
+  const both = [server(folder), server(folder)]
+  const how = await Promise.all(both.map((s) => s.start()))
+  expect(how.filter((h) => h === 'started').length).toBeLessThanOrEqual(1)
+  const ids = await Promise.all(both.map((s) => ask<{ id: string }>(s, 'select system_identifier::text as id from pg_control_system()')))
+  expect(ids[0]).toEqual(ids[1])
+  await both[0]!.stop()
+})
+
+test('a server killed with −9 is brought back by its supervisor, and nothing that was committed is lost', async () => {
+  const folder = temporaryFolder('pg')
+  const one = server(folder)
+  await one.start()
+  one.supervise()
+  await ask(one, 'create table kept (n integer)')
+  for (let round = 1; round <= 2; round++) {
+    await ask(one, `insert into kept values (${round})`)
+    const pid = one.pid()!
+    testMachine.kill(pid, 'SIGKILL')
+    await expect
+      .poll(() => ask(one, 'select n from kept order by n').catch(() => []), { timeout: 30_000, interval: 100 })
+      .toEqual(Array.from({ length: round }, (_, i) => ({ n: i + 1 })))
+    expect(one.pid()).not.toBe(pid)
+  }
+  await one.stop()
+}, 90_000)
+
+test('the lock that a dead server left is not taken for a living one', async () => {
+  const folder = temporaryFolder('pg')
+  const one = server(folder)
+  await one.start()
+  testMachine.kill(one.pid()!, 'SIGKILL')
+  const two = server(folder)
+  expect(['started', 'adopted']).toContain(await two.start())
+  expect(await ask(two, 'select 1 as n')).toEqual([{ n: 1 }])
+  await two.stop()
+}, 60_000)
+
+test("another server's socket is not adopted", async () => {
+  const [a, b] = [temporaryFolder('pg'), temporaryFolder('pg')]
+  const one = server(a)
+  await one.start()
+  const pid = one.pid()!
+  // The folder was exchanged for another database while the server of the old one runs on.
+  const two = server(b)
+  await two.start()
+  await two.stop()
+  renameSync(path.join(a, 'postgres'), path.join(a, 'old'))
+  renameSync(path.join(b, 'postgres'), path.join(a, 'postgres'))
+  const again = server(a)
+  const outcome = await Promise.race([again.start(), new Promise((resolve) => setTimeout(() => resolve('still waiting'), 1500))])
+  expect(outcome).toBe('still waiting')
+  await again.stop()
+  testMachine.kill(pid, 'SIGQUIT')
+}, 60_000)
+
+test('the folder of another account is not used for the socket', async () => {
+  const folder = temporaryFolder('pg')
+  const temporary = temporaryFolder('tmp')
+  const elsewhere = { ...testMachine, temporary }
+  const make = () =>
+    embeddedPostgres({ folder, account, binaries: binaries(folder, account, testMachine.platform, testMachine.arch), machine: elsewhere, log: silent })
+  const first = make()
+  await first.start()
+  const socket = first.connection.host!
+  await first.stop()
+  rmSync(socket, { recursive: true })
+  mkdirSync(socket, { mode: 0o777 })
+  chmodSync(socket, 0o777)
+  await expect(make().start()).rejects.toThrow(/open to others/)
+})
+
+test('one Steelyard per data folder; the second is told which process has it', () => {
+  const folder = temporaryFolder('lock')
+  const unlock = lockFolder(folder, testMachine)
+  expect(() => lockFolder(folder, { ...testMachine, pid: 1 })).toThrow(FolderInUse)
+  expect(() => lockFolder(folder, { ...testMachine, pid: 1 })).toThrow(`process ${testMachine.pid}`)
+  unlock()
+  lockFolder(folder, testMachine)()
+})
+
+test('the lock of a dead process is taken over, also where its number is used again', () => {
+  const folder = temporaryFolder('lock')
+  const file = path.join(folder, 'steelyard.pid')
+  writeFileSync(file, JSON.stringify({ pid: 4_194_303, began: '1' }))
+  lockFolder(folder, testMachine)()
+  // Process 1 lives, but it began at another time than the holder of this lock.
+  writeFileSync(file, JSON.stringify({ pid: 1, began: 'another time' }))
+  lockFolder(folder, testMachine)()
+  writeFileSync(file, 'half a li')
+  lockFolder(folder, testMachine)()
+})
+
+test('as root the database runs as an account without privileges', () => {
+  const found = unprivilegedAccount(0)
+  expect(found!.uid).toBeGreaterThan(0)
+  expect(unprivilegedAccount(1000)).toBeUndefined()
+  expect(canEnter(undefined, '/usr/bin')).toBe(true)
+})

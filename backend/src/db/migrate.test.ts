@@ -1,0 +1,62 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Pool } from 'pg'
+import { afterAll, expect, test } from 'vitest'
+import { freshDatabase } from '../testing/backend.ts'
+import { migrate, type Migration, MigrationRefused, readMigrations } from './migrate.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterAll(async () => {
+  for (const close of closing) await close()
+})
+
+/** A database with the schema that the template has, and nothing in it. */
+async function freshPool() {
+  const { connection, drop } = await freshDatabase()
+  const pool = new Pool({ ...connection, max: 4 })
+  closing.push(async () => {
+    await pool.end()
+    await drop()
+  })
+  return pool
+}
+const extra = (number: number, sql: string): Migration => ({ number, name: 'extra', sql, checksum: sql })
+
+test('the files are numbered without a gap', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'steelyard-test-migrations-'))
+  await writeFile(path.join(folder, '0001_first.sql'), 'select 1')
+  await writeFile(path.join(folder, '0003_third.sql'), 'select 1')
+  await expect(readMigrations(folder)).rejects.toThrow('Migration 3 (third) stands where number 2 should')
+  await writeFile(path.join(folder, 'second.sql'), 'select 1')
+  await expect(readMigrations(folder)).rejects.toThrow('is not named like')
+})
+
+test('run again, nothing is left to do; two at once run each file once', async () => {
+  const pool = await freshPool()
+  const known = await readMigrations()
+  expect(await migrate(pool, known)).toEqual([])
+  const next = [...known, extra(known.length + 1, 'create table extra (id integer)')]
+  const both = await Promise.all([migrate(pool, next), migrate(pool, next)])
+  expect(both.flat()).toEqual([known.length + 1])
+})
+
+test('a file that fails leaves nothing behind, and the ones before it stay', async () => {
+  const pool = await freshPool()
+  const known = await readMigrations()
+  const n = known.length
+  const broken = [...known, extra(n + 1, 'create table good (id integer)'), extra(n + 2, 'create table half (id integer); select * from nowhere')]
+  await expect(migrate(pool, broken)).rejects.toThrow('nowhere')
+  const { rows } = await pool.query(`select to_regclass('good') is not null as good, to_regclass('half') is not null as half`)
+  expect(rows).toEqual([{ good: true, half: false }])
+  expect(await migrate(pool, [...broken.slice(0, n + 1), extra(n + 2, 'create table half (id integer)')])).toEqual([n + 2])
+})
+
+test('a newer schema is refused, as is one that was made with another text', async () => {
+  const pool = await freshPool()
+  const known = await readMigrations()
+  await expect(migrate(pool, known.slice(0, -1))).rejects.toThrow(MigrationRefused)
+  await expect(migrate(pool, known.slice(0, -1))).rejects.toThrow(/start the newer Steelyard/)
+  const changed = known.map((m) => (m.number === 1 ? { ...m, checksum: 'another' } : m))
+  await expect(migrate(pool, changed)).rejects.toThrow('Migration 1 (platform) is not the text that this database was made with')
+})

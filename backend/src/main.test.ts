@@ -1,0 +1,165 @@
+/** The program as a process: started, killed, started again, stopped. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { execPath } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
+import { afterAll, expect, test } from 'vitest'
+import { freshDatabase } from './testing/backend.ts'
+import { temporaryFolder, testMachine } from './testing/postgres.ts'
+
+const main = fileURLToPath(new URL('main.ts', import.meta.url))
+const children: ChildProcess[] = []
+const drops: (() => Promise<void>)[] = []
+afterAll(async () => {
+  for (const child of children) if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
+  await Promise.all(
+    children.map((child) => (child.exitCode === null && child.signalCode === null ? new Promise((resolve) => child.once('exit', resolve)) : undefined)),
+  )
+  for (const drop of drops) await drop()
+})
+
+function run(args: string[], environment: Record<string, string>, input?: string) {
+  const child = spawn(execPath, [main, ...args], { env: { PATH: '/usr/bin:/bin', PORT: '0', ...environment }, stdio: ['pipe', 'pipe', 'pipe'] })
+  children.push(child)
+  child.stdin.end(input)
+  const seen = { out: '', err: '' }
+  child.stdout.on('data', (chunk: Buffer) => (seen.out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (seen.err += chunk.toString()))
+  const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
+  const ready = async (): Promise<string> => {
+    await Promise.race([
+      expect.poll(() => seen.out, { timeout: 30_000, interval: 20 }).toContain('ready'),
+      ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${seen.err}`))),
+    ])
+    return /http:\S+/.exec(seen.out)![0]
+  }
+  return { child, seen, ended, ready }
+}
+const admin = { STEELYARD_ADMIN_EMAIL: 'admin@example.com', STEELYARD_ADMIN_PASSWORD: 'a long password' }
+const signIn = (url: string) =>
+  fetch(`${url}/v1/authorize`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: admin.STEELYARD_ADMIN_EMAIL, password: admin.STEELYARD_ADMIN_PASSWORD }),
+  })
+
+test('one line on standard output; JSON lines on standard error; a clean stop leaves no server behind', async () => {
+  const data = path.join(temporaryFolder('main'), 'data')
+  const program = run(['serve'], { STEELYARD_DATA: data, ...admin })
+  const url = await program.ready()
+  expect(program.seen.out).toBe(`Steelyard is ready at ${url}\n`)
+  expect((await signIn(url)).status).toBe(200)
+  program.child.kill('SIGTERM')
+  expect(await program.ended).toBe(0)
+  expect(program.seen.err).not.toContain(admin.STEELYARD_ADMIN_PASSWORD)
+  for (const line of program.seen.err.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('event')
+  // The server removes its lock as the last thing; whoever adopts orphans may take its time to reap it.
+  expect(existsSync(path.join(data, 'postgres/postmaster.pid'))).toBe(false)
+  expect(existsSync(path.join(data, 'steelyard.pid'))).toBe(false)
+}, 60_000)
+
+test('a second Steelyard on the data folder is refused in 2 s naming the first; after kill −9 the next one adopts the database', async () => {
+  const data = path.join(temporaryFolder('main'), 'data')
+  const first = run(['serve'], { STEELYARD_DATA: data, ...admin })
+  await first.ready()
+  const since = Date.now()
+  const second = run(['serve'], { STEELYARD_DATA: data })
+  expect(await second.ended).toBe(6)
+  expect(second.seen.err).toContain(`process ${first.child.pid}`)
+  expect(Date.now() - since).toBeLessThan(2_000)
+  const database = readFileSync(path.join(data, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]
+  first.child.kill('SIGKILL')
+  await first.ended
+  const third = run(['serve'], { STEELYARD_DATA: data })
+  const url = await third.ready()
+  expect(third.seen.err).toContain('database.adopted')
+  expect(readFileSync(path.join(data, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]).toBe(database)
+  expect((await signIn(url)).status).toBe(200)
+  third.child.kill('SIGINT')
+  expect(await third.ended).toBe(0)
+}, 60_000)
+
+test('with the database gone it says so and lives; when the database is back it goes on by itself', async () => {
+  const data = path.join(temporaryFolder('main'), 'data')
+  const program = run(['serve'], { STEELYARD_DATA: data, ...admin })
+  const url = await program.ready()
+  const { accessToken } = (await (await signIn(url)).json()) as { accessToken: string }
+  const get = (at: string) => fetch(`${url}${at}`, { headers: { authorization: `Bearer ${accessToken}` } })
+  expect((await get('/v1/datacenters')).status).toBe(200)
+  const database = Number(readFileSync(path.join(data, 'postgres/postmaster.pid'), 'utf8').split('\n')[0])
+  testMachine.kill(database, 'SIGKILL')
+  const refused = await get('/v1/datacenters')
+  expect([200, 503]).toContain(refused.status)
+  if (refused.status === 503) {
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await refused.json()).toMatchObject({ code: 'unavailable' })
+  }
+  expect((await get('/healthz')).status).toBe(200)
+  await expect.poll(async () => (await get('/readyz')).status, { timeout: 30_000, interval: 50 }).toBe(200)
+  expect((await get('/v1/datacenters')).status).toBe(200)
+  program.child.kill('SIGTERM')
+  expect(await program.ended).toBe(0)
+}, 90_000)
+
+test('two processes on one PostgreSQL of your own share sessions; each has a data folder, both the same key', async () => {
+  const { connection, drop } = await freshDatabase()
+  drops.push(drop)
+  const { host, port, user, password, database } = connection
+  const url = `postgresql://${user}${password ? `:${String(password as string)}` : ''}@${host!.startsWith('/') ? 'localhost' : host}${port ? `:${port}` : ''}/${database}${host!.startsWith('/') ? `?host=${encodeURIComponent(host!)}` : ''}`
+  const folder = temporaryFolder('main')
+  const environment = (name: string) => ({ DATABASE_URL: url, STEELYARD_DATA: path.join(folder, name), STEELYARD_KEY_FILE: path.join(folder, 'key'), ...admin })
+  const both = [run(['serve'], environment('one')), run(['serve'], environment('two'))]
+  const [one, two] = await Promise.all(both.map((p) => p.ready()))
+  const { accessToken, refreshToken } = (await (await signIn(one!)).json()) as { accessToken: string; refreshToken: string }
+  const session = () => fetch(`${two}/v1/session`, { headers: { authorization: `Bearer ${accessToken}` } })
+  expect((await session()).status).toBe(200)
+  await fetch(`${one}/v1/authorize/logout`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ refresh_token: refreshToken }),
+  })
+  await expect.poll(async () => (await session()).status, { timeout: 3000 }).toBe(401)
+  const client = new Client(connection)
+  await client.connect()
+  expect((await client.query('select count(*)::int as n from person')).rows).toEqual([{ n: 1 }])
+  await client.end()
+  // Another key file than the database was sealed with.
+  const stranger = run(['serve'], { ...environment('three'), STEELYARD_KEY_FILE: path.join(folder, 'another') })
+  expect(await stranger.ended).toBe(1)
+  expect(stranger.seen.err).toContain('is not the key file of this database')
+  for (const { child } of both) child.kill('SIGTERM')
+  expect(await Promise.all(both.map((p) => p.ended))).toEqual([0, 0])
+}, 90_000)
+
+test('wrong settings are told all at once, and nothing is started', async () => {
+  const program = run(['serve'], { PORT: 'x', HOST: '0.0.0.0', STEELYARD_DATA: '/nonexistent/data' })
+  expect(await program.ended).toBe(2)
+  expect(program.seen.err).toMatch(/PORT must be[^]*HOST is 0\.0\.0\.0/)
+  expect(program.seen.out).toBe('')
+})
+
+test('the first user is made on the machine itself, once; doctor then finds nothing wrong', async () => {
+  const environment = { STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'), IMAGE_FACTORY_URL: 'http://127.0.0.1:9' }
+  const add = (email: string, password: string) => run(['user', 'add', '--first', email], environment, `${password}\n`)
+  const short = add('admin@example.com', 'short')
+  expect(await short.ended).toBe(2)
+  expect(short.seen.err).toContain('at least 12')
+  const made = add('admin@example.com', 'a long password')
+  expect(await made.ended).toBe(0)
+  expect(made.seen.out).toContain('admin@example.com can sign in now')
+  expect(await add('other@example.com', 'a long password').ended).toBe(6)
+  // Keys and sealed things are made by the first start.
+  const program = run(['serve'], environment)
+  const url = await program.ready()
+  const beside = run(['doctor', '--json'], environment)
+  expect(await beside.ended).toBe(0)
+  const findings = JSON.parse(beside.seen.out) as { check: string; verdict: string; text: string }[]
+  expect(findings.filter((f) => f.verdict === 'bad')).toEqual([])
+  expect(findings.find((f) => f.check === 'users')!.text).toBe('1 user')
+  expect(findings.find((f) => f.check === 'key')!.verdict).toBe('warning')
+  expect((await fetch(`${url}/healthz`)).status).toBe(200)
+  program.child.kill('SIGTERM')
+  await program.ended
+}, 90_000)
