@@ -3,6 +3,7 @@ import { useBlocker } from '@tanstack/react-router'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { canChangePatch, type Patch, patchCreate, patchLimits, type PatchProblem, patchUpdate } from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
+import { counted } from '#contract/words.ts'
 import { call, CallError } from '../../api/client.ts'
 import { newKey } from '../../api/http.ts'
 import { allowed } from '../../api/session.ts'
@@ -11,6 +12,7 @@ import { moment } from '../../lib/time.ts'
 import { useGo } from '../../lib/use-search.ts'
 import { confirm } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
+import { cx } from '../../ui/cx.ts'
 import { CodeEditor, type CodeEditorHandle } from '../../ui/CodeEditor.tsx'
 import { Command } from '../../ui/Copyable.tsx'
 import { Field, TextInput } from '../../ui/Field.tsx'
@@ -45,7 +47,7 @@ export function PatchEditor({ server, patch, onNewest }: { server: PatchedServer
   const { data: layers } = useQuery(patchesQuery(server.id))
   const others = (layers?.items ?? []).filter((p) => p.patch_id !== patch?.patch_id).map((p) => p.name)
   const problems = problemsOf(draft, others)
-  const preview = usePreview(server.id, patch?.patch_id ?? null, draft)
+  const preview = usePreview(server.id, patch?.patch_id ?? null, draft, !readOnly)
   const [left, setLeft] = useState<ReadonlySet<FieldName>>(new Set())
   const [busy, setBusy] = useState(false)
   const [refusal, setRefusal] = useState<Refusal | null>(null)
@@ -236,7 +238,7 @@ export function PatchEditor({ server, patch, onNewest }: { server: PatchedServer
           </Alert>
         )}
       </div>
-      <div className={css['split']}>
+      <div className={cx(css['split'], readOnly && css['single'])}>
         <Panel flush className={css['panel']} title="Patch" note="Strategic merge, YAML">
           <div className={css['editor']}>
             <CodeEditor
@@ -250,35 +252,42 @@ export function PatchEditor({ server, patch, onNewest }: { server: PatchedServer
             />
           </div>
           <footer className={css['foot']}>
-            {left.has('body') && problems.body !== undefined ? (
-              <StatusDot quiet tone="danger">
-                {problems.body}
-              </StatusDot>
-            ) : lineProblems.length > 0 ? (
-              <StatusDot quiet tone="danger">
-                {lineProblems.length === 1 ? '1 problem' : `${lineProblems.length} problems`}
-              </StatusDot>
-            ) : preview.pending || preview.preview === null ? (
-              <StatusDot quiet tone="busy">
-                Checking
-              </StatusDot>
-            ) : (
-              <StatusDot quiet tone="ok">
-                Valid for Talos {help.versions}
-              </StatusDot>
+            {!readOnly && (
+              <BodyState
+                problem={left.has('body') ? problems.body : undefined}
+                count={lineProblems.length}
+                checking={preview.pending || preview.preview === null}
+                versions={help.versions}
+              />
             )}
             <span className="t3 num right">
               {kib} of {patchLimits.bodyBytes / 1024} KiB
             </span>
           </footer>
         </Panel>
-        <PreviewPanel
-          state={preview}
-          layers={layers?.items ?? []}
-          self={{ name: draft.name, weight: Number.isNaN(weight) ? patchLimits.weight.default : weight }}
-          onGoTo={(line) => editor.current?.goTo(line)}
-        />
+        {!readOnly && (
+          <PreviewPanel
+            state={preview}
+            layers={layers?.items ?? []}
+            self={{ name: draft.name, weight: Number.isNaN(weight) ? patchLimits.weight.default : weight }}
+            onGoTo={(line) => editor.current?.goTo(line)}
+          />
+        )}
       </div>
     </>
+  )
+}
+
+/** Under the editor: what is wrong with the body, or that nothing is. */
+function BodyState({ problem, count, checking, versions }: { problem: string | undefined; count: number; checking: boolean; versions: string }) {
+  const [tone, text] = ((): ['danger' | 'busy' | 'ok', string] => {
+    if (problem !== undefined) return ['danger', problem]
+    if (count > 0) return ['danger', counted(count, 'problem')]
+    return checking ? ['busy', 'Checking'] : ['ok', `Valid for Talos ${versions}`]
+  })()
+  return (
+    <StatusDot quiet tone={tone}>
+      {text}
+    </StatusDot>
   )
 }

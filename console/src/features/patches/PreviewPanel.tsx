@@ -107,7 +107,7 @@ export function PreviewPanel({
           </div>
         )}
       </div>
-      <div className={cx(css['diff'], (pending || broken) && css['old'])}>
+      <div className={css['diff']}>
         {preview === null ? (
           error === null && <SkeletonRows rows={6} widths={[60, 180]} />
         ) : (

@@ -18,8 +18,8 @@ export interface PreviewState {
   retry: () => void
 }
 
-/** What the patch would do, asked anew as it is typed. An answer that was overtaken is dropped. */
-export function usePreview(serverId: string, patchId: string | null, draft: PatchDraft): PreviewState {
+/** What the patch would do, asked anew as it is typed. An answer that was overtaken is dropped. Not `wanted`: nothing is asked. */
+export function usePreview(serverId: string, patchId: string | null, draft: PatchDraft, wanted: boolean): PreviewState {
   const [answer, setAnswer] = useState<{ preview: Preview; key: string; of: string } | null>(null)
   const [failure, setFailure] = useState<{ error: Error; key: string } | null>(null)
   const [turn, setTurn] = useState(0)
@@ -30,7 +30,7 @@ export function usePreview(serverId: string, patchId: string | null, draft: Patc
   useEffect(() => {
     const [text, at, called] = JSON.parse(key) as [string, number | null, string]
     const stop = new AbortController()
-    if (bodyBytes(text) > patchLimits.bodyBytes) return undefined
+    if (!wanted || bodyBytes(text) > patchLimits.bodyBytes) return undefined
     const ask = async (asked: Asked<typeof patchPreview>['body']) => {
       try {
         const preview = await call(patchPreview, { params: { id: serverId }, body: asked }, stop.signal)
@@ -58,7 +58,7 @@ export function usePreview(serverId: string, patchId: string | null, draft: Patc
       clearTimeout(timer)
       stop.abort()
     }
-  }, [key, serverId, patchId])
+  }, [key, serverId, patchId, wanted])
   return {
     preview: answer?.preview ?? null,
     of: answer?.of ?? '',

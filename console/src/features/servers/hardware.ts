@@ -75,6 +75,8 @@ export interface HardwareSummary {
 
 /** The strip under a server's name: one reading and one remark each; null where the server has not told. */
 export function summaryOf(r: Resources): HardwareSummary {
+  // A machine that told of anything else has told that it has no disk.
+  const known = r.processors.length + r.memory.length + r.interfaces.length > 0
   const cpu = processorLines(r.processors)
   const cores = sumKnown(r.processors.map((p) => p.cpu_cores))
   const ram = memoryLines(r.memory)
@@ -97,7 +99,9 @@ export function summaryOf(r: Resources): HardwareSummary {
           },
     disks:
       r.disks.length === 0
-        ? null
+        ? known
+          ? { text: 'None', more: '' }
+          : null
         : {
             text: diskBytes === null ? 'Unknown size' : disk(diskBytes),
             more: models.size === 1 ? `${r.disks.length} × ${[...models][0]}` : `${r.disks.length} disks`,
