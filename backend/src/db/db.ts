@@ -50,6 +50,8 @@ export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptio
   }
   const pool = new Pool({ ...settings, max: poolSize, idleTimeoutMillis: 30_000 })
   pool.on('error', (error) => onIdleError?.(error))
+  // One that is lent out and between two queries tells of its end by this event alone; the next query on it fails and says so.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return { db, pool, connection: settings, close: () => db.destroy() }
 }
