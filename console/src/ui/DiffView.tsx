@@ -39,7 +39,7 @@ export function DiffView({
   const parts = useMemo(() => (whole ? [{ from: 0, lines, hidden: false as const }] : collapse(lines)), [lines, whole])
   if (!whole && !lines.some((l) => l.kind !== 'same')) return <p className={css['empty']}>{empty}</p>
   return (
-    <div className={css['diff']} role="table" aria-label={label}>
+    <div className={css['diff']} role="group" aria-label={label}>
       {parts.map((part) =>
         part.hidden && !opened.has(part.from) ? (
           <button key={part.from} type="button" className={css['hunk']} onClick={() => setOpened((now) => new Set(now).add(part.from))}>
@@ -60,17 +60,17 @@ const said = { same: '', add: 'added', remove: 'removed' } as const
 
 function Line({ line, source, emphasize }: { line: DiffLine; source: string | undefined; emphasize: string | undefined }) {
   return (
-    <div className={cx(css['line'], css[line.kind])} role="row">
-      <b role="cell">{line.before ?? ''}</b>
-      <b role="cell">{line.after ?? ''}</b>
-      <span className={css['sign']} role="cell">
+    <div className={cx(css['line'], css[line.kind])}>
+      <b>{line.before ?? ''}</b>
+      <b>{line.after ?? ''}</b>
+      <span className={css['sign']}>
         <span aria-hidden="true">{sign[line.kind]}</span>
         <span className="sr">{said[line.kind]}</span>
       </span>
-      <span className={css['text']} role="cell">
+      <span className={css['text']}>
         <Yaml text={line.text} />
       </span>
-      <span className={cx(css['source'], source !== undefined && source === emphasize && css['mine'])} role="cell" title={source}>
+      <span className={cx(css['source'], source !== undefined && source === emphasize && css['mine'])} title={source}>
         {source}
       </span>
     </div>

@@ -7,7 +7,7 @@ import { cx } from './cx.ts'
 export function Empty({ title, text, actions, boxed = false }: { title: ReactNode; text?: ReactNode; actions?: ReactNode; boxed?: boolean }) {
   return (
     <div className={cx(css['empty'], boxed && css['boxed'])}>
-      <h3 className="h2">{title}</h3>
+      <h2 className="h2">{title}</h2>
       {text !== undefined && <p className="fs13 t2">{text}</p>}
       {actions !== undefined && <div className={css['actions']}>{actions}</div>}
     </div>
