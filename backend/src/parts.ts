@@ -10,6 +10,8 @@ import { type Database, type Db, isDatabaseGone } from './db/db.ts'
 import { type Listener, listener as makeListener } from './db/listen.ts'
 import { type Audit, audit as makeAudit } from './domains/audit/audit.ts'
 import { auditRoutes } from './domains/audit/routes.ts'
+import type { Clusters } from './domains/clusters/clusters.ts'
+import { clusterDomain } from './domains/clusters/domain.ts'
 import { datacenters as makeDatacenters, type Datacenters } from './domains/datacenters/datacenters.ts'
 import { type Content, nothing } from './domains/datacenters/present.ts'
 import { datacenterRoutes } from './domains/datacenters/routes.ts'
@@ -21,6 +23,8 @@ import { operations as makeOperations, type Operations } from './domains/operati
 import { operationRoutes } from './domains/operations/routes.ts'
 import { overview } from './domains/overview/overview.ts'
 import { overviewRoutes } from './domains/overview/routes.ts'
+import { type Patches, patches as makePatches } from './domains/patches/patches.ts'
+import { patchRoutes } from './domains/patches/routes.ts'
 import { rotationKey } from './domains/sessions/rotation-key.ts'
 import { serverDomain, serverFleet } from './domains/servers/domain.ts'
 import { lateClusterAccess } from './domains/servers/for-clusters.ts'
@@ -117,6 +121,8 @@ export interface Domains {
   readonly audit: Audit
   readonly events: Events
   readonly servers: Servers
+  readonly patches: Patches
+  readonly clusters: Clusters
   /** What servers ask of clusters. */
   readonly clusterAccess: ReturnType<typeof lateClusterAccess>
   readonly all: readonly Domain[]
@@ -136,14 +142,18 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const operations = makeOperations(platform)
   const audit = makeAudit({ db })
   const access = lateClusterAccess()
-  const datacenters: Datacenters = makeDatacenters({ ...platform, contents: async () => contentsOf(await servers.summary()) })
-  const { servers, domain: serversDomain } = serverDomain(platform, { operations, datacenters, audit, access, fleet: serverFleet(platform) })
+  const datacenters: Datacenters = makeDatacenters({ ...platform, contents: async () => contentsOf(await servers.summary(), await clusters.countByDatacenter(db)) })
+  const fleet = serverFleet(platform)
+  const { servers, domain: serversDomain } = serverDomain(platform, { operations, datacenters, audit, access, fleet })
+  const patches = makePatches({ ...platform, recorder: platform, servers, access })
+  const { clusters, domain: clustersDomain } = clusterDomain(platform, { operations, datacenters, servers, patches, dial: fleet.policy })
+  access.bind(clusters.access)
   const events = makeEvents(platform)
   const readOverview = overview({
     datacenters,
     operations,
     servers: () => servers.summary(),
-    clusters: async () => ({ total: 0, by_status: {} }),
+    clusters: () => clusters.summary(),
   })
 
   const all: Domain[] = [
@@ -152,6 +162,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'operations', routes: (app) => operationRoutes(app, operations) },
     { name: 'datacenters', routes: (app) => datacenterRoutes(app, datacenters) },
     serversDomain,
+    { name: 'patches', routes: (app) => patchRoutes(app, patches) },
+    clustersDomain,
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },
     { name: 'events', routes: (app) => eventRoutes(app, events), removeOld: () => events.removeOld() },
     { name: 'overview', routes: (app) => overviewRoutes(app, readOverview) },
@@ -166,14 +178,15 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
           .execute()),
     },
   ]
-  return { users, sessions, operations, datacenters, audit, events, servers, clusterAccess: access, all }
+  return { users, sessions, operations, datacenters, audit, events, servers, patches, clusters, clusterAccess: access, all }
 }
 
 /** What stands in each datacenter. */
-const contentsOf = ({ capacity }: Summary): ReadonlyMap<string, Content> =>
-  new Map(
-    capacity.flatMap((c) => (c.datacenter_id === null ? [] : [[c.datacenter_id, { ...nothing, servers: c.servers, compute_units: c.compute_units }] as const])),
-  )
+const contentsOf = ({ capacity }: Summary, clusters: ReadonlyMap<string, number>): ReadonlyMap<string, Content> => {
+  const contents = new Map<string, Content>([...clusters].map(([id, count]) => [id, { ...nothing, clusters: count }]))
+  for (const { datacenter_id: id, servers, compute_units } of capacity) if (id !== null) contents.set(id, { ...(contents.get(id) ?? nothing), servers, compute_units })
+  return contents
+}
 
 export interface WebOptions {
   readonly consoleFolder: string

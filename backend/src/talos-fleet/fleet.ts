@@ -196,7 +196,11 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
 
       async maintenance(act, options = {}) {
         const sequence = begin(options)
-        return place(options, () => sequence.open(), async (client) => act(client, await sequence.check(client)))
+        return place(
+          options,
+          () => sequence.open(),
+          async (client) => act(client, await sequence.check(client)),
+        )
       },
 
       async openMaintenance(options = {}) {

@@ -12,8 +12,14 @@ const onError = (error: unknown) => {
 const ids = Array.from({ length: 2000 }, () => randomUUID())
 const processOf = (owner: string) => leases({ db, clock, owner, onError })
 const everybodyIsGone = async () => {
-  await db.updateTable('fleet_shard').set({ lease_until: new Date(0) }).execute()
-  await db.updateTable('fleet_member').set({ beat_at: new Date(0) }).execute()
+  await db
+    .updateTable('fleet_shard')
+    .set({ lease_until: new Date(0) })
+    .execute()
+  await db
+    .updateTable('fleet_member')
+    .set({ beat_at: new Date(0) })
+    .execute()
 }
 const share = (lease: ReturnType<typeof processOf>) => ids.filter((id) => lease.owns(id)).length
 

@@ -51,7 +51,8 @@ export function staticSystem(server: Facts, context: RenderContext): Layer {
     // `auto` is `stable` in what is generated, and a host name beside it is refused.
     { apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: server.name, auto: 'off' },
   ]
-  if (context.virtualIp && isControlPlane && server.link) documents.push({ apiVersion: 'v1alpha1', kind: 'Layer2VIPConfig', name: context.virtualIp, link: server.link })
+  if (context.virtualIp && isControlPlane && server.link)
+    documents.push({ apiVersion: 'v1alpha1', kind: 'Layer2VIPConfig', name: context.virtualIp, link: server.link })
   return { id: 'static-system', name: 'static-system', weight: systemLayers['static-system'], body: text(documents) }
 }
 

@@ -1,32 +1,280 @@
 /** What can be done with the patches of servers, and how a server's configuration is made from its layers. */
+import { Problem } from '#contract/errors.ts'
+import { nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
-import type { NewPatch, Patch, patchPreview, Preview } from '#contract/patches.ts'
-import type { Db, Tx } from '../../db/db.ts'
-import type { Caller } from '../../http/caller.ts'
-import type { PatchChange } from './store.ts'
-import type { Rendered, RenderContext } from './render.ts'
+import { canChangePatch, type NewPatch, type Patch, patchLimits, type patchPreview, type Preview, systemLayers } from '#contract/patches.ts'
+import { generatedLayer } from '#talos/config/generate.ts'
+import { patchSchema } from '#talos/config/schema.ts'
+import { minors } from '#talos/versions.ts'
+import type { Clock } from '../../clock.ts'
+import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { type Caller, callerName } from '../../http/caller.ts'
+import { checkVersion } from '../../http/serve.ts'
+import type { Recorder } from '../../record.ts'
+import type { Vault } from '../../vault/vault.ts'
+import type { ClusterAccess, ServerFacts } from '../servers/for-clusters.ts'
+import type { Servers } from '../servers/servers.ts'
+import { checkBody, sentenceOf } from './check.ts'
+import { configuring, configuringQueue } from './configuring.ts'
+import { freeBase, withPlaceholders } from './free-base.ts'
+import type { RenderContext } from './layers.ts'
+import { linksOf } from './links.ts'
+import { audited, present, presentLayer } from './present.ts'
+import { type Composed, compose, demandValid, layersOf, type Rendered } from './render.ts'
+import { type PatchChange, type PatchRow, patchStore } from './store.ts'
+import { type Masked, maskText, unmask } from './masking.ts'
+import { verdictOf } from './verdict.ts'
 
 export interface Patches {
   /** In the order of merging, the two layers that Steelyard writes first. */
   list(nodeId: string): Promise<Page<Patch>>
   get(nodeId: string, patchId: string): Promise<Patch>
+  /** On a server in a cluster: asked of Talos by a dry run, saved, and then applied. */
   create(caller: Caller, nodeId: string, patch: NewPatch): Promise<Patch>
   update(caller: Caller, nodeId: string, patchId: string, change: PatchChange, ifMatch?: number): Promise<Patch>
-  remove(caller: Caller, nodeId: string, patchId: string): Promise<void>
+  remove(caller: Caller, nodeId: string, patchId: string, ifMatch?: number): Promise<void>
   preview(nodeId: string, body: Input<typeof patchPreview>['body']): Promise<Preview>
   schema(): { schema: Record<string, unknown>; versions: string[]; limits: Record<string, unknown> }
+  /** The merged configuration of a server, secrets masked; of one in no cluster, with placeholders. */
+  config(nodeId: string): Promise<{ name: string; yaml: string }>
 
   /**
    * For the creation of a cluster: checks and stores a patch in the caller's transaction; nothing is applied.
    * @throws Problem `invalid` with the line, `name_taken`
    */
   createIn(tx: Tx, caller: Caller, nodeId: string, patch: NewPatch): Promise<void>
-  /** Errors of a patch body as lines of text, none where it may be saved. For previews of a creation. */
+  /** What is wrong with a patch body, a sentence each; none where it may be saved. */
   check(body: string): string[]
   /**
    * The configuration of a server of a cluster: `base` (generated) → static-system → default-node → its patches by weight, creation, id.
    * `more` are patches that are not stored yet (the preview of a creation). Secrets in clear: seal what you keep.
+   * @throws Problem `invalid` naming the layer, where Talos would refuse the result
    */
   render(on: Db | Tx, nodeId: string, base: string, context: RenderContext, more?: readonly NewPatch[]): Promise<Rendered>
+}
+
+export interface PatchParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly recorder: Recorder
+  readonly engine: Engine
+  readonly vault: Vault
+  readonly servers: Pick<Servers, 'forPlan' | 'connection' | 'patched' | 'locked'>
+  readonly access: ClusterAccess
+}
+
+const isSystem = (id: string): id is keyof typeof systemLayers => id in systemLayers
+const missing = () => new Problem('not_found', 'There is no such patch')
+const taken = () => new Problem('name_taken', nameSentences('Patch').taken, { name: nameSentences('Patch').taken })
+
+export function patches({ db, clock, recorder, engine, vault, servers, access }: PatchParts): Patches {
+  const { record } = recorder
+  const store = patchStore({ vault })
+  engine.register({ queue: configuringQueue, reconcile: configuring({ db, recorder, servers, access }), concurrency: 8 })
+
+  const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> => (await servers.forPlan(on, [nodeId]))[0]!
+
+  /** What the layers of a server are put on, and whether that is of its cluster or stands in for one. */
+  const baseOf = async (on: Db | Tx, server: ServerFacts): Promise<{ yaml: string; context: RenderContext; isReal: boolean }> => {
+    const generated = server.cluster && (await access.generated(on, server.cluster.id, server.id))
+    return generated ? { ...generated, isReal: true } : { ...freeBase(server), isReal: false }
+  }
+
+  const demandBody = (body: string, talosVersion?: string): void => {
+    const errors = checkBody(body, talosVersion)
+    const [first] = errors
+    if (first) throw new Problem('invalid', sentenceOf(first), { body: errors.slice(0, 20).map(sentenceOf).join('\n') })
+  }
+
+  /** What the machine would do with its patches changed so; on a server in no cluster nothing is asked. */
+  const rehearse = async (nodeId: string, change: (stored: PatchRow[]) => { stored: PatchRow[]; more?: NewPatch[] }): Promise<void> => {
+    const server = await factsOf(db, nodeId)
+    const base = await baseOf(db, server)
+    const { stored, more } = change(await store.ofServer(db, nodeId))
+    const { yaml } = demandValid(server, compose(base.yaml, layersOf(server, base.context, stored, more), base.context))
+    if (!server.cluster) return
+    if (server.operation_id) throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
+    const verdict = await verdictOf({ server, yaml, isReal: base.isReal, servers, access })
+    if (verdict.kind === 'not_allowed') throw new Problem('invalid', `Talos refuses it: ${verdict.reason}`, { body: verdict.reason })
+    if (verdict.kind === 'unknown') throw new Problem('server_unreachable', verdict.reason)
+  }
+
+  /** After a change of its patches, in the same transaction: counts them, renders anew, and has the result applied. */
+  const follow = async (tx: Tx, caller: Caller, nodeId: string, clusterId: string | null): Promise<void> => {
+    await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
+    if (clusterId && (await access.renderAgain(tx, clusterId, nodeId))) await engine.wake(tx, configuringQueue, nodeId)
+  }
+
+  const insert = async (tx: Tx, caller: Caller, nodeId: string, patch: NewPatch): Promise<PatchRow> => {
+    const made = await store.insert(tx, nodeId, { ...patch, links: linksOf(patch.body), created_by_name: callerName(caller) }, new Date(clock.now()))
+    await record(tx, caller, {
+      action: 'patch.created',
+      target: { kind: 'server', id: nodeId },
+      after: audited(made),
+      event: { name: 'patch.created', version: made.version, object: { kind: 'patch', id: made.id } },
+    })
+    return made
+  }
+
+  const changeOne = async <T>(change: (tx: Tx) => Promise<T>): Promise<T> => {
+    try {
+      return await inTransaction(db, change)
+    } catch (error) {
+      throw violatedConstraint(error) === 'patch_name' ? taken() : error
+    }
+  }
+
+  const systemRows = async (server: ServerFacts): Promise<Patch[]> => {
+    const { context } = await baseOf(db, server)
+    return layersOf(server, context, []).map((l) => presentLayer(server.id, l, withPlaceholders(l.body)))
+  }
+
+  const demandWritable = (patchId: string): void => {
+    const verdict = canChangePatch({ read_only: isSystem(patchId) })
+    if (!verdict.ok) throw new Problem('patch_read_only', verdict.reason)
+  }
+
+  const shown = (yaml: string): Masked => {
+    const { text, lineOf } = yaml === '' ? { text: '', lineOf: (line: number) => line } : maskText(yaml)
+    return { text: withPlaceholders(text), lineOf }
+  }
+
+  return {
+    async list(nodeId) {
+      const server = await factsOf(db, nodeId)
+      const items = [...(await systemRows(server)), ...(await store.ofServer(db, nodeId)).map(present)]
+      return { items, page: 1, per_page: items.length, total: items.length }
+    },
+
+    async get(nodeId, patchId) {
+      const server = await factsOf(db, nodeId)
+      if (isSystem(patchId)) return (await systemRows(server)).find((p) => p.patch_id === patchId)!
+      const row = await store.one(db, nodeId, patchId)
+      if (!row) throw missing()
+      return present(row)
+    },
+
+    async create(caller, nodeId, patch) {
+      demandBody(patch.body)
+      await rehearse(nodeId, (stored) => ({ stored, more: [patch] }))
+      return changeOne(async (tx) => {
+        const { cluster_id } = await servers.locked(tx, nodeId)
+        const made = await insert(tx, caller, nodeId, patch)
+        await follow(tx, caller, nodeId, cluster_id)
+        return present(made)
+      })
+    },
+
+    async update(caller, nodeId, patchId, asked, ifMatch) {
+      demandWritable(patchId)
+      const known = await store.one(db, nodeId, patchId)
+      if (!known) throw missing()
+      checkVersion(ifMatch, known.version)
+      const body = asked.body === undefined ? undefined : unmask(asked.body, known.body)
+      if (body !== undefined) demandBody(body)
+      const change = { ...asked, body }
+      const reorders = (change.weight !== undefined && change.weight !== known.weight) || (body !== undefined && body !== known.body)
+      const defined = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<NewPatch>
+      if (reorders) await rehearse(nodeId, (stored) => ({ stored: stored.map((p) => (p.id === patchId ? { ...p, ...defined } : p)) }))
+      return changeOne(async (tx) => {
+        const { cluster_id } = await servers.locked(tx, nodeId)
+        const before = await store.one(tx, nodeId, patchId)
+        if (!before) throw missing()
+        // What was rehearsed must be what is saved.
+        checkVersion(ifMatch ?? known.version, before.version)
+        const after = await store.update(tx, before, { ...change, ...(body !== undefined && { links: linksOf(body) }) }, new Date(clock.now()))
+        await record(tx, caller, {
+          action: 'patch.updated',
+          target: { kind: 'server', id: nodeId },
+          before: audited(before),
+          after: audited(after),
+          event: { name: 'patch.updated', version: after.version, object: { kind: 'patch', id: patchId } },
+        })
+        if (reorders) await follow(tx, caller, nodeId, cluster_id)
+        return present(after)
+      })
+    },
+
+    async remove(caller, nodeId, patchId, ifMatch) {
+      demandWritable(patchId)
+      const known = await store.one(db, nodeId, patchId)
+      if (!known) throw missing()
+      await rehearse(nodeId, (stored) => ({ stored: stored.filter((p) => p.id !== patchId) }))
+      await changeOne(async (tx) => {
+        const { cluster_id } = await servers.locked(tx, nodeId)
+        const before = await store.one(tx, nodeId, patchId)
+        if (!before) throw missing()
+        checkVersion(ifMatch, before.version)
+        await store.remove(tx, patchId)
+        await record(tx, caller, {
+          action: 'patch.removed',
+          target: { kind: 'server', id: nodeId },
+          before: audited(before),
+          after: null,
+          event: { name: 'patch.removed', version: before.version, object: { kind: 'patch', id: patchId } },
+        })
+        await follow(tx, caller, nodeId, cluster_id)
+      })
+    },
+
+    async preview(nodeId, asked) {
+      const server = await factsOf(db, nodeId)
+      const base = await baseOf(db, server)
+      const stored = await store.ofServer(db, nodeId)
+      const edited = stored.find((p) => p.id === asked.patch_id)
+      const body = edited ? unmask(asked.body, edited.body) : asked.body
+      const errors = checkBody(body, base.context.talosVersion)
+      const name = asked.name?.trim() || edited?.name || 'this patch'
+      const before = compose(base.yaml, layersOf(server, base.context, stored), base.context)
+      const changed = edited
+        ? layersOf(
+            server,
+            base.context,
+            stored.map((p) => (p.id === edited.id ? { ...p, name, weight: asked.weight, body } : p)),
+          )
+        : layersOf(server, base.context, stored, [{ name, weight: asked.weight, body }])
+      const after: Composed = errors.length > 0 ? { yaml: '', sources: [], warnings: [], errors: [] } : compose(base.yaml, changed, base.context)
+      const shownAfter = shown(after.yaml)
+      const all = [...errors, ...after.errors.map(({ layer, ...e }) => ({ ...e, message: layer && layer !== name ? `${layer}: ${e.message}` : e.message }))]
+      return {
+        diff: { before: shown(before.yaml).text, after: shownAfter.text },
+        sources: after.sources.filter((s) => s.layer !== generatedLayer).map(({ line, layer }) => ({ line: shownAfter.lineOf(line), layer })),
+        errors: all,
+        verdict:
+          all.length > 0
+            ? { kind: 'not_allowed', reason: sentenceOf(all[0]!) }
+            : await verdictOf({ server, yaml: after.yaml, isReal: base.isReal, servers, access }),
+      }
+    },
+
+    schema: () => ({ schema: { ...patchSchema(minors.at(-1)!.version) }, versions: minors.map((m) => m.version), limits: { ...patchLimits } }),
+
+    async config(nodeId) {
+      const server = await factsOf(db, nodeId)
+      const kept = server.cluster && (await access.renderedConfig(server.cluster.id, nodeId))
+      if (kept) return { name: `${server.name}.yaml`, yaml: maskText(kept).text }
+      const base = await baseOf(db, server)
+      const { yaml } = demandValid(server, compose(base.yaml, layersOf(server, base.context, await store.ofServer(db, nodeId)), base.context))
+      return { name: `${server.name}.yaml`, yaml: shown(yaml).text }
+    },
+
+    async createIn(tx, caller, nodeId, patch) {
+      demandBody(patch.body)
+      try {
+        await insert(tx, caller, nodeId, patch)
+      } catch (error) {
+        throw violatedConstraint(error) === 'patch_name' ? taken() : error
+      }
+      await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
+    },
+
+    check: (body) => checkBody(body).map(sentenceOf),
+
+    async render(on, nodeId, base, context, more = []) {
+      const server = await factsOf(on, nodeId)
+      return demandValid(server, compose(base, layersOf(server, context, await store.ofServer(on, nodeId), more), context))
+    },
+  }
 }

@@ -1,1 +1,80 @@
-export {}
+/** A server's configuration from its layers, judged by Talos's rules. The bytes that are judged are the bytes that are kept and sent. */
+import { Problem } from '#contract/errors.ts'
+import type { NewPatch, PatchProblem } from '#contract/patches.ts'
+import { mergePatches } from '#talos/config/merge.ts'
+import { ConfigError, type ConfigProblem } from '#talos/config/tree.ts'
+import { validateConfig } from '#talos/config/validate.ts'
+import type { ServerFacts } from '../servers/for-clusters.ts'
+import { defaultNode, inOrder, type Layer, type RenderContext, staticSystem } from './layers.ts'
+import type { PatchRow } from './store.ts'
+
+export interface Rendered {
+  /** Secrets in clear. */
+  readonly yaml: string
+  /** Which layer each line comes from; lines count from 1. */
+  readonly sources: { line: number; layer: string }[]
+  readonly warnings: string[]
+}
+
+/** As `Rendered`, with what is wrong; `yaml` is empty where the layers can't be merged at all. */
+export interface Composed extends Rendered {
+  readonly errors: (PatchProblem & { layer: string | null })[]
+}
+
+export const problemOf = ({ message, path, line, column }: ConfigProblem): PatchProblem => ({
+  message,
+  path: path ?? null,
+  line: line ?? null,
+  column: column ?? null,
+})
+
+const layerOf = (patch: PatchRow): Layer & { created_at: Date } => ({
+  id: patch.id,
+  name: patch.name,
+  weight: patch.weight,
+  body: patch.body,
+  created_at: patch.created_at,
+})
+/** One that isn't stored yet stands behind its elders of the same weight. */
+const layerOfNew = (patch: Pick<NewPatch, 'name' | 'weight' | 'body'>): Layer & { created_at: null } => ({
+  id: '~',
+  name: patch.name,
+  weight: patch.weight,
+  body: patch.body,
+  created_at: null,
+})
+
+/** Every layer of a server in the order of merging. */
+export const layersOf = (
+  server: ServerFacts,
+  context: RenderContext,
+  stored: readonly PatchRow[],
+  more: readonly Pick<NewPatch, 'name' | 'weight' | 'body'>[] = [],
+): Layer[] => [staticSystem(server, context), defaultNode(server, context), ...inOrder([...stored.map(layerOf), ...more.map(layerOfNew)])]
+
+/** Merges and judges. Throws nothing but what is a mistake of ours. */
+export function compose(base: string, layers: readonly Layer[], { talosVersion }: Pick<RenderContext, 'talosVersion'>): Composed {
+  const filled = layers.filter((l) => l.body.trim() !== '')
+  try {
+    const { yaml, sources } = mergePatches(base, filled)
+    const { errors, warnings } = validateConfig(yaml, { talosVersion, inContainer: false })
+    return {
+      yaml,
+      sources,
+      warnings,
+      // Lines of the merged text, which nobody wrote: the path says where, and the layer of the line by whom.
+      errors: errors.map((e) => ({ ...problemOf(e), line: null, column: null, layer: sources.find((s) => s.line === e.line)?.layer ?? null })),
+    }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return { yaml: '', sources: [], warnings: [], errors: error.problems.map((p) => ({ ...problemOf(p), layer: error.layer ?? null })) }
+  }
+}
+
+/** @throws Problem `invalid` naming the layer and what is wrong with it */
+export function demandValid(server: Pick<ServerFacts, 'name'>, composed: Composed): Rendered {
+  const [first] = composed.errors
+  if (!first) return { yaml: composed.yaml, sources: composed.sources, warnings: composed.warnings }
+  const where = [first.layer && `in ${first.layer}`, first.line && `line ${first.line}`, first.path].filter(Boolean).join(', ')
+  throw new Problem('invalid', `The configuration of ${server.name} is refused: ${first.message}${where ? ` (${where})` : ''}`)
+}

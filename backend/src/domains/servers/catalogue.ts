@@ -39,6 +39,9 @@ export interface Catalogue {
   known(id: string): Entry | undefined
 }
 
+/** Answers kept until the next change. */
+const mostPages = 16
+
 export function catalogue({ db }: { db: Db }): Catalogue {
   const kept = new Map<string, Kept>()
   const contacts = new Map<string, Date>()
@@ -46,7 +49,15 @@ export function catalogue({ db }: { db: Db }): Catalogue {
   /** Counts changes; what was put together for one is good until the next. */
   let generation = 0
   let orders = new Map<string, Kept[]>()
-  let ordersOf = -1
+  /** Whole answers: readers mostly ask the same, and a megabyte costs as much to join as to send. */
+  let pages = new Map<string, Buffer>()
+  let madeOf = -1
+  const forgetWhatWasMade = (): void => {
+    if (madeOf === generation) return
+    orders = new Map()
+    pages = new Map()
+    madeOf = generation
+  }
 
   const load = async (): Promise<void> => {
     const changes = await changesSince(db, seen)
@@ -134,10 +145,6 @@ export function catalogue({ db }: { db: Db }): Catalogue {
   }
 
   const ordered = (sort: string): Kept[] => {
-    if (ordersOf !== generation) {
-      orders = new Map()
-      ordersOf = generation
-    }
     const known = orders.get(sort)
     if (known) return known
     const made = [...kept.values()].toSorted(comparing(sort))
@@ -148,12 +155,18 @@ export function catalogue({ db }: { db: Db }): Catalogue {
   return {
     async page(query) {
       await refresh()
+      forgetWhatWasMade()
+      const key = JSON.stringify(query)
+      const known = pages.get(key)
+      if (known) return known
       const found = ordered(query.sort ?? 'name').filter(matches(query))
       const start = (query.page - 1) * query.per_page
       const items = found.slice(start, start + query.per_page).map(query.fields === 'summary' ? summaryOf : fullOf)
       if (items[0]) items[0] = items[0].subarray(1)
       const tail = `],"page":${query.page},"per_page":${query.per_page},"total":${found.length}}`
-      return Buffer.concat([Buffer.from('{"items":['), ...items, Buffer.from(tail)])
+      const page = Buffer.concat([Buffer.from('{"items":['), ...items, Buffer.from(tail)])
+      if (pages.size < mostPages) pages.set(key, page)
+      return page
     },
     async one(id) {
       await refresh()

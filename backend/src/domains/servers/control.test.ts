@@ -29,7 +29,8 @@ const backend = await startBackend({
   environment: { STEELYARD_SIMULATE: '2', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' },
   prepare: (_platform, domains) =>
     domains.clusterAccess.bind({
-      talosCredentials: async (id, { role, lifetimeMs }) => (id === clusterId ? mintTalosClient(secrets, { roles: [role], lifetimeMs, now: new Date() }) : null),
+      talosCredentials: async (id, { role, lifetimeMs }) =>
+        id === clusterId ? mintTalosClient(secrets, { roles: [role], lifetimeMs, now: new Date() }) : null,
       controlPlaneAddresses: async () => [simulator.servers[0]!.plan.address],
       generated: async () => null,
       renderedConfig: async () => null,
@@ -67,10 +68,14 @@ beforeAll(async () => {
   const connection = await servers.connection(id)
   await connection.maintenance((client) => client.applyConfiguration(yaml, { mode: 'auto' }))
   const patient = { timeout: 30_000, interval: 50 }
-  await vi.waitFor(async () => expect(await connection.presence()).toBe('secured'), patient)
+  await vi.waitFor(async () => {
+    if ((await connection.presence()) !== 'secured') throw new Error('It is not secured yet')
+  }, patient)
   const keys = await mintTalosClient(secrets, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
   await vi.waitFor(() => connection.secure(keys, (client) => client.bootstrap()), patient)
-  await vi.waitFor(() => expect(machine.stage.stage).toBe('running'), patient)
+  await vi.waitFor(() => {
+    if (machine.stage.stage !== 'running') throw new Error(`It is ${machine.stage.stage}`)
+  }, patient)
 }, 90_000)
 afterAll(() => simulator.stop())
 
@@ -124,7 +129,13 @@ test('a reboot is told once and followed until the server runs again; another on
   expect((await operator.call(serverGet, { params })).answer!.operation_id).toBe(answer!.operation.id)
   expect(await operator.call(serverShutdown, { params })).toMatchObject({ status: 409, problem: { code: 'operation_running' } })
   const ended = await untilEnded(answer!.operation.id)
-  expect(ended).toMatchObject({ status: 'done', steps: [{ key: 'command', status: 'done' }, { key: 'back', status: 'done' }] })
+  expect(ended).toMatchObject({
+    status: 'done',
+    steps: [
+      { key: 'command', status: 'done' },
+      { key: 'back', status: 'done' },
+    ],
+  })
   expect(machine.bootId).not.toBe(bootId)
   expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
 }, 40_000)

@@ -20,11 +20,21 @@ const seen = (serverId: string, stage = 'maintenance'): Observation => ({
   fingerprint: 'f',
   reading: null,
 })
-const missed = (serverId: string, unreachable: boolean): Observation => ({ serverId, address: '10.0.0.1', at: backend.clock.now(), kind: 'missed', reason: 'connection refused', unreachable })
+const missed = (serverId: string, unreachable: boolean): Observation => ({
+  serverId,
+  address: '10.0.0.1',
+  at: backend.clock.now(),
+  kind: 'missed',
+  reason: 'connection refused',
+  unreachable,
+})
 const get = async (id: string) => (await viewer.call(serverGet, { params: { id } })).answer!
 const events = async () => {
   await backend.publish()
-  return (await db.selectFrom('event').selectAll().orderBy('id').execute()).map((e) => ({ name: e.name, data: e.data as { object: { id: string }; contacts?: Record<string, string> } }))
+  return (await db.selectFrom('event').selectAll().orderBy('id').execute()).map((e) => ({
+    name: e.name,
+    data: e.data as { object: { id: string }; contacts?: Record<string, string> },
+  }))
 }
 
 test('a contact alone changes no version and makes no event of its own; all of ten seconds are told at once', async () => {
@@ -62,7 +72,14 @@ test('two misses change nothing, the third makes it unreachable since then, one 
 
 test('other hardware raises one alarm, which stays when the known hardware answers again', async () => {
   const id = await build()
-  const other = { serverId: id, address: '10.0.0.1', at: backend.clock.now(), kind: 'other', found: { uuid: randomUUID(), serial: 'S2', manufacturer: '', product: 'Box' }, fingerprint: 'g' } as const
+  const other = {
+    serverId: id,
+    address: '10.0.0.1',
+    at: backend.clock.now(),
+    kind: 'other',
+    found: { uuid: randomUUID(), serial: 'S2', manufacturer: '', product: 'Box' },
+    fingerprint: 'g',
+  } as const
   await servers.observe([other])
   const alarmed = await get(id)
   expect(alarmed.identity).toMatchObject({ state: 'changed', note: expect.stringContaining('Box, UUID') })
@@ -83,7 +100,8 @@ test('an answer from an address that the server has left says nothing of it', as
 test('two processes on one database see each other at once', async () => {
   const other = await startBackend({ beside: backend, clock: backend.clock })
   const id = await build()
-  const there = async () => JSON.parse((await other.domains.servers.list({ page: 1, per_page: 1000 })).toString()).items.find((s: { id: string }) => s.id === id)
+  const there = async () =>
+    JSON.parse((await other.domains.servers.list({ page: 1, per_page: 1000 })).toString()).items.find((s: { id: string }) => s.id === id)
   expect(await there()).toMatchObject({ talos: { stage: 'unknown', last_contact_at: null } })
   await servers.observe([seen(id)])
   expect(await there()).toMatchObject({ talos: { stage: 'maintenance', last_contact_at: expect.any(String) } })

@@ -45,9 +45,22 @@ export async function buildCluster({ platform, clock }: Backend, id: string, nam
   const at = new Date(clock.now())
   const datacenter = await platform.db
     .insertInto('datacenter')
-    .values({ country_code: 'PL', city_code: 'TST', city_name: 'Test', index: 1, tier: null, certifications: [], latitude: null, longitude: null, created_at: at, updated_at: at })
+    .values({
+      country_code: 'PL',
+      city_code: 'TST',
+      city_name: 'Test',
+      index: 1,
+      tier: null,
+      certifications: [],
+      latitude: null,
+      longitude: null,
+      created_at: at,
+      updated_at: at,
+    })
     .returning('id')
     .executeTakeFirstOrThrow()
   await sql`insert into cluster (id, name, datacenter_id, talos_version, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, created_at, updated_at)
-    values (${id}, ${name}, ${datacenter.id}, 'v1.13.9', '1.36.3', 'https://10.0.0.1:6443', false, '10.244.0.0/16', '10.96.0.0/12', '0x', ${at}, ${at})`.execute(platform.db)
+    values (${id}, ${name}, ${datacenter.id}, 'v1.13.9', '1.36.3', 'https://10.0.0.1:6443', false, '10.244.0.0/16', '10.96.0.0/12', '0x', ${at}, ${at})`.execute(
+    platform.db,
+  )
 }

@@ -1,0 +1,50 @@
+/**
+ * What the patches of a server in no cluster are shown on: a worker's configuration of the newest supported pair, with a placeholder wherever
+ * a cluster would put what is its own. It is never sent anywhere.
+ */
+import { leastDiskBytes } from '#contract/clusters.ts'
+import { generateConfig } from '#talos/config/generate.ts'
+import type { SecretsBundle } from '#talos/secrets/bundle.ts'
+import { images, supportedPairs } from '#talos/versions.ts'
+import type { ServerFacts } from '../servers/for-clusters.ts'
+import type { RenderContext } from './layers.ts'
+
+export const whenItJoins = '<set when it joins>'
+
+/** Long enough to be in no patch by chance; exchanged for the placeholder before anything is shown. */
+const mark = 'set-when-it-joins.steelyard.invalid'
+const encodedMark = Buffer.from(mark).toString('base64')
+
+const pair = { crt: mark, key: mark }
+const secrets: SecretsBundle = {
+  cluster: { id: mark, secret: mark },
+  secrets: { bootstrapToken: mark, secretboxEncryptionSecret: mark },
+  trustdInfo: { token: mark },
+  certs: { os: pair, etcd: pair, k8s: pair, k8sAggregator: pair, k8sServiceAccount: { key: mark } },
+}
+
+/** The smallest disk that Talos fits on: what an installation takes where nobody chose. */
+const defaultDisk = (server: ServerFacts): string =>
+  server.system_disk ??
+  server.disks.filter((d) => (d.size ?? 0) >= leastDiskBytes).toSorted((a, b) => a.size! - b.size! || (a.device < b.device ? -1 : 1))[0]?.device ??
+  '/dev/sda'
+
+export function freeBase(server: ServerFacts): { yaml: string; context: RenderContext } {
+  const { talos, kubernetes } = supportedPairs[0]!
+  const installDisk = defaultDisk(server)
+  const installImage = server.schematic ? images.factoryInstaller(server.schematic, talos, { secureBoot: server.secure_boot }) : images.installer(talos)
+  const yaml = generateConfig({
+    role: 'worker',
+    clusterName: mark,
+    endpoint: `https://${mark}:6443`,
+    talosVersion: talos,
+    kubernetesVersion: kubernetes,
+    secrets,
+    installDisk,
+    installImage,
+  })
+  return { yaml, context: { role: 'worker', talosVersion: talos, installDisk, installImage, endpointHost: mark, controlPlaneAddresses: [] } }
+}
+
+/** The text with placeholders for people. Lines stay where they are. */
+export const withPlaceholders = (yaml: string): string => yaml.replaceAll(encodedMark, whenItJoins).replaceAll(mark, whenItJoins)

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { masked } from '#talos/config/mask.ts'
+import { maskText, unmask } from './masking.ts'
+
+const wireguard = `# the tunnel to the office
+apiVersion: v1alpha1
+kind: WireguardConfig
+name: wg0
+privateKey: "YEs4Hn9VdVRWVzXEkEJ0cw5xJGTHrNaqPBBPZ5FqVWA=" # rotate in May
+listenPort: 51820
+peers:
+  - publicKey: one
+    presharedKey: c2VjcmV0LW9uZQ==
+    allowedIPs: [10.1.0.0/24]
+  - publicKey: two
+    presharedKey: c2VjcmV0LXR3bw==
+    allowedIPs: [10.2.0.0/24]
+`
+
+test('secrets are masked, comments and layout stay', () => {
+  const { text } = maskText(wireguard)
+  expect(text).not.toContain('YEs4Hn9V')
+  expect(text).not.toContain('c2VjcmV0')
+  expect(text).toContain(`privateKey: ${masked} # rotate in May`)
+  expect(text.split('\n')).toHaveLength(wireguard.split('\n').length)
+  expect(text).toContain('# the tunnel to the office')
+})
+
+test('a text without secrets is shown as it was written', () => {
+  const text = '# why\nmachine:\n    sysctls: {vm.swappiness: "1"} # because\n'
+  expect(maskText(text).text).toBe(text)
+})
+
+test('what was shown, saved again, is what was there', () => {
+  const back = unmask(maskText(wireguard).text, wireguard)
+  expect(maskText(back).text).toBe(maskText(wireguard).text)
+  expect(back).toContain('YEs4Hn9VdVRWVzXEkEJ0cw5xJGTHrNaqPBBPZ5FqVWA=')
+  expect(back).toContain('c2VjcmV0LW9uZQ==')
+})
+
+test('a peer taken out does not give its secret to the next', () => {
+  const shown = maskText(wireguard).text
+  const withoutFirst = shown.replace(/ {2}- publicKey: one\n(?: {4}.*\n){2}/, '')
+  const back = unmask(withoutFirst, wireguard)
+  expect(back).toContain('c2VjcmV0LXR3bw==')
+  expect(back).not.toContain('c2VjcmV0LW9uZQ==')
+})
+
+test('a new secret is taken, a mask for something unknown is refused with its line', () => {
+  const shown = maskText(wireguard).text
+  expect(unmask(shown.replace(`privateKey: ${masked}`, 'privateKey: bmV3'), wireguard)).toContain('privateKey: bmV3')
+  expect(() => unmask(`machine:\n  sysctls:\n    a: ${masked}\n`, wireguard)).toThrow(`Line 3: ${masked} stands for a secret that is not known here`)
+})
+
+test('lines of the clear text are found in the masked one', () => {
+  const text = `apiVersion: v1alpha1
+kind: RegistryTLSConfig
+name: registry.local
+clientIdentity:
+  key: |
+    -----BEGIN EC PRIVATE KEY-----
+    AAAA
+    -----END EC PRIVATE KEY-----
+  cert: |
+    -----BEGIN CERTIFICATE-----
+    BBBB
+    -----END CERTIFICATE-----
+`
+  const { text: shown, lineOf } = maskText(text)
+  expect(shown).not.toContain('AAAA')
+  const line = text.split('\n').findIndex((l) => l.includes('cert:')) + 1
+  expect(shown.split('\n')[lineOf(line) - 1]).toContain('cert:')
+})
+
+test('what can not be read is not shown', () => {
+  expect(maskText('machine: [').text).toMatch(/^# It is not shown/)
+})

@@ -1,0 +1,187 @@
+import { expect, test } from 'vitest'
+import { auditList } from '#contract/audit.ts'
+import { type NewPatch, patchCreate, patchGet, patchList, patchPreview, patchRemove, patchSchema, patchUpdate } from '#contract/patches.ts'
+import { serverConfig, serverGet } from '#contract/servers.ts'
+import { masked } from '#talos/config/mask.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { buildServer } from '../servers/testing.ts'
+
+const backend = await startBackend()
+const operator = await backend.signIn({ role: 'operator' })
+const hardware = {
+  processors: [],
+  memory: [],
+  disks: [
+    { id: 'nvme1n1', size: 2e12 },
+    { id: 'nvme0n1', size: 1e12 },
+    { id: 'sda', size: 2e9 },
+  ],
+  interfaces: [],
+  addresses: ['10.0.0.5'],
+  links: [
+    { name: 'eth0', up: true, physical: true, hardware_addr: null, addresses: ['10.0.0.5/24'] },
+    { name: 'eth1', up: true, physical: true, hardware_addr: null, addresses: [] },
+  ],
+  routes: [],
+}
+const build = () => buildServer(backend, { address: '10.0.0.5', hardware: JSON.stringify(hardware), reachable: true })
+const create = (id: string, patch: Partial<NewPatch> & { body: string }) => operator.call(patchCreate, { params: { id }, body: { name: 'tuning', ...patch } })
+const sysctl = (value: string) => `machine:\n  sysctls:\n    vm.swappiness: "${value}" # less\n`
+
+test('the two layers that Steelyard writes come first and can only be read', async () => {
+  const id = await build()
+  const { items } = (await operator.call(patchList, { params: { id } })).answer!
+  expect(items.map((p) => [p.patch_id, p.weight, p.read_only])).toEqual([
+    ['static-system', -999, true],
+    ['default-node', -888, true],
+  ])
+  expect(items[0]!.body).toContain('hostname: test-')
+  expect(items[0]!.body).toContain('auto: off')
+  // The smallest disk that Talos fits on.
+  expect(items[0]!.body).toContain('disk: /dev/nvme0n1')
+  for (const patchId of ['static-system', 'default-node']) {
+    expect((await operator.call(patchGet, { params: { id, patchId } })).answer).toMatchObject({ patch_id: patchId })
+    const params = { id, patchId }
+    expect(await operator.call(patchUpdate, { params, body: { weight: 1 } })).toMatchObject({
+      status: 409,
+      problem: { code: 'patch_read_only', error: 'Steelyard writes this layer itself' },
+    })
+    expect((await operator.call(patchRemove, { params })).status).toBe(409)
+  }
+})
+
+test('a patch is made, changed by its version, and removed; the server says how many it has', async () => {
+  const id = await build()
+  const made = await create(id, { body: sysctl('10'), labels: { team: 'storage' } })
+  expect(made).toMatchObject({
+    status: 201,
+    answer: { name: 'tuning', weight: 500, labels: { team: 'storage' }, read_only: false, version: 1, created_by: operator.email, body: sysctl('10') },
+  })
+  const params = { id, patchId: made.answer!.patch_id }
+  const changed = await operator.call(patchUpdate, { params, body: { weight: 10, body: sysctl('20') } }, { ifMatch: 1 })
+  expect(changed.answer).toMatchObject({ weight: 10, version: 2, body: sysctl('20') })
+  expect(await operator.call(patchUpdate, { params, body: { weight: 11 } }, { ifMatch: 1 })).toMatchObject({ status: 412, problem: { code: 'stale' } })
+  expect((await create(id, { body: sysctl('1') })).problem).toMatchObject({
+    code: 'name_taken',
+    error: 'Patch name already exists. Please choose a different name.',
+  })
+  expect((await operator.call(serverConfig, { params: { id } })).text).toContain('vm.swappiness: "20"')
+  expect((await operator.call(patchRemove, { params })).status).toBe(204)
+  expect((await operator.call(patchGet, { params })).status).toBe(404)
+  expect((await operator.call(patchList, { params: { id } })).answer!.total).toBe(2)
+})
+
+test.each<[string, string, RegExp]>([
+  ['bad YAML', 'machine: [', /^Line \d+: /],
+  ['an alias bomb', `a: &a ["x","x"]\nb: &b [*a,*a]\nc: [*b,*b]\n`, /Line 1: .*anchor/i],
+  ['an unknown field', 'machine:\n  sysctlz:\n    a: "1"\n', /Line 2: .*sysctlz/],
+  ['the machine type', 'machine:\n  type: controlplane\n', /Line 2: .*machine\.type/],
+  ['the install disk', 'machine:\n  install:\n    disk: /dev/sdb\n', /Line 3: .*machine\.install\.disk/],
+  ['the host name', 'apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: mine\n', /HostnameConfig/],
+  ['the machine token', 'machine:\n  token: abc\n', /Line 2: .*machine\.token/],
+  ['the endpoint', 'cluster:\n  controlPlane:\n    endpoint: https://evil:6443\n', /cluster\.controlPlane/],
+  ['a JSON patch', '- op: add\n  path: /machine/time\n  value: {}\n', /JSON patches are not possible/],
+  ['nothing', '# only a comment\n', /The patch is empty/],
+])('%s is refused with the reason and the line, and nothing is saved', async (_what, body, sentence) => {
+  const id = await build()
+  const refused = await create(id, { body })
+  expect(refused).toMatchObject({
+    status: 422,
+    problem: { code: 'invalid', error: expect.stringMatching(sentence) as string, fields: { body: expect.stringMatching(sentence) as string } },
+  })
+  const preview = (await operator.call(patchPreview, { params: { id }, body: { body } })).answer!
+  expect(preview.errors.length).toBeGreaterThan(0)
+  expect(preview.verdict.kind).toBe('not_allowed')
+  expect((await operator.call(patchList, { params: { id } })).answer!.total).toBe(2)
+})
+
+test('rules of names, weights, labels and size hold without the form', async () => {
+  const id = await build()
+  const body = sysctl('1')
+  expect((await create(id, { name: 'Tuning', body })).problem!.fields).toEqual({
+    name: 'Patch name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
+  })
+  expect((await create(id, { weight: 1000, body })).problem!.fields).toEqual({ weight: 'Weight must be between 0 and 999' })
+  expect((await create(id, { labels: { 'Not A Key': 'x' }, body })).status).toBe(422)
+  expect((await create(id, { body: `# ${'x'.repeat(64 * 1024)}` })).status).toBe(422)
+})
+
+test('the preview shows the merged configuration as a difference and which patch each line comes from, with no secret in it', async () => {
+  const id = await build()
+  await create(id, { name: 'first', weight: 1, body: sysctl('10') })
+  const { answer } = await operator.call(patchPreview, {
+    params: { id },
+    body: { name: 'second', weight: 2, body: 'machine:\n  sysctls:\n    vm.swappiness: "30"\n    vm.max_map_count: "262144"\n' },
+  })
+  expect(answer!.errors).toEqual([])
+  expect(answer!.verdict).toEqual({ kind: 'at_install', reason: 'Applied at install' })
+  expect(answer!.diff.before).toContain('vm.swappiness: "10"')
+  const lines = answer!.diff.after.split('\n')
+  const sourceOf = (text: string) => answer!.sources.find((s) => s.line === lines.findIndex((l) => l.includes(text)) + 1)?.layer
+  expect(sourceOf('vm.swappiness: "30"')).toBe('second')
+  expect(sourceOf('vm.max_map_count')).toBe('second')
+  expect(sourceOf('hostname: ')).toBe('static-system')
+  expect(answer!.diff.after).toContain('<set when it joins>')
+  expect(answer!.diff.after).not.toContain('set-when-it-joins')
+  const order = (await operator.call(patchList, { params: { id } })).answer!.items.map((p) => p.name)
+  expect(order).toEqual(['static-system', 'default-node', 'first'])
+})
+
+test('a patch that Talos refuses only once it is merged is refused, naming what is wrong', async () => {
+  const id = await build()
+  const body = 'apiVersion: v1alpha1\nkind: VLANConfig\nname: storage\nvlanID: 20\n'
+  const { answer } = await operator.call(patchPreview, { params: { id }, body: { body } })
+  expect(answer!.errors).toMatchObject([{ message: expect.stringContaining('parent') as string }])
+  expect(answer!.verdict.kind).toBe('not_allowed')
+  expect(await create(id, { body })).toMatchObject({ status: 422, problem: { error: expect.stringContaining('parent') as string } })
+})
+
+test('secrets in a patch are sealed, shown masked, and kept when what was shown is saved', async () => {
+  const id = await build()
+  const secret = 'a registry password that nobody may read'
+  const made = await create(id, { body: `apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: registry.local\nusername: puller\npassword: ${secret}\n` })
+  expect(made.text).not.toContain(secret)
+  expect(made.answer!.body).toContain(`password: ${masked}`)
+  const params = { id, patchId: made.answer!.patch_id }
+  for (const text of [
+    (await operator.call(patchList, { params: { id } })).text,
+    (await operator.call(patchGet, { params })).text,
+    (await operator.call(serverConfig, { params: { id } })).text,
+    (await operator.call(patchPreview, { params: { id }, body: { patch_id: params.patchId, body: made.answer!.body } })).text,
+  ])
+    expect(text).not.toContain(secret)
+  const saved = await operator.call(patchUpdate, { params, body: { body: made.answer!.body.replace('puller', 'reader') } })
+  expect(saved.answer!.body).toContain('username: reader')
+  const stored = await backend.platform.db.selectFrom('patch').select('body_sealed').where('id', '=', params.patchId).executeTakeFirstOrThrow()
+  expect(Buffer.from(stored.body_sealed).includes(Buffer.from(secret))).toBe(false)
+  const opened = await backend.platform.vault.open(backend.platform.db, { table: 'patch', column: 'body_sealed', owner: id, sealed: stored.body_sealed })
+  expect(opened.toString()).toContain(secret)
+  await backend.publish()
+  const admin = await backend.signIn()
+  expect((await admin.call(auditList, { query: { per_page: 1000 } })).text).not.toContain(secret)
+})
+
+test('a patch that would cut the management address off makes the server not eligible, and says which link', async () => {
+  const id = await build()
+  const check = async () => (await operator.call(serverGet, { params: { id } })).answer!.eligibility.find((e) => e.check === 'management_address')
+  expect(await check()).toMatchObject({ ok: true })
+  const made = await create(id, { body: 'apiVersion: v1alpha1\nkind: LinkConfig\nname: eth1\naddresses:\n  - address: 10.9.0.5/24\n' })
+  expect(made.status).toBe(201)
+  expect(await check()).toMatchObject({ ok: false, reason: expect.stringContaining('which stops DHCP on eth0') as string })
+  await create(id, { name: 'keep', body: 'apiVersion: v1alpha1\nkind: DHCPv4Config\nname: eth0\n' })
+  expect(await check()).toMatchObject({ ok: true })
+})
+
+test('the schema names the versions it holds for and the limits', async () => {
+  const { answer } = await operator.call(patchSchema)
+  expect(answer!.versions).toEqual(['v1.12.11', 'v1.13.9'])
+  expect(answer!.limits).toMatchObject({ bodyBytes: 65_536 })
+  expect(answer!.schema).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema' })
+})
+
+test('patches of an unknown or removed server are not found', async () => {
+  const id = '00000000-0000-4000-8000-000000000000'
+  expect((await operator.call(patchList, { params: { id } })).status).toBe(404)
+  expect((await create(id, { body: sysctl('1') })).status).toBe(404)
+  expect((await operator.call(patchGet, { params: { id: await build(), patchId: 'nothing' } })).status).toBe(404)
+})

@@ -1,0 +1,21 @@
+import type { FastifyInstance } from 'fastify'
+import { patchCreate, patchGet, patchList, patchPreview, patchRemove, patchSchema, patchUpdate } from '#contract/patches.ts'
+import { serverConfig } from '#contract/servers.ts'
+import { serve } from '../../http/serve.ts'
+import type { Patches } from './patches.ts'
+
+export function patchRoutes(app: FastifyInstance, patches: Patches): void {
+  const on = serve(app)
+  on(patchSchema, () => Promise.resolve(patches.schema()))
+  on(patchList, ({ params }) => patches.list(params.id))
+  on(patchGet, ({ params }) => patches.get(params.id, params.patchId))
+  on(patchCreate, ({ caller, params, body }) => patches.create(caller, params.id, body))
+  on(patchUpdate, ({ caller, params, body, ifMatch }) => patches.update(caller, params.id, params.patchId, body, ifMatch))
+  on(patchRemove, ({ caller, params, ifMatch }) => patches.remove(caller, params.id, params.patchId, ifMatch).then(() => undefined))
+  on(patchPreview, ({ params, body }) => patches.preview(params.id, body))
+  on(serverConfig, async ({ params, ...call }) => {
+    const { name, yaml } = await patches.config(params.id)
+    call.saveAs(name)
+    return yaml
+  })
+}

@@ -1,0 +1,94 @@
+/** SQL of patches, sealed and opened here: outside of this file a body is plain text or not there. */
+import { type Selectable, sql } from 'kysely'
+import type { NewPatch } from '#contract/patches.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Tables } from '../../db/tables.ts'
+import type { Vault } from '../../vault/vault.ts'
+
+export type PatchRow = Omit<Selectable<Tables['patch']>, 'body_sealed'> & { readonly body: string }
+export type PatchChange = { [K in keyof NewPatch]?: NewPatch[K] | undefined }
+
+/** A patch may hold registry passwords and WireGuard keys, so the whole body is sealed, for its server. */
+const place = (serverId: string) => ({ table: 'patch', column: 'body_sealed', owner: serverId })
+
+const columns = ['id', 'server_id', 'name', 'weight', 'labels', 'links', 'version', 'created_at', 'updated_at', 'created_by_name'] as const
+
+export function patchStore({ vault }: { vault: Vault }) {
+  const opened = async (on: Db | Tx, row: Selectable<Tables['patch']>): Promise<PatchRow> => {
+    const { body_sealed, ...rest } = row
+    const body = await vault.open(on, { ...place(row.server_id), sealed: body_sealed })
+    return { ...rest, body: body.toString() }
+  }
+  const seal = (tx: Tx, serverId: string, body: string) => vault.seal(tx, { ...place(serverId), bytes: Buffer.from(body) })
+
+  return {
+    async ofServer(on: Db | Tx, serverId: string): Promise<PatchRow[]> {
+      const rows = await on
+        .selectFrom('patch')
+        .select([...columns, 'body_sealed'])
+        .where('server_id', '=', serverId)
+        .orderBy('weight')
+        .orderBy('created_at')
+        .orderBy('id')
+        .execute()
+      return Promise.all(rows.map((row) => opened(on, row)))
+    },
+
+    async one(on: Db | Tx, serverId: string, id: string): Promise<PatchRow | undefined> {
+      const row = await on
+        .selectFrom('patch')
+        .select([...columns, 'body_sealed'])
+        .where('server_id', '=', serverId)
+        .where(sql<string>`id::text`, '=', id)
+        .executeTakeFirst()
+      return row && opened(on, row)
+    },
+
+    async insert(tx: Tx, serverId: string, patch: NewPatch & { links: readonly string[]; created_by_name: string }, at: Date): Promise<PatchRow> {
+      const { body, labels, links, ...rest } = patch
+      const row = await tx
+        .insertInto('patch')
+        .values({
+          ...rest,
+          server_id: serverId,
+          labels: JSON.stringify(labels),
+          links: [...links],
+          body_sealed: await seal(tx, serverId, body),
+          created_at: at,
+          updated_at: at,
+        })
+        .returningAll()
+        .executeTakeFirstOrThrow()
+      return opened(tx, row)
+    },
+
+    async update(tx: Tx, before: PatchRow, change: PatchChange & { links?: readonly string[] }, at: Date): Promise<PatchRow> {
+      const { body, labels, links, name, weight } = change
+      const row = await tx
+        .updateTable('patch')
+        .set({
+          ...(name !== undefined && { name }),
+          ...(weight !== undefined && { weight }),
+          ...(labels !== undefined && { labels: JSON.stringify(labels) }),
+          ...(links !== undefined && { links: [...links] }),
+          ...(body !== undefined && { body_sealed: await seal(tx, before.server_id, body) }),
+          version: sql<number>`version + 1`,
+          updated_at: at,
+        })
+        .where('id', '=', before.id)
+        .returningAll()
+        .executeTakeFirstOrThrow()
+      return opened(tx, row)
+    },
+
+    remove: (tx: Tx, id: string) => tx.deleteFrom('patch').where('id', '=', id).execute(),
+
+    /** How many patches a server has, and which links they configure. */
+    async sums(tx: Tx, serverId: string): Promise<{ count: number; links: string[] }> {
+      const rows = await tx.selectFrom('patch').select('links').where('server_id', '=', serverId).execute()
+      return { count: rows.length, links: [...new Set(rows.flatMap((r) => r.links))].toSorted() }
+    },
+  }
+}
+
+export type PatchStore = ReturnType<typeof patchStore>

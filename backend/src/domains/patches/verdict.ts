@@ -1,0 +1,36 @@
+/** What happens when a configuration is saved: Talos's own dry run on a server in a cluster, nothing before the installation on a free one. */
+import { Problem } from '#contract/errors.ts'
+import type { Preview } from '#contract/patches.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import type { ClusterAccess, ForClusters, ServerFacts } from '../servers/for-clusters.ts'
+import { credentialsLifetimeMs } from './configuring.ts'
+
+export type Verdict = Preview['verdict']
+
+export interface VerdictInput {
+  readonly server: ServerFacts
+  /** Secrets in clear: it goes to the machine, which has them. */
+  readonly yaml: string
+  /** The configuration is of the server's cluster, not one that stands in for it. */
+  readonly isReal: boolean
+  readonly servers: Pick<ForClusters, 'connection'>
+  readonly access: ClusterAccess
+}
+
+export async function verdictOf({ server, yaml, isReal, servers, access }: VerdictInput): Promise<Verdict> {
+  if (!server.cluster) return { kind: 'at_install', reason: 'Applied at install' }
+  if (!isReal || server.status !== 'ready') return { kind: 'unknown', reason: `${server.name} is still joining ${server.cluster.name}` }
+  const keys = await access.talosCredentials(server.cluster.id, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
+  if (!keys) return { kind: 'unknown', reason: `The cluster ${server.cluster.name} has no credentials` }
+  try {
+    const connection = await servers.connection(server.id)
+    const { mode } = await connection.secure(keys, (client) => client.applyConfiguration(yaml, { mode: 'auto', dryRun: true }))
+    return mode === 'reboot'
+      ? { kind: 'reboot', reason: `${server.name} reboots to apply it` }
+      : { kind: 'no_reboot', reason: `Applied on ${server.name} without a reboot` }
+  } catch (error) {
+    if (error instanceof TalosError && error.kind === 'invalid_argument') return { kind: 'not_allowed', reason: error.message }
+    if (error instanceof TalosError || error instanceof Problem) return { kind: 'unknown', reason: `${server.name} did not answer a dry run: ${error.message}` }
+    throw error
+  }
+}
