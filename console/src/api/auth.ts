@@ -114,9 +114,11 @@ export function sessionLost(): void {
   end(false)
 }
 
-/** Revokes every stored token of the user, here and at the server, and goes to the login page even where the server can't be told. */
+/** Revokes every stored token of the user, here and at the server, deletes the user's drafts, and goes to the login page even where the server can't be told. */
 export async function logOut(): Promise<void> {
   const held = tokens.allRefresh()
+  const user = tokens.user()
+  if (user !== null) void import('./drafts.ts').then(({ removeDrafts }) => removeDrafts(user.id))
   await Promise.allSettled(held.map((refresh_token) => send(entryCalls.authorizeLogout, { body: { refresh_token } }, {})))
   end(true)
 }

@@ -117,10 +117,13 @@ const tones: Record<Step['status'], { tone: Tone; word: string }> = {
   todo: { tone: 'off', word: 'To do' },
   running: { tone: 'busy', word: 'Asking' },
   waiting: { tone: 'warn', word: 'Waiting' },
-  done: { tone: 'ok', word: 'Added' },
+  done: { tone: 'ok', word: 'Answered' },
   failed: { tone: 'danger', word: 'Not added' },
   skipped: { tone: 'off', word: 'Skipped' },
 }
+/** A step of one address has it in its key. */
+const addressOf = (step: Step): string => (step.key.startsWith('probe/') ? step.key.slice('probe/'.length) : step.title)
+
 /** Found ones first, then what is under way, then those that did not answer. */
 const order: Record<Step['status'], number> = { done: 0, running: 1, waiting: 1, failed: 2, skipped: 3, todo: 4 }
 
@@ -185,7 +188,9 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
       ) : (
         <div className="stack">
           {found.length > 0 && <HardwareToConfirm ids={found} />}
-          {operation.reason !== null && <Alert tone={operation.status === 'failed' ? 'danger' : 'info'}>{operation.reason}</Alert>}
+          {operation.reason !== null && operation.status !== 'done' && (
+            <Alert tone={operation.status === 'failed' ? 'danger' : 'info'}>{operation.reason}</Alert>
+          )}
           {problem !== null && <Alert tone="danger">{problem}</Alert>}
           <section aria-label="Results">
             <h3 className="label" aria-live="polite">
@@ -194,7 +199,7 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
             <ul className={css['results']} {...(steps.length > 8 && { tabIndex: 0 })}>
               {steps.map((step) => (
                 <li key={step.key}>
-                  <span className="mono">{step.title}</span>
+                  <span className="mono">{addressOf(step)}</span>
                   <StatusDot tone={tones[step.status].tone} why={step.reason}>
                     {tones[step.status].word}
                   </StatusDot>
