@@ -1,0 +1,228 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { clusterCreate, clusterList, versionList } from '#contract/clusters.ts'
+import { datacenterList } from '#contract/datacenters.ts'
+import { type Server, serverList } from '#contract/servers.ts'
+import type { Page } from '#contract/page.ts'
+import { patchList } from '#contract/patches.ts'
+import { counted } from '#contract/words.ts'
+import { call, CallError } from '../../api/client.ts'
+import { query } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
+import { modals } from '../../layout/modals.ts'
+import { paths } from '../../lib/paths.ts'
+import { useGo } from '../../lib/use-search.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Stepper } from '../../ui/Stepper.tsx'
+import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
+import { Alert } from '../../ui/Status.tsx'
+import { refreshClusters } from './cluster-queries.ts'
+import { bodyOf, canReview, clusterProblems, type Draft, firstChoice, problemsOf, type Problems } from './create-draft.ts'
+import css from './CreateCluster.module.css'
+import { StepCluster } from './StepCluster.tsx'
+import { StepReview } from './StepReview.tsx'
+import { StepServers } from './StepServers.tsx'
+import { useCreateDraft } from './use-create-draft.ts'
+
+const steps = [
+  { id: 'cluster', text: 'Cluster' },
+  { id: 'servers', text: 'Servers' },
+  { id: 'review', text: 'Review' },
+] as const
+type StepId = (typeof steps)[number]['id']
+
+export const datacentersQuery = () => query(datacenterList, { query: { per_page: 1000 } })
+export const versionsQuery = () => query(versionList)
+const namesQuery = () => query(clusterList, { query: { per_page: 1000 } })
+
+/** Creating a cluster in three steps. The step stands in the address, what was chosen in a draft that outlasts a reload. */
+export function CreateCluster({
+  search,
+  setSearch,
+}: {
+  search: Readonly<Record<string, string | undefined>>
+  setSearch: (change: Record<string, string | undefined>, how?: { push?: boolean }) => void
+}) {
+  const kept = useCreateDraft()
+  const datacenters = useQuery(datacentersQuery())
+  const versions = useQuery(versionsQuery())
+  const names = useQuery(namesQuery())
+  const error = datacenters.error ?? versions.error
+  if (error && (!datacenters.data || !versions.data))
+    return <ErrorState boxed error={error} onRetry={() => void Promise.all([datacenters.refetch(), versions.refetch()])} />
+  if (kept.draft === null || !datacenters.data || !versions.data) return <SkeletonRows rows={8} />
+  return (
+    <Form
+      {...kept}
+      draft={kept.draft}
+      step={steps.find((s) => s.id === search['step'])?.id ?? 'cluster'}
+      preselected={search['servers']}
+      go={(step) => setSearch({ step: step === 'cluster' ? undefined : step, servers: undefined }, { push: true })}
+      datacenters={datacenters.data.items}
+      versions={versions.data.items}
+      taken={names.data?.items.map((c) => c.name) ?? []}
+    />
+  )
+}
+
+interface FormProps extends ReturnType<typeof useCreateDraft> {
+  draft: Draft
+  step: StepId
+  preselected: string | undefined
+  go: (step: StepId) => void
+  datacenters: Parameters<typeof StepCluster>[0]['datacenters']
+  versions: Parameters<typeof StepCluster>[0]['versions']
+  taken: readonly string[]
+}
+
+function Form({ draft, change, discard, key, step, preselected, go, datacenters, versions, taken }: FormProps) {
+  const client = useQueryClient()
+  const navigate = useGo()
+  const [refused, setRefused] = useState<Problems>({})
+  const [problem, setProblem] = useState<string | null>(null)
+  const [busy, setBusy] = useState(false)
+  const [pressed, setPressed] = useState(false)
+  const servers = useServersOf(draft, preselected, datacenters, change)
+  const problems = clusterProblems(draft, taken)
+  const ready = Object.keys(problems).length === 0
+  const shown = step !== 'cluster' && !ready ? 'cluster' : step === 'review' && !canReview(draft).ok ? 'servers' : step
+  const head = useRef<HTMLDivElement>(null)
+  const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
+
+  // A form whose step was changed begins at its head, also for those who hear it.
+  const first = useRef(true)
+  useEffect(() => {
+    if (first.current) first.current = false
+    else head.current?.focus()
+  }, [shown])
+
+  const edit: typeof change = (patch) => {
+    setRefused({})
+    setProblem(null)
+    change(patch)
+  }
+
+  async function create() {
+    try {
+      const { cluster } = await call(clusterCreate, { body: bodyOf(draft) }, { key })
+      await discard()
+      await refreshClusters(client)
+      await navigate(paths.cluster(cluster.id, 'timeline'))
+    } catch (error) {
+      const fields = error instanceof CallError ? problemsOf(error.fields) : {}
+      setRefused(fields)
+      setProblem(error instanceof Error ? error.message : 'The cluster could not be created')
+      const { servers: _, ...ofFirst } = fields
+      if (Object.keys(ofFirst).length > 0) go('cluster')
+      else if (error instanceof CallError && (error.code === 'server_taken' || error.code === 'not_eligible' || fields.servers)) go('servers')
+    }
+  }
+
+  /** Servers without a patch of a person are named first; networking is often what such a patch is for. */
+  async function ask() {
+    setBusy(true)
+    setProblem(null)
+    try {
+      const chosen = (servers.data ?? []).filter((s) => draft.servers[s.id])
+      const patches = await Promise.all(chosen.map((s) => client.fetchQuery(query(patchList, { params: { id: s.id } }))))
+      const without = chosen.filter((_, i) => !patches[i]!.items.some((p) => !p.read_only))
+      if (without.length === 0) return await create()
+      modals.open(
+        'confirmServersWithoutPatch',
+        { servers: without.map((s) => ({ id: s.id, name: s.name, ...(s.nodeAddresses[0] !== undefined && { address: s.nodeAddresses[0] }) })) },
+        { onConfirm: create },
+      )
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : 'The patches of the servers could not be read')
+    } finally {
+      setBusy(false)
+    }
+    return undefined
+  }
+
+  const next = () => {
+    if (shown === 'review') return void ask()
+    if (shown === 'cluster') {
+      setPressed(true)
+      if (!ready) {
+        queueMicrotask(() => document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
+        return undefined
+      }
+    }
+    return go(shown === 'cluster' ? 'servers' : 'review')
+  }
+  const count = Object.keys(draft.servers).length
+
+  return (
+    <div className={css['page']}>
+      <div className={css['steps']} ref={head} tabIndex={-1}>
+        <Stepper steps={steps} current={shown} onGo={(id) => go(id as StepId)} />
+        {shown !== 'cluster' && (
+          <span className="t2 fs13 right hide-sm">
+            {[draft.name, datacenter?.code, draft.kubernetes && `Kubernetes ${draft.kubernetes}`, draft.talos && `Talos ${draft.talos}`]
+              .filter(Boolean)
+              .join(', ')}
+          </span>
+        )}
+      </div>
+      {problem !== null && <Alert tone="danger">{problem}</Alert>}
+      {shown === 'cluster' && (
+        <StepCluster
+          draft={draft}
+          change={edit}
+          problems={{ ...problems, ...refused }}
+          all={pressed || Object.keys(refused).length > 0}
+          datacenters={datacenters}
+          versions={versions}
+        />
+      )}
+      {shown === 'servers' && <StepServers draft={draft} change={edit} servers={servers} datacenter={datacenter?.code ?? ''} refused={refused.servers} />}
+      {shown === 'review' && <StepReview draft={draft} servers={servers.data ?? []} />}
+      <div className={css['foot']}>
+        {shown !== 'cluster' && <Button onClick={() => go(shown === 'review' ? 'servers' : 'cluster')}>Back</Button>}
+        <span className="t3 fs13 hide-sm">Kept in this browser until you create or discard it</span>
+        <span className="row right">
+          <Button kind="ghost" onClick={() => void discard().then(() => go('cluster'))}>
+            Discard
+          </Button>
+          <Button
+            kind="primary"
+            busy={busy}
+            busyText="Loading"
+            can={shown === 'servers' ? canReview(draft) : shown === 'review' ? allowed(clusterCreate) : undefined}
+            onClick={() => next()}
+          >
+            {shown === 'cluster' ? 'Choose servers' : shown === 'servers' ? `Review ${counted(count, 'server')}` : 'Create cluster'}
+          </Button>
+        </span>
+      </div>
+    </div>
+  )
+}
+
+/** The servers of the chosen datacenter. `?servers=` in the address chooses some, and with them their datacenter. */
+function useServersOf(draft: Draft, preselected: string | undefined, datacenters: FormProps['datacenters'], change: FormProps['change']) {
+  const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
+  const all = useQuery({ ...query(serverList, {}), enabled: preselected !== undefined })
+  const taken = useRef(false)
+  useEffect(() => {
+    if (taken.current || preselected === undefined || all.data === undefined) return
+    taken.current = true
+    const ids = preselected.split(',')
+    const wanted = all.data.items.filter((s) => ids.includes(s.id))
+    const site = wanted.find((s) => s.datacenter)?.datacenter?.id
+    change({
+      ...(site !== undefined && { datacenterId: site }),
+      servers: wanted
+        .filter((s) => s.datacenter?.id === site && s.eligibility.every((e) => e.ok))
+        .reduce<Draft['servers']>((servers, s) => ({ ...servers, [s.id]: firstChoice(s, Object.values(servers)) }), {}),
+    })
+  }, [all.data, preselected, change])
+  return useQuery({
+    ...query(serverList, { query: { datacenter: datacenter?.code ?? '' } }),
+    enabled: datacenter !== undefined,
+    select: withoutRemoved,
+  })
+}
+
+const withoutRemoved = (page: Page<Server>): Server[] => page.items.filter((s) => s.status !== 'deleted')

@@ -1,0 +1,116 @@
+import { capacityOf, computeUnits } from '#contract/capacity.ts'
+import type { Patch } from '#contract/patches.ts'
+import type { Verdict } from '#contract/rule.ts'
+import type { Server } from '#contract/servers.ts'
+import { paths } from '../../lib/paths.ts'
+import { disk, memory } from '../../lib/units.ts'
+import { Button, Segmented } from '../../ui/Button.tsx'
+import { Checkbox, Select } from '../../ui/Field.tsx'
+import { Menu } from '../../ui/Menu.tsx'
+import { StatusDot } from '../../ui/Status.tsx'
+import { type Chosen, installDisks } from './create-draft.ts'
+import css from './CreateCluster.module.css'
+
+/** "64 CU, 768 GiB, 5 disks, 2 links": what one has to know to choose. */
+export function hardwareLine(s: Server): string {
+  const { memory_bytes } = capacityOf(s.resources)
+  const units = computeUnits(s.resources)
+  const links = s.resources.interfaces.filter((i) => i.link_state === true).length
+  return [
+    units === null ? 'Unknown CU' : `${units} CU`,
+    memory_bytes === null ? 'unknown memory' : memory(memory_bytes),
+    `${s.resources.disks.length} disk${s.resources.disks.length === 1 ? '' : 's'}`,
+    `${links} link${links === 1 ? '' : 's'} up`,
+  ].join(', ')
+}
+
+/** A chosen server: role, interface, disks, and the patch that it has. */
+export function ChosenRow({
+  server: s,
+  chosen,
+  patches,
+  lost,
+  onSet,
+  onLeave,
+}: {
+  server: Server
+  chosen: Chosen
+  /** Patches of a person; undefined until they are known. */
+  patches: readonly Patch[] | undefined
+  /** Why it can't join any more. */
+  lost: Verdict | undefined
+  onSet: (patch: Partial<Chosen>) => void
+  onLeave: () => void
+}) {
+  const size = (bytes: number | undefined) => (bytes === undefined ? '' : disk(bytes))
+  const disks = s.resources.disks
+  const extra = disks.filter((d) => chosen.workloadDisks.includes(d.id))
+  return (
+    <div className={`${css['row']} ${css['chosen']}`} role="group" aria-label={s.name}>
+      <Checkbox checked label={<b>{s.name}</b>} onChange={onLeave} />
+      <Segmented
+        label={`Role of ${s.name}`}
+        value={chosen.role}
+        options={[
+          { value: 'control_plane', text: 'Control plane' },
+          { value: 'worker', text: 'Worker' },
+        ]}
+        onChange={(role) => onSet({ role })}
+      />
+      <Select
+        size="small"
+        aria-label={`Workload interface of ${s.name}`}
+        value={chosen.link === '' ? 'auto' : chosen.link}
+        options={[
+          { value: 'auto', text: 'Management link' },
+          ...s.resources.interfaces.map((i) => ({ value: i.id, text: i.id, ...(i.link_state !== true && { more: 'no link', disabled: true }) })),
+        ]}
+        onValue={(link) => onSet({ link: link === 'auto' ? '' : link })}
+      />
+      <Select
+        size="small"
+        aria-label={`Install disk of ${s.name}`}
+        value={chosen.installDisk}
+        placeholder="Install disk"
+        options={installDisks(s).map((d) => ({ value: d.id, text: d.id, more: size(d.size) }))}
+        onValue={(installDisk) => onSet({ installDisk, workloadDisks: chosen.workloadDisks.filter((d) => d !== installDisk) })}
+      />
+      <Menu
+        label={`Workload disks of ${s.name}`}
+        align="start"
+        trigger={
+          <Button size="small" iconAfter="chevron-down" aria-label={`Workload disks of ${s.name}: ${extra.length}`}>
+            {extra.length === 0 ? 'No workload disk' : `${extra.length} × ${size(extra[0]!.size)}`}
+          </Button>
+        }
+        items={disks
+          .filter((d) => d.id !== chosen.installDisk)
+          .map((d) => ({
+            label: `${d.id} ${size(d.size)}`,
+            checked: chosen.workloadDisks.includes(d.id),
+            stay: true,
+            run: () =>
+              onSet({ workloadDisks: chosen.workloadDisks.includes(d.id) ? chosen.workloadDisks.filter((x) => x !== d.id) : [...chosen.workloadDisks, d.id] }),
+          }))}
+      />
+      <span className={css['patch']}>
+        {lost && !lost.ok ? (
+          <StatusDot tone="danger">{lost.reason}</StatusDot>
+        ) : patches === undefined ? null : patches.length === 0 ? (
+          <StatusDot
+            tone="warn"
+            why={
+              <a href={paths.createPatch(s.id)} aria-label={`Create a patch for ${s.name}`}>
+                Create
+              </a>
+            }
+          >
+            No patch
+          </StatusDot>
+        ) : (
+          <a href={paths.server(s.id)}>{patches.map((p) => p.name).join(', ')}</a>
+        )}
+      </span>
+    </div>
+  )
+}

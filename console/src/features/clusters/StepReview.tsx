@@ -1,0 +1,94 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { clusterPreview } from '#contract/clusters.ts'
+import type { Server } from '#contract/servers.ts'
+import { query } from '../../api/query.ts'
+import { IconButton } from '../../ui/Button.tsx'
+import { useCopy } from '../../ui/Copyable.tsx'
+import { Yaml } from '../../ui/DiffView.tsx'
+import { Icon } from '../../ui/Icon.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
+import { Badge } from '../../ui/Status.tsx'
+import { bodyOf, type Draft, warningsOf } from './create-draft.ts'
+import css from './CreateCluster.module.css'
+
+/** Exactly what each server will be given, what speaks against it, and what will happen in which order. */
+export function StepReview({ draft, servers }: { draft: Draft; servers: readonly Server[] }) {
+  const body = bodyOf(draft)
+  // Of one moment: another look asks anew.
+  const { data, error, refetch } = useQuery({ ...query(clusterPreview, { body }), staleTime: 0, gcTime: 0, retry: false })
+  const [chosen, setChosen] = useState<string | null>(null)
+  const { copied, copy } = useCopy()
+  if (data === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />
+  const current = data.servers.find((s) => s.node_id === chosen) ?? data.servers[0]
+  const roleOf = (id: string) => (draft.servers[id]?.role === 'control_plane' ? 'Control plane' : 'Worker')
+  const known = warningsOf(draft)
+  const warnings = [
+    ...data.checks.filter((c) => !c.ok).map((c) => ({ text: c.message, bad: true })),
+    ...known.filter((w) => !data.checks.some((c) => c.message === w)).map((text) => ({ text, bad: false })),
+    ...data.servers.flatMap((s) => s.warnings.map((w) => ({ text: `${s.name}: ${w}`, bad: false }))),
+  ]
+  return (
+    <div className={css['review']}>
+      <Panel title="Servers" note={<span className="num">{servers.length > 0 ? data.servers.length : ''}</span>} flush>
+        <ul className={css['pick']}>
+          {data.servers.map((s) => (
+            <li key={s.node_id}>
+              <button type="button" aria-pressed={s.node_id === current?.node_id} onClick={() => setChosen(s.node_id)}>
+                <span className="grow">
+                  <b>{s.name}</b>
+                  <span className="t3 fs12">{roleOf(s.node_id)}</span>
+                </span>
+                {s.warnings.length > 0 && <Icon name="alert" className="c-warn" />}
+              </button>
+            </li>
+          ))}
+        </ul>
+      </Panel>
+      {current && (
+        <Panel
+          title={`Full configuration of ${current.name}`}
+          note="secrets masked"
+          actions={<IconButton icon={copied ? 'check' : 'copy'} label={copied ? 'Copied' : 'Copy configuration'} onClick={() => copy(current.config)} />}
+          flush
+        >
+          <pre className={css['config']} tabIndex={0} aria-label={`Configuration of ${current.name}`}>
+            {current.config
+              .replace(/\n$/, '')
+              .split('\n')
+              .map((line, i) => (
+                <span key={i} className={css['codeline']}>
+                  <Yaml text={line} />
+                  {'\n'}
+                </span>
+              ))}
+          </pre>
+        </Panel>
+      )}
+      <div className={css['side']}>
+        <Panel title="Warnings" note={warnings.length > 0 && <Badge tone={warnings.some((w) => w.bad) ? 'danger' : 'warn'}>{warnings.length}</Badge>}>
+          {warnings.length === 0 ? (
+            <p className="fs13 t2">None. Every check holds.</p>
+          ) : (
+            <ul className={css['checks']}>
+              {warnings.map((w) => (
+                <li key={w.text} className={w.bad ? 'c-danger' : 'c-warn'}>
+                  <Icon name={w.bad ? 'error' : 'alert'} />
+                  <span className="t1">{w.text}</span>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Panel>
+        <Panel title="What will happen" note={`${data.steps.length} steps`}>
+          <ol className={css['plan']} tabIndex={0} aria-label="Plan">
+            {data.steps.map((s) => (
+              <li key={s.key}>{s.title}</li>
+            ))}
+          </ol>
+        </Panel>
+      </div>
+    </div>
+  )
+}

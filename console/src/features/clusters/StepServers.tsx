@@ -1,0 +1,145 @@
+import { type UseQueryResult, useQueries } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { canHaveControlPlanes } from '#contract/clusters.ts'
+import { patchList } from '#contract/patches.ts'
+import { canJoinCluster, type Server } from '#contract/servers.ts'
+import { counted } from '#contract/words.ts'
+import { query } from '../../api/query.ts'
+import { paths } from '../../lib/paths.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Checkbox } from '../../ui/Field.tsx'
+import { Search } from '../../ui/Search.tsx'
+import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
+import { Alert } from '../../ui/Status.tsx'
+import { type Chosen, type Draft, firstChoice, warningsOf } from './create-draft.ts'
+import css from './CreateCluster.module.css'
+import { ChosenRow, hardwareLine } from './ServerRow.tsx'
+import { SumPanel } from './SumPanel.tsx'
+
+/** Rows of the eligible that are shown at once; the search finds the others. */
+const atOnce = 8
+
+const matches = (s: Server, q: string) => [s.name, s.identity.serial ?? '', ...s.nodeAddresses].some((text) => text.toLowerCase().includes(q))
+
+/** Which servers, in which role, on which disks. Those that can't join are listed with why. */
+export function StepServers({
+  draft,
+  change,
+  servers,
+  datacenter,
+  refused,
+}: {
+  draft: Draft
+  change: (patch: (now: Draft) => Partial<Draft>) => void
+  servers: UseQueryResult<Server[], Error>
+  datacenter: string
+  refused: string | undefined
+}) {
+  const [q, setQ] = useState('')
+  const [shown, setShown] = useState(atOnce)
+  const { data, error, refetch } = servers
+  const { chosen, eligible, others } = useMemo(() => {
+    const found = (data ?? []).filter((s) => q === '' || matches(s, q.toLowerCase()))
+    const may = (s: Server) => canJoinCluster(s).ok
+    return {
+      chosen: (data ?? []).filter((s) => draft.servers[s.id]),
+      eligible: found.filter((s) => !draft.servers[s.id] && may(s)),
+      others: found.filter((s) => !draft.servers[s.id] && !may(s)),
+    }
+  }, [data, draft.servers, q])
+  const patches = useQueries({ queries: chosen.map((s) => query(patchList, { params: { id: s.id } })) })
+  const patchOf = new Map(chosen.map((s, i) => [s.id, patches[i]?.data?.items.filter((p) => !p.read_only)]))
+
+  if (data === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />
+  if (data.length === 0) return <Empty boxed title={`No servers in ${datacenter}`} text="Add servers to this datacenter, or choose another one." />
+
+  const take = (list: readonly Server[]) =>
+    change((now) => ({
+      servers: list.reduce<Draft['servers']>((all, s) => ({ ...all, [s.id]: all[s.id] ?? firstChoice(s, Object.values(all)) }), now.servers),
+    }))
+  const leave = (id: string) => change((now) => ({ servers: Object.fromEntries(Object.entries(now.servers).filter(([key]) => key !== id)) }))
+  const set = (id: string, patch: Partial<Chosen>) => change((now) => ({ servers: { ...now.servers, [id]: { ...now.servers[id]!, ...patch } } }))
+  const without = chosen.filter((s) => patchOf.get(s.id)?.length === 0)
+  // Chosen earlier, and meanwhile taken, removed or unreachable.
+  const lost = chosen.filter((s) => !canJoinCluster(s).ok)
+  const controlPlanes = Object.values(draft.servers).filter((c) => c.role === 'control_plane').length
+
+  return (
+    <div className={css['cols']}>
+      <div className={css['main']}>
+        <div className="toolbar">
+          <Search label="Search servers" placeholder="Name, serial or address" value={q} onValue={setQ} />
+          <span className="fs13 t2">
+            {eligible.length + chosen.length} eligible in {datacenter}, {others.length} not
+          </span>
+          {eligible.length > 0 && chosen.length === 0 && eligible.length >= 3 && (
+            <span className="right">
+              <Button size="small" onClick={() => take(eligible.slice(0, 5))}>
+                Choose {Math.min(5, eligible.length)}
+              </Button>
+            </span>
+          )}
+        </div>
+        {refused !== undefined && <Alert tone="danger">{refused}</Alert>}
+        <section className={css['table']} aria-label="Servers">
+          {chosen.map((s) => (
+            <ChosenRow
+              key={s.id}
+              server={s}
+              chosen={draft.servers[s.id]!}
+              patches={patchOf.get(s.id)}
+              lost={lost.includes(s) ? canJoinCluster(s) : undefined}
+              onSet={(patch) => set(s.id, patch)}
+              onLeave={() => leave(s.id)}
+            />
+          ))}
+          {eligible.slice(0, shown).map((s) => (
+            <div key={s.id} className={css['row']}>
+              <Checkbox checked={false} label={<b>{s.name}</b>} onChange={() => take([s])} />
+              <span className="t2 fs13 clip">{hardwareLine(s)}</span>
+            </div>
+          ))}
+          {eligible.length > shown && (
+            <div className={css['row']}>
+              <Button kind="ghost" size="small" onClick={() => setShown(shown + 50)}>
+                Show {Math.min(50, eligible.length - shown)} more eligible servers
+              </Button>
+            </div>
+          )}
+          {others.length > 0 && (
+            <>
+              <h3 className={css['heading']}>
+                Not eligible <span className="t3">{others.length}</span>
+              </h3>
+              {others.slice(0, 100).map((s) => {
+                const verdict = canJoinCluster(s)
+                return (
+                  <div key={s.id} className={css['row']}>
+                    <span className={css['off']}>{s.name}</span>
+                    <span className="t2 fs13">{verdict.ok ? '' : verdict.reason}</span>
+                    <a className="right fs13" href={paths.server(s.id)} aria-label={`Open ${s.name}`}>
+                      Open
+                    </a>
+                  </div>
+                )
+              })}
+            </>
+          )}
+          {chosen.length + eligible.length + others.length === 0 && <p className={css['none']}>No server matches this search.</p>}
+        </section>
+      </div>
+      <SumPanel
+        draft={draft}
+        servers={data}
+        checks={[
+          { ...canHaveControlPlanes(controlPlanes), text: 'Odd number of control planes' },
+          ...warningsOf(draft).map((text) => ({ ok: 'warn' as const, text })),
+          ...lost.map((s) => ({ ok: 'warn' as const, text: `${s.name} can't join any more` })),
+          ...(without.length > 0
+            ? [{ ok: 'warn' as const, text: `${counted(without.length, 'server')} without a patch. You will be asked to confirm their networking.` }]
+            : []),
+        ]}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,81 @@
+import * as z from 'zod/mini'
+import { expect, test } from 'vitest'
+import { NewCluster } from '#contract/clusters.ts'
+import { blank, bodyOf, canReview, clusterProblems, type Draft, firstChoice, installDisks, problemsOf, readKept, sumOf, warningsOf } from './create-draft.ts'
+
+const gib = 1024 ** 3
+const server = (id: string) => ({
+  id,
+  resources: {
+    node_addresses: [],
+    interfaces: [],
+    processors: [{ id: 'CPU-0', cpu_cores: 32 }],
+    memory: [{ id: 'DIMM-0', size: 256 * gib }],
+    disks: [
+      { id: 'nvme1n1', size: 3840 * 10 ** 9 },
+      { id: 'nvme0n1', size: 960 * 10 ** 9 },
+      { id: 'sda', size: 4 * gib },
+    ],
+  },
+})
+const ids = Array.from({ length: 5 }, () => crypto.randomUUID())
+const filled: Draft = {
+  ...blank,
+  name: 'poz-edge-04',
+  datacenterId: crypto.randomUUID(),
+  servers: ids.reduce<Draft['servers']>((all, id) => ({ ...all, [id]: firstChoice(server(id), Object.values(all)) }), {}),
+}
+
+test('five chosen servers are three control planes and two workers, installed on the smallest disk that is large enough', () => {
+  expect(Object.values(filled.servers).map((c) => c.role)).toEqual(['control_plane', 'control_plane', 'control_plane', 'worker', 'worker'])
+  expect(installDisks(server('x')).map((d) => d.id)).toEqual(['nvme0n1', 'nvme1n1'])
+  expect(filled.servers[ids[0]!]).toMatchObject({ installDisk: 'nvme0n1', workloadDisks: ['nvme1n1', 'sda'] })
+})
+
+test('what is sent is what the contract takes', () => {
+  const body = bodyOf({ ...filled, endpointKind: 'virtual', endpoint: '10.0.0.10', vlan: '214' })
+  expect(z.parse(NewCluster, body)).toMatchObject({ endpoint: '10.0.0.10', virtual_ip: true, vlan_id: 214 })
+  expect(bodyOf(filled)).not.toHaveProperty('endpoint')
+})
+
+test('each wrong field of the first step has the sentence of its rule', () => {
+  expect(clusterProblems(filled, [])).toEqual({})
+  expect(
+    clusterProblems({ ...filled, name: 'Edge', datacenterId: '', vlan: '5000', podCidr: '10.244.0.1/16', endpointKind: 'host', endpoint: 'a b' }, []),
+  ).toEqual({
+    name: 'Cluster name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
+    datacenterId: 'Choose a datacenter',
+    vlan: 'VLAN ID must be between 1 and 4094',
+    podCidr: 'Pod CIDR must be a network such as 10.244.0.0/16, with host bits zero',
+    endpoint: 'Enter an IP address or a DNS name',
+  })
+  expect(clusterProblems(filled, ['poz-edge-04']).name).toBe('Cluster name already exists. Please choose a different name.')
+  expect(clusterProblems({ ...filled, serviceCidr: '10.244.128.0/20' }, []).serviceCidr).toContain('overlaps the pod CIDR')
+})
+
+test('an even number of control planes is refused, a single one is warned of', () => {
+  const only = (n: number): Draft => ({ ...filled, servers: Object.fromEntries(Object.entries(filled.servers).slice(0, n)) })
+  expect(canReview(only(0))).toMatchObject({ ok: false })
+  expect(canReview(only(2))).toMatchObject({ ok: false })
+  expect(canReview(only(1))).toEqual({ ok: true })
+  expect(warningsOf(only(1))[0]).toContain('Three are recommended')
+  expect(canReview(filled)).toEqual({ ok: true })
+})
+
+test('the sum is unknown where one server has not told', () => {
+  const known = ids.map((id) => server(id))
+  expect(sumOf(filled, known as never)).toMatchObject({ servers: 5, controlPlanes: 3, workers: 2, units: 160, vcpu: 320, memoryBytes: 1280 * gib })
+  expect(sumOf(filled, known.map((s, i) => (i === 0 ? { ...s, resources: { ...s.resources, memory: [] } } : s)) as never).units).toBeNull()
+})
+
+test('a refusal of the server lands on the field it is about', () => {
+  expect(problemsOf({ 'servers.0.install_disk': 'The disk is too small', pod_cidr: 'It overlaps', colour: 'x' })).toEqual({
+    servers: 'The disk is too small',
+    podCidr: 'It overlaps',
+  })
+})
+
+test('a kept draft of another shape is left', () => {
+  expect(readKept(JSON.parse(JSON.stringify(filled)))).toEqual(filled)
+  expect(readKept({ name: 'x' })).toBeNull()
+})
