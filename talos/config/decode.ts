@@ -115,19 +115,17 @@ function normalise(shape: Shape, node: TreeNode, path: string, context: Context)
         ...node,
         entries: new Map([...node.entries].map(([key, entry]) => [key, { ...entry, value: normalise(shape.of, entry.value, join(path, key), context) }])),
       }
-    case 'object': {
-      if (node.is !== 'map') return wrong('a mapping')
-      const entries: MapNode['entries'] = new Map()
-      for (const [key, entry] of node.entries) {
-        const field = Object.hasOwn(shape.fields, key) ? shape.fields[key]! : undefined
-        if (field === undefined) context.problems.push(problemAt(entry, `Talos has no field ${join(path, key)}`, join(path, key)))
-        else if (field.since === '1.13' && (context.minor ?? 13) < 13) {
-          context.problems.push(problemAt(entry, `${join(path, key)} exists only since Talos 1.13`, join(path, key)))
-        } else entries.set(key, { ...entry, value: normalise(field, entry.value, join(path, key), context) })
-      }
-      return { ...node, entries }
-    }
   }
+  if (node.is !== 'map') return wrong('a mapping')
+  const entries: MapNode['entries'] = new Map()
+  for (const [key, entry] of node.entries) {
+    const field = Object.hasOwn(shape.fields, key) ? shape.fields[key]! : undefined
+    if (field === undefined) context.problems.push(problemAt(entry, `Talos has no field ${join(path, key)}`, join(path, key)))
+    else if (field.since === '1.13' && (context.minor ?? 13) < 13) {
+      context.problems.push(problemAt(entry, `${join(path, key)} exists only since Talos 1.13`, join(path, key)))
+    } else entries.set(key, { ...entry, value: normalise(field, entry.value, join(path, key), context) })
+  }
+  return { ...node, entries }
 }
 
 function textOf(shape: TextShape, node: ScalarNode, path: string, context: Context): TreeNode {

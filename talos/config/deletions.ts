@@ -31,7 +31,7 @@ export function takeDeletions(root: MapNode, options: DecodeOptions): { deletion
   if (shape === undefined) throw new ConfigError(problems)
   const document = { shape, name: shape.named ? (textAt(root, 'name') ?? '') : '' }
   const empty = rest === undefined || (rest.is === 'map' && [...rest.entries.keys()].every((key) => ['version', 'apiVersion', 'kind', 'name'].includes(key)))
-  return { deletions: found.map((deletion) => ({ ...deletion, document })), rest: empty ? undefined : (rest as MapNode) }
+  return { deletions: found.map((deletion) => Object.assign(deletion, { document })), rest: empty ? undefined : (rest as MapNode) }
 }
 
 /** The tree without what is to be deleted; undefined where nothing is left of it. */

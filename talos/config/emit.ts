@@ -49,7 +49,8 @@ export function emit(documents: readonly MapNode[]): Emitted {
       const dash = `${lead}- `
       // Inside an item the next level begins right after the dash, whatever the indent is.
       if (item.is === 'scalar') writeScalar(dash, item, indent)
-      else if (item.is === 'map') item.entries.size === 0 ? put(`${dash}{}`, item.source) : writeMap(item, indent + 2, dash)
+      else if (item.is === 'map' && item.entries.size === 0) put(`${dash}{}`, item.source)
+      else if (item.is === 'map') writeMap(item, indent + 2, dash)
       else if (item.items.length === 0) put(`${dash}[]`, item.source)
       else writeList(item.items, indent + 2, dash)
       lead = ' '.repeat(indent)
@@ -137,8 +138,8 @@ function hex(code: number, length: number): string {
 
 /** Order of keys in maps that have none of their own: digits by their number, other signs before letters (go-yaml `sorter.go`). */
 export function compareKeys(a: string, b: string): number {
-  const left = [...a]
-  const right = [...b]
+  const left = Array.from(a)
+  const right = Array.from(b)
   const isDigit = (c: string | undefined) => c !== undefined && /\p{Nd}/u.test(c)
   const isLetter = (c: string | undefined) => c !== undefined && /\p{L}/u.test(c)
   let i = 0

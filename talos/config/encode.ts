@@ -55,12 +55,10 @@ function encode(shape: Shape, node: TreeNode): TreeNode | undefined {
       const keys = [...node.entries.keys()].toSorted(compareKeys)
       return { ...node, entries: new Map(keys.map((key) => [key, encodeEntry(shape.of, node.entries.get(key)!)])) }
     }
-    case 'object': {
-      if (node.is !== 'map') return undefined
-      const object = encodeObject(shape, node)
-      return object.entries.size === 0 && shape.inPlace === true && shape.always !== true ? undefined : object
-    }
   }
+  if (node.is !== 'map') return undefined
+  const object = encodeObject(shape, node)
+  return object.entries.size === 0 && shape.inPlace === true && shape.always !== true ? undefined : object
 }
 
 function encodeEntry(shape: Shape, entry: Entry): Entry {
@@ -87,9 +85,8 @@ function zeroOf(shape: Shape, source: string): TreeNode {
     case 'object':
       if (shape.inPlace === true) return encodeObject(shape, { is: 'map', entries: new Map(), ...place })
       return { is: 'scalar', value: null, plain: undefined, ...place }
-    case 'flag':
-      return { is: 'scalar', value: null, plain: undefined, ...place }
   }
+  return { is: 'scalar', value: null, plain: undefined, ...place }
 }
 
 /** Free values are Go maps, which are written in order. */

@@ -43,10 +43,9 @@ function apply(root: unknown, operation: JsonOperation): unknown {
     }
     case 'copy':
       return edit(root, path, find(root, pointer(operation.from ?? '')), true)
-    case 'test':
-      if (JSON.stringify(find(root, path)) !== JSON.stringify(operation.value)) throw fail(`${operation.path} is not the value tested for`)
-      return root
   }
+  if (JSON.stringify(find(root, path)) !== JSON.stringify(operation.value)) throw fail(`${operation.path} is not the value tested for`)
+  return root
 }
 
 /** RFC 6901: `~1` is a slash, `~0` a tilde. */

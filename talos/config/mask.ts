@@ -25,7 +25,7 @@ export function maskSecrets(yaml: string): string {
   const marked = yaml.startsWith('\ufeff') ? yaml.slice(1) : yaml
   return ranges
     .toSorted((a, b) => b[0] - a[0])
-    .reduce((text, [from, to]) => `${text.slice(0, from)}"${masked}"${/\n$/.test(text.slice(from, to)) ? '\n' : ''}${text.slice(to)}`, marked)
+    .reduce((text, [from, to]) => `${text.slice(0, from)}"${masked}"${text.slice(from, to).endsWith('\n') ? '\n' : ''}${text.slice(to)}`, marked)
 }
 
 /** Does a configuration or a patch hold anything that `maskSecrets` would mask? */

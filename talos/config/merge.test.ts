@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { assert, dictionary, property, string, stringMatching } from 'fast-check'
 import { parseAllDocuments } from 'yaml'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { generateSecrets } from '../secrets/bundle.ts'
@@ -350,9 +350,10 @@ describe('$patch: delete', () => {
       'cluster: {apiServer: {admissionControl: [{name: Nope, $patch: delete}]}}',
       'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno9\n$patch: delete\n',
     ]) {
-      expect(problems(() => merged(main('{nodeLabels: {x: "1"}}', '{apiServer: {}}'), patch)).problems, patch).toMatchObject([
-        { message: expect.stringMatching(/^There is no /) as string },
-      ])
+      expect({ patch, ...problems(() => merged(main('{nodeLabels: {x: "1"}}', '{apiServer: {}}'), patch)) }).toMatchObject({
+        patch,
+        problems: [{ message: expect.stringMatching(/^There is no /) as string }],
+      })
     }
   })
 
@@ -366,7 +367,7 @@ describe('$patch: delete', () => {
 
 describe('order and origin', () => {
   test('layers apply in their order, and each line says whose it is', () => {
-    const base = `${main('{token: a}')}`
+    const base = main('{token: a}')
     const { yaml, sources } = mergePatches(base, [
       { name: 'one', body: 'machine: {token: b, certSANs: [san-1]}' },
       { name: 'two', body: 'machine: {certSANs: [san-2]}\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: true\n' },
@@ -419,18 +420,15 @@ describe('a generated configuration', () => {
   })
 
   test('merging twice what replaces is the same as once', () => {
-    fc.assert(
-      fc.property(
-        fc.dictionary(fc.stringMatching(/^[a-z][a-z0-9./-]{0,20}$/), fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), { maxKeys: 8 }),
-        (sysctls) => {
-          const layer = { name: 'p', body: JSON.stringify({ machine: { sysctls } }) }
-          const once = mergePatches(config, [layer]).yaml
-          expect(mergePatches(config, [layer, layer]).yaml).toBe(once)
-          const read = parseAllDocuments(once)[0]!.toJS() as { machine: { sysctls?: Record<string, string> } }
-          expect({ ...read.machine.sysctls }).toEqual(sysctls)
-          expect(mergePatches(once, []).yaml).toBe(once)
-        },
-      ),
+    assert(
+      property(dictionary(stringMatching(/^[a-z][a-z0-9./-]{0,20}$/), string({ unit: 'grapheme', minLength: 1, maxLength: 40 }), { maxKeys: 8 }), (sysctls) => {
+        const layer = { name: 'p', body: JSON.stringify({ machine: { sysctls } }) }
+        const once = mergePatches(config, [layer]).yaml
+        expect(mergePatches(config, [layer, layer]).yaml).toBe(once)
+        const read = parseAllDocuments(once)[0]!.toJS() as { machine: { sysctls?: Record<string, string> } }
+        expect({ ...read.machine.sysctls }).toEqual(sysctls)
+        expect(mergePatches(once, []).yaml).toBe(once)
+      }),
       { numRuns: 60 },
     )
   })

@@ -23,7 +23,7 @@ export interface PatchError {
 /** All that speaks against a patch's body, by line. Never throws for what the text holds; takes at most some 100 ms for the worst of texts. */
 export function checkPatch(body: string, options: { talosVersion: string }): { errors: PatchError[] } {
   const problems = problemsOf(body, options)
-  const errors = problems.map((problem) => ({ ...problem, line: problem.line ?? 1 }))
+  const errors = problems.map((problem) => Object.assign(problem, { line: problem.line ?? 1 }))
   return { errors: errors.toSorted((a, b) => a.line - b.line || (a.column ?? 0) - (b.column ?? 0)).slice(0, 100) }
 }
 

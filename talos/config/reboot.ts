@@ -1,7 +1,7 @@
 import { loadDocuments } from './decode.ts'
 import { emit } from './emit.ts'
 import { encodeDocument } from './encode.ts'
-import type { MapNode, TreeNode } from './tree.ts'
+import type { MapNode } from './tree.ts'
 
 /**
  * Would Talos have to reboot to go from one configuration to the other? All documents beside the main one, all of `cluster` and the named
@@ -50,7 +50,7 @@ function decisive(yaml: string): string {
     if (left.entries.size === 0) stripped.entries.delete('features')
     else stripped.entries.set('features', { ...features, value: left })
   }
-  root.entries.set('machine', { ...machine, value: stripped as TreeNode })
+  root.entries.set('machine', { ...machine, value: stripped })
   return emit([root]).yaml
 }
 

@@ -29,7 +29,7 @@ export interface JsonSchema {
 
 /**
  * Schema of one document of a patch for a Talos version: the main one without a kind, or any other by its kind. What a patch must not set is
- * left out; `$patch: delete` may stand in every mapping.
+ * left out. In place of any value may stand `{$patch: delete}`: mappings have it among their keys, other values as `anyOf` with `Deletion`.
  */
 export function patchSchema(talosVersion: string): JsonSchema {
   const { minor } = contractOf(talosVersion)
@@ -40,28 +40,45 @@ export function patchSchema(talosVersion: string): JsonSchema {
     $id: `talos-1.${minor}-patch`,
     title: `Patch of a Talos 1.${minor} configuration`,
     oneOf: documents.map(({ kind }) => ({ $ref: `#/$defs/${name(kind)}` })),
-    $defs: Object.fromEntries(
-      documents.map(({ kind, about, shape }) => {
-        const schema = objectSchema(shape, '', minor, kind === '')
-        if (kind === '') schema.properties!['version'] = { const: 'v1alpha1' }
-        else {
-          Object.assign(schema.properties!, { apiVersion: { const: 'v1alpha1' }, kind: { const: kind } })
-          schema.required = ['apiVersion', 'kind', ...('name' in shape.fields ? ['name'] : [])]
-        }
-        return [name(kind), { title: name(kind), description: about, ...schema }]
-      }),
-    ),
+    $defs: {
+      Deletion: {
+        description: 'Takes what stands here out of the configuration',
+        type: 'object',
+        properties: { $patch: deletion },
+        required: ['$patch'],
+        additionalProperties: false,
+      },
+      ...Object.fromEntries(
+        documents.map(({ kind, about, shape }) => {
+          const schema = objectSchema(shape, '', minor, kind === '')
+          if (kind === '') schema.properties!['version'] = { const: 'v1alpha1' }
+          else {
+            Object.assign(schema.properties!, { apiVersion: { const: 'v1alpha1' }, kind: { const: kind } })
+            schema.required = ['apiVersion', 'kind', ...('name' in shape.fields ? ['name'] : [])]
+          }
+          return [name(kind), { title: name(kind), description: about, ...schema }]
+        }),
+      ),
+    },
   }
 }
 
 const deletion: JsonSchema = { const: 'delete', description: 'Takes this out of the configuration' }
+
+/** The value, or its deletion; its description stays in front. Names of documents and free values are left as they are. */
+function deletable(schema: JsonSchema): JsonSchema {
+  if (schema.type === undefined && schema.anyOf === undefined) return schema
+  if (schema.type === 'object') return schema
+  const { description, anyOf, ...rest } = schema
+  return { ...(description === undefined ? {} : { description }), anyOf: [...(anyOf ?? [rest]), { $ref: '#/$defs/Deletion' }] }
+}
 
 function objectSchema(shape: ObjectShape, path: string, minor: number, isMain: boolean): JsonSchema {
   const properties: Record<string, JsonSchema> = {}
   for (const [key, field] of Object.entries(shape.fields)) {
     const here = join(path, key)
     if ((isMain && forbiddenPaths.has(here)) || (field.since === '1.13' && minor < 13)) continue
-    properties[key] = schemaOf(field, here, minor, isMain)
+    properties[key] = deletable(schemaOf(field, here, minor, isMain))
   }
   return { type: 'object', properties: { ...properties, $patch: deletion }, additionalProperties: false }
 }
@@ -95,8 +112,7 @@ function schemaOf(shape: Shape, path: string, minor: number, isMain: boolean): J
     case 'list':
       return { ...told, type: 'array', items: schemaOf(shape.of, path, minor, isMain) }
     case 'map':
-      return { ...told, type: 'object', properties: { $patch: deletion }, additionalProperties: schemaOf(shape.of, path, minor, isMain) }
-    case 'object':
-      return { ...told, ...objectSchema(shape, path, minor, isMain) }
+      return { ...told, type: 'object', properties: { $patch: deletion }, additionalProperties: deletable(schemaOf(shape.of, path, minor, isMain)) }
   }
+  return { ...told, ...objectSchema(shape, path, minor, isMain) }
 }

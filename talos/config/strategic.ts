@@ -33,9 +33,8 @@ function merge(shape: Shape, left: TreeNode | undefined, right: TreeNode, path: 
       return mergeList(shape, left as ListNode, right as ListNode, path)
     case 'map':
       return mergeMap(left as MapNode, right as MapNode, (l, r, key) => (shape.replaceValues === true ? clone(r) : merge(shape.of, l, r, join(path, key))))
-    case 'object':
-      return mergeMap(left as MapNode, right as MapNode, (l, r, key) => merge(shape.fields[key]!, l, r, join(path, key)))
   }
+  return mergeMap(left as MapNode, right as MapNode, (l, r, key) => merge(shape.fields[key]!, l, r, join(path, key)))
 }
 
 function mergeMap(left: MapNode, right: MapNode, each: (left: TreeNode | undefined, right: TreeNode, key: string) => TreeNode): MapNode {
@@ -49,8 +48,8 @@ function mergeMap(left: MapNode, right: MapNode, each: (left: TreeNode | undefin
 }
 
 function mergeList(shape: ListShape, left: ListNode, right: ListNode, path: string): ListNode {
-  if (shape.merge === 'replace') return clone(right)
-  if (shape.merge === undefined) return { ...left, items: [...left.items, ...right.items.map(clone)] }
+  if (shape.merge === 'replace') return clone(right) as ListNode
+  if (shape.merge === undefined) return { ...left, items: [...left.items, ...right.items.map((item) => clone(item))] }
   const { by, whole } = shape.merge
   const items = [...left.items]
   right.items.forEach((item, i) => {
@@ -69,7 +68,7 @@ function mergeFree(left: TreeNode, right: TreeNode, path: string): TreeNode {
   if (left.is === 'map' && right.is === 'map') {
     return mergeMap(left, right, (l, r, key) => (l === undefined || isNull(l) ? clone(r) : isNull(r) ? l : mergeFree(l, r, join(path, key))))
   }
-  if (left.is === 'list' && right.is === 'list') return { ...left, items: [...left.items, ...right.items.map(clone)] }
+  if (left.is === 'list' && right.is === 'list') return { ...left, items: [...left.items, ...right.items.map((item) => clone(item))] }
   if (left.is === 'scalar' && right.is === 'scalar' && scalarType(left) === scalarType(right)) {
     const zero = right.value === '' || right.value === 0 || right.value === 0n
     return zero ? left : clone(right)

@@ -104,7 +104,7 @@ export function readDocuments(text: string, source: string): MapNode[] {
       return { is: 'scalar', value: null, plain: '', ...place }
     }
     if (node.anchor !== undefined) report('Anchors are not allowed', offset, path)
-    if (isExplicit(node)) report('Tags are not allowed', offset, path)
+    if (node.tag !== undefined) report('Tags are not allowed', offset, path)
     if (isScalar(node)) {
       const plain = node.type === AstScalar.PLAIN ? (node.source ?? '') : undefined
       return { is: 'scalar', value: scalarValue(node.value), plain, ...place, ...(node.range ? { range: [node.range[0], node.range[1]] } : {}) }
@@ -123,7 +123,7 @@ export function readDocuments(text: string, source: string): MapNode[] {
         }
         const name = typeof key.value === 'string' ? key.value : (key.source ?? '')
         if (key.anchor !== undefined) report('Anchors are not allowed', at, path)
-        if (isExplicit(key)) report('Tags are not allowed', at, path)
+        if (key.tag !== undefined) report('Tags are not allowed', at, path)
         if (name === '<<' && key.type === AstScalar.PLAIN) report('Merge keys are not allowed', at, path)
         const keyPlace = lines.linePos(at)
         entries.set(name, { line: keyPlace.line, column: keyPlace.col, source, value: convert(pair.value as AstNode | null, join(path, name), at) })
@@ -147,10 +147,6 @@ export function readDocuments(text: string, source: string): MapNode[] {
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return roots
-}
-
-function isExplicit(node: AstNode): boolean {
-  return typeof node.tag === 'string' && !/^tag:yaml\.org,2002:(map|seq|str|int|float|bool|null)$/.test(node.tag)
 }
 
 function scalarValue(value: unknown): ScalarValue {
@@ -192,13 +188,10 @@ export function textAt(node: TreeNode | undefined, ...path: string[]): string | 
 }
 
 /** A tree of its own, so that changing it leaves the original. */
-export function clone<Node extends TreeNode>(node: Node): Node {
-  switch (node.is) {
-    case 'scalar':
-      return { ...node }
-    case 'list':
-      return { ...node, items: node.items.map(clone) }
-    case 'map':
-      return { ...node, entries: new Map([...node.entries].map(([key, entry]) => [key, { ...entry, value: clone(entry.value) }])) }
-  }
+export function clone(node: MapNode): MapNode
+export function clone(node: TreeNode): TreeNode
+export function clone(node: TreeNode): TreeNode {
+  if (node.is === 'scalar') return { ...node }
+  if (node.is === 'list') return { ...node, items: node.items.map((item) => clone(item)) }
+  return { ...node, entries: new Map(Array.from(node.entries, ([key, entry]) => [key, Object.assign({}, entry, { value: clone(entry.value) })])) }
 }

@@ -21,7 +21,7 @@ export function checkDevices(report: Report, worker: boolean): void {
   }
   for (const { path, node } of report.items(...interfaces)) {
     if (worker) {
-      for (const vip of [[...path, 'vip'], ...report.items(...path, 'vlans').map((v) => [...v.path, 'vip'])]) {
+      for (const vip of [path, ...report.items(...path, 'vlans').map((v) => v.path)].map((p) => p.concat('vip'))) {
         if (report.has(...vip)) report.error(vip, 'Only control planes can share a virtual address')
       }
     }

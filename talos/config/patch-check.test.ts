@@ -1,0 +1,176 @@
+import { describe, expect, test } from 'vitest'
+import { checkPatch, patchLimits } from './patch-check.ts'
+
+const errors = (body: string, talosVersion = 'v1.13.9') => checkPatch(body, { talosVersion }).errors
+const messages = (body: string, talosVersion?: string) => errors(body, talosVersion).map((e) => e.message)
+
+describe('a good patch', () => {
+  test.each([
+    'machine:\n  sysctls:\n    net.core.somaxconn: "65535"\n',
+    'machine:\n  certSANs: [node.example.com]\n  kubelet:\n    extraArgs: {rotate-server-certificates: "true"}\n    registerWithFQDN: false\n',
+    'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nmtu: 9000\n---\napiVersion: v1alpha1\nkind: VLANConfig\nname: eno1.20\nvlanID: 20\nparent: eno1\n',
+    'apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: ghcr.io\nusername: bot\npassword: hunter2\n',
+    'machine:\n  nodeLabels:\n    node.kubernetes.io/exclude-from-external-load-balancers:\n      $patch: delete\n',
+    'apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eno1, eno2]\nbondMode: 802.3ad\nadLACPActive: on\n',
+    '\ufeff# with a byte order mark\r\nmachine:\r\n  sysctls:\r\n    a: b\r\n',
+  ])('has nothing against it', (body) => {
+    expect(errors(body)).toEqual([])
+  })
+})
+
+describe('YAML', () => {
+  test('that is broken is told with its place', () => {
+    const [error] = errors('machine:\n  sysctls:\n   - a: b\n  c\n')
+    expect(error?.line).toBeGreaterThan(1)
+    expect(error?.column).toBeGreaterThan(0)
+    expect(messages('machine: {a: 1, a: 2}')[0]).toContain('keys must be unique')
+    expect(errors('machine:\n\tsysctls: {}\n')).not.toEqual([])
+  })
+
+  test('with anchors, aliases, tags or merge keys is refused', () => {
+    expect(messages('machine:\n  sysctls: &a {b: c}\n')).toEqual(['Anchors are not allowed'])
+    expect(messages('machine:\n  sysctls: &a {b: c}\n  sysfs: *a\n')).toEqual(['Anchors are not allowed', 'Aliases are not allowed'])
+    expect(messages('machine:\n  sysctls: {a: !!str 1}\n')).toEqual(['Tags are not allowed'])
+    expect(messages('machine:\n  sysctls: !<tag:example.com,2026:x> {a: b}\n')[0]).toContain('Tags are not allowed')
+    expect(messages('machine:\n  sysctls: {<<: {a: b}}\n')).toEqual(['Merge keys are not allowed'])
+    expect(messages('machine:\n  sysctls: {? [a, b] : c}\n')).toEqual(['A key must be a single value'])
+  })
+
+  test('that grows when it is read is refused, at once', () => {
+    const bomb = `a0: &a0 [x,x,x,x,x,x,x,x,x]\n${Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array.from({ length: 9 }, () => `*a${i}`).join(',')}]`).join('\n')}\n`
+    const begun = performance.now()
+    expect(errors(bomb)).not.toEqual([])
+    expect(performance.now() - begun).toBeLessThan(500)
+  })
+
+  test.each([
+    ['brackets', '['.repeat(20_000)],
+    ['braces', 'machine: '.padEnd(40_000, '{a: ')],
+    ['dashes', '- '.repeat(30_000)],
+    ['indentation', Array.from({ length: 60 }, (_, i) => `${' '.repeat(i)}a:`).join('\n')],
+    ['closed brackets', `machine: {pods: ${'['.repeat(60)}${']'.repeat(60)}}`],
+  ])('nested too deeply by %s is refused, at once', (_, body) => {
+    const begun = performance.now()
+    expect(errors(body)).not.toEqual([])
+    expect(performance.now() - begun).toBeLessThan(500)
+  })
+
+  test('too big, too many values, too many documents', () => {
+    expect(messages(`machine:\n  env: {A: ${'x'.repeat(patchLimits.bytes)}}`)).toEqual(['A patch can have 64 KiB at most; this one has 65 KiB'])
+    expect(messages(`machine: {certSANs: [${Array.from({ length: 5001 }, () => 'a').join(',')}]}`)).toEqual(['A patch can have 5000 values at most'])
+    expect(messages(Array.from({ length: 11 }, (_, i) => `apiVersion: v1alpha1\nkind: LinkConfig\nname: l${i}\n`).join('---\n'))).toEqual([
+      'A patch can have 10 documents at most; this one has 11',
+    ])
+    expect(messages('')).toEqual(['The patch is empty'])
+    expect(messages('# only a comment\n---\n')).toEqual(['The patch is empty'])
+  })
+
+  test('that is no text is refused', () => {
+    expect(messages('machine: {env: {A: "\ud800"}}')).toEqual(['The text is not valid UTF-8'])
+    expect(errors('machine:\n  env: {A: "\u0000"}')).toEqual([{ message: 'Control characters are not allowed', line: 2 }])
+    expect(errors('machine:\n  env: {A: "\u001b[31m"}')).not.toEqual([])
+  })
+
+  test('scalars that can be read in two ways are refused', () => {
+    expect(messages('machine: {sysctls: {a: yes}}')).toEqual(['yes can be read in two ways: write "yes" with quotes'])
+    expect(messages('machine: {sysctls: {a: 012}}')).toEqual(['012 can be read in two ways: write "012" with quotes'])
+    expect(messages('machine: {sysctls: {a: 1_000}}')).toEqual(['1_000 can be read in two ways: write "1_000" with quotes'])
+    expect(messages('machine: {sysctls: {a: 12:30:45}}')).toEqual(['12:30:45 can be read in two ways: write "12:30:45" with quotes'])
+    expect(messages('machine: {kubelet: {extraConfig: {a: 2026-11-20}}}')).toEqual(['2026-11-20 can be read in two ways: write "2026-11-20" with quotes'])
+    expect(messages('machine: {kubelet: {registerWithFQDN: on}}')).toEqual(['on can be read in two ways: write true or false'])
+    expect(messages('apiVersion: v1alpha1\nkind: LinkConfig\nname: a\nmtu: 01500\n')).toEqual([
+      '01500 can be read in two ways: write it without leading zeros and underscores',
+    ])
+    expect(messages('machine: {sysctls: {a: "yes", b: \'012\', c: 1000, d: true, e: x-on}}')).toEqual([])
+    expect(messages('machine: {files: [{content: a, permissions: 0644, path: /var/a, op: create}]}')).toEqual([])
+  })
+})
+
+describe('what it says', () => {
+  test('JSON patches are refused with Talos’s reason', () => {
+    for (const body of [
+      '[{"op": "add", "path": "/machine/certSANs", "value": ["a"]}]',
+      '- op: replace\n  path: /machine/token\n  value: a\n',
+      '# c\n- op: add\n',
+    ]) {
+      expect(messages(body)[0]).toContain('JSON patches are not possible: Talos refuses them on configurations of several documents')
+    }
+  })
+
+  test('fields, kinds and types that Talos doesn’t know are told by line', () => {
+    expect(errors('machine:\n  kubelet:\n    imgae: x\n')).toEqual([
+      { message: 'Talos has no field machine.kubelet.imgae', path: 'machine.kubelet.imgae', line: 3, column: 5 },
+    ])
+    expect(messages('apiVersion: v1alpha1\nkind: Nope\n')).toEqual(['Talos has no document Nope of version v1alpha1'])
+    expect(messages('machine: {certSANs: a}')).toEqual(['machine.certSANs must be a list'])
+    expect(messages('machine: {token: {$patch: replace}}')[0]).toBeDefined()
+  })
+
+  test('follows the Talos version', () => {
+    const vrf = 'apiVersion: v1alpha1\nkind: VRFConfig\nname: v\ntable: "100"\n'
+    expect(messages(vrf, 'v1.13.9')).toEqual([])
+    expect(messages(vrf, 'v1.12.11')).toEqual(['VRFConfig exists only since Talos 1.13'])
+    const list = 'cluster: {apiServer: {extraArgs: {a: [b]}}}'
+    expect(messages(list, 'v1.13.9')).toEqual([])
+    expect(messages(list, 'v1.12.11')).toEqual(['cluster.apiServer.extraArgs.a must be text; a list is possible since Talos 1.13'])
+  })
+
+  test.each([
+    ['machine.type', 'machine: {type: worker}'],
+    ['machine.token', 'machine: {token: a}'],
+    ['machine.ca', 'machine: {ca: {crt: QQ==}}'],
+    ['machine.acceptedCAs', 'machine: {acceptedCAs: [{crt: QQ==}]}'],
+    ['machine.install.disk', 'machine: {install: {disk: /dev/sda}}'],
+    ['machine.install.diskSelector', 'machine: {install: {diskSelector: {size: ">= 1GB"}}}'],
+    ['machine.install.image', 'machine: {install: {image: a}}'],
+    ['machine.network.hostname', 'machine: {network: {hostname: a}}'],
+    ['machine.features.stableHostname', 'machine: {features: {stableHostname: true}}'],
+    ['cluster.id', 'cluster: {id: a}'],
+    ['cluster.secret', 'cluster: {secret: a}'],
+    ['cluster.controlPlane', 'cluster: {controlPlane: {endpoint: "https://a:6443"}}'],
+    ['cluster.clusterName', 'cluster: {clusterName: a}'],
+    ['cluster.token', 'cluster: {token: a}'],
+    ['cluster.secretboxEncryptionSecret', 'cluster: {secretboxEncryptionSecret: a}'],
+    ['cluster.aescbcEncryptionSecret', 'cluster: {aescbcEncryptionSecret: a}'],
+    ['cluster.ca', 'cluster: {ca: {key: QQ==}}'],
+    ['cluster.acceptedCAs', 'cluster: {acceptedCAs: []}'],
+    ['cluster.aggregatorCA', 'cluster: {aggregatorCA: {crt: QQ==}}'],
+    ['cluster.serviceAccount', 'cluster: {serviceAccount: {key: QQ==}}'],
+    ['cluster.etcd.ca', 'cluster: {etcd: {ca: {crt: QQ==}}}'],
+  ])('%s belongs to the cluster', (path, body) => {
+    expect(errors(body)).toMatchObject([{ message: expect.stringContaining(`A patch can’t set ${path}: `) as string, path, line: 1 }])
+    const [section, ...rest] = path.split('.')
+    const nested = rest.reduceRight((inner, key) => `{${key}: ${inner}}`, '{$patch: delete}')
+    expect(messages(`${section}: ${nested}`)).toMatchObject([expect.stringContaining(`A patch can’t delete ${path}`) as string])
+  })
+
+  test('a host name is not for a patch, in no document', () => {
+    expect(messages('apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\n')).toEqual([
+      'A patch can’t have HostnameConfig: the host name is the server’s name',
+    ])
+    expect(messages('apiVersion: v1alpha1\nkind: HostnameConfig\n$patch: delete\n')).toEqual([
+      'A patch can’t have HostnameConfig: the host name is the server’s name',
+    ])
+  })
+
+  test('what holds something forbidden can’t be deleted whole', () => {
+    for (const body of [
+      'machine: {$patch: delete}',
+      'cluster: {$patch: delete}',
+      'machine: {install: {$patch: delete}}',
+      'machine: {certSANs: {$patch: delete}}',
+      'cluster: {apiServer: {$patch: delete}}',
+      'cluster: {apiServer: {certSANs: {$patch: delete}}}',
+      'cluster: {etcd: {$patch: delete}}',
+      'version: v1alpha1\n$patch: delete\n',
+    ]) {
+      expect({ body, count: messages(body).length }).toEqual({ body, count: 1 })
+    }
+    expect(messages('machine: {install: {extraKernelArgs: {$patch: delete}}}')).toEqual([])
+    expect(messages('cluster: {apiServer: {auditPolicy: {$patch: delete}}}')).toEqual([])
+  })
+
+  test('everything that is wrong is told, in the order of lines', () => {
+    expect(errors('machine:\n  token: a\n  nope: 1\n  sysctls: {x: yes}\n').map((e) => e.line)).toEqual([2, 3, 4])
+  })
+})

@@ -1,0 +1,212 @@
+/** What is made of configurations for people: masked texts, the reboot verdict, the schema, and YAML as Talos writes it. */
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { assert, array, constantFrom, integer, jsonValue, oneof, property, string } from 'fast-check'
+import { parse } from 'yaml'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { generateSecrets, type SecretsBundle } from '../secrets/bundle.ts'
+import { readyKeys } from '../testing/keys.ts'
+import { goDuration } from './duration.ts'
+import { compareKeys, emit } from './emit.ts'
+import { generateConfig } from './generate.ts'
+import { holdsSecrets, masked, maskSecrets } from './mask.ts'
+import { mergePatches } from './merge.ts'
+import { rebootVerdict } from './reboot.ts'
+import { patchSchema } from './schema.ts'
+import { ConfigError, type MapNode, treeOf } from './tree.ts'
+
+let secrets: SecretsBundle
+let config: string
+beforeAll(async () => {
+  secrets = await generateSecrets({ now: new Date(), keys: await readyKeys() })
+  config = generateConfig({
+    role: 'control_plane',
+    clusterName: 'c',
+    endpoint: 'https://10.0.0.1:6443',
+    talosVersion: '1.13',
+    kubernetesVersion: '1.36.3',
+    secrets,
+    installDisk: '/dev/sda',
+  })
+})
+
+describe('masked', () => {
+  test('no secret of a configuration is left, and all else is as it was', () => {
+    const shown = maskSecrets(config)
+    const { certs } = secrets
+    for (const key of [certs.os.key, certs.etcd.key, certs.k8s.key, certs.k8sAggregator.key, certs.k8sServiceAccount.key])
+      expect(shown).not.toContain(Buffer.from(key).toString('base64'))
+    for (const secret of [secrets.cluster.secret, secrets.trustdInfo.token, secrets.secrets.bootstrapToken, secrets.secrets.secretboxEncryptionSecret])
+      expect(shown).not.toContain(secret)
+    expect(shown).toContain(Buffer.from(certs.os.crt).toString('base64'))
+    expect(shown.split('\n')).toHaveLength(config.split('\n').length)
+    expect(shown.split('\n').filter((line, i) => line !== config.split('\n')[i])).toHaveLength(9)
+    expect(holdsSecrets(config)).toBe(true)
+    expect(holdsSecrets('machine: {certSANs: [a]}')).toBe(false)
+  })
+
+  test('a patch keeps its comments and its form', () => {
+    const patch =
+      'apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: ghcr.io # theirs\nusername: bot\npassword: "hunter2"\n---\nmachine:\n  token: {$patch: delete}\n  files:\n    - content: |\n        -----BEGIN PRIVATE KEY-----\n        MC4CAQ\n        -----END PRIVATE KEY-----\n      path: /var/key\n'
+    expect(maskSecrets(patch)).toBe(
+      `apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: ghcr.io # theirs\nusername: bot\npassword: "${masked}"\n---\nmachine:\n  token: {$patch: delete}\n  files:\n    - content: "${masked}"\n      path: /var/key\n`,
+    )
+    expect(parse(maskSecrets('apiVersion: v1alpha1\nkind: WireguardConfig\nname: a\npeers: [{presharedKey: b}]\nprivateKey: c\n'))).toMatchObject({
+      privateKey: masked,
+      peers: [{ presharedKey: masked }],
+    })
+  })
+
+  test('what isn’t understood isn’t shown', () => {
+    expect(() => maskSecrets('kind: Nope\napiVersion: v1alpha1\npassword: a\n')).toThrow(ConfigError)
+    expect(() => maskSecrets('machine: [')).toThrow(ConfigError)
+  })
+})
+
+describe('the reboot verdict', () => {
+  const after = (body: string) => rebootVerdict(config, mergePatches(config, [{ name: 'p', body }]).yaml)
+
+  test.each([
+    'machine: {certSANs: [a]}',
+    'machine: {sysctls: {a: "1"}, sysfs: {b: "2"}, kubelet: {extraArgs: {a: b}}, nodeLabels: {a: b}}',
+    'machine: {features: {kubePrism: {port: 7000}, hostDNS: {resolveMemberNames: true}}}',
+    'machine: {network: {nameservers: [1.1.1.1]}, install: {wipe: true}, logging: {destinations: []}}',
+    'cluster: {apiServer: {certSANs: [a]}, proxy: {disabled: true}}',
+    'debug: true',
+    'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nmtu: 9000\n',
+  ])('is none for %s', (body) => {
+    expect(after(body)).toBe('no_reboot')
+  })
+
+  test.each([
+    'machine: {token: b}',
+    'machine: {type: worker}',
+    'machine: {env: {A: b}}',
+    'machine: {files: [{content: a, permissions: 0o644, path: /var/a, op: create}]}',
+    'machine: {disks: [{device: /dev/sdb}]}',
+    'machine: {udev: {rules: [a]}}',
+    'machine: {features: {diskQuotaSupport: false}}',
+    'machine: {systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}}}',
+  ])('is a reboot for %s', (body) => {
+    expect(after(body)).toBe('reboot')
+  })
+
+  test('is none for the same in another form', () => {
+    expect(rebootVerdict(config, `# a comment\n${config}`)).toBe('no_reboot')
+  })
+})
+
+describe('the schema', () => {
+  test.each(['v1.12.11', 'v1.13.9'])('of %s is JSON Schema and takes good patches only', (version) => {
+    const check = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true }).compile(patchSchema(version))
+    for (const good of [
+      { machine: { sysctls: { a: 'b' }, certSANs: ['x'], kubelet: { registerWithFQDN: true, extraConfig: { anything: [1, { a: null }] } } } },
+      { machine: { nodeLabels: { a: { $patch: 'delete' } } } },
+      { apiVersion: 'v1alpha1', kind: 'LinkConfig', name: 'eno1', mtu: 9000 },
+      { apiVersion: 'v1alpha1', kind: 'NetworkRuleConfig', name: 'r', portSelector: { ports: [50_000, '1-2'], protocol: 'tcp' } },
+      { machine: { certSANs: ['a'], kubelet: { clusterDNS: { $patch: 'delete' }, $patch: 'delete' } } },
+    ])
+      expect({ good, valid: check(good) }).toEqual({ good, valid: true })
+    for (const bad of [
+      { machine: { token: 'a' } },
+      { machine: { nope: 1 } },
+      { cluster: { ca: {} } },
+      { apiVersion: 'v1alpha1', kind: 'HostnameConfig' },
+      { apiVersion: 'v1alpha1', kind: 'LinkConfig' },
+      [],
+    ]) {
+      expect({ bad, valid: check(bad) }).toEqual({ bad, valid: false })
+    }
+  })
+
+  test('knows what is new', () => {
+    expect(Object.keys(patchSchema('1.13').$defs!)).toContain('VRFConfig')
+    expect(Object.keys(patchSchema('1.12').$defs!)).not.toContain('VRFConfig')
+  })
+
+  test('says something about the fields that people look for', () => {
+    const machine = patchSchema('1.13').$defs!['MachineConfig']!.properties!['machine']!
+    expect(machine.properties!['kubelet']!.description).toBe('Kubernetes’ agent on this server')
+    expect(machine.properties!['install']!.properties!['disk']).toBeUndefined()
+  })
+
+  test('is small enough to be sent', () => {
+    expect(JSON.stringify(patchSchema('1.13')).length).toBeLessThan(120_000)
+  })
+})
+
+describe('YAML as Talos writes it', () => {
+  const written = (value: unknown) => emit([treeOf(value, 'x') as MapNode]).yaml
+
+  test('levels are multiples of four, also inside lists', () => {
+    expect(written({ a: [{ name: 'b', c: { d: ['e'] } }, ['f', 'g'], []], h: {} })).toBe(
+      'a:\n    - name: b\n      c:\n        d:\n            - e\n    - - f\n      - g\n    - []\nh: {}\n',
+    )
+  })
+
+  test.each([
+    ['', '""'],
+    ['true', '"true"'],
+    ['yes', '"yes"'],
+    ['0x1f', '"0x1f"'],
+    ['012', '"012"'],
+    ['1e3', '"1e3"'],
+    ['2026-11-20', '"2026-11-20"'],
+    ['12:30', '"12:30"'],
+    ['~', '"~"'],
+    ['a: b', "'a: b'"],
+    ['a #b', "'a #b'"],
+    ["'quoted'", "'''quoted'''"],
+    ['- a', "'- a'"],
+    ['-a', '-a'],
+    [' a', "' a'"],
+    ['[a', "'[a'"],
+    ['@a', "'@a'"],
+    ['https://a:6443/b?c=d#e', 'https://a:6443/b?c=d#e'],
+    ['a\tb', '"a\\tb"'],
+    ['a\u0007', '"a\\x07"'],
+    ['ü€😀', 'ü€😀'],
+  ])('%j is written %s', (value, text) => {
+    expect(parse(written({ a: value }))).toEqual({ a: value })
+    expect(written({ a: value })).toBe(`a: ${text}\n`)
+  })
+
+  test('texts of several lines stand as they are', () => {
+    expect(written({ a: { b: 'x\ny\n', c: 'x\n\ny', d: '\nx\n\n', e: 'x \ny' } })).toBe(
+      'a:\n    b: |\n        x\n        y\n    c: |-\n        x\n\n        y\n    d: |4+\n\n        x\n\n    e: "x \\ny"\n',
+    )
+  })
+
+  test('whatever is written reads back the same', () => {
+    const awkward = oneof(
+      string({ unit: 'grapheme' }),
+      constantFrom('yes', '0', '-', '?', ':', '#', '\n', ' \n', 'a\n', '\ta', '1_0', '0o7', '.5', '---', '...', '{}', '!', '&a', '*a', '%'),
+      string({ unit: 'binary' }).filter((s) => s.isWellFormed() && !s.includes('\r')),
+    )
+    assert(
+      property(array(oneof(awkward, integer(), jsonValue({ maxDepth: 3 })), { maxLength: 6 }), (values) => {
+        const value = { list: values, map: Object.fromEntries(values.map((v, i) => [`k${i}`, v])) }
+        // The reader has no negative zero.
+        expect(parse(written(value))).toEqual(JSON.parse(JSON.stringify(value)))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('keys are in the order of people: numbers by their value, signs before letters', () => {
+    const order = ['9', '10', 'a', 'a-b', 'a1', 'a01', 'a9', 'a10', 'aB', 'ab', 'b']
+    expect(order.toReversed().toSorted(compareKeys)).toEqual(order)
+  })
+
+  test('time spans are Go’s', () => {
+    expect(['8760h', '90s', '1h', '0s', '1.5s', '150ms', 'soon', '-5m'].map(goDuration)).toEqual([
+      '8760h0m0s',
+      '1m30s',
+      '1h0m0s',
+      '0s',
+      '1.5s',
+      '150ms',
+      'soon',
+      '-5m0s',
+    ])
+  })
+})
