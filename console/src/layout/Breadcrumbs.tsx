@@ -1,4 +1,4 @@
-import { skipToken, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useMatches, useRouterState } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import type { Crumb } from '../route-tree.tsx'
@@ -61,7 +61,7 @@ export function Breadcrumbs() {
 function Text({ place, title = false }: { place: Place; title?: boolean }) {
   const crumb = typeof place.crumb === 'function' ? place.crumb(place.params) : place.crumb
   const from = typeof crumb === 'string' ? null : crumb
-  const { data } = useQuery({ queryKey: from?.key ?? ['no crumb'], queryFn: skipToken })
+  const { data } = useQuery({ queryKey: from?.key ?? ['no crumb'], enabled: false })
   const text = from === null ? (crumb as string) : ((data === undefined ? undefined : from.read(data)) ?? from.fallback)
   useEffect(() => {
     if (title) document.title = `${text} · Steelyard`

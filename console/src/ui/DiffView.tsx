@@ -9,6 +9,9 @@ export interface LineSource {
   layer: string
 }
 
+/** A box that scrolls has to be reached by keyboard (WCAG 2.1.1). */
+const reachable = { tabIndex: 0 }
+
 /** A configuration before and after, each line with the layer that set it. Unchanged stretches are folded unless `whole`. */
 export function DiffView({
   before,
@@ -39,7 +42,7 @@ export function DiffView({
   const parts = useMemo(() => (whole ? [{ from: 0, lines, hidden: false as const }] : collapse(lines)), [lines, whole])
   if (!whole && !lines.some((l) => l.kind !== 'same')) return <p className={css['empty']}>{empty}</p>
   return (
-    <div className={css['diff']} role="group" aria-label={label}>
+    <div className={css['diff']} role="group" aria-label={label} {...reachable}>
       {parts.map((part) =>
         part.hidden && !opened.has(part.from) ? (
           <button key={part.from} type="button" className={css['hunk']} onClick={() => setOpened((now) => new Set(now).add(part.from))}>

@@ -108,7 +108,9 @@ export function PreviewPanel({
         )}
       </div>
       <div className={css['diff']}>
-        {preview === null ? (
+        {broken ? (
+          <p className={css['nothing']}>Nothing to compare until it can be merged.</p>
+        ) : preview === null ? (
           error === null && <SkeletonRows rows={6} widths={[60, 180]} />
         ) : (
           <DiffView
@@ -118,7 +120,7 @@ export function PreviewPanel({
             sources={sources}
             emphasize={mine}
             whole={!changedOnly}
-            empty={broken ? 'Nothing to compare until it can be merged.' : 'The patch changes nothing.'}
+            empty="The patch changes nothing."
           />
         )}
       </div>

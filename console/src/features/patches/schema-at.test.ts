@@ -87,6 +87,8 @@ describe('what is offered there', () => {
     expect(offered('|')).toEqual(['machine', 'cluster', 'apiVersion', 'kind', 'name', 'up'])
     expect(offered('machine:\n  |')).toEqual(['sysctls', 'network', 'kubelet'])
     expect(offered('machine:\n  network:\n    interfaces:\n      - interface: eth0\n        |')).toEqual(['mtu', 'mode', 'vlans'])
+    expect(offered('machine: {}\n|')).toEqual(['cluster'])
+    expect(offered('apiVersion: v1alpha1\n|')).toEqual(['kind', 'name', 'up'])
     expect(offered('kind: LinkConfig\n|')).toEqual(['apiVersion', 'name', 'up'])
   })
 
@@ -94,6 +96,7 @@ describe('what is offered there', () => {
     expect(offered('machine:\n  kubelet:\n    registerWithFQDN: |')).toEqual(['true', 'false'])
     expect(offered('machine:\n  network:\n    interfaces:\n      - mode: |')).toEqual(['fast', 'slow'])
     expect(offered('machine:\n  sysctls:\n    a: |')).toEqual([])
+    expect(offered('apiVersion: v1alpha1\nkind: |')).toEqual(['LinkConfig'])
   })
 })
 

@@ -149,7 +149,9 @@ const kindOf = (root: SchemaNode, node: SchemaNode): string | null => {
 export function nodesAt(root: SchemaNode, path: readonly string[], kind: string | null): SchemaNode[] {
   const documents = [...variants(root, root)]
   const told = documents.filter((d) => kindOf(root, d) === kind)
-  let nodes = (path.length === 0 && kind === null) || told.length === 0 ? documents : told
+  // Before it has said its kind, a document may become any of them.
+  const open = kind === null && (path.length === 0 || (path.length === 1 && (path[0] === 'kind' || path[0] === 'apiVersion')))
+  let nodes = open || told.length === 0 ? documents : told
   for (const key of path) {
     nodes = nodes.flatMap((node) => childOf(node, key)).flatMap((child) => [...variants(root, child)])
   }
@@ -184,7 +186,8 @@ export const typeText = (node: SchemaNode): string => {
 /** What may be written at a place: keys that are not there yet, or the values that a key allows. */
 export function suggestions(root: SchemaNode, place: Place): Suggestion[] {
   const found = new Map<string, Suggestion>()
-  for (const node of nodesAt(root, place.path, place.kind)) {
+  const fits = (node: SchemaNode) => place.path.length > 0 || place.inValue || place.siblings.every((key) => node.properties?.[key] !== undefined)
+  for (const node of nodesAt(root, place.path, place.kind).filter(fits)) {
     if (place.inValue) {
       for (const value of [...(node.enum ?? []), ...(node.const === undefined ? [] : [node.const]), ...(node.type === 'boolean' ? [true, false] : [])]) {
         found.set(String(value), { label: String(value), type: typeText(node), text: '', is: 'value' })

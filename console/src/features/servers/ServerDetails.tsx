@@ -105,7 +105,7 @@ export function Platform({ server }: { server: Server }) {
             <span className="t3">Unknown</span>
           ) : (
             <Copyable value={identity.uuid} what="UUID">
-              {truncate(identity.uuid)}
+              {truncate(identity.uuid, 8, 8)}
             </Copyable>
           ),
         ],
