@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { connectMaintenance, connectSecure, readCertificate } from '#talos/client/connect.ts'
@@ -11,8 +12,19 @@ import { readyKeys } from '#talos/testing/keys.ts'
 import type { Machine } from '../machine/machine.ts'
 import { startSimulator, type Simulator, type SimulatorOptions } from '../start.ts'
 
-/** Test files run at the same time: each process takes a part of the network for itself. */
-const OFFSET = 20 + (Number(process.env.VITEST_POOL_ID ?? 1) % 40) * 5
+/** Tests and other simulators run at the same time: each process takes five thirds of addresses for itself, and holds a port there until it ends. */
+const reserve = async (): Promise<number> => {
+  for (let at = 130; at < 240; at += 5) {
+    const server = createServer().unref()
+    const isMine = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false))
+      server.listen(50_002, `127.20.${at + 1}.1`, () => resolve(true))
+    })
+    if (isMine) return at
+  }
+  throw new Error('no part of 127.20.0.0/16 is free for this test')
+}
+const offset = reserve()
 const HOUR_MS = 3_600_000
 
 export const dataFolder = (): string => {
@@ -26,7 +38,7 @@ export const fleet = async (options: Partial<SimulatorOptions> = {}): Promise<Si
   const simulator = await startSimulator({
     dataDir: options.dataDir ?? dataFolder(),
     speed: 50,
-    subnetOffset: OFFSET,
+    subnetOffset: await offset,
     ...(options.scenario === undefined && { servers: 5 }),
     ...options,
   })

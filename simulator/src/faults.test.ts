@@ -1,0 +1,113 @@
+import { connect } from 'node:net'
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { readCertificate } from '#talos/client/connect.ts'
+import { readIdentity } from '#talos/client/inventory.ts'
+import { addFault, clearFaults } from './machine/trouble.ts'
+import { cluster, configFor, dataFolder, fleet, give, openMaintenance, openSecure, rack, secrets, until } from './testing/fleet.ts'
+
+test('a server that refuses is refused at once and comes back when the fault ends', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const [machine] = simulator.servers
+  await addFault(machine!, { kind: 'refuse', for_ms: 10_000 })
+  await expect(readCertificate({ host: machine!.plan.address })).rejects.toMatchObject({ kind: 'unreachable' })
+  await until('the fault is over', () => machine!.disk.state.faults.length === 0)
+  expect((await readCertificate({ host: machine!.plan.address })).mode).toBe('maintenance')
+})
+
+test('a server that hangs accepts and says nothing', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const [machine] = simulator.servers
+  await addFault(machine!, { kind: 'hang' })
+  await expect(readCertificate({ host: machine!.plan.address }, { timeoutMs: 200 })).rejects.toMatchObject({ kind: 'timeout' })
+  await clearFaults(machine!)
+  await expect(readCertificate({ host: machine!.plan.address })).resolves.toBeDefined()
+})
+
+test('a dripping server sends one byte per second', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const [machine] = simulator.servers
+  await addFault(machine!, { kind: 'drip' })
+  await expect(readCertificate({ host: machine!.plan.address }, { timeoutMs: 400 })).rejects.toMatchObject({ kind: 'timeout' })
+})
+
+test('a server that answers garbage is no Talos server', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const [machine] = simulator.servers
+  await addFault(machine!, { kind: 'garbage' })
+  const socket = connect(50_000, machine!.plan.address)
+  const [data] = (await once(socket, 'data')) as [Buffer]
+  expect(data.toString()).toContain('garbage')
+  await expect(readCertificate({ host: machine!.plan.address }, { timeoutMs: 1000 })).rejects.toThrow()
+})
+
+test('a server changes its identity at a stage', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const [machine] = simulator.servers
+  const before = await readIdentity(await openMaintenance(machine!))
+  await addFault(machine!, { kind: 'identity' })
+  const after = await readIdentity(await openMaintenance(machine!))
+  expect(after.uuid).not.toBe(before.uuid)
+  expect(after.serial).not.toBe(before.serial)
+})
+
+test('a server vanishes while it installs and stays away until somebody switches it on', async () => {
+  const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'vanish', stage: 'installing' }] } }) })
+  const [machine] = simulator.servers
+  await give(machine!, configFor(await secrets(), machine!, 'control_plane', machine!.plan.address))
+  await until('it is gone', () => !machine!.isOn)
+  await expect(readCertificate({ host: machine!.plan.address })).rejects.toMatchObject({ kind: 'unreachable' })
+  machine!.lifecycle.powerOn()
+  await until('it is back, with nothing on its disk', () => machine!.stage.stage === 'maintenance')
+  expect(machine!.disk.state.installed).toBeNull()
+})
+
+test('an accepted configuration whose reply was lost is accepted all the same', async () => {
+  const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'lost-reply' }] } }) })
+  const [machine] = simulator.servers
+  const client = await openMaintenance(machine!)
+  await expect(client.applyConfiguration(configFor(await secrets(), machine!, 'control_plane', machine!.plan.address), { mode: 'auto' })).rejects.toThrow()
+  await until('it installs', () => machine!.disk.state.counters.installs === 1)
+  expect(machine!.disk.state.counters.applies).toBe(1)
+})
+
+test('a connection is closed right after the reply to a configuration', async () => {
+  const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'close-after-apply' }] } }) })
+  const [machine] = simulator.servers
+  await give(machine!, configFor(await secrets(), machine!, 'control_plane', machine!.plan.address))
+  await until('it installs', () => machine!.disk.state.counters.installs === 1)
+})
+
+test('a lost reply to the bootstrap makes one etcd, and asking again says that it is there', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const [machine] = simulator.servers
+  const bundle = await secrets()
+  await give(machine!, configFor(bundle, machine!, 'control_plane', machine!.plan.address))
+  await until('etcd waits', () => machine!.services.get('etcd')?.state === 'Preparing')
+  await addFault(machine!, { kind: 'lost-reply', method: 'Bootstrap', times: 1 })
+  await expect((await openSecure(machine!, bundle)).bootstrap()).rejects.toThrow()
+  await expect((await openSecure(machine!, bundle)).bootstrap()).rejects.toMatchObject({
+    kind: 'already_exists',
+    message: expect.stringContaining('etcd data directory is not empty'),
+  })
+  expect(machine!.disk.state.counters).toMatchObject({ bootstraps: 1, bootstrapCalls: 2 })
+})
+
+test('faults are kept across a restart', async () => {
+  const dataDir = dataFolder()
+  const first = await fleet({ scenario: rack(1), dataDir })
+  await addFault(first.servers[0]!, { kind: 'fail-install', times: 3 })
+  await first.stop()
+  const second = await fleet({ scenario: rack(1), dataDir })
+  expect(second.servers[0]!.disk.state.faults).toEqual([{ kind: 'fail-install', times: 3 }])
+})
+
+test('a control plane that loses its power is missed, and the cluster goes on without it', async () => {
+  const simulator = await fleet({ scenario: rack(3) })
+  const { bundle, controlPlanes } = await cluster(simulator, 3, 0)
+  await controlPlanes[2]!.lifecycle.powerOff()
+  const client = await openSecure(controlPlanes[0]!, bundle)
+  expect(await client.etcdMembers()).toHaveLength(3)
+  await controlPlanes[1]!.lifecycle.powerOff()
+  await expect(client.etcdMembers()).rejects.toMatchObject({ kind: 'unavailable' })
+})

@@ -1,0 +1,196 @@
+import { create } from '@bufbuild/protobuf'
+import { createClient, type Client } from '@connectrpc/connect'
+import { createGrpcTransport } from '@connectrpc/connect-node'
+import { expect, onTestFinished, test } from 'vitest'
+import { connectMaintenance, readCertificate } from '#talos/client/connect.ts'
+import { readIdentity, readInventory, readStatus } from '#talos/client/inventory.ts'
+import { State } from '#talos/proto/gen/cosi/state_pb.ts'
+import { ApplyConfigurationRequest_Mode, MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
+import { StorageService } from '#talos/proto/gen/storage/storage_pb.ts'
+import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import { connect } from 'node:tls'
+import { once } from 'node:events'
+import type { Machine } from './machine/machine.ts'
+import { configFor, fleet, give, openMaintenance, rack, secrets, until } from './testing/fleet.ts'
+
+/** Talks to a server in maintenance as `talosctl --insecure` does: without looking at its certificate. */
+const insecure = (machine: Machine): { machine: Client<typeof MachineService>; state: Client<typeof State>; storage: Client<typeof StorageService> } => {
+  const transport = createGrpcTransport({
+    baseUrl: `https://${machine.plan.address}:50000`,
+    nodeOptions: { rejectUnauthorized: false },
+    idleConnectionTimeoutMs: 200,
+  })
+  return { machine: createClient(MachineService, transport), state: createClient(State, transport), storage: createClient(StorageService, transport) }
+}
+
+test('a server in maintenance shows a leaf for maintenance-service.talos.dev, signed by a root that it does not send', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const socket = connect({ host: simulator.servers[0]!.plan.address, port: 50_000, rejectUnauthorized: false, ALPNProtocols: ['h2'] })
+  onTestFinished(() => void socket.destroy())
+  await once(socket, 'secureConnect')
+  const leaf = socket.getPeerX509Certificate()!
+  expect(leaf.subject).toBe('CN=maintenance-service.talos.dev')
+  expect(leaf.issuer).toBe('O=talos')
+  expect(leaf.checkIP(simulator.servers[0]!.plan.address)).toBeDefined()
+  expect(leaf.issuerCertificate).toBeUndefined()
+  expect(socket.authorizationError).toBeTruthy()
+  expect(socket.alpnProtocol).toBe('h2')
+})
+
+test('the fingerprint holds while the server is up and changes with each boot', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const [machine] = simulator.servers
+  const target = { host: machine!.plan.address }
+  const first = await readCertificate(target)
+  expect((await readCertificate(target)).fingerprint).toBe(first.fingerprint)
+  await machine!.lifecycle.powerOff()
+  await expect(readCertificate(target)).rejects.toMatchObject({ kind: 'unreachable' })
+  machine!.lifecycle.powerOn()
+  await until('maintenance again', () => machine!.stage.stage === 'maintenance')
+  expect((await readCertificate(target)).fingerprint).not.toBe(first.fingerprint)
+})
+
+test.each(['v1.13.9', 'v1.12.11'])('Talos %s tells its hardware to anybody', async (talos) => {
+  const simulator = await fleet({ scenario: { ...rack(8), talos: [talos] } })
+  for (const machine of simulator.servers) {
+    const client = await openMaintenance(machine)
+    expect(await readIdentity(client)).toEqual({ ...machine.disk.identity, manufacturer: machine.hardware.manufacturer, product: machine.hardware.product })
+    const inventory = await readInventory(client)
+    expect(inventory.processors.map(({ cpu_cores }) => cpu_cores)).toEqual(machine.hardware.sockets.map(({ processor }) => processor.cores))
+    expect(inventory.memory.reduce((sum, { size }) => sum + size, 0)).toBe(
+      machine.hardware.memory.reduce((sum, { module }) => sum + (module?.sizeMib ?? 0), 0) * 2 ** 20,
+    )
+    expect(inventory.disks.map(({ id, size, wwid }) => [id, size, wwid])).toEqual(
+      machine.hardware.disks.map(({ name, sizeBytes, wwid }) => [name, sizeBytes, wwid]),
+    )
+    expect(inventory.interfaces.map(({ id, hardware_addr }) => [id, hardware_addr])).toEqual(machine.hardware.links.map(({ name, mac }) => [name, mac]))
+    expect(await readStatus(client)).toMatchObject({ stage: 'maintenance', ready: true, version: talos, addresses: [machine.plan.address] })
+  }
+})
+
+test('it says that it is simulated', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const { machine, state } = insecure(simulator.servers[0]!)
+  const { resource } = await state.get({ namespace: 'hardware', type: 'SystemInformations.hardware.talos.dev', id: 'systeminformation' })
+  expect(resource?.spec?.yamlSpec).toContain('version: Simulated')
+  expect((await machine.version({})).messages[0]?.version?.sha).toBe('simulated')
+  const lines = []
+  for await (const { bytes } of machine.dmesg({})) lines.push(new TextDecoder().decode(bytes))
+  expect(lines.join('\n')).toContain('SIMULATED')
+})
+
+test('Talos 1.13 answers what a reader may ask and refuses the rest; Talos 1.12 knows only its small maintenance server', async () => {
+  const simulator = await fleet({ scenario: { ...rack(2), talos: ['v1.13.9', 'v1.12.11'] } })
+  const newer = insecure(simulator.servers[0]!)
+  expect((await newer.machine.version({})).messages[0]?.version?.tag).toBe('v1.13.9')
+  expect((await newer.machine.serviceList({})).messages[0]?.services.map(({ id }) => id)).toContain('machined')
+  await expect(newer.machine.reboot({})).rejects.toMatchObject({ code: 7, rawMessage: 'not authorized' })
+  await expect(newer.machine.reset({})).rejects.toMatchObject({ code: 7 })
+  await expect(newer.machine.bootstrap({})).rejects.toMatchObject({ code: 7 })
+  const older = insecure(simulator.servers[1]!)
+  await expect(older.machine.version({})).rejects.toMatchObject({ code: 12, rawMessage: 'API is not implemented in maintenance mode' })
+  await expect(older.machine.serviceList({})).rejects.toMatchObject({ code: 12 })
+  expect((await older.storage.disks(create(EmptySchema))).messages[0]?.disks.length).toBeGreaterThan(0)
+  expect((await older.state.get({ namespace: 'runtime', type: 'Versions.runtime.talos.dev', id: 'version' })).resource?.spec?.yamlSpec).toContain('v1.12.11')
+  await expect(
+    older.machine.applyConfiguration({ data: new TextEncoder().encode('version: v1alpha1'), mode: ApplyConfigurationRequest_Mode.STAGED }),
+  ).rejects.toMatchObject({ code: 3 })
+})
+
+test('resources that are secret, unknown or unwritten are refused with the codes of the access policy', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const { state } = insecure(simulator.servers[0]!)
+  await expect(state.get({ namespace: 'config', type: 'MachineConfigs.config.talos.dev', id: 'v1alpha1' })).rejects.toMatchObject({
+    code: 7,
+    rawMessage: 'not authorized',
+  })
+  await expect(state.get({ namespace: 'runtime', type: 'Nonsense.talos.dev', id: 'x' })).rejects.toMatchObject({
+    code: 7,
+    rawMessage: 'resource type "Nonsense.talos.dev" is not supported',
+  })
+  await expect(state.get({ namespace: 'nowhere', type: 'Versions.runtime.talos.dev', id: 'version' })).rejects.toMatchObject({
+    code: 7,
+    rawMessage: 'namespace "nowhere" is not supported',
+  })
+  await expect(state.get({ namespace: 'runtime', type: 'Versions.runtime.talos.dev', id: 'other' })).rejects.toMatchObject({ code: 5 })
+})
+
+test('a configuration is refused with reasons, and nothing happens', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const [machine] = simulator.servers
+  const client = await openMaintenance(machine!)
+  const good = configFor(await secrets(), machine!, 'control_plane', machine!.plan.address)
+  const refused = (config: string): Promise<string> =>
+    client.applyConfiguration(config, { mode: 'auto' }).then(
+      () => 'accepted',
+      (reason: Error) => reason.message,
+    )
+  expect(await refused('')).toContain('config not found')
+  expect(await refused('a: [')).toContain('failed to parse')
+  expect(await refused(`${good}---\napiVersion: v1alpha1\nkind: HostnameConfig\nhostname: twice\n`)).toContain('duplicate document')
+  expect(await refused(`${good}---\napiVersion: v1alpha1\nkind: Nonsense\n`)).toContain('not registered')
+  expect(await refused(good.replace('persist: true', 'persist: true\nnonsense: 1'))).toContain('unknown keys found')
+  expect(await refused(good.replace('v1.36.3', 'v1.29.0'))).toContain('too old to be used with Talos 1.13.9')
+  expect(await refused(good.replace('type: controlplane', 'type: worker'))).toContain('not allowed on non-controlplane nodes')
+  expect(await refused(good.replace('auto: stable', 'auto: stable\nhostname: amber-falcon'))).toContain("'auto' and 'hostname' cannot be set at the same time")
+  expect(await refused(good.replace(/endpoint: .*/, 'endpoint: http://x'))).toContain('invalid controlplane endpoint')
+  expect(machine!.stage.stage).toBe('maintenance')
+  expect(machine!.disk.state.counters.applies).toBe(0)
+  const dry = await client.applyConfiguration(good, { mode: 'auto', dryRun: true })
+  expect(dry.details).toContain('Dry run summary:')
+  expect(dry.details).toContain('(skipped in dry-run)')
+  expect(machine!.disk.state.counters.applies).toBe(0)
+  expect((await client.applyConfiguration(good, { mode: 'auto' })).mode).toBe('no-reboot')
+  expect(machine!.disk.state.counters.applies).toBe(1)
+})
+
+test('stages come in the order of a real install, over the wire', async () => {
+  const simulator = await fleet({ scenario: rack(1), speed: 5 })
+  const [machine] = simulator.servers
+  const seen: string[] = []
+  const before = machine!.onStage
+  machine!.onStage = (stage) => {
+    seen.push(stage)
+    before(stage)
+  }
+  const client = await connectMaintenance({ host: machine!.plan.address }, await readCertificate({ host: machine!.plan.address }))
+  await client.applyConfiguration(configFor(await secrets(), machine!, 'control_plane', machine!.plan.address), { mode: 'auto' })
+  client.close()
+  simulator.clock.setSpeed(50)
+  await until('the second boot', () => machine!.services.get('etcd')?.state === 'Preparing')
+  expect(seen).toEqual(['booting', 'installing', 'rebooting', 'booting'])
+})
+
+test('a failed install ends in maintenance again, and the next one succeeds', async () => {
+  const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'fail-install', times: 1 }] } }) })
+  const [machine] = simulator.servers
+  const config = configFor(await secrets(), machine!, 'control_plane', machine!.plan.address)
+  await give(machine!, config)
+  await until('the install failed', () => machine!.disk.state.counters.failedInstalls === 1 && machine!.stage.stage === 'maintenance')
+  expect(machine!.disk.state.installed).toBeNull()
+  await give(machine!, config)
+  await until('the install succeeded', () => machine!.disk.state.counters.installs === 1)
+  expect(machine!.disk.state.config).toBe(config)
+})
+
+test('a watch tells of the machine status until the connection ends', async () => {
+  const simulator = await fleet({ scenario: rack(1), speed: 5 })
+  const [machine] = simulator.servers
+  const { state } = insecure(machine!)
+  const stages: string[] = []
+  const watching = (async () => {
+    for await (const { event } of state.watch({ namespace: 'runtime', type: 'MachineStatuses.runtime.talos.dev', id: 'machine', apiVersion: 1 }))
+      for (const { resource } of event) stages.push(/stage: (.*)/.exec(resource?.spec?.yamlSpec ?? '')?.[1] ?? '')
+  })().catch(() => undefined)
+  await until('the first event', () => stages.length > 0)
+  await give(machine!, configFor(await secrets(), machine!, 'control_plane', machine!.plan.address))
+  await watching
+  expect(stages.slice(0, 2)).toEqual(['maintenance', 'booting'])
+})
+
+test('a list of a thousand servers starts well under fifteen seconds', { timeout: 30_000 }, async () => {
+  const begun = performance.now()
+  const simulator = await fleet({ scenario: { servers: 1000 } })
+  expect(simulator.servers.every(({ stage }) => stage.stage === 'maintenance')).toBe(true)
+  expect(performance.now() - begun).toBeLessThan(10_000)
+})
