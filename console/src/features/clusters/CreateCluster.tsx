@@ -17,7 +17,7 @@ import { Stepper } from '../../ui/Stepper.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import { refreshClusters } from './cluster-queries.ts'
-import { bodyOf, canReview, clusterProblems, type Draft, firstChoice, problemsOf, type Problems } from './create-draft.ts'
+import { bodyOf, canReview, clusterProblems, type Draft, problemsOf, type Problems, taking } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { StepCluster } from './StepCluster.tsx'
 import { StepReview } from './StepReview.tsx'
@@ -90,10 +90,10 @@ function Form({ draft, change, discard, key, step, preselected, go, datacenters,
   const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
 
   // A form whose step was changed begins at its head, also for those who hear it.
-  const first = useRef(true)
+  const last = useRef(shown)
   useEffect(() => {
-    if (first.current) first.current = false
-    else head.current?.focus()
+    if (last.current !== shown) head.current?.focus()
+    last.current = shown
   }, [shown])
 
   const edit: typeof change = (patch) => {
@@ -213,9 +213,7 @@ function useServersOf(draft: Draft, preselected: string | undefined, datacenters
     const site = wanted.find((s) => s.datacenter)?.datacenter?.id
     change({
       ...(site !== undefined && { datacenterId: site }),
-      servers: wanted
-        .filter((s) => s.datacenter?.id === site && s.eligibility.every((e) => e.ok))
-        .reduce<Draft['servers']>((servers, s) => ({ ...servers, [s.id]: firstChoice(s, Object.values(servers)) }), {}),
+      servers: taking(wanted.filter((s) => s.datacenter?.id === site && s.eligibility.every((e) => e.ok))),
     })
   }, [all.data, preselected, change])
   return useQuery({

@@ -11,7 +11,7 @@ import { Checkbox } from '../../ui/Field.tsx'
 import { Search } from '../../ui/Search.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Alert } from '../../ui/Status.tsx'
-import { type Chosen, type Draft, firstChoice, warningsOf } from './create-draft.ts'
+import { type Chosen, type Draft, taking, warningsOf } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { ChosenRow, hardwareLine } from './ServerRow.tsx'
 import { SumPanel } from './SumPanel.tsx'
@@ -53,10 +53,7 @@ export function StepServers({
   if (data === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />
   if (data.length === 0) return <Empty boxed title={`No servers in ${datacenter}`} text="Add servers to this datacenter, or choose another one." />
 
-  const take = (list: readonly Server[]) =>
-    change((now) => ({
-      servers: list.reduce<Draft['servers']>((all, s) => ({ ...all, [s.id]: all[s.id] ?? firstChoice(s, Object.values(all)) }), now.servers),
-    }))
+  const take = (list: readonly Server[]) => change((now) => ({ servers: taking(list, now.servers) }))
   const leave = (id: string) => change((now) => ({ servers: Object.fromEntries(Object.entries(now.servers).filter(([key]) => key !== id)) }))
   const set = (id: string, patch: Partial<Chosen>) => change((now) => ({ servers: { ...now.servers, [id]: { ...now.servers[id]!, ...patch } } }))
   const without = chosen.filter((s) => patchOf.get(s.id)?.length === 0)
@@ -72,7 +69,7 @@ export function StepServers({
           <span className="fs13 t2">
             {eligible.length + chosen.length} eligible in {datacenter}, {others.length} not
           </span>
-          {eligible.length > 0 && chosen.length === 0 && eligible.length >= 3 && (
+          {chosen.length === 0 && eligible.length >= 3 && (
             <span className="right">
               <Button size="small" onClick={() => take(eligible.slice(0, 5))}>
                 Choose {Math.min(5, eligible.length)}

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { expect, test } from 'vitest'
 import { NewCluster } from '#contract/clusters.ts'
-import { blank, bodyOf, canReview, clusterProblems, type Draft, firstChoice, installDisks, problemsOf, readKept, sumOf, warningsOf } from './create-draft.ts'
+import { blank, bodyOf, canReview, clusterProblems, type Draft, installDisks, problemsOf, readKept, sumOf, taking, warningsOf } from './create-draft.ts'
 
 const gib = 1024 ** 3
 const server = (id: string) => ({
@@ -23,7 +23,7 @@ const filled: Draft = {
   ...blank,
   name: 'poz-edge-04',
   datacenterId: crypto.randomUUID(),
-  servers: ids.reduce<Draft['servers']>((all, id) => ({ ...all, [id]: firstChoice(server(id), Object.values(all)) }), {}),
+  servers: taking(ids.map((id) => server(id))),
 }
 
 test('five chosen servers are three control planes and two workers, installed on the smallest disk that is large enough', () => {

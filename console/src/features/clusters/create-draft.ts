@@ -88,6 +88,13 @@ export function firstChoice(s: Pick<Server, 'resources'>, others: readonly Chose
   }
 }
 
+/** The choice with these servers taken as well; what was chosen before stays as it is. */
+export function taking(servers: readonly Pick<Server, 'id' | 'resources'>[], chosen: Draft['servers'] = {}): Draft['servers'] {
+  const all = { ...chosen }
+  for (const s of servers) all[s.id] ??= firstChoice(s, Object.values(all))
+  return all
+}
+
 const device = (name: string) => `/dev/${name}`
 
 /** The body of clusterCreate and clusterPreview. */
