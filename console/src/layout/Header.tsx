@@ -22,13 +22,7 @@ export function Header() {
     <header className={css['head']}>
       <MobileMenu />
       <Breadcrumbs />
-      <button
-        type="button"
-        className={css['search']}
-        aria-label="Search and commands"
-        aria-keyshortcuts={mac ? 'Meta+K' : 'Control+K'}
-        onClick={() => paletteOpen.set(true)}
-      >
+      <button type="button" className={css['search']} aria-keyshortcuts={mac ? 'Meta+K' : 'Control+K'} onClick={() => paletteOpen.set(true)}>
         <Icon name="search" />
         <span>Go to or do anything</span>
         <Kbd>{mac ? '⌘K' : 'Ctrl K'}</Kbd>
@@ -53,8 +47,9 @@ function Profile() {
     <Menu
       label="Profile"
       trigger={
-        <button type="button" className={css['profile']} aria-label="Profile">
+        <button type="button" className={css['profile']}>
           <span className={css['avatar']}>{initials(user?.name ?? user?.email ?? '')}</span>
+          <span className="sr">Profile</span>
           <Icon name="chevron-down" />
         </button>
       }

@@ -27,7 +27,9 @@ export function RootFrame() {
       )}
       <ToastHost />
       {/* Says which release this is, for support; never in the way of a click. */}
-      <div className={css['version']}>{__VERSION__}</div>
+      <aside className={css['version']} aria-label="Version">
+        {__VERSION__}
+      </aside>
     </>
   )
 }

@@ -47,7 +47,7 @@ export function RunningOperations({ operations, total }: { operations: readonly 
       align="end"
       width="360px"
       trigger={
-        <button type="button" className={css['ops']} aria-label={`${total} ${total === 1 ? 'operation' : 'operations'} in progress`}>
+        <button type="button" className={css['ops']} aria-label={`${total} running ${total === 1 ? 'operation' : 'operations'}`}>
           <Spinner className="c-accent" />
           <span className="num">
             {total}

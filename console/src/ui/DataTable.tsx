@@ -168,7 +168,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       if (to === active) target.focus()
     } else if (event.key === 'Enter') target.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
     else if (event.key === ' ' && detail) toggleOpen(rowKey(row))
-    else if ((event.key === 'x' || event.key === ' ') && selection && !disabled?.(row)) selection.toggle(rowKey(row), event.shiftKey ? selectable : null)
+    else if ((event.key.toLowerCase() === 'x' || event.key === ' ') && selection && !disabled?.(row))
+      selection.toggle(rowKey(row), event.shiftKey ? selectable : null)
     else return
     event.preventDefault()
   }

@@ -5,6 +5,19 @@ import { Icon } from './Icon.tsx'
 import type { MenuItem } from './Menu.tsx'
 import css from './Menu.module.css'
 
+/** The press that closes a menu does nothing else, as in a menu of the system. */
+function swallowClick(): void {
+  const swallow = (event: Event) => {
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  document.addEventListener('click', swallow, { capture: true })
+  document.addEventListener('pointerup', () => setTimeout(() => document.removeEventListener('click', swallow, { capture: true })), {
+    once: true,
+    capture: true,
+  })
+}
+
 /** The menu itself. The anchor lies under the real trigger, so that this may arrive after it. */
 export default function MenuView({
   open,
@@ -28,7 +41,8 @@ export default function MenuView({
       <DropdownMenu.Trigger asChild>
         <span className={css['anchor']} aria-hidden="true" tabIndex={-1} />
       </DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
+      {/* In the page's landmark, or in the dialog that it belongs to. */}
+      <DropdownMenu.Portal container={within.current?.closest<HTMLElement>('[role="dialog"]') ?? document.querySelector('main')}>
         <DropdownMenu.Content
           className={css['menu']}
           align={align}
@@ -45,6 +59,7 @@ export default function MenuView({
           onInteractOutside={(event) => {
             // The trigger closes it by itself; closing here first would make its click open it again.
             if (within.current?.contains(event.target as Node)) event.preventDefault()
+            else if (event.type.includes('pointerDownOutside')) swallowClick()
           }}
         >
           <Items items={items} />

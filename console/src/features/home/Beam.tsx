@@ -3,10 +3,10 @@ import css from './Beam.module.css'
 const notches = Array.from({ length: 33 }, (_, i) => 128 + i * 10)
 
 /** What Steelyard is, in one sentence and one drawing: racks on one arm, compute units on the other. */
-export function Beam({ children }: { children?: React.ReactNode }) {
+export function Beam({ title: Title = 'h2', children }: { title?: 'h1' | 'h2'; children?: React.ReactNode }) {
   return (
     <section className={css['beam']} aria-label="What Steelyard is">
-      <h2>Your racks, weighed and put to work.</h2>
+      <Title>Your racks, weighed and put to work.</Title>
       <p>Find servers that boot Talos Linux, see what is in them, turn them into Kubernetes clusters, and offer the capacity you have left.</p>
       {children}
       <svg viewBox="0 0 480 150" fill="none" stroke="currentColor" strokeWidth="1.5" strokeLinecap="round" strokeLinejoin="round" aria-hidden="true">

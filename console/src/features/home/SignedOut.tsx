@@ -15,7 +15,7 @@ const does = [
 export function SignedOut() {
   return (
     <div className={css['page']}>
-      <Beam>
+      <Beam title="h1">
         <div className={css['actions']}>
           <ButtonLink kind="primary" size="large" href={paths.signIn}>
             Sign in
