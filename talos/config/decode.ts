@@ -77,7 +77,7 @@ export function duplicates(documents: readonly ConfigDocument[]): ConfigProblem[
 const families: readonly (readonly string[])[] = [
   ['LinkConfig', 'VLANConfig', 'BondConfig', 'BridgeConfig', 'DummyLinkConfig', 'WireguardConfig', 'VRFConfig'],
   ['Layer2VIPConfig', 'HCloudVIPConfig'],
-  ['UserVolumeConfig', 'RawVolumeConfig', 'ExistingVolumeConfig', 'ExternalVolumeConfig', 'SwapVolumeConfig'],
+  ['UserVolumeConfig', 'ExistingVolumeConfig'],
 ]
 
 interface Context extends DecodeOptions {

@@ -45,10 +45,6 @@ export function validateAgainstMain(document: ConfigDocument, main: MapNode, rep
     case 'VolumeConfig':
       if (report.has('encryption')) taken(['machine', 'systemDiskEncryption', document.name.toLowerCase()])
       break
-    case 'RegistryMirrorConfig':
-      if (inMain.has('machine', 'registries', 'mirrors', document.name))
-        report.error([], `RegistryMirrorConfig: machine.registries.mirrors says it already for ${document.name}`)
-      break
   }
 }
 
