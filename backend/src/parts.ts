@@ -142,7 +142,10 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const operations = makeOperations(platform)
   const audit = makeAudit({ db })
   const access = lateClusterAccess()
-  const datacenters: Datacenters = makeDatacenters({ ...platform, contents: async () => contentsOf(await servers.summary(), await clusters.countByDatacenter(db)) })
+  const datacenters: Datacenters = makeDatacenters({
+    ...platform,
+    contents: async () => contentsOf(await servers.summary(), await clusters.countByDatacenter(db)),
+  })
   const fleet = serverFleet(platform)
   const { servers, domain: serversDomain } = serverDomain(platform, { operations, datacenters, audit, access, fleet })
   const patches = makePatches({ ...platform, recorder: platform, servers, access })
@@ -184,7 +187,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
 /** What stands in each datacenter. */
 const contentsOf = ({ capacity }: Summary, clusters: ReadonlyMap<string, number>): ReadonlyMap<string, Content> => {
   const contents = new Map<string, Content>([...clusters].map(([id, count]) => [id, { ...nothing, clusters: count }]))
-  for (const { datacenter_id: id, servers, compute_units } of capacity) if (id !== null) contents.set(id, { ...(contents.get(id) ?? nothing), servers, compute_units })
+  for (const { datacenter_id: id, servers, compute_units } of capacity)
+    if (id !== null) contents.set(id, { ...(contents.get(id) ?? nothing), servers, compute_units })
   return contents
 }
 

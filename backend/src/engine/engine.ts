@@ -26,7 +26,7 @@ export interface Fence {
    * Runs `change` in a transaction that commits only if this run still holds the object. As in `inTransaction`, it may be run again.
    * @throws FenceLost where another run has taken it since; nothing is written then
    */
-  write<T>(change: (tx: Tx) => Promise<T>): Promise<T>
+  readonly write: <T>(change: (tx: Tx) => Promise<T>) => Promise<T>
 }
 
 export interface Job {
@@ -38,13 +38,13 @@ export interface Job {
   /** Runs in a row that failed before this one. */
   readonly failures: number
   /** Milliseconds since 1970, by the engine's clock. */
-  now(): number
+  readonly now: () => number
   /**
    * Does something outside the database: the intent is committed, `act` runs, the end is committed. `act` must be safe to repeat, or look first:
    * `info.unknown` says that an earlier attempt began and never told how it ended.
    * Names are unique per object, such as `apply/<node id>`; a name may be used again for a later, separate effect.
    */
-  effect<T>(name: string, act: (info: EffectInfo) => Promise<T>): Promise<T>
+  readonly effect: <T>(name: string, act: (info: EffectInfo) => Promise<T>) => Promise<T>
 }
 
 /** `againMs`: look again after so many milliseconds even if nobody asks. Nothing: only when woken. */

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import { Client } from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { freshDatabase } from '../testing/backend.ts'
 import { type EngineProcess, engineProcess } from '../testing/engine.ts'
@@ -35,6 +37,7 @@ test('an earlier wish brings a later one forward', async () => {
   await one.wake('a', 3600_000)
   await one.wake('a')
   await waitFor(() => runs.length === 1)
+  expect(runs).toEqual(['a'])
   await one.stop()
 })
 
@@ -95,6 +98,7 @@ test('one busy object does not hold up the others', async () => {
   await waitFor(() => runs.length === 21)
   release()
   await waitFor(() => runs.filter((r) => r === 'busy').length === 2)
+  expect(runs).toHaveLength(22)
   await one.stop()
 })
 
@@ -108,6 +112,7 @@ test('what fails is tried again and never lost', async () => {
   await one.wake('a')
   await waitFor(() => runs === 3, 15_000)
   await waitFor(async () => (await pending(one)) === 0)
+  expect(await one.db.selectFrom('wake_up').select(['failures', 'last_error']).execute()).toEqual([{ failures: 0, last_error: null }])
   await one.stop()
 })
 
@@ -183,10 +188,10 @@ test('a job that was fetched by a process killed before it took the object is fo
   const runs: string[] = []
   const one = await engineProcess(connection, async ({ key }) => void runs.push(key))
   await one.wake('a')
-  const { sql } = await import('kysely')
   await sql`update pgboss.job set state = 'active', started_on = now() - interval '1 minute'`.execute(one.db)
   await one.start()
   await waitFor(() => runs.length === 1, 15_000)
+  expect(runs).toEqual(['a'])
   await one.stop()
 }, 30_000)
 
@@ -194,7 +199,6 @@ test('a wake-up whose job was lost is found by the sweep', async () => {
   const runs: string[] = []
   const one = await engineProcess(await database(), async ({ key }) => void runs.push(key))
   await one.wake('a')
-  const { sql } = await import('kysely')
   await sql`delete from pgboss.job`.execute(one.db)
   await one.db
     .updateTable('wake_up')
@@ -202,6 +206,7 @@ test('a wake-up whose job was lost is found by the sweep', async () => {
     .execute()
   await one.start()
   await waitFor(() => runs.length === 1, 15_000)
+  expect(runs).toEqual(['a'])
   await one.stop()
 }, 30_000)
 
@@ -218,7 +223,6 @@ test('stopping lets what runs end, and leaves nothing held', async () => {
   await sleep(800)
   await one.stop()
   expect(ended).toBe(5)
-  const { Client } = await import('pg')
   const client = new Client(connection)
   await client.connect()
   const { rows } = await client.query(`select count(*)::int as n from wake_up where owner is not null`)

@@ -39,13 +39,15 @@ export interface Called<O extends Operation> {
   readonly text: string
 }
 
+export type Call = <O extends Operation>(operation: O, input?: Partial<Asked<O>>, options?: CallOptions) => Promise<Called<O>>
+
 export interface SignedIn {
   readonly userId: string
   readonly email: string
   readonly password: string
   readonly accessToken: string
   readonly refreshToken: string
-  call<O extends Operation>(operation: O, input?: Partial<Asked<O>>, options?: CallOptions): Promise<Called<O>>
+  readonly call: Call
 }
 
 export interface Backend {
@@ -60,7 +62,7 @@ export interface Backend {
   /** Makes a user of the role and signs them in. */
   signIn(who?: { role?: Role }): Promise<SignedIn>
   /** A call without a session. */
-  call<O extends Operation>(operation: O, input?: Partial<Asked<O>>, options?: CallOptions): Promise<Called<O>>
+  readonly call: Call
   /** Opens a port on loopback; answers the URL. */
   listen(): Promise<string>
   /** Publishes what was recorded, so that the audit log and the stream have it. */
@@ -77,6 +79,8 @@ export interface BackendOptions {
   readonly prepare?: (platform: Platform, domains: Domains) => void
   /** Another process on the same database. */
   readonly beside?: Backend
+  /** A database that the test made and drops itself. */
+  readonly connection?: ClientConfig
 }
 
 /** Far more than a test asks for, so that only tests of the limits meet them. */
@@ -107,10 +111,11 @@ export async function startBackend({
   limits = generous,
   prepare,
   beside,
+  connection: given,
 }: BackendOptions = {}): Promise<Backend> {
-  const fresh = beside ? undefined : await freshDatabase()
+  const fresh = beside || given ? undefined : await freshDatabase()
   const folder = beside ? beside.config.dataFolder : temporaryFolder('data')
-  const connection = fresh?.connection ?? beside!.database.connection
+  const connection = given ?? fresh?.connection ?? beside!.database.connection
   const config = readConfig({ STEELYARD_DATA: folder, PORT: '0', ...environment }, folder)
   const database = connect({ connection, poolSize: 12 })
   const keys = await readKeyFile(config.keyFile)
@@ -187,8 +192,8 @@ export async function startBackend({
     domains.events.stop()
     await platform.listener.stop()
     await database.close()
-    if (!fresh) return
-    await fresh.drop()
+    await fresh?.drop()
+    if (beside) return
     rmSync(folder, { recursive: true, force: true })
   }
   const backend: Backend = {

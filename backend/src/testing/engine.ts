@@ -22,7 +22,7 @@ export interface EngineProcess {
 export async function engineProcess(
   connection: ClientConfig,
   reconcile: Reconciler['reconcile'],
-  { owner = randomUUID() as string, concurrency = 8 } = {},
+  { owner = `engine ${randomUUID()}`, concurrency = 8 } = {},
 ): Promise<EngineProcess> {
   const database = connect({ connection, poolSize: 10 })
   const { db, pool } = database

@@ -44,7 +44,8 @@ test('the log can be searched literally, and paged', async () => {
   const { answer: page } = await admin.call(auditList, { query: { action: 'datacenter.created', per_page: 2, page: 2 } })
   expect(page).toMatchObject({ page: 2, per_page: 2, total: 5 })
   expect(page!.items).toHaveLength(2)
-  for (const q of ['%', '_', "' OR 1=1 --", '\\']) expect((await admin.call(auditList, { query: { q } })).answer!.total, q).toBe(0)
+  const total = async (q: string) => (await admin.call(auditList, { query: { q } })).answer!.total
+  expect(await Promise.all(['%', '_', "' OR 1=1 --", '\\'].map(total))).toEqual([0, 0, 0, 0])
   expect((await admin.call(auditList, { query: { q: 'PL-POZ-3' } })).answer!.total).toBe(1)
 })
 

@@ -20,7 +20,7 @@ const create = async (city: string, more: object = {}) => operator.call(datacent
 
 test('codes count up within a city, also when ten are added at once', async () => {
   const made = await Promise.all(Array.from({ length: 10 }, () => create('POZ')))
-  expect(made.map((m) => m.answer?.code).toSorted()).toEqual(Array.from({ length: 10 }, (_, i) => `PL-POZ-${i + 1}`).toSorted())
+  expect(new Set(made.map((m) => m.answer?.code))).toEqual(new Set(Array.from({ length: 10 }, (_, i) => `PL-POZ-${i + 1}`)))
 })
 
 test('the code of a removed datacenter is not used again', async () => {

@@ -123,7 +123,7 @@ test('who asks for more than is kept, or for what never was, is told to fetch an
   await backend.platform.db.deleteFrom('event').where('id', '=', 2).execute()
   for (const lastId of [1, 1_000_000]) {
     const stream = await listen(backend, admin, lastId)
-    await settled(() => stream.events.length === 1)
+    await settled(() => stream.events.length > 0)
     expect(stream.events[0]!.event).toBe('resync')
     stream.stop()
   }
@@ -189,6 +189,7 @@ test('a process is told of what another one published', async () => {
   await admin.call(datacenterCreate, { body: place('AAA') })
   await backend.publish()
   await settled(() => stream.events.length === 1)
+  expect(stream.events[0]!.event).toBe('datacenter.created')
   stream.stop()
 })
 

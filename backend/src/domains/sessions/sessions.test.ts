@@ -154,6 +154,12 @@ test('preferences live with the user', async () => {
   expect((await b.call(preferencesGet)).answer).toEqual({})
 })
 
+/** Names of the tokens that were not refused. */
+async function accepted(tokens: Record<string, string>): Promise<string[]> {
+  const answers = await Promise.all(Object.entries(tokens).map(async ([name, token]) => [name, (await validate(token)).status] as const))
+  return answers.filter(([, status]) => status !== 401).map(([name]) => name)
+}
+
 const claimsOf = (user: SignedIn) => decodeJwt(user.accessToken)
 const sign = (key: Parameters<SignJWT['sign']>[0], header: Parameters<SignJWT['setProtectedHeader']>[0], claims: Record<string, unknown>) =>
   new SignJWT(claims).setProtectedHeader(header).sign(key)
@@ -171,11 +177,7 @@ test('a forged token is no token', async () => {
     'HMAC with the raw public key': await sign(Buffer.from(String(jwk['x']), 'base64url'), { alg: 'HS256', kid, typ: 'JWT' }, claims),
     'another key under our id': await sign(foreign.privateKey, { alg: 'EdDSA', kid, typ: 'JWT' }, claims),
     'a key of its own': await sign(foreign.privateKey, { alg: 'EdDSA', kid: randomUUID(), typ: 'JWT' }, claims),
-    'a key in its header': await sign(
-      foreign.privateKey,
-      { alg: 'EdDSA', jwk: foreign.publicKey.export({ format: 'jwk' }) as Record<string, string>, typ: 'JWT' },
-      claims,
-    ),
+    'a key in its header': await sign(foreign.privateKey, { alg: 'EdDSA', jwk: foreign.publicKey.export({ format: 'jwk' }), typ: 'JWT' }, claims),
     'a key at a URL': await sign(foreign.privateKey, { alg: 'EdDSA', kid, jku: 'https://evil.example/keys', typ: 'JWT' }, claims),
     'no key id': await sign(foreign.privateKey, { alg: 'EdDSA', typ: 'JWT' }, claims),
     'another body': `${head}.${Buffer.from(JSON.stringify({ ...claims, scopes: ['users:manage'] })).toString('base64url')}.${signature}`,
@@ -184,7 +186,7 @@ test('a forged token is no token', async () => {
     'a refresh token': user.refreshToken,
     nothing: 'x',
   }
-  for (const [name, token] of Object.entries(forged)) expect((await validate(token)).status, name).toBe(401)
+  expect(await accepted(forged)).toEqual([])
   expect((await validate(user.accessToken)).status).toBe(200)
 })
 
@@ -217,17 +219,19 @@ test('a token of our own key with wrong claims is no token', async () => {
     'a session that never was': await sign(key, header, { ...claims, sid: randomUUID() }),
     'another type': await sign(key, { ...header, typ: 'at+jwt' }, claims),
   }
-  for (const [name, token] of Object.entries(wrong)) expect((await validate(token)).status, name).toBe(401)
+  expect(await accepted(wrong)).toEqual([])
 })
 
 test('every flipped bit in a token is noticed', async () => {
   const { accessToken } = await backend.signIn()
   const bytes = Buffer.from(accessToken)
+  const flipped: Record<string, string> = {}
   for (let at = 0; at < bytes.length; at += 7) {
-    const flipped = Buffer.from(bytes)
-    flipped[at]! ^= 1
-    expect((await validate(flipped.toString('latin1'))).status, `byte ${at}`).toBe(401)
+    const one = Buffer.from(bytes)
+    one[at]! ^= 1
+    flipped[`byte ${at}`] = one.toString('latin1')
   }
+  expect(await accepted(flipped)).toEqual([])
 })
 
 test('signing keys change after 30 days, and what the old one signed is still good', async () => {

@@ -37,7 +37,8 @@ test('the first user is made once, also by two processes at once, and only where
 })
 
 test('a search is taken literally', async () => {
-  for (const q of ['%', '_', "' OR 1=1 --", '\\']) expect((await admin.call(userList, { query: { q } })).answer!.total, q).toBe(0)
+  const total = async (q: string) => (await admin.call(userList, { query: { q } })).answer!.total
+  expect(await Promise.all(['%', '_', "' OR 1=1 --", '\\'].map(total))).toEqual([0, 0, 0, 0])
 })
 
 test('the waitlist answers the same whether or not the email is known, and keeps a pace', async () => {

@@ -1,0 +1,62 @@
+import { Pool } from 'pg'
+import { afterAll, expect, test } from 'vitest'
+import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
+import { authorize } from '#contract/sessions.ts'
+import { unprivilegedAccount } from '../db/embedded/account.ts'
+import { binaries } from '../db/embedded/binaries.ts'
+import { embeddedPostgres } from '../db/embedded/supervisor.ts'
+import { migrate, readMigrations } from '../db/migrate.ts'
+import { silent } from '../log.ts'
+import { startBackend } from '../testing/backend.ts'
+import { temporaryFolder, testMachine } from '../testing/postgres.ts'
+
+const folder = temporaryFolder('away')
+const account = unprivilegedAccount(testMachine.uid)
+const make = () =>
+  embeddedPostgres({
+    folder,
+    account,
+    binaries: binaries(folder, account, testMachine.platform, testMachine.arch),
+    machine: testMachine,
+    log: silent,
+    forgetful: true,
+  })
+let server = make()
+afterAll(() => server.stop())
+
+test('with the database away reads and writes are 503 with when to come back, and it recovers by itself', async () => {
+  await server.start()
+  const pool = new Pool(server.connection)
+  await migrate(pool, await readMigrations())
+  await pool.end()
+  const backend = await startBackend({ connection: { ...server.connection } })
+  const admin = await backend.signIn()
+  const body = { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań', tier: null, certifications: [], latitude: null, longitude: null }
+  expect((await admin.call(datacenterCreate, { body })).status).toBe(201)
+  const ready = async () => (await backend.app.inject({ url: '/readyz' })).statusCode
+
+  await server.stop()
+  const refused = [
+    await admin.call(datacenterList),
+    await admin.call(datacenterCreate, { body }, { idempotencyKey: 'away' }),
+    await backend.call(authorize, { body: { email: admin.email, password: admin.password } }),
+  ]
+  expect(refused.map((r) => [r.status, r.problem?.code])).toEqual(Array.from({ length: 3 }, () => [503, 'unavailable']))
+  for (const { headers, text } of refused) {
+    expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1)
+    expect(Number(headers['retry-after'])).toBeLessThanOrEqual(5)
+    expect(text).not.toMatch(/ENOENT|ECONNREFUSED|socket|steelyard-/)
+  }
+  expect(await ready()).toBe(503)
+  expect((await backend.app.inject({ url: '/healthz' })).statusCode).toBe(200)
+  expect((await backend.app.inject({ url: '/metrics' })).body).toContain('steelyard_database_up 0')
+
+  server = make()
+  await server.start()
+  await expect.poll(ready, { timeout: 10_000 }).toBe(200)
+  expect((await admin.call(datacenterList)).answer!.total).toBe(1)
+  expect((await admin.call(datacenterCreate, { body }, { idempotencyKey: 'away' })).answer!.code).toBe('PL-POZ-2')
+  // The stream's connection came back as well: what is published is told.
+  await backend.publish()
+  await backend.stop()
+}, 60_000)
