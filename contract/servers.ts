@@ -83,6 +83,8 @@ export const Server = z.object({
     /** base64 of the SHA-256 of the maintenance certificate's public key: what the server's own console prints. */
     fingerprint: z.nullable(z.string()),
     since: time,
+    /** Other hardware that answered in its place, while the state is `changed`: what a person may confirm instead. */
+    seen: z.optional(z.nullable(z.object({ uuid: z.string(), serial: z.string() }))),
     /** What is known beside it: other hardware at this address, the removed server that this one was. */
     note: z.nullable(z.string()),
   }),

@@ -37,7 +37,7 @@ export interface Layer {
 
 type Facts = Pick<ServerFacts, 'name' | 'address' | 'link' | 'links'>
 
-const text = (documents: readonly object[]): string => documents.map((d) => stringify(d, { lineWidth: 0 })).join('---\n')
+const text = (documents: readonly object[]): string => documents.map((d) => stringify(d, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n')
 const unique = (values: readonly string[]): string[] => [...new Set(values)]
 
 /** Host name, install disk and image, names in the certificates, the virtual address. */

@@ -46,10 +46,10 @@ export function adding({ db, fleet, operations, register }: AddingParts): (job: 
     }
   }
 
-  const probe = async (job: Job, key: string, { scan, datacenter_id, operation_id }: store.Addition): Promise<void> => {
+  const probe = async (job: Job, key: string, { scan, datacenter_id, operation_id }: store.Addition, isShort: boolean): Promise<void> => {
     const address = addressOf(key)
     const { signal, fence } = job
-    if (!scan) await fence.write((tx) => operations.step(tx, operation_id, key, { status: 'running' }))
+    if (isShort) await fence.write((tx) => operations.step(tx, operation_id, key, { status: 'running' }))
     let answer: { found: Found; reading: Reading }
     try {
       answer = await fleet.probe(address, async (client, found) => ({ found, reading: await readEverything(client) }), { signal, deadlineMs: probeDeadlineMs })
@@ -76,8 +76,8 @@ export function adding({ db, fleet, operations, register }: AddingParts): (job: 
   }
 
   /** Probes a part at once; waits for all of them, so that nothing of this run goes on after it. */
-  const probeAll = async (job: Job, keys: readonly string[], addition: store.Addition): Promise<void> => {
-    const results = await Promise.allSettled(keys.map((key) => probe(job, key, addition)))
+  const probeAll = async (job: Job, keys: readonly string[], addition: store.Addition, isShort: boolean): Promise<void> => {
+    const results = await Promise.allSettled(keys.map((key) => probe(job, key, addition, isShort)))
     const failures = results.filter((r) => r.status === 'rejected').map((r): unknown => r.reason)
     if (failures.length > 0) throw failures.find((f) => f instanceof FenceLost) ?? failures[0]
   }
@@ -103,7 +103,8 @@ export function adding({ db, fleet, operations, register }: AddingParts): (job: 
     const isCancelled = state.cancel_requested_at !== null
     if (isCancelled || keys.length === 0) return end(job, id, isCancelled)
     await job.fence.write((tx) => operations.set(tx, id, { status: 'running' }))
-    await probeAll(job, keys.slice(0, atOnce), addition)
+    // Nobody watches a thousand steps begin: of a long list only the results are written.
+    await probeAll(job, keys.slice(0, atOnce), addition, operation.steps.length <= atOnce)
     // The rest in a run of its own: each is short, and a cancel is seen between two.
     return { againMs: 0 }
   }

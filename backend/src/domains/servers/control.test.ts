@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { randomUUID } from 'node:crypto'
 import { operationGet } from '#contract/operations.ts'
+import { patchCreate, patchList, patchPreview, patchRemove } from '#contract/patches.ts'
 import {
   serverEvents,
   serverGet,
@@ -20,11 +21,15 @@ import { readyKeys } from '#talos/testing/keys.ts'
 import { system } from '../../http/caller.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { temporaryFolder } from '../../testing/postgres.ts'
+import type { RenderContext } from '../patches/layers.ts'
 import { buildCluster, buildServer } from './testing.ts'
 
 const clusterId = randomUUID()
 let secrets: SecretsBundle
 let simulator: Simulator
+let generated = ''
+let context: RenderContext
+let rendered: string | null = null
 const backend = await startBackend({
   environment: { STEELYARD_SIMULATE: '2', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' },
   prepare: (_platform, domains) =>
@@ -32,9 +37,12 @@ const backend = await startBackend({
       talosCredentials: async (id, { role, lifetimeMs }) =>
         id === clusterId ? mintTalosClient(secrets, { roles: [role], lifetimeMs, now: new Date() }) : null,
       controlPlaneAddresses: async () => [simulator.servers[0]!.plan.address],
-      generated: async () => null,
-      renderedConfig: async () => null,
-      renderAgain: async () => null,
+      generated: async () => ({ yaml: generated, context }),
+      renderedConfig: async () => rendered,
+      renderAgain: async (tx, _cluster, nodeId) => {
+        rendered = (await domains.patches.render(tx, nodeId, generated, context)).yaml
+        return { yaml: rendered }
+      },
     }),
 })
 const operator = await backend.signIn({ role: 'operator' })
@@ -49,16 +57,21 @@ beforeAll(async () => {
   const machine = simulator.servers[0]!
   id = await buildServer(backend, { address: machine.plan.address, ...machine.disk.identity, talos_version: machine.talosVersion })
   params = { id }
-  const yaml = generateConfig({
+  const installDisk = `/dev/${machine.hardware.disks[0]!.name}`
+  const installImage = `ghcr.io/siderolabs/installer:${machine.talosVersion}`
+  const { address } = machine.plan
+  context = { role: 'control_plane', talosVersion: machine.talosVersion, installDisk, installImage, endpointHost: address, controlPlaneAddresses: [address] }
+  generated = generateConfig({
     role: 'control_plane',
     clusterName: 'alone',
     endpoint: `https://${machine.plan.address}:6443`,
     talosVersion: machine.talosVersion,
     kubernetesVersion: '1.35.4',
     secrets,
-    installDisk: `/dev/${machine.hardware.disks[0]!.name}`,
-    installImage: `ghcr.io/siderolabs/installer:${machine.talosVersion}`,
+    installDisk,
+    installImage,
   })
+  rendered = (await backend.domains.patches.render(backend.platform.db, id, generated, context)).yaml
   const { db } = backend.platform
   await buildCluster(backend, clusterId, 'alone')
   await db.transaction().execute(async (tx) => {
@@ -66,7 +79,7 @@ beforeAll(async () => {
     await servers.markReady(tx, system, id)
   })
   const connection = await servers.connection(id)
-  await connection.maintenance((client) => client.applyConfiguration(yaml, { mode: 'auto' }))
+  await connection.maintenance((client) => client.applyConfiguration(rendered!, { mode: 'auto' }))
   const patient = { timeout: 30_000, interval: 50 }
   await vi.waitFor(async () => {
     if ((await connection.presence()) !== 'secured') throw new Error('It is not secured yet')
@@ -122,6 +135,28 @@ test('the name is fixed, and the server stays, while it is in a cluster', async 
   expect(await operator.call(serverRemove, { params })).toMatchObject({ status: 409, problem: { code: 'server_in_cluster' } })
 })
 
+test('a patch on a server in a cluster is asked of Talos first, and applied when it is saved', async () => {
+  const machine = simulator.servers[0]!
+  const body = 'machine:\n  sysctls:\n    vm.swappiness: "7"\n'
+  const preview = (await operator.call(patchPreview, { params, body: { body } })).answer!
+  expect(preview).toMatchObject({ errors: [], verdict: { kind: 'no_reboot' } })
+  expect(preview.diff.after).toContain('vm.swappiness: "7"')
+  expect(preview.diff.after).not.toContain(secrets.trustdInfo.token)
+  expect(machine.config!.text).not.toContain('vm.swappiness')
+  const rebooting = (await operator.call(patchPreview, { params, body: { body: 'machine:\n  udev:\n    rules: ["SUBSYSTEM==\\"drm\\""]\n' } })).answer!
+  expect(rebooting.verdict.kind).toBe('reboot')
+  const made = await operator.call(patchCreate, { params, body: { name: 'swap', body } })
+  expect(made.status).toBe(201)
+  await backend.engine.settle()
+  expect(machine.config!.text).toContain('vm.swappiness: "7"')
+  await backend.publish()
+  const events = (await operator.call(serverEvents, { params })).answer!.items.map((e) => e.type)
+  expect(events).toEqual(expect.arrayContaining(['patch.created', 'server.configured']))
+  await operator.call(patchRemove, { params: { id, patchId: made.answer!.patch_id } })
+  await backend.engine.settle()
+  expect(machine.config!.text).not.toContain('vm.swappiness')
+})
+
 test('a reboot is told once and followed until the server runs again; another one meanwhile is refused', async () => {
   const machine = simulator.servers[0]!
   const bootId = machine.bootId
@@ -158,6 +193,15 @@ test('a shutdown ends when the server is off; what is asked of it then says so',
   expect(await operator.call(serverServices, { params })).toMatchObject({ status: 503, problem: { code: 'server_unreachable' } })
   expect((await operator.call(serverEvents, { params })).answer!.talos).toMatchObject({ ok: false, reason: expect.stringContaining('does not answer') })
 }, 40_000)
+
+test('a patch for a server that does not answer is not saved, and says why', async () => {
+  const refused = await operator.call(patchCreate, { params, body: { name: 'late', body: 'machine:\n  sysctls:\n    a.b: "1"\n' } })
+  expect(refused).toMatchObject({
+    status: 503,
+    problem: { code: 'server_unreachable', error: expect.stringContaining('did not answer a dry run: connection refused') as string },
+  })
+  expect((await operator.call(patchList, { params })).answer!.total).toBe(2)
+})
 
 test('a command to a server that does not answer fails, and says why', async () => {
   const { answer } = await operator.call(serverReboot, { params })

@@ -16,6 +16,7 @@ const sentences: Record<string, string> = {
   'server.reboot_requested': 'A reboot was asked for',
   'server.shutdown_requested': 'A shutdown was asked for',
   'server.talosconfig_minted': 'A talosconfig was downloaded',
+  'server.configured': 'The configuration was applied',
   'patch.created': 'A patch was added',
   'patch.updated': 'A patch was changed',
   'patch.removed': 'A patch was removed',

@@ -89,6 +89,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
       serial: row.serial,
       fingerprint: row.fingerprint,
       since: row.identity_since.toISOString(),
+      seen: row.identity_state === 'changed' && row.seen_uuid !== null ? { uuid: row.seen_uuid, serial: row.seen_serial ?? '' } : null,
       note: row.identity_note,
     },
     eligibility: eligibilityOf(row),

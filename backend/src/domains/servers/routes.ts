@@ -23,7 +23,7 @@ export function serverRoutes(app: FastifyInstance, servers: Servers): void {
   on(serverAdd, ({ caller, body }) => servers.add(caller, body))
   on(serverUpdate, ({ caller, params, body, ifMatch }) => servers.update(caller, params.id, body, ifMatch))
   on(serverConfirm, ({ caller, params, body }) => servers.confirm(caller, params.id, body))
-  on(serverRemove, ({ caller, params, query }) => servers.remove(caller, params.id, { force: query.force === 'true' }).then(() => undefined))
+  on(serverRemove, ({ caller, params }) => servers.remove(caller, params.id).then(() => undefined))
   on(serverReboot, ({ caller, params }) => servers.reboot(caller, params.id))
   on(serverShutdown, ({ caller, params }) => servers.shutdown(caller, params.id))
   on(serverServices, ({ params }) => servers.services(params.id))

@@ -54,7 +54,7 @@ export interface Servers extends ForClusters, ServerFiles {
   add(caller: Caller, body: Input<typeof serverAdd>['body']): Promise<{ operation: Operation }>
   confirm(caller: Caller, id: string, body: Input<typeof serverConfirm>['body']): Promise<Server>
   update(caller: Caller, id: string, body: Input<typeof serverUpdate>['body'], ifMatch?: number): Promise<Server>
-  remove(caller: Caller, id: string, options?: { force?: boolean }): Promise<void>
+  remove(caller: Caller, id: string): Promise<void>
   reboot(caller: Caller, id: string): Promise<{ operation: Operation }>
   shutdown(caller: Caller, id: string): Promise<{ operation: Operation }>
   services(id: string): Promise<Answer<typeof serverServices>>
@@ -253,26 +253,15 @@ export function servers(parts: ServerParts): Servers {
       }
     },
 
-    async remove(caller, id, { force = false } = {}) {
+    async remove(caller, id) {
       await change(
         caller,
         id,
         'server.removed',
         async (_tx, row, server) => {
-          // A server of a cluster that never answers again may be forgotten, but for the cluster's own sake only once it is out of reach.
-          const isLost = force && row.cluster_id !== null && row.reachable === false && row.operation_id === null
-          const verdict = canRemoveServer(server)
-          if (!isLost) demand(verdict, row.operation_id && !row.cluster_id ? 'operation_running' : 'server_in_cluster')
+          demand(canRemoveServer(server), row.operation_id && !row.cluster_id ? 'operation_running' : 'server_in_cluster')
           fleet.forget(id)
-          return {
-            status: 'deleted',
-            removed_at: now(),
-            cluster_id: null,
-            cluster_name: null,
-            type: 'unknown',
-            operation_id: null,
-            ...(isLost && { identity_note: `Removed by force while it was in the cluster ${row.cluster_name}` }),
-          }
+          return { status: 'deleted', removed_at: now(), type: 'unknown' }
         },
         'server.removed',
       )

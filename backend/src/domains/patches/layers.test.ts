@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest'
+import { defaultNode, inOrder, type RenderContext, staticSystem } from './layers.ts'
+
+const server = {
+  name: 'calm-oak-001',
+  address: '10.0.0.5',
+  link: 'eth0',
+  links: [
+    { name: 'eth0', up: true, physical: true, hardware_addr: null, addresses: ['10.0.0.5/24'] },
+    { name: 'eth1', up: true, physical: true, hardware_addr: null, addresses: [] },
+    { name: 'eth2', up: true, physical: true, hardware_addr: null, addresses: ['10.2.0.5/24'] },
+    { name: 'bond0', up: true, physical: false, hardware_addr: null, addresses: ['10.3.0.5/24'] },
+  ],
+}
+const context: RenderContext = {
+  role: 'control_plane',
+  talosVersion: 'v1.13.9',
+  installDisk: '/dev/nvme0n1',
+  installImage: 'factory.talos.dev/metal-installer/abc:v1.13.9',
+  endpointHost: '10.0.0.100',
+  controlPlaneAddresses: ['10.0.0.5', '10.0.0.6'],
+  virtualIp: '10.0.0.100',
+}
+
+test('static-system of a control plane: disk, image, names in both certificates, host name, virtual address', () => {
+  expect(staticSystem(server, context).body).toBe(`machine:
+  install:
+    disk: /dev/nvme0n1
+    image: factory.talos.dev/metal-installer/abc:v1.13.9
+  certSANs:
+    - 10.0.0.100
+    - 10.0.0.5
+    - 10.0.0.6
+cluster:
+  apiServer:
+    certSANs:
+      - 10.0.0.100
+      - 10.0.0.5
+      - 10.0.0.6
+---
+apiVersion: v1alpha1
+kind: HostnameConfig
+hostname: calm-oak-001
+auto: off
+---
+apiVersion: v1alpha1
+kind: Layer2VIPConfig
+name: 10.0.0.100
+link: eth0
+`)
+})
+
+test('static-system of a worker has no part of the control plane', () => {
+  const { body } = staticSystem(server, { ...context, role: 'worker' })
+  expect(body).not.toContain('apiServer')
+  expect(body).not.toContain('Layer2VIPConfig')
+  expect(body).toContain('certSANs:\n    - 10.0.0.5\n')
+})
+
+test('default-node is empty without a VLAN', () => {
+  expect(defaultNode(server, {}).body).toBe('')
+})
+
+test('with a VLAN every link that has an address asks for DHCP again, and the parent comes up', () => {
+  expect(defaultNode(server, { vlanId: 100, workloadInterface: 'eth1' }).body).toBe(`apiVersion: v1alpha1
+kind: VLANConfig
+name: vlan100
+vlanID: 100
+parent: eth1
+up: true
+---
+apiVersion: v1alpha1
+kind: DHCPv4Config
+name: eth0
+---
+apiVersion: v1alpha1
+kind: DHCPv4Config
+name: eth2
+---
+apiVersion: v1alpha1
+kind: LinkConfig
+name: eth1
+up: true
+`)
+})
+
+test('patches are merged by weight, then by age, then by id; new ones after their elders', () => {
+  const at = (second: number) => new Date(second * 1000)
+  const patches = [
+    { id: 'd', weight: 500, created_at: null },
+    { id: 'c', weight: 500, created_at: at(2) },
+    { id: 'b', weight: 500, created_at: at(1) },
+    { id: 'a', weight: 500, created_at: at(2) },
+    { id: 'e', weight: 1, created_at: at(9) },
+  ]
+  expect(inOrder(patches).map((p) => p.id)).toEqual(['e', 'b', 'a', 'c', 'd'])
+})
