@@ -32,17 +32,21 @@ async function signIn() {
 }
 await signIn()
 
-// Servers that pass every check for joining a cluster, of the datacenter that has most of them.
+// Servers that pass every check for joining a cluster; of those, the most that stand in one datacenter and run one version of Talos.
 const { items } = await api('GET', '/v1/nodes?eligible=true')
-const sites = new Set(items.map((s) => s.datacenter?.id))
-sites.delete(undefined)
-const bySite = [...sites].map((id) => items.filter((s) => s.datacenter?.id === id))
-const servers = bySite.find((site) => bySite.every((other) => other.length <= site.length)) ?? []
+const groups = new Map()
+for (const server of items) {
+  if (!server.datacenter) continue
+  const key = `${server.datacenter.id} ${server.talos.version}`
+  groups.set(key, [...(groups.get(key) ?? []), server])
+}
+const servers = [...groups.values()].reduce((most, group) => (group.length > most.length ? group : most), [])
 if (servers.length < 5) throw new Error(`Five free servers in one datacenter are needed, ${servers.length} are there`)
 
 const { cluster, operation } = await api('POST', '/v1/clusters', {
   name,
   datacenter_id: servers[0].datacenter.id,
+  talos_version: servers[0].talos.version,
   servers: servers.slice(0, 5).map((s, i) => ({ node_id: s.id, role: i < 3 ? 'control_plane' : 'worker' })),
 })
 

@@ -119,9 +119,9 @@ describe('clusters', () => {
 
   test('one is created from the terminal, watched, left alone by Ctrl-C, and handed out', async () => {
     const { items } = await json<Page<Server>>('server list --eligible true')
-    const site = items[0]!.datacenter!.code
-    const [cp, worker] = items.filter((s) => s.datacenter?.code === site) as [Server, Server]
-    const create = `cluster create terminal --datacenter ${site} --control-plane ${cp.name} --worker ${worker.name}`
+    const first = items.find((s) => items.some((other) => other !== s && other.datacenter!.id === s.datacenter!.id && other.talos.version === s.talos.version))!
+    const [cp, worker] = items.filter((s) => s.datacenter!.id === first.datacenter!.id && s.talos.version === first.talos.version) as [Server, Server]
+    const create = `cluster create terminal --datacenter ${first.datacenter!.code} --talos-version ${first.talos.version} --control-plane ${cp.name} --worker ${worker.name}`
 
     expect(await steelyard(`${create} --dry-run`)).toMatchObject({ code: 0, out: expect.stringContaining('STEPS') as string })
     const created = await steelyard(`${create} --idempotency-key e2e-1 --json`)
