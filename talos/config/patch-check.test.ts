@@ -1,5 +1,8 @@
+import { array, assert, constantFrom, oneof, property, string } from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { mergePatches } from './merge.ts'
 import { checkPatch, patchLimits } from './patch-check.ts'
+import { ConfigError } from './tree.ts'
 
 const errors = (body: string, talosVersion = 'v1.13.9') => checkPatch(body, { talosVersion }).errors
 const messages = (body: string, talosVersion?: string) => errors(body, talosVersion).map((e) => e.message)
@@ -23,7 +26,7 @@ describe('YAML', () => {
     const [error] = errors('machine:\n  sysctls:\n   - a: b\n  c\n')
     expect(error?.line).toBeGreaterThan(1)
     expect(error?.column).toBeGreaterThan(0)
-    expect(messages('machine: {a: 1, a: 2}')[0]).toContain('keys must be unique')
+    expect(errors('machine:\n  token: a\n  token: b\n')).toEqual([{ message: 'The key token is there twice', path: 'machine.token', line: 3, column: 3 }])
     expect(errors('machine:\n\tsysctls: {}\n')).not.toEqual([])
   })
 
@@ -53,6 +56,77 @@ describe('YAML', () => {
     const begun = performance.now()
     expect(errors(body)).not.toEqual([])
     expect(performance.now() - begun).toBeLessThan(500)
+  })
+
+  test.each([
+    ['quotes', '"'.repeat(65_000)],
+    ['keys', Array.from({ length: 6000 }, (_, i) => `k${i}: 1`).join('\n')],
+    ['documents', '---\n'.repeat(16_000)],
+    ['comments', '#\n'.repeat(32_000)],
+    ['anchors', '&a '.repeat(21_000)],
+    ['tags', '!!a '.repeat(16_000)],
+    ['question marks', '? '.repeat(32_000)],
+    ['colons', 'a: '.repeat(21_000)],
+    ['items', '-\n'.repeat(32_000)],
+  ])('of nothing but %s is refused, at once', (_, body) => {
+    const begun = performance.now()
+    expect(errors(body)).not.toEqual([])
+    expect(performance.now() - begun).toBeLessThan(1000)
+  })
+
+  test('whatever it is, is judged and not thrown at', () => {
+    const pieces = constantFrom(
+      'machine:',
+      'cluster:',
+      'sysctls:',
+      'a: b',
+      '- ',
+      '{',
+      '}',
+      '[',
+      ']',
+      '$patch: delete',
+      'kind: LinkConfig',
+      'apiVersion: v1alpha1',
+      'name: x',
+      '---',
+      '\n',
+      '\n  ',
+      '\n    ',
+      '"',
+      "'",
+      '|',
+      '&a',
+      '*a',
+      '!!str',
+      '#',
+      ':',
+      ' ',
+      '\t',
+      '0x1',
+      'null',
+      '~',
+      '\ud83d\ude00',
+    )
+    assert(
+      property(
+        oneof(
+          array(pieces, { maxLength: 40 }).map((list) => list.join('')),
+          string({ unit: 'binary', maxLength: 200 }),
+        ),
+        (body) => {
+          const found = errors(body)
+          // What is accepted can be merged, or says what it can't find: nothing else happens.
+          if (found.length > 0) return
+          try {
+            mergePatches('version: v1alpha1\nmachine: {}\ncluster: {}\n', [{ name: 'p', body }])
+          } catch (error) {
+            if (!(error instanceof ConfigError) || !error.message.startsWith('There is no ')) throw error
+          }
+        },
+      ),
+      { numRuns: 2000 },
+    )
   })
 
   test('too big, too many values, too many documents', () => {

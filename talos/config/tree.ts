@@ -78,11 +78,12 @@ export function readDocuments(text: string, source: string): MapNode[] {
     const parsed = parseAllDocuments(text.replace(/^\ufeff/, ''), {
       lineCounter: lines,
       schema: 'core',
-      uniqueKeys: true,
+      uniqueKeys: false,
       strict: true,
       intAsBigInt: true,
       merge: false,
       logLevel: 'silent',
+      prettyErrors: false,
     })
     documents = Array.isArray(parsed) ? parsed : []
   } catch {
@@ -90,7 +91,7 @@ export function readDocuments(text: string, source: string): MapNode[] {
     throw new ConfigError([{ message: 'Nested too deeply' }])
   }
   for (const document of documents) {
-    for (const error of document.errors) report(firstLine(error.message), error.pos[0])
+    for (const error of document.errors.slice(0, 20)) report(firstLine(error.message), error.pos[0])
   }
   if (problems.length > 0) throw new ConfigError(problems)
 
@@ -126,6 +127,7 @@ export function readDocuments(text: string, source: string): MapNode[] {
         if (key.tag !== undefined) report('Tags are not allowed', at, path)
         if (name === '<<' && key.type === AstScalar.PLAIN) report('Merge keys are not allowed', at, path)
         const keyPlace = lines.linePos(at)
+        if (entries.has(name)) report(`The key ${name} is there twice`, at, join(path, name))
         entries.set(name, { line: keyPlace.line, column: keyPlace.col, source, value: convert(pair.value as AstNode | null, join(path, name), at) })
       }
       return { is: 'map', entries, ...place }
@@ -154,6 +156,7 @@ function scalarValue(value: unknown): ScalarValue {
 }
 
 function firstLine(message: string): string {
+  if (message.includes('call stack')) return 'Nested too deeply'
   return message.split('\n')[0]!.replace(/ at line \d+, column \d+:?$/, '')
 }
 
