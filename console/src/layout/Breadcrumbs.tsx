@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useMatches, useRouterState } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useCallback, useEffect, useSyncExternalStore } from 'react'
 import type { Crumb } from '../route-tree.tsx'
 import { IconLink } from '../ui/Button.tsx'
 import { useStore } from '../lib/store.ts'
@@ -58,10 +58,17 @@ export function Breadcrumbs() {
   )
 }
 
+/** What is cached under a key, as it changes. Reads only: an observer of its own would take over how the page's query is fetched. */
+function useCached(key: readonly unknown[] | undefined): unknown {
+  const client = useQueryClient()
+  const subscribe = useCallback((changed: () => void) => client.getQueryCache().subscribe(changed), [client])
+  return useSyncExternalStore(subscribe, () => (key === undefined ? undefined : client.getQueryData(key)))
+}
+
 function Text({ place, title = false }: { place: Place; title?: boolean }) {
   const crumb = typeof place.crumb === 'function' ? place.crumb(place.params) : place.crumb
   const from = typeof crumb === 'string' ? null : crumb
-  const { data } = useQuery({ queryKey: from?.key ?? ['no crumb'], enabled: false })
+  const data = useCached(from?.key)
   const text = from === null ? (crumb as string) : ((data === undefined ? undefined : from.read(data)) ?? from.fallback)
   useEffect(() => {
     if (title) document.title = `${text} · Steelyard`

@@ -1,6 +1,8 @@
 // Query · loader · page. The tab Patches is a feature of its own: only the route knows both.
 import { useQuery } from '@tanstack/react-query'
+import { serverEvents } from '#contract/servers.ts'
 import type { Load } from '../api/page.ts'
+import { query } from '../api/query.ts'
 import { patchesQuery } from '../features/patches/patch-queries.ts'
 import { PatchesTable } from '../features/patches/PatchesTable.tsx'
 import { serverQueryOf } from '../features/servers/server-queries.ts'
@@ -8,9 +10,11 @@ import { ServerPage, serverTabs } from '../features/servers/ServerPage.tsx'
 import { ServerPlace } from '../features/servers/ServerPlace.tsx'
 import { useParams, useSearch } from '../lib/use-search.ts'
 
-export const load: Load = async ({ params, client }) => {
-  void client.prefetchQuery(patchesQuery(params['id'] ?? ''))
-  void client.prefetchQuery(serverQueryOf(params['id'] ?? ''))
+export const load: Load = async ({ params, search, client }) => {
+  const { id = '' } = params
+  void client.prefetchQuery(patchesQuery(id))
+  void client.prefetchQuery(serverQueryOf(id))
+  if (search['tab'] === 'events') void client.prefetchQuery(query(serverEvents, { params: { id } }))
 }
 
 export function Page() {
