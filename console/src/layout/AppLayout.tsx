@@ -1,8 +1,10 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { followEvents } from '../api/live.ts'
+import { usePreferences } from '../api/preferences.ts'
 import { queryClient } from '../api/query.ts'
 import { useStore } from '../lib/store.ts'
+import { hasThemeHere, setTheme } from '../lib/theme.ts'
 import { ConfirmHost } from '../ui/Confirm.tsx'
 import css from './AppLayout.module.css'
 import { paletteOpen } from './commands.ts'
@@ -45,11 +47,22 @@ export default function AppLayout({ children }: { children: ReactNode }) {
         </main>
       </div>
       <Strip />
+      <ThemeOfUser />
       <PaletteHost />
       <ModalHost />
       <ConfirmHost />
     </QueryClientProvider>
   )
+}
+
+/** On a browser that has no theme yet, the one that the person chose elsewhere. */
+function ThemeOfUser() {
+  const { preferences } = usePreferences()
+  const chosen = preferences.theme
+  useEffect(() => {
+    if ((chosen === 'dark' || chosen === 'light') && !hasThemeHere()) setTheme(chosen)
+  }, [chosen])
+  return null
 }
 
 function PaletteHost() {

@@ -12,3 +12,6 @@ export function setTheme(next: Theme): void {
   document.cookie = `theme=${next}; path=/; max-age=31536000; samesite=strict${location.protocol === 'https:' ? '; secure' : ''}`
   theme.set(next)
 }
+
+/** Whether somebody chose a theme in this browser. */
+export const hasThemeHere = (): boolean => /(?:^|; )theme=/.test(document.cookie)

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type MouseEvent, type ReactNode, useCallback, useLayoutEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, type MouseEvent, type ReactNode, Suspense, useCallback, useLayoutEffect, useRef, useState } from 'react'
 import type { Breakpoint } from '../lib/breakpoints.ts'
 import { useMedia } from '../lib/use-media.ts'
 import type { Action } from './actions.ts'
@@ -282,7 +282,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                 isOpen && detail && (
                   <tr key={`${key} detail`} className={css['detail']} ref={(element) => view.measure(index, element)}>
                     <td colSpan={span}>
-                      <div className={css['inside']}>{detail(row)}</div>
+                      <div className={css['inside']}>
+                        {/* What it shows may come with the first row that is opened. */}
+                        <Suspense fallback={<SkeletonRows rows={3} />}>{detail(row)}</Suspense>
+                      </div>
                     </td>
                   </tr>
                 ),

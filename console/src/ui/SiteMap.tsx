@@ -1,4 +1,5 @@
-import { type ReactNode, useMemo } from 'react'
+import { type ReactNode, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { useMedia } from '../lib/use-media.ts'
 import css from './SiteMap.module.css'
 import { dots, height, width, x, y } from './world.ts'
 
@@ -23,24 +24,26 @@ interface Placed extends Site {
   end: boolean
 }
 
-const box = { top: 6, height: height - 58 }
-const label = { width: 118, height: 40 }
+const frame = { top: 6, height: height - 58 }
+/** What a label takes, in px on the screen: with its second line, and without where there is little room. */
+const labels = { wide: { width: 104, height: 36 }, narrow: { width: 64, height: 18 } }
 
-/** Finds a place for each label near its site, clear of the other labels and of the edge. Exported for its test. */
-export function placeLabels(sites: readonly Site[]): Placed[] {
+/** Finds a place for each label near its site, clear of the other labels, of the sites and of the edge. `scale` is px on the screen per unit of the map. */
+export function placeLabels(sites: readonly Site[], scale = 1, size: { width: number; height: number } = labels.wide): Placed[] {
+  const label = { width: size.width / scale, height: size.height / scale }
   const taken: { left: number; right: number; top: number; bottom: number }[] = []
   const points = sites.map((site) => ({ site, px: x(site.longitude), py: y(site.latitude) }))
   const clear = (r: (typeof taken)[number]) =>
     r.left > 4 &&
     r.right < width - 4 &&
-    r.top > box.top + 2 &&
-    r.bottom < box.top + box.height - 2 &&
+    r.top > frame.top + 2 &&
+    r.bottom < frame.top + frame.height - 2 &&
     taken.every((t) => r.right < t.left || r.left > t.right || r.bottom < t.top || r.top > t.bottom) &&
     points.every((p) => p.px < r.left - 8 || p.px > r.right + 8 || p.py < r.top - 8 || p.py > r.bottom + 8)
   return points.map(({ site, px, py }) => {
-    const tries = [46, 30, 70, 100].flatMap((rise) =>
-      [-rise, rise].flatMap((dy) => [false, true].map((end) => ({ end, lx: px + (end ? -1 : 1) * (Math.abs(dy) * 0.75 + 12), ly: py + dy }))),
-    )
+    const tries = [40, 26, 60, 90, 130]
+      .map((px) => px / Math.max(scale, 0.6))
+      .flatMap((rise) => [-rise, rise].flatMap((dy) => [false, true].map((end) => ({ end, lx: px + (end ? -1 : 1) * (Math.abs(dy) * 0.6 + 12), ly: py + dy }))))
     const rect = ({ end, lx, ly }: (typeof tries)[number]) => ({
       left: end ? lx - label.width : lx,
       right: end ? lx : lx + label.width,
@@ -55,11 +58,20 @@ export function placeLabels(sites: readonly Site[]): Placed[] {
 
 /** Sites on the world. The picture is for the eye; beside it there has to be a list that says the same. */
 export function SiteMap({ sites, label: said }: { sites: readonly Site[]; label: string }) {
-  const placed = useMemo(() => placeLabels(sites), [sites])
+  const box = useRef<HTMLDivElement>(null)
+  const [shown, setShown] = useState(width)
+  useLayoutEffect(() => {
+    if (box.current === null) return undefined
+    const watch = new ResizeObserver(([entry]) => setShown(entry?.contentRect.width ?? width))
+    watch.observe(box.current)
+    return () => watch.disconnect()
+  }, [])
+  const narrow = useMedia('below', 'sm')
+  const placed = useMemo(() => placeLabels(sites, Math.max(shown, 200) / width, narrow ? labels.narrow : labels.wide), [sites, shown, narrow])
   const most = Math.max(1, ...sites.map((s) => s.weight ?? 1))
   return (
-    <div className={css['map']}>
-      <svg className={css['world']} viewBox={`0 ${box.top} ${width} ${box.height}`} role="img" aria-label={said}>
+    <div className={css['map']} ref={box}>
+      <svg className={css['world']} viewBox={`0 ${frame.top} ${width} ${frame.height}`} role="img" aria-label={said}>
         <path className={css['dots']} d={dots(7.2)} />
         {placed.map((site) => (
           <g key={site.id} className={css['site']}>
@@ -73,7 +85,7 @@ export function SiteMap({ sites, label: said }: { sites: readonly Site[]; label:
         <span
           key={site.id}
           className={css[site.end ? 'pin-end' : 'pin']}
-          style={{ left: `${(site.lx / width) * 100}%`, top: `${((site.ly - box.top) / box.height) * 100}%` }}
+          style={{ left: `${(site.lx / width) * 100}%`, top: `${((site.ly - frame.top) / frame.height) * 100}%` }}
         >
           {site.href === undefined ? <b>{site.name}</b> : <a href={site.href}>{site.name}</a>}
           {site.note !== undefined && <span>{site.note}</span>}
