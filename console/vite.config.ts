@@ -43,7 +43,7 @@ export default defineConfig(({ mode, command }) => {
         output: {
           codeSplitting: {
             includeDependenciesRecursively: false,
-            // What nearly every signed-in page needs comes in one piece: many small ones compress badly. The sign-in page takes only the first.
+            // What nearly every signed-in page needs comes in one piece, `app`: many small ones compress badly. What the entry imports is left out of it by name, or the sign-in page would have to fetch it all.
             groups: [
               { name: 'parts', test: /console\/src\/ui\/(Icon|Button|Tooltip|Field|Status|States|cx)\b/, priority: 2 },
               {
