@@ -61,7 +61,7 @@ export function Breadcrumbs() {
 /** What is cached under a key, as it changes. Reads only: an observer of its own would take over how the page's query is fetched. */
 function useCached(key: readonly unknown[] | undefined): unknown {
   const client = useQueryClient()
-  const subscribe = useCallback((changed: () => void) => client.getQueryCache().subscribe(changed), [client])
+  const subscribe = useCallback((changed: () => void) => client.getQueryCache().subscribe((event) => event.type === 'updated' && changed()), [client])
   return useSyncExternalStore(subscribe, () => (key === undefined ? undefined : client.getQueryData(key)))
 }
 

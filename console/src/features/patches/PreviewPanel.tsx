@@ -69,7 +69,7 @@ export function PreviewPanel({
           <div className={cx(css['verdict'], css[said.tone])}>
             <Icon name={said.icon} />
             <div>
-              <b>{said.word}</b> <span>{preview.verdict.reason}</span>
+              <b>{said.word}</b> {preview.verdict.reason !== said.word && <span>{preview.verdict.reason}</span>}
             </div>
           </div>
         )}
