@@ -1,5 +1,5 @@
 /**
- * The program: `serve`, `user add --first EMAIL`, `doctor`. The only file that reads `process`; everything else is handed what it needs.
+ * The program: `serve`, `user add --first EMAIL`, `doctor`, `key add`. The only file that reads `process`; everything else is handed what it needs.
  */
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { doctor } from './commands/doctor.ts'
 import { exitCodes } from './commands/exit-codes.ts'
+import { keyAdd } from './commands/key-add.ts'
 import { serve } from './commands/serve.ts'
 import type { Surroundings } from './commands/surroundings.ts'
 import { userAdd } from './commands/user-add.ts'
@@ -101,7 +102,8 @@ async function run([command, ...args]: readonly string[]): Promise<number> {
   if (command === 'serve' && args.length === 0) return serve(around)
   if (command === 'user' && args[0] === 'add') return userAdd(args.slice(1), around)
   if (command === 'doctor') return doctor(args, around)
-  around.err('Usage: node backend/src/main.ts serve | user add --first EMAIL | doctor [--json]\n')
+  if (command === 'key' && args[0] === 'add' && args.length === 1) return keyAdd(around)
+  around.err('Usage: node backend/src/main.ts serve | user add --first EMAIL | doctor [--json] | key add\n')
   return exitCodes.usage
 }
 

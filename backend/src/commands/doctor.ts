@@ -51,6 +51,10 @@ async function keyFile(config: Config): Promise<Finding[]> {
 }
 
 async function database(config: Config, around: Surroundings): Promise<Finding[]> {
+  // Written by the first start: without it, looking for a database would make one.
+  if (config.databaseUrl === undefined && !(await stat(path.join(config.dataFolder, 'process-id')).catch(() => undefined))) {
+    return [warning('database', `Steelyard has not run with the data folder ${config.dataFolder} yet; the first start makes the database`)]
+  }
   const opened = await openDatabase({ config, machine: around.machine, log: silent, beside: true, waitMs: 5_000 }).catch((error: unknown) => sentence(error))
   if (typeof opened === 'string') return [bad('database', opened)]
   try {

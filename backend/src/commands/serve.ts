@@ -98,6 +98,9 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     await platform.publisher.stop()
     domains.events.stop()
   })
+  // A line was added to the key file: what older keys wrapped is wrapped by the newest.
+  const rewrapped = await platform.vault.rotate(platform.db)
+  if (rewrapped > 0) log.info('vault.rotated', { count: rewrapped })
   await firstUser(platform, domains)
 
   steps.push('engine', () => queue.stop(engineGraceMs))

@@ -282,3 +282,12 @@ test('the console is served from a list of files, packed as the browser takes it
   }
   expect((await own.app.inject({ url: '/assets/missing.js' })).statusCode).toBe(404)
 })
+
+test('the API is described for people on one page that needs no script', async () => {
+  const page = await backend.app.inject({ url: '/docs/api' })
+  expect(page.statusCode).toBe(200)
+  expect(page.body).toContain('id="datacenterCreate"')
+  expect(page.body).not.toContain('<script')
+  const nonce = /<style nonce="([^"]+)"/.exec(page.body)![1]!
+  expect(page.headers['content-security-policy']).toContain(`'nonce-${nonce}'`)
+})

@@ -14,6 +14,7 @@ import { addHeaders, securityHeaders } from './headers.ts'
 import { healthRoutes, type Health } from './health.ts'
 import { idempotency } from './idempotency.ts'
 import { defaultLimits, type Limits, limit } from './limits.ts'
+import { docsRoutes } from './docs.ts'
 import { openapiRoutes } from './openapi.ts'
 import { type Authenticate, guard } from './session.ts'
 import { limitSockets } from './sockets.ts'
@@ -39,6 +40,8 @@ export interface AppParts {
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
 const keepAliveMs = 10_000
+/** How often sockets are looked at that are too slow for the limits above. */
+const slowCheckMs = 5_000
 const largestBodyBytes = 256 * 1024
 const largestHeadersBytes = 16 * 1024
 const mostHeaders = 64
@@ -50,9 +53,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const files = consoleFiles(parts.consoleFolder, parts.cliFile)
   const sources = { reporting: files.reporting }
   const safe = securityHeaders(sources, config.tls !== undefined)
+  const sockets = { maxHeaderSize: largestHeadersBytes, connectionsCheckingInterval: slowCheckMs, headersTimeout: headersTimeoutMs }
   const app = fastify({
-    ...(tls && { https: tls }),
-    http: { maxHeaderSize: largestHeadersBytes },
+    ...(tls ? { https: { ...tls, ...sockets } } : { http: sockets }),
     bodyLimit: largestBodyBytes,
     requestTimeout: requestTimeoutMs,
     handlerTimeout: 0,
@@ -75,7 +78,6 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     },
   }) as unknown as FastifyInstance
   const { server } = app
-  server.headersTimeout = headersTimeoutMs
   server.maxHeadersCount = mostHeaders
   limitSockets(server, { trusted: config.trustedProxies })
 
@@ -126,6 +128,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   healthRoutes(app, parts.health)
   for (const routes of parts.routes) routes(app)
   openapiRoutes(app, { version: parts.version })
+  docsRoutes(app, { version: parts.version, sources })
   serveConsole(app, files)
 
   const patterns = [...methods].map(([url, allowed]) => ({ pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`), allowed }))

@@ -21,8 +21,10 @@ export interface CallContext {
   readonly tokenEndsAt: number | undefined
   /** Ends when the client goes away, at shutdown, and when the access token does. */
   readonly signal: AbortSignal
+  /** Adds a header to the answer; not kept with an Idempotency-Key. */
+  readonly header: (name: string, value: string) => void
   /** Name under which a browser saves the answer. Letters, digits, dots and hyphens; anything else becomes a hyphen. */
-  saveAs(filename: string): void
+  readonly saveAs: (filename: string) => void
 }
 export type Call<O extends Operation> = Input<O> & CallContext
 
@@ -86,6 +88,7 @@ function contextOf(request: FastifyRequest, reply: FastifyReply): CallContext {
     userAgent: request.headers['user-agent'] ?? '',
     tokenEndsAt: request.tokenEndsAt,
     signal: gone.signal,
+    header: (name, value) => void reply.header(name, value),
     saveAs: (filename) => void reply.header('content-disposition', `attachment; filename="${filename.replaceAll(/[^A-Za-z0-9.-]+/g, '-').slice(0, 100)}"`),
   }
 }

@@ -6,12 +6,9 @@ import { isLoopback } from '../network.ts'
 
 const mostSockets = 1_000
 const mostPerAddress = 50
-const checkMs = 5_000
 
 export function limitSockets(server: Server, { trusted }: { trusted: readonly Network[] }): void {
   server.maxConnections = mostSockets
-  // Node looks for slow requests this often (`connectionsCheckingInterval` is only a constructor's option; this is its value there).
-  ;(server as Server & { connectionsCheckingInterval?: number }).connectionsCheckingInterval = checkMs
   const perAddress = new Map<string, number>()
   server.on('connection', (socket: Socket) => {
     const address = socket.remoteAddress ?? ''

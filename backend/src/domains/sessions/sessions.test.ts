@@ -115,7 +115,10 @@ test('a spent token used after the grace ends the session for thief and owner, a
 test('log out ends the session at once, also for the access token, and may be repeated', async () => {
   const { accessToken, refreshToken } = await backend.signIn()
   expect((await validate(accessToken)).status).toBe(200)
-  for (let i = 0; i < 2; i++) expect((await backend.call(authorizeLogout, { body: { refresh_token: refreshToken } })).status).toBe(204)
+  for (let i = 0; i < 2; i++) {
+    const ended = await backend.call(authorizeLogout, { body: { refresh_token: refreshToken } })
+    expect([ended.status, ended.headers['clear-site-data']]).toEqual([204, '"storage"'])
+  }
   expect((await validate(accessToken)).status).toBe(401)
   expect((await refresh(refreshToken)).status).toBe(401)
   expect((await backend.call(authorizeLogout, { body: { refresh_token: 'never was one' } })).status).toBe(204)

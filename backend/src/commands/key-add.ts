@@ -1,0 +1,19 @@
+/** `key add`: puts a new current key into the key file. The next start wraps everything anew; then the older lines may be removed. */
+import { ConfigRefused, readConfig } from '../config.ts'
+import { addKey, KeyFileRefused, readKeyFile } from '../vault/key-file.ts'
+import { exitCodes } from './exit-codes.ts'
+import type { Surroundings } from './surroundings.ts'
+
+export async function keyAdd(around: Surroundings): Promise<number> {
+  try {
+    const { keyFile } = readConfig(around.environment, around.cwd)
+    await readKeyFile(keyFile)
+    const { current } = await addKey(keyFile)
+    around.out(`${keyFile} now ends with the key ${current.id}. Start Steelyard again, then remove the older lines, and keep a copy where the backups aren't\n`)
+    return exitCodes.ok
+  } catch (error) {
+    if (!(error instanceof ConfigRefused) && !(error instanceof KeyFileRefused)) throw error
+    around.err(`${error.message}\n`)
+    return error instanceof ConfigRefused ? exitCodes.usage : exitCodes.failure
+  }
+}

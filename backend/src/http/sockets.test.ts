@@ -1,0 +1,41 @@
+import { EventEmitter } from 'node:events'
+import type { Server } from 'node:http'
+import { expect, test } from 'vitest'
+import { readNetwork } from '../network.ts'
+import { limitSockets } from './sockets.ts'
+
+/** A socket of a peer, as far as the limit looks at it. */
+class Peer extends EventEmitter {
+  destroyed = false
+  readonly remoteAddress: string
+  constructor(remoteAddress: string) {
+    super()
+    this.remoteAddress = remoteAddress
+  }
+  destroy() {
+    this.destroyed = true
+  }
+}
+function open(server: EventEmitter, address: string, count: number): Peer[] {
+  return Array.from({ length: count }, () => {
+    const peer = new Peer(address)
+    server.emit('connection', peer)
+    return peer
+  })
+}
+
+test('one address holds fifty sockets at most, and gets its place back when one closes', () => {
+  const server = new EventEmitter()
+  limitSockets(server as unknown as Server, { trusted: [] })
+  const peers = open(server, '203.0.113.7', 52)
+  expect(peers.map((p) => p.destroyed).filter(Boolean)).toHaveLength(2)
+  peers[0]!.emit('close')
+  expect(open(server, '203.0.113.7', 2).map((p) => p.destroyed)).toEqual([false, true])
+  expect(open(server, '203.0.113.8', 50).some((p) => p.destroyed)).toBe(false)
+})
+
+test('loopback and trusted proxies stand for many people', () => {
+  const server = new EventEmitter()
+  limitSockets(server as unknown as Server, { trusted: [readNetwork('10.0.0.0/8')!] })
+  for (const address of ['127.0.0.1', '::1', '10.1.2.3', '::ffff:10.1.2.3']) expect(open(server, address, 80).some((p) => p.destroyed)).toBe(false)
+})

@@ -1,0 +1,54 @@
+import { writeFileSync } from 'node:fs'
+import { request as plain } from 'node:http'
+import { get } from 'node:https'
+import path from 'node:path'
+import { connect } from 'node:tls'
+import { expect, test } from 'vitest'
+import { createAuthority, issueCertificate } from '#talos/pki/certificates.ts'
+import { startBackend } from '../testing/backend.ts'
+import { temporaryFolder } from '../testing/postgres.ts'
+
+const folder = temporaryFolder('tls')
+const now = new Date()
+const authority = await createAuthority({ kind: 'p256', subject: { commonName: 'Test authority' }, now })
+const leaf = await issueCertificate(authority, {
+  subject: { commonName: 'localhost' },
+  names: { addresses: ['127.0.0.1'] },
+  usages: ['server'],
+  lifetimeMs: 86_400_000,
+  now,
+})
+const [cert, key] = [path.join(folder, 'cert.pem'), path.join(folder, 'key.pem')]
+writeFileSync(cert, leaf.crt)
+writeFileSync(key, leaf.key)
+const backend = await startBackend({ environment: { STEELYARD_TLS_CERT: cert, STEELYARD_TLS_KEY: key } })
+const port = Number(new URL(await backend.listen()).port)
+
+test('with a certificate it speaks HTTPS, and says that only HTTPS is to be used', async () => {
+  const answer = await new Promise<{ status: number | undefined; hsts: string | undefined }>((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path: '/healthz', ca: authority.crt }, (response) => {
+      response.resume()
+      resolve({ status: response.statusCode, hsts: response.headers['strict-transport-security'] })
+    }).on('error', reject)
+  })
+  expect(answer).toEqual({ status: 200, hsts: 'max-age=31536000; includeSubDomains' })
+})
+
+test('plain HTTP on that port is refused, not redirected', async () => {
+  const outcome = await new Promise<string>((resolve) => {
+    plain({ host: '127.0.0.1', port, path: '/' }, (response) => resolve(String(response.statusCode)))
+      .on('error', () => resolve('refused'))
+      .end()
+  })
+  expect(['refused', '400']).toContain(outcome)
+})
+
+test('TLS before 1.2 is refused', async () => {
+  const outcome = await new Promise<string>((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port, ca: authority.crt, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' }, () =>
+      resolve(socket.getProtocol() ?? ''),
+    )
+    socket.on('error', () => resolve('refused'))
+  })
+  expect(outcome).toBe('refused')
+})
