@@ -13,10 +13,10 @@ import type { Reconciler } from '../../engine/engine.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
 import type { ClusterAccess } from '../servers/for-clusters.ts'
 import { defaultInstallDisk } from './check.ts'
-import { creation, withoutNull } from './creation.ts'
+import { creation } from './creation.ts'
 import { operatorGroup } from './kubernetes-objects.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
-import { deletionSteps, replacementSteps } from './plan.ts'
+import { deletionSteps, newSteps, replacementSteps } from './plan.ts'
 import { present } from './present.ts'
 import { clusterReconciler } from './reconcile-cluster.ts'
 import { memberReconciler } from './reconcile-member.ts'
@@ -126,7 +126,7 @@ export function clusters(parts: ClusterParts): Clusters {
         const operation = await operations.create(tx, caller, {
           kind: 'clusterDelete',
           target: { kind: 'cluster', id, name: row.name },
-          steps: withoutNull(deletionSteps(members, force)),
+          steps: newSteps(deletionSteps(members, force)),
           queue: clusterQueue,
         })
         const now = new Date(clock.now())
@@ -193,7 +193,7 @@ export function clusters(parts: ClusterParts): Clusters {
         const operation = await operations.create(tx, caller, {
           kind: 'clusterServerReplace',
           target: { kind: 'cluster', id, name: row.name },
-          steps: withoutNull(steps),
+          steps: newSteps(steps),
           queue: clusterQueue,
         })
         await servers.reserve(tx, caller, {

@@ -14,7 +14,7 @@ import type { Caller } from '../../http/caller.ts'
 import { makeChainKey } from './chain-key.ts'
 import { endpointHost, type Finding, judge, type Resolved, type Surroundings } from './check.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
-import { creationSteps, type PlannedStep } from './plan.ts'
+import { creationSteps, newSteps } from './plan.ts'
 import { present } from './present.ts'
 import { installImage, type Rendering } from './render.ts'
 import type { ClusterSecrets } from './secrets.ts'
@@ -24,8 +24,6 @@ export interface Creation {
   create(caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }>
   preview(asked: NewCluster): Promise<Answer<typeof clusterPreview>>
 }
-
-export const withoutNull = (steps: readonly PlannedStep[]) => steps.map(({ key, title, node_id }) => ({ key, title, ...(node_id !== null && { node_id }) }))
 
 export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering: Rendering): Creation {
   const { db, clock, servers, patches, operations, recorder, engine } = parts
@@ -89,7 +87,7 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
     const operation = await operations.create(tx, caller, {
       kind: 'clusterCreate',
       target: { kind: 'cluster', id, name: asked.name },
-      steps: withoutNull(creationSteps(chosen)),
+      steps: newSteps(creationSteps(chosen)),
       queue: clusterQueue,
     })
     await store.update(tx, id, { operation_id: operation.id })

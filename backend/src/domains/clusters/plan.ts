@@ -1,5 +1,6 @@
 /** The plan of an operation on a cluster: every step visible from the start, per server and for the whole. */
 import type { ClusterRole } from '#contract/clusters.ts'
+import type { NewStep } from '../operations/operations.ts'
 
 /** Where a server is on its way into a cluster, and out of it. */
 export const joining = ['config', 'apply', 'install', 'boot', 'etcd', 'join'] as const
@@ -78,3 +79,7 @@ export function deletionSteps(servers: readonly PlannedServer[], forced: boolean
     whole('forget'),
   ]
 }
+
+/** Planned steps as an operation takes them. */
+export const newSteps = (steps: readonly PlannedStep[]): NewStep[] =>
+  steps.map(({ key, title, node_id }) => (node_id === null ? { key, title } : { key, title, node_id }))

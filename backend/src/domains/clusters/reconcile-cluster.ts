@@ -12,7 +12,7 @@ import { clusterFacts, load, memberOf, type State } from './facts.ts'
 import { type Kubernetes, kubernetes, KubernetesError, type KubernetesTarget } from './kubernetes.ts'
 import { clusterKeySecret, nodePath, operatorBinding } from './kubernetes-objects.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
-import { deletionSteps, leaving, stepKey, type WholeStep } from './plan.ts'
+import { deletionSteps, leaving, newSteps, stepKey, type WholeStep } from './plan.ts'
 import { done, failed, progress, running, type Shown, sinceStarted, waiting, whole } from './progress.ts'
 import { pollMs } from './reconcile-member.ts'
 import type { ClusterSecrets } from './secrets.ts'
@@ -101,11 +101,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
         await store.update(tx, state.row.id, { wanted: 'removed', updated_at: at(job) })
         await store.updateMembers(tx, state.row.id, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: at(job) })
         const leavers = state.members.filter((m) => m.released_at === null)
-        await operations.addSteps(
-          tx,
-          id,
-          deletionSteps(leavers, false).map(({ node_id, ...step }) => ({ ...step, ...(node_id !== null && { node_id }) })),
-        )
+        await operations.addSteps(tx, id, newSteps(deletionSteps(leavers, false)))
         for (const step of (await operations.read(tx, id))!.steps) {
           const isLeaving = leaving.some((place) => step.key.startsWith(`${place}/`)) || step.key === 'forget'
           if (!isLeaving && step.status !== 'done' && step.status !== 'skipped')

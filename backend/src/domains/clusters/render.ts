@@ -47,13 +47,20 @@ export interface BlueprintServer {
 
 export interface Rendering {
   /** Renders a server's configuration if there is none yet, and keeps it. */
-  renderOnce(job: Job, state: State, nodeId: string): Promise<void>
+  readonly renderOnce: (job: Job, state: State, nodeId: string) => Promise<void>
   /** Renders anew in the caller's transaction and keeps the bytes as the next generation; null where the cluster has no secrets yet. */
-  renderAgain(tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null>
+  readonly renderAgain: (tx: Tx, clusterId: string, nodeId: string) => Promise<{ yaml: string } | null>
   /** What was generated for a server before any layer, and what the cluster decided about it. */
-  generated(on: Db | Tx, clusterId: string, nodeId: string): Promise<{ yaml: string; context: RenderContext } | null>
+  readonly generated: (on: Db | Tx, clusterId: string, nodeId: string) => Promise<{ yaml: string; context: RenderContext } | null>
   /** For a creation that doesn't exist yet. */
-  preview(on: Db | Tx, name: string, resolved: Resolved, server: ChosenServer, secrets: SecretsBundle, patch: NewPatch | undefined): Promise<Rendered>
+  readonly preview: (
+    on: Db | Tx,
+    name: string,
+    resolved: Resolved,
+    server: ChosenServer,
+    secrets: SecretsBundle,
+    patch: NewPatch | undefined,
+  ) => Promise<Rendered>
 }
 
 export function rendering(

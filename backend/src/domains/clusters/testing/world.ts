@@ -85,7 +85,6 @@ export function realTime(core: Core, clock: TestClock): { stop(): Promise<void> 
 }
 
 export interface WorldOptions {
-  readonly interim?: NonNullable<Parameters<typeof startBackend>[0]>['prepare']
   readonly servers?: number
   /** What is special about which server, from 1, as in a scenario. */
   readonly special?: Record<string, object>
@@ -94,29 +93,27 @@ export interface WorldOptions {
   readonly log?: Log
 }
 
-export async function clusterWorld({
-  servers = 6,
-  special = {},
-  speed = 100,
-  seed = 'clusters',
-  log = silent,
-  interim,
-}: WorldOptions = {}): Promise<ClusterWorld> {
+/** On a block of addresses that nobody else on this machine uses just now. */
+async function startFleet(dataDir: string, scenario: object): Promise<Simulator> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await startSimulator({ dataDir: `${dataDir}-${tries}`, scenario, subnetOffset: 40 + Math.floor(Math.random() * 200) })
+    } catch (error) {
+      if (tries === 20 || !String(error).includes('EADDRINUSE')) throw error
+    }
+  }
+}
+
+export async function clusterWorld({ servers = 6, special = {}, speed = 100, seed = 'clusters', log = silent }: WorldOptions = {}): Promise<ClusterWorld> {
   const folder = temporaryFolder('world')
   const keysFile = path.join(folder, 'keys.json')
   writeFileSync(keysFile, JSON.stringify(await readyKeys()), { mode: 0o600 })
-  const simulator = await startSimulator({
-    dataDir: path.join(folder, 'simulator'),
-    scenario: { seed, servers, speed, datacenters: ['PL-POZ-1'], talos: ['v1.13.9'], special },
-    // Fleets of several processes must not meet on loopback.
-    subnetOffset: 40 + (process.pid % 100) * 2,
-  })
+  const simulator = await startFleet(path.join(folder, 'simulator'), { seed, servers, speed, datacenters: ['PL-POZ-1'], talos: ['v1.13.9'], special })
   const clock = testClock(Date.now())
   const backend = await startBackend({
     environment: { STEELYARD_SIMULATE: String(servers), STEELYARD_DIAL_NETWORKS: '127.20.0.0/16', STEELYARD_SIMULATE_KEYS: keysFile },
     clock,
     log,
-    ...(interim && { prepare: interim }),
   })
   const driver = realTime(backend.platform.engine, clock)
   const contact = backend.domains.all.find((d) => d.name === 'servers')!

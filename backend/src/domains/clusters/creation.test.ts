@@ -1,0 +1,157 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { parse } from 'yaml'
+import { expect, test } from 'vitest'
+import { auditList } from '#contract/audit.ts'
+import { clusterCreate, clusterKubeconfig, clusterList, clusterTalosconfig, type NewClusterAsked } from '#contract/clusters.ts'
+import { datacenterCreate } from '#contract/datacenters.ts'
+import { readKeyFile } from '../../vault/key-file.ts'
+import { openEscrow } from '../../vault/escrow.ts'
+import { addressOf } from './chain-key.ts'
+import { clusterWorld } from './testing/world.ts'
+
+const world = await clusterWorld({ servers: 20 })
+const { admin, backend } = world
+
+test('three control planes and two workers become a cluster, step by step', async () => {
+  const nodes = world.take(5)
+  const { cluster, operation } = await world.create(nodes, { name: 'prod' })
+  expect(cluster).toMatchObject({ status: 'pending', control_planes: 3, workers: 2, chainAddress: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/) })
+  expect(operation).toMatchObject({ kind: 'clusterCreate', status: 'pending' })
+  // Everything that will be done is visible from the start.
+  expect(operation.steps.filter((s) => s.node_id === nodes[0]!.id).map((s) => s.key.split('/')[0])).toEqual([
+    'config',
+    'apply',
+    'install',
+    'boot',
+    'etcd',
+    'join',
+  ])
+  expect(operation.steps.filter((s) => s.node_id === nodes[4]!.id).map((s) => s.key.split('/')[0])).toEqual(['config', 'apply', 'install', 'boot', 'join'])
+
+  const end = await world.ended(operation.id)
+  expect(end).toMatchObject({ status: 'done', reason: null })
+  expect(end.steps.filter((s) => s.status !== 'done')).toEqual([])
+  expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', reason: null })
+  expect(world.etcds('prod')).toBe(1)
+  for (const node of nodes) {
+    expect(world.machine(node).disk.state.counters).toMatchObject({ installs: 1, applies: 1 })
+    expect(await world.server(node.id)).toMatchObject({ status: 'ready', cluster: { name: 'prod' }, operation_id: null })
+  }
+})
+
+test('the key of the cluster is in the cluster, sealed at rest, in the escrow file, and in no answer', async () => {
+  const [cluster] = (await admin.call(clusterList, { query: { q: 'prod' } })).answer!.items
+  const etcd = world.simulator.world.etcd.all.find((e) => e.state.name === 'prod')!
+  const [key, stored] = Object.entries(etcd.state.kubernetes.objects).find(([name]) => name.endsWith('/steelyard-cluster-key'))!
+  expect(key).toContain('kube-system')
+  const { data } = stored.body as unknown as { data: Record<string, string> }
+  const privateKey = Buffer.from(data['private-key']!, 'base64').toString()
+  expect(Buffer.from(data['address']!, 'base64').toString()).toBe(cluster!.chainAddress)
+  expect(addressOf(Buffer.from(privateKey, 'hex'))).toBe(cluster!.chainAddress)
+
+  const folder = path.join(backend.config.dataFolder, 'escrow')
+  expect(readdirSync(folder)).toContain(`${cluster!.id}.bin`)
+  const escrow = openEscrow(await readKeyFile(backend.config.keyFile), readFileSync(path.join(folder, `${cluster!.id}.bin`)))
+  const opened = JSON.parse(escrow.bytes.toString('utf8')) as { bundle: string; chain_key: string }
+  expect(opened.chain_key).toBe(privateKey)
+  expect(parse(opened.bundle)).toMatchObject({ certs: { os: { key: expect.any(String) } } })
+
+  await backend.publish()
+  const answers = await Promise.all([admin.call(clusterList), admin.call(auditList, { query: { per_page: 1000 } })])
+  for (const { text } of answers) for (const secret of [privateKey, 'PRIVATE KEY', opened.bundle.slice(0, 200)]) expect(text).not.toContain(secret)
+})
+
+test('kubeconfig and talosconfig are minted per download, by role, and written down', async () => {
+  const [cluster] = (await admin.call(clusterList, { query: { q: 'prod' } })).answer!.items
+  const operator = await backend.signIn({ role: 'operator' })
+  const viewer = await backend.signIn({ role: 'viewer' })
+  const params = { id: cluster!.id }
+  expect((await viewer.call(clusterKubeconfig, { params })).status).toBe(403)
+  const asAdmin = parse((await admin.call(clusterKubeconfig, { params })).text) as {
+    clusters: { cluster: { server: string } }[]
+    users: { user: Record<string, string> }[]
+  }
+  const asOperator = parse((await operator.call(clusterKubeconfig, { params })).text) as typeof asAdmin
+  expect(asAdmin.clusters[0]!.cluster.server).toBe(cluster!.endpoint)
+  const subjectOf = async (text: typeof asAdmin) => {
+    const { X509Certificate } = await import('node:crypto')
+    const certificate = new X509Certificate(Buffer.from(text.users[0]!.user['client-certificate-data']!, 'base64'))
+    return { subject: certificate.subject, hours: (certificate.validToDate.getTime() - Date.now()) / 3_600_000 }
+  }
+  expect(await subjectOf(asAdmin)).toEqual({ subject: expect.stringContaining('O=system:masters'), hours: expect.closeTo(24, 0) })
+  expect(await subjectOf(asOperator)).toEqual({ subject: expect.stringContaining('O=steelyard:operators'), hours: expect.closeTo(24, 0) })
+  const talos = await admin.call(clusterTalosconfig, { params })
+  expect(talos.headers['content-disposition']).toContain('prod-talosconfig.yaml')
+  expect(parse(talos.text)).toMatchObject({
+    context: 'prod',
+    contexts: { prod: { endpoints: expect.arrayContaining([world.machine(world.nodes[0]!).plan.address]) } },
+  })
+  await backend.publish()
+  const audit = (await admin.call(auditList, { query: { action: 'cluster.kubeconfig_downloaded' } })).answer!
+  expect(new Set(audit.items.map((e) => e.actor))).toEqual(new Set([admin.email, operator.email]))
+})
+
+const refused = async (body: NewClusterAsked) => {
+  const { status, problem } = await admin.call(clusterCreate, { body })
+  return { status, code: problem?.code, error: problem?.error, fields: problem?.fields }
+}
+
+test('two control planes, an overlapping CIDR, a taken name and a taken server are each refused with their sentence, and nothing is left reserved', async () => {
+  const nodes = world.take(3)
+  expect(await refused(world.ask(nodes, { servers: nodes.slice(0, 2).map((n) => ({ node_id: n.id, role: 'control_plane' })) }))).toMatchObject({
+    status: 422,
+    code: 'invalid',
+    error: 'Choose an odd number of control planes: with 2, losing one costs as much as with 1',
+  })
+  expect(await refused(world.ask(nodes, { pod_cidr: '10.96.0.0/16' }))).toMatchObject({
+    status: 422,
+    fields: { pod_cidr: expect.stringContaining('overlaps with the service network') },
+  })
+  expect(await refused(world.ask(nodes, { name: 'prod' }))).toMatchObject({
+    status: 409,
+    code: 'name_taken',
+    error: 'Cluster name already exists. Please choose a different name.',
+  })
+  const taken = world.nodes[0]!
+  expect(await refused(world.ask([...nodes.slice(0, 2), taken]))).toMatchObject({
+    status: 409,
+    code: 'server_taken',
+    error: expect.stringMatching(new RegExp(`${taken.name}.*prod`)),
+  })
+  expect(await refused(world.ask(nodes, { servers: [{ node_id: '00000000-0000-4000-8000-000000000000', role: 'control_plane' }] }))).toMatchObject({
+    status: 404,
+  })
+  const elsewhere = (await admin.call(datacenterCreate, { body: { country_code: 'DE', city_code: 'FRA', city_name: 'Frankfurt' } })).answer!
+  expect(await refused(world.ask(nodes, { datacenter_id: elsewhere.id }))).toMatchObject({
+    status: 409,
+    code: 'not_eligible',
+    error: expect.stringContaining('is not in DE-FRA-1'),
+  })
+  for (const node of nodes) expect(await world.server(node.id)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
+})
+
+test('of ten creations at once that want one server exactly one wins', async () => {
+  const [wanted, ...others] = world.take(4)
+  const calls = await Promise.all(
+    Array.from({ length: 10 }, (_, i) => admin.call(clusterCreate, { body: world.ask([wanted!, ...(i % 2 ? [others[i % 3]!] : [])], { name: `race-${i}` }) })),
+  )
+  const won = calls.filter((c) => c.status === 202)
+  expect(won).toHaveLength(1)
+  for (const lost of calls.filter((c) => c.status !== 202))
+    expect(lost.problem).toMatchObject({ code: 'server_taken', error: expect.stringContaining(wanted!.name) })
+  const { cluster } = won[0]!.answer!
+  expect((await world.ended(won[0]!.answer!.operation.id)).status).toBe('done')
+  for (const other of others) {
+    const mine = cluster.servers.some((s) => s.node_id === other.id)
+    expect((await world.server(other.id)).cluster?.name ?? null).toBe(mine ? cluster.name : null)
+  }
+})
+
+test('one Idempotency-Key makes one cluster', async () => {
+  const body = world.ask(world.take(1))
+  const calls = await Promise.all(Array.from({ length: 5 }, () => admin.call(clusterCreate, { body }, { idempotencyKey: 'cluster-once-0001' })))
+  const made = new Set(calls.map((c) => c.answer?.cluster.id).filter(Boolean))
+  expect(made.size).toBe(1)
+  expect((await admin.call(clusterList, { query: { q: body.name } })).answer!.total).toBe(1)
+})

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+import { operationRetry } from '#contract/operations.ts'
+import { clusterServerReplace } from '#contract/clusters.ts'
+import { serverConfirm } from '#contract/servers.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { clusterWorld } from './testing/world.ts'
+
+// Each case makes a cluster of its own in one world, several at a time, as they would be made in life.
+const kinds = ['refuse', 'hang', 'garbage', 'drip'] as const
+const stages = ['maintenance', 'installing', 'rebooting', 'booting'] as const
+const world = await clusterWorld({ servers: 100 })
+const { admin } = world
+
+/** One control plane and one worker; a trouble that lasts a while befalls one of them. */
+describe.concurrent('a server in trouble for a while holds up its cluster and no longer', () => {
+  for (const stage of stages) {
+    for (const kind of kinds) {
+      test(`${kind} while ${stage}`, { timeout: 90_000 }, async () => {
+        const nodes = world.take(2)
+        const [controlPlane, worker] = nodes
+        const ill = kinds.indexOf(kind) % 2 === 0 ? controlPlane! : worker!
+        await addFault(world.machine(ill), { kind, stage, for_ms: 150_000 })
+        const { cluster, operation } = await world.create(nodes)
+        const end = await world.ended(operation.id, 80_000)
+        expect(end).toMatchObject({ status: 'done', reason: null })
+        expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+        expect(world.etcds(cluster.name)).toBe(1)
+        for (const node of nodes) expect(world.machine(node).disk.state.counters.installs).toBe(1)
+      })
+    }
+  }
+
+  for (const stage of stages) {
+    test(`power lost while ${stage}, and back later`, { timeout: 90_000 }, async () => {
+      const nodes = world.take(2)
+      const ill = nodes[stages.indexOf(stage) % 2]!
+      await addFault(world.machine(ill), { kind: 'vanish', stage })
+      const { cluster, operation } = await world.create(nodes)
+      const waits = await world.until(
+        () => world.operation(operation.id),
+        (o) =>
+          o.steps.some((s) => s.node_id === ill.id && s.status === 'waiting' && /does not answer|last seen \d\d:\d\d UTC|never seen/.test(s.reason ?? '')) &&
+          !world.machine(ill).isOn,
+      )
+      expect(waits.status).toBe('running')
+      world.machine(ill).lifecycle.powerOn()
+      expect((await world.ended(operation.id, 60_000)).status).toBe('done')
+      expect(world.etcds(cluster.name)).toBe(1)
+    })
+  }
+
+  test('the answer to a configuration is lost: the same bytes again, one installation', { timeout: 60_000 }, async () => {
+    const nodes = world.take(2)
+    await addFault(world.machine(nodes[0]!), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
+    await addFault(world.machine(nodes[1]!), { kind: 'close-after-apply', times: 1 })
+    const { operation } = await world.create(nodes)
+    expect((await world.ended(operation.id)).status).toBe('done')
+    for (const node of nodes) expect(world.machine(node).disk.state.counters.installs).toBe(1)
+  })
+
+  test('the answer to the bootstrap is lost: etcd is made once all the same', { timeout: 60_000 }, async () => {
+    const nodes = world.take(3)
+    for (const node of nodes) await addFault(world.machine(node), { kind: 'lost-reply', method: 'Bootstrap', times: 1 })
+    const { cluster, operation } = await world.create(nodes, { servers: nodes.map((n) => ({ node_id: n.id, role: 'control_plane' })) })
+    expect((await world.ended(operation.id)).status).toBe('done')
+    expect(world.etcds(cluster.name)).toBe(1)
+    expect(nodes.reduce((calls, n) => calls + world.machine(n).disk.state.counters.bootstraps, 0)).toBe(1)
+  })
+
+  test('an installation that fails is begun again', { timeout: 60_000 }, async () => {
+    const nodes = world.take(2)
+    await addFault(world.machine(nodes[1]!), { kind: 'fail-install', times: 1 })
+    const { operation } = await world.create(nodes)
+    const end = await world.ended(operation.id, 50_000)
+    expect(end.status).toBe('done')
+    expect(end.steps.find((s) => s.key === `apply/${nodes[1]!.id}`)!.attempt).toBeGreaterThan(1)
+  })
+})
+
+describe.concurrent('a server that is not what it was is sent nothing, and the others go on', () => {
+  test('other hardware before the configuration; the right machine is put back, and a retry goes on', { timeout: 90_000 }, async () => {
+    const nodes = world.take(4)
+    const ill = nodes[3]!
+    const machine = world.machine(ill)
+    await addFault(machine, { kind: 'identity', stage: 'maintenance' })
+    const { cluster, operation } = await world.create(nodes)
+    const end = await world.ended(operation.id, 60_000)
+    expect(end).toMatchObject({ status: 'failed', reason: expect.stringContaining(ill.name) })
+    expect(machine.disk.state.counters.applies).toBe(0)
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/[Oo]ther hardware/) })
+    // Nobody waited for it: the control planes are Ready.
+    expect(end.steps.filter((s) => s.key.startsWith('join/') && s.status === 'done')).toHaveLength(3)
+
+    await world.until(
+      () => world.server(ill.id),
+      (s) => s.identity.state === 'changed',
+    )
+    // The machine itself is put back where it was, and a person says so.
+    machine.disk.change((state) => (state.identitySalt = ''))
+    machine.journal.changed()
+    const { uuid, serial } = ill.identity
+    expect((await admin.call(serverConfirm, { params: { id: ill.id }, body: { uuid: uuid!, serial: serial! } })).problem).toBeUndefined()
+    const retried = await admin.call(operationRetry, { params: { id: operation.id } })
+    expect(retried.status).toBe(200)
+    expect((await world.ended(operation.id, 60_000)).status).toBe('done')
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+    expect(world.etcds(cluster.name)).toBe(1)
+  })
+
+  test('a failed server is replaced, and the creation goes on without starting over', { timeout: 90_000 }, async () => {
+    const nodes = world.take(4)
+    const [spare] = world.take(1)
+    const ill = nodes[3]!
+    await addFault(world.machine(ill), { kind: 'identity', stage: 'maintenance' })
+    const { cluster, operation } = await world.create(nodes)
+    await world.ended(operation.id, 60_000)
+    const bundles = world.etcds(cluster.name)
+    const replaced = await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: ill.id }, body: { node_id: spare!.id } })
+    expect(replaced.status).toBe(202)
+    expect((await world.ended(replaced.answer!.operation.id, 60_000)).status).toBe('done')
+    const after = await world.cluster(cluster.id)
+    expect(after).toMatchObject({ status: 'ready', control_planes: 3, workers: 1 })
+    expect(after.servers.map((s) => s.name)).toContain(spare!.name)
+    expect(world.etcds(cluster.name)).toBe(bundles)
+    // It was never given anything, so it is free again at once.
+    expect(await world.server(ill.id)).toMatchObject({ cluster: null, operation_id: null })
+    await clearFaults(world.machine(ill))
+  })
+})

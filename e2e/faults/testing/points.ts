@@ -1,0 +1,37 @@
+/** The points of a creation at which the program is killed: before and after every effect, and at moments that only the seed knows. */
+import type { Server } from '#contract/servers.ts'
+
+export interface KillPoint {
+  readonly name: string
+  /** For `FAILPOINT`; undefined: killed from outside after `afterMs`. */
+  readonly failpoint: (nodes: readonly Server[]) => string | undefined
+  readonly afterMs: number
+}
+
+const at = (name: string, failpoint: (nodes: readonly Server[]) => string): KillPoint => ({ name, failpoint, afterMs: 0 })
+
+/** 15 effects of a creation of five servers, each before and after: 30 points. */
+export const effectPoints: readonly KillPoint[] = (['before', 'after'] as const).flatMap((when) =>
+  ['secrets', 'escrow', 'bootstrap', 'key', 'access']
+    .map((effect) => at(`${when} ${effect}`, () => `${effect}:${when}`))
+    .concat(
+      ['config', 'apply'].flatMap((effect) =>
+        [0, 1, 2, 3, 4].map((i) => at(`${when} ${effect} of ${i < 3 ? 'control plane' : 'worker'} ${i + 1}`, (nodes) => `${effect}/${nodes[i]!.id}:${when}`)),
+      ),
+    ),
+)
+
+/** Moments between the effects, by seed: mulberry32, so that a number is enough to replay them. */
+export function momentPoints(seed: number, count: number): KillPoint[] {
+  let state = seed >>> 0
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+  }
+  return Array.from({ length: count }, () => {
+    const afterMs = Math.round(next() * 2_500)
+    return { name: `after ${afterMs} ms (seed ${seed})`, failpoint: () => undefined, afterMs }
+  })
+}

@@ -1,0 +1,187 @@
+/**
+ * The program and the simulator as processes of their own, as they run in life: the program is killed with −9, the servers and the database
+ * live on. Everything is asked for through the API and the simulator's control socket.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+const home = fileURLToPath(new URL('../../../', import.meta.url))
+const node = join(home, 'node_modules/.bin/node')
+export const administrator = { email: 'admin@example.com', password: 'a password for the tests' }
+
+/** What was started here and still runs: ended with this process at the latest, so that a test that fails leaves nothing behind. */
+const children = new Set<ChildProcess>()
+const folders = new Set<string>()
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+  for (const folder of folders) {
+    try {
+      process.kill(databaseOf(join(folder, 'data')).pid, 'SIGQUIT')
+    } catch {
+      // It has ended in order.
+    }
+  }
+})
+
+export interface Running {
+  readonly child: ChildProcess
+  /** What the line that says "ready" carries. */
+  readonly line: string
+  /** Resolves with the signal or code that ended it. */
+  readonly ended: Promise<NodeJS.Signals | number>
+  /** What it wrote to its log, the last lines of it. */
+  readonly log: () => string
+}
+
+/** Starts a program and waits for the line that says it is ready; rejects with its last words where it ends before. */
+export async function start(args: readonly string[], environment: Readonly<Record<string, string>>, ready: RegExp): Promise<Running> {
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(STEELYARD_|DATABASE_URL|FAILPOINT|VITEST|NODE_OPTIONS|HOST$|PORT$)/.test(name)),
+  )
+  const child = spawn(node, [...args], { cwd: home, env: { ...inherited, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
+  children.add(child)
+  child.once('exit', () => children.delete(child))
+  const words: string[] = []
+  for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', (text) => words.push(text) > 400 && words.shift())
+  const ended = new Promise<NodeJS.Signals | number>((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code ?? 0)))
+  const line = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (text) => ready.test(text) && resolve(text))
+    void ended.then((how) => reject(new Error(`${args.join(' ')} ended (${how}) before it was ready:\n${words.slice(-20).join('\n')}`)))
+  })
+  return { child, line, ended, log: () => words.join('\n') }
+}
+
+export interface SimulatedServer {
+  readonly uuid: string
+  readonly name: string
+  readonly serial: string
+  readonly address: string
+  readonly stage: string
+}
+interface Counters {
+  readonly servers: readonly {
+    readonly uuid: string
+    readonly installs: number
+    readonly applies: number
+    readonly resets: number
+    readonly bootstraps: number
+  }[]
+  readonly clusters: readonly { readonly name: string; readonly bootstraps: number; readonly members: number }[]
+}
+
+export interface SimulatorProcess {
+  ask<T>(method: string, path: string, body?: unknown): Promise<T>
+  servers(): Promise<readonly SimulatedServer[]>
+  counters(): Promise<Counters>
+  stop(): Promise<void>
+}
+
+export async function startSimulator(folder: string, options: { servers: number; speed: number; seed: string }): Promise<SimulatorProcess> {
+  // A block of addresses of its own, so that fleets of several processes on one machine don't meet.
+  const offset = String(20 + (process.pid % 100) * 2)
+  const scenario = join(folder, 'scenario.json')
+  writeFileSync(scenario, JSON.stringify({ ...options, datacenters: ['PL-POZ-1'], talos: ['v1.13.9'], special: {} }))
+  const data = join(folder, 'simulator')
+  const running = await start(['simulator/src/main.ts', '--scenario', scenario, '--data', data, '--subnet-offset', offset], {}, /^Simulator is ready/)
+  const ask = <T>(method: string, path: string, body?: unknown): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const asked = request({ socketPath: join(data, 'control.sock'), method, path, headers: { 'content-type': 'application/json' } }, (answer) => {
+        let text = ''
+        answer.setEncoding('utf8').on('data', (part: string) => (text += part))
+        answer.on('end', () => (answer.statusCode === 200 ? resolve(JSON.parse(text) as T) : reject(new Error(`${method} ${path}: ${text}`))))
+      })
+      asked.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body))
+    })
+  return {
+    ask,
+    servers: async () => (await ask<{ servers: SimulatedServer[] }>('GET', '/servers')).servers,
+    counters: () => ask<Counters>('GET', '/counters'),
+    async stop() {
+      running.child.kill('SIGTERM')
+      await running.ended
+    },
+  }
+}
+
+export interface Program {
+  readonly url: string
+  readonly pid: number
+  readonly ended: Running['ended']
+  readonly log: () => string
+  /** −9: it has no chance to say anything. */
+  kill(): Promise<void>
+  /** Asked politely; answers the exit code. */
+  stop(): Promise<NodeJS.Signals | number>
+}
+
+/** Private keys of authorities, made once per machine: no test waits for RSA-4096, and none of them is ever used for a real cluster. */
+export function keysFile(): string {
+  const file = join(tmpdir(), `steelyard-fault-keys-${userInfo().uid}.json`)
+  if (existsSync(file)) return file
+  const pem = (type: 'ed25519' | 'ec' | 'rsa') => {
+    if (type === 'ed25519')
+      return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString().replaceAll('PRIVATE KEY', 'ED25519 PRIVATE KEY')
+    if (type === 'ec') return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'sec1', format: 'pem' }).toString()
+    return generateKeyPairSync('rsa', { modulusLength: 4096 }).privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()
+  }
+  const keys = { os: pem('ed25519'), etcd: pem('ec'), k8s: pem('ec'), k8sAggregator: pem('ec'), k8sServiceAccount: pem('rsa') }
+  const own = `${file}.${process.pid}`
+  writeFileSync(own, JSON.stringify(keys), { mode: 0o600 })
+  renameSync(own, file)
+  return file
+}
+
+export async function startProgram(folder: string, more: Readonly<Record<string, string>> = {}): Promise<Program> {
+  const environment = {
+    PORT: '0',
+    STEELYARD_DATA: folder,
+    STEELYARD_SIMULATE: '1',
+    STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
+    STEELYARD_SIMULATE_KEYS: keysFile(),
+    STEELYARD_ADMIN_EMAIL: administrator.email,
+    STEELYARD_ADMIN_PASSWORD: administrator.password,
+    LOG_LEVEL: 'warn',
+    ...more,
+  }
+  const running = await start(['backend/src/main.ts', 'serve'], environment, /^Steelyard is ready at /)
+  const end = async (signal: NodeJS.Signals) => {
+    running.child.kill(signal)
+    return running.ended
+  }
+  return {
+    url: running.line.replace('Steelyard is ready at ', '').trim(),
+    pid: running.child.pid!,
+    ended: running.ended,
+    log: running.log,
+    kill: async () => void (await end('SIGKILL')),
+    stop: () => end('SIGTERM'),
+  }
+}
+
+/** A folder that is gone after the tests and that the database's own account can enter. */
+export function temporaryFolder(): { folder: string; remove: () => void } {
+  const folder = mkdtempSync(join(tmpdir(), 'steelyard-faults-'))
+  chmodSync(folder, 0o711)
+  folders.add(folder)
+  return {
+    folder,
+    remove: () => {
+      folders.delete(folder)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Where the embedded database of a data folder listens, and its process (PostgreSQL, `postmaster.pid`: line 1 the process, line 5 the socket's folder). */
+export function databaseOf(dataFolder: string): { pid: number; url: string } {
+  const file = join(dataFolder, 'postgres', 'postmaster.pid')
+  if (!existsSync(file)) throw new Error(`No database runs in ${dataFolder}`)
+  const [pid, , , , socket] = readFileSync(file, 'utf8').split('\n')
+  return { pid: Number(pid), url: `postgresql://steelyard@localhost/postgres?host=${encodeURIComponent(socket!)}` }
+}

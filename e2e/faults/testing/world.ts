@@ -1,0 +1,129 @@
+/** A site of simulated servers, the program's API before them, and what has to be true at the end of every trouble. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Cluster } from '#contract/clusters.ts'
+import { clusterCreate, clusterDelete, clusterGet } from '#contract/clusters.ts'
+import { datacenterCreate } from '#contract/datacenters.ts'
+import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
+import { type Server, serverAdd, serverConfirm, serverGet, serverList } from '#contract/servers.ts'
+import { authorize } from '#contract/sessions.ts'
+import { apiClient, type Caller } from '../../../tools/api-client.ts'
+import { administrator, type Program, type SimulatorProcess, startProgram, startSimulator, temporaryFolder } from './processes.ts'
+
+/** Failures of the connection and answers that say "later" are what trouble looks like from outside: asked again. */
+export async function patiently<T>(ask: () => Promise<T>, withinMs = 30_000): Promise<T> {
+  for (const end = Date.now() + withinMs; ;) {
+    try {
+      return await ask()
+    } catch (error) {
+      const text = error instanceof Error ? `${error.message} ${String(error.cause)}` : String(error)
+      if (Date.now() > end || !/fetch failed|ECONN|: 503 |: 429 |socket|terminated/.test(text)) throw error
+    }
+    await pause(50)
+  }
+}
+
+export async function signIn(url: string): Promise<Caller> {
+  const { accessToken } = await patiently(() => apiClient(url).call(authorize, { body: administrator }))
+  return apiClient(url, accessToken).call
+}
+
+export interface Site {
+  readonly folder: string
+  readonly simulator: SimulatorProcess
+  readonly datacenterId: string
+  /** Servers that no case has taken yet. */
+  take(count: number): Server[]
+  /** Starts the program on this site's data folder. */
+  start(more?: Readonly<Record<string, string>>): Promise<Program>
+  stop(): Promise<void>
+}
+
+/** Starts simulator and program, adds and confirms every server, and ends the program again: what follows is a warm start. */
+export async function openSite(options: { servers: number; seed: string; speed?: number }): Promise<Site> {
+  const { folder, remove } = temporaryFolder()
+  const simulator = await startSimulator(folder, { speed: 200, ...options })
+  const data = `${folder}/data`
+  const program = await startProgram(data)
+  const call = await signIn(program.url)
+  const { id: datacenterId } = await call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
+  const addresses = (await simulator.servers()).map((s) => s.address)
+  const { operation } = await call(serverAdd, { body: { addresses, datacenter_id: datacenterId } })
+  await ended(call, operation.id)
+  const { items: servers } = await call(serverList, { query: { per_page: 1000 } })
+  if (servers.length !== options.servers) throw new Error(`${servers.length} of ${options.servers} servers were found`)
+  for (const { id, identity } of servers)
+    await patiently(() => call(serverConfirm, { params: { id }, body: { uuid: identity.uuid!, serial: identity.serial! } }))
+  await program.stop()
+  let taken = 0
+  const started = new Set<Program>()
+  return {
+    folder: data,
+    simulator,
+    datacenterId,
+    take(count) {
+      if (taken + count > servers.length) throw new Error(`The site has only ${servers.length} servers`)
+      return servers.slice(taken, (taken += count))
+    },
+    async start(more) {
+      const next = await startProgram(data, more)
+      started.add(next)
+      return next
+    },
+    async stop() {
+      for (const each of started) await each.kill()
+      // A last start adopts the database, so that it is ended with its program.
+      await (await startProgram(data)).stop()
+      await simulator.stop()
+      remove()
+    },
+  }
+}
+
+/** Waits until an operation has ended, across restarts of the program. */
+export async function ended(call: Caller, id: string, withinMs = 60_000): Promise<Operation> {
+  for (const end = Date.now() + withinMs; ;) {
+    const operation = await patiently(() => call(operationGet, { params: { id } }))
+    if (hasEnded(operation)) return operation
+    if (Date.now() > end) {
+      const open = operation.steps.filter((s) => s.status !== 'done').map((s) => `${s.status} ${s.title}: ${s.reason}`)
+      throw new Error(`The operation has not ended within ${withinMs / 1000} s: ${operation.status} ${operation.reason}\n${open.join('\n')}`)
+    }
+    await pause(60)
+  }
+}
+
+/** Asks for a cluster: three control planes and workers, or one and workers where there are fewer than four servers. */
+export async function create(call: Caller, site: Site, name: string, nodes: readonly Server[]): Promise<{ cluster: Cluster; operation: Operation }> {
+  const controlPlanes = nodes.length < 4 ? 1 : 3
+  const servers = nodes.map(({ id }, i) => ({ node_id: id, role: i < controlPlanes ? ('control_plane' as const) : ('worker' as const) }))
+  return call(clusterCreate, { body: { name, datacenter_id: site.datacenterId, servers } })
+}
+
+/** What is wrong at the end, as sentences; nothing where all is as it must be: the cluster ready, etcd made once, nobody installed twice, nobody lost. */
+export async function findings(call: Caller, site: Site, clusterId: string, nodes: readonly Server[], end: Operation): Promise<string[]> {
+  const wrong: string[] = []
+  const cluster = await patiently(() => call(clusterGet, { params: { id: clusterId } }))
+  if (end.status !== 'done') wrong.push(`the operation is ${end.status}: ${end.reason}`)
+  if (cluster.status !== 'ready') wrong.push(`the cluster is ${cluster.status}: ${cluster.reason}`)
+  const counters = await site.simulator.counters()
+  const etcds = counters.clusters.filter((c) => c.name === cluster.name).reduce((n, c) => n + c.bootstraps, 0)
+  if (etcds !== 1) wrong.push(`etcd was made ${etcds} times`)
+  for (const node of nodes) {
+    const { installs, resets } = counters.servers.find((s) => s.uuid.toLowerCase() === node.identity.uuid)!
+    if (installs !== 1) wrong.push(`${node.name} was installed ${installs} times`)
+    if (resets !== 0) wrong.push(`${node.name} was reset`)
+    const server = await patiently(() => call(serverGet, { params: { id: node.id } }))
+    if (server.status !== 'ready' || server.cluster?.id !== clusterId || server.operation_id !== null)
+      wrong.push(`${node.name} is ${server.status}, in ${server.cluster?.name}, held by ${server.operation_id}`)
+  }
+  const open = end.steps.filter((s) => s.status !== 'done' && s.status !== 'skipped')
+  if (open.length > 0) wrong.push(`steps not done: ${open.map((s) => s.key).join(', ')}`)
+  return wrong
+}
+
+/** Ends the part of a cluster that is done with, so that the next case has the machine to itself. */
+export async function dismiss(call: Caller, site: Site, clusterId: string, nodes: readonly Server[]): Promise<void> {
+  const { operation } = await patiently(() => call(clusterDelete, { params: { id: clusterId }, query: { force: 'true' } }))
+  await ended(call, operation.id)
+  for (const node of nodes) await site.simulator.ask('POST', `/servers/${node.identity.uuid}/power-off`)
+}

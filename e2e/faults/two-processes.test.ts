@@ -1,0 +1,86 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Client } from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Server } from '#contract/servers.ts'
+import type { Caller } from '../../tools/api-client.ts'
+import { databaseOf, type Program } from './testing/processes.ts'
+import { create, ended, findings, openSite, type Site, signIn } from './testing/world.ts'
+
+// Two programs on one PostgreSQL, each with its own folder: they share the work and never do it twice.
+let site: Site
+let first: Program
+let second: Program
+let database: Client
+let call: Caller
+
+const beside = () =>
+  site.start({
+    STEELYARD_DATA: `${site.folder}-second`,
+    DATABASE_URL: databaseOf(site.folder).url,
+    STEELYARD_KEY_FILE: `${site.folder}/key`,
+  })
+
+beforeAll(async () => {
+  site = await openSite({ servers: 24, seed: 'two' })
+  first = await site.start()
+  second = await beside()
+  database = new Client({ connectionString: databaseOf(site.folder).url })
+  await database.connect()
+  call = await signIn(second.url)
+})
+afterAll(async () => {
+  await database.end()
+  await site.stop()
+})
+
+const expectOnce = async (nodes: readonly Server[]) => {
+  const { servers } = await site.simulator.counters()
+  const counted = servers.filter((s) => nodes.some((n) => n.identity.uuid === s.uuid.toLowerCase()))
+  expect(counted.map((s) => [s.applies, s.installs])).toEqual(nodes.map(() => [1, 1]))
+  expect(counted.reduce((calls, s) => calls + s.bootstraps, 0)).toBe(1)
+}
+
+test('both work on clusters at once, and everything is done once', async () => {
+  const groups = [site.take(4), site.take(4), site.take(4)]
+  const made = await Promise.all(groups.map((nodes, i) => create(call, site, `shared-${i}`, nodes)))
+  const owners = new Set<string>()
+  const sampling = (async () => {
+    for (let i = 0; i < 400 && owners.size < 2; i++) {
+      const { rows } = await database.query<{ owner: string }>(`select distinct owner from wake_up where owner is not null and queue like 'cluster%'`)
+      for (const { owner } of rows) owners.add(owner)
+      await pause(10)
+    }
+  })()
+  for (const [i, { cluster, operation }] of made.entries()) {
+    const end = await ended(call, operation.id)
+    expect(await findings(call, site, cluster.id, groups[i]!, end)).toEqual([])
+    await expectOnce(groups[i]!)
+  }
+  await sampling
+  expect(owners.size).toBe(2)
+})
+
+test('one is stopped past its lease and resumed: what it held was taken over, what it then wants to write is refused', async () => {
+  const nodes = site.take(4)
+  const { cluster, operation } = await create(call, site, 'paused', nodes)
+  await pause(300)
+  process.kill(first.pid, 'SIGSTOP')
+  const end = await ended(call, operation.id, 90_000)
+  process.kill(first.pid, 'SIGCONT')
+  expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
+  await pause(3_000)
+  expect(await findings(call, site, cluster.id, nodes, await ended(call, operation.id))).toEqual([])
+  const { servers } = await site.simulator.counters()
+  for (const node of nodes) expect(servers.find((s) => s.uuid.toLowerCase() === node.identity.uuid)!.installs).toBe(1)
+})
+
+test('one is killed −9 in the middle of a creation: the other takes over within 30 s', async () => {
+  const nodes = site.take(4)
+  const { cluster, operation } = await create(call, site, 'widowed', nodes)
+  await pause(500)
+  await first.kill()
+  const from = Date.now()
+  const end = await ended(call, operation.id, 60_000)
+  expect(Date.now() - from).toBeLessThan(45_000)
+  expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
+})
