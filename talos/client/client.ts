@@ -1,12 +1,10 @@
 /**
  * Talos's API as an object of functions. Every function throws TalosError only.
  */
-import { create, type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { createClient, type Transport } from '@connectrpc/connect'
 import type { Data } from '../proto/gen/common/common_pb.ts'
-import type { Resource as ResourceMessage } from '../proto/gen/cosi/resource_pb.ts'
-import { EventType, State } from '../proto/gen/cosi/state_pb.ts'
 import {
   ApplyConfigurationRequest_Mode,
   ApplyConfigurationRequest_ModeSchema,
@@ -15,29 +13,15 @@ import {
   ResetPartitionSpecSchema,
   ResetRequest_WipeMode,
 } from '../proto/gen/machine/machine_pb.ts'
-import { count, maxItems, maxListBytes } from './bounds.ts'
+import { count, maxItems } from './bounds.ts'
 import { type CallContext, type CallOptions, one, refuseError, stream, unary } from './calls.ts'
 import { TalosError } from './errors.ts'
 import { enumWord, readEvent, type TalosEvent } from './events.ts'
 import { unpackKubeconfig } from './kubeconfig.ts'
-import type { ResourceKind } from './resources.ts'
+import { stateCalls } from './state.ts'
 import { messageText, text } from './text.ts'
 
 export type ApplyMode = 'auto' | 'no-reboot' | 'reboot' | 'staged' | 'try'
-
-export interface Resource<Spec> {
-  id: string
-  version: string
-  phase: string
-  spec: Spec
-}
-
-export interface WatchEvent<Spec> {
-  /** `bootstrapped`: all that existed when the watch began has been told. */
-  type: 'created' | 'updated' | 'destroyed' | 'bootstrapped'
-  /** Absent where `type` is `bootstrapped`, and where a watched id doesn't exist. */
-  resource: Resource<Spec> | undefined
-}
 
 export interface Service {
   id: string
@@ -86,7 +70,6 @@ const workDeadlineMs = 60_000
 
 export function talosClient(connection: CallContext & { transport: Transport; close: () => void; target: { host: string; port: number } }) {
   const machine = createClient(MachineService, connection.transport)
-  const state = createClient(State, connection.transport)
   const work = (options: CallOptions): CallOptions => ({ deadlineMs: Math.max(workDeadlineMs, connection.deadlineMs), ...options })
 
   /** Raw bytes of a stream: all of it within the deadline, or as long as it lasts where it is followed. */
@@ -142,7 +125,7 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
 
     /**
      * Gives the machine a configuration, as exactly these bytes. `auto` reboots where it must. With `dryRun` nothing changes, `details` tells
-     * what would, and Talos gives no warnings. A refusal is `invalid_argument` with Talos's reasons, a line each.
+     * what would, and Talos gives no warnings; it tells it with all secrets, so it is not to be shown. A refusal is `invalid_argument` with Talos's reasons, a line each.
      */
     async applyConfiguration(yaml: string, how: { mode: ApplyMode; dryRun?: boolean }, options: CallOptions = {}) {
       const mode = ApplyConfigurationRequest_Mode[how.mode.replace('-', '_').toUpperCase() as keyof typeof ApplyConfigurationRequest_Mode]
@@ -261,89 +244,6 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
       }
     },
 
-    /** One resource, or undefined where there is none by that id. */
-    async get<Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string, options: CallOptions = {}): Promise<Resource<MessageShape<Desc>> | undefined> {
-      try {
-        const { resource } = await unary(connection, options, (o) => state.get({ namespace: kind.namespace, type: kind.type, id }, o))
-        if (resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
-        return readResource(kind, resource)
-      } catch (error) {
-        if (error instanceof TalosError && error.kind === 'not_found') return undefined
-        throw error
-      }
-    },
-
-    /** All resources of a kind, at most 1,024 and 1 MiB: `truncated` says that there were more. */
-    async list<Desc extends DescMessage>(
-      kind: ResourceKind<Desc>,
-      options: CallOptions = {},
-    ): Promise<{ items: Resource<MessageShape<Desc>>[]; truncated: boolean }> {
-      const items: Resource<MessageShape<Desc>>[] = []
-      let total = 0
-      const bounds = { untilMs: options.deadlineMs ?? connection.deadlineMs }
-      for await (const { resource } of stream(connection, options, bounds, (o) => state.list({ namespace: kind.namespace, type: kind.type }, o))) {
-        if (resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
-        total += (resource.spec?.protoSpec.length ?? 0) + (resource.spec?.yamlSpec.length ?? 0)
-        if (items.length === maxItems || total > maxListBytes) return { items, truncated: true }
-        items.push(readResource(kind, resource))
-      }
-      return { items, truncated: false }
-    },
-
-    /**
-     * What is, and then every change of it. With `id` the first event is the resource as it stands (`destroyed` where there is none); without,
-     * all of the kind as `created` and then `bootstrapped`. Ends only with the connection or an error.
-     */
-    async *watch<Desc extends DescMessage>(
-      kind: ResourceKind<Desc>,
-      how: { id?: string } = {},
-      options: CallOptions = {},
-    ): AsyncGenerator<WatchEvent<MessageShape<Desc>>, void, undefined> {
-      const request = {
-        namespace: kind.namespace,
-        type: kind.type,
-        ...(how.id === undefined ? { options: { bootstrapContents: true } } : { id: how.id }),
-        // With 0 the server swallows errors and the end of the beginning.
-        apiVersion: 1,
-      }
-      const bounds = { firstWithinMs: options.deadlineMs ?? connection.deadlineMs }
-      for await (const { event: events } of stream(connection, options, bounds, (o) => state.watch(request, o))) {
-        for (const event of events) {
-          const exists = event.resource?.spec !== undefined && event.resource.spec.protoSpec.length + event.resource.spec.yamlSpec.length > 0
-          switch (event.eventType) {
-            case EventType.CREATED:
-            case EventType.UPDATED:
-              if (event.resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
-              yield { type: event.eventType === EventType.CREATED ? 'created' : 'updated', resource: readResource(kind, event.resource) }
-              break
-            case EventType.DESTROYED:
-              yield { type: 'destroyed', resource: exists ? readResource(kind, event.resource!) : undefined }
-              break
-            case EventType.BOOTSTRAPPED:
-              yield { type: 'bootstrapped', resource: undefined }
-              break
-            case EventType.ERRORED:
-              throw new TalosError('unavailable', `the watch ended: ${messageText(event.error ?? '')}`)
-          }
-        }
-      }
-    },
-  }
-}
-
-function readResource<Desc extends DescMessage>(kind: ResourceKind<Desc>, resource: ResourceMessage): Resource<MessageShape<Desc>> {
-  const { metadata, spec } = resource
-  if (metadata === undefined || spec === undefined || (metadata.type !== '' && metadata.type !== kind.type)) {
-    throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
-  }
-  try {
-    return {
-      id: text(metadata.id),
-      version: text(metadata.version),
-      phase: text(metadata.phase),
-      spec: fromBinary(kind.spec, spec.protoSpec, { readUnknownFields: false }),
-    }
-  } catch (error) {
-    throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`, { cause: error })
+    ...stateCalls(connection),
   }
 }

@@ -1,0 +1,232 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ConnectRouter } from '@connectrpc/connect'
+import { describe, expect, test } from 'vitest'
+import { issueCertificate } from '../pki/certificates.ts'
+import { mintTalosClient } from '../pki/clients.ts'
+import { standardKey } from '../pki/keys.ts'
+import { MachineService } from '../proto/gen/machine/machine_pb.ts'
+import { hourMs, target, usePeers } from '../testing/peers.ts'
+import { connectMaintenance, connectSecure, fingerprint, readCertificate } from './connect.ts'
+
+const peers = usePeers()
+const { now, undo, serve, closing, maintenance } = peers
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0
+
+const version = (router: ConnectRouter) =>
+  router.service(MachineService, {
+    version: () => ({ messages: [{ version: { tag: 'v1.13.9', arch: 'amd64' }, platform: { name: 'metal', mode: 'metal' } }] }),
+  })
+
+describe('maintenance', () => {
+  test('its certificate is read, known as what it is, and pinned', async () => {
+    const server = await serve(peers.leaf, version)
+    const read = await readCertificate(target(server), { timeoutMs: 2000 })
+    expect(read.mode).toBe('maintenance')
+    expect(read.fingerprint).toBe(fingerprint(peers.leaf.crt))
+    expect(read.fingerprint).toMatch(/^[A-Za-z0-9+/]{43}=$/)
+    const client = closing(await connectMaintenance(target(server), read))
+    expect(await client.version()).toEqual({ tag: 'v1.13.9', sha: '', arch: 'amd64', platform: 'metal', mode: 'metal' })
+  })
+
+  test('another certificate than the pinned one is refused before anything is sent', async () => {
+    let calls = 0
+    const server = await serve(peers.leaf, (router) => router.service(MachineService, { version: () => (calls++, { messages: [] }) }))
+    for (const pem of [peers.node.crt, peers.other.certs.os.crt]) {
+      await expect(connectMaintenance(target(server), { pem })).rejects.toMatchObject({
+        kind: 'certificate',
+        message: 'the server shows another certificate than before',
+      })
+    }
+    expect(calls).toBe(0)
+  })
+
+  test('its clock may be years off', async () => {
+    const past = new Date('2015-01-01')
+    const old = await issueCertificate(peers.other.certs.os, {
+      subject: { commonName: 'maintenance-service.talos.dev' },
+      usages: ['server'],
+      lifetimeMs: 24 * hourMs,
+      now: past,
+    })
+    const server = await serve(old, version)
+    const client = closing(await connectMaintenance(target(server), await readCertificate(target(server))))
+    expect((await client.version()).tag).toBe('v1.13.9')
+  })
+})
+
+describe('mutual TLS', () => {
+  const admin = () => mintTalosClient(peers.bundle, { roles: ['os:admin'], lifetimeMs: hourMs, now })
+
+  test('works both ways', async () => {
+    const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
+    expect((await readCertificate(target(server))).mode).toBe('secured')
+    const client = closing(await connectSecure(target(server), await admin()))
+    expect((await client.version()).tag).toBe('v1.13.9')
+  })
+
+  test('a server of another cluster is refused', async () => {
+    const server = await serve(peers.leaf, version)
+    await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({
+      kind: 'certificate',
+      message: "the server's certificate is not signed by the expected authority",
+    })
+  })
+
+  test('a certificate for another address is refused', async () => {
+    const elsewhere = await issueCertificate(peers.bundle.certs.os, {
+      subject: { commonName: 'x' },
+      usages: ['server'],
+      names: { addresses: ['127.0.0.9'] },
+      lifetimeMs: hourMs,
+      now,
+    })
+    const server = await serve(elsewhere, version)
+    await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({
+      kind: 'certificate',
+      message: "the server's certificate is for another address",
+    })
+  })
+
+  test('a client’s certificate is no server’s', async () => {
+    const pair = await issueCertificate(peers.bundle.certs.os, {
+      subject: {},
+      usages: ['client'],
+      names: { addresses: ['127.0.0.1'] },
+      lifetimeMs: hourMs,
+      now,
+    })
+    const server = await serve(pair, version)
+    await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({ kind: 'certificate' })
+  })
+
+  test('an expired certificate is refused', async () => {
+    const old = await issueCertificate(peers.bundle.certs.os, {
+      subject: {},
+      usages: ['server'],
+      names: { addresses: ['127.0.0.1'] },
+      lifetimeMs: -60_000,
+      now,
+    })
+    const server = await serve(old, version)
+    await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({ kind: 'certificate', message: "the server's certificate has expired" })
+  })
+
+  test('our own certificate refused by the server is said so', async () => {
+    const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
+    const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
+    // TLS 1.3 tells it only on the first read.
+    const client = closing(await connectSecure(target(server), { ...stranger, ca: peers.bundle.certs.os.crt }))
+    await expect(client.version()).rejects.toMatchObject({ kind: 'certificate', message: 'server hung up when it saw our certificate' })
+    await expect(client.version()).rejects.toMatchObject({ kind: 'certificate' })
+  })
+
+  test.runIf(hasOpenssl)('the alert of a server that refuses our certificate is understood', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'steelyard-tls-'))
+    undo.push(() => rmSync(folder, { recursive: true }))
+    for (const [name, pem] of Object.entries({ ca: peers.bundle.certs.os.crt, crt: peers.node.crt, key: standardKey(peers.node.key) }))
+      writeFileSync(join(folder, name), pem)
+    const files = ['ca', 'crt', 'key'].map((name) => join(folder, name))
+    const options = [
+      '-accept',
+      '127.0.0.1:0',
+      '-Verify',
+      '1',
+      '-verify_return_error',
+      '-alpn',
+      'h2',
+      '-CAfile',
+      files[0]!,
+      '-cert',
+      files[1]!,
+      '-key',
+      files[2]!,
+    ]
+    const openssl = spawn('openssl', ['s_server', ...options], { stdio: ['pipe', 'pipe', 'ignore'] })
+    undo.push(() => void openssl.kill())
+    const port = await new Promise<number>((resolve) => {
+      openssl.stdout.on('data', (line: Buffer) => {
+        const found = /ACCEPT 127\.0\.0\.1:(\d+)/.exec(line.toString())
+        if (found !== null) resolve(Number(found[1]))
+      })
+    })
+    const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
+    const client = closing(await connectSecure({ host: '127.0.0.1', port }, { ...stranger, ca: peers.bundle.certs.os.crt }))
+    await expect(client.version()).rejects.toMatchObject({ kind: 'certificate', message: 'server does not accept our certificate' })
+  })
+
+  test('hundreds of connections one after another leave none open', async () => {
+    const server = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
+    const credentials = await admin()
+    for (let i = 0; i < 200; i++) {
+      const client = await connectSecure(target(server), credentials)
+      expect((await client.version()).tag).toBe('v1.13.9')
+      client.close()
+    }
+    await expect.poll(() => server.open()).toBe(0)
+    expect(server.accepted()).toBe(200)
+  })
+})
+
+describe('connections', () => {
+  test('the dial check stops a connection before a packet leaves', async () => {
+    const server = await serve(peers.leaf, version)
+    const dial = () => {
+      throw new Error('127.0.0.1 is outside the networks that may be dialled')
+    }
+    await expect(readCertificate(target(server), { dial })).rejects.toMatchObject({
+      kind: 'unreachable',
+      message: '127.0.0.1 is outside the networks that may be dialled',
+    })
+    await expect(connectMaintenance(target(server), { pem: peers.leaf.crt }, { dial })).rejects.toMatchObject({ kind: 'unreachable' })
+    expect(server.accepted()).toBe(0)
+  })
+
+  test('names are not looked up', async () => {
+    await expect(readCertificate({ host: 'localhost', port: 1 })).rejects.toMatchObject({ kind: 'invalid_argument' })
+  })
+
+  test('close ends calls and streams, and the connection', async () => {
+    const { server, client } = await maintenance((router) =>
+      router.service(MachineService, {
+        version: () => new Promise(() => {}),
+        async *events() {
+          yield {}
+          await new Promise(() => {})
+        },
+      }),
+    )
+    const call = client.version()
+    const events = Array.fromAsync(client.events())
+    const settled = Promise.allSettled([call, events])
+    await expect.poll(() => server.open()).toBe(1)
+    client.close()
+    expect(await settled).toMatchObject([{ reason: { kind: 'cancelled' } }, { reason: { kind: 'cancelled' } }])
+    await expect(client.version()).rejects.toMatchObject({ kind: 'cancelled' })
+    await expect.poll(() => server.open()).toBe(0)
+  })
+
+  test('the caller’s signal ends the connection', async () => {
+    const abort = new AbortController()
+    const server = await serve(peers.leaf, (router) => router.service(MachineService, { version: () => new Promise(() => {}) }))
+    const client = await connectMaintenance(target(server), { pem: peers.leaf.crt }, { signal: abort.signal })
+    const call = client.version()
+    setTimeout(() => abort.abort(), 20)
+    await expect(call).rejects.toMatchObject({ kind: 'cancelled' })
+    await expect.poll(() => server.open()).toBe(0)
+    await expect(connectMaintenance(target(server), { pem: peers.leaf.crt }, { signal: abort.signal })).rejects.toMatchObject({ kind: 'cancelled' })
+  })
+
+  test('a call’s own signal ends that call alone', async () => {
+    let first = true
+    const { client } = await maintenance((router) =>
+      router.service(MachineService, {
+        version: () => (first ? ((first = false), new Promise<never>(() => {})) : { messages: [{ version: { tag: 'v1.13.9' } }] }),
+      }),
+    )
+    await expect(client.version({ signal: AbortSignal.timeout(30) })).rejects.toMatchObject({ kind: 'cancelled' })
+    expect((await client.version()).tag).toBe('v1.13.9')
+  })
+})

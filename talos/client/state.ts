@@ -1,0 +1,116 @@
+/**
+ * Resources of a machine's state: what is, and what changes (the COSI state service).
+ */
+import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf'
+import { createClient, type Transport } from '@connectrpc/connect'
+import type { Resource as ResourceMessage } from '../proto/gen/cosi/resource_pb.ts'
+import { EventType, State } from '../proto/gen/cosi/state_pb.ts'
+import { maxItems, maxListBytes } from './bounds.ts'
+import { type CallContext, type CallOptions, stream, unary } from './calls.ts'
+import { TalosError } from './errors.ts'
+import type { ResourceKind } from './resources.ts'
+import { messageText, text } from './text.ts'
+
+export interface Resource<Spec> {
+  id: string
+  version: string
+  phase: string
+  spec: Spec
+}
+
+export interface WatchEvent<Spec> {
+  /** `bootstrapped`: all that existed when the watch began has been told. */
+  type: 'created' | 'updated' | 'destroyed' | 'bootstrapped'
+  /** Absent where `type` is `bootstrapped`, and where a watched id doesn't exist. */
+  resource: Resource<Spec> | undefined
+}
+
+export function stateCalls(connection: CallContext & { transport: Transport }) {
+  const state = createClient(State, connection.transport)
+  return {
+    /** One resource, or undefined where there is none by that id. */
+    async get<Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string, options: CallOptions = {}): Promise<Resource<MessageShape<Desc>> | undefined> {
+      try {
+        const { resource } = await unary(connection, options, (o) => state.get({ namespace: kind.namespace, type: kind.type, id }, o))
+        if (resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
+        return readResource(kind, resource)
+      } catch (error) {
+        if (error instanceof TalosError && error.kind === 'not_found') return undefined
+        throw error
+      }
+    },
+
+    /** All resources of a kind, at most 1,024 and 1 MiB: `truncated` says that there were more. */
+    async list<Desc extends DescMessage>(
+      kind: ResourceKind<Desc>,
+      options: CallOptions = {},
+    ): Promise<{ items: Resource<MessageShape<Desc>>[]; truncated: boolean }> {
+      const items: Resource<MessageShape<Desc>>[] = []
+      let total = 0
+      const bounds = { untilMs: options.deadlineMs ?? connection.deadlineMs }
+      for await (const { resource } of stream(connection, options, bounds, (o) => state.list({ namespace: kind.namespace, type: kind.type }, o))) {
+        if (resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
+        total += (resource.spec?.protoSpec.length ?? 0) + (resource.spec?.yamlSpec.length ?? 0)
+        if (items.length === maxItems || total > maxListBytes) return { items, truncated: true }
+        items.push(readResource(kind, resource))
+      }
+      return { items, truncated: false }
+    },
+
+    /**
+     * What is, and then every change of it. With `id` the first event is the resource as it stands (`destroyed` where there is none); without,
+     * all of the kind as `created` and then `bootstrapped`. Ends only with the connection or an error.
+     */
+    async *watch<Desc extends DescMessage>(
+      kind: ResourceKind<Desc>,
+      how: { id?: string } = {},
+      options: CallOptions = {},
+    ): AsyncGenerator<WatchEvent<MessageShape<Desc>>, void, undefined> {
+      const request = {
+        namespace: kind.namespace,
+        type: kind.type,
+        ...(how.id === undefined ? { options: { bootstrapContents: true } } : { id: how.id }),
+        // With 0 the server swallows errors and the end of the beginning.
+        apiVersion: 1,
+      }
+      const bounds = { firstWithinMs: options.deadlineMs ?? connection.deadlineMs }
+      for await (const { event: events } of stream(connection, options, bounds, (o) => state.watch(request, o))) {
+        for (const event of events) {
+          const exists = event.resource?.spec !== undefined && event.resource.spec.protoSpec.length + event.resource.spec.yamlSpec.length > 0
+          switch (event.eventType) {
+            case EventType.CREATED:
+            case EventType.UPDATED:
+              if (event.resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
+              yield { type: event.eventType === EventType.CREATED ? 'created' : 'updated', resource: readResource(kind, event.resource) }
+              break
+            case EventType.DESTROYED:
+              yield { type: 'destroyed', resource: exists ? readResource(kind, event.resource!) : undefined }
+              break
+            case EventType.BOOTSTRAPPED:
+              yield { type: 'bootstrapped', resource: undefined }
+              break
+            case EventType.ERRORED:
+              throw new TalosError('unavailable', `the watch ended: ${messageText(event.error ?? '')}`)
+          }
+        }
+      }
+    },
+  }
+}
+
+function readResource<Desc extends DescMessage>(kind: ResourceKind<Desc>, resource: ResourceMessage): Resource<MessageShape<Desc>> {
+  const { metadata, spec } = resource
+  if (metadata === undefined || spec === undefined || (metadata.type !== '' && metadata.type !== kind.type)) {
+    throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
+  }
+  try {
+    return {
+      id: text(metadata.id),
+      version: text(metadata.version),
+      phase: text(metadata.phase),
+      spec: fromBinary(kind.spec, spec.protoSpec, { readUnknownFields: false }),
+    }
+  } catch (error) {
+    throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`, { cause: error })
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Peers for protocol tests: two clusters' secrets, a configured machine's certificate and a machine's in maintenance, servers and clients that
+ * are taken down after each test.
+ */
+import type { ConnectRouter } from '@connectrpc/connect'
+import { afterEach, beforeAll } from 'vitest'
+import type { TalosClient } from '../client/client.ts'
+import { connectMaintenance } from '../client/connect.ts'
+import { issueCertificate } from '../pki/certificates.ts'
+import { generateKey, type KeyPair } from '../pki/keys.ts'
+import { generateSecrets, type SecretsBundle } from '../secrets/bundle.ts'
+import { readyKeys } from './keys.ts'
+import { startServer, type TestServer, type Tls } from './server.ts'
+
+export const hourMs = 3_600_000
+
+export interface Peers {
+  now: Date
+  bundle: SecretsBundle
+  /** Of another cluster. */
+  other: SecretsBundle
+  /** Certificate of a configured machine of `bundle`, for 127.0.0.1. */
+  node: KeyPair
+  /** Certificate of a machine in maintenance: signed by an authority that exists only inside the machine, and isn't sent. */
+  leaf: KeyPair
+  /** To be done after the test, the last first. */
+  undo: (() => Promise<void> | void)[]
+  serve: (tls: Tls, routes?: (router: ConnectRouter) => void) => Promise<TestServer>
+  closing: (client: TalosClient) => TalosClient
+  /** A client of a machine in maintenance that already listens. */
+  reach: (server: TestServer, deadlineMs?: number) => Promise<TalosClient>
+  /** A machine in maintenance with these handlers, and a client of it. */
+  maintenance: (routes: (router: ConnectRouter) => void, deadlineMs?: number) => Promise<{ server: TestServer; client: TalosClient }>
+}
+
+export const target = (server: TestServer) => ({ host: '127.0.0.1', port: server.port })
+
+/** To be called once, at the top of a test file. */
+export function usePeers(): Peers {
+  const now = new Date()
+  const undo: Peers['undo'] = []
+  const peers = { now, undo } as Peers
+  peers.serve = async (tls, routes = () => {}) => {
+    const server = await startServer(tls, routes)
+    undo.push(() => server.stop())
+    return server
+  }
+  peers.closing = (client) => {
+    undo.push(() => client.close())
+    return client
+  }
+  peers.reach = async (server, deadlineMs = 2000) => peers.closing(await connectMaintenance(target(server), { pem: peers.leaf.crt }, { deadlineMs }))
+  peers.maintenance = async (routes, deadlineMs) => {
+    const server = await peers.serve(peers.leaf, routes)
+    return { server, client: await peers.reach(server, deadlineMs) }
+  }
+  beforeAll(async () => {
+    const keys = await readyKeys()
+    peers.bundle = await generateSecrets({ now, keys })
+    peers.other = await generateSecrets({ now, keys: { ...keys, os: await generateKey('ed25519') } })
+    const server = { usages: ['server'], now, names: { addresses: ['127.0.0.1'] }, lifetimeMs: 24 * hourMs } as const
+    peers.node = await issueCertificate(peers.bundle.certs.os, { ...server, subject: { commonName: 'node-1' } })
+    peers.leaf = await issueCertificate(peers.other.certs.os, { ...server, subject: { commonName: 'maintenance-service.talos.dev' } })
+  })
+  afterEach(async () => {
+    for (const step of undo.splice(0).toReversed()) await step()
+  })
+  return peers
+}
