@@ -21,7 +21,7 @@ export function Page() {
     <ServerPlace key={id} id={id}>
       {(server) => (
         <PatchPlace key={patchId} serverId={id} patchId={patchId}>
-          {(patch, onNewest) => <PatchEditor server={server} patch={patch} onNewest={onNewest} />}
+          {(patch, newest) => <PatchEditor server={server} patch={patch} newest={newest} />}
         </PatchPlace>
       )}
     </ServerPlace>

@@ -21,6 +21,7 @@ import { Popover } from '../../ui/Popover.tsx'
 import { Alert, Badge, StatusDot } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
 import { curlOf } from './api-call.ts'
+import type { Newest } from './PatchPlace.tsx'
 import { LabelsInput } from './LabelsInput.tsx'
 import { bodyBytes, changes, draftOf, emptyDraft, type FieldName, type PatchDraft, problemsOf, toSend, weightOf } from './patch-form.ts'
 import { patchesQuery, refreshPatches } from './patch-queries.ts'
@@ -37,7 +38,7 @@ const noProblems: readonly PatchProblem[] = []
 type Refusal = { kind: 'failed'; message: string; fields: Readonly<Record<string, string>> } | { kind: 'stale' }
 
 /** Creates a patch (`patch` null), edits one, or shows one of the layers that Steelyard writes. The right side says live what it does. */
-export function PatchEditor({ server, patch, onNewest }: { server: PatchedServer; patch: Patch | null; onNewest?: () => Promise<void> }) {
+export function PatchEditor({ server, patch, newest }: { server: PatchedServer; patch: Patch | null; newest?: Newest }) {
   const client = useQueryClient()
   const go = useGo()
   const saved = useMemo(() => (patch === null ? emptyDraft : draftOf(patch)), [patch])
@@ -123,7 +124,7 @@ export function PatchEditor({ server, patch, onNewest }: { server: PatchedServer
   const loadNewer = async () => {
     kept.discard()
     setRefusal(null)
-    await onNewest?.()
+    await newest?.takeNewest()
   }
 
   const operation = patch === null ? patchCreate : patchUpdate
@@ -213,6 +214,18 @@ export function PatchEditor({ server, patch, onNewest }: { server: PatchedServer
           >
             A draft of {moment(new Date(kept.restored.savedAt).toISOString())} was put back.{' '}
             {kept.restored.older && 'The patch has been changed since: compare before you save.'}
+          </Alert>
+        )}
+        {newest?.newer && refusal?.kind !== 'stale' && (
+          <Alert
+            tone="warn"
+            action={
+              <Button size="small" onClick={() => void loadNewer()}>
+                Load the newer one
+              </Button>
+            }
+          >
+            Somebody else has changed this patch since you opened it.
           </Alert>
         )}
         {refusal?.kind === 'stale' && (

@@ -3,24 +3,21 @@ import { type ReactNode, useState } from 'react'
 import type { Patch } from '#contract/patches.ts'
 import { CallError } from '../../api/client.ts'
 import { paths } from '../../lib/paths.ts'
-import { Button, ButtonLink } from '../../ui/Button.tsx'
+import { ButtonLink } from '../../ui/Button.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
-import { Alert } from '../../ui/Status.tsx'
 import { patchQuery } from './patch-queries.ts'
+
+/** Whether somebody else changed the patch meanwhile, and how to go on with theirs. */
+export interface Newest {
+  newer: boolean
+  takeNewest: () => Promise<void>
+}
 
 /**
  * The patch that a page edits, as it was when the page opened: what is typed would be lost if a newer one took its place by itself.
  * That there is a newer one is said, and the person decides.
  */
-export function PatchPlace({
-  serverId,
-  patchId,
-  children,
-}: {
-  serverId: string
-  patchId: string
-  children: (patch: Patch, onNewest: () => Promise<void>) => ReactNode
-}) {
+export function PatchPlace({ serverId, patchId, children }: { serverId: string; patchId: string; children: (patch: Patch, others: Newest) => ReactNode }) {
   const { data: newest, error, refetch } = useQuery(patchQuery(serverId, patchId))
   const [patch, setPatch] = useState<Patch | undefined>(newest)
   if (patch === undefined && newest !== undefined) setPatch(newest)
@@ -46,21 +43,5 @@ export function PatchPlace({
     if (data !== undefined) setPatch(data)
   }
   const newer = newest !== undefined && newest.version > patch.version
-  return (
-    <div key={patch.version} className="stack stack3">
-      {newer && (
-        <Alert
-          tone="warn"
-          action={
-            <Button size="small" onClick={() => void takeNewest()}>
-              Load the newer one
-            </Button>
-          }
-        >
-          Somebody else has changed this patch since you opened it.
-        </Alert>
-      )}
-      <div>{children(patch, takeNewest)}</div>
-    </div>
-  )
+  return <div key={patch.version}>{children(patch, { newer, takeNewest })}</div>
 }

@@ -120,7 +120,7 @@ export function PreviewPanel({
             sources={sources}
             emphasize={mine}
             whole={!changedOnly}
-            empty="The patch changes nothing."
+            empty="No difference in the merged configuration."
           />
         )}
       </div>

@@ -188,13 +188,11 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
       ) : (
         <div className="stack">
           {found.length > 0 && <HardwareToConfirm ids={found} />}
-          {operation.reason !== null && operation.status !== 'done' && (
-            <Alert tone={operation.status === 'failed' ? 'danger' : 'info'}>{operation.reason}</Alert>
-          )}
-          {problem !== null && <Alert tone="danger">{problem}</Alert>}
           <section aria-label="Results">
             <h3 className="label" aria-live="polite">
-              {over ? `${ended} of ${steps.length} asked` : `${ended} of ${steps.length} asked so far`}
+              {over
+                ? `${ended} of ${steps.length} asked${operation.reason === null ? '' : `: ${operation.reason}`}`
+                : `${ended} of ${steps.length} asked so far`}
             </h3>
             <ul className={css['results']} {...(steps.length > 8 && { tabIndex: 0 })}>
               {steps.map((step) => (
