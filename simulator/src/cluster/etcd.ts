@@ -39,6 +39,7 @@ interface Stored {
   kubernetes: KubernetesState
 }
 
+const CALLS = 'bootstrap-calls.json'
 const PORTS = { peer: 2380, client: 2379 }
 
 /** One etcd cluster and what is stored in it. It outlives each of its members, so its state has a file of its own. */
@@ -110,16 +111,28 @@ const newId = (): string => randomBytes(8).toString('hex')
 /** Every etcd cluster that was ever made in this simulation. */
 export class EtcdRegistry {
   readonly #folder: string
+  readonly #calls: Record<string, number>
   readonly #clusters = new Map<string, EtcdCluster>()
   #machines: () => readonly Machine[] = () => []
 
   constructor(folder: string) {
     this.#folder = makeFolder(folder)
-    for (const file of readdirSync(folder)) if (file.endsWith('.json')) this.#add(readState(join(folder, file)) as Stored)
+    this.#calls = (readState(join(folder, CALLS)) as Record<string, number> | null) ?? {}
+    for (const file of readdirSync(folder)) if (file.endsWith('.json') && file !== CALLS) this.#add(readState(join(folder, file)) as Stored)
   }
 
   connect(machines: () => readonly Machine[]): void {
     this.#machines = machines
+  }
+
+  /** Counts a bootstrap call on a control plane with this Talos cluster id, whatever came of it. */
+  countCall(talosId: string): void {
+    this.#calls[talosId] = this.callsOf(talosId) + 1
+    writeState(join(this.#folder, CALLS), this.#calls)
+  }
+
+  callsOf(talosId: string): number {
+    return this.#calls[talosId] ?? 0
   }
 
   get all(): EtcdCluster[] {

@@ -30,10 +30,16 @@ export const presentServer = async (machine: Machine): Promise<object> => {
 
 /** Counters of every server, and of every Talos cluster id how many etcds were made for it, which must be one. */
 export const presentCounters = (world: World): object => {
-  const clusters = new Map<string, { id: string; name: string; bootstraps: number; members: number }>()
+  const clusters = new Map<string, { id: string; name: string; etcdMade: number; bootstrapCalls: number; members: number }>()
   for (const { state } of world.etcd.all) {
-    const entry = clusters.get(state.talosId) ?? { id: state.talosId, name: state.name, bootstraps: 0, members: 0 }
-    entry.bootstraps++
+    const entry = clusters.get(state.talosId) ?? {
+      id: state.talosId,
+      name: state.name,
+      etcdMade: 0,
+      bootstrapCalls: world.etcd.callsOf(state.talosId),
+      members: 0,
+    }
+    entry.etcdMade++
     entry.members += state.members.length
     clusters.set(state.talosId, entry)
   }

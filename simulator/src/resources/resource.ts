@@ -1,5 +1,5 @@
 import { create, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf'
-import { stringify } from 'yaml'
+import { yamlOf } from './yaml.ts'
 import type { Machine } from '../machine/machine.ts'
 
 /** One resource as a machine shows it: its specification twice, as protobuf and as YAML, as Talos does. */
@@ -40,7 +40,7 @@ export const item = <Desc extends DescMessage>(
 ): Item => ({
   id,
   proto: () => toBinary(schema, create(schema, init)),
-  yaml: () => stringify(yaml ?? plain(init)),
+  yaml: () => yamlOf(yaml ?? plain(init)),
   ...(labels && { labels }),
 })
 

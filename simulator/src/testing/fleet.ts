@@ -12,7 +12,7 @@ import { readyKeys } from '#talos/testing/keys.ts'
 import type { Machine } from '../machine/machine.ts'
 import { startSimulator, type Simulator, type SimulatorOptions } from '../start.ts'
 
-/** Tests and other simulators run at the same time: each process takes five thirds of addresses for itself, and holds a port there until it ends. */
+/** Tests and other simulators run at the same time: each process takes a part of the network for itself, and holds a port there until it ends. */
 const reserve = async (): Promise<number> => {
   for (let at = 130; at < 240; at += 5) {
     const server = createServer().unref()
@@ -24,7 +24,7 @@ const reserve = async (): Promise<number> => {
   }
   throw new Error('no part of 127.20.0.0/16 is free for this test')
 }
-const offset = reserve()
+export const partOfNetwork = reserve()
 const HOUR_MS = 3_600_000
 
 export const dataFolder = (): string => {
@@ -38,7 +38,7 @@ export const fleet = async (options: Partial<SimulatorOptions> = {}): Promise<Si
   const simulator = await startSimulator({
     dataDir: options.dataDir ?? dataFolder(),
     speed: 50,
-    subnetOffset: await offset,
+    subnetOffset: await partOfNetwork,
     ...(options.scenario === undefined && { servers: 5 }),
     ...options,
   })

@@ -42,6 +42,7 @@ export const changeCalls: MachineCalls = {
     const { machine } = peerOf(context)
     machine.disk.count('bootstrapCalls')
     onControlPlane(machine, 'bootstrap')
+    machine.world.etcd.countCall(machine.config!.node!.cluster.id)
     if (recoverEtcd) throw new ConnectError('no etcd snapshot was uploaded', Code.FailedPrecondition)
     if (machine.disk.state.etcd !== null) throw new ConnectError('etcd data directory is not empty', Code.AlreadyExists)
     if (!machine.services.isUp('cri') || machine.services.get('etcd')?.state !== 'Preparing')

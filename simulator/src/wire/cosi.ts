@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
@@ -10,7 +10,7 @@ import type { Kind } from '../resources/resource.ts'
 import { PEER } from './peer.ts'
 
 interface Known {
-  hash: string
+  digest: string
   version: number
   created: number
   updated: number
@@ -25,11 +25,11 @@ const read = (machine: Machine, kind: Kind): Resource[] => {
   const now = machine.world.clock.now()
   return kind.list(machine).map((item) => {
     const yaml = item.yaml()
-    const hash = createHash('sha1').update(yaml).digest('base64')
+    const digest = hash('sha1', yaml, 'base64')
     const key = `${kind.type}/${item.id}`
     let known = history.known.get(key)
-    if (!known) history.known.set(key, (known = { hash, version: 1, created: now, updated: now }))
-    else if (known.hash !== hash) Object.assign(known, { hash, version: known.version + 1, updated: now })
+    if (!known) history.known.set(key, (known = { digest, version: 1, created: now, updated: now }))
+    else if (known.digest !== digest) Object.assign(known, { digest, version: known.version + 1, updated: now })
     return create(ResourceSchema, {
       metadata: {
         namespace: kind.namespace,

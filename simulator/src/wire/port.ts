@@ -11,7 +11,7 @@ export interface Speaker {
   emit(event: 'connection', stream: Duplex): boolean
 }
 
-const IDLE_MS = 5_000
+const IDLE_MS = 1_000
 /** Talos stops its API gracefully; a reply on loopback needs far less than this. */
 const GRACE_MS = 150
 

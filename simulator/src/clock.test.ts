@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { createClock, Interrupted } from './clock.ts'
+
+const took = async (work: Promise<unknown>): Promise<number> => {
+  const begun = performance.now()
+  await work
+  return performance.now() - begun
+}
+
+test('time passes faster by the speed', async () => {
+  const clock = createClock(100)
+  expect(await took(clock.sleep(2000))).toBeLessThan(500)
+  expect(clock.elapsed()).toBeGreaterThan(1800)
+})
+
+test('a new speed shortens the sleeps under way', async () => {
+  const clock = createClock(1)
+  const sleeping = took(clock.sleep(60_000))
+  clock.setSpeed(10_000)
+  expect(await sleeping).toBeLessThan(1000)
+})
+
+test('a sleep can be interrupted, before and while it lasts', async () => {
+  const clock = createClock(1)
+  const stop = new AbortController()
+  const sleeping = clock.sleep(60_000, stop.signal)
+  stop.abort()
+  await expect(sleeping).rejects.toBeInstanceOf(Interrupted)
+  await expect(clock.sleep(1, stop.signal)).rejects.toBeInstanceOf(Interrupted)
+})
+
+test('instants are those of the clock that was handed in; speeds have limits', () => {
+  const clock = createClock(1, () => 42)
+  expect(clock.now()).toBe(42)
+  expect(() => clock.setSpeed(0)).toThrow(RangeError)
+  expect(() => clock.setSpeed(Number.NaN)).toThrow(RangeError)
+})

@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest'
+import { hardwareOf } from '../fleet/hardware.ts'
+import { lineDiff } from './diff.ts'
+import { matchDisk } from './disk-selector.ts'
+import { judgeConfig } from './judge.ts'
+import { loadConfig } from './load.ts'
+import { keepsAddress } from './network.ts'
+import { readNodeConfig } from './node-config.ts'
+import { rebootReasons } from './reboot.ts'
+import { imageTag, kubernetesRange, minorOf } from './versions.ts'
+
+const PEM = (what: string): string => Buffer.from(`-----BEGIN ${what}-----\nMA==\n-----END ${what}-----\n`).toString('base64')
+const PAIR = `{crt: ${PEM('CERTIFICATE')}, key: ${PEM('PRIVATE KEY')}}`
+
+/** The least that a control plane accepts, written by hand. */
+const CONTROL = `version: v1alpha1
+machine:
+  type: controlplane
+  token: abcdef.0123456789abcdef
+  ca: ${PAIR}
+  kubelet: {image: ghcr.io/siderolabs/kubelet:v1.36.3}
+  install: {disk: /dev/sda, image: ghcr.io/siderolabs/installer:v1.13.9}
+  features: {diskQuotaSupport: true}
+cluster:
+  id: aWQ=
+  secret: c2VjcmV0
+  clusterName: blue
+  controlPlane: {endpoint: https://10.0.0.10:6443}
+  network: {dnsDomain: cluster.local, podSubnets: [10.244.0.0/16], serviceSubnets: [10.96.0.0/12]}
+  token: abcdef.0123456789abcdef
+  ca: ${PAIR}
+  etcd: {ca: ${PAIR}}
+  discovery: {enabled: true, registries: {kubernetes: {disabled: true}, service: {}}}
+`
+const disks = hardwareOf('seed', 0, 'dell-r650').disks
+const judged = (text: string, talosVersion = 'v1.13.9', installed = false): string[] =>
+  judgeConfig(loadConfig(text, minorOf(talosVersion)), { talosVersion, installed, disks }).errors
+const loaded = (text: string): ReturnType<typeof loadConfig> => loadConfig(text, 13)
+
+test('a sound configuration has nothing wrong with it and is read', () => {
+  expect(judged(CONTROL)).toEqual([])
+  expect(readNodeConfig(loaded(CONTROL))).toMatchObject({
+    role: 'controlplane',
+    kubeletVersion: 'v1.36.3',
+    install: { disk: '/dev/sda' },
+    cluster: { name: 'blue', discovery: true, apiServerVersion: 'v1.36.3' },
+  })
+  expect(readNodeConfig(loaded('apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\n'))).toBeNull()
+})
+
+describe('loading', () => {
+  test.each([
+    ['no document', '', 'config not found'],
+    ['two main documents', `${CONTROL}---\n${CONTROL}`, 'duplicate v1alpha1'],
+    ['a document without a kind', 'apiVersion: v1alpha1\n', 'missing kind'],
+    ['a document without a version', 'kind: LinkConfig\n', 'missing apiVersion'],
+    ['an unknown kind', 'apiVersion: v1alpha1\nkind: Nope\n', 'not registered'],
+    ['a kind of a later Talos', 'apiVersion: v1alpha1\nkind: UnattendedInstallConfig\n', 'not registered'],
+    ['a nameless document of a kind with names', 'apiVersion: v1alpha1\nkind: LinkConfig\n', 'name is required'],
+    ['an unknown key deep inside', CONTROL.replace('diskQuotaSupport: true', 'diskQuotaSupport: true, nope: 1'), 'machine.features.nope'],
+    ['text for a flag', CONTROL.replace('diskQuotaSupport: true', 'diskQuotaSupport: "yes"'), 'cannot unmarshal !!str into bool'],
+    ['a map for a text', CONTROL.replace('clusterName: blue', 'clusterName: {a: b}'), 'cannot unmarshal !!map'],
+    ['a key twice', CONTROL.replace('clusterName: blue', 'clusterName: blue\n  clusterName: red'), 'failed to parse'],
+    ['no map', '- a\n', 'not a mapping'],
+    [
+      'an alias bomb',
+      `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`,
+      'excessive aliasing',
+    ],
+  ])('refuses %s', (_, text, reason) => {
+    expect(() => loaded(text)).toThrow(reason)
+  })
+
+  test('a kind of Talos 1.13 is unknown to 1.12', () => {
+    const text = 'apiVersion: v1alpha1\nkind: KubeSpanConfig\nenabled: false\n'
+    expect(loadConfig(text, 13).documents).toHaveLength(1)
+    expect(() => loadConfig(text, 12)).toThrow('not registered')
+  })
+})
+
+describe('judging', () => {
+  const document = (text: string): string => `${CONTROL}---\napiVersion: v1alpha1\n${text}`
+  test.each([
+    ['no machine', CONTROL.replace(/machine:[\s\S]*cluster:/, 'cluster:'), 'machine instructions are required'],
+    ['no endpoint', CONTROL.replace('{endpoint: https://10.0.0.10:6443}', '{}'), 'endpoint is required'],
+    ['a bare host as endpoint', CONTROL.replace('https://10.0.0.10:6443', '10.0.0.10'), 'invalid controlplane endpoint'],
+    ['an unknown type', CONTROL.replace('type: controlplane', 'type: manager'), 'unknown machine type'],
+    ['a control plane without its key', CONTROL.replace(`ca: ${PAIR}`, `ca: {crt: ${PEM('CERTIFICATE')}}`), 'key is required for controlplane nodes'],
+    ['a worker with keys and etcd', CONTROL.replace('type: controlplane', 'type: worker'), 'etcd config is not allowed'],
+    ['nowhere to install', CONTROL.replace('disk: /dev/sda, ', ''), 'either install disk or diskSelector'],
+    ['a selector that finds nothing', CONTROL.replace('disk: /dev/sda,', 'diskSelector: {model: "Nope*"},'), 'no disks matched the expression'],
+    [
+      'kernel arguments beside a UKI',
+      CONTROL.replace('disk: /dev/sda,', 'disk: /dev/sda, extraKernelArgs: [a], grubUseUKICmdline: true,'),
+      "can't be used together",
+    ],
+    ['Kubernetes that is too old', CONTROL.replace('v1.36.3', 'v1.30.9'), 'too old'],
+    ['Kubernetes that is too new', CONTROL.replace('v1.36.3', 'v1.37.0'), 'too new'],
+    ['an image without a tag', CONTROL.replace(':v1.36.3', ''), 'has no tag'],
+    ['discovery without an id', CONTROL.replace('  id: aWQ=\n', ''), 'requires .cluster.id'],
+    ['a wrong CNI', CONTROL.replace('dnsDomain: cluster.local', 'cni: {name: nope}'), 'cni name should be one of'],
+    ['no network', CONTROL.replace('10.244.0.0/16', '10.244.0.0'), 'invalid CIDR'],
+    ['an empty host name document', document('kind: HostnameConfig\n'), 'must be set'],
+    ['a host name that is both', document('kind: HostnameConfig\nauto: stable\nhostname: a\n'), 'at the same time'],
+    ['a VLAN out of range', document('kind: VLANConfig\nname: a.1\nvlanID: 4095\nparent: a\n'), 'between 1 and 4094'],
+    ['two kinds for one link', document('kind: LinkConfig\nname: a\n---\napiVersion: v1alpha1\nkind: DummyLinkConfig\nname: a\n'), 'same link name'],
+    ['a virtual address without a link', document('kind: Layer2VIPConfig\nname: 10.0.0.5\n'), 'link is required'],
+  ])('refuses %s', (_, text, reason) => {
+    expect(judged(text).join('\n')).toContain(reason)
+  })
+
+  test('one that is installed already needs no disk; auto off goes with a host name', () => {
+    expect(judged(CONTROL.replace('disk: /dev/sda, ', ''), 'v1.13.9', true)).toEqual([])
+    expect(judged(document('kind: HostnameConfig\nauto: off\nhostname: amber-falcon-204\n'))).toEqual([])
+  })
+
+  test('Talos 1.12 takes another range of Kubernetes', () => {
+    expect(judged(CONTROL, 'v1.12.11').join()).toContain('too new')
+    expect(judged(CONTROL.replace('v1.36.3', 'v1.35.4'), 'v1.12.11')).toEqual([])
+    expect(kubernetesRange(13)).toEqual({ min: 31, max: 36 })
+  })
+})
+
+describe('the address that a server is reached by', () => {
+  const link = { name: 'enp1s0f0', mac: '94:6d:ae:00:00:01' }
+  const keeps = (text: string): boolean => keepsAddress(loaded(`${CONTROL}${text === '' ? '' : `---\napiVersion: v1alpha1\n${text}`}`), link, '10.0.0.5')
+  test.each([
+    ['without a word about links', '', true],
+    ['with a VLAN on it alone', 'kind: VLANConfig\nname: enp1s0f0.7\nvlanID: 7\nparent: enp1s0f0\n', false],
+    ['with DHCP on it', 'kind: DHCPv4Config\nname: enp1s0f0\n', true],
+    ['with DHCP on another', 'kind: DHCPv4Config\nname: enp1s0f1\n', false],
+    ['with the address written down', 'kind: LinkConfig\nname: enp1s0f0\naddresses: [{address: 10.0.0.5/24}]\n', true],
+    ['with another address', 'kind: LinkConfig\nname: enp1s0f0\naddresses: [{address: 10.0.0.6/24}]\n', false],
+    [
+      'by an alias',
+      'kind: LinkAliasConfig\nname: net0\nselector: {match: mac(link.permanent_addr) == "94:6d:ae:00:00:01"}\n---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: net0\n',
+      true,
+    ],
+  ])('%s', (_, text, kept) => {
+    expect(keeps(text)).toBe(kept)
+  })
+})
+
+test('what needs a reboot', () => {
+  const reasons = (text: string): string[] => rebootReasons(loaded(CONTROL), loaded(text))
+  expect(reasons(CONTROL)).toEqual([])
+  expect(reasons(CONTROL.replace('clusterName: blue', 'clusterName: red'))).toEqual([])
+  expect(reasons(CONTROL.replace('  type:', '  sysctls: {a: b}\n  type:'))).toEqual([])
+  expect(reasons(CONTROL.replace('  type:', '  env: {a: b}\n  type:'))).toEqual(['.machine.env'])
+  expect(reasons(CONTROL.replace('diskQuotaSupport: true', 'diskQuotaSupport: false'))).toEqual(['.machine.features.diskQuotaSupport'])
+  expect(reasons(`${CONTROL}---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: b\n`)).toEqual([])
+})
+
+test('disks are selected by every field given', () => {
+  const [sata] = disks
+  expect(matchDisk({ size: '<= 1TB', type: 'ssd' }, sata!)).toBe(true)
+  expect(matchDisk({ size: '> 1TB' }, sata!)).toBe(false)
+  expect(matchDisk({ model: 'INTEL*' }, sata!)).toBe(true)
+  expect(matchDisk({ model: 'INTEL*', serial: 'other' }, sata!)).toBe(false)
+  expect(matchDisk({ wwid: sata!.wwid }, sata!)).toBe(true)
+})
+
+test('tags of images', () => {
+  expect(imageTag('ghcr.io/siderolabs/kubelet:v1.36.3')).toBe('v1.36.3')
+  expect(imageTag(`registry:5000/a/b:v1@sha256:${'0'.repeat(64)}`)).toBe('v1')
+  expect(imageTag('registry:5000/a/b')).toBeNull()
+})
+
+test('a diff shows what changed and what stands around it', () => {
+  expect(lineDiff('a\nb\nc', 'a\nb\nc')).toBe('')
+  expect(lineDiff('a\nb\nc', 'a\nx\nc')).toBe(' a\n-b\n+x\n c')
+})
