@@ -8,7 +8,6 @@ import { call, CallError } from '../../api/client.ts'
 import { newKey } from '../../api/http.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
-import { moment } from '../../lib/time.ts'
 import { useGo } from '../../lib/use-search.ts'
 import { confirm } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -18,9 +17,10 @@ import { Command } from '../../ui/Copyable.tsx'
 import { Field, TextInput } from '../../ui/Field.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Popover } from '../../ui/Popover.tsx'
-import { Alert, Badge, StatusDot } from '../../ui/Status.tsx'
+import { Badge, StatusDot } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
 import { curlOf } from './api-call.ts'
+import { Notices, type Refusal } from './Notices.tsx'
 import type { Newest } from './PatchPlace.tsx'
 import { LabelsInput } from './LabelsInput.tsx'
 import { bodyBytes, changes, draftOf, emptyDraft, type FieldName, type PatchDraft, problemsOf, toSend, weightOf } from './patch-form.ts'
@@ -34,8 +34,6 @@ import { usePreview } from './use-preview.ts'
 import { savingQuestion } from './verdicts.ts'
 
 const noProblems: readonly PatchProblem[] = []
-
-type Refusal = { kind: 'failed'; message: string; fields: Readonly<Record<string, string>> } | { kind: 'stale' }
 
 /** Creates a patch (`patch` null), edits one, or shows one of the layers that Steelyard writes. The right side says live what it does. */
 export function PatchEditor({ server, patch, newest }: { server: PatchedServer; patch: Patch | null; newest?: Newest }) {
@@ -202,55 +200,16 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
           )}
         </div>
       </form>
-      <div className={css['alerts']}>
-        {kept.restored !== null && dirty && (
-          <Alert
-            tone={kept.restored.older ? 'warn' : 'info'}
-            action={
-              <Button size="small" onClick={kept.discard}>
-                Discard the draft
-              </Button>
-            }
-          >
-            A draft of {moment(new Date(kept.restored.savedAt).toISOString())} was put back.{' '}
-            {kept.restored.older && 'The patch has been changed since: compare before you save.'}
-          </Alert>
-        )}
-        {newest?.newer && refusal?.kind !== 'stale' && (
-          <Alert
-            tone="warn"
-            action={
-              <Button size="small" onClick={() => void loadNewer()}>
-                Load the newer one
-              </Button>
-            }
-          >
-            Somebody else has changed this patch since you opened it.
-          </Alert>
-        )}
-        {refusal?.kind === 'stale' && (
-          <Alert
-            tone="warn"
-            action={
-              <span className="row">
-                <Button size="small" onClick={() => void loadNewer()}>
-                  Load the newer one
-                </Button>
-                <Button size="small" kind="danger" onClick={() => void save(undefined, true)}>
-                  Save mine over it
-                </Button>
-              </span>
-            }
-          >
-            <b>Somebody else changed this patch since you opened it.</b> Nothing was saved. What you typed is still here.
-          </Alert>
-        )}
-        {refusal?.kind === 'failed' && (
-          <Alert tone="danger">
-            <b>{patch === null ? `Failed to create patch for node ${server.id}` : 'The patch could not be saved'}</b> {refusal.message}
-          </Alert>
-        )}
-      </div>
+      <Notices
+        serverId={server.id}
+        creating={patch === null}
+        restored={dirty ? kept.restored : null}
+        newer={newest?.newer ?? false}
+        refusal={refusal}
+        onDiscard={kept.discard}
+        onNewest={() => void loadNewer()}
+        onOverwrite={() => void save(undefined, true)}
+      />
       <div className={cx(css['split'], readOnly && css['single'])}>
         <Panel flush className={css['panel']} title="Patch" note="Strategic merge, YAML">
           <div className={css['editor']}>

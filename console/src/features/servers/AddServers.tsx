@@ -188,6 +188,7 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
       ) : (
         <div className="stack">
           {found.length > 0 && <HardwareToConfirm ids={found} />}
+          {problem !== null && <Alert tone="danger">{problem}</Alert>}
           <section aria-label="Results">
             <h3 className="label" aria-live="polite">
               {over
