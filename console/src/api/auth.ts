@@ -128,12 +128,14 @@ export async function validateSession(): Promise<void> {
   if (tokens.user() === null) return authStatus.set('signedOut')
   try {
     const token = await accessToken()
-    const answer = (await readAnswer(await send(entryCalls.sessionGet, {}, { token }))) as Answer<typeof sessionGet>
+    let response = await send(entryCalls.sessionGet, {}, { token })
+    if (response.status === 401) response = await send(entryCalls.sessionGet, {}, { token: await accessToken(token) })
+    const answer = (await readAnswer(response)) as Answer<typeof sessionGet>
     currentUser.set(answer.user)
     authStatus.set(tokens.isValid(Date.now()) ? 'signedIn' : 'signedOut')
   } catch (error) {
     report(error)
-    if (endsSession(error)) return end(false)
+    if (endsSession(error)) return sessionLost()
     authStatus.set(tokens.isValid(Date.now()) ? 'signedIn' : 'signedOut')
   }
   return undefined

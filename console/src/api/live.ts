@@ -17,6 +17,8 @@ export const liveState = createStore<LiveState>({ state: 'connecting', since: nu
 const pollEveryMs = 15_000
 /** A stream on which nothing came for so long, not even a comment, is dead. */
 const silenceMs = 60_000
+/** What was fetched this short before the stream stands is not asked for again: a page fetches and connects at the same time. */
+const graceMs = 1_500
 /** Changes that come together are fetched together. */
 const gatherMs = 120
 
@@ -81,8 +83,9 @@ export function followEvents(client: QueryClient): () => void {
             misses = 0
             say('live')
             pass({ type: 'state', state: 'live' })
-            // What was fetched before the stream stood may have changed in between.
-            if (lastId === null) void client.invalidateQueries({ predicate: (query) => query.state.dataUpdatedAt > 0 && query.state.dataUpdatedAt < begun })
+            // What was fetched well before the stream stood may have changed in between.
+            if (lastId === null)
+              void client.invalidateQueries({ predicate: (query) => query.state.dataUpdatedAt > 0 && query.state.dataUpdatedAt < begun - graceMs })
           },
           onMessage: (message) => {
             take(message)
