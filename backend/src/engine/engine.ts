@@ -91,7 +91,7 @@ export interface Core extends Engine {
   /** Runs the reconciler once and releases the object; `settle` is called in the releasing transaction, before what is due next is scheduled. */
   run(taken: Taken, shutdown: AbortSignal, settle?: (tx: Tx) => Promise<void>): Promise<void>
   /** Ends a run whose object was taken over. */
-  lose(queue: string, key: string): void
+  lose(run: Taken): void
   /** What runs in this process now. */
   running(): readonly Taken[]
 }
@@ -219,7 +219,8 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
       const reconciler = reconcilers.get(queue)
       if (!reconciler) throw new Error(`No reconciler for ${queue}`)
       const abort = new AbortController()
-      const runKey = `${queue} ${key}`
+      // With the fence: a run that was overtaken may still be ending while the next one goes on in this same process.
+      const runKey = `${queue} ${key} ${taken.fence}`
       runs.set(runKey, { taken, abort })
       const deadlineMs = reconciler.deadlineMs ?? defaultDeadlineMs
       const deadline = setTimeout(() => abort.abort(new Error(`It took longer than ${deadlineMs / 1000} s`)), deadlineMs)
@@ -255,8 +256,8 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
       await release(taken, failure, againMs, settle)
     },
 
-    lose(queue, key) {
-      runs.get(`${queue} ${key}`)?.abort.abort(new FenceLost(queue, key))
+    lose({ queue, key, fence }) {
+      runs.get(`${queue} ${key} ${fence}`)?.abort.abort(new FenceLost(queue, key))
     },
 
     running: () => [...runs.values()].map((r) => r.taken),

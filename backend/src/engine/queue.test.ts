@@ -146,16 +146,20 @@ test('another process takes over within 30 s, and the first can write nothing wh
   let goOn: () => void = () => undefined
   const paused = new Promise<void>((resolve) => (goOn = resolve))
   const outcome: string[] = []
-  const first = await engineProcess(connection, async (job) => {
-    outcome.push('begun')
-    await paused
-    try {
-      await job.fence.write(async () => undefined)
-      outcome.push('wrote')
-    } catch (error) {
-      outcome.push((error as Error).name)
-    }
-  })
+  const first = await engineProcess(
+    connection,
+    async (job) => {
+      outcome.push('begun')
+      await paused
+      try {
+        await job.fence.write(async () => undefined)
+        outcome.push('wrote')
+      } catch (error) {
+        outcome.push((error as Error).name)
+      }
+    },
+    { concurrency: 1 },
+  )
   await first.start()
   await first.wake('a')
   await waitFor(() => outcome.length === 1)
@@ -228,4 +232,18 @@ test('stopping lets what runs end, and leaves nothing held', async () => {
   const { rows } = await client.query(`select count(*)::int as n from wake_up where owner is not null`)
   await client.end()
   expect(rows).toEqual([{ n: 0 }])
+})
+
+test('the library tidies up after itself without trouble', async () => {
+  const told: string[] = []
+  const note = (event: string, fields?: { error?: unknown; text?: unknown }) => void told.push(`${event} ${String(fields?.error ?? fields?.text ?? '')}`)
+  const log = { debug: note, info: note, warn: note, error: note }
+  let runs = 0
+  const one = await engineProcess(await database(), async () => void (runs += 1), { log, superviseSeconds: 1 })
+  await one.start()
+  for (let i = 0; i < 10; i++) await one.wake(`a${i}`)
+  await sleep(3_500)
+  await one.stop()
+  expect(runs).toBe(10)
+  expect(told).toEqual([])
 })

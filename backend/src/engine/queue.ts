@@ -37,6 +37,8 @@ export interface QueueParts {
   readonly pool: Pool
   readonly listener: Listener
   readonly log: Log
+  /** How often the library tidies up after itself. */
+  readonly superviseSeconds?: number
 }
 
 interface Fetched {
@@ -45,15 +47,18 @@ interface Fetched {
   data: { key: string }
 }
 
-export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQueue {
+export function engineQueue({ core, pool, listener, log, superviseSeconds = 60 }: QueueParts): EngineQueue {
   const db: Db = core.db
   const boss = new PgBoss({
     schema,
-    db: { executeSql: async (text, values) => ({ rows: (await pool.query(text, values as unknown[])).rows as unknown[] }) },
+    // What the driver answers, as it is: for several statements in one text the library expects a list of results.
+    db: { executeSql: (text, values) => pool.query(text, values) },
     schedule: false,
     reindex: false,
     monitorVacuum: false,
-    superviseIntervalSeconds: 60,
+    superviseIntervalSeconds: superviseSeconds,
+    monitorIntervalSeconds: superviseSeconds,
+    maintenanceIntervalSeconds: superviseSeconds,
   })
   boss.on('error', (error) => log.warn('queue.trouble', { error }))
   boss.on('warning', (warning) => log.debug('queue.warning', { text: warning.message }))
@@ -155,7 +160,7 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
     const { rows } = await sql<{ queue: string; key: string; fence: number }>`
       update wake_up set beat_at = now() where owner = ${core.owner} returning queue, key, fence`.execute(db)
     const held = new Set(rows.map((r) => `${r.queue} ${r.key} ${r.fence}`))
-    for (const run of running) if (!held.has(`${run.queue} ${run.key} ${run.fence}`)) core.lose(run.queue, run.key)
+    for (const run of running) if (!held.has(`${run.queue} ${run.key} ${run.fence}`)) core.lose(run)
   }
 
   /** Frees objects and makes them due at once. */

@@ -7,7 +7,7 @@ import { listener as makeListener } from '../db/listen.ts'
 import { engine as makeEngine, type Reconciler } from '../engine/engine.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { engineQueue } from '../engine/queue.ts'
-import { silent } from '../log.ts'
+import { type Log, silent } from '../log.ts'
 
 export interface EngineProcess {
   readonly db: Db
@@ -22,7 +22,12 @@ export interface EngineProcess {
 export async function engineProcess(
   connection: ClientConfig,
   reconcile: Reconciler['reconcile'],
-  { owner = `engine ${randomUUID()}`, concurrency = 8 } = {},
+  {
+    owner = `engine ${randomUUID()}`,
+    concurrency = 8,
+    log = silent,
+    superviseSeconds = 60,
+  }: { owner?: string; concurrency?: number; log?: Log; superviseSeconds?: number } = {},
 ): Promise<EngineProcess> {
   const database = connect({ connection, poolSize: 10 })
   const { db, pool } = database
@@ -30,9 +35,9 @@ export async function engineProcess(
   const never = (): never => {
     throw new Error('unreachable')
   }
-  const core = makeEngine({ db, clock: systemClock, random: Math.random, log: silent, owner, failpoint: failpoint(undefined, never) })
+  const core = makeEngine({ db, clock: systemClock, random: Math.random, log, owner, failpoint: failpoint(undefined, never) })
   core.register({ queue: 'test', reconcile, concurrency })
-  const queue = engineQueue({ core, pool, listener, log: silent })
+  const queue = engineQueue({ core, pool, listener, log, superviseSeconds })
   await queue.open()
   listener.start()
   const close = async () => {

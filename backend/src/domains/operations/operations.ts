@@ -165,7 +165,9 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
       ask(caller, id, 'operation.retried', async (tx, row) => {
         const verdict = canRetryOperation(row)
         if (!verdict.ok) throw new Problem('operation_ended', verdict.reason)
-        const other = (await store.openOf(tx, row.target_kind, row.target_id ?? '')).find((o) => o.id !== id)
+        // Adding servers is about a place, where any number may go on at once; everything else has its object to itself.
+        const alone = row.target_id !== null && !aboutServers.has(row.kind as OperationKind)
+        const other = alone ? (await store.openOf(tx, row.target_kind, row.target_id!)).find((o) => o.id !== id) : undefined
         if (other) throw new Problem('operation_running', `Another operation on ${row.target_name} has not ended`)
         await store.reopenSteps(tx, id)
         return store.update(tx, id, { status: 'running', reason: null, ended_at: null, cancel_requested_at: null, round: row.round + 1 })
