@@ -44,6 +44,7 @@ export const signIn = (email: string, password: string): Promise<void> =>
     }
     const data = (await response.json().catch(() => null)) as { userData?: User; accessToken?: string; refreshToken?: string } | null
     if (!data?.userData || data.accessToken === undefined || data.refreshToken === undefined) throw new Error(messages.noAuthenticationData)
+    for (const notice of ['wrapped', 'session']) toast.dismiss(notice)
     tokens.signIn(data.userData, data.accessToken, data.refreshToken, Date.now())
     currentUser.set(tokens.user())
     authStatus.set('signedIn')

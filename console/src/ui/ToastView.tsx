@@ -44,6 +44,8 @@ function put(tone: keyof typeof icon, text: string, { undo, action, id }: ToastO
   )
 }
 
+export const takeOff = (id: string): void => void toast.dismiss(id)
+
 export default function ToastView() {
   useEffect(() => {
     standing = true
@@ -55,6 +57,7 @@ export default function ToastView() {
   return (
     <Toaster
       position="bottom-right"
+      expand
       offset={{ bottom: 40, right: 24 }}
       mobileOffset={{ bottom: 36, left: 16, right: 16 }}
       gap={8}

@@ -18,9 +18,17 @@ async function show(tone: 'ok' | 'danger' | 'info', text: string, options: Toast
   raise(tone, text, options)
 }
 
+async function dismiss(id: string): Promise<void> {
+  if (!toastsWanted.get()) return
+  const { takeOff } = await import('./ToastView.tsx')
+  takeOff(id)
+}
+
 /** Results that come after one has left the place. Errors of a form stay in the form. */
 export const toast = {
   success: (text: string, options?: ToastOptions): void => void show('ok', text, options),
   error: (text: string, options?: ToastOptions): void => void show('danger', text, options),
   info: (text: string, options?: ToastOptions): void => void show('info', text, options),
+  /** Takes one off that is no longer true. */
+  dismiss: (id: string): void => void dismiss(id),
 }
