@@ -16,6 +16,8 @@ test('a change of a server concerns lists, that server and the overview, and no 
 test('a patch concerns its server', () => {
   expect(changes(['patchList', { params: { id: 'server' } }], happened('patch', 'p1'))).toBe(true)
   expect(changes(['clusterList', {}], happened('patch', 'p1'))).toBe(false)
+  expect(changes(['patchSchema', {}], happened('patch', 'p1'))).toBe(false)
+  expect(changes(['patchGet', { params: { id: 's', patchId: 'p2' } }], happened('patch', 'p1'))).toBe(false)
 })
 
 test('contacts are written into what is shown, and only forward', () => {

@@ -11,7 +11,7 @@ export interface LiveMessage {
 /** Beginnings of the query keys that tell of a kind of object. */
 const concerned: Record<EventKind, readonly string[]> = {
   server: ['server', 'overview', 'datacenter'],
-  patch: ['patch', 'server'],
+  patch: ['patchList', 'patchGet', 'serverGet', 'serverConfig'],
   cluster: ['cluster', 'server', 'overview', 'datacenter', 'operation'],
   datacenter: ['datacenter', 'server', 'cluster', 'overview'],
   operation: ['operation', 'overview', 'cluster'],

@@ -19,6 +19,11 @@ test('memory in binary units, disks in decimal ones', () => {
   ])
 })
 
+test('a number never leaves its unit at the end of a line', () => {
+  expect(memory(2 ** 30)).toBe('1\u00a0GiB')
+  expect(count(1000)).toBe('1\u202f000')
+})
+
 test('numbers and speeds', () => {
   expect(count(1234567).replaceAll(/\s/g, '_')).toBe('1_234_567')
   expect([gigahertz(3250), linkSpeed(25_000), linkSpeed(100)].map(plain)).toEqual(['3.25 GHz', '25 Gb/s', '100 Mb/s'])

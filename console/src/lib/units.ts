@@ -1,6 +1,6 @@
 /** Bytes and counts for people. Memory in binary units, disks in decimal ones, as they are sold. The space before a unit does not break. */
 
-const nbsp = ' '
+const nbsp = '\u00a0'
 
 function scaled(bytes: number, base: number, units: readonly string[]): string {
   let value = bytes
@@ -21,7 +21,7 @@ export const disk = (bytes: number): string => scaled(bytes, 1000, ['B', 'kB', '
 export const count = (n: number): string =>
   Math.trunc(n)
     .toString()
-    .replaceAll(/\B(?=(\d{3})+(?!\d))/g, ' ')
+    .replaceAll(/\B(?=(\d{3})+(?!\d))/g, '\u202f')
 /** 3250 MHz → "3.25 GHz". */
 export const gigahertz = (mhz: number): string => `${Number((mhz / 1000).toFixed(2))}${nbsp}GHz`
 /** Link speed in Mbit/s → "25 Gb/s". */

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { lazy, useMemo, useState } from 'react'
 import { computeUnits } from '#contract/capacity.ts'
 import { nodeTypes, type Server, serverAdd, serverStatuses } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
@@ -28,12 +28,13 @@ import { useServerDeeds } from './server-actions.ts'
 import { serverColumns } from './server-columns.tsx'
 import { datacentersQuery, serversQuery } from './server-queries.ts'
 import { defaultSize, isFiltered, noFilters, pageOf, type ServerSearch, sizeOf } from './server-search.ts'
-import { ServerDetails } from './ServerDetails.tsx'
 import { ServerDialogs } from './ServerDialogs.tsx'
 
 /** Changes what stands in the address; undefined takes a key out. With `push`, "back" comes back to what was there. */
 export type SetSearch = (patch: { [Key in keyof ServerSearch]: string | undefined }, how?: { push?: boolean }) => void
 
+/** Comes with the first row that is opened. */
+const ServerDetails = lazy(async () => ({ default: (await import('./ServerDetails.tsx')).ServerDetails }))
 const detailOf = (s: Server) => <ServerDetails server={s} />
 
 export function ServersPage({ search, setSearch }: { search: ServerSearch; setSearch: SetSearch }) {
