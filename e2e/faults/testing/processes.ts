@@ -72,7 +72,7 @@ interface Counters {
     readonly resets: number
     readonly bootstraps: number
   }[]
-  readonly clusters: readonly { readonly name: string; readonly bootstraps: number; readonly members: number }[]
+  readonly clusters: readonly { readonly name: string; readonly etcdMade: number; readonly bootstrapCalls: number; readonly members: number }[]
 }
 
 export interface SimulatorProcess {

@@ -106,7 +106,7 @@ export async function findings(call: Caller, site: Site, clusterId: string, node
   if (end.status !== 'done') wrong.push(`the operation is ${end.status}: ${end.reason}`)
   if (cluster.status !== 'ready') wrong.push(`the cluster is ${cluster.status}: ${cluster.reason}`)
   const counters = await site.simulator.counters()
-  const etcds = counters.clusters.filter((c) => c.name === cluster.name).reduce((n, c) => n + c.bootstraps, 0)
+  const etcds = counters.clusters.filter((c) => c.name === cluster.name).reduce((n, c) => n + c.etcdMade, 0)
   if (etcds !== 1) wrong.push(`etcd was made ${etcds} times`)
   for (const node of nodes) {
     const { installs, resets } = counters.servers.find((s) => s.uuid.toLowerCase() === node.identity.uuid)!
