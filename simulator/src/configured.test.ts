@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { connectSecure, readCertificate } from '#talos/client/connect.ts'
 import { resources } from '#talos/client/resources.ts'
 import { mintTalosClient } from '#talos/pki/clients.ts'
+import { ImageService, LifecycleService } from '#talos/proto/gen/machine/lifecycle_pb.ts'
 import { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
 import { SecurityService } from '#talos/proto/gen/security/security_pb.ts'
 import { standardKey } from '#talos/pki/keys.ts'
@@ -247,4 +248,58 @@ test('Talos 1.12 goes the same way', async () => {
   const simulator = await fleet({ scenario: { ...rack(2), talos: ['v1.12.11'] } })
   const { bundle, workers } = await cluster(simulator, 1, 1)
   expect((await (await openSecure(workers[0]!, bundle)).version()).tag).toBe('v1.12.11')
+})
+
+test('one control plane has the virtual address, and another takes it over', async () => {
+  const simulator = await fleet({ scenario: rack(3) })
+  const bundle = await secrets()
+  const virtual = simulator.servers[0]!.plan.address.replace(/\.\d+$/, '.200')
+  const controlPlanes = [...simulator.servers]
+  const config = (machine: (typeof controlPlanes)[number]): string =>
+    `${configFor(bundle, machine, 'control_plane', virtual).replaceAll('certSANs: []', `certSANs: [${virtual}]`)}---\napiVersion: v1alpha1\nkind: Layer2VIPConfig\nname: ${virtual}\nlink: ${machine.managementLink.name}\n`
+  await Promise.all(controlPlanes.map((machine) => give(machine, config(machine))))
+  await until('etcd waits', () => controlPlanes[0]!.services.get('etcd')?.state === 'Preparing')
+  await (await openSecure(controlPlanes[0]!, bundle)).bootstrap()
+  await until('all run', () => controlPlanes.every(({ stage }) => stage.stage === 'running' && stage.ready))
+  const answers = async (): Promise<string | null> => {
+    const credentials = await mintTalosClient(bundle, { roles: ['os:reader'], lifetimeMs: 3_600_000, now: new Date() })
+    try {
+      const client = await connectSecure({ host: virtual }, credentials, { deadlineMs: 1000 })
+      const hostname = (await client.get(resources.hostname, 'hostname'))?.spec.hostname ?? null
+      client.close()
+      return hostname
+    } catch {
+      return null
+    }
+  }
+  await until('the address answers', async () => (await answers()) === controlPlanes[0]!.hostname)
+  await controlPlanes[0]!.lifecycle.powerOff()
+  await until('another answers', async () => [controlPlanes[1]!.hostname, controlPlanes[2]!.hostname].includes((await answers()) ?? ''))
+})
+
+test('Talos is upgraded by image, either way', async () => {
+  const simulator = await fleet({ scenario: { ...rack(1), talos: ['v1.12.11'] } })
+  const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
+  const [machine] = controlPlanes
+  const raw = async (): Promise<ReturnType<typeof createGrpcTransport>> => {
+    const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
+    return createGrpcTransport({
+      baseUrl: `https://${machine!.plan.address}:50000`,
+      nodeOptions: { ca: credentials.ca, cert: credentials.crt, key: standardKey(credentials.key) },
+      idleConnectionTimeoutMs: 200,
+    })
+  }
+  const legacy = createClient(MachineService, await raw())
+  await expect(legacy.upgrade({ image: 'ghcr.io/siderolabs/installer:nonsense' })).rejects.toMatchObject({ code: 3 })
+  expect((await legacy.upgrade({ image: 'ghcr.io/siderolabs/installer:v1.13.0' })).messages[0]?.ack).toBe('Upgrade request received')
+  await until('it runs the new one', () => machine!.talosVersion === 'v1.13.0' && machine!.stage.stage === 'running')
+  const image = 'ghcr.io/siderolabs/installer:v1.13.9'
+  const transport = await raw()
+  for await (const { response } of createClient(ImageService, transport).pull({ imageRef: image })) expect(response.case).toBe('name')
+  const codes: unknown[] = []
+  for await (const { progress } of createClient(LifecycleService, transport).upgrade({ source: { imageName: image } }))
+    codes.push(progress?.response.case === 'exitCode' ? progress.response.value : null)
+  expect(codes.at(-1)).toBe(0)
+  await createClient(MachineService, transport).reboot({})
+  await until('it runs the newest', () => machine!.talosVersion === 'v1.13.9' && machine!.stage.stage === 'running')
 })

@@ -6,6 +6,7 @@ import { Interrupted } from '../clock.ts'
 import { isTalosVersion, imageTag } from '../config/versions.ts'
 import { matchDisk } from '../config/disk-selector.ts'
 import { TAKES } from './durations.ts'
+import { runVirtualAddresses } from './virtual-address.ts'
 
 /**
  * One boot, from power-on to whatever ends it: initialize, then install if Talos isn't on the disk, then boot (Talos: internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer.go).
@@ -136,6 +137,7 @@ const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal
     background.run(runTrustd(machine, signal))
     background.run(runEtcd(machine, signal))
     background.run(runControlPlane(machine, signal))
+    background.run(runVirtualAddresses(machine, signal))
   }
   background.run(runKubelet(machine, signal))
   const needed = ['cri', 'kubelet', 'apid', ...(isControlPlane ? ['etcd', 'trustd'] : [])]

@@ -18,6 +18,7 @@ export const TAKES = {
   etcdPromote: 1_000,
   etcdLook: 500,
   apiServer: 1_600,
+  virtualAddress: 1_000,
   registerNode: 500,
   nodeReady: 1_500,
   trustdRetry: 700,

@@ -54,6 +54,8 @@ export class Machine {
   onConfig: ((config: ActiveConfig) => void) | null = null
   /** Reverts a configuration that was only tried. */
   cancelTry: (() => void) | null = null
+  /** Those that this control plane has right now, for its cluster. */
+  virtualAddresses: readonly string[] = []
   /** A configuration on the disk waits for a reboot that was asked for. */
   rebootPending = false
   readonly lifecycle: Lifecycle
@@ -209,6 +211,7 @@ export class Machine {
     this.identity = null
     this.apiServerUp = false
     this.nodeReady = false
+    this.virtualAddresses = []
     for (const port of Object.values(this.ports)) port.close({ gently })
   }
 

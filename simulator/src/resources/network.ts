@@ -90,11 +90,12 @@ const physical = (link: Link): Item => {
   )
 }
 
-const addressesOf = (machine: Machine): string[] => (machine.hasAddress ? [machine.plan.address] : [])
+const addressesOf = (machine: Machine): string[] => (machine.hasAddress ? [machine.plan.address, ...machine.virtualAddresses] : [])
 
 const nodeAddresses = (machine: Machine): Item[] =>
   ['default', 'current', 'routed', 'accumulative', 'current-no-k8s', 'routed-no-k8s', 'accumulative-no-k8s'].map((id) => {
-    const addresses = addressesOf(machine)
+    // The default one is single, and what is routed leaves out virtual addresses.
+    const addresses = id === 'default' || id.startsWith('routed') ? addressesOf(machine).slice(0, 1) : addressesOf(machine)
     return item(
       id,
       NodeAddressSpecSchema,
@@ -147,39 +148,41 @@ const addressStatuses = (machine: Machine): Item[] => [
 ]
 
 const routeStatuses = (machine: Machine): Item[] =>
-  addressesOf(machine).map((address) => {
-    const { name, index } = machine.managementLink
-    return item(
-      `inet4/${GATEWAY}//1024`,
-      RouteStatusSpecSchema,
-      {
-        family: NethelpersFamily.FAMILY_INET4,
-        source: { ip: ipBytes(address) },
-        gateway: { ip: ipBytes(GATEWAY) },
-        outLinkIndex: index,
-        outLinkName: name,
-        table: 254,
-        priority: 1024,
-        scope: NethelpersScope.SCOPE_GLOBAL,
-        type: 1,
-        protocol: 16,
-      },
-      {
-        family: 'inet4',
-        dst: '',
-        src: address,
-        gateway: GATEWAY,
-        outLinkIndex: index,
-        outLinkName: name,
-        table: 'main',
-        priority: 1024,
-        scope: 'global',
-        type: 'unicast',
-        flags: '',
-        protocol: 'dhcp',
-      },
-    )
-  })
+  addressesOf(machine)
+    .slice(0, 1)
+    .map((address) => {
+      const { name, index } = machine.managementLink
+      return item(
+        `inet4/${GATEWAY}//1024`,
+        RouteStatusSpecSchema,
+        {
+          family: NethelpersFamily.FAMILY_INET4,
+          source: { ip: ipBytes(address) },
+          gateway: { ip: ipBytes(GATEWAY) },
+          outLinkIndex: index,
+          outLinkName: name,
+          table: 254,
+          priority: 1024,
+          scope: NethelpersScope.SCOPE_GLOBAL,
+          type: 1,
+          protocol: 16,
+        },
+        {
+          family: 'inet4',
+          dst: '',
+          src: address,
+          gateway: GATEWAY,
+          outLinkIndex: index,
+          outLinkName: name,
+          table: 'main',
+          priority: 1024,
+          scope: 'global',
+          type: 'unicast',
+          flags: '',
+          protocol: 'dhcp',
+        },
+      )
+    })
 
 export const NETWORK: Kind[] = [
   kind('LinkStatuses.net.talos.dev', 'network', linkStatuses, { aliases: ['link', 'links'] }),

@@ -22,7 +22,8 @@ const GRACE_MS = 150
 export class Port {
   readonly address: string
   readonly port: number
-  #server: Server | null = null
+  readonly #servers = new Map<string, Server>()
+  #shared: readonly string[] = []
   #makeSpeaker: (() => Promise<Speaker>) | null = null
   #speaker: Promise<Speaker> | null = null
   #trouble: PortTrouble = null
@@ -36,14 +37,13 @@ export class Port {
 
   /** Whether whoever connects now is accepted. */
   get isOpen(): boolean {
-    return this.#server?.listening === true
+    return this.#servers.get(this.address)?.listening === true
   }
 
   /** Rejects with the system's error when the address can't be had, without ever answering there. */
   async probe(): Promise<void> {
     const server = createServer()
-    server.listen(this.port, this.address)
-    await once(server, 'listening')
+    await started(server, this.port, this.address)
     server.close()
     await once(server, 'close')
   }
@@ -70,20 +70,27 @@ export class Port {
     this.#speaker = null
     if (gently) this.#retire()
     else this.#cut()
-    this.#server?.close()
-    this.#server = null
+    this.#shared = []
+    this.#unlisten()
+  }
+
+  /** Answers at these addresses too, as long as it is open and nobody else has them; the virtual addresses of a control plane. */
+  async share(addresses: readonly string[]): Promise<void> {
+    this.#shared = this.#makeSpeaker ? addresses : []
+    for (const [address, server] of this.#servers) {
+      if (address === this.address || this.#shared.includes(address)) continue
+      server.close()
+      this.#servers.delete(address)
+    }
+    await this.#listen()
   }
 
   async trouble(trouble: PortTrouble): Promise<void> {
     if (trouble === this.#trouble) return
     this.#trouble = trouble
     this.#cut()
-    if (trouble === 'refuse') {
-      this.#server?.close()
-      this.#server = null
-    } else if (this.#makeSpeaker) {
-      await this.#listen()
-    }
+    if (trouble === 'refuse') this.#unlisten()
+    else await this.#listen()
   }
 
   /** Ends all connections without a word, as a pulled cable or a lost route would after a while. */
@@ -92,11 +99,25 @@ export class Port {
   }
 
   async #listen(): Promise<void> {
-    if (this.#server || this.#trouble === 'refuse') return
-    const server = createServer((socket) => void this.#accept(socket))
-    this.#server = server
-    server.listen(this.port, this.address)
-    await once(server, 'listening')
+    if (!this.#makeSpeaker || this.#trouble === 'refuse') return
+    for (const address of [this.address, ...this.#shared]) {
+      if (this.#servers.has(address)) continue
+      const server = createServer((socket) => void this.#accept(socket))
+      this.#servers.set(address, server)
+      try {
+        await started(server, this.port, address)
+      } catch (cause) {
+        if (this.#servers.get(address) === server) this.#servers.delete(address)
+        if (address === this.address) throw cause
+      }
+      // Closed while it was about to open.
+      if (this.#servers.get(address) !== server) server.close()
+    }
+  }
+
+  #unlisten(): void {
+    for (const server of this.#servers.values()) server.close()
+    this.#servers.clear()
   }
 
   #retire(): void {
@@ -134,3 +155,12 @@ export class Port {
     }
   }
 }
+
+/** Resolves when the server listens or was closed again before it could. */
+const started = (server: Server, port: number, address: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('listening', resolve)
+    server.once('close', resolve)
+    server.once('error', reject)
+    server.listen(port, address)
+  })
