@@ -3,8 +3,21 @@ import path from 'node:path'
 import { parse } from 'yaml'
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
-import { clusterCreate, clusterKubeconfig, clusterList, clusterTalosconfig, type NewClusterAsked } from '#contract/clusters.ts'
+import {
+  clusterCreate,
+  clusterDelete,
+  clusterGet,
+  clusterKubeconfig,
+  clusterList,
+  clusterPreview,
+  clusterServerReplace,
+  clusterTalosconfig,
+  type NewClusterAsked,
+} from '#contract/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
+import { operationCancel } from '#contract/operations.ts'
+import { patchList } from '#contract/patches.ts'
+import { serverConfig } from '#contract/servers.ts'
 import { readKeyFile } from '../../vault/key-file.ts'
 import { openEscrow } from '../../vault/escrow.ts'
 import { addressOf } from './chain-key.ts'
@@ -129,6 +142,61 @@ test('two control planes, an overlapping CIDR, a taken name and a taken server a
     error: expect.stringContaining('is not in DE-FRA-1'),
   })
   for (const node of nodes) expect(await world.server(node.id)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
+})
+
+test('a preview shows every configuration masked, the checks and the whole plan, and writes nothing', async () => {
+  const nodes = world.take(2)
+  const body = world.ask(nodes, { name: 'preview' })
+  const [first, second] = body.servers
+  const patch = { name: 'ntp', body: 'machine:\n  time:\n    servers:\n      - time.example.com\n' }
+  const { status, answer } = await admin.call(clusterPreview, { body: { ...body, servers: [{ ...first!, patch }, second!] } })
+  expect(status).toBe(200)
+  expect(answer!.checks.filter((c) => !c.ok)).toEqual([])
+  expect(answer!.checks.map((c) => c.message)).toContain('With one control plane, the cluster is down while that server is. Three are recommended.')
+  expect(answer!.steps.map((s) => s.key)).toContain(`apply/${nodes[1]!.id}`)
+  const [controlPlane, worker] = answer!.servers
+  expect(controlPlane!.config).toContain('time.example.com')
+  expect(controlPlane!.config).toContain(`hostname: ${nodes[0]!.name}`)
+  expect(worker!.config).not.toContain('time.example.com')
+  for (const { config } of answer!.servers) expect(config).not.toMatch(/PRIVATE KEY|LS0tLS1CRUdJTi[^\s]*LRVk/)
+  expect((await admin.call(clusterList, { query: { q: 'preview' } })).answer!.total).toBe(0)
+  expect(await world.server(nodes[0]!.id)).toMatchObject({ cluster: null, operation_id: null })
+
+  const bad = await admin.call(clusterPreview, { body: { ...body, pod_cidr: '10.96.0.0/16' } })
+  expect(bad.answer!.checks).toContainEqual({ check: 'pod_cidr', ok: false, message: expect.stringContaining('overlaps') })
+})
+
+test('a patch that was given with a server is stored with the cluster or not at all', async () => {
+  const nodes = world.take(1)
+  const body = world.ask(nodes)
+  const withPatch = (text: string) => ({ ...body, servers: [{ ...body.servers[0]!, patch: { name: 'mine', body: text } }] })
+  const refusal = await refused(withPatch('machine:\n  type: worker\n'))
+  expect(refusal).toMatchObject({ status: 422, fields: { 'servers.0.patch.body': expect.any(String) } })
+  expect((await admin.call(patchList, { params: { id: nodes[0]!.id } })).answer!.items.filter((p) => !p.read_only)).toEqual([])
+  const made = await admin.call(clusterCreate, { body: withPatch('machine:\n  sysctls:\n    vm.max_map_count: "262144"\n') })
+  expect(made.status).toBe(202)
+  expect((await world.ended(made.answer!.operation.id)).status).toBe('done')
+  expect((await admin.call(patchList, { params: { id: nodes[0]!.id } })).answer!.items.map((p) => p.name)).toContain('mine')
+  expect((await admin.call(serverConfig, { params: { id: nodes[0]!.id } })).text).toContain('vm.max_map_count')
+})
+
+test('what is not there is not found, and what is not ready gives no credentials', async () => {
+  const params = { id: '00000000-0000-4000-8000-000000000000' }
+  for (const call of [clusterGet, clusterKubeconfig, clusterTalosconfig, clusterDelete]) expect((await admin.call(call, { params })).status).toBe(404)
+  const nodes = world.take(1)
+  world.machine(nodes[0]!).disk.change((state) => state.faults.push({ kind: 'refuse' }))
+  const { cluster, operation } = await world.create(nodes)
+  expect((await admin.call(clusterKubeconfig, { params: { id: cluster.id } })).problem).toMatchObject({
+    code: 'cluster_not_ready',
+    error: 'The cluster is not ready yet',
+  })
+  expect(
+    (await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: nodes[0]!.id }, body: { node_id: world.nodes[0]!.id } })).problem,
+  ).toMatchObject({
+    code: 'transition_refused',
+  })
+  await admin.call(operationCancel, { params: { id: operation.id } })
+  expect((await world.ended(operation.id, 60_000)).status).toBe('cancelled')
 })
 
 test('of ten creations at once that want one server exactly one wins', async () => {
