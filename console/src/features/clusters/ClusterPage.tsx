@@ -22,7 +22,7 @@ import { Tabs } from '../../ui/Tabs.tsx'
 import { kubeconfigAction, talosconfigAction, useClusterActions } from './cluster-actions.ts'
 import css from './ClusterPage.module.css'
 import { clusterOne } from './cluster-queries.ts'
-import { clusterSaid, endpointShown, isUnderWay } from './cluster-state.ts'
+import { clusterSaid, endpointShown, isUnderWay, versionShown } from './cluster-state.ts'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
 
 export const clusterTabs = ['overview', 'servers', 'timeline', 'keys'] as const
@@ -93,8 +93,8 @@ function Shown({ cluster, tab }: { cluster: Cluster; tab: ClusterTab }) {
                 <span className="t3">control plane + worker</span>
               </span>,
             ],
-            ['Kubernetes', cluster.kubernetes_version],
-            ['Talos', cluster.talos_version],
+            ['Kubernetes', versionShown(cluster.kubernetes_version)],
+            ['Talos', versionShown(cluster.talos_version)],
             [
               'API endpoint',
               <Copyable key="e" value={cluster.endpoint} what="API endpoint">
@@ -147,7 +147,7 @@ function Overview({ cluster }: { cluster: Cluster }) {
           <b>The cluster is degraded.</b> {cluster.reason}
         </Alert>
       )}
-      <div className={css['cols']}>
+      <div className={css['wide']}>
         <Servers cluster={cluster} />
         <Panel title="Network">
           <KeyValue
@@ -194,12 +194,12 @@ interface Row {
 }
 
 const rowColumns = columns<Row>([
-  { id: 'name', head: 'Server', card: 'name', cell: (r) => r.name },
+  { id: 'name', head: 'Server', card: 'name', width: 200, cell: (r) => r.name },
   { id: 'role', head: 'Role', width: 120, card: 'fact', cell: (r) => (r.role === 'control_plane' ? 'Control plane' : 'Worker') },
   {
     id: 'address',
     head: 'Address',
-    width: 160,
+    width: 150,
     from: 'sm',
     cell: (r) => (r.server?.nodeAddresses[0] ? <span className="mono">{r.server.nodeAddresses[0]}</span> : <span className="t3">No Addresses</span>),
   },

@@ -20,7 +20,7 @@ import { Empty, Stale } from '../../ui/States.tsx'
 import { StatusDot } from '../../ui/Status.tsx'
 import { showKeys, useClusterActions } from './cluster-actions.ts'
 import { clusterQuery, type ClusterSearch, clustersQuery } from './cluster-queries.ts'
-import { clusterSaid } from './cluster-state.ts'
+import { clusterSaid, versionShown } from './cluster-state.ts'
 
 const clusterColumns = columns<Cluster>([
   { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', width: 190, cell: (c) => c.name },
@@ -49,8 +49,8 @@ const clusterColumns = columns<Cluster>([
       </span>
     ),
   },
-  { id: 'kubernetes_version', head: 'Kubernetes', sortable: true, width: 120, from: 'md', cell: (c) => c.kubernetes_version },
-  { id: 'talos_version', head: 'Talos', sortable: true, width: 100, from: 'md', cell: (c) => c.talos_version },
+  { id: 'kubernetes_version', head: 'Kubernetes', sortable: true, width: 120, from: 'md', cell: (c) => versionShown(c.kubernetes_version) },
+  { id: 'talos_version', head: 'Talos', sortable: true, width: 100, from: 'md', cell: (c) => versionShown(c.talos_version) },
   {
     id: 'subnets',
     head: 'IP subnets',

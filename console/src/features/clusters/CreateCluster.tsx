@@ -17,6 +17,7 @@ import { Stepper } from '../../ui/Stepper.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import { refreshClusters } from './cluster-queries.ts'
+import { versionShown } from './cluster-state.ts'
 import { bodyOf, canReview, clusterProblems, type Draft, problemsOf, type Problems, taking } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { StepCluster } from './StepCluster.tsx'
@@ -159,7 +160,12 @@ function Form({ draft, change, discard, key, step, preselected, go, datacenters,
         <Stepper steps={steps} current={shown} onGo={(id) => go(id as StepId)} />
         {shown !== 'cluster' && (
           <span className="t2 fs13 right hide-sm">
-            {[draft.name, datacenter?.code, draft.kubernetes && `Kubernetes ${draft.kubernetes}`, draft.talos && `Talos ${draft.talos}`]
+            {[
+              draft.name,
+              datacenter?.code,
+              draft.kubernetes && `Kubernetes ${versionShown(draft.kubernetes)}`,
+              draft.talos && `Talos ${versionShown(draft.talos)}`,
+            ]
               .filter(Boolean)
               .join(', ')}
           </span>

@@ -7,6 +7,7 @@ import { Segmented } from '../../ui/Button.tsx'
 import { Field, Select, TextInput } from '../../ui/Field.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Alert } from '../../ui/Status.tsx'
+import { versionShown } from './cluster-state.ts'
 import type { Draft, Problems } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 
@@ -43,7 +44,7 @@ export function StepCluster({
     spellCheck: false,
   })
   const pair = versions.find((v) => v.talos_version === draft.talos) ?? versions[0]
-  const newest = (text: string, i: number) => (i === 0 ? `${text} (newest)` : text)
+  const newest = (version: string, i: number) => (i === 0 ? `${versionShown(version)} (newest)` : versionShown(version))
   return (
     <div className={css['form']}>
       <Panel title="Cluster">

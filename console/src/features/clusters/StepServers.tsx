@@ -31,7 +31,7 @@ export function StepServers({
 }: {
   draft: Draft
   change: (patch: (now: Draft) => Partial<Draft>) => void
-  servers: UseQueryResult<Server[], Error>
+  servers: UseQueryResult<Server[]>
   datacenter: string
   refused: string | undefined
 }) {

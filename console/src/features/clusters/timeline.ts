@@ -18,7 +18,7 @@ const phases: readonly { id: string; rank: number; title: string; short: string 
   { id: 'control_plane/etcd', rank: 21, title: 'Control planes are members of etcd', short: 'etcd' },
   { id: 'control-plane', rank: 22, title: 'Control plane healthy', short: '' },
   { id: 'control_plane/join', rank: 23, title: 'Control planes are Ready in Kubernetes', short: 'Ready' },
-  { id: 'worker/config', rank: 30, title: 'Configurations of the workers', short: 'Config' },
+  { id: 'worker/config', rank: 11.5, title: 'Configurations of the workers', short: 'Config' },
   { id: 'worker/apply', rank: 31, title: 'Send them to the workers', short: 'Apply' },
   { id: 'worker/install', rank: 32, title: 'Install Talos on the workers', short: 'Install' },
   { id: 'worker/boot', rank: 33, title: 'Workers restart and answer over the secured API', short: 'API' },
