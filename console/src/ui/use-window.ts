@@ -42,7 +42,8 @@ export function useWindow({
     setDrawn((now) => (now.from === next.from && now.to === next.to && now.before === next.before && now.after === next.after ? now : next))
   }, [body, count, whole, opened])
 
-  useLayoutEffect(update, [update])
+  // Also after each change of what is drawn: the box has its height only once rows stand in it.
+  useLayoutEffect(update, [update, drawn])
   useEffect(() => {
     if (whole) return undefined
     let frame = 0

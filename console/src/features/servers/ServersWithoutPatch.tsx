@@ -85,7 +85,7 @@ export default function ServersWithoutPatch({
           </li>
         ))}
       </ul>
-      <p className="fs13 t2">
+      <p className={`fs13 t2 ${css['docs']}`}>
         Ensure networking is configured as per the{' '}
         <a href={networkingDocs} target="_blank" rel="noreferrer">
           official documentation
