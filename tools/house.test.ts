@@ -45,6 +45,7 @@ test('every dependency is used', () => {
     'vitest',
     '@bufbuild/buf',
     '@bufbuild/protoc-gen-es',
+    '@types/autocannon',
     '@types/node',
     '@types/pg',
     '@types/react',

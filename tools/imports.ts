@@ -19,7 +19,7 @@ const doors: Readonly<Record<string, { source: readonly string[]; test: readonly
   console: { source: ['contract'], test: [] },
   cli: { source: ['contract'], test: [] },
   simulator: { source: ['talos/proto/', 'talos/pki/'], test: ['talos'] },
-  e2e: { source: ['contract'], test: ['simulator', 'tools'] },
+  e2e: { source: ['contract', 'tools'], test: ['simulator'] },
   tools: { source: ['contract', 'talos', 'backend', 'simulator', 'cli', 'console', 'e2e'], test: [] },
 }
 
@@ -27,12 +27,13 @@ const doors: Readonly<Record<string, { source: readonly string[]; test: readonly
 const consoleLayers: Readonly<Record<string, readonly string[]>> = {
   lib: ['lib'],
   ui: ['ui', 'lib'],
-  api: ['api', 'lib'],
+  // Notices of calls (denied, session expired) are toasts.
+  api: ['api', 'ui', 'lib'],
   // The layout's stores (modals, commands, running operations) are what features tell it.
   features: ['features', 'layout', 'ui', 'api', 'lib'],
 }
 
-export const isTest = (file: string): boolean => /\.(test|e2e)\.tsx?$|\/testing\//.test(file)
+export const isTest = (file: string): boolean => /\.(test|e2e)\.tsx?$|\/testing(\/|\.ts$)/.test(file)
 
 export function sourceFiles(): string[] {
   return execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.tsx'], { encoding: 'utf8' })

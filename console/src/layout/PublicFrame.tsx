@@ -1,6 +1,6 @@
 import { useRouterState } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { JoinButton } from '../features/waitlist/JoinButton.tsx'
+import { JoinButton } from '../features/home/JoinButton.tsx'
 import { paths } from '../lib/paths.ts'
 import { Mark } from './Mark.tsx'
 import css from './PublicFrame.module.css'

@@ -1,1 +1,1 @@
-export { SignIn as Page } from '../features/sign-in/SignIn.tsx'
+export { SignIn as Page } from '../features/home/SignIn.tsx'

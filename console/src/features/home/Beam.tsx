@@ -7,7 +7,7 @@ export function Beam({ title: Title = 'h2', children }: { title?: 'h1' | 'h2'; c
   return (
     <section className={css['beam']} aria-label="What Steelyard is">
       <Title>Your racks, weighed and put to work.</Title>
-      <p>Find servers that boot Talos Linux, see what is in them, turn them into Kubernetes clusters, and offer the capacity you have left.</p>
+      <p>Find servers that boot Talos Linux, see what is in them, and turn them into Kubernetes clusters.</p>
       {children}
       <svg viewBox="0 0 480 150" fill="none" stroke="currentColor" strokeWidth="1.5" strokeLinecap="round" strokeLinejoin="round" aria-hidden="true">
         <path d="M96 22v24M88 12h16l-8 12z" fill="currentColor" strokeWidth="1" />

@@ -1,5 +1,5 @@
 import { paths } from '../../lib/paths.ts'
-import { JoinButton } from '../waitlist/JoinButton.tsx'
+import { JoinButton } from './JoinButton.tsx'
 import { ButtonLink } from '../../ui/Button.tsx'
 import { Beam } from './Beam.tsx'
 import css from './SignedOut.module.css'

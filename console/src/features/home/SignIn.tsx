@@ -7,7 +7,7 @@ import { useSearch } from '../../lib/use-search.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Field, TextInput } from '../../ui/Field.tsx'
 import { Alert } from '../../ui/Status.tsx'
-import { Beam } from '../home/Beam.tsx'
+import { Beam } from './Beam.tsx'
 import css from './SignIn.module.css'
 
 /** The rules of the form come with the first touch of it. */
