@@ -2,6 +2,7 @@ import type { Datacenter } from '#contract/datacenters.ts'
 import { counted } from '#contract/words.ts'
 import { Panel } from '../../ui/Panel.tsx'
 import { SiteMap } from '../../ui/SiteMap.tsx'
+import css from './DatacentersPage.module.css'
 
 /** The map of the sites whose place is known; the table below is its list for those who can't see it. */
 export function SitesPanel({ items }: { items: readonly Datacenter[] }) {
@@ -22,8 +23,10 @@ export function SitesPanel({ items }: { items: readonly Datacenter[] }) {
   )
   if (sites.length === 0) return null
   return (
-    <Panel>
-      <SiteMap label="Map of the datacenters" sites={sites} />
+    <Panel className={css['map']}>
+      <div className={css['world']}>
+        <SiteMap label="Map of the datacenters" sites={sites} />
+      </div>
     </Panel>
   )
 }

@@ -23,7 +23,7 @@ const siteColumns = (scale: number) =>
         <span className="row">
           {s.datacenter && <Flag code={s.datacenter.country_code} />}
           {nameOf(s)}
-          {s.datacenter && <span className="t3 hide-sm">{s.datacenter.city_name}</span>}
+          {s.datacenter && <span className="t3 hide-sm clip">{s.datacenter.city_name}</span>}
         </span>
       ),
     },
@@ -31,7 +31,7 @@ const siteColumns = (scale: number) =>
     {
       id: 'units',
       head: 'CU, same scale',
-      width: 220,
+      width: 190,
       card: 'fact',
       cell: (s) => <Meter value={s.compute_units.in_clusters} of={s.compute_units.total} scale={scale} label={`Compute units of ${nameOf(s)} in clusters`} />,
     },
