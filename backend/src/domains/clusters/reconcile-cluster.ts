@@ -289,6 +289,10 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
       const now = at(job)
       await store.update(tx, state.row.id, { access_applied_at: now })
       await show(tx, state, { access: done })
+      const late = state.members.filter((m) => m.wanted === 'released' && m.released_at === null)
+      const reason = 'It has not answered; it is reset and released when it does'
+      for (const m of late)
+        await steps.show(tx, state.row.operation_id, new Map(leaving.map((place) => [stepKey(place, m.node_id), { status: 'skipped', reason }])))
       await change(tx, state, { ready_at: now, status: 'ready', reason: null })
       await end(tx, state, 'done')
       await recorder.record(tx, system, {
@@ -315,6 +319,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
 
   const health = async (job: Job, state: State): Promise<string | null> => {
     try {
+      await forgetReplaced(job, state)
       const nodes = new Map((await (await api(state)).nodes(job.signal)).map((n) => [n.name, n]))
       const ill = state.members.filter((m) => m.wanted === 'joined' && m.released_at === null && nodes.get(m.name)?.ready !== true)
       if (ill.length === 0) return null
