@@ -41,9 +41,12 @@ export function placeLabels(sites: readonly Site[], scale = 1, size: { width: nu
     taken.every((t) => r.right < t.left || r.left > t.right || r.bottom < t.top || r.top > t.bottom) &&
     points.every((p) => p.px < r.left - 8 || p.px > r.right + 8 || p.py < r.top - 8 || p.py > r.bottom + 8)
   return points.map(({ site, px, py }) => {
+    // Of neighbours, the one further left has its label on the left, so that the lines to the labels don't cross.
+    const near = points.filter((p) => p.site !== site && Math.hypot(p.px - px, p.py - py) < 120 / scale)
+    const left = near.length > 0 && near.reduce((sum, p) => sum + p.px, 0) / near.length > px
     const tries = [40, 26, 60, 90, 130]
       .map((px) => px / Math.max(scale, 0.6))
-      .flatMap((rise) => [-rise, rise].flatMap((dy) => [false, true].map((end) => ({ end, lx: px + (end ? -1 : 1) * (Math.abs(dy) * 0.6 + 12), ly: py + dy }))))
+      .flatMap((rise) => [-rise, rise].flatMap((dy) => [left, !left].map((end) => ({ end, lx: px + (end ? -1 : 1) * (Math.abs(dy) * 0.6 + 12), ly: py + dy }))))
     const rect = ({ end, lx, ly }: (typeof tries)[number]) => ({
       left: end ? lx - label.width : lx,
       right: end ? lx : lx + label.width,
