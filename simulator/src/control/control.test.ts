@@ -66,7 +66,7 @@ const start = async (dataDir: string, offset: number): Promise<{ child: ChildPro
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
-  const [line] = (await once(child.stdout!.setEncoding('utf8'), 'data')) as [string]
+  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
   return { child, line }
 }
 

@@ -57,7 +57,7 @@ describe('hardware', () => {
     expect(hardware.memory.some(({ module }) => module !== null)).toBe(true)
     expect(hardware.disks.length).toBeGreaterThan(0)
     expect(hardware.links[0]!.up).toBe(true)
-    const unique = <T>(items: T[]): boolean => new Set(items).size === items.length
+    const unique = (items: unknown[]): boolean => new Set(items).size === items.length
     expect(unique(hardware.disks.map(({ name }) => name))).toBe(true)
     expect(unique(hardware.disks.map(({ wwid }) => wwid))).toBe(true)
     expect(unique(hardware.disks.map(({ serial }) => serial))).toBe(true)

@@ -21,5 +21,5 @@ const WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i
 
 const scalar = (value: unknown): string => {
   if (typeof value === 'string') return PLAIN.test(value) && !WORDS.test(value) ? value : JSON.stringify(value)
-  return value === null || value === undefined ? 'null' : String(value as number | bigint | boolean)
+  return value === null || value === undefined ? 'null' : JSON.stringify(typeof value === 'bigint' ? Number(value) : value)
 }

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { createServer } from 'node:net'
+import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { connectMaintenance, connectSecure, readCertificate } from '#talos/client/connect.ts'
@@ -14,16 +14,25 @@ import { startSimulator, type Simulator, type SimulatorOptions } from '../start.
 
 /** Tests and other simulators run at the same time: each process takes a part of the network for itself, and holds a port there until it ends. */
 const reserve = async (): Promise<number> => {
-  for (let at = 130; at < 240; at += 5) {
-    const server = createServer().unref()
-    const isMine = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false))
-      server.listen(50_002, `127.20.${at + 1}.1`, () => resolve(true))
-    })
-    if (isMine) return at
+  for (let at = 150; at < 245; at += 5) {
+    // The first is held; the others tell whether a simulator that doesn't know this custom is here.
+    const held = await listening(50_002, at + 1)
+    if (!held) continue
+    const probes = await Promise.all([1, 2, 3, 4, 5].map((block) => listening(50_000, at + block)))
+    for (const probe of probes) probe?.close()
+    if (probes.every((probe) => probe !== null)) return at
+    held.close()
   }
   throw new Error('no part of 127.20.0.0/16 is free for this test')
 }
+
+const listening = (port: number, block: number): Promise<Server | null> =>
+  new Promise((resolve) => {
+    const server = createServer().unref()
+    server.once('error', () => resolve(null))
+    server.listen(port, `127.20.${block}.1`, () => resolve(server))
+  })
+
 export const partOfNetwork = reserve()
 const HOUR_MS = 3_600_000
 
@@ -35,15 +44,32 @@ export const dataFolder = (): string => {
 
 /** A fleet of healthy servers at fifty times the speed, gone when the test ends. */
 export const fleet = async (options: Partial<SimulatorOptions> = {}): Promise<Simulator> => {
-  const simulator = await startSimulator({
+  const whole = {
     dataDir: options.dataDir ?? dataFolder(),
     speed: 50,
     subnetOffset: await partOfNetwork,
     ...(options.scenario === undefined && { servers: 5 }),
     ...options,
-  })
+  }
+  const simulator = await patiently(() => startSimulator(whole))
   onTestFinished(() => simulator.stop())
   return simulator
+}
+
+const TAKEN_FOR_MS = 15_000
+
+/** Somebody else's fleet may pass through these addresses: theirs are short tests as well. */
+const patiently = async (start: () => Promise<Simulator>): Promise<Simulator> => {
+  const end = performance.now() + TAKEN_FOR_MS
+  for (;;) {
+    try {
+      return await start()
+    } catch (cause) {
+      const isTaken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
+      if (!isTaken || performance.now() > end) throw cause
+      await new Promise((resolve) => setTimeout(resolve, 250))
+    }
+  }
 }
 
 /** Everything in one datacenter, running the newest Talos. */
