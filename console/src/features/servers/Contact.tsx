@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import type { Server } from '#contract/servers.ts'
-import { ago, exact } from '../../lib/time.ts'
+import { ago, exact, moment } from '../../lib/time.ts'
 import { StatusDot } from '../../ui/Status.tsx'
 import { contactOf } from './server-state.ts'
 
@@ -32,8 +32,9 @@ export function Ago({ at }: { at: string }) {
 }
 
 /** When the server answered last, or since when it does not and why. */
-export function Contact({ talos, sentence = false }: { talos: Server['talos']; sentence?: boolean }) {
-  const contact = contactOf(talos)
+export function Contact({ server, sentence = false }: { server: Pick<Server, 'talos' | 'operation_id'>; sentence?: boolean }) {
+  const { talos } = server
+  const contact = contactOf(server)
   if (contact.kind === 'never') return <span className="t3">Not asked yet</span>
   if (contact.kind === 'answered') {
     return (
@@ -41,6 +42,13 @@ export function Contact({ talos, sentence = false }: { talos: Server['talos']; s
         {sentence && 'Answered '}
         <Ago at={contact.at} />
       </>
+    )
+  }
+  if (contact.kind === 'away') {
+    return (
+      <span title={[talos.reason, contact.at && `last answer ${exact(contact.at)}`].filter(Boolean).join(', ')}>
+        <StatusDot tone="busy">{contact.at === null ? 'Not seen yet' : `Last seen ${moment(contact.at)}`}</StatusDot>
+      </span>
     )
   }
   const title = [talos.unreachable_since && `Silent since ${exact(talos.unreachable_since)}`, contact.at && `last answer ${exact(contact.at)}`]

@@ -88,7 +88,7 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
           <ServerStatus server={server} />
           <span className={css['rule']} />
           <span className="fs13 t2">
-            <Contact talos={server.talos} sentence />
+            <Contact server={server} sentence />
           </span>
         </>
       }

@@ -91,7 +91,7 @@ export const serverColumns = columns<Server>([
     cell: (s) => (
       <>
         <span className={css['site']}>{s.datacenter ? `${s.datacenter.code}, ` : ''}</span>
-        <Contact talos={s.talos} />
+        <Contact server={s} />
       </>
     ),
   },

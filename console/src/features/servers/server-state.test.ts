@@ -27,19 +27,25 @@ describe('what is said of a server', () => {
   it('keeps status and contact apart', () => {
     const silent = { ...talos, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }
     expect(statusOf({ ...server, status: 'ready', talos: silent })).toEqual({ tone: 'ok', word: 'Ready', why: null, more: null })
-    const contact = contactOf(silent, Date.parse('2026-11-20T13:00:00Z'))
+    const contact = contactOf({ talos: silent, operation_id: null }, Date.parse('2026-11-20T13:00:00Z'))
     expect(contact.kind).toBe('silent')
     expect(contact.kind === 'silent' && contact.text).toMatch(/^\d\d:\d\d, connection refused$/)
   })
 
   it("says Talos's stage where it is doing something", () => {
-    expect(statusOf({ ...server, talos: { ...talos, stage: 'installing' } }).why).toBe('installing Talos')
+    expect(statusOf({ ...server, talos: { ...talos, stage: 'installing' } }).why).toBe('installing')
     expect(statusOf({ ...server, status: 'ready', talos: { ...talos, stage: 'running', reason: 'kubelet is not healthy' } }).why).toBe('kubelet is not healthy')
   })
 
   it('says when it was never asked', () => {
-    expect(contactOf({ ...talos, reachable: null, last_contact_at: null })).toEqual({ kind: 'never' })
-    expect(contactOf(talos)).toEqual({ kind: 'answered', at: talos.last_contact_at })
+    expect(contactOf({ talos: { ...talos, reachable: null, last_contact_at: null }, operation_id: null })).toEqual({ kind: 'never' })
+    expect(contactOf({ talos, operation_id: null })).toEqual({ kind: 'answered', at: talos.last_contact_at })
+  })
+
+  it('takes a machine that installs for away, not for lost', () => {
+    const dark = { ...talos, stage: 'installing' as const, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }
+    expect(contactOf({ talos: dark, operation_id: 'o' })).toEqual({ kind: 'away', at: talos.last_contact_at })
+    expect(contactOf({ talos: dark, operation_id: null }).kind).toBe('silent')
   })
 
   it('asks a person to look at hardware that is not confirmed', () => {

@@ -14,13 +14,13 @@ export interface Said {
 const stageWords: Readonly<Record<Stage, string | null>> = {
   unknown: null,
   booting: 'booting',
-  installing: 'installing Talos',
+  installing: 'installing',
   maintenance: null,
   running: null,
   rebooting: 'rebooting',
   shutting_down: 'shutting down',
   resetting: 'resetting',
-  upgrading: 'upgrading Talos',
+  upgrading: 'upgrading',
 }
 
 type Stateful = Pick<Server, 'status' | 'cluster' | 'talos' | 'eligibility' | 'identity' | 'operation_id'>
@@ -35,7 +35,7 @@ export function statusOf(s: Stateful): Said {
 function maintenance(s: Stateful, stage: string | null): Pick<Said, 'why' | 'more'> {
   const only = (why: string) => ({ why, more: null })
   if (stage !== null) return only(stage)
-  if (s.cluster) return only(`reserved for ${s.cluster.name}`)
+  if (s.cluster) return only('reserved')
   if (s.identity.state === 'changed') return only('other hardware answered')
   if (s.identity.state !== 'confirmed') return only('to be confirmed')
   const failed = s.eligibility.find((e) => !e.ok)
@@ -43,10 +43,19 @@ function maintenance(s: Stateful, stage: string | null): Pick<Said, 'why' | 'mor
 }
 
 /** What the column "Last Talos connection" says; `at` where it is a time that grows older. */
-export type Contact = { kind: 'answered'; at: string } | { kind: 'silent'; text: string; at: string | null } | { kind: 'never' }
+export type Contact =
+  | { kind: 'answered'; at: string }
+  /** It does not answer, and nobody expects it to: something is being done to it. */
+  | { kind: 'away'; at: string | null }
+  | { kind: 'silent'; text: string; at: string | null }
+  | { kind: 'never' }
 
-export function contactOf(talos: Server['talos'], now = Date.now()): Contact {
+/** Stages in which a machine has no API for a while. A worker that installs is dark until it joins. */
+const darkStages: ReadonlySet<Stage> = new Set(['booting', 'installing', 'rebooting', 'shutting_down', 'resetting', 'upgrading'])
+
+export function contactOf({ talos, operation_id }: Pick<Server, 'talos' | 'operation_id'>, now = Date.now()): Contact {
   if (talos.reachable === false) {
+    if (operation_id !== null && darkStages.has(talos.stage)) return { kind: 'away', at: talos.last_contact_at }
     const since = talos.unreachable_since === null ? 'Unreachable' : moment(talos.unreachable_since, now)
     return { kind: 'silent', text: talos.reason === null ? since : `${since}, ${talos.reason}`, at: talos.last_contact_at }
   }
