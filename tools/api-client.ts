@@ -7,10 +7,14 @@ export type Caller = <O extends Operation>(operation: O, asked: Partial<Asked<O>
 /** @throws Error with the API's sentence and the call's name. */
 export const apiClient = (url: string, token?: string): { call: Caller } => ({
   async call(operation, asked) {
-    const { params = {}, query = {}, body } = asked as { params?: Record<string, string>; query?: Record<string, unknown>; body?: unknown }
+    const {
+      params = {},
+      query = {},
+      body,
+    } = asked as { params?: Record<string, string>; query?: Record<string, string | number | boolean | undefined>; body?: unknown }
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(params[key]!))
     const search = new URLSearchParams(Object.entries(query).flatMap(([k, v]): [string, string][] => (v === undefined ? [] : [[k, String(v)]])))
-    const answer = await fetch(`${url}${path}${search.size > 0 ? `?${search}` : ''}`, {
+    const answer = await fetch(`${url}${path}${search.size > 0 ? `?${search.toString()}` : ''}`, {
       method: operation.method,
       headers: {
         ...(token && { authorization: `Bearer ${token}` }),

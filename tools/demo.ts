@@ -54,7 +54,7 @@ function start(args: string[], ready: RegExp, env: NodeJS.ProcessEnv = {}): { ch
   const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
   const line = new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stdout! }).on('line', (text) => (ready.test(text) ? resolve(text) : say(text)))
+    createInterface({ input: child.stdout }).on('line', (text) => (ready.test(text) ? resolve(text) : say(text)))
     void ended.then((code) => reject(new Error(`${args[0]} ended with ${code} before it was ready`)))
   })
   return { child, ready: line, ended }
