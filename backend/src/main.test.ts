@@ -159,3 +159,15 @@ test('the first user is made on the machine itself, once; doctor then finds noth
   program.child.kill('SIGTERM')
   await program.ended
 }, 90_000)
+
+test('a request that is under way when the stop is asked for is answered', async () => {
+  const program = run(['serve'], { STEELYARD_DATA: path.join(temporaryFolder('main'), 'data'), ...admin })
+  const url = await program.ready()
+  // Ten sign-ins wait in line for their hashing.
+  const answers = Array.from({ length: 10 }, () => signIn(url).then((r) => r.status))
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  program.child.kill('SIGTERM')
+  expect(await program.ended).toBe(0)
+  const statuses = await Promise.allSettled(answers)
+  expect(statuses.filter((s) => s.status === 'rejected')).toEqual([])
+}, 60_000)

@@ -21,9 +21,12 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** The second signal doesn't wait any longer; the database stays and is adopted by the next start. */
 const stopAsked = new Promise<string>((resolve) => {
+  let asked: number | undefined
   for (const signal of signals) {
     process.on(signal, () => {
-      process.on(signal, () => process.exit(130))
+      // A terminal and whoever started us may both pass on the same Ctrl-C.
+      if (asked !== undefined && performance.now() - asked > 1_000) process.exit(130)
+      asked ??= performance.now()
       resolve(signal)
     })
   }

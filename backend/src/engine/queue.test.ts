@@ -236,7 +236,8 @@ test('stopping lets what runs end, and leaves nothing held', async () => {
 
 test('the library tidies up after itself without trouble', async () => {
   const told: string[] = []
-  const note = (event: string, fields?: { error?: unknown; text?: unknown }) => void told.push(`${event} ${String(fields?.error ?? fields?.text ?? '')}`)
+  const note = (event: string, fields?: { error?: unknown; reason?: unknown }) =>
+    void told.push(`${event} ${fields?.error instanceof Error ? fields.error.message : ''}`)
   const log = { debug: note, info: note, warn: note, error: note }
   let runs = 0
   const one = await engineProcess(await database(), async () => void (runs += 1), { log, superviseSeconds: 1 })

@@ -40,6 +40,8 @@ export interface AppParts {
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
 const keepAliveMs = 10_000
+/** What is still under way this long after the stop was asked for is cut. */
+const closingGraceMs = 5_000
 /** How often sockets are looked at that are too slow for the limits above. */
 const slowCheckMs = 5_000
 const largestBodyBytes = 256 * 1024
@@ -65,7 +67,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     requestIdHeader: false,
     logger: false,
     return503OnClosing: true,
-    forceCloseConnections: true,
+    // At the end requests under way are answered; `preClose` below sees to those that take too long.
+    forceCloseConnections: 'idle',
     trustProxy: config.trustedProxies.length > 0 ? (address: string) => config.trustedProxies.some((p) => p.contains(address)) : false,
     routerOptions: {
       maxParamLength: 200,
@@ -146,10 +149,18 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   })
   const sweep = setInterval(() => app.streams.sweep(), 1_000)
   sweep.unref()
+  const closing: NodeJS.Timeout[] = []
   app.addHook('preClose', async () => {
     clearInterval(sweep)
     app.streams.endAll()
+    // A connection becomes idle when its last request has been answered.
+    const idle = setInterval(() => server.closeIdleConnections(), 50)
+    const cut = setTimeout(() => server.closeAllConnections(), closingGraceMs)
+    idle.unref()
+    cut.unref()
+    closing.push(idle, cut)
   })
+  app.addHook('onClose', async () => closing.forEach((timer) => clearTimeout(timer)))
   await app.ready()
   return app
 }

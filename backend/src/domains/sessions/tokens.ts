@@ -28,6 +28,8 @@ const keyLifeMs = 30 * 86_400_000
 const toleranceSeconds = 30
 const lookAgainMs = 60_000
 const lookForUnknownMs = 2_000
+/** Tokens whose signature was checked are remembered until they end: the check costs more than most calls. Whether the session stands is asked each time. */
+const mostRemembered = 5_000
 
 interface Key {
   readonly id: string
@@ -39,6 +41,7 @@ interface Key {
 export function tokens({ db, clock, vault }: { db: Db; clock: Clock; vault: Vault }): Tokens {
   let known = new Map<string, Key>()
   let readAt = -Infinity
+  const verified = new Map<string, AccessToken & { from: number }>()
   const place = (id: string) => ({ table: 'signing_key', column: `private_sealed|${id}`, owner: 'installation' })
 
   const readKeys = async (): Promise<void> => {
@@ -116,6 +119,9 @@ export function tokens({ db, clock, vault }: { db: Db; clock: Clock; vault: Vaul
     },
 
     async verify(token) {
+      const known = verified.get(token)
+      if (known && known.endsAt > clock.now() && known.from <= clock.now()) return known
+      verified.delete(token)
       try {
         const { payload } = await jwtVerify(token, (header) => verifyingKey(header.kid), {
           algorithms: ['EdDSA'],
@@ -131,7 +137,10 @@ export function tokens({ db, clock, vault }: { db: Db; clock: Clock; vault: Vaul
         // The tolerance is for clocks that run ahead; a token is over when it says so.
         if (exp! * 1000 <= clock.now()) return undefined
         const held = scopes.filter((s): s is Scope => (allScopes as readonly unknown[]).includes(s))
-        return { userId: sub, sessionId: sid, email, scopes: held, endsAt: exp! * 1000 }
+        const good = { userId: sub, sessionId: sid, email, scopes: held, endsAt: exp! * 1000 }
+        if (verified.size >= mostRemembered) verified.clear()
+        verified.set(token, { ...good, from: clock.now() })
+        return good
       } catch (error) {
         if (error instanceof joseErrors.JOSEError) return undefined
         throw error
