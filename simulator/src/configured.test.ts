@@ -306,3 +306,20 @@ test('Talos is upgraded by image, either way', async () => {
   await createClient(MachineService, transport).reboot({})
   await until('it runs the newest', () => machine!.talosVersion === 'v1.13.9' && machine!.stage.stage === 'running')
 })
+
+test('a bootstrap that was killed half-way made no etcd', async () => {
+  const dataDir = dataFolder()
+  const first = await fleet({ scenario: rack(1), dataDir })
+  const bundle = await secrets()
+  const [machine] = first.servers
+  await give(machine!, configFor(bundle, machine!, 'control_plane', machine!.plan.address))
+  await until('etcd waits', () => machine!.services.get('etcd')?.state === 'Preparing')
+  // What is on file when the power goes between the two writes.
+  first.world.etcd.create(machine!, machine!.config!.node!)
+  await first.stop()
+  const second = await fleet({ scenario: rack(1), dataDir })
+  expect(second.world.etcd.all).toEqual([])
+  await until('etcd waits again', () => second.servers[0]!.services.get('etcd')?.state === 'Preparing')
+  await (await openSecure(second.servers[0]!, bundle)).bootstrap()
+  expect(second.world.etcd.all).toHaveLength(1)
+})

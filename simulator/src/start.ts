@@ -70,6 +70,7 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
     machines.push(machine)
   }
   etcd.connect(() => machines)
+  etcd.dropUnfinished()
   const stopServers = async (): Promise<void> => {
     await Promise.all(machines.map((machine) => machine.lifecycle.halt()))
   }

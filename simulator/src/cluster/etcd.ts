@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NodeConfig } from '../config/node-config.ts'
 import type { Machine } from '../machine/machine.ts'
@@ -159,6 +159,20 @@ export class EtcdRegistry {
     const cluster = this.#add(state)
     cluster.change(() => undefined)
     return { cluster, member }
+  }
+
+  /**
+   * Drops what a bootstrap left that was killed half-way: a cluster on file, of which its maker's disk, written next, knows nothing.
+   * That call was never answered, and the maker counts no bootstrap for it.
+   */
+  dropUnfinished(): void {
+    for (const [id, { state }] of this.#clusters) {
+      const maker = this.#machines()[state.createdBy]
+      const made = this.all.filter((cluster) => cluster.state.createdBy === state.createdBy).length
+      if (!maker || state.members.length !== 1 || maker.disk.state.etcd?.cluster === id || made <= maker.disk.state.counters.bootstraps) continue
+      this.#clusters.delete(id)
+      rmSync(join(this.#folder, `${id}.json`))
+    }
   }
 
   /** The etcd cluster that a configured control plane finds through discovery and can join: same cluster id, same etcd authority, quorum. */

@@ -67,8 +67,9 @@ const taint = (key: string, value: string): object => {
 }
 
 /** Marks a node unschedulable, as the drain before a graceful reset does. */
-export const cordonNode = (cluster: EtcdCluster, name: string): void => {
-  const objects = new Objects(cluster, Date.now)
+export const cordonNode = (cluster: EtcdCluster, machine: Machine): void => {
+  const objects = objectsOf(cluster, machine)
+  const name = machine.hostname
   if (objects.list(NODES, '').some((node) => text(object(node.metadata).name) === name))
     objects.apply({ kind: NODES, namespace: '', name }, { spec: { unschedulable: true } }, 'talos', true)
 }

@@ -34,7 +34,7 @@ export const resetSequence = async (machine: Machine, wish: ResetWish, actorId: 
   if (wish.graceful) {
     stage.phase('drain', actorId)
     const cluster = kubernetesOf(machine)
-    if (cluster) cordonNode(cluster, machine.hostname)
+    if (cluster) cordonNode(cluster, machine)
     await machine.takes(TAKES.drain, power)
   }
   stage.phase('cleanup', actorId)
