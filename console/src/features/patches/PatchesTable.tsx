@@ -142,7 +142,7 @@ export function PatchesTable({
 }) {
   const client = useQueryClient()
   const narrow = useMedia('below', 'sm')
-  const { data, error, refetch } = useQuery(patchesQuery(server.id))
+  const { data, error, refetch } = useQuery({ ...patchesQuery(server.id), enabled: server.status !== 'deleted' })
   const rows = useMemo(
     () =>
       data &&
@@ -173,6 +173,7 @@ export function PatchesTable({
           { label: 'Delete', icon: 'trash', danger: true, can: mayRemove(p), run: () => remove(p) },
         ]
   const create = allowed(patchCreate)
+  if (server.status === 'deleted') return <Empty boxed title="No patches" text="This server was removed, and its patches with it." />
   return (
     <>
       <div className="toolbar">

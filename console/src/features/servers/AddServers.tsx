@@ -127,16 +127,9 @@ const addressOf = (step: Step): string => (step.key.startsWith('probe/') ? step.
 /** Found ones first, then what is under way, then those that did not answer. */
 const order: Record<Step['status'], number> = { done: 0, running: 1, waiting: 1, failed: 2, skipped: 3, todo: 4 }
 
-/** While it runs it is asked again this often, in ms, where the live stream is away. */
-const pollMs = 2000
-
 function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; onClose: () => void; onAgain: () => void }) {
   const client = useQueryClient()
-  const {
-    data: operation,
-    error,
-    refetch,
-  } = useQuery({ ...query(operationGet, { params: { id } }), refetchInterval: ({ state }) => (state.data && hasEnded(state.data) ? false : pollMs) })
+  const { data: operation, error, refetch } = useQuery(query(operationGet, { params: { id } }))
   const over = operation !== undefined && hasEnded(operation)
   const [problem, setProblem] = useState<string | null>(null)
   useEffect(() => {

@@ -52,7 +52,7 @@ export function AssignDatacenter({
     try {
       await assign(() => (chosen === none ? null : chosen))
       const code = datacenters?.items.find((d) => d.id === chosen)?.code
-      toast.success(code === undefined ? `${what} stands in no datacenter now` : `${what} assigned to ${code}`, {
+      toast.success(code === undefined ? `Datacenter taken off ${what}` : `${what} assigned to ${code}`, {
         undo: () => assign((s) => s.datacenter?.id ?? null),
       })
       done?.()

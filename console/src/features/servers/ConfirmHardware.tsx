@@ -24,7 +24,9 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
   const answers = useQueries({ queries: ids.map(serverQueryOf) })
   const [busy, setBusy] = useState<ReadonlySet<string>>(new Set())
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
-  const servers = answers.map((a) => a.data).filter((s) => s !== undefined)
+  const [done, setDone] = useState<ReadonlySet<string>>(new Set())
+  // What was confirmed before is known; what is confirmed here stays in sight.
+  const servers = answers.flatMap((a) => (a.data !== undefined && (a.data.identity.state !== 'confirmed' || done.has(a.data.id)) ? [a.data] : []))
   const waiting = servers.filter((s) => confirmVerdict(s).ok)
   const confirm = async (list: readonly Server[]) => {
     setBusy(new Set(list.map((s) => s.id)))
@@ -37,9 +39,11 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
       }
     }
     setErrors(failed)
+    setDone((now) => new Set([...now, ...list.map((s) => s.id)]))
     await refreshServers(client)
     setBusy(new Set())
   }
+  if (servers.length === 0 && !answers.some((a) => a.isPending)) return null
   return (
     <div className="stack stack3">
       {waiting.length > 1 && (

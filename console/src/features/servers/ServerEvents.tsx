@@ -2,12 +2,18 @@ import { useQuery } from '@tanstack/react-query'
 import type * as z from 'zod/mini'
 import { type ServerEvent, serverEvents } from '#contract/servers.ts'
 import { query } from '../../api/query.ts'
-import { exact, moment } from '../../lib/time.ts'
+import { clock, exact, moment } from '../../lib/time.ts'
 import { columns, DataTable } from '../../ui/DataTable.tsx'
 import { Empty } from '../../ui/States.tsx'
 import { Alert, Badge } from '../../ui/Status.tsx'
 
 type Event = z.infer<typeof ServerEvent>
+
+/** Talos's own events are not in the live stream: asked anew this often, in ms. */
+const talosMs = 30_000
+
+/** To the second today: many of them come within one minute. */
+const atOf = (iso: string): string => (new Date(iso).toDateString() === new Date().toDateString() ? clock(iso) : moment(iso))
 
 const eventColumns = columns<Event>([
   {
@@ -20,7 +26,7 @@ const eventColumns = columns<Event>([
         <span className="t3">Unknown</span>
       ) : (
         <time className="num" dateTime={e.at} title={exact(e.at)}>
-          {moment(e.at)}
+          {atOf(e.at)}
         </time>
       ),
   },
@@ -32,7 +38,7 @@ const eventColumns = columns<Event>([
 
 /** What happened to the server: ours and, while it answers, Talos's own. */
 export function ServerEvents({ id }: { id: string }) {
-  const { data, error, refetch } = useQuery({ ...query(serverEvents, { params: { id } }), refetchInterval: 15_000 })
+  const { data, error, refetch } = useQuery({ ...query(serverEvents, { params: { id } }), refetchInterval: talosMs })
   return (
     <div className="stack stack3">
       {data !== undefined && !data.talos.ok && <Alert tone="info">Talos's own events are missing: {data.talos.reason ?? 'the server did not answer'}.</Alert>}

@@ -42,9 +42,10 @@ describe('what is said of a server', () => {
     expect(contactOf({ talos, operation_id: null })).toEqual({ kind: 'answered', at: talos.last_contact_at })
   })
 
-  it('takes a machine that installs for away, not for lost', () => {
+  it('takes a machine that something is done to for away, not for lost, for a while', () => {
     const dark = { ...talos, stage: 'installing' as const, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }
-    expect(contactOf({ talos: dark, operation_id: 'o' })).toEqual({ kind: 'away', at: talos.last_contact_at })
+    expect(contactOf({ talos: dark, operation_id: 'o' }, Date.parse('2026-11-20T12:14:00Z'))).toEqual({ kind: 'away', at: talos.last_contact_at })
+    expect(contactOf({ talos: dark, operation_id: 'o' }, Date.parse('2026-11-20T12:16:00Z')).kind).toBe('silent')
     expect(contactOf({ talos: dark, operation_id: null }).kind).toBe('silent')
   })
 

@@ -50,12 +50,13 @@ export type Contact =
   | { kind: 'silent'; text: string; at: string | null }
   | { kind: 'never' }
 
-/** Stages in which a machine has no API for a while. A worker that installs is dark until it joins. */
-const darkStages: ReadonlySet<Stage> = new Set(['booting', 'installing', 'rebooting', 'shutting_down', 'resetting', 'upgrading'])
+/** How long, in ms, a machine may be silent while something is done to it before that is worth an alarm: large servers take minutes to start. */
+const patienceMs = 15 * 60_000
 
 export function contactOf({ talos, operation_id }: Pick<Server, 'talos' | 'operation_id'>, now = Date.now()): Contact {
   if (talos.reachable === false) {
-    if (operation_id !== null && darkStages.has(talos.stage)) return { kind: 'away', at: talos.last_contact_at }
+    const silentMs = talos.unreachable_since === null ? 0 : now - Date.parse(talos.unreachable_since)
+    if (operation_id !== null && silentMs < patienceMs) return { kind: 'away', at: talos.last_contact_at }
     const since = talos.unreachable_since === null ? 'Unreachable' : moment(talos.unreachable_since, now)
     return { kind: 'silent', text: talos.reason === null ? since : `${since}, ${talos.reason}`, at: talos.last_contact_at }
   }
