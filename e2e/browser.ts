@@ -55,11 +55,25 @@ export async function signIn(page: Page, who = admin): Promise<void> {
   await page.waitForURL((to) => !to.pathname.startsWith('/auth'))
 }
 
+/** Puts text in place of what the YAML editor holds, by the keys that a person has for it. `fill` would edit past the editor, and Chromium then writes style attributes of its own. */
+export async function write(page: Page, text: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'Patch body, YAML' }).click()
+  await page.keyboard.press('ControlOrMeta+a')
+  await page.keyboard.press('Delete')
+  await page.keyboard.insertText(text)
+}
+
 /** Fails on any violation of WCAG 2.2 AA that axe knows. */
 export async function expectAccessible(page: Page, what: string): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze()
   const found = violations.flatMap((v) => v.nodes.map((n) => `${what}: ${v.id} (${v.help}) at ${n.target.join(' ')}`))
   expect(found).toEqual([])
+}
+
+/** After a failed test: says where the page was and what could be read there. */
+export async function tell(page: Page | undefined, state: string | undefined): Promise<void> {
+  if (state !== 'fail' || page === undefined || page.isClosed()) return
+  process.stderr.write(`The page was ${page.url()}\n${(await page.locator('body').ariaSnapshot()).slice(0, 12_000)}\n`)
 }
 
 /** Keeps a picture where STEELYARD_SHOTS names a folder. */

@@ -22,13 +22,24 @@ export interface Installation {
   stop(): Promise<void>
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
+/** The port that could be listened on, none where it is taken. Port 0 asks for any. */
+async function freePort(host = '127.0.0.1', port = 0): Promise<number | null> {
+  const server = createServer().listen(port, host)
+  const free = await new Promise<boolean>((resolve) => server.once('listening', () => resolve(true)).once('error', () => resolve(false)))
   const address = server.address()
+  if (!free || typeof address !== 'object' || !address) return null
   await new Promise((resolve) => server.close(resolve))
-  if (typeof address !== 'object' || !address) throw new Error('No free port')
   return address.port
+}
+
+/** The first of the blocks 127.20.N.0/24 that no other installation's servers stand in: each datacenter takes one. */
+async function freeBlock(datacenters: number): Promise<number> {
+  for (let tries = 0; tries < 50; tries++) {
+    const first = 8 + Math.floor(Math.random() * 200)
+    const ports = await Promise.all(Array.from({ length: datacenters }, (_, i) => freePort(`127.20.${first + i + 1}.1`, 50_000)))
+    if (ports.every((p) => p !== null)) return first
+  }
+  throw new Error('No free block of addresses for the simulated servers')
 }
 
 /** Waits until `look` gives something other than null, undefined or false. @throws Error naming `what` after the time. */
@@ -48,7 +59,7 @@ export async function startInstallation(options: { servers?: number; speed?: num
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const servers = options.servers ?? 12
-  const offset = 8 + Math.floor(Math.random() * 200)
+  const offset = await freeBlock(2)
   let running: { kill(): Promise<void> } | null = null
 
   async function start() {

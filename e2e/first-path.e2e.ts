@@ -1,0 +1,242 @@
+/** The main job, as a person does it in the browser: from free servers to a running cluster whose kubeconfig opens it, and all of it still there after a restart. */
+import { request } from 'node:https'
+import { readFile } from 'node:fs/promises'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { type Server, serverGet, serverList } from '#contract/servers.ts'
+import { launch, open, signIn, tell, write } from './browser.ts'
+import { admin, type Installation, startInstallation } from './installation.ts'
+
+const name = 'poz-first-01'
+let installation: Installation
+let browser: Browser
+let page: Page
+let errors: string[]
+/** The five that make the cluster, by address. */
+let servers: Server[]
+
+beforeAll(async () => {
+  ;[installation, browser] = await Promise.all([startInstallation(), launch()])
+  const { items } = await installation.call(serverList, { query: {} })
+  const free = items.filter((s) => s.datacenter?.code === 'PL-POZ-1' && s.eligibility.every((e) => e.ok))
+  const octet = (s: Server) => Number(s.nodeAddresses[0]?.split('.').at(-1))
+  servers = free.toSorted((a, b) => octet(a) - octet(b)).slice(0, 5)
+  const watched = await open(browser, installation.url)
+  ;({ page, errors } = watched)
+  await watched.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+}, 120_000)
+afterAll(async () => {
+  await browser?.close()
+  await installation?.stop()
+})
+afterEach(async ({ task }) => {
+  await tell(page, task.result?.state)
+  expect(errors.splice(0)).toEqual([])
+})
+
+const go = (to: string) => page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: to }).click()
+const patches = () => page.getByRole('table', { name: 'Patches' })
+const body = () => page.getByRole('textbox', { name: 'Patch body, YAML' })
+/** What stands beside the cluster's name. */
+const status = (word: string) => page.getByRole('heading', { level: 1, name }).locator('..').getByText(word, { exact: true })
+const difference = () => page.getByRole('group', { name: 'Merged configuration before and after' })
+
+describe('the first path', () => {
+  test('signing in leads to the overview', async () => {
+    await page.goto('/')
+    await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
+    await signIn(page)
+    expect(new URL(page.url()).pathname).toBe('/')
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await page.getByRole('button', { name: 'Profile' }).click()
+    await page.getByRole('menu', { name: 'Profile' }).getByText(admin.email).waitFor()
+    await page.keyboard.press('Escape')
+  })
+
+  test('servers show their hardware in the row that opens', async () => {
+    await go('Servers')
+    await page.getByRole('heading', { level: 1, name: /^Servers\s*12$/ }).waitFor()
+    const [first] = servers
+    const table = page.getByRole('table', { name: 'Servers', exact: true })
+    await table.getByRole('button', { name: `Details of ${first!.name}` }).click()
+    for (const what of ['Server info', 'Storage', 'Platform']) await table.getByRole('heading', { name: what }).waitFor()
+    const detail = table.getByRole('row').filter({ has: page.getByRole('heading', { name: 'Server info' }) })
+    const { resources, identity } = await installation.call(serverGet, { params: { id: first!.id } })
+    const model = /\b\w*\d{4}\w*/.exec(resources.processors[0]!.product_name!)![0]
+    const shown = await detail.innerText()
+    for (const what of [model, identity.serial!, first!.nodeAddresses[0]!, ...resources.disks.map((d) => d.id), ...resources.interfaces.map((i) => i.id)])
+      expect(shown).toContain(what)
+    await table.getByRole('link', { name: 'Open server' }).click()
+    await page.getByRole('heading', { level: 1, name: first!.name }).waitFor()
+  })
+
+  test('a patch is written with its effect beside it, saved, edited and deleted', async () => {
+    await page.getByRole('link', { name: 'Create patch' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('kernel-tuning')
+    await write(page, 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n')
+    await difference().getByText('net.core.somaxconn').waitFor()
+    expect(await difference().getByTitle('kernel-tuning 500').count()).toBe(2)
+    await page.getByText('Applied at install').waitFor()
+    await page.getByText(/^Valid for Talos/).waitFor()
+    await page.getByRole('button', { name: 'Create patch' }).click()
+    await patches()
+      .getByRole('row', { name: /kernel-tuning/ })
+      .waitFor()
+
+    await patches().getByRole('link', { name: 'Edit kernel-tuning' }).click()
+    await expect.poll(() => body().innerText()).toContain('net.core.somaxconn')
+    await write(page, 'machine:\n  sysctls:\n    net.core.somaxconn: "8192"\n')
+    await page.getByRole('textbox', { name: /^Weight/ }).fill('520')
+    await difference().getByText('"8192"').waitFor()
+    await page.getByRole('button', { name: 'Save patch' }).click()
+    await patches()
+      .getByRole('row', { name: /kernel-tuning 520/ })
+      .waitFor()
+
+    await page.getByRole('link', { name: 'Create patch' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('mistake')
+    await write(page, 'machine:\n  no_such_field: 1\n')
+    await page.getByText("This patch can't be merged").waitFor()
+    await page.getByRole('button', { name: 'Line 2' }).waitFor()
+    await write(page, 'machine:\n  sysctls:\n    vm.swappiness: "1"\n')
+    await difference().getByText('vm.swappiness').waitFor()
+    await page.getByRole('button', { name: 'Create patch' }).click()
+    await patches().getByRole('button', { name: 'Delete mistake' }).click()
+    await page.getByRole('dialog', { name: 'Delete mistake?' }).getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('mistake was deleted').waitFor()
+    await patches()
+      .getByRole('row', { name: /mistake/ })
+      .waitFor({ state: 'detached' })
+    await patches()
+      .getByRole('row', { name: /kernel-tuning/ })
+      .waitFor()
+  })
+
+  test('three steps make a cluster of three control planes and two workers, and it comes up while one watches', async () => {
+    await go('Clusters')
+    await page.getByRole('heading', { name: 'No clusters yet' }).waitFor()
+    await page.getByRole('button', { name: 'Create cluster' }).first().click()
+
+    await page.getByLabel('Name', { exact: true }).fill(name)
+    await page.getByRole('combobox', { name: 'Datacenter' }).selectOption({ label: 'PL-POZ-1, Poznań  8 servers' })
+    await page.getByRole('button', { name: 'Choose servers' }).click()
+
+    for (const server of servers) await page.getByRole('checkbox', { name: server.name }).check()
+    for (const [i, server] of servers.entries()) {
+      const role = page.getByRole('group', { name: `Role of ${server.name}` })
+      expect(await role.getByRole('button', { name: i < 3 ? 'Control plane' : 'Worker', pressed: true }).count()).toBe(1)
+    }
+    await page.getByRole('group', { name: servers[0]!.name, exact: true }).getByRole('link', { name: 'kernel-tuning' }).waitFor()
+    await page.getByText('4 servers without a patch. You will be asked to confirm their networking.').waitFor()
+    await page.getByRole('button', { name: 'Review 5 servers' }).click()
+
+    const configuration = page.getByLabel(`Configuration of ${servers[0]!.name}`)
+    await page.getByRole('button', { name: new RegExp(`^${servers[0]!.name}`) }).click()
+    const shown = await configuration.innerText()
+    expect(shown).toContain('net.core.somaxconn')
+    const secrets = shown.match(/^ *(key|token|secret|secretboxEncryptionSecret): .*/gm) ?? []
+    expect(secrets.length).toBeGreaterThan(5)
+    for (const secret of secrets) expect(secret).toContain(': "••••••••"')
+    await page.getByRole('button', { name: 'Create cluster' }).click()
+
+    const question = page.getByRole('dialog', { name: 'Custom Talos Patches have not been created for these servers' })
+    const listed = question.getByRole('list', { name: 'Servers without a patch' }).getByRole('listitem')
+    await listed.first().waitFor()
+    expect(await listed.count()).toBe(4)
+    for (const server of servers.slice(1)) expect(await listed.filter({ hasText: server.name }).innerText()).toContain('Warning')
+    expect(await question.getByRole('link', { name: 'official documentation' }).getAttribute('href')).toMatch(/^https:\/\//)
+
+    const began = Date.now()
+    await question.getByRole('button', { name: 'Proceed' }).click()
+    await page.waitForURL('**/infra/clusters/*?tab=timeline')
+    const timeline = page.getByRole('list', { name: `Create cluster ${name}` })
+    await timeline.locator('[aria-current="step"]').first().waitFor()
+    await page.getByRole('table', { name: 'Every server, every step' }).getByRole('link', { name: servers[4]!.name }).waitFor()
+    await status('Ready').waitFor({ timeout: 90_000 })
+    expect((Date.now() - began) / 1000).toBeLessThan(90)
+    await page.getByText(/^done in /).waitFor()
+    const steps = await timeline.getByRole('listitem').allInnerTexts()
+    expect(steps.length).toBeGreaterThan(5)
+    for (const step of steps) expect(step).toMatch(/, (done|skipped)/)
+  })
+
+  test('the key dialog shows its address, and a click copies all of it', async () => {
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Show cluster key' }).click()
+    const dialog = page.getByRole('dialog', { name: "List of newly generated clusters' addresses" })
+    const address = dialog.getByRole('button', { name: `Copy address of ${name}` })
+    const whole = await address.getAttribute('title')
+    expect(whole).toMatch(/^0x[0-9a-fA-F]{40}$/)
+    expect(await address.innerText()).toContain(`${whole!.slice(0, 5)}…${whole!.slice(-4)}`)
+    await address.click()
+    await dialog.getByText('Copied').waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(whole)
+    await dialog.getByText('Looking for Offers').waitFor()
+    await dialog.getByRole('button', { name: 'OK' }).click()
+    await dialog.waitFor({ state: 'detached' })
+  })
+
+  test('the kubeconfig downloads and opens the cluster', async () => {
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Kubeconfig', exact: true }).click()])
+    expect(download.suggestedFilename()).toBe(`${name}-kubeconfig.yaml`)
+    const kubeconfig = parse(await readFile(await download.path(), 'utf8')) as Kubeconfig
+    const [cluster, user] = [kubeconfig.clusters[0]!.cluster, kubeconfig.users[0]!.user]
+    expect(cluster.server).toBe(`https://${servers[0]!.nodeAddresses[0]}:6443`)
+    const nodes = await getJson(`${cluster.server}/api/v1/nodes`, {
+      ca: decoded(cluster['certificate-authority-data']),
+      cert: decoded(user['client-certificate-data']),
+      key: decoded(user['client-key-data']),
+    })
+    const ready = nodes.items.filter((n) => n.status.conditions.some((c) => c.type === 'Ready' && c.status === 'True'))
+    expect(ready.map((n) => n.metadata.name).toSorted()).toEqual(servers.map((s) => s.name).toSorted())
+  })
+
+  test('after a restart all of it is still there and true', async () => {
+    await installation.restart()
+    errors.splice(0)
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name }).waitFor()
+    await status('Ready').waitFor({ timeout: 60_000 })
+    await page.getByText(/^done in /).waitFor()
+
+    await go('Servers')
+    for (const server of servers) {
+      const row = page.getByRole('row', { name: new RegExp(server.name) })
+      await row.getByText('Ready', { exact: true }).waitFor()
+      await row.getByRole('link', { name, exact: true }).waitFor()
+    }
+    await page.getByRole('link', { name: servers[0]!.name, exact: true }).click()
+    await patches()
+      .getByRole('row', { name: /kernel-tuning 520/ })
+      .waitFor()
+    expect(
+      await patches()
+        .getByRole('row', { name: /mistake/ })
+        .count(),
+    ).toBe(0)
+    await patches().getByRole('link', { name: 'Edit kernel-tuning' }).click()
+    await expect.poll(() => body().innerText()).toContain('net.core.somaxconn: "8192"')
+  })
+})
+
+interface Kubeconfig {
+  clusters: { cluster: { server: string; 'certificate-authority-data': string } }[]
+  users: { user: { 'client-certificate-data': string; 'client-key-data': string } }[]
+}
+interface Nodes {
+  items: { metadata: { name: string }; status: { conditions: { type: string; status: string }[] } }[]
+}
+
+const decoded = (base64: string) => Buffer.from(base64, 'base64').toString('utf8')
+
+function getJson(url: string, tls: { ca: string; cert: string; key: string }): Promise<Nodes> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, tls, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      response.on('end', () => (response.statusCode === 200 ? resolve(JSON.parse(text) as Nodes) : reject(new Error(`${response.statusCode} ${text}`))))
+    })
+    asked.on('error', reject).end()
+  })
+}
