@@ -32,7 +32,7 @@ async function holdDown(forMs: number): Promise<void> {
 }
 
 test('the database is gone for a while in the middle of a creation and comes back: it goes on by itself', async () => {
-  const nodes = site.take(4)
+  const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'outage', nodes)
   await pause(400)
   const outage = holdDown(8_000)
@@ -54,7 +54,7 @@ test('the database is gone for a while in the middle of a creation and comes bac
 })
 
 test('what was acknowledged before the database was killed is there after it', async () => {
-  const nodes = site.take(4)
+  const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'acknowledged', nodes)
   process.kill(databaseOf(site.folder).pid, 'SIGKILL')
   expect((await patiently(() => call(clusterGet, { params: { id: cluster.id } }))).name).toBe('acknowledged')

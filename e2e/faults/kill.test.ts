@@ -14,13 +14,13 @@ const points = [...Array.from({ length: rounds }, () => effectPoints).flat(), ..
 const site = await openSite({ servers: points.length * 5, seed: `kill-${seeds.join('-')}` })
 afterAll(() => site.stop())
 
-let program: Program | undefined
-let call: Caller
+let program: Program = await site.start()
+let call: Caller = await signIn(program.url)
 
 for (const [number, { name, failpoint, afterMs }] of points.entries()) {
   test(`killed −9 ${name}: the cluster is ready all the same`, async () => {
-    const nodes = site.take(5)
-    await program?.kill()
+    const nodes = await site.take(call, 5)
+    await program.kill()
     const setting = failpoint(nodes)
     const doomed = await site.start(setting === undefined ? {} : { FAILPOINT: setting })
     call = await signIn(doomed.url)

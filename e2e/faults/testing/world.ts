@@ -4,7 +4,7 @@ import type { Cluster } from '#contract/clusters.ts'
 import { clusterCreate, clusterDelete, clusterGet } from '#contract/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
-import { type Server, serverAdd, serverConfirm, serverGet, serverList } from '#contract/servers.ts'
+import { type Server, serverAdd, serverConfirm, serverGet, serverList, serverRemove } from '#contract/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../../../tools/api-client.ts'
 import { administrator, type Program, type SimulatorProcess, startProgram, startSimulator, temporaryFolder } from './processes.ts'
@@ -31,38 +31,37 @@ export interface Site {
   readonly folder: string
   readonly simulator: SimulatorProcess
   readonly datacenterId: string
-  /** Servers that no case has taken yet. */
-  take(count: number): Server[]
+  /** Adds and confirms the next servers of the site: the program knows only those that a case needs, so that nothing else keeps it busy. */
+  take(call: Caller, count: number): Promise<Server[]>
   /** Starts the program on this site's data folder. */
   start(more?: Readonly<Record<string, string>>): Promise<Program>
   stop(): Promise<void>
 }
 
-/** Starts simulator and program, adds and confirms every server, and ends the program again: what follows is a warm start. */
+/** Starts simulator and program, makes the datacenter, and ends the program again: what follows is a warm start. */
 export async function openSite(options: { servers: number; seed: string; speed?: number }): Promise<Site> {
   const { folder, remove } = temporaryFolder()
   const simulator = await startSimulator(folder, { speed: 200, ...options })
   const data = `${folder}/data`
   const program = await startProgram(data)
-  const call = await signIn(program.url)
-  const { id: datacenterId } = await call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
-  const addresses = (await simulator.servers()).map((s) => s.address)
-  const { operation } = await call(serverAdd, { body: { addresses, datacenter_id: datacenterId } })
-  await ended(call, operation.id)
-  const { items: servers } = await call(serverList, { query: { per_page: 1000 } })
-  if (servers.length !== options.servers) throw new Error(`${servers.length} of ${options.servers} servers were found`)
-  for (const { id, identity } of servers)
-    await patiently(() => call(serverConfirm, { params: { id }, body: { uuid: identity.uuid!, serial: identity.serial! } }))
+  const { id: datacenterId } = await (await signIn(program.url))(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
   await program.stop()
-  let taken = 0
+  const machines = [...(await simulator.servers())]
   const started = new Set<Program>()
   return {
     folder: data,
     simulator,
     datacenterId,
-    take(count) {
-      if (taken + count > servers.length) throw new Error(`The site has only ${servers.length} servers`)
-      return servers.slice(taken, (taken += count))
+    async take(call, count) {
+      const chosen = machines.splice(0, count)
+      if (chosen.length < count) throw new Error('The site has no more servers')
+      const { operation } = await call(serverAdd, { body: { addresses: chosen.map((m) => m.address), datacenter_id: datacenterId } })
+      await ended(call, operation.id)
+      const { items } = await call(serverList, { query: { per_page: 1000 } })
+      const found = chosen.map(({ uuid }) => items.find((s) => s.identity.uuid === uuid.toLowerCase())!)
+      for (const { id, identity } of found)
+        await patiently(() => call(serverConfirm, { params: { id }, body: { uuid: identity.uuid!, serial: identity.serial! } }))
+      return found
     },
     async start(more) {
       const next = await startProgram(data, more)
@@ -121,9 +120,12 @@ export async function findings(call: Caller, site: Site, clusterId: string, node
   return wrong
 }
 
-/** Ends the part of a cluster that is done with, so that the next case has the machine to itself. */
+/** Forgets a cluster that is done with and its servers, so that the next case has the program to itself. */
 export async function dismiss(call: Caller, site: Site, clusterId: string, nodes: readonly Server[]): Promise<void> {
   const { operation } = await patiently(() => call(clusterDelete, { params: { id: clusterId }, query: { force: 'true' } }))
   await ended(call, operation.id)
-  for (const node of nodes) await site.simulator.ask('POST', `/servers/${node.identity.uuid}/power-off`)
+  for (const { id, identity } of nodes) {
+    await patiently(() => call(serverRemove, { params: { id }, query: { force: 'true' } }))
+    await site.simulator.ask('POST', `/servers/${identity.uuid}/power-off`)
+  }
 }

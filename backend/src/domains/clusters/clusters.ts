@@ -272,7 +272,7 @@ export function clusters(parts: ClusterParts): Clusters {
       await inTransaction(db, async (tx) => {
         for (const id of await store.livingIds(tx)) {
           await engine.wake(tx, clusterQueue, id)
-          await wakeAll(tx, id, await store.members(tx, id))
+          for (const m of await store.unsettled(tx, id)) await engine.wake(tx, memberQueue, memberKey(id, m.node_id))
         }
       })
     },

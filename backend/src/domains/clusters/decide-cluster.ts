@@ -86,7 +86,8 @@ export function waitTurn(member: Member, members: readonly Member[], c: { wanted
 export function isStuck(c: ClusterFacts): boolean {
   const failed = c.members.filter((m) => m.failed && !m.released)
   if (failed.length === 0) return false
-  if (c.wanted === 'removed') return c.members.every((m) => m.released || m.failed || m.role === 'control_plane' || !m.sent)
+  if (c.wanted === 'removed')
+    return c.members.every((m) => m.released || m.failed || waitTurn(m, c.members, { wanted: 'removed', etcdBegun: c.bootstrap !== null }) !== null)
   const others = c.members.filter((m) => m.wanted === 'joined' && !m.failed)
   const controlPlanes = others.filter((m) => m.role === 'control_plane')
   const settled = (m: Member) => (c.controlPlaneHealthy ? m.nodeReady : m.role === 'worker' ? m.at === 'apply' : m.secured)

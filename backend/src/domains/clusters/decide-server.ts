@@ -139,7 +139,7 @@ function join(server: ServerFacts, around: Around, seen: Seen): ServerAct {
 function joinInTheDark(server: ServerFacts, reason: string): { at: Place; reason: string } {
   if (server.sendIntentAt === null) return { at: 'apply', reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
   if (server.securedAt === null) {
-    const restarting = server.stage === 'rebooting' || server.stage === 'booting'
+    const restarting = server.stage === 'rebooting' || server.at === 'boot'
     return restarting ? { at: 'boot', reason: `Restarting, ${lastSeen(server)}` } : { at: 'install', reason: `Installing, ${lastSeen(server)}` }
   }
   return { at: server.role === 'control_plane' ? 'etcd' : 'join', reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }

@@ -14,12 +14,16 @@ export interface State {
   readonly hasBundle: boolean
 }
 
-/** Everything that was written down about a cluster; undefined where there is none (any more). */
-export async function load(on: Db | Tx, clusterId: string): Promise<State | undefined> {
+/**
+ * Everything that was written down about a cluster; undefined where there is none (any more). For a server that joins (`nodeId`), of the others only
+ * the one that etcd is begun on: it waits for nobody else, and a large cluster is not read once per server.
+ */
+export async function load(on: Db | Tx, clusterId: string, nodeId?: string): Promise<State | undefined> {
   const row = await store.row(on, clusterId)
   if (!row || row.deleted_at !== null) return undefined
-  const members = await store.members(on, clusterId)
   const bootstrap = await store.bootstrap(on, clusterId)
+  const isJoining = nodeId !== undefined && (await store.member(on, clusterId, nodeId))?.wanted === 'joined'
+  const members = await store.members(on, clusterId, isJoining ? [nodeId, ...(bootstrap ? [bootstrap.node_id] : [])] : undefined)
   return { row, members, bootstrap, hasBundle: (await store.secret(on, clusterId, 'bundle')) !== undefined }
 }
 

@@ -171,7 +171,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
       })
       await engine.wake(tx, clusterQueue, m.cluster_id)
       // Whoever waited for this one to leave may go now.
-      for (const other of state.members)
+      for (const other of state.members.filter((m) => m.role === 'control_plane'))
         if (other.released_at === null && other.node_id !== m.node_id) await engine.wake(tx, memberQueue, memberKey(m.cluster_id, other.node_id))
     })
 
@@ -205,7 +205,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
 
   const turn = async (job: Job): Promise<Outcome | 'again'> => {
     const [clusterId, nodeId] = job.key.split('/') as [string, string]
-    const state = await load(db, clusterId)
+    const state = await load(db, clusterId, nodeId)
     const m = state?.members.find((row) => row.node_id === nodeId)
     if (!state || !m || m.released_at !== null) return undefined
     const facts = serverFacts(m, (await store.newestConfig(db, clusterId, nodeId)) !== undefined)

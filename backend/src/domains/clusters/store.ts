@@ -146,8 +146,20 @@ export const insertMembers = (tx: Tx, members: readonly Insertable<Tables['clust
     .execute()
 
 /** Everyone who is or was to be in the cluster, in the order of the plan. */
-export const members = (on: On, clusterId: string): Promise<MemberRow[]> =>
-  on.selectFrom('cluster_server').selectAll().where('cluster_id', '=', clusterId).orderBy('role').orderBy('position').execute()
+export const members = (on: On, clusterId: string, only?: readonly string[]): Promise<MemberRow[]> => {
+  const all = on.selectFrom('cluster_server').selectAll().where('cluster_id', '=', clusterId)
+  return (only ? all.where('node_id', 'in', only) : all).orderBy('role').orderBy('position').execute()
+}
+
+/** Servers that are on their way into their cluster or out of it. */
+export const unsettled = (on: On, clusterId: string): Promise<{ node_id: string }[]> =>
+  on
+    .selectFrom('cluster_server')
+    .select('node_id')
+    .where('cluster_id', '=', clusterId)
+    .where('released_at', 'is', null)
+    .where((e) => e.or([e('wanted', '=', 'released'), e('node_ready_at', 'is', null)]))
+    .execute()
 
 export const member = (on: On, clusterId: string, nodeId: string): Promise<MemberRow | undefined> =>
   on.selectFrom('cluster_server').selectAll().where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).executeTakeFirst()

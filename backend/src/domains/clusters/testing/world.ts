@@ -145,8 +145,10 @@ export async function clusterWorld({ servers = 6, special = {}, speed = 100, see
   if (!datacenter.answer) throw new Error(`No datacenter: ${datacenter.text}`)
   const datacenterId = datacenter.answer.id
   const addresses = simulator.servers.filter((m) => m.isOn).map((m) => m.plan.address)
-  const added = await admin.call(serverAdd, { body: { addresses, datacenter_id: datacenterId } })
-  await ended(added.answer!.operation.id)
+  for (let from = 0; from < addresses.length; from += 12) {
+    const added = await admin.call(serverAdd, { body: { addresses: addresses.slice(from, from + 12), datacenter_id: datacenterId } })
+    await ended(added.answer!.operation.id)
+  }
   const found = (await admin.call(serverList, { query: { per_page: 1000 } })).answer!
   for (const { id, identity } of found.items) await admin.call(serverConfirm, { params: { id }, body: { uuid: identity.uuid!, serial: identity.serial! } })
   const order = new Map(simulator.servers.map((m, i) => [m.disk.identity.uuid.toLowerCase(), i]))
