@@ -44,7 +44,8 @@ export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptio
     connectionTimeoutMillis: 5000,
     // A statement that takes longer than a request may is stuck; the engine and migrations use short statements too.
     statement_timeout: 25_000,
-    idle_in_transaction_session_timeout: 60_000,
+    // A process that is stopped in the middle of a transaction holds its rows; others take over what it had after as long (a lease).
+    idle_in_transaction_session_timeout: 15_000,
     types,
     ...connection,
   }
