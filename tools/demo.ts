@@ -6,7 +6,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { dataFolder } from '../backend/src/data-folder.ts'
@@ -15,6 +14,7 @@ import { serverAdd, serverConfirm, serverList, type Server } from '#contract/ser
 import { authorize } from '#contract/sessions.ts'
 import { operationGet } from '#contract/operations.ts'
 import { apiClient, type Caller } from './api-client.ts'
+import { control } from './processes.ts'
 
 interface SimulatedServer {
   uuid: string
@@ -60,23 +60,11 @@ function start(args: string[], ready: RegExp, env: NodeJS.ProcessEnv = {}): { ch
   return { child, ready: line, ended }
 }
 
-/** One call of the simulator's control socket. */
-function control<T>(path: string): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const asked = request({ socketPath: join(data, 'simulator', 'control.sock'), path }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-      response.on('end', () => resolve(JSON.parse(text) as T))
-    })
-    asked.on('error', reject).end()
-  })
-}
-
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Makes the datacenters that are missing, adds the addresses that are not known yet, and confirms what was found as the simulator says it is. */
 async function furnish(call: Caller): Promise<void> {
-  const servers = (await control<{ servers: SimulatedServer[] }>('/servers')).servers
+  const servers = (await control<{ servers: SimulatedServer[] }>(join(data, 'simulator', 'control.sock'), '/servers')).servers
   const { items: datacenters } = await call(datacenterList, { query: { per_page: 1000 } })
   const { items: known } = await call(serverList, { query: {} })
   const places = new Map<string, { id: string; servers: SimulatedServer[] }>()

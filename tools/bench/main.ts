@@ -11,7 +11,7 @@ import { serverAdd, serverConfirm, serverList } from '#contract/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../api-client.ts'
 import { consoleBytes } from './console.ts'
-import { freePort, run, scratch, usage } from './processes.ts'
+import { control, freePort, run, scratch, usage } from '../processes.ts'
 
 const parts = process.argv.slice(2)
 const wanted = (part: string) => parts.length === 0 || parts.includes(part)
@@ -45,7 +45,9 @@ if (wanted('api') || wanted('console')) {
   try {
     const { accessToken } = await apiClient(url).call(authorize, { body: admin })
     const { call } = apiClient(url, accessToken)
-    const addresses = Array.from({ length: 4 }, (_, d) => Array.from({ length: 250 }, (_, n) => `127.20.${d + 1}.${n + 1}`)).flat()
+    const addresses = (await control<{ servers: { address: string }[] }>(join(data.path, 'simulator', 'control.sock'), '/servers')).servers.map(
+      (s) => s.address,
+    )
     const began = performance.now()
     const { operation } = await call(serverAdd, { body: { addresses } })
     for (let { status } = operation; status === 'pending' || status === 'running';) {
@@ -80,9 +82,11 @@ if (wanted('api') || wanted('console')) {
       const sweepBegan = performance.now()
       let contacted = 0
       while (contacted < fleet * 0.99 && performance.now() - sweepBegan < 200_000) {
-        await new Promise((resolve) => setTimeout(resolve, 5000))
+        await new Promise((resolve) => setTimeout(resolve, 15_000))
         const { accessToken: token } = await apiClient(url).call(authorize, { body: admin })
-        contacted = (await apiClient(url, token).call(serverList, { query: {} })).items.filter((s) => (s.talos.last_contact_at ?? '') > since).length
+        contacted = (await apiClient(url, token).call(serverList, { query: { fields: 'summary' } })).items.filter(
+          (s) => (s.talos.last_contact_at ?? '') > since,
+        ).length
       }
       const after = usage(program.child.pid!)
       say(

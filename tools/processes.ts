@@ -1,6 +1,7 @@
-/** Real processes for a measurement: started, watched and ended here, on a data folder of their own. */
+/** Real processes for measurements and the demo: ports, folders, children that are started, watched and ended, and the simulator's control socket. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -55,4 +56,16 @@ export function usage(pid: number): { cpuSeconds: number; memoryMiB: number } {
   const ticks = Number(fields[11]) + Number(fields[12])
   const resident = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
   return { cpuSeconds: ticks / 100, memoryMiB: Number(resident?.[1] ?? 0) / 1024 }
+}
+
+/** One call of a simulator's control socket. */
+export function control<T>(socketPath: string, path: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ socketPath, path }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      response.on('end', () => resolve(JSON.parse(text) as T))
+    })
+    asked.on('error', reject).end()
+  })
 }
