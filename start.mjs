@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url'
 
 const home = dirname(fileURLToPath(import.meta.url))
 process.chdir(home)
-const [mode] = process.argv.slice(2)
+const given = process.argv.slice(2)
+const mode = ['--serve', '--dev', '--build'].find((m) => given.includes(m))
 const stamps = join('node_modules', '.steelyard')
 const say = (text) => process.stderr.write(`${text}\n`)
 
@@ -76,7 +77,7 @@ if (mode !== '--dev') {
 }
 if (mode === '--build') process.exit(0)
 
-const program = mode === '--serve' ? ['backend/src/main.ts', 'serve'] : ['tools/demo.ts', ...(mode === '--dev' ? ['--dev'] : [])]
+const program = mode === '--serve' ? ['backend/src/main.ts', 'serve'] : ['tools/demo.ts', ...given]
 // In a group of its own, so that Ctrl-C reaches only this process, which passes it on once and waits for the orderly end.
 const child = spawn(node, program, {
   stdio: 'inherit',
