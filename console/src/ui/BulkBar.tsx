@@ -1,7 +1,9 @@
 import type { ReactNode } from 'react'
 import type { Action } from './actions.ts'
+import { useMedia } from '../lib/use-media.ts'
 import { Button, ButtonLink, IconButton } from './Button.tsx'
 import css from './BulkBar.module.css'
+import { Menu } from './Menu.tsx'
 import type { Selection } from './selection.ts'
 
 /** What can be done to the chosen rows, at the foot of the screen. The first action is the primary one. */
@@ -19,6 +21,8 @@ export function BulkBar({
   matching?: number
   onSelectMatching?: () => void
 }) {
+  // No room for more than the first there: the others are in a menu.
+  const narrow = useMedia('below', 'sm')
   if (selection.size === 0) return null
   return (
     <div className={css['bar']} role="region" aria-label="Selection">
@@ -30,7 +34,7 @@ export function BulkBar({
         </button>
       )}
       <span className={css['rule']} />
-      {actions.map((action, i) => {
+      {(narrow ? actions.slice(0, 1) : actions).map((action, i) => {
         const kind = action.danger ? 'danger' : i === 0 ? 'primary' : 'plain'
         return action.to !== undefined && action.can?.ok !== false ? (
           <ButtonLink key={action.label} kind={kind} size="small" href={action.to}>
@@ -42,6 +46,9 @@ export function BulkBar({
           </Button>
         )
       })}
+      {narrow && actions.length > 1 && (
+        <Menu label="More for the selection" items={actions.slice(1)} trigger={<IconButton icon="more" label="More for the selection" />} />
+      )}
       <span className={css['rule']} />
       <IconButton icon="close" label="Clear selection" onClick={selection.clear} />
     </div>

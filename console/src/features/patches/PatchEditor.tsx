@@ -46,7 +46,8 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
   const { data: layers } = useQuery(patchesQuery(server.id))
   const others = (layers?.items ?? []).filter((p) => p.patch_id !== patch?.patch_id).map((p) => p.name)
   const problems = problemsOf(draft, others)
-  const preview = usePreview(server.id, patch?.patch_id ?? null, draft, !readOnly)
+  const blank = draft.body.trim() === ''
+  const preview = usePreview(server.id, patch?.patch_id ?? null, draft, !readOnly && !blank)
   const [left, setLeft] = useState<ReadonlySet<FieldName>>(new Set())
   const [busy, setBusy] = useState(false)
   const [refusal, setRefusal] = useState<Refusal | null>(null)
@@ -227,6 +228,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
             {!readOnly && (
               <BodyState
                 problem={left.has('body') ? problems.body : undefined}
+                blank={blank}
                 count={lineProblems.length}
                 checking={preview.pending || preview.preview === null}
                 versions={help.versions}
@@ -240,6 +242,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
         {!readOnly && (
           <PreviewPanel
             state={preview}
+            blank={blank}
             layers={layers?.items ?? []}
             self={{ name: draft.name, weight: Number.isNaN(weight) ? patchLimits.weight.default : weight }}
             onGoTo={(line) => editor.current?.goTo(line)}
@@ -251,9 +254,22 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
 }
 
 /** Under the editor: what is wrong with the body, or that nothing is. */
-function BodyState({ problem, count, checking, versions }: { problem: string | undefined; count: number; checking: boolean; versions: string }) {
-  const [tone, text] = ((): ['danger' | 'busy' | 'ok', string] => {
+function BodyState({
+  problem,
+  blank,
+  count,
+  checking,
+  versions,
+}: {
+  problem: string | undefined
+  blank: boolean
+  count: number
+  checking: boolean
+  versions: string
+}) {
+  const [tone, text] = ((): ['danger' | 'busy' | 'ok' | 'off', string] => {
     if (problem !== undefined) return ['danger', problem]
+    if (blank) return ['off', 'Nothing written yet']
     if (count > 0) return ['danger', counted(count, 'problem')]
     return checking ? ['busy', 'Checking'] : ['ok', `Valid for Talos ${versions}`]
   })()

@@ -17,16 +17,20 @@ import { verdicts } from './verdicts.ts'
 /** The merged configuration without and with the patch, the layer that each line comes from, and what saving does. */
 export function PreviewPanel({
   state,
+  blank,
   layers,
   self,
   onGoTo,
 }: {
   state: PreviewState
+  /** There is nothing to preview yet. */
+  blank: boolean
   layers: readonly Patch[]
   self: { name: string; weight: number }
   onGoTo: (line: number) => void
 }) {
-  const { preview, pending, error, retry } = state
+  const { pending, error, retry } = state
+  const preview = blank ? null : state.preview
   const [changedOnly, setChangedOnly] = useState(true)
   const { name, weight } = self
   const mine = `${name === '' ? 'this patch' : name} ${weightText(weight)}`
@@ -108,7 +112,9 @@ export function PreviewPanel({
         )}
       </div>
       <div className={css['diff']}>
-        {broken ? (
+        {blank ? (
+          <p className={css['nothing']}>Write a patch, and what it makes of the configuration is shown here.</p>
+        ) : broken ? (
           <p className={css['nothing']}>Nothing to compare until it can be merged.</p>
         ) : preview === null ? (
           error === null && <SkeletonRows rows={6} widths={[60, 180]} />
