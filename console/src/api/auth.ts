@@ -120,7 +120,7 @@ export async function logOut(): Promise<void> {
   const held = tokens.allRefresh()
   const user = tokens.user()
   if (user !== null) void import('./drafts.ts').then(({ removeDrafts }) => removeDrafts(user.id))
-  await Promise.allSettled(held.map((refresh_token) => send(entryCalls.authorizeLogout, { body: { refresh_token } }, {})))
+  await Promise.allSettled(held.map((refresh_token) => send(entryCalls.authorizeLogout, { body: { refresh_token } }, { clears: true })))
   end(true)
 }
 

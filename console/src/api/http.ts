@@ -52,13 +52,15 @@ export interface SendOptions {
   /** If-Match: the version that the change is based on. */
   version?: number | undefined
   headers?: Record<string, string>
+  /** The answer may clear what this origin has stored (Clear-Site-Data): browsers let it only where cookies could be sent. There are none. */
+  clears?: boolean
 }
 
 /** One request, as it is declared. Throws CallError where there is no answer; the answer itself is for the caller to judge. */
 export async function send(
   operation: Pick<Operation, 'method' | 'path'>,
   ask: { params?: unknown; query?: unknown; body?: unknown },
-  { token = null, signal, key, version, headers = {} }: SendOptions,
+  { token = null, signal, key, version, headers = {}, clears = false }: SendOptions,
 ): Promise<Response> {
   try {
     return await fetch(base + address(operation.path, ask), {
@@ -70,7 +72,7 @@ export async function send(
         ...(version !== undefined && { 'if-match': `"${version}"` }),
         ...headers,
       },
-      credentials: 'omit',
+      credentials: clears ? 'same-origin' : 'omit',
       cache: 'no-store',
       ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
       ...(signal && { signal }),

@@ -13,10 +13,12 @@ const PublicFrame = lazy(() => import('./PublicFrame.tsx'))
 export function RootFrame() {
   const status = useAuthStatus()
   const atSignIn = useRouterState({ select: (state) => state.location.pathname === paths.signIn })
-  const Frame = status === 'signedIn' && !atSignIn ? AppLayout : PublicFrame
+  // What is shown may lag behind where one goes: a page for signed-in people never stands in the visitors' frame.
+  const guarded = useRouterState({ select: (state) => state.matches.some((match) => match.routeId === '/infra') })
+  const Frame = status === 'signedIn' && (!atSignIn || guarded) ? AppLayout : PublicFrame
   return (
     <>
-      {status === 'loading' ? (
+      {status === 'loading' || (guarded && status === 'signedOut') ? (
         <LoadingScreen />
       ) : (
         <Suspense fallback={<LoadingScreen />}>

@@ -1,0 +1,213 @@
+/** Signing in and out, and what keeps strangers out. */
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { authorizeLogout, sessionGet } from '#contract/sessions.ts'
+import { apiClient } from '../tools/api-client.ts'
+import { launch, open, signIn, tell } from './browser.ts'
+import { admin, type Installation, startInstallation } from './installation.ts'
+
+let installation: Installation
+let browser: Browser
+let context: BrowserContext
+let page: Page
+let errors: string[]
+
+beforeAll(async () => {
+  ;[installation, browser] = await Promise.all([startInstallation({ servers: 3 }), launch()])
+}, 120_000)
+afterAll(async () => {
+  await browser?.close()
+  await installation?.stop()
+})
+beforeEach(async () => {
+  ;({ context, page, errors } = await open(browser, installation.url))
+})
+afterEach(async ({ task }) => {
+  await tell(page, task.result?.state)
+  await context.close()
+  expect(errors.splice(0)).toEqual([])
+})
+
+const email = () => page.getByRole('textbox', { name: 'Email' })
+const password = () => page.getByLabel('Password', { exact: true })
+const submit = () => page.getByRole('button', { name: 'Sign in', exact: true }).click()
+const alert = () => page.getByRole('form', { name: 'Sign in to your account' }).getByRole('alert')
+const notice = (text: string) => page.getByRole('region', { name: /^Notices/ }).getByText(text, { exact: true })
+const path = () => {
+  const { pathname, search } = new URL(page.url())
+  return pathname + search
+}
+const stored = () => page.evaluate<Record<string, string>>('Object.fromEntries(Object.entries(localStorage))')
+/** The stored tokens of a type, as `steelyard.token.<session>.<type>`. */
+const token = async (type: 'access' | 'refresh'): Promise<string> => {
+  const found = Object.entries(await stored()).find(([key]) => key.startsWith('steelyard.token.') && key.endsWith(`.${type}`))
+  if (!found) throw new Error(`No ${type} token is stored`)
+  return (JSON.parse(found[1]) as { value: string }).value
+}
+
+test('an empty form says what is missing, and asks nobody', async () => {
+  let asked = 0
+  page.on('request', (request) => request.url().endsWith('/v1/authorize') && asked++)
+  await page.goto('/auth/login')
+  await submit()
+  await page.getByText('Enter your email').waitFor()
+  await page.getByText('Enter your password').waitFor()
+  expect(await email().evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
+  await email().fill('nobody')
+  await page.getByText('Enter an email address').waitFor()
+  expect(asked).toBe(0)
+})
+
+test('a wrong password is said beside the form and as a notice; the right one, spaces and all, leads in', async () => {
+  await page.goto('/auth/login')
+  await email().fill(`  ${admin.email} `)
+  await password().fill(admin.password.trim().replace('tests', 'test'))
+  await submit()
+  await alert().getByText('Invalid email or password').waitFor()
+  await notice('An unexpected error occurred: Invalid email or password').waitFor()
+  expect(path()).toBe('/auth/login')
+  await password().fill(` ${admin.password} `)
+  await submit()
+  await expect.poll(async () => (await page.getByRole('button', { name: 'Sign in', exact: true }).getAttribute('aria-busy')) === null).toBe(true)
+  await alert().getByText('Invalid email or password').waitFor()
+  await password().fill(admin.password)
+  await submit()
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  expect(path()).toBe('/')
+})
+
+test('the password can be looked at, and is hidden at first', async () => {
+  await page.goto('/auth/login')
+  await password().fill('abc')
+  expect(await password().getAttribute('type')).toBe('password')
+  expect(await password().getAttribute('autocomplete')).toBe('current-password')
+  await page.getByRole('button', { name: 'Show password' }).click()
+  expect(await password().getAttribute('type')).toBe('text')
+  await page.getByRole('button', { name: 'Hide password' }).click()
+  expect(await password().getAttribute('type')).toBe('password')
+})
+
+test('?error= shows a known code in our words and anything else as inert text', async () => {
+  await page.goto('/auth/login?error=session_expired')
+  await alert().getByText('Session expired. Please sign in again.').waitFor()
+  const hostile = '<img src=x onerror="document.title=1"><b>hello</b>'
+  await page.goto(`/auth/login?error=${encodeURIComponent(hostile)}`)
+  await alert().getByText(`Sign-in problem: ${hostile}`).waitFor()
+  expect(await alert().locator('img, b').count()).toBe(0)
+  await page.goto(`/auth/login?error=${'x'.repeat(1000)}`)
+  expect((await alert().innerText()).match(/x/g)).toHaveLength(300)
+})
+
+test('a guarded page leads to the login page and back to where one wanted to go, signed in', async () => {
+  await page.goto('/infra/servers?status=maintenance&q=a')
+  await page.waitForURL('**/auth/login')
+  await email().fill(admin.email)
+  await password().fill(admin.password)
+  await submit()
+  await page.getByRole('heading', { level: 1, name: /^Servers/ }).waitFor()
+  expect(path()).toBe('/infra/servers?status=maintenance&q=a')
+  await page.reload()
+  await page.getByRole('heading', { level: 1, name: /^Servers/ }).waitFor()
+})
+
+test.each(['/infra', '/infra/datacenters', '/infra/servers', '/infra/clusters', '/infra/clusters/create', '/infra/servers/x/create-patch'])(
+  'signed out, %s shows nothing of itself',
+  async (guarded) => {
+    const calls: string[] = []
+    page.on('request', (request) => calls.push(new URL(request.url()).pathname))
+    await page.goto(guarded)
+    await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+    expect(path()).toBe('/auth/login')
+    expect(calls.filter((call) => /^\/v1\/(nodes|clusters|datacenters)/.test(call))).toEqual([])
+  },
+)
+
+test('the login page sends those who are signed in home', async () => {
+  await signIn(page)
+  await page.goto('/auth/login')
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  expect(path()).toBe('/')
+})
+
+test('a session that was revoked elsewhere ends with a notice on the login page, and nothing stays stored', async () => {
+  await signIn(page)
+  await page.goto('/infra/servers')
+  await page.getByRole('table', { name: 'Servers', exact: true }).waitFor()
+  await apiClient(installation.url).call(authorizeLogout, { body: { refresh_token: await token('refresh') } })
+  await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Clusters' }).click()
+  await notice('Session expired. Please sign in again.').waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+  expect(path()).toBe('/auth/login')
+  expect(await stored()).toEqual({})
+  expect(await page.evaluate('sessionStorage.length')).toBe(0)
+})
+
+test('a page that is opened with a revoked session says so as well', async () => {
+  await signIn(page)
+  await apiClient(installation.url).call(authorizeLogout, { body: { refresh_token: await token('refresh') } })
+  await page.goto('/infra/clusters')
+  await notice('Session expired. Please sign in again.').waitFor()
+  expect(path()).toBe('/auth/login')
+})
+
+test('an access token that does not hold is renewed unseen, once for all calls', async () => {
+  await signIn(page)
+  let refreshes = 0
+  page.on('request', (request) => request.url().endsWith('/v1/authorize/refresh') && refreshes++)
+  const before = await token('access')
+  await page.evaluate(`for (const [key, value] of Object.entries(localStorage)) if (key.endsWith('.access')) {
+    const token = JSON.parse(value)
+    localStorage.setItem(key, JSON.stringify({ ...token, expiresAt: Date.now() - 1000 }))
+  }`)
+  await page.goto('/infra/servers')
+  await page.getByRole('table', { name: 'Servers', exact: true }).waitFor()
+  expect(refreshes).toBe(1)
+  expect(await token('access')).not.toBe(before)
+})
+
+test('logging out ends the session at once, here, in the other tab and at the server', async () => {
+  await signIn(page)
+  const other = await context.newPage()
+  await other.goto('/infra/servers')
+  await other.getByRole('heading', { level: 1, name: /^Servers/ }).waitFor()
+  const old = await token('access')
+  await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Clusters' }).click()
+  await page.waitForURL('**/infra/clusters')
+  await page.getByRole('button', { name: 'Profile' }).click()
+  await page.getByRole('menuitem', { name: 'Log out' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+  expect(path()).toBe('/auth/login')
+  expect(await stored()).toEqual({})
+  await other.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+  await expect(apiClient(installation.url, old).call(sessionGet, {})).rejects.toThrow('401')
+  await page.goBack()
+  await page.getByRole('banner').getByText('Already have an account?').waitFor()
+  expect(await page.getByRole('navigation', { name: 'Sections' }).count()).toBe(0)
+})
+
+test('the sidebar logs out as well', async () => {
+  await signIn(page)
+  await page.getByRole('complementary', { name: 'Main' }).getByRole('button', { name: 'Log out' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+  expect(await stored()).toEqual({})
+})
+
+test('visitors see what this is, are asked whether they have an account, and can join the waitlist', async () => {
+  await page.goto('/')
+  await page.getByRole('banner').getByText('Already have an account?').waitFor()
+  expect(await page.getByText('0.0.13').count()).toBe(1)
+  await page.getByRole('banner').getByRole('button', { name: 'Join waitlist' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Join waitlist' })
+  await dialog.getByRole('button', { name: 'Join', exact: true }).click()
+  await dialog.getByText('Enter your name').waitFor()
+  await dialog.getByText('Enter your email').waitFor()
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('Ada Kowalska')
+  await dialog.getByRole('textbox', { name: /^Company/ }).fill('Kowalska Compute')
+  await dialog.getByRole('textbox', { name: 'Email' }).fill('ada@example.com')
+  await dialog.getByRole('button', { name: 'Join', exact: true }).click()
+  await dialog.getByText('You are on the list.').waitFor()
+  await dialog.getByRole('button', { name: 'OK' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByRole('banner').getByRole('link', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+})
