@@ -1,0 +1,256 @@
+/**
+ * Secrets that came into being by the real things, over the wire to simulated servers, must be found nowhere: not in logs, answers, the audit log,
+ * events, metrics, reasons of operations, or any column of the database. Only the key file and the downloads that are asked for as such hold any.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { allOperations } from '#contract/all.ts'
+import { clusterCreate, clusterKubeconfig, clusterPreview, clusterTalosconfig } from '#contract/clusters.ts'
+import { eventStream } from '#contract/events.ts'
+import type { Operation } from '#contract/operation.ts'
+import { patchCreate, patchPreview, patchUpdate } from '#contract/patches.ts'
+import { serverAdd, serverTalosconfig } from '#contract/servers.ts'
+import { authorize, authorizeLogout, authorizeRefresh } from '#contract/sessions.ts'
+import { userCreate } from '#contract/users.ts'
+import { clusterWorld } from './domains/clusters/testing/world.ts'
+import { logger } from './log.ts'
+
+const lines: string[] = []
+const log = logger({ level: 'debug', readable: false, now: () => Date.now(), write: (line) => void lines.push(line) })
+const world = await clusterWorld({ servers: 3, seed: 'canary', log })
+const { backend, admin } = world
+const { db, vault } = backend.platform
+
+/** Name → secret. */
+const secrets = new Map<string, string>()
+const plant = (name: string, value: string): string => {
+  expect(value.length, `${name} is long enough to be found by chance nowhere`).toBeGreaterThanOrEqual(16)
+  secrets.set(name, value)
+  return value
+}
+const registry = 'canary-registry-password-7f3a'
+
+/** The lines of a PEM private key: which of them is found makes no difference. */
+const plantPem = (name: string, pem: string): void => {
+  for (const [i, line] of pem.split('\n').entries()) if (/^[A-Za-z0-9+/=]{24,}$/.test(line)) plant(`${name}, line ${i + 1}`, line)
+}
+
+/** Every text of the bundle that isn't public: certificates and the cluster's id are. */
+function plantBundle(node: unknown, at: string): void {
+  if (typeof node === 'object' && node !== null) for (const [key, value] of Object.entries(node)) plantBundle(value, `${at}.${key}`)
+  else if (typeof node === 'string' && !/\.(crt|id)$/.test(at)) {
+    plant(at, node)
+    const text = Buffer.from(node, 'base64').toString('latin1')
+    if (text.includes('PRIVATE KEY')) plantPem(at, text)
+  }
+}
+
+/** A secret as it could be written: as it is, in hexadecimal, and in base64 from each of the three places in a longer text. */
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret)
+  const base64 = [0, 1, 2].map((before) => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .replace(/=+$/, '')
+    return text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6))
+  })
+  return [secret, encodeURIComponent(secret), bytes.toString('hex'), ...base64]
+}
+
+const found = (places: Readonly<Record<string, string>>): string[] => {
+  const everything = Object.values(places).join('\n')
+  return [...secrets].flatMap(([name, secret]) =>
+    formsOf(secret)
+      .filter((form) => everything.includes(form))
+      .flatMap((form) => Object.entries(places).flatMap(([place, text]) => (text.includes(form) ? [`${name} in ${place}`] : []))),
+  )
+}
+
+const answered: Record<string, string> = {}
+const keep = (name: string, { status, text }: { status: number; text: string }, wanted: number): void => {
+  expect(status, `${name}: ${text}`).toBe(wanted)
+  answered[name] = text
+}
+
+/** Every table of the database, the queue library's included, as text. */
+async function dump(): Promise<Record<string, string>> {
+  const { rows: tables } = await sql<{ schema: string; name: string }>`
+    select table_schema as schema, table_name as name from information_schema.tables
+    where table_schema not in ('pg_catalog', 'information_schema') and table_type = 'BASE TABLE'`.execute(db)
+  const texts = await Promise.all(
+    tables.map(async ({ schema, name }) => {
+      const { rows } = await sql<{ text: string }>`select t::text as text from ${sql.id(schema, name)} as t`.execute(db)
+      return [`table ${name}`, rows.map((r) => r.text).join('\n')] as const
+    }),
+  )
+  return Object.fromEntries(texts)
+}
+
+/** What lies in the data folder, the key file left out. */
+function files(): Record<string, string> {
+  const folder = backend.config.dataFolder
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((e) => e.isFile())
+    .map((e) => path.join(e.parentPath, e.name))
+  return Object.fromEntries(names.filter((f) => f !== backend.config.keyFile).map((f) => [`file ${path.relative(folder, f)}`, readFileSync(f, 'latin1')]))
+}
+
+/** What a reader of all events is told, from the first one on. */
+async function events(token: string): Promise<string> {
+  const stop = new AbortController()
+  setTimeout(() => stop.abort(), 1_500)
+  const response = await fetch((await backend.listen()) + eventStream.path, {
+    headers: { authorization: `Bearer ${token}`, 'last-event-id': '0' },
+    signal: stop.signal,
+  })
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    for await (const part of response.body!) text += decoder.decode(part as Uint8Array, { stream: true })
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+  }
+  return text
+}
+
+test('secrets come into being', async () => {
+  const [free, ...nodes] = world.nodes
+  plant('password', admin.password)
+  plant('access token', admin.accessToken)
+  plant('refresh token', admin.refreshToken)
+  plant('key file', readFileSync(backend.config.keyFile, 'utf8').trim().split(' ')[2]!)
+
+  const password = plant('password of a new user', 'the password given to a canary')
+  const person = { email: 'canary@example.com', name: 'Canary', role: 'viewer' as const, password }
+  keep('userCreate', await admin.call(userCreate, { body: person }, { idempotencyKey: 'canary' }), 201)
+  keep('userCreate twice', await admin.call(userCreate, { body: person }), 409)
+  keep('authorize with an unknown field', await backend.call(authorize, { body: { ...person } }), 422)
+  const wrong = plant('wrong password', 'a wrong password typed by canary')
+  keep('authorize with a wrong password', await backend.call(authorize, { body: { email: person.email, password: wrong } }), 401)
+  const rotated = (await backend.call(authorizeRefresh, { body: { refresh_token: admin.refreshToken, rotate: true } })).answer!
+  plant('rotated refresh token', rotated.refresh_token!)
+  plant('second access token', rotated.access_token)
+  // Tokens where they don't belong.
+  for (const url of [`/v1/session?access_token=${admin.accessToken}`, `/v1/nodes/${admin.refreshToken}`, `/${admin.accessToken}`])
+    keep(
+      url.slice(0, 20),
+      await backend.app.inject({ url, headers: { authorization: `Bearer ${admin.refreshToken}` } }).then((r) => ({ status: r.statusCode, text: r.body })),
+      url.startsWith('/v1/') ? 401 : 404,
+    )
+
+  const auth = (more = '') =>
+    `machine:\n  registries:\n    config:\n      reg.example.com:\n        auth:\n          username: robot\n          password: ${registry}${more}\n`
+  plant('registry password', registry)
+  const params = { id: free!.id }
+  const patch = { name: 'registry', body: auth() }
+  keep('patchCreate', await admin.call(patchCreate, { params, body: patch }, { idempotencyKey: 'patch' }), 201)
+  const { patch_id: patchId, body: shown } = JSON.parse(answered['patchCreate']!) as { patch_id: string; body: string }
+  expect(shown).toContain('••••')
+  keep('patchUpdate', await admin.call(patchUpdate, { params: { ...params, patchId }, body: { body: `# said again\n${shown}` } }), 200)
+  keep('patchPreview', await admin.call(patchPreview, { params, body: { patch_id: patchId, body: shown } }), 200)
+  // What is refused is not told again either: neither to logs nor in the sentence.
+  const broken = [
+    auth(' : : ['),
+    auth('\n          pasword: x'),
+    auth().replace('password:', 'pasword:'),
+    auth().replace('password: ', 'password: &a '),
+    `${auth()}${auth()}`,
+    auth().replace('password: ', 'password: [').trim(),
+  ]
+  for (const [i, body] of broken.entries()) {
+    keep(`broken patch ${i}`, await admin.call(patchCreate, { params, body: { name: `broken-${i}`, body } }), 422)
+    keep(`preview of broken patch ${i}`, await admin.call(patchPreview, { params, body: { body } }), 200)
+  }
+
+  const asked = world.ask(nodes)
+  asked.servers[0]!.patch = { name: 'registry', body: auth() }
+  keep('clusterPreview', await admin.call(clusterPreview, { body: asked }), 200)
+  keep('clusterCreate', await admin.call(clusterCreate, { body: asked }, { idempotencyKey: 'cluster' }), 202)
+  const { cluster, operation } = JSON.parse(answered['clusterCreate']!) as { cluster: { id: string }; operation: { id: string } }
+  keep('serverAdd again', await admin.call(serverAdd, { body: { addresses: [world.machine(free!).plan.address] } }), 202)
+  expect((await world.ended(operation.id, 60_000)).status).toBe('done')
+
+  const sealed = await db.selectFrom('cluster_secret').select(['kind', 'sealed']).where('cluster_id', '=', cluster.id).execute()
+  for (const { kind, sealed: bytes } of sealed) {
+    const clear = await vault.open(db, { table: 'cluster_secret', column: kind, owner: cluster.id, sealed: bytes })
+    if (kind === 'bundle') plantBundle(parse(clear.toString('utf8')), 'bundle')
+    else {
+      plant('chain key', clear.toString('hex'))
+      plant('chain key as bytes', clear.toString('latin1'))
+    }
+  }
+  const member = { params: { id: nodes[0]!.id } }
+  const downloads = [
+    await admin.call(clusterKubeconfig, { params: { id: cluster.id } }),
+    await admin.call(clusterTalosconfig, { params: { id: cluster.id } }),
+    await admin.call(serverTalosconfig, member),
+  ]
+  for (const [i, { status, text }] of downloads.entries()) {
+    expect(status).toBe(200)
+    const keys = [...text.matchAll(/(?:client-key-data|key): (\S+)/g)].map((m) => m[1]!)
+    expect(keys.length).toBeGreaterThan(0)
+    for (const key of keys) plantPem(`key of download ${i}`, Buffer.from(key, 'base64').toString('latin1'))
+  }
+  expect(secrets.size).toBeGreaterThan(30)
+}, 120_000)
+
+const isDownload = (o: Operation): boolean => o.scope === 'secrets:read'
+/** Every GET of the contract that isn't a stream of events, on everything there is. */
+async function reads(token: string): Promise<Record<string, string>> {
+  const headers = { authorization: `Bearer ${token}` }
+  const ids = async (table: 'server' | 'cluster' | 'operation' | 'datacenter') => (await db.selectFrom(table).select('id').execute()).map((r) => r.id)
+  const byNoun: Record<string, string[]> = {
+    nodes: await ids('server'),
+    clusters: await ids('cluster'),
+    operations: await ids('operation'),
+    datacenters: await ids('datacenter'),
+  }
+  const patches = await db.selectFrom('patch').select(['id', 'server_id']).execute()
+  const texts: Record<string, string> = {}
+  for (const operation of allOperations.filter((o) => o.method === 'GET' && o.media !== 'text/event-stream')) {
+    const noun = operation.path.split('/')[2]!
+    const urls = operation.path.includes('{id}') ? byNoun[noun]!.map((id) => operation.path.replace('{id}', id)) : [operation.path]
+    const all = urls.flatMap((url) =>
+      url.includes('{patchId}')
+        ? [...patches.filter((p) => url.includes(p.server_id)).map((p) => p.id), 'static-system', 'default-node'].map((id) => url.replace('{patchId}', id))
+        : [url],
+    )
+    for (const url of all) {
+      const response = await backend.app.inject({ url, headers })
+      if (isDownload(operation) && response.statusCode === 200) continue
+      texts[url] = response.body
+      expect({ url, possible: [200, 403, 409, 503].includes(response.statusCode) }).toEqual({ url, possible: true })
+    }
+  }
+  return texts
+}
+
+test('they are found nowhere', async () => {
+  const viewer = await backend.signIn({ role: 'viewer' })
+  await backend.publish()
+  const byViewer = await reads(viewer.accessToken)
+  const byAdmin = await reads(admin.accessToken)
+  expect(Object.keys(byAdmin).length).toBeGreaterThan(30)
+  expect(Object.entries(byViewer).filter(([url, text]) => /kubeconfig|talosconfig/.test(url) && !text.includes('forbidden'))).toEqual([])
+  const heard = await events(admin.accessToken)
+  expect(heard.split('\nid:').length).toBeGreaterThan(20)
+  keep('logout', await backend.call(authorizeLogout, { body: { refresh_token: admin.refreshToken } }), 204)
+  await backend.publish()
+  const tables = await dump()
+  expect(tables['table audit_entry']!.length).toBeGreaterThan(1000)
+  expect(tables['table cluster_secret']!.length).toBeGreaterThan(1000)
+  const written = files()
+  expect(Object.keys(written).some((f) => f.includes('escrow'))).toBe(true)
+  expect(lines.length).toBeGreaterThan(20)
+  const metrics = (await backend.app.inject({ url: '/metrics' })).body
+  expect(found({ ...answered, ...byViewer, ...byAdmin, ...tables, ...written, logs: lines.join(''), events: heard, metrics })).toEqual([])
+})
+
+test('the search would find them', () => {
+  const [name, secret] = [...secrets][0]!
+  for (const text of [secret, `x${Buffer.from(secret).toString('hex')}`, Buffer.from(`{"a":"${secret}"}`).toString('base64')])
+    expect(found({ here: text })).toContain(`${name} in here`)
+})
