@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { createContext, useContext, useMemo } from 'react'
+import { createContext, useCallback, useContext, useMemo } from 'react'
 import { canChangePatch, type Patch, patchCreate, patchRemove, patchUpdate } from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
 import { call } from '../../api/client.ts'
@@ -152,19 +152,22 @@ export function PatchesTable({
       ),
     [data, q, sort],
   )
-  const remove = (p: Patch) =>
-    void confirm({
-      title: `Delete ${p.name}?`,
-      text: server.cluster
-        ? `${server.name} is in the cluster ${server.cluster.name}: its configuration without this patch is applied at once, and the server reboots if Talos asks for it.`
-        : 'It is not part of the configuration that the server gets when it joins a cluster.',
-      danger: true,
-      act: async () => {
-        await call(patchRemove, { params: { id: server.id, patchId: p.patch_id } })
-        await refreshPatches(client)
-        toast.success(`${p.name} was deleted`)
-      },
-    })
+  const remove = useCallback(
+    (p: Patch) =>
+      void confirm({
+        title: `Delete ${p.name}?`,
+        text: server.cluster
+          ? `${server.name} is in the cluster ${server.cluster.name}: its configuration without this patch is applied at once, and the server reboots if Talos asks for it.`
+          : 'It is not part of the configuration that the server gets when it joins a cluster.',
+        danger: true,
+        act: async () => {
+          await call(patchRemove, { params: { id: server.id, patchId: p.patch_id } })
+          await refreshPatches(client)
+          toast.success(`${p.name} was deleted`)
+        },
+      }),
+    [client, server],
+  )
   const actions = (p: Patch): Action[] =>
     p.read_only
       ? [{ label: 'View', icon: 'eye', to: paths.patch(server.id, p.patch_id) }]
