@@ -32,6 +32,6 @@ const run = (files: readonly string[], more: Record<string, string>): void => {
   console.log(`${files.join(' ')} ${JSON.stringify(more)}: ${status === 0 ? 'passed' : 'FAILED'} in ${Math.round((Date.now() - began) / 1000)} s`)
 }
 for (const batch of batches) run(['e2e/faults/kill.test.ts'], { FAULT_SEEDS: batch.seeds, FAULT_MOMENTS: batch.moments, FAULT_ROUNDS: batch.rounds })
-run(['e2e/faults/two-processes.test.ts', 'e2e/faults/database.test.ts'], {})
+run(['e2e/faults/kill-deletion.test.ts', 'e2e/faults/two-processes.test.ts', 'e2e/faults/database.test.ts'], {})
 console.log(failed === 0 ? 'All held.' : `${failed} of ${batches.length + 1} runs failed.`)
 process.exit(failed === 0 ? 0 : 1)

@@ -79,6 +79,8 @@ create table cluster_server (
   etcd_at timestamptz(3),
   node_ready_at timestamptz(3),
   reset_intent_at timestamptz(3),
+  -- When the server was heard to take it; null while that is unknown.
+  reset_sent_at timestamptz(3),
   resets integer not null default 0,
   failed_at timestamptz(3),
   failure text,

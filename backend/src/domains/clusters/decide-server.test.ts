@@ -13,6 +13,7 @@ const fresh: ServerFacts = {
   left: false,
   securedAt: null,
   resetIntentAt: null,
+  resetSentAt: null,
   resets: 0,
   failed: false,
   at: 'apply',
@@ -109,9 +110,16 @@ test('a server that was given nothing is released without a look', () => {
 test('a server that was given a configuration is reset first, and told again only after a while', () => {
   const leaving: ServerFacts = { ...sent, wanted: 'released', at: 'reset' }
   expect(decideServer(leaving, around, secured('running'))).toEqual({ act: 'reset', at: 'reset', graceful: false })
-  expect(decideServer({ ...leaving, resetIntentAt: now - 1000, resets: 1 }, around, secured('running'))).toMatchObject({ act: 'wait', at: 'release' })
-  expect(decideServer({ ...leaving, resetIntentAt: now - resetAgainMs, resets: 1 }, around, secured('running'))).toMatchObject({ act: 'reset' })
+  expect(decideServer({ ...leaving, resetIntentAt: now - 1000, resetSentAt: now - 1000, resets: 1 }, around, secured('running'))).toMatchObject({
+    act: 'wait',
+    at: 'release',
+  })
+  expect(decideServer({ ...leaving, resetIntentAt: now - resetAgainMs, resetSentAt: now - resetAgainMs, resets: 1 }, around, secured('running'))).toMatchObject(
+    { act: 'reset' },
+  )
   expect(decideServer({ ...leaving, resetIntentAt: now - 1000, resets: 1 }, around, maintenance)).toEqual({ act: 'release', at: 'release' })
+  // Ordered before a crash, but not known to be heard.
+  expect(decideServer({ ...leaving, resetIntentAt: now - 1000 }, around, secured('running'))).toMatchObject({ act: 'reset' })
 })
 
 test('a server that was sent its configuration a moment ago is not released from maintenance before it shows whether it takes it', () => {

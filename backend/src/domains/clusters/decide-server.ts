@@ -41,6 +41,7 @@ export interface ServerFacts {
   readonly left: boolean
   readonly securedAt: number | null
   readonly resetIntentAt: number | null
+  readonly resetSentAt: number | null
   readonly resets: number
   readonly failed: boolean
   readonly at: Place
@@ -215,7 +216,8 @@ function leaveSecured(server: ServerFacts, around: Around, seen: Extract<Seen, {
     return { act: 'wait', at: 'release', reason: `${server.name} is ${seen.stage}` }
   if (seen.stage !== 'booting' && seen.stage !== 'running')
     return { act: 'wait', at: 'reset', reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible once it has started` }
-  if (server.resetIntentAt !== null && around.now - server.resetIntentAt < resetAgainMs)
+  // Ordered, but not known to be heard: it would be resetting by now, so it is told again at once.
+  if (server.resetSentAt !== null && around.now - server.resetSentAt < resetAgainMs)
     return { act: 'wait', at: 'release', reason: 'The reset was ordered; waiting for it to begin' }
   const member = server.role === 'control_plane' && seen.services['etcd']?.healthy === true
   // A member that can't leave in order (its etcd has no majority) is wiped all the same at the second attempt.

@@ -68,6 +68,7 @@ export const serverFacts = (m: store.MemberRow, rendered: boolean): ServerFacts 
   left: m.left_at !== null,
   securedAt: ms(m.secured_at),
   resetIntentAt: ms(m.reset_intent_at),
+  resetSentAt: ms(m.reset_sent_at),
   resets: m.resets,
   failed: m.failed_at !== null,
   at: m.at,

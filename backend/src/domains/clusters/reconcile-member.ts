@@ -122,34 +122,30 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
   const fail = (job: Job, state: State, m: store.MemberRow, at: Place, reason: string, change: MemberChange = {}) =>
     note(job, state, m, at, failed(reason), { ...change, failed_at: new Date(job.now()), failure: reason })
 
-  const reset = async (job: Job, state: State, m: store.MemberRow, graceful: boolean): Promise<Outcome> => {
-    await note(job, state, m, 'reset', running(graceful ? 'Leaving etcd, then wiping' : null), { reset_intent_at: new Date(job.now()), resets: m.resets + 1 })
+  const reset = async (job: Job, state: State, m: store.MemberRow, graceful: boolean): Promise<Outcome | 'again'> => {
+    const intent = { reset_intent_at: new Date(job.now()), reset_sent_at: null }
+    if (!(await note(job, state, m, 'reset', running(graceful ? 'Leaving etcd, then wiping' : null), intent))) return 'again'
     const credentials = await secrets.talosAdmin(m.cluster_id)
     const userDisks = m.workload_disks
-    const options = {
-      graceful,
-      reboot: true,
-      systemPartitions: ['STATE', 'EPHEMERAL'],
-      userDisks,
-      mode: userDisks.length > 0 ? ('all' as const) : ('system_disk' as const),
-    }
+    // Talos itself stays on its disk: the server comes back in maintenance without any other medium to boot from.
+    const mode = userDisks.length > 0 ? ('all' as const) : ('system_disk' as const)
+    const options = { graceful, reboot: true, systemPartitions: ['STATE', 'EPHEMERAL'], userDisks, mode }
+    let change: MemberChange = { reset_sent_at: new Date(job.now()), resets: m.resets + 1 }
+    let shown: Shown = running()
     try {
       const connection = await servers.connection(m.node_id)
-      await job.effect(`reset/${m.node_id}`, () =>
-        connection.secure(credentials!, (client) => client.reset(options, { deadlineMs: 60_000 }), { signal: job.signal, deadlineMs: 60_000 }),
-      )
+      const patient = { signal: job.signal, deadlineMs: 60_000 }
+      await job.effect(`reset/${m.node_id}`, () => connection.secure(credentials!, (client) => client.reset(options, { deadlineMs: 60_000 }), patient))
     } catch (error) {
       if (job.signal.aborted) throw error
-      const reason = error instanceof Error ? error.message : String(error)
-      const fresh = (await store.member(db, m.cluster_id, m.node_id))!
-      // Whether it was heard is unknown where the connection was lost; a refusal may be tried again soon, and then without leaving in order.
-      const heard = error instanceof TalosError && (error.kind === 'timeout' || error.kind === 'unavailable')
-      await note(job, state, fresh, 'reset', waiting(`${m.name} was told to reset: ${reason}`), heard ? {} : { reset_intent_at: null })
-      return { againMs: 2_000 }
+      shown = waiting(`${m.name} was told to reset: ${error instanceof Error ? error.message : String(error)}`)
+      // Whether it was heard is unknown where the connection was lost; after a refusal it is tried again, and then without leaving in order.
+      const isUnknown = error instanceof TalosError && (error.kind === 'timeout' || error.kind === 'unavailable' || error.kind === 'unreachable')
+      change = isUnknown ? {} : { reset_intent_at: null, resets: m.resets + 1 }
     }
     const fresh = (await store.member(db, m.cluster_id, m.node_id))!
-    await note(job, state, fresh, 'release', running())
-    return { againMs: pollMs(0) }
+    await note(job, state, fresh, shown.status === 'running' ? 'release' : 'reset', shown, change)
+    return { againMs: shown.status === 'running' ? pollMs(0) : 2_000 }
   }
 
   const release = (job: Job, state: State, m: store.MemberRow): Promise<void> =>

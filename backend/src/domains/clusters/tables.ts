@@ -70,6 +70,7 @@ interface ClusterServerTable {
   etcd_at: OptionalTime
   node_ready_at: OptionalTime
   reset_intent_at: OptionalTime
+  reset_sent_at: OptionalTime
   resets: Generated<number>
   failed_at: OptionalTime
   failure: Optional<string>
