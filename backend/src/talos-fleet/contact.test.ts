@@ -41,6 +41,7 @@ const watched = (index: number, change: Partial<Watched> = {}): Watched => {
     lastContactAt: null,
     fingerprint: null,
     hasHardware: false,
+    stage: 'unknown',
     ...change,
   }
 }
@@ -122,6 +123,15 @@ test('other hardware at the address is told, and nothing but its identity is rea
   await until(() => of(server).length > 0)
   expect(of(server)[0]).toMatchObject({ kind: 'other', found: { uuid: machine.disk.identity.uuid } })
   expect(server.uuid).not.toBe(machine.disk.identity.uuid)
+})
+
+test('a slow answer that comes after many batches is told like any other', async () => {
+  await addFault(simulator.servers[0]!, { kind: 'delay', ms: 20_000 })
+  const server = watched(0)
+  const { of, until } = keep([server])
+  await until(() => of(server).length > 0)
+  expect(of(server)[0]).toMatchObject({ kind: 'seen' })
+  await clearFaults(simulator.servers[0]!)
 })
 
 test('garbage is said to be garbage', async () => {

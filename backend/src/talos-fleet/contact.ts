@@ -19,6 +19,8 @@ export interface Watched extends KnownServer {
   readonly lastContactAt: number | null
   readonly fingerprint: string | null
   readonly hasHardware: boolean
+  /** As it was known when it was read last. */
+  readonly stage: string
 }
 
 export type Observation = {
@@ -71,7 +73,7 @@ interface State {
   misses: number
   isBusy: boolean
   everythingAt: number
-  stage: string | null
+  stage: string
   client: TalosClient | null
 }
 
@@ -104,8 +106,8 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
           nextAt: firstAt(server, now),
           misses: server.reachable === false ? missesToUnreachable : 0,
           isBusy: false,
-          everythingAt: 0,
-          stage: null,
+          everythingAt: server.hasHardware ? now + random() * contactTimes.everythingMs * pace : 0,
+          stage: server.stage,
           client: null,
         })
         continue
@@ -191,7 +193,9 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
     state.isBusy = true
     stop.addEventListener('abort', end, { once: true })
     try {
-      observed.push(await (state.client ? begin() : fleet.budget.run(isDoubtful(state) ? 'suspect' : 'contact', begin, stop)))
+      const seen = await (state.client ? begin() : fleet.budget.run(isDoubtful(state) ? 'suspect' : 'contact', begin, stop))
+      // Not in one line with the wait: the batch may have been handed on meanwhile.
+      observed.push(seen)
       state.misses = 0
     } catch (error) {
       if (!stop.aborted) observed.push(missed(state, error, late.signal.aborted, deadlineMs))

@@ -18,6 +18,7 @@ export function rosterOf(entries: Iterable<Entry>): Watched[] {
       lastContactAt: contact?.getTime() ?? null,
       fingerprint: row.fingerprint,
       hasHardware: row.hardware !== null,
+      stage: row.stage,
     })
   }
   return watched

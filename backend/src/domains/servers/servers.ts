@@ -52,9 +52,9 @@ export interface Servers extends ForClusters, ServerFiles {
   list(query: Input<typeof serverList>['query']): Promise<Buffer>
   get(id: string): Promise<Server>
   add(caller: Caller, body: Input<typeof serverAdd>['body']): Promise<{ operation: Operation }>
-  confirm(caller: Caller, id: string, body: Input<typeof serverConfirm>['body']): Promise<Server>
+  confirm(caller: Caller, id: string, body: Input<typeof serverConfirm>['body'], ifMatch?: number): Promise<Server>
   update(caller: Caller, id: string, body: Input<typeof serverUpdate>['body'], ifMatch?: number): Promise<Server>
-  remove(caller: Caller, id: string): Promise<void>
+  remove(caller: Caller, id: string, ifMatch?: number): Promise<void>
   reboot(caller: Caller, id: string): Promise<{ operation: Operation }>
   shutdown(caller: Caller, id: string): Promise<{ operation: Operation }>
   services(id: string): Promise<Answer<typeof serverServices>>
@@ -190,8 +190,9 @@ export function servers(parts: ServerParts): Servers {
       })
     },
 
-    confirm: (caller, id, said) =>
+    confirm: (caller, id, said, ifMatch) =>
       change(caller, id, 'server.confirmed', async (tx, row, server) => {
+        checkVersion(ifMatch, row.version)
         demand(canConfirmServer(server), 'conflict')
         const [uuid, serial] = [said.uuid.toLowerCase(), said.serial]
         const trusted = { identity_state: 'confirmed', identity_since: now(), identity_note: null, seen_uuid: null, seen_serial: null } as const
@@ -253,12 +254,13 @@ export function servers(parts: ServerParts): Servers {
       }
     },
 
-    async remove(caller, id) {
+    async remove(caller, id, ifMatch) {
       await change(
         caller,
         id,
         'server.removed',
         async (_tx, row, server) => {
+          checkVersion(ifMatch, row.version)
           demand(canRemoveServer(server), row.operation_id && !row.cluster_id ? 'operation_running' : 'server_in_cluster')
           fleet.forget(id)
           return { status: 'deleted', removed_at: now(), type: 'unknown' }
