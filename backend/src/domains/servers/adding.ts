@@ -6,7 +6,7 @@ import { counted } from '#contract/words.ts'
 import type { Operation } from '#contract/operations.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Db } from '../../db/db.ts'
-import { FenceLost, type Job, type Outcome } from '../../engine/engine.ts'
+import { type Fence, FenceLost, type Job, type Outcome } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
 import { type Fleet, type Found, OtherHardware } from '../../talos-fleet/fleet.ts'
 import { readEverything, type Reading } from '../../talos-fleet/reading.ts'
@@ -31,6 +31,16 @@ export const stepOf = (address: string) => ({ key: `probe/${address}`, title: `A
 const addressOf = (key: string): string => key.slice('probe/'.length)
 const isOpen = (step: Operation['steps'][number]): boolean => step.status === 'todo' || step.status === 'running' || step.status === 'waiting'
 
+/** Results come sixty-four at once, and all lock the operation's row: in turn they need one connection of the pool instead of all. */
+function oneByOne(fence: Fence): Fence['write'] {
+  let last: Promise<unknown> = Promise.resolve()
+  return (change) => {
+    const mine = last.then(() => fence.write(change))
+    last = mine.catch(() => undefined)
+    return mine
+  }
+}
+
 export function adding({ db, fleet, operations, register }: AddingParts): (job: Job) => Promise<Outcome> {
   /** Whether the known server with this UUID still answers where it is known, by another key than the one that was just seen. */
   const isTwice = async (address: string, found: Found, signal: AbortSignal): Promise<boolean> => {
@@ -46,10 +56,8 @@ export function adding({ db, fleet, operations, register }: AddingParts): (job: 
     }
   }
 
-  const probe = async (job: Job, key: string, { scan, datacenter_id, operation_id }: store.Addition, isShort: boolean): Promise<void> => {
+  const probe = async ({ signal }: Job, key: string, { scan, datacenter_id, operation_id }: store.Addition, write: Fence['write']): Promise<void> => {
     const address = addressOf(key)
-    const { signal, fence } = job
-    if (isShort) await fence.write((tx) => operations.step(tx, operation_id, key, { status: 'running' }))
     let answer: { found: Found; reading: Reading }
     try {
       answer = await fleet.probe(address, async (client, found) => ({ found, reading: await readEverything(client) }), { signal, deadlineMs: probeDeadlineMs })
@@ -57,7 +65,7 @@ export function adding({ db, fleet, operations, register }: AddingParts): (job: 
       if (signal.aborted) throw error
       const isSilent = error instanceof TalosError && (error.kind === 'unreachable' || error.kind === 'timeout')
       const reason = error instanceof Error ? error.message : String(error)
-      return fence.write((tx) =>
+      return write((tx) =>
         operations.step(tx, operation_id, key, { status: isSilent && scan ? 'skipped' : 'failed', reason: `${isSilent ? 'No answer: ' : ''}${reason}` }),
       )
     }
@@ -69,7 +77,7 @@ export function adding({ db, fleet, operations, register }: AddingParts): (job: 
       addresses: reading.inventory.node_addresses,
       isTwice: await isTwice(address, found, signal),
     }
-    await fence.write(async (tx) => {
+    await write(async (tx) => {
       const { kind, server, sentence } = await register(tx, system, candidate, reading, datacenter_id)
       await operations.step(tx, operation_id, key, { status: kind === 'alarm' ? 'failed' : 'done', reason: sentence, node_id: server.id })
     })
@@ -77,7 +85,14 @@ export function adding({ db, fleet, operations, register }: AddingParts): (job: 
 
   /** Probes a part at once; waits for all of them, so that nothing of this run goes on after it. */
   const probeAll = async (job: Job, keys: readonly string[], addition: store.Addition, isShort: boolean): Promise<void> => {
-    const results = await Promise.allSettled(keys.map((key) => probe(job, key, addition, isShort)))
+    const write = oneByOne(job.fence)
+    // Nobody watches a thousand steps begin: of a long list only the results are written.
+    if (isShort) {
+      await write(async (tx) => {
+        for (const key of keys) await operations.step(tx, addition.operation_id, key, { status: 'running' })
+      })
+    }
+    const results = await Promise.allSettled(keys.map((key) => probe(job, key, addition, write)))
     const failures = results.filter((r) => r.status === 'rejected').map((r): unknown => r.reason)
     if (failures.length > 0) throw failures.find((f) => f instanceof FenceLost) ?? failures[0]
   }
@@ -103,7 +118,6 @@ export function adding({ db, fleet, operations, register }: AddingParts): (job: 
     const isCancelled = state.cancel_requested_at !== null
     if (isCancelled || keys.length === 0) return end(job, id, isCancelled)
     await job.fence.write((tx) => operations.set(tx, id, { status: 'running' }))
-    // Nobody watches a thousand steps begin: of a long list only the results are written.
     await probeAll(job, keys.slice(0, atOnce), addition, operation.steps.length <= atOnce)
     // The rest in a run of its own: each is short, and a cancel is seen between two.
     return { againMs: 0 }
