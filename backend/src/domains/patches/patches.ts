@@ -65,7 +65,7 @@ export interface PatchParts {
   readonly access: ClusterAccess
 }
 
-const isSystem = (id: string): id is keyof typeof systemLayers => id in systemLayers
+const isSystem = (id: string): id is keyof typeof systemLayers => Object.hasOwn(systemLayers, id)
 const missing = () => new Problem('not_found', 'There is no such patch')
 const taken = () => new Problem('name_taken', nameSentences('Patch').taken, { name: nameSentences('Patch').taken })
 
