@@ -107,7 +107,7 @@ export const datacenterRemove = operation({
   scope: 'datacenters:write',
   params: byId,
   status: 204,
-  errors: ['not_found', 'datacenter_in_use'],
+  errors: ['not_found', 'datacenter_in_use', 'stale'],
 })
 
 export function canRemoveDatacenter(d: Pick<Datacenter, 'servers' | 'clusters' | 'subnets'>): Verdict {

@@ -61,3 +61,24 @@ export function operation<P extends Schema = None, Q extends Schema = None, B ex
   const defaults = { params: none, query: none, body: noBody, answer: noBody, media: 'application/json', status: 200, errors: [] } as const
   return { ...defaults, ...declared } as Operation<P, Q, B, A>
 }
+
+const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'GET'
+/** Whether the call takes a body. */
+export const takesBody = (operation: Operation): boolean => !z.safeParse(operation.body, undefined).success
+
+/** Everything that a call can be refused with: what each call can, what its session and its body bring with them, and its own `errors`. */
+export function errorsOf(operation: Operation): ReadonlySet<ErrorCode> {
+  const signedIn = operation.scope !== null
+  return new Set<ErrorCode>([
+    'bad_request',
+    'unsupported_media',
+    'too_large',
+    'throttled',
+    'internal',
+    'unavailable',
+    ...(signedIn ? (['session_expired', 'forbidden'] as const) : []),
+    ...(isRead(operation) ? [] : (['invalid'] as const)),
+    ...(signedIn && !isRead(operation) ? (['idempotency_running', 'idempotency_mismatch', 'conflict'] as const) : []),
+    ...operation.errors,
+  ])
+}

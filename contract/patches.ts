@@ -96,7 +96,7 @@ export const patchRemove = operation({
   scope: 'servers:write',
   params: ofPatch,
   status: 204,
-  errors: ['not_found', 'patch_read_only', 'server_unreachable', 'operation_running'],
+  errors: ['not_found', 'patch_read_only', 'stale', 'server_unreachable', 'operation_running'],
 })
 
 export const PatchProblem = z.object({ line: z.nullable(z.int()), column: z.nullable(z.int()), path: z.nullable(z.string()), message: z.string() })

@@ -176,7 +176,7 @@ export const serverConfirm = operation({
   params: byId,
   body: z.strictObject({ uuid: z.string().check(z.maxLength(64)), serial: z.string().check(z.maxLength(256)) }),
   answer: Server,
-  errors: ['not_found', 'identity_changed', 'conflict'],
+  errors: ['not_found', 'identity_changed', 'conflict', 'stale'],
 })
 
 export const serverRemove = operation({
@@ -188,7 +188,7 @@ export const serverRemove = operation({
   params: byId,
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
   status: 204,
-  errors: ['not_found', 'server_in_cluster', 'operation_running'],
+  errors: ['not_found', 'server_in_cluster', 'operation_running', 'stale'],
 })
 
 export const serverReboot = operation({
@@ -250,7 +250,7 @@ export const serverLogs = operation({
   }),
   answer: z.string(),
   media: 'text/plain',
-  errors: ['not_found', 'server_unreachable', 'server_not_in_cluster'],
+  errors: ['not_found', 'server_unreachable', 'server_not_in_cluster', 'dial_refused'],
 })
 
 export const ServerEvent = z.object({
@@ -281,7 +281,7 @@ export const serverServices = operation({
   scope: 'servers:read',
   params: byId,
   answer: z.object({ items: z.array(z.object({ id: z.string(), state: z.string(), healthy: z.nullable(z.boolean()), message: z.nullable(z.string()) })) }),
-  errors: ['not_found', 'server_unreachable', 'server_not_in_cluster'],
+  errors: ['not_found', 'server_unreachable', 'server_not_in_cluster', 'dial_refused'],
 })
 
 /** Talos in maintenance mode takes reads, a configuration and a disk wipe from us, nothing else. */

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'
 import { errors } from '#contract/errors.ts'
-import type { Operation } from '#contract/operation.ts'
+import { errorsOf, type Operation, takesBody } from '#contract/operation.ts'
 
 type Json = Record<string, unknown>
 
@@ -12,15 +12,28 @@ const schemaOf = (schema: z.core.$ZodType, io: 'input' | 'output'): Json => {
   return rest
 }
 
-/** What every call can answer, beside its own. */
-const always = ['bad_request', 'throttled', 'unavailable', 'internal'] as const
+/** What the server reads from headers beside the session. */
+function headersOf({ method, scope, errors: own, media }: Operation): Json[] {
+  const header = (name: string, description: string, schema: Json): Json => ({ name, in: 'header', required: false, description, schema })
+  return [
+    ...(method !== 'GET' && scope !== null
+      ? [header('Idempotency-Key', 'Kept 24 h: sent again with the same body, the first answer is given again.', { type: 'string', pattern: '^[!-~]{1,128}$' })]
+      : []),
+    ...(own.includes('stale')
+      ? [header('If-Match', "The object's version that the caller read, as in its ETag; without it the last write wins.", { type: 'string' })]
+      : []),
+    ...(media === 'text/event-stream' ? [header('Last-Event-ID', 'Id of the last event that was read.', { type: 'string', pattern: '^\\d{1,15}$' })] : []),
+  ]
+}
+
+const comeBack = { 'Retry-After': { description: 'Seconds after which to try again.', schema: { type: 'integer', minimum: 1 } } }
 
 function parameters(operation: Operation): Json[] {
   const of = (where: 'path' | 'query', schema: z.core.$ZodType): Json[] => {
     const { properties = {}, required = [] } = schemaOf(schema, 'input') as { properties?: Record<string, Json>; required?: string[] }
     return Object.entries(properties).map(([name, property]) => ({ name, in: where, required: where === 'path' || required.includes(name), schema: property }))
   }
-  return [...of('path', operation.params), ...of('query', operation.query)]
+  return [...of('path', operation.params), ...of('query', operation.query), ...headersOf(operation)]
 }
 
 function responses(operation: Operation): Json {
@@ -29,13 +42,7 @@ function responses(operation: Operation): Json {
     operation.status === 204 || operation.answer.constructor.name === 'ZodMiniUndefined'
       ? { description: 'Done.' }
       : { description: 'Success.', content: { [operation.media]: { schema: json ? schemaOf(operation.answer, 'output') : { type: 'string' } } } }
-  const codes = [
-    ...always,
-    ...(operation.scope === null ? [] : (['session_expired', 'forbidden'] as const)),
-    ...(hasBody(operation) ? (['invalid', 'too_large', 'unsupported_media'] as const) : []),
-    ...operation.errors,
-  ]
-  const byStatus = Map.groupBy(new Set(codes), (code) => errors[code].status)
+  const byStatus = Map.groupBy(errorsOf(operation), (code) => errors[code].status)
   return {
     [operation.status]: success,
     ...Object.fromEntries(
@@ -43,14 +50,13 @@ function responses(operation: Operation): Json {
         status,
         {
           description: all.map((code) => `\`${code}\`: ${errors[code].means}`).join('\n'),
+          ...((status === 429 || status === 503) && { headers: comeBack }),
           content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
         },
       ]),
     ),
   }
 }
-
-const hasBody = (operation: Operation): boolean => !z.safeParse(operation.body, undefined).success
 
 export function openapiDocument(version: string): Json {
   const paths: Record<string, Json> = {}
@@ -61,7 +67,7 @@ export function openapiDocument(version: string): Json {
       summary: operation.summary,
       tags: [operation.path.split('/')[2]],
       parameters: parameters(operation),
-      ...(hasBody(operation) && { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(operation.body, 'input') } } } }),
+      ...(takesBody(operation) && { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(operation.body, 'input') } } } }),
       responses: responses(operation),
       security: operation.scope === null ? [] : [{ session: operation.scope === 'signed_in' ? [] : [operation.scope] }],
     }

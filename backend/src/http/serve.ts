@@ -63,9 +63,10 @@ function read<O extends Operation>(operation: O, request: FastifyRequest): Input
   return { params: params.data, query: query.data, body: body.data } as Input<O>
 }
 
+/** Only calls that compare versions look at it. */
 function readIfMatch(request: FastifyRequest): number | undefined {
   const header = request.headers['if-match']
-  if (header === undefined || header === '*') return undefined
+  if (header === undefined || header === '*' || !request.routeOptions.config.operation?.errors.includes('stale')) return undefined
   const match = /^(?:W\/)?"(\d{1,15})"$/.exec(header)
   if (!match) throw new Problem('stale', 'If-Match is not a version that this server gave')
   return Number(match[1])

@@ -37,7 +37,7 @@ export interface Datacenters {
   /** @throws Problem not_found, stale, datacenter_in_use where its place would change under what stands there */
   update(caller: Caller, id: string, change: DatacenterChange, ifMatch?: number): Promise<Datacenter>
   /** @throws Problem not_found, datacenter_in_use */
-  remove(caller: Caller, id: string): Promise<void>
+  remove(caller: Caller, id: string, ifMatch?: number): Promise<void>
   /** For other domains: null where there is none. */
   find(on: Db | Tx, id: string): Promise<DatacenterName | null>
   /** For the overview. */
@@ -147,12 +147,13 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
       }
     },
 
-    async remove(caller, id) {
+    async remove(caller, id, ifMatch) {
       const inside = (await contents()).get(id) ?? nothing
       try {
         await inTransaction(db, async (tx) => {
           const row = await store.lock(tx, id)
           if (!row) throw unknown()
+          checkVersion(ifMatch, row.version)
           const verdict = canRemoveDatacenter(inside)
           if (!verdict.ok) throw new Problem('datacenter_in_use', verdict.reason)
           await store.remove(tx, id)

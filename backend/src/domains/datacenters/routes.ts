@@ -9,5 +9,5 @@ export function datacenterRoutes(app: FastifyInstance, datacenters: Datacenters)
   on(datacenterGet, ({ params }) => datacenters.get(params.id))
   on(datacenterCreate, ({ caller, body }) => datacenters.create(caller, body))
   on(datacenterUpdate, ({ caller, params, body, ifMatch }) => datacenters.update(caller, params.id, body, ifMatch))
-  on(datacenterRemove, ({ caller, params }) => datacenters.remove(caller, params.id).then(() => undefined))
+  on(datacenterRemove, ({ caller, params, ifMatch }) => datacenters.remove(caller, params.id, ifMatch).then(() => undefined))
 }

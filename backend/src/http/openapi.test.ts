@@ -1,0 +1,126 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect, test } from 'vitest'
+import { allOperations } from '#contract/all.ts'
+import { errors } from '#contract/errors.ts'
+import { errorsOf, takesBody } from '#contract/operation.ts'
+import { openapiDocument } from './openapi.ts'
+
+interface Call {
+  operationId: string
+  summary: string
+  parameters: { name: string; in: string; required: boolean; schema: object }[]
+  requestBody?: { content: Record<string, { schema: object }> }
+  responses: Record<string, { description: string; headers?: object; content?: Record<string, { schema: object }> }>
+  security: Record<string, string[]>[]
+}
+const document = openapiDocument('0.0.13') as unknown as { paths: Record<string, Record<string, Call>>; components: object }
+
+/** The parts of the OpenAPI 3.1 schema (spec.openapis.org/oas/3.1/schema) that this document uses, with nothing beside them allowed. */
+const mediaTypes = {
+  type: 'object',
+  minProperties: 1,
+  additionalProperties: { type: 'object', required: ['schema'], properties: { schema: { type: ['object', 'boolean'] } }, additionalProperties: false },
+}
+const response = {
+  type: 'object',
+  required: ['description'],
+  properties: { description: { type: 'string', minLength: 1 }, headers: { type: 'object' }, content: mediaTypes },
+  additionalProperties: false,
+}
+const call = {
+  type: 'object',
+  required: ['operationId', 'summary', 'responses', 'security'],
+  properties: {
+    operationId: { type: 'string', pattern: '^[a-z][A-Za-z]+$' },
+    summary: { type: 'string', minLength: 1 },
+    tags: { type: 'array', items: { type: 'string' }, uniqueItems: true },
+    parameters: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['name', 'in', 'schema'],
+        properties: {
+          name: { type: 'string' },
+          in: { enum: ['path', 'query', 'header'] },
+          required: { type: 'boolean' },
+          description: { type: 'string' },
+          schema: { type: 'object' },
+        },
+        anyOf: [{ properties: { in: { enum: ['query', 'header'] } } }, { properties: { required: { const: true } }, required: ['required'] }],
+        additionalProperties: false,
+      },
+    },
+    requestBody: { type: 'object', required: ['content'], properties: { required: { type: 'boolean' }, content: mediaTypes }, additionalProperties: false },
+    responses: { type: 'object', minProperties: 1, patternProperties: { '^[1-5]\\d\\d$': response }, additionalProperties: false },
+    security: { type: 'array', items: { type: 'object', additionalProperties: { type: 'array', items: { type: 'string' } } } },
+  },
+  additionalProperties: false,
+}
+const shape = {
+  type: 'object',
+  required: ['openapi', 'info', 'paths'],
+  properties: {
+    openapi: { type: 'string', pattern: '^3\\.1\\.\\d+$' },
+    info: {
+      type: 'object',
+      required: ['title', 'version'],
+      properties: { title: { type: 'string' }, version: { type: 'string' }, description: { type: 'string' } },
+      additionalProperties: false,
+    },
+    servers: { type: 'array', items: { type: 'object', required: ['url'] } },
+    paths: {
+      type: 'object',
+      patternProperties: {
+        '^/': { type: 'object', properties: Object.fromEntries(['get', 'put', 'post', 'patch', 'delete'].map((m) => [m, call])), additionalProperties: false },
+      },
+      additionalProperties: false,
+    },
+    components: {
+      type: 'object',
+      properties: { schemas: { type: 'object' }, securitySchemes: { type: 'object' }, headers: { type: 'object' }, responses: { type: 'object' } },
+      additionalProperties: false,
+    },
+  },
+  additionalProperties: false,
+}
+
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
+const calls = Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, one]) => ({ path, method, one })))
+
+test('the document has the form of OpenAPI 3.1', () => {
+  const validate = ajv.compile(shape)
+  validate(document)
+  expect(validate.errors ?? []).toEqual([])
+})
+
+test('each schema in it is one of JSON Schema 2020-12', () => {
+  const schemas = calls.flatMap(({ one }) => [
+    ...one.parameters.map((p) => p.schema),
+    ...Object.values(one.requestBody?.content ?? {}).map((c) => c.schema),
+    ...Object.values(one.responses).flatMap((r) => Object.values(r.content ?? {}).map((c) => c.schema)),
+  ])
+  expect(schemas.length).toBeGreaterThan(300)
+  const broken = schemas.filter((schema) => !ajv.validateSchema(schema))
+  expect(broken).toEqual([])
+})
+
+test('path parameters are those in the path; operation ids are unique', () => {
+  for (const { path, one } of calls) {
+    const inPath = new Set([...path.matchAll(/\{(\w+)\}/g)].map((m) => m[1]))
+    expect(new Set(one.parameters.filter((p) => p.in === 'path').map((p) => p.name))).toEqual(inPath)
+  }
+  expect(new Set(calls.map(({ one }) => one.operationId)).size).toBe(calls.length)
+})
+
+test.each(allOperations.map((o) => [o.name, o] as const))('%s is in it with its scope, its body and every error', (_name, operation) => {
+  const one = document.paths[operation.path]![operation.method.toLowerCase()]!
+  expect(one.operationId).toBe(operation.name)
+  expect(one.security).toEqual(operation.scope === null ? [] : [{ session: operation.scope === 'signed_in' ? [] : [operation.scope] }])
+  expect(one.requestBody !== undefined).toBe(takesBody(operation))
+  expect(one.responses).toHaveProperty(String(operation.status))
+  for (const code of errorsOf(operation)) expect(one.responses[errors[code].status]!.description).toContain(`\`${code}\``)
+  for (const status of ['429', '503']) expect(one.responses[status]!.headers).toHaveProperty('Retry-After')
+  const headers = new Set(one.parameters.filter((p) => p.in === 'header').map((p) => p.name))
+  expect(headers.has('Idempotency-Key')).toBe(operation.method !== 'GET' && operation.scope !== null)
+  expect(headers.has('If-Match')).toBe(operation.errors.includes('stale'))
+})
