@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect as dial } from 'node:net'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { datacenterCreate, datacenterGet, datacenterList, datacenterUpdate } from '#contract/datacenters.ts'
+import { datacenterCreate, datacenterGet, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
 import { installationGet } from '#contract/users.ts'
 import { type Backend, startBackend } from '../testing/backend.ts'
 
@@ -41,6 +41,8 @@ test.each([
   ['null', 'null', 422],
   ['a list', '[]', 422],
   ['an unknown field', JSON.stringify({ ...poznan, id: randomUUID() }), 422],
+  ['a NUL', JSON.stringify({ ...poznan, city_name: 'a\0b' }), 422],
+  ['half a character', '{"city_name":"\\ud800"}', 422],
 ])('a body with %s is refused', async (_name, body, status) => {
   const response = await post(body)
   expect(response.statusCode).toBe(status)
@@ -73,6 +75,8 @@ test.each([
   '/v1/datacenters?sort=secret',
   '/v1/datacenters?__proto__=1',
   '/v1/datacenters/%zz',
+  '/v1/datacenters?q=a%00b',
+  `/v1/nodes/${randomUUID()}/patches/%00`,
   `/v1/datacenters?q=${'x'.repeat(5000)}`,
 ])('%s is 400', async (url) => {
   const response = await send('GET', url)
@@ -129,6 +133,7 @@ test('the version is the ETag; a stale If-Match changes nothing, none lets the l
   const stale = await admin.call(datacenterUpdate, { params, body: { tier: 1 } }, { ifMatch: 1 })
   expect(stale).toMatchObject({ status: 412, problem: { code: 'stale' } })
   expect((await admin.call(datacenterUpdate, { params, body: { tier: 2 } })).answer).toMatchObject({ tier: 2, version: 3 })
+  expect(await admin.call(datacenterRemove, { params }, { ifMatch: 1 })).toMatchObject({ status: 412, problem: { code: 'stale' } })
   const unchanged = await admin.call(datacenterGet, { params }, { headers: { 'if-none-match': '"3"' } })
   expect(unchanged).toMatchObject({ status: 304, text: '' })
 })
@@ -201,6 +206,45 @@ test('what the console needs before anybody has signed in', async () => {
   expect((await simulated.call(installationGet)).answer).toEqual({ version: '0.0.13', simulated: true, waitlist_url: 'https://example.com/wait' })
 })
 
+test('a browser that shows an answer as a page may do nothing with it, and knows each feature that is switched off', async () => {
+  const { headers } = await backend.app.inject({ url: '/v1/installation' })
+  expect(headers['permissions-policy']).toContain('camera=()')
+  // Chromium warns about it: it is known there only by an experiment.
+  expect(headers['permissions-policy']).not.toContain('bluetooth')
+})
+
+test('who comes while it stops, on a connection that is still open, is told when to come back', async () => {
+  const own = await startBackend()
+  const user = await own.signIn()
+  const { hostname, port } = new URL(await own.listen())
+  const seen = await own.platform.db.transaction().execute(async (tx) => {
+    // Its first request waits for this row, so that its connection is busy while the stop begins.
+    await tx.selectFrom('installation').select('id').forUpdate().execute()
+    await tx.updateTable('person').set({ name: 'held' }).execute()
+    const body = JSON.stringify({ email: user.email, password: user.password })
+    const socket = dial(Number(port), hostname)
+    const ended = new Promise<string>((resolve, reject) => {
+      let text = ''
+      socket
+        .on('data', (chunk: Buffer) => (text += chunk.toString()))
+        .on('close', () => resolve(text))
+        .on('error', reject)
+    })
+    socket.write(`POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    const stopped = own.app.close()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    socket.write('GET /v1/installation HTTP/1.1\r\nHost: x\r\n\r\n')
+    return { ended, stopped }
+  })
+  const text = await seen.ended
+  await seen.stopped
+  expect(text).toMatch(/^HTTP\/1\.1 200 /)
+  const second = text.slice(text.indexOf('HTTP/1.1 503'))
+  expect(second).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 5[\s\S]*"code":"unavailable"/)
+  expect(second).toContain('x-content-type-options: nosniff')
+})
+
 test('health, readiness and metrics need no session', async () => {
   expect((await backend.app.inject({ url: '/healthz' })).json()).toEqual({ ok: true })
   expect((await backend.app.inject({ url: '/readyz' })).json()).toEqual({ ok: true })
@@ -237,6 +281,10 @@ test.each([
     socket.setTimeout(5000, () => reject(new Error(`still open after: ${seen}`)))
   })
   expect(answer).toMatch(/^HTTP\/1\.1 4(00|31) /)
+  const [head, body] = answer.split('\r\n\r\n') as [string, string]
+  expect(JSON.parse(body)).toMatchObject({ code: 'bad_request', request_id: /x-request-id: (\S+)/.exec(head)![1] })
+  for (const header of ['x-content-type-options: nosniff', 'cache-control: no-store', "content-security-policy: default-src 'none'"])
+    expect(head).toContain(header)
 })
 
 let url: Promise<string> | undefined

@@ -7,7 +7,8 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import type { Log } from '../log.ts'
-import { readJson } from './body.ts'
+import { isText, readJson } from './body.ts'
+import { refuseBroken } from './broken.ts'
 import { consoleFiles, serveConsole } from './console.ts'
 import { errorHandler, sendProblem } from './errors.ts'
 import { addHeaders, securityHeaders } from './headers.ts'
@@ -44,6 +45,8 @@ const keepAliveMs = 10_000
 const closingGraceMs = 5_000
 /** How often sockets are looked at that are too slow for the limits above. */
 const slowCheckMs = 5_000
+/** A restart takes less; another process may be there at once. */
+const stoppingRetrySeconds = 5
 const largestBodyBytes = 256 * 1024
 const largestHeadersBytes = 16 * 1024
 const mostHeaders = 64
@@ -66,7 +69,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     logger: false,
-    return503OnClosing: true,
+    // `stopping` below answers as everything else is answered.
+    return503OnClosing: false,
+    clientErrorHandler: refuseBroken(safe),
     // At the end requests under way are answered; `preClose` below sees to those that take too long.
     forceCloseConnections: 'idle',
     trustProxy: config.trustedProxies.length > 0 ? (address: string) => config.trustedProxies.some((p) => p.contains(address)) : false,
@@ -97,12 +102,19 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.decorate('streams', streams(clock))
 
   addHeaders(app, safe)
+  let stopping = false
+  app.addHook('onRequest', async () => {
+    if (stopping) throw new Problem('unavailable', 'Steelyard is stopping. Please try again in a moment.', undefined, stoppingRetrySeconds)
+  })
   app.addHook('onRequest', async (request) => {
     if (request.url.length > longestUrl) throw new Problem('bad_request', 'The URL is too long')
     const query = request.url.indexOf('?')
+    if (/%00/.test(query === -1 ? request.url : request.url.slice(0, query))) throw new Problem('bad_request', 'The path can not be read')
     if (query === -1) return
-    const names = [...new URLSearchParams(request.url.slice(query + 1)).keys()]
+    const given = new URLSearchParams(request.url.slice(query + 1))
+    const names = [...given.keys()]
     if (new Set(names).size !== names.length) throw new Problem('bad_request', 'A query parameter is given twice')
+    if (![...given].flat().every(isText)) throw new Problem('bad_request', 'The query holds a character that can not be kept')
     if (names.includes('__proto__')) throw new Problem('bad_request', 'The query holds a key that is not allowed')
   })
   limit(app, { limits: parts.limits ?? defaultLimits, clock, random })
@@ -151,6 +163,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   sweep.unref()
   const closing: NodeJS.Timeout[] = []
   app.addHook('preClose', async () => {
+    stopping = true
     clearInterval(sweep)
     app.streams.endAll()
     // A connection becomes idle when its last request has been answered.

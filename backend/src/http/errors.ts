@@ -43,6 +43,8 @@ const frameworkProblems: Record<string, [ErrorCode, string]> = {
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is no such path'],
 }
 
+/** A server that did not answer is asked again by us after 20 s; sooner, the answer would be the same. */
+const usualRetrySeconds = 20
 const retryAfter = (random: () => number): number => 1 + Math.floor(random() * 5)
 
 /** Any error as a Problem; undefined where it is our own fault. */
@@ -69,7 +71,10 @@ export function errorHandler({ log, random }: { log: Log; random: () => number }
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
   const body: ErrorBody = { error: problem.message, code: problem.code, ...(problem.fields && { fields: problem.fields }), request_id: request.id }
-  if (problem.retryAfterSeconds !== undefined) void reply.header('retry-after', String(Math.ceil(problem.retryAfterSeconds)))
+  const { status } = errors[problem.code]
+  // Who is told to come back is always told when: also by those who throw it without knowing.
+  const seconds = problem.retryAfterSeconds ?? (status === 429 || status === 503 ? usualRetrySeconds : undefined)
+  if (seconds !== undefined) void reply.header('retry-after', String(Math.max(1, Math.ceil(seconds))))
   if (problem.code === 'session_expired') void reply.header('www-authenticate', 'Bearer')
-  void reply.status(errors[problem.code].status).type('application/json; charset=utf-8').send(JSON.stringify(body))
+  void reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
 }

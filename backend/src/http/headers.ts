@@ -26,6 +26,7 @@ export function contentPolicy({ reporting }: PolicySources, nonce?: string): str
   ].join('; ')
 }
 
+/** Features that browsers know by name; one that they don't know is a warning in each console. */
 const permissions = [
   'accelerometer',
   'camera',
@@ -38,7 +39,6 @@ const permissions = [
   'payment',
   'usb',
   'serial',
-  'bluetooth',
   'hid',
 ]
 

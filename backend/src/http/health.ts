@@ -12,6 +12,7 @@ export function healthRoutes(app: FastifyInstance, health: Health): void {
   app.get('/healthz', { config: { open: true } }, () => ({ ok: true }))
   app.get('/readyz', { config: { open: true } }, async (_request, reply) => {
     const verdict = await health.ready()
+    if (!verdict.ok) void reply.header('retry-after', '5')
     return reply.status(verdict.ok ? 200 : 503).send(verdict)
   })
   app.get('/metrics', { config: { open: true } }, async (_request, reply) =>
