@@ -1,6 +1,6 @@
 /**
  * A real app on a real database of its own, cloned from the migrated template; nothing is stubbed but time, chance and what a test hands in.
- * Calls go through the whole app without a socket; `listen()` opens one for tests of streams and sockets.
+ * Calls go through the whole app without a socket, and each answer is compared with the contract; `listen()` opens a socket for tests of streams.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -21,6 +21,7 @@ import type { Limits } from '../http/limits.ts'
 import { type Log, silent } from '../log.ts'
 import { buildDomains, buildPlatform, buildWeb, type Domains, type Platform } from '../parts.ts'
 import { checkFingerprint, readKeyFile } from '../vault/key-file.ts'
+import { checkAnswer } from './contract-check.ts'
 import { temporaryFolder } from './postgres.ts'
 
 export interface CallOptions {
@@ -173,6 +174,7 @@ export async function startBackend({
       },
       ...(body !== undefined && { payload: JSON.stringify(body) }),
     })
+    checkAnswer(operation, response)
     const json = String(response.headers['content-type']).startsWith('application/json')
     const success = response.statusCode < 400
     return {

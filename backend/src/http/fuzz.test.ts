@@ -1,0 +1,246 @@
+/**
+ * Every call of the contract with inputs made from its own schemas and then spoilt: never a fault of ours, always an answer that the contract
+ * declares. The seed is printed; `FUZZ_SEED` repeats a run, `FUZZ_RUNS` makes it longer.
+ */
+import { randomInt } from 'node:crypto'
+import { env } from 'node:process'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import * as z from 'zod/mini'
+import { allOperations } from '#contract/all.ts'
+import { type Operation, takesBody } from '#contract/operation.ts'
+import { buildServer } from '../domains/servers/testing.ts'
+import { type Fields, silent } from '../log.ts'
+import { startBackend } from '../testing/backend.ts'
+import { checkAnswer, checkProblem } from '../testing/contract-check.ts'
+
+const seed = Number(env['FUZZ_SEED'] ?? randomInt(2 ** 31 - 1))
+const runs = Number(env['FUZZ_RUNS'] ?? 25)
+const budgetMs = Number(env['FUZZ_MS'] ?? 30_000)
+process.stderr.write(`fuzz: FUZZ_SEED=${seed}\n`)
+
+const failures: string[] = []
+const note = (_event: string, { error }: Fields = {}) => void (error instanceof Error && failures.push(error.stack ?? error.message))
+const backend = await startBackend({ log: { ...silent, error: note }, environment: { STEELYARD_DIAL_NETWORKS: '10.99.0.0/16' } })
+const admin = await backend.signIn()
+const server = await buildServer(backend)
+
+type Json = Record<string, unknown>
+const hostile = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    false,
+    0,
+    -1,
+    1.5,
+    1e308,
+    -0,
+    Number.MAX_SAFE_INTEGER,
+    2 ** 53,
+    '',
+    ' ',
+    '\u0000',
+    'a\u0000b',
+    '\u202e\u200b',
+    '\ud800',
+    '🦔'.repeat(40),
+    [],
+    {},
+    [[]],
+    [null],
+  ),
+  fc.constantFrom(
+    "' OR 1=1 --",
+    '%',
+    '_',
+    '\\',
+    '../../etc/passwd',
+    '${7*7}',
+    '__proto__',
+    'constructor',
+    '=cmd()',
+    '\r\nX: y',
+    '999999999999999999999999',
+    '0x10',
+    '1e3',
+    'NaN',
+  ),
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.constantFrom('x'.repeat(3_000), 'x'.repeat(300_000)),
+  fc.jsonValue({ maxDepth: 3 }),
+)
+
+/** Values of a JSON schema, as the contract's schemas describe themselves; a pattern that can't be made is filled by words that people use. */
+function valuesOf(schema: Json): fc.Arbitrary<unknown> {
+  const of = (one: unknown) => valuesOf(one as Json)
+  if ('const' in schema) return fc.constant(schema['const'])
+  if (Array.isArray(schema['enum'])) return fc.constantFrom(...(schema['enum'] as unknown[]))
+  for (const many of ['anyOf', 'oneOf']) if (Array.isArray(schema[many])) return fc.oneof(...(schema[many] as Json[]).map(of))
+  switch (schema['type']) {
+    case 'object': {
+      const required = new Set((schema['required'] as string[] | undefined) ?? [])
+      const properties = Object.entries((schema['properties'] as Json | undefined) ?? {})
+      const known = Object.fromEntries(properties.map(([name, one]) => [name, of(one)]))
+      if (properties.length === 0 && typeof schema['additionalProperties'] === 'object')
+        return fc.dictionary(fc.constantFrom('a', 'rack', 'x-1'), of(schema['additionalProperties']), { maxKeys: 3 })
+      return fc.record(known, { requiredKeys: properties.map(([name]) => name).filter((name) => required.has(name)) })
+    }
+    case 'array':
+      return fc.array(of(schema['items'] ?? {}), { minLength: Number(schema['minItems'] ?? 0), maxLength: 3 })
+    case 'integer':
+      return fc.integer({ min: Math.max(Number(schema['minimum'] ?? 0), -1000), max: Math.min(Number(schema['maximum'] ?? 1000), 1000) })
+    case 'number':
+      return fc.double({ min: Number(schema['minimum'] ?? -1000), max: Number(schema['maximum'] ?? 1000), noNaN: true })
+    case 'boolean':
+      return fc.boolean()
+    case 'null':
+      return fc.constant(null)
+    case 'string':
+      if (schema['format'] === 'uuid') return fc.oneof(fc.uuid(), fc.constant(server))
+      return fc.oneof(
+        fc.constantFrom(
+          'a',
+          'calm-heron-204',
+          'PL',
+          'POZ',
+          '10.99.0.1',
+          '10.99.0.0/24',
+          '10.244.0.0/16',
+          'v1.13.9',
+          '1.36.3',
+          '/dev/nvme0n1',
+          'someone@example.com',
+          'true',
+          'machine: {}\n',
+          'machine:\n  network:\n    hostname: x\n',
+          'twelve letters',
+        ),
+        fc.string({ maxLength: Math.min(Number(schema['maxLength'] ?? 30), 30) }),
+      )
+    default:
+      return fc.jsonValue({ maxDepth: 1 })
+  }
+}
+
+const schemaOf = (schema: z.core.$ZodType) => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json
+
+type Spoil = { kind: 'none' | 'drop' | 'add' | 'swap' | 'whole'; at: number; key: string; by: unknown }
+const spoil: fc.Arbitrary<Spoil> = fc.record({
+  kind: fc.constantFrom('none', 'drop', 'add', 'swap', 'swap', 'whole'),
+  at: fc.nat(50),
+  key: fc.constantFrom('extra', 'id', 'version', 'status', '__proto__', 'constructor', 'toString', 'na\u0000me', ''),
+  by: hostile,
+})
+
+/** Every object and list inside of a value, itself first. */
+function holders(value: unknown): (Json | unknown[])[] {
+  if (typeof value !== 'object' || value === null) return []
+  return [value as Json, ...Object.values(value).flatMap(holders)]
+}
+
+/** Answers whether it added a key to the outermost object. */
+function apply(value: unknown, { kind, at, key, by }: Spoil): { value: unknown; added: boolean } {
+  if (kind === 'none') return { value, added: false }
+  if (kind === 'whole') return { value: by, added: false }
+  const copy = structuredClone(value)
+  const all = holders(copy)
+  const holder = all[at % Math.max(1, all.length)]
+  if (holder === undefined) return { value: by, added: false }
+  const keys = Object.keys(holder)
+  const chosen = keys[at % Math.max(1, keys.length)]
+  if (kind === 'add' && !Array.isArray(holder)) {
+    const added = holder === copy && !(key in holder)
+    Object.defineProperty(holder, key, { value: by, enumerable: true, configurable: true, writable: true })
+    return { value: copy, added }
+  }
+  if (chosen === undefined) return { value: copy, added: false }
+  if (kind === 'swap') (holder as Json)[chosen] = by
+  else if (Array.isArray(holder)) holder.splice(Number(chosen), 1)
+  else delete holder[chosen]
+  return { value: copy, added: false }
+}
+
+const inputs = (operation: Operation) =>
+  fc.record({
+    params: valuesOf(schemaOf(operation.params)),
+    query: valuesOf(schemaOf(operation.query)),
+    body: takesBody(operation) ? valuesOf(schemaOf(operation.body)) : fc.option(fc.jsonValue({ maxDepth: 1 }), { nil: undefined }),
+    spoilParams: spoil,
+    spoilQuery: spoil,
+    spoilBody: spoil,
+    header: fc.constantFrom<Record<string, string>>(
+      {},
+      {},
+      { 'if-match': '"1"' },
+      { 'if-match': 'x' },
+      { 'idempotency-key': 'a' },
+      { 'idempotency-key': 'ż' },
+      { 'last-event-id': '-1' },
+      { 'content-type': 'text/plain' },
+    ),
+  })
+
+const textOf = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value))
+/** Half a surrogate pair has no URL. */
+const encoded = (value: unknown): string => encodeURIComponent(textOf(value).toWellFormed())
+/** Throttled: they come last, because the clock is turned for each try, and sessions end by it. */
+const timed = new Set(['authorize', 'waitlistJoin'])
+const ended: string[] = []
+
+/** The stream that doesn't end by itself has tests of its own. */
+const operations = allOperations.filter((o) => o.media !== 'text/event-stream').toSorted((a, b) => Number(timed.has(a.name)) - Number(timed.has(b.name)))
+
+test.each(operations.map((o) => [o.name, o] as const))('%s', async (_name, operation) => {
+  const outcome = await fc.check(
+    fc.asyncProperty(inputs(operation), async ({ params, query, body, spoilParams, spoilQuery, spoilBody, header }) => {
+      if (timed.has(operation.name)) backend.clock.advance(3_600_000)
+      const inPath = params as Json
+      const path = operation.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
+        encoded(spoilParams.kind === 'swap' && name === ['id', 'patchId', 'node_id'][spoilParams.at % 3] ? spoilParams.by : inPath[name]),
+      )
+      const asked = apply(query, spoilQuery.kind === 'whole' ? { ...spoilQuery, kind: 'add' } : spoilQuery)
+      const search = Object.entries((asked.value ?? {}) as Json)
+        .map(([name, value]) => `${encodeURIComponent(name)}=${encoded(value)}`)
+        .join('&')
+      const sent = apply(body, spoilBody)
+      const payload = sent.value === undefined ? undefined : JSON.stringify(sent.value)
+      const response = await backend.app.inject({
+        method: operation.method,
+        url: search === '' ? path : `${path}?${search}`,
+        headers: { authorization: `Bearer ${admin.accessToken}`, ...(payload !== undefined && { 'content-type': 'application/json' }), ...header },
+        ...(payload !== undefined && { payload }),
+      })
+      if (response.statusCode === 503 || response.statusCode < 500) checkAnswer(operation, response)
+      else throw new Error(`${response.statusCode} ${response.body}\n${failures.at(-1) ?? ''}`)
+      ended.push(`${response.statusCode}`)
+      if (asked.added && response.statusCode < 400) throw new Error(`An unknown query parameter was accepted: ${search}`)
+      if (sent.added && takesBody(operation) && response.statusCode < 400) throw new Error(`An unknown field was accepted: ${payload}`)
+    }),
+    { seed, numRuns: runs, interruptAfterTimeLimit: budgetMs / operations.length, markInterruptAsFailure: false },
+  )
+  expect(await fc.asyncDefaultReportMessage(outcome)).toBeUndefined()
+})
+
+test('it reached far enough to mean something', () => {
+  const count = Object.fromEntries([...Map.groupBy(ended, (s) => s)].map(([status, all]) => [status, all.length]))
+  process.stderr.write(`fuzz: ${JSON.stringify(count)}\n`)
+  expect(count['200']).toBeGreaterThan(20)
+  expect(count['400']).toBeGreaterThan(20)
+  expect(count['422']).toBeGreaterThan(20)
+  expect(Object.prototype).not.toHaveProperty('extra')
+})
+
+const paths = [...new Set(operations.map((o) => o.path))]
+test.each(paths)('%s with a method that it does not have is 405 and says which it has', async (path) => {
+  const url = path.replaceAll(/\{\w+\}/g, server)
+  // A path without parameters may also be read as one with them: `/v1/nodes/patches` is such a one.
+  const has = new Set(allOperations.filter((o) => new RegExp(`^${o.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(url)).map((o) => o.method as string))
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const) {
+    if (has.has(method)) continue
+    const response = await backend.app.inject({ method, url, headers: { authorization: `Bearer ${admin.accessToken}` } })
+    expect(response.statusCode, `${method} ${url}`).toBe(405)
+    expect(checkProblem(response).code).toBe('method_not_allowed')
+    expect(String(response.headers['allow']).split(', ')).toEqual(expect.arrayContaining([...has]))
+  }
+})
