@@ -86,7 +86,7 @@ export function StepCluster({
                 size="medium"
                 value={draft.endpointKind}
                 options={[
-                  { value: 'first', text: 'First control plane' },
+                  { value: 'first', text: 'Automatic' },
                   { value: 'virtual', text: 'Virtual IP' },
                   { value: 'host', text: 'Address or name' },
                 ]}
