@@ -167,13 +167,14 @@ const tail = 6
 
 /** The last log lines of the server that holds a phase up, while it can be asked; a server that installs is dark and shows none. */
 function HeldUp({ server, live, children }: { server: { node_id: string; name: string }; live: boolean; children: ReactNode }) {
-  const { data } = useQuery({
+  const { data, isError } = useQuery({
     ...query(serverLogs, { params: { id: server.node_id }, query: { tail, service: 'machined' } }),
     retry: false,
     refetchInterval: live ? 3000 : false,
     staleTime: 0,
   })
-  const lines = (data ?? '').split('\n').filter(Boolean).slice(-tail)
+  // What it said before it went dark is no longer what it does.
+  const lines = isError ? [] : (data ?? '').split('\n').filter(Boolean).slice(-tail)
   return (
     <>
       {lines.length > 0 && (
