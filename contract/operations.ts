@@ -96,5 +96,5 @@ export const operationRetry = operation({
   scope: 'signed_in',
   params: byId,
   answer: Operation,
-  errors: ['not_found', 'operation_ended'],
+  errors: ['not_found', 'operation_ended', 'operation_running'],
 })

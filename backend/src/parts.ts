@@ -200,7 +200,7 @@ export interface WebOptions {
 
 /** The HTTP app with every domain's routes. */
 export async function buildWeb(platform: Platform, domains: Domains, { consoleFolder, cliFile, limits }: WebOptions): Promise<FastifyInstance> {
-  const { config, db, clock, random, log, version } = platform
+  const { config, db, clock, random, log, version, vault } = platform
   const app = await buildApp({
     config,
     db,
@@ -212,6 +212,7 @@ export async function buildWeb(platform: Platform, domains: Domains, { consoleFo
     cliFile,
     ...(limits && { limits }),
     authenticate: domains.sessions.authenticate,
+    hashKey: rotationKey({ db, vault }),
     health: {
       ready: async () => {
         try {

@@ -29,6 +29,8 @@ export interface AppParts {
   readonly log: Log
   readonly health: Health
   readonly authenticate: Authenticate
+  /** For the hashes of bodies that are kept with an Idempotency-Key. */
+  readonly hashKey: () => Promise<Uint8Array>
   /** Folder of the console's build, and the command line's bundle; either may be absent. */
   readonly consoleFolder: string
   readonly cliFile: string
@@ -98,7 +100,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     }
   })
   app.setErrorHandler(errorHandler({ log, random }))
-  app.decorate('idempotency', idempotency({ db: parts.db, clock }))
+  app.decorate('idempotency', idempotency({ db: parts.db, clock, hashKey: parts.hashKey }))
   app.decorate('streams', streams(clock))
 
   addHeaders(app, safe)

@@ -1,5 +1,8 @@
+import { createHash, createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { datacenterCreate, datacenterList, datacenterRemove } from '#contract/datacenters.ts'
+import { userCreate } from '#contract/users.ts'
+import { rotationKey } from '../domains/sessions/rotation-key.ts'
 import { startBackend } from '../testing/backend.ts'
 
 const backend = await startBackend()
@@ -13,6 +16,12 @@ const place = (city_code: string) => ({
   latitude: null,
   longitude: null,
 })
+const hashKey = await rotationKey(backend.platform)()
+/** As the app hashes a request: path and parsed body. */
+const hashOf = (body: object): Buffer =>
+  createHmac('sha256', hashKey)
+    .update(JSON.stringify(['idempotency', '/v1/datacenters', body]))
+    .digest()
 const count = async (city: string) => (await admin.call(datacenterList, { query: { q: city } })).answer!.total
 
 test('fifty identical creates with one key make one, and all are given the same answer', async () => {
@@ -104,10 +113,11 @@ test('keys are forgotten after a day', async () => {
   expect(await own.platform.db.selectFrom('idempotent_call').select('key').execute()).toEqual([])
 })
 
-import { createHash } from 'node:crypto'
-/** As the app hashes a request: path and parsed body. */
-function hashOf(body: object): Buffer {
-  return createHash('sha256')
-    .update(JSON.stringify(['/v1/datacenters', body]))
-    .digest()
-}
+test('what is kept of a body does not let its password be guessed', async () => {
+  const body = { email: 'guessed@example.com', name: 'Guessed', role: 'viewer' as const, password: 'not so good a password' }
+  expect((await admin.call(userCreate, { body }, { idempotencyKey: 'guessed' })).status).toBe(201)
+  const row = await backend.platform.db.selectFrom('idempotent_call').select('request_hash').where('key', '=', 'guessed').executeTakeFirstOrThrow()
+  const guesses = [JSON.stringify(['/v1/users', body]), JSON.stringify(['idempotency', '/v1/users', body]), JSON.stringify(body)]
+  for (const guess of guesses) expect(Buffer.from(row.request_hash).equals(createHash('sha256').update(guess).digest())).toBe(false)
+  expect(await admin.call(userCreate, { body }, { idempotencyKey: 'guessed' })).toMatchObject({ status: 201, answer: { email: 'guessed@example.com' } })
+})

@@ -2,7 +2,7 @@
  * `Idempotency-Key`: a write that is sent again is done once. Kept 24 h per user and operation with the body's hash: the same body is given the stored
  * answer, another one 422. While the first is still running, the others wait a little and are then asked to come back (409 with `Retry-After`).
  */
-import { createHash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Operation } from '#contract/operation.ts'
@@ -26,7 +26,14 @@ const abandonedMs = 120_000
 const waitMs = 5_000
 const lookAgainMs = 50
 
-export function idempotency({ db, clock }: { db: Db; clock: Clock }): Idempotency {
+export interface IdempotencyParts {
+  readonly db: Db
+  readonly clock: Clock
+  /** 32 bytes. A body may hold a password: from a hash without a key, whoever reads the table could try passwords at full speed. */
+  readonly hashKey: () => Promise<Uint8Array>
+}
+
+export function idempotency({ db, clock, hashKey }: IdempotencyParts): Idempotency {
   const at = (caller: UserCaller, operation: string, key: string) =>
     ({
       row: () =>
@@ -84,8 +91,8 @@ export function idempotency({ db, clock }: { db: Db; clock: Clock }): Idempotenc
       const { caller } = request
       if (operation.method === 'GET' || key === undefined || caller.kind !== 'user') return act(caller)
       if (typeof key !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(key)) throw new Problem('bad_request', 'Idempotency-Key must be 1 to 128 visible characters')
-      const hash = createHash('sha256')
-        .update(JSON.stringify([request.url, body ?? null]))
+      const hash = createHmac('sha256', await hashKey())
+        .update(JSON.stringify(['idempotency', request.url, body ?? null]))
         .digest()
       const stored = await claim(caller, operation.name, key, hash)
       if (stored) return stored
