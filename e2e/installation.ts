@@ -9,6 +9,7 @@ import type { Asked, Answer, Operation } from '#contract/operation.ts'
 import { serverList } from '#contract/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../tools/api-client.ts'
+import { control } from '../tools/processes.ts'
 
 export const admin = { email: 'admin@steelyard.demo', password: 'a password for the tests' }
 
@@ -17,6 +18,8 @@ export interface Installation {
   data: string
   /** Calls the API as the admin, signed in anew when the token is old. */
   call<O extends Operation>(operation: O, asked: Partial<Asked<O>>): Promise<Answer<O>>
+  /** Asks the simulator of the servers: GET, or POST where something is sent. */
+  simulator<T>(path: string, sent?: object): Promise<T>
   /** Stops both processes as Ctrl-C does, and starts them again on the same data. */
   restart(): Promise<void>
   stop(): Promise<void>
@@ -66,7 +69,8 @@ export async function startInstallation(options: { servers?: number; speed?: num
     const child = spawn(process.execPath, ['tools/demo.ts', '--subnet-offset', String(offset), ...(options.speed ? ['--speed', String(options.speed)] : [])], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        ...process.env,
+        // Not what this run of the tests is told by STEELYARD_…: the program refuses settings that it does not know.
+        ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('STEELYARD_'))),
         PORT: String(port),
         STEELYARD_DATA: data,
         STEELYARD_SIMULATE: String(servers),
@@ -98,6 +102,7 @@ export async function startInstallation(options: { servers?: number; speed?: num
       if (!token || Date.now() - token.at > 300_000) token = { value: (await apiClient(url).call(authorize, { body: admin })).accessToken, at: Date.now() }
       return apiClient(url, token.value).call(operation, asked)
     },
+    simulator: (path, sent) => control(join(data, 'simulator', 'control.sock'), path, sent),
     async restart() {
       await running?.kill()
       await start()

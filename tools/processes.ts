@@ -58,14 +58,18 @@ export function usage(pid: number): { cpuSeconds: number; memoryMiB: number } {
   return { cpuSeconds: ticks / 100, memoryMiB: Number(resident?.[1] ?? 0) / 1024 }
 }
 
-/** One call of a simulator's control socket. */
-export function control<T>(socketPath: string, path: string): Promise<T> {
+/** One call of a simulator's control socket: GET, or POST where something is sent. @throws Error with what it answered instead of 2xx */
+export function control<T>(socketPath: string, path: string, sent?: object): Promise<T> {
   return new Promise((resolve, reject) => {
-    const asked = request({ socketPath, path }, (response) => {
+    const how = sent === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' } }
+    const asked = request({ socketPath, path, ...how }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-      response.on('end', () => resolve(JSON.parse(text) as T))
+      response.on('end', () => {
+        if ((response.statusCode ?? 500) < 300) resolve(JSON.parse(text) as T)
+        else reject(new Error(`${path}: ${response.statusCode} ${text}`))
+      })
     })
-    asked.on('error', reject).end()
+    asked.on('error', reject).end(sent === undefined ? undefined : JSON.stringify(sent))
   })
 }

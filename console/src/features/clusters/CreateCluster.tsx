@@ -156,6 +156,7 @@ function Form({ draft, change, discard, key, step, preselected, go, datacenters,
 
   return (
     <div className={css['page']}>
+      <h1 className="sr">Create cluster</h1>
       <div className={css['steps']} ref={head} tabIndex={-1}>
         <Stepper steps={steps} current={shown} onGo={(id) => go(id as StepId)} />
         {shown !== 'cluster' && (

@@ -79,8 +79,9 @@ export function ChosenRow({
         label={`Workload disks of ${s.name}`}
         align="start"
         trigger={
-          <Button size="small" iconAfter="chevron-down" aria-label={`Workload disks of ${s.name}: ${extra.length}`}>
+          <Button size="small" iconAfter="chevron-down">
             {extra.length === 0 ? 'No workload disk' : `${extra.length} × ${size(extra[0]!.size)}`}
+            <span className="sr">, workload disks of {s.name}</span>
           </Button>
         }
         items={disks

@@ -105,9 +105,9 @@ export function StepServers({
           )}
           {others.length > 0 && (
             <>
-              <h3 className={css['heading']}>
+              <h2 className={css['heading']}>
                 Not eligible <span className="t3">{others.length}</span>
-              </h3>
+              </h2>
               {others.slice(0, 100).map((s) => {
                 const verdict = canJoinCluster(s)
                 return (

@@ -24,16 +24,19 @@ export function PatchPlace({ serverId, patchId, children }: { serverId: string; 
   if (patch === undefined) {
     if (error instanceof CallError && error.status === 404) {
       return (
-        <Empty
-          boxed
-          title={`Patch ${patchId} not found`}
-          text="It may have been deleted."
-          actions={
-            <ButtonLink kind="primary" href={paths.server(serverId)}>
-              Patches of the server
-            </ButtonLink>
-          }
-        />
+        <>
+          <h1 className="sr">Patch not found</h1>
+          <Empty
+            boxed
+            title={`Patch ${patchId} not found`}
+            text="It may have been deleted."
+            actions={
+              <ButtonLink kind="primary" href={paths.server(serverId)}>
+                Patches of the server
+              </ButtonLink>
+            }
+          />
+        </>
       )
     }
     return error === null ? <SkeletonRows rows={8} /> : <ErrorState boxed error={error} onRetry={() => void refetch()} />

@@ -1,0 +1,125 @@
+/** Every screen, at four widths, dark and light: nothing for axe to find, nothing wider than the screen, no error of the page, nothing that the content policy blocked. */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { clusterCreate, clusterGet } from '#contract/clusters.ts'
+import { patchCreate } from '#contract/patches.ts'
+import { type Server, serverAdd, serverGet, serverList, serverRemove } from '#contract/servers.ts'
+import { expectAccessible, launch, open, shot, signIn, tell, type Theme, type Watched, widths } from './browser.ts'
+import { type Installation, startInstallation, until } from './installation.ts'
+import { type Screen, screens, type World } from './screens.ts'
+
+let installation: Installation
+let browser: Browser
+let world: World
+let visitor: Watched
+let person: Watched
+
+beforeAll(async () => {
+  ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
+  ;[world, visitor, person] = await Promise.all([furnish(), open(browser, installation.url), open(browser, installation.url)])
+  await signIn(person.page)
+}, 120_000)
+afterAll(async () => {
+  await browser?.close()
+  await installation?.stop()
+})
+
+afterEach(async ({ task }) => {
+  await tell(person?.page, task.result?.state)
+})
+
+interface Simulated {
+  uuid: string
+  name: string
+  address: string
+}
+
+/** A little of everything: through the API and the simulator's own controls, as people and machines would. */
+async function furnish(): Promise<World> {
+  const { call, simulator } = installation
+  const { items } = await call(serverList, { query: {} })
+  const simulated = (await simulator<{ servers: Simulated[] }>('/servers')).servers
+  const machineOf = (s: Server) => simulated.find((m) => m.uuid === s.identity.uuid)!.name
+  const at = (code: string) => items.filter((s) => s.datacenter?.code === code && s.eligibility.every((e) => e.ok))
+  const [one, two] = at('DE-FRA-1').toSorted((a, b) => ((a.talos.version ?? '') < (b.talos.version ?? '') ? -1 : 1))
+  const [server, removed, controlPlane, worker] = at('PL-POZ-1').toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  if (!one || !two || !server || !removed || !controlPlane || !worker) throw new Error('Too few free servers')
+
+  const made = (name: string, cp: Server, w: Server) =>
+    call(clusterCreate, {
+      body: {
+        name,
+        datacenter_id: cp.datacenter!.id,
+        talos_version: cp.talos.version!,
+        servers: [
+          { node_id: cp.id, role: 'control_plane' },
+          { node_id: w.id, role: 'worker' },
+        ],
+      },
+    })
+  await simulator(`/servers/${machineOf(two)}/fault`, { kind: 'vanish', stage: 'installing' })
+  const [patch, { cluster: ready }, { cluster: waiting }] = await Promise.all([
+    call(patchCreate, {
+      params: { id: server.id },
+      body: { name: 'kernel-tuning', weight: 520, labels: { team: 'storage' }, body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n' },
+    }),
+    made('poz-ready-01', controlPlane, worker),
+    made('fra-waiting-01', one, two),
+    call(serverRemove, { params: { id: removed.id } }),
+  ])
+  await call(serverAdd, { body: { addresses: [removed.nodeAddresses[0]!], datacenter_id: removed.datacenter!.id } })
+  await until('the cluster is ready', async () => (await call(clusterGet, { params: { id: ready.id } })).status === 'ready')
+  const unconfirmed = await until('the removed server is found again', async () =>
+    (await call(serverList, { query: {} })).items.find((s) => s.identity.state === 'unconfirmed'),
+  )
+  await until('the server went dark', async () => (await call(serverGet, { params: { id: two.id } })).talos.reachable === false)
+  return { server: { id: server.id, name: server.name, patchId: patch.patch_id }, unconfirmed, removed, ready, waiting }
+}
+
+/** What is still on its way has come: nothing says that it is busy. */
+const settled = (page: Page) => expect.poll(() => page.locator('[aria-busy="true"]:visible').count(), { timeout: 20_000 }).toBe(0)
+
+async function enter(page: Page, screen: Screen): Promise<void> {
+  await page.goto(typeof screen.path === 'string' ? screen.path : screen.path(world))
+  await screen.ready(page, world)
+  await settled(page)
+}
+
+const wear = (page: Page, theme: Theme) => page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
+const tooWide = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+
+async function look(page: Page, screen: Screen, width: number): Promise<void> {
+  await page.setViewportSize({ width, height: 900 })
+  if (screen.anew) await enter(page, screen)
+  // A dialog becomes a sheet on narrow screens, whose code may be on its way.
+  await expect.poll(() => page.getByRole('dialog').evaluateAll((all) => all.every((d) => d.getBoundingClientRect().height > 0))).toBe(true)
+  const what = `${screen.name} at ${width}`
+  expect(await tooWide(page), `${what} is wider than the screen by`).toBeLessThanOrEqual(0)
+  const everyTheme = width === 375 || width === 1280
+  for (const theme of ['light', 'dark'] as const) {
+    if (!everyTheme && process.env['STEELYARD_SHOTS'] === undefined) continue
+    await wear(page, theme)
+    await shot(page, `${screen.name}-${width}-${theme}`)
+    if (everyTheme) await expectAccessible(page, `${what}, ${theme}`, theme === 'light' ? ['color-contrast'] : undefined)
+  }
+}
+
+describe('every screen', () => {
+  test.each(screens)('$name', async (screen) => {
+    const { page, errors } = screen.signedOut ? visitor : person
+    const sizes = widths.filter((width) => screen.only === undefined || screen.only === width)
+    await page.setViewportSize({ width: sizes.at(-1)!, height: 900 })
+    if (!screen.anew) await enter(page, screen)
+    for (const width of sizes.toReversed()) await look(page, screen, width)
+    expect(errors.splice(0).filter((error) => !screen.mayLog?.test(error))).toEqual([])
+  })
+})
+
+test.each(['dark', 'light'] as const)('without a choice, the theme is the system’s: %s', async (theme) => {
+  const { page, context, errors } = await open(browser, installation.url, { theme })
+  await page.goto('/')
+  await page.getByRole('main').getByRole('link', { name: 'Sign in' }).waitFor()
+  expect(await page.locator('html').getAttribute('data-theme')).toBe(theme)
+  await context.close()
+  expect(errors).toEqual([])
+})

@@ -1,0 +1,316 @@
+/** Every screen of the console, and how one comes to it. `screens.e2e.ts` holds each to what every screen is held to, and keeps its picture. */
+import type { Page } from 'playwright-core'
+import { write } from './browser.ts'
+
+/** What the screens show: made by `furnish` in screens.e2e.ts. */
+export interface World {
+  /** A free server with a patch… */
+  server: { id: string; name: string; patchId: string }
+  /** …one whose hardware a person has yet to confirm… */
+  unconfirmed: { id: string; name: string }
+  /** …and one that was removed. */
+  removed: { id: string; name: string }
+  /** A cluster that is ready, and one that waits for a server that went dark. */
+  ready: { id: string; name: string }
+  waiting: { id: string; name: string }
+}
+
+export interface Screen {
+  name: string
+  path: string | ((world: World) => string)
+  /** Waits for what the screen is about, and opens what lies on it. */
+  ready: (page: Page, world: World) => Promise<unknown>
+  /** For visitors. */
+  signedOut?: true
+  /** Only at this width: what narrow screens have instead. */
+  only?: number
+  /** What the page may write to the browser's console here. */
+  mayLog?: RegExp
+  /** What lies on it goes when the window is resized: opened anew at each width. */
+  anew?: true
+}
+
+const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor()
+const table = (page: Page, name: string) => page.getByRole('table', { name, exact: true }).waitFor()
+const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name }).waitFor()
+const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first().click()
+const nowhere = '00000000-0000-4000-8000-000000000000'
+
+async function rowAction(page: Page, row: string, item: string): Promise<void> {
+  await press(page, `Actions for ${row}`)
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
+/** The steps of creating a cluster, up to the one that is wanted. */
+async function creating(page: Page, step: 'servers' | 'review' | 'question'): Promise<void> {
+  await page.getByLabel('Name', { exact: true }).fill('poz-looks-01')
+  const site = await page.getByRole('option', { name: /^PL-POZ-1/ }).getAttribute('value')
+  await page.getByRole('combobox', { name: 'Datacenter' }).selectOption(site)
+  await press(page, 'Choose servers')
+  await page.getByText(/eligible in PL-POZ-1/).waitFor()
+  const chosen = page.getByRole('region', { name: 'Servers' }).getByRole('group', { name: /^Role of / })
+  // A draft that was kept has them already.
+  const choose = page.getByRole('button', { name: /^Choose \d$/ })
+  await chosen.first().or(choose).first().waitFor()
+  if (await choose.isVisible()) await choose.click()
+  await chosen.first().waitFor()
+  if ((await chosen.count()) % 2 === 0) await chosen.last().getByRole('button', { name: 'Worker' }).click()
+  if (step === 'servers') return
+  await press(page, /^Review/)
+  await page.getByText('What will happen').waitFor()
+  if (step === 'review') return
+  await press(page, 'Create cluster')
+  await dialog(page, 'Custom Talos Patches have not been created for these servers')
+}
+
+export const screens: readonly Screen[] = [
+  { name: 'home-signed-out', path: '/', signedOut: true, ready: (page) => page.getByRole('main').getByRole('link', { name: 'Sign in' }).waitFor() },
+  { name: 'sign-in', path: '/auth/login', signedOut: true, ready: (page) => heading(page, 'Sign in to your account') },
+  { name: 'sign-in-problem', path: '/auth/login?error=session_expired', signedOut: true, ready: (page) => page.getByRole('alert').first().waitFor() },
+  {
+    name: 'sign-in-errors',
+    path: '/auth/login',
+    signedOut: true,
+    async ready(page) {
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+      await page.getByText('Enter your password').waitFor()
+    },
+  },
+  {
+    name: 'waitlist',
+    path: '/',
+    signedOut: true,
+    async ready(page) {
+      await page.getByRole('banner').getByRole('button', { name: 'Join waitlist' }).click()
+      await dialog(page, 'Join waitlist')
+    },
+  },
+  { name: 'not-found-signed-out', path: '/nothing/here', signedOut: true, ready: (page) => heading(page, 'Page Not Found') },
+
+  { name: 'overview', path: '/', ready: (page) => table(page, 'Capacity per datacenter') },
+  {
+    name: 'profile-menu',
+    path: '/',
+    anew: true,
+    async ready(page) {
+      await press(page, 'Profile')
+      await page.getByRole('menu', { name: 'Profile' }).waitFor()
+    },
+  },
+  {
+    name: 'running-operations',
+    path: '/',
+    anew: true,
+    async ready(page) {
+      await press(page, '1 running operation')
+      await page
+        .getByRole('dialog', { name: 'Operations in progress' })
+        .getByRole('link', { name: /^Create cluster/ })
+        .waitFor()
+    },
+  },
+  {
+    name: 'command-palette',
+    path: '/infra/servers',
+    async ready(page) {
+      await table(page, 'Servers')
+      await page.keyboard.press('ControlOrMeta+k')
+      await page.getByRole('listbox', { name: 'Results' }).waitFor()
+    },
+  },
+  {
+    name: 'drawer',
+    path: '/infra/servers',
+    only: 375,
+    async ready(page) {
+      await press(page, 'Open menu')
+      await page
+        .getByRole('dialog', { name: 'Menu' })
+        .getByRole('link', { name: /^Servers/ })
+        .waitFor()
+    },
+  },
+
+  { name: 'datacenters', path: '/infra/datacenters', ready: (page) => table(page, 'Datacenters') },
+  {
+    name: 'datacenter-dialog',
+    path: '/infra/datacenters',
+    async ready(page) {
+      await press(page, 'Add datacenter')
+      await dialog(page, 'Add datacenter')
+    },
+  },
+
+  { name: 'servers', path: '/infra/servers', ready: (page) => table(page, 'Servers') },
+  { name: 'servers-no-match', path: '/infra/servers?q=nothing-is-called-so', ready: (page) => page.getByText('No server matches these filters.').waitFor() },
+  {
+    name: 'servers-deleted',
+    path: '/infra/servers?status=deleted',
+    ready: (page, { removed }) => page.getByRole('link', { name: removed.name, exact: true }).waitFor(),
+  },
+  {
+    name: 'servers-row-open',
+    path: '/infra/servers',
+    async ready(page, { server }) {
+      await press(page, `Details of ${server.name}`)
+      await page.getByRole('heading', { name: 'Platform' }).waitFor()
+    },
+  },
+  {
+    name: 'servers-row-menu',
+    path: '/infra/servers',
+    anew: true,
+    async ready(page, { server }) {
+      await press(page, `Actions for ${server.name}`)
+      await page.getByRole('menuitem', { name: 'Rename' }).waitFor()
+    },
+  },
+  {
+    name: 'servers-selected',
+    path: '/infra/servers',
+    async ready(page, { server }) {
+      await page.getByRole('checkbox', { name: `Select ${server.name}` }).check()
+      await page.getByRole('region', { name: 'Selection' }).waitFor()
+    },
+  },
+  { name: 'servers-add', path: '/infra/servers?add=new', ready: (page) => dialog(page, 'Add servers by address') },
+  {
+    name: 'server-rename',
+    path: '/infra/servers',
+    async ready(page, { server }) {
+      await rowAction(page, server.name, 'Rename')
+      await page.getByRole('textbox', { name: 'Server name' }).fill('Not A Name')
+      await page.getByText(/Server name can only contain/).waitFor()
+    },
+  },
+  {
+    name: 'server-assign-datacenter',
+    path: '/infra/servers',
+    async ready(page, { server }) {
+      await rowAction(page, server.name, 'Assign datacenter')
+      await dialog(page, `Assign datacenter to ${server.name}`)
+    },
+  },
+  {
+    name: 'server-remove',
+    path: '/infra/servers',
+    async ready(page, { server }) {
+      await rowAction(page, server.name, 'Remove')
+      await dialog(page, `Remove ${server.name}?`)
+    },
+  },
+  {
+    name: 'servers-confirm-hardware',
+    path: '/infra/servers',
+    async ready(page) {
+      await press(page, 'Review')
+      await dialog(page, 'Confirm the hardware of 1 server')
+    },
+  },
+
+  { name: 'server', path: (w) => `/infra/servers/${w.server.id}`, ready: (page) => table(page, 'Patches') },
+  {
+    name: 'server-hardware',
+    path: (w) => `/infra/servers/${w.server.id}?tab=hardware`,
+    ready: (page) => page.getByRole('heading', { name: 'Identity' }).waitFor(),
+  },
+  { name: 'server-events', path: (w) => `/infra/servers/${w.server.id}?tab=events`, ready: (page) => page.getByText('server.confirmed').first().waitFor() },
+  {
+    name: 'server-logs',
+    path: (w) => `/infra/servers/${w.server.id}?tab=logs`,
+    ready: (page) => page.getByRole('region', { name: 'Log of machined' }).waitFor(),
+  },
+  {
+    name: 'server-to-confirm',
+    path: (w) => `/infra/servers/${w.unconfirmed.id}`,
+    ready: (page) => page.getByText('This server is to be confirmed.').waitFor(),
+  },
+  { name: 'server-not-found', path: `/infra/servers/${nowhere}`, ready: (page) => page.getByText(`Server ${nowhere} not found`).waitFor() },
+  {
+    name: 'patch-create',
+    path: (w) => `/infra/servers/${w.server.id}/create-patch`,
+    async ready(page) {
+      await page.getByRole('textbox', { name: 'Name' }).fill('disk-tuning')
+      await write(page, 'machine:\n  sysctls:\n    vm.swappiness: "1"\n')
+      await page.getByRole('group', { name: 'Merged configuration before and after' }).getByText('vm.swappiness').waitFor()
+    },
+  },
+  {
+    name: 'patch-edit',
+    path: (w) => `/infra/servers/${w.server.id}/patches/${w.server.patchId}`,
+    ready: (page) => page.getByText('Applied at install').waitFor(),
+  },
+  {
+    name: 'patch-broken',
+    path: (w) => `/infra/servers/${w.server.id}/patches/${w.server.patchId}`,
+    async ready(page) {
+      await write(page, 'machine:\n  no_such_field: 1\ncluster: [\n')
+      await page.getByText("This patch can't be merged").waitFor()
+    },
+  },
+  { name: 'patch-read-only', path: (w) => `/infra/servers/${w.server.id}/patches/static-system`, ready: (page) => page.getByText('Read only').waitFor() },
+  {
+    name: 'patch-not-found',
+    path: (w) => `/infra/servers/${w.server.id}/patches/nothing`,
+    ready: (page) => page.getByText('Patch nothing not found').waitFor(),
+  },
+
+  { name: 'clusters', path: '/infra/clusters', ready: (page) => table(page, 'Clusters') },
+  { name: 'clusters-no-match', path: '/infra/clusters?q=nothing-is-called-so', ready: (page) => page.getByText('No cluster matches these filters.').waitFor() },
+  { name: 'create-cluster', path: '/infra/clusters/create', ready: (page) => page.getByRole('button', { name: 'Choose servers' }).waitFor() },
+  {
+    name: 'create-cluster-problems',
+    path: '/infra/clusters/create',
+    async ready(page) {
+      await page.getByLabel('Name', { exact: true }).fill('Not A Name')
+      await page.getByLabel('Pod CIDR').fill('10.1.2.3/16')
+      await press(page, 'Choose servers')
+      await page.getByText(/Cluster name can only contain/).waitFor()
+      await page.getByLabel('Pod CIDR').fill('10.244.0.0/16')
+    },
+  },
+  { name: 'create-cluster-servers', path: '/infra/clusters/create', ready: (page) => creating(page, 'servers') },
+  { name: 'create-cluster-review', path: '/infra/clusters/create', ready: (page) => creating(page, 'review') },
+  { name: 'create-cluster-without-patch', path: '/infra/clusters/create', ready: (page) => creating(page, 'question') },
+  { name: 'cluster', path: (w) => `/infra/clusters/${w.ready.id}`, ready: (page, { ready }) => table(page, `Servers of ${ready.name}`) },
+  { name: 'cluster-timeline', path: (w) => `/infra/clusters/${w.ready.id}?tab=timeline`, ready: (page) => page.getByText(/^done in/).waitFor() },
+  {
+    name: 'cluster-timeline-waiting',
+    path: (w) => `/infra/clusters/${w.waiting.id}`,
+    ready: (page) =>
+      page
+        .getByRole('list', { name: /^Create cluster/ })
+        .locator('[aria-current="step"]')
+        .first()
+        .waitFor(),
+  },
+  {
+    name: 'cluster-keys',
+    path: (w) => `/infra/clusters/${w.ready.id}?tab=keys`,
+    ready: (page) => page.getByRole('button', { name: /^0x.*Copy cluster address/ }).waitFor(),
+  },
+  {
+    name: 'cluster-key-dialog',
+    path: '/infra/clusters',
+    async ready(page, { ready }) {
+      await rowAction(page, ready.name, 'Show cluster key')
+      await page.getByRole('button', { name: new RegExp(`Copy address of ${ready.name}`) }).waitFor()
+    },
+  },
+  {
+    name: 'cluster-delete',
+    path: '/infra/clusters',
+    async ready(page, { ready }) {
+      await rowAction(page, ready.name, 'Delete')
+      await dialog(page, `Delete ${ready.name}?`)
+    },
+  },
+
+  { name: 'not-found', path: '/nothing/here', ready: (page) => heading(page, 'Page Not Found') },
+  {
+    name: 'something-went-wrong',
+    path: `/infra/clusters/${nowhere}`,
+    mayLog: /CallError: There is no such cluster/,
+    ready: (page) => heading(page, 'Something went wrong'),
+  },
+]
