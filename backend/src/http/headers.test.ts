@@ -1,0 +1,50 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { eventStream } from '#contract/events.ts'
+import { startBackend } from '../testing/backend.ts'
+
+const backend = await startBackend()
+const user = await backend.signIn()
+const folder = path.join(backend.config.dataFolder, 'console')
+const authorization = `Bearer ${user.accessToken}`
+
+const everywhere = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+}
+
+test('the console, its files, a file that is not there, a redirect to nothing and unchanged files carry the headers as every answer does', async () => {
+  mkdirSync(path.join(folder, 'assets'), { recursive: true })
+  writeFileSync(path.join(folder, 'index.html'), '<!doctype html><style nonce="__NONCE__"></style>')
+  writeFileSync(path.join(folder, 'assets', 'a-1.js'), 'export {}')
+  const own = await startBackend({ beside: backend })
+  const asset = await own.app.inject({ url: '/assets/a-1.js' })
+  const answers = [
+    asset,
+    await own.app.inject({ url: '/assets/a-1.js', headers: { 'if-none-match': String(asset.headers['etag']) } }),
+    await own.app.inject({ url: '/assets/nothing.js' }),
+    await own.app.inject({ url: '/infra/servers' }),
+    await own.app.inject({ url: '/docs/api' }),
+    await own.app.inject({ method: 'HEAD', url: '/' }),
+  ]
+  expect(answers.map((a) => a.statusCode)).toEqual([200, 304, 404, 200, 200, 200])
+  for (const { headers } of answers) {
+    expect(headers).toMatchObject(everywhere)
+    expect(headers['content-security-policy']).toContain("default-src 'none'")
+    expect(headers['permissions-policy']).toContain('camera=()')
+  }
+})
+
+test('a stream of events carries them', async () => {
+  const stop = new AbortController()
+  const response = await fetch((await backend.listen()) + eventStream.path, { headers: { authorization }, signal: stop.signal })
+  expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+  expect(response.headers.get('cache-control')).toBe('no-store')
+  expect(Object.fromEntries(response.headers)).toMatchObject(everywhere)
+  expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+  stop.abort()
+})
