@@ -17,7 +17,7 @@ async function api(method, path, body, again = true) {
       // Whatever happens to the connection: repeated with the same key, it is done once.
       ...(method === 'POST' && token && { 'idempotency-key': randomUUID() }),
     },
-    body: body && JSON.stringify(body),
+    ...(body && { body: JSON.stringify(body) }),
   })
   const text = await answer.text()
   // An access token lasts 10 minutes, a creation on real servers may take longer.

@@ -114,8 +114,10 @@ test('services, logs and events are asked of the machine by mutual TLS', async (
   expect(log.text.length).toBeGreaterThan(0)
   const events = (await operator.call(serverEvents, { params })).answer!
   expect(events.talos).toEqual({ ok: true, reason: null })
-  const stages = events.items.filter((e) => e.source === 'talos' && e.type === 'stage')
-  expect(stages[0]).toMatchObject({ message: expect.stringContaining('The server is running'), at: expect.stringMatching(/^20\d\d-/) })
+  expect(events.items.find((e) => e.source === 'talos' && e.type === 'stage')).toMatchObject({
+    message: expect.stringContaining('The server is running'),
+    at: expect.stringMatching(/^20\d\d-/),
+  })
 })
 
 test('a talosconfig is minted for the download, and who may not download it is refused', async () => {
