@@ -18,7 +18,16 @@ export default defineConfig({
       // Real processes, killed: one at a time.
       { test: { name: 'faults', include: ['e2e/faults/**/*.test.ts'], fileParallelism: false, testTimeout: 300_000, hookTimeout: 120_000 } },
       // The whole product in a real browser and from the command line.
-      { test: { name: 'e2e', include: ['e2e/*.e2e.ts', 'e2e/*.test.ts'], fileParallelism: false, testTimeout: 120_000, hookTimeout: 120_000 } },
+      {
+        test: {
+          name: 'e2e',
+          include: ['e2e/*.e2e.ts', 'e2e/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 10_000 } },
+        },
+      },
       { ...room('console'), test: { ...room('console').test, include: ['console/src/**/*.test.ts', 'console/src/**/*.test.tsx'] } },
     ],
   },

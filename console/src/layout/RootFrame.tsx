@@ -27,7 +27,10 @@ export function RootFrame() {
           </Frame>
         </Suspense>
       )}
-      <ToastHost />
+      {/* Live from the start: a dialog hides from those who listen all but what is live when it opens. */}
+      <div aria-live="polite">
+        <ToastHost />
+      </div>
       {/* Says which release this is, for support; never in the way of a click. */}
       <aside className={css['version']} aria-label="Version">
         {__VERSION__}

@@ -1,0 +1,338 @@
+/** The list of servers and what is done to a server, with every rule's sentence. */
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { nameSentences } from '#contract/names.ts'
+import { type Server, serverGet, serverList } from '#contract/servers.ts'
+import { userCreate } from '#contract/users.ts'
+import { launch, open, signIn, tell } from './browser.ts'
+import { type Installation, startInstallation } from './installation.ts'
+
+let installation: Installation
+let browser: Browser
+let context: BrowserContext
+let page: Page
+let errors: string[]
+/** By name. */
+let servers: Server[]
+
+beforeAll(async () => {
+  ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
+  ;({ context, page, errors } = await open(browser, installation.url))
+  await signIn(page)
+}, 120_000)
+afterAll(async () => {
+  await browser?.close()
+  await installation?.stop()
+})
+beforeEach(async () => {
+  servers = (await installation.call(serverList, { query: {} })).items.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+})
+afterEach(async ({ task }) => {
+  await tell(page, task.result?.state)
+  expect(errors.splice(0)).toEqual([])
+})
+
+/** Also behind a dialog. */
+const table = () => page.getByRole('table', { name: 'Servers', exact: true, includeHidden: true })
+const link = (name: string) => table().getByRole('link', { name, exact: true, includeHidden: true })
+const names = async () => (await table().locator('a[data-rowlink]').allInnerTexts()).map((text) => text.trim())
+const search = () => new URL(page.url()).search
+const notice = (text: string) => page.getByRole('region', { name: /^Notices/ }).getByText(text, { exact: true })
+const list = async (query = '') => {
+  await page.goto(`/infra/servers${query}`)
+  await table().waitFor()
+}
+async function act(server: string, item: string): Promise<void> {
+  await page.getByRole('button', { name: `Actions for ${server}` }).click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
+describe('the list', () => {
+  test('the search stands in the address, finds by name, serial and address, and outlasts a reload', async () => {
+    await list()
+    expect(await names()).toEqual(servers.map((s) => s.name))
+    const [, wanted] = servers
+    await page.keyboard.press('/')
+    await page.keyboard.type(wanted!.name)
+    await expect.poll(names).toEqual([wanted!.name])
+    expect(search()).toBe(`?q=${wanted!.name}`)
+    await page.reload()
+    await expect.poll(names).toEqual([wanted!.name])
+    const box = page.getByRole('searchbox', { name: 'Search servers' })
+    expect(await box.inputValue()).toBe(wanted!.name)
+    for (const q of [wanted!.identity.serial!, wanted!.nodeAddresses[0]!]) {
+      await box.fill(q)
+      await expect.poll(names).toContain(wanted!.name)
+    }
+    await box.fill('')
+    await expect.poll(names).toEqual(servers.map((s) => s.name))
+    expect(search()).toBe('')
+  })
+
+  test('filters stand in the address, are taken off one by one or all together, and say where nothing matches', async () => {
+    await list()
+    await page.getByRole('button', { name: 'Datacenter: Any' }).click()
+    await page.getByRole('menuitemcheckbox', { name: /^DE-FRA-1/ }).click()
+    await expect.poll(names).toEqual(servers.filter((s) => s.datacenter?.code === 'DE-FRA-1').map((s) => s.name))
+    await page.getByRole('button', { name: 'Status: Any' }).click()
+    await page.getByRole('menuitemcheckbox', { name: 'Ready' }).click()
+    await page.getByText('No server matches these filters.').waitFor()
+    expect(search()).toBe('?datacenter=DE-FRA-1&status=ready')
+    await page.reload()
+    await page.getByText('No server matches these filters.').waitFor()
+    await page.getByRole('button', { name: 'Remove filter Status' }).click()
+    await expect.poll(async () => (await names()).length).toBe(4)
+    await page.getByRole('searchbox', { name: 'Search servers' }).fill('nothing is called so')
+    await page.getByText('No server matches these filters.').waitFor()
+    await page.getByRole('button', { name: 'Reset filters' }).click()
+    await expect.poll(async () => (await names()).length).toBe(servers.length)
+    expect(search()).toBe('')
+  })
+
+  test('a value that nobody knows stays in the address and is not asked for', async () => {
+    await list('?status=nonsense&nodeType=%27%20OR%201%3D1')
+    expect(await names()).toHaveLength(servers.length)
+    expect(search()).toContain('status=nonsense')
+  })
+
+  test('columns sort both ways', async () => {
+    await list()
+    await table().getByRole('button', { name: 'Name' }).click()
+    await expect.poll(names).toEqual(servers.map((s) => s.name).toReversed())
+    expect(search()).toBe('?sort=-name')
+    expect(await table().getByRole('columnheader', { name: 'Name' }).getAttribute('aria-sort')).toBe('descending')
+    await table().getByRole('button', { name: 'Datacenter' }).click()
+    await expect.poll(async () => (await names()).slice(0, 4).toSorted()).toEqual(servers.filter((s) => s.datacenter?.code === 'DE-FRA-1').map((s) => s.name))
+  })
+
+  test('pages have the wanted size, and "back" goes to the page before', async () => {
+    await list()
+    const size = page.getByRole('combobox', { name: 'Rows a page' })
+    expect((await size.getByRole('option').allInnerTexts()).map((text) => text.split(' ')[0])).toEqual(['5', '10', '25', '50', '100', '1000'])
+    await size.selectOption('5')
+    await page.getByText('1–5 of 12 servers').waitFor()
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await page.getByText('6–10 of 12 servers').waitFor()
+    expect(await names()).toEqual(servers.slice(5, 10).map((s) => s.name))
+    expect(search()).toBe('?size=5&page=2')
+    await page.goBack()
+    await page.getByText('1–5 of 12 servers').waitFor()
+    expect(await page.getByRole('button', { name: 'Previous page' }).getAttribute('aria-disabled')).toBe('true')
+  })
+
+  test('columns that were hidden stay hidden after a reload', async () => {
+    await list()
+    await page.getByRole('button', { name: 'Columns' }).click()
+    const saved = page.waitForResponse((response) => response.url().endsWith('/v1/session/preferences') && response.request().method() === 'PUT')
+    await page.getByRole('menuitemcheckbox', { name: 'Node type' }).click()
+    await table().getByRole('columnheader', { name: 'Node type' }).waitFor({ state: 'detached' })
+    await saved
+    await list()
+    await expect.poll(() => table().getByRole('columnheader', { name: 'Node type' }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Columns' }).click()
+    await page.getByRole('menuitem', { name: 'Reset columns' }).click()
+    await table().getByRole('columnheader', { name: 'Node type' }).waitFor()
+  })
+})
+
+describe('renaming', () => {
+  const say = nameSentences('Server')
+  const dialog = () => page.getByRole('dialog', { name: 'Edit server name' })
+  const field = () => dialog().getByRole('textbox', { name: 'Server name' })
+  const save = () => dialog().getByRole('button', { name: 'Save' })
+
+  test('every rule has its sentence, and nothing is saved until it holds', async () => {
+    await list()
+    const [first, second] = servers
+    await act(first!.name, 'Rename')
+    for (const [name, sentence] of [
+      ['', say.short],
+      ['a'.repeat(26), say.long],
+      ['Upper-case', say.characters],
+      ['-edge', say.characters],
+      ['two--hyphens', say.characters],
+      [second!.name, say.taken],
+    ] as const) {
+      await field().fill(name)
+      await dialog().getByText(sentence).waitFor()
+      expect(await save().getAttribute('aria-disabled')).toBe('true')
+    }
+    await field().fill(first!.name)
+    await expect.poll(() => save().getAttribute('aria-disabled')).toBe(null)
+    await field().fill(`  ${'b'.repeat(25)}  `)
+    await expect.poll(() => save().getAttribute('aria-disabled')).toBe(null)
+    await dialog().getByRole('button', { name: 'Cancel' }).click()
+    await dialog().waitFor({ state: 'detached' })
+    expect((await installation.call(serverGet, { params: { id: first!.id } })).name).toBe(first!.name)
+  })
+
+  test('the new name shows before the answer is here, and then stays', async () => {
+    await list()
+    const [first] = servers
+    await act(first!.name, 'Rename')
+    await field().fill('aa-renamed')
+    const network = await context.newCDPSession(page)
+    await network.send('Network.emulateNetworkConditions', { offline: false, latency: 1500, downloadThroughput: -1, uploadThroughput: -1 })
+    await save().click()
+    await expect.poll(async () => [(await names()).includes('aa-renamed'), await dialog().getByRole('button', { name: 'Loading' }).count()]).toEqual([true, 1])
+    await network.send('Network.emulateNetworkConditions', { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 })
+    await notice('Server name was updated successfully').waitFor()
+    await dialog().waitFor({ state: 'detached' })
+    expect((await installation.call(serverGet, { params: { id: first!.id } })).name).toBe('aa-renamed')
+    await page.reload()
+    await link('aa-renamed').waitFor()
+  })
+
+  test('where it fails the old name comes back, with the reason', async () => {
+    await list()
+    const [first] = servers
+    await act(first!.name, 'Rename')
+    await field().fill('never-heard')
+    await context.setOffline(true)
+    await save().click()
+    await notice('Steelyard does not answer. Check your connection.').waitFor()
+    await link(first!.name).waitFor({ state: 'attached' })
+    expect(await names()).not.toContain('never-heard')
+    await context.setOffline(false)
+    await save().click()
+    await notice('Server name was updated successfully').waitFor()
+    await link('never-heard').waitFor()
+  })
+})
+
+describe('adding and removing', () => {
+  const dialog = () => page.getByRole('dialog', { name: 'Add servers by address' })
+
+  test('what is no address, and what may not be dialled, is said at the field', async () => {
+    await list()
+    await page.getByRole('button', { name: 'Add servers' }).click()
+    const field = dialog().getByRole('textbox', { name: 'Addresses or a CIDR' })
+    const add = dialog().getByRole('button', { name: /^(Add servers|Look at)/ })
+    for (const [text, sentence] of [
+      ['', 'Enter at least one address'],
+      ['server-one', '"server-one" is not an IP address'],
+      ['127.20.3.7/24', 'Host bits are set: did you mean 127.20.3.0/24?'],
+      ['10.0.0.0/8', 'A CIDR may hold at most 1024 addresses (an IPv4 /22)'],
+    ] as const) {
+      await field.fill(text)
+      await add.click()
+      await dialog().getByText(sentence).waitFor()
+    }
+    for (const [text, sentence] of [
+      ['192.0.2.10', /192\.0\.2\.10 is not in STEELYARD_DIAL_NETWORKS/],
+      ['127.0.0.1', /127\.0\.0\.1/],
+      ['169.254.169.254', /169\.254\.169\.254/],
+    ] as const) {
+      await field.fill(text)
+      await add.click()
+      await dialog().getByText(sentence).waitFor()
+    }
+    await dialog().getByRole('button', { name: 'Cancel' }).click()
+    expect(await installation.call(serverList, { query: {} })).toMatchObject({ total: servers.length })
+  })
+
+  test('a server goes when its name is typed, and comes back by its address once a person confirmed its hardware', async () => {
+    const wanted = servers.find((s) => s.datacenter?.code === 'PL-POZ-1')!
+    await list()
+    await act(wanted.name, 'Remove')
+    const question = page.getByRole('dialog', { name: `Remove ${wanted.name}?` })
+    const remove = question.getByRole('button', { name: 'Remove' })
+    expect(await remove.getAttribute('aria-disabled')).toBe('true')
+    await question.getByRole('textbox', { name: /^Type/ }).fill(wanted.name.slice(0, -1))
+    expect(await remove.getAttribute('aria-disabled')).toBe('true')
+    await question.getByRole('textbox', { name: /^Type/ }).fill(wanted.name)
+    await remove.click()
+    await notice(`${wanted.name} was removed`).waitFor()
+    await link(wanted.name).waitFor({ state: 'detached' })
+
+    await page.getByRole('button', { name: 'Add servers' }).click()
+    await dialog().getByRole('textbox', { name: 'Addresses or a CIDR' }).fill(wanted.nodeAddresses[0]!)
+    await dialog().getByRole('button', { name: 'Add servers' }).click()
+    const found = page.getByRole('dialog', { name: '1 server answered' })
+    const hardware = found.getByRole('list', { name: 'Hardware to confirm' }).getByRole('listitem')
+    await hardware.getByText(wanted.identity.serial!).first().waitFor()
+    await found.getByRole('region', { name: 'Results' }).getByText(wanted.nodeAddresses[0]!).waitFor()
+    expect(search()).toMatch(/\?add=[0-9a-f-]{36}/)
+    await page.reload()
+    await hardware.getByRole('button', { name: /^Confirm / }).click()
+    await hardware.getByText('Confirmed').waitFor()
+    await found.getByRole('button', { name: 'Done' }).click()
+    await expect.poll(async () => (await installation.call(serverList, { query: {} })).items.every((s) => s.identity.state === 'confirmed')).toBe(true)
+
+    await page.getByRole('button', { name: 'Status: Any' }).click()
+    await page.getByRole('menuitemcheckbox', { name: 'Deleted' }).click()
+    await expect.poll(names).toEqual([wanted.name])
+  })
+
+  test('an address where nothing answers is said with the reason', async () => {
+    await list('?add=new')
+    const silent = servers[0]!.nodeAddresses[0]!.replace(/\d+$/, '250')
+    await dialog().getByRole('textbox', { name: 'Addresses or a CIDR' }).fill(silent)
+    await dialog().getByRole('button', { name: 'Add servers' }).click()
+    const none = page.getByRole('dialog', { name: 'No server answered' })
+    await none.getByRole('region', { name: 'Results' }).getByText('Not added').waitFor()
+    await none
+      .getByRole('region', { name: 'Results' })
+      .getByText(/refused|did not answer/)
+      .first()
+      .waitFor()
+  })
+})
+
+describe('what is not there', () => {
+  test('an unknown server is said by its id', async () => {
+    for (const id of ['00000000-0000-4000-8000-000000000000', 'abc']) {
+      await page.goto(`/infra/servers/${id}`)
+      await page.getByText(`Server ${id} not found`).waitFor()
+    }
+    await page.getByRole('link', { name: 'All servers' }).click()
+    await table().waitFor()
+  })
+
+  test('an unknown path is Page Not Found, with ways back and home', async () => {
+    await list()
+    await page.goto('/infra/no/such/page')
+    await page.getByRole('heading', { level: 1, name: 'Page Not Found' }).waitFor()
+    await page.getByText(/might have been removed, renamed or be unavailable/).waitFor()
+    await page.getByRole('button', { name: 'Go Back' }).click()
+    await table().waitFor()
+    await page.goto('/nowhere')
+    await page.getByRole('link', { name: 'Go Home' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  })
+})
+
+test('a viewer sees everything and is told why nothing may be changed', async () => {
+  const viewer = { email: 'viewer@steelyard.demo', password: 'only looking at things' }
+  await installation.call(userCreate, { body: { ...viewer, name: 'Vera Viewer', role: 'viewer' } })
+  const watched = await open(browser, installation.url)
+  const their = watched.page
+  await signIn(their, viewer)
+  const why = 'Your role does not include servers:write'
+  const refused = async (button: string | RegExp, reason: string) => {
+    const it = their.getByRole('button', { name: button }).first()
+    expect(await it.getAttribute('aria-disabled')).toBe('true')
+    await it.hover()
+    await their.getByRole('tooltip').getByText(reason).waitFor()
+    await it.click({ force: true })
+    expect(await their.getByRole('dialog').count()).toBe(0)
+    await their.mouse.move(0, 0)
+  }
+  await their.goto('/infra/servers')
+  await their.getByRole('table', { name: 'Servers', exact: true }).waitFor()
+  await refused('Add servers', why)
+  await their
+    .getByRole('button', { name: /^Actions for/ })
+    .first()
+    .click()
+  const rename = their.getByRole('menuitem', { name: 'Rename' })
+  expect(await rename.getAttribute('aria-disabled')).toBe('true')
+  expect(await rename.innerText()).toContain(why)
+  await their.keyboard.press('Escape')
+  await their.goto(`/infra/servers/${servers[0]!.id}`)
+  await refused('Create patch', why)
+  await their.goto('/infra/clusters')
+  await refused('Create cluster', 'Your role does not include clusters:write')
+  await watched.context.close()
+  expect(watched.errors).toEqual([])
+})
