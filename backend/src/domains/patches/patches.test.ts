@@ -106,6 +106,15 @@ test('rules of names, weights, labels and size hold without the form', async () 
   expect((await create(id, { body: `# ${'x'.repeat(64 * 1024)}` })).status).toBe(422)
 })
 
+test('the preview of a stored patch compares with the configuration without it', async () => {
+  const id = await build()
+  const body = sysctl('10')
+  const made = await create(id, { name: 'swap', body })
+  const { answer } = await operator.call(patchPreview, { params: { id }, body: { patch_id: made.answer!.patch_id, body } })
+  expect(answer!.diff.before).not.toContain('vm.swappiness')
+  expect(answer!.diff.after).toContain('vm.swappiness: "10"')
+})
+
 test('the preview shows the merged configuration as a difference and which patch each line comes from, with no secret in it', async () => {
   const id = await build()
   await create(id, { name: 'first', weight: 1, body: sysctl('10') })

@@ -227,7 +227,9 @@ export function patches({ db, clock, recorder, engine, vault, servers, access }:
       const body = edited ? unmask(asked.body, edited.body) : asked.body
       const errors = checkBody(body, base.context.talosVersion)
       const name = asked.name?.trim() || edited?.name || 'this patch'
-      const before = compose(base.yaml, layersOf(server, base.context, stored), base.context)
+      // Without the patch, also where it is stored already: so what it does is seen whole, and not only what was just typed.
+      const others = stored.filter((p) => p.id !== edited?.id)
+      const before = compose(base.yaml, layersOf(server, base.context, others), base.context)
       const changed = edited
         ? layersOf(
             server,
