@@ -4,6 +4,7 @@ import type { Action } from './actions.ts'
 import { Kbd } from './Button.tsx'
 import css from './CommandPalette.module.css'
 import { cx } from './cx.ts'
+import { useFocusBack } from './focus-back.ts'
 import { Icon } from './Icon.tsx'
 
 export interface PaletteGroup {
@@ -51,6 +52,7 @@ export function CommandPalette({
   useEffect(() => {
     list.current?.querySelector(`[data-at="${current}"]`)?.scrollIntoView({ block: 'nearest' })
   }, [current])
+  const onCloseAutoFocus = useFocusBack(open)
   const pick = (action: Action | undefined) => {
     if (action === undefined || action.can?.ok === false) return
     onClose()
@@ -68,7 +70,7 @@ export function CommandPalette({
     <Dialog.Root open={open} onOpenChange={(to) => !to && onClose()}>
       <Dialog.Portal>
         <Dialog.Overlay className={css['scrim']} />
-        <Dialog.Content className={css['palette']} aria-describedby={undefined}>
+        <Dialog.Content className={css['palette']} aria-describedby={undefined} onCloseAutoFocus={onCloseAutoFocus}>
           <Dialog.Title className="sr">Search and commands</Dialog.Title>
           <label className={css['in']}>
             <Icon name="search" />

@@ -1,5 +1,6 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { useMedia } from '../lib/use-media.ts'
+import { useFocusBack } from './focus-back.ts'
 
 export interface DialogProps {
   open: boolean
@@ -14,6 +15,11 @@ export interface DialogProps {
   children?: ReactNode
 }
 
+/** What the two shapes of a dialog get besides. */
+export interface ShapeProps extends DialogProps {
+  onCloseAutoFocus: (event: Event) => void
+}
+
 const Centred = lazy(() => import('./DialogCentred.tsx'))
 const Sheet = lazy(() => import('./DialogSheet.tsx'))
 
@@ -22,6 +28,8 @@ export function Dialog(props: DialogProps) {
   const narrow = useMedia('upto', 'sm')
   const [wanted, setWanted] = useState(false)
   if (props.open && !wanted) setWanted(true)
+  const onCloseAutoFocus = useFocusBack(props.open)
   if (!wanted) return null
-  return <Suspense fallback={null}>{narrow ? <Sheet {...props} /> : <Centred {...props} />}</Suspense>
+  const all = { ...props, onCloseAutoFocus }
+  return <Suspense fallback={null}>{narrow ? <Sheet {...all} /> : <Centred {...all} />}</Suspense>
 }

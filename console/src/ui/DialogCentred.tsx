@@ -1,9 +1,9 @@
 import { Dialog } from 'radix-ui'
 import { IconButton } from './Button.tsx'
-import type { DialogProps } from './Dialog.tsx'
+import type { ShapeProps } from './Dialog.tsx'
 import css from './Dialog.module.css'
 
-export default function DialogCentred({ open, onClose, title, footer, width, locked = false, children }: DialogProps) {
+export default function DialogCentred({ open, onClose, title, footer, width, locked = false, children, onCloseAutoFocus }: ShapeProps) {
   const hold = (event: Event) => locked && event.preventDefault()
   return (
     <Dialog.Root open={open} onOpenChange={(to) => !to && onClose()}>
@@ -14,6 +14,7 @@ export default function DialogCentred({ open, onClose, title, footer, width, loc
             className={css['dialog']}
             style={{ width }}
             aria-describedby={undefined}
+            onCloseAutoFocus={onCloseAutoFocus}
             onEscapeKeyDown={hold}
             onPointerDownOutside={(event) => (locked || (event.target as Element).closest('[data-sonner-toaster]')) && event.preventDefault()}
           >

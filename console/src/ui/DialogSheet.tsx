@@ -1,15 +1,15 @@
 import { Drawer } from 'vaul'
 import { IconButton } from './Button.tsx'
-import type { DialogProps } from './Dialog.tsx'
+import type { ShapeProps } from './Dialog.tsx'
 import css from './Dialog.module.css'
 import { cx } from './cx.ts'
 
-export default function DialogSheet({ open, onClose, title, footer, locked = false, children }: DialogProps) {
+export default function DialogSheet({ open, onClose, title, footer, locked = false, children, onCloseAutoFocus }: ShapeProps) {
   return (
     <Drawer.Root open={open} onOpenChange={(to) => !to && onClose()} dismissible={!locked} closeThreshold={0.25} repositionInputs={false}>
       <Drawer.Portal>
         <Drawer.Overlay className={css['scrim-sheet']} />
-        <Drawer.Content className={cx(css['dialog'], css['sheet'])} aria-describedby={undefined}>
+        <Drawer.Content className={cx(css['dialog'], css['sheet'])} aria-describedby={undefined} onCloseAutoFocus={onCloseAutoFocus}>
           <span className={css['grip']} aria-hidden="true" />
           <header className={css['head']}>
             <Drawer.Title asChild>

@@ -76,7 +76,7 @@ interface FormProps extends ReturnType<typeof useCreateDraft> {
   taken: readonly string[]
 }
 
-function Form({ draft, change, discard, key, step, preselected, go, datacenters, versions, taken }: FormProps) {
+function Form({ draft, change, discard, attempt, step, preselected, go, datacenters, versions, taken }: FormProps) {
   const client = useQueryClient()
   const navigate = useGo()
   const [refused, setRefused] = useState<Problems>({})
@@ -105,7 +105,7 @@ function Form({ draft, change, discard, key, step, preselected, go, datacenters,
 
   async function create() {
     try {
-      const { cluster } = await call(clusterCreate, { body: bodyOf(draft) }, { key })
+      const { cluster } = await call(clusterCreate, { body: bodyOf(draft) }, { key: attempt })
       await discard()
       await refreshClusters(client)
       await navigate(paths.cluster(cluster.id, 'timeline'))

@@ -46,7 +46,7 @@ export function ChosenRow({
   const disks = s.resources.disks
   const extra = disks.filter((d) => chosen.workloadDisks.includes(d.id))
   return (
-    <div className={`${css['row']} ${css['chosen']}`} role="group" aria-label={s.name}>
+    <div className={`${css['row']} ${css['chosen']}`} role="group" aria-label={s.name} data-server={s.id}>
       <Checkbox checked label={<b>{s.name}</b>} onChange={onLeave} />
       <Segmented
         label={`Role of ${s.name}`}

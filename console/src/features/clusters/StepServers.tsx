@@ -1,5 +1,5 @@
 import { type UseQueryResult, useQueries } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { canHaveControlPlanes } from '#contract/clusters.ts'
 import { patchList } from '#contract/patches.ts'
 import { canJoinCluster, type Server } from '#contract/servers.ts'
@@ -48,13 +48,28 @@ export function StepServers({
     }
   }, [data, draft.servers, q])
   const patches = useQueries({ queries: chosen.map((s) => query(patchList, { params: { id: s.id } })) })
+  // A server that is taken or left moves to other rows; the focus goes with it (WCAG 2.4.3).
+  const list = useRef<HTMLElement>(null)
+  const moved = useRef<string | null>(null)
+  useLayoutEffect(() => {
+    if (moved.current === null) return
+    list.current?.querySelector<HTMLElement>(`[data-server="${moved.current}"] input`)?.focus()
+    moved.current = null
+  })
   const patchOf = new Map(chosen.map((s, i) => [s.id, patches[i]?.data?.items.filter((p) => !p.read_only)]))
 
   if (data === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />
   if (data.length === 0) return <Empty boxed title={`No servers in ${datacenter}`} text="Add servers to this datacenter, or choose another one." />
 
   const take = (list: readonly Server[]) => change((now) => ({ servers: taking(list, now.servers) }))
-  const leave = (id: string) => change((now) => ({ servers: Object.fromEntries(Object.entries(now.servers).filter(([key]) => key !== id)) }))
+  const takeOne = (s: Server) => {
+    moved.current = s.id
+    take([s])
+  }
+  const leave = (id: string) => {
+    moved.current = id
+    change((now) => ({ servers: Object.fromEntries(Object.entries(now.servers).filter(([key]) => key !== id)) }))
+  }
   const set = (id: string, patch: Partial<Chosen>) => change((now) => ({ servers: { ...now.servers, [id]: { ...now.servers[id]!, ...patch } } }))
   const without = chosen.filter((s) => patchOf.get(s.id)?.length === 0)
   // Chosen earlier, and meanwhile taken, removed or unreachable.
@@ -78,7 +93,7 @@ export function StepServers({
           )}
         </div>
         {refused !== undefined && <Alert tone="danger">{refused}</Alert>}
-        <section className={css['table']} aria-label="Servers">
+        <section className={css['table']} aria-label="Servers" ref={list}>
           {chosen.map((s) => (
             <ChosenRow
               key={s.id}
@@ -91,8 +106,8 @@ export function StepServers({
             />
           ))}
           {eligible.slice(0, shown).map((s) => (
-            <div key={s.id} className={css['row']}>
-              <Checkbox checked={false} label={<b>{s.name}</b>} onChange={() => take([s])} />
+            <div key={s.id} className={css['row']} data-server={s.id}>
+              <Checkbox checked={false} label={<b>{s.name}</b>} onChange={() => takeOne(s)} />
               <span className="t2 fs13 clip">{hardwareLine(s)}</span>
             </div>
           ))}

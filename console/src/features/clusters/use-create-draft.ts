@@ -11,12 +11,12 @@ export function useCreateDraft(): {
   draft: Draft | null
   change: (patch: Partial<Draft> | ((now: Draft) => Partial<Draft>)) => void
   discard: () => Promise<void>
-  /** Idempotency-Key of the creation: the same while what is asked stays the same. */
-  key: string
+  /** Idempotency-Key of the creation: the same while what is asked stays the same. Not called `key`, which React takes for itself. */
+  attempt: string
 } {
   const userId = useUser()?.id
   const [draft, setDraft] = useState<Draft | null>(null)
-  const [key, setKey] = useState(newKey)
+  const [attempt, setAttempt] = useState(newKey)
   useEffect(() => {
     let gone = false
     if (userId === undefined) return undefined
@@ -32,11 +32,11 @@ export function useCreateDraft(): {
   }, [draft, userId])
   const change = useCallback((patch: Partial<Draft> | ((now: Draft) => Partial<Draft>)) => {
     setDraft((now) => ({ ...(now ?? blank), ...(typeof patch === 'function' ? patch(now ?? blank) : patch) }))
-    setKey(newKey())
+    setAttempt(newKey())
   }, [])
   const discard = useCallback(async () => {
     setDraft(blank)
     if (userId !== undefined) await removeDraft(userId, name)
   }, [userId])
-  return { draft, change, discard, key }
+  return { draft, change, discard, attempt }
 }

@@ -1,0 +1,27 @@
+import { useRef } from 'react'
+
+/** What has the focus now; of a menu that is about to close, the button that opened it. */
+function holder(): HTMLElement | null {
+  const now = document.activeElement
+  const held = now?.closest('[role="menu"]') ? document.querySelector('[aria-haspopup="menu"][aria-expanded="true"]') : now
+  return held instanceof HTMLElement && held !== document.body ? held : null
+}
+
+/**
+ * Gives the focus back to what had it when `open` became true, or to the page's content where that is gone (WCAG 2.4.3).
+ * Radix gives it to its own trigger only, and what opens our dialogs lies elsewhere: the result goes to `onCloseAutoFocus`.
+ */
+export function useFocusBack(open: boolean): (event: Event) => void {
+  const was = useRef(false)
+  const before = useRef<HTMLElement | null>(null)
+  // While drawing: once the dialog stands, the focus is in it, and the menu that led here is gone.
+  if (open !== was.current) {
+    was.current = open
+    if (open) before.current = holder()
+  }
+  return (event) => {
+    event.preventDefault()
+    const to = before.current?.isConnected ? before.current : document.querySelector<HTMLElement>('#content')
+    to?.focus({ preventScroll: true })
+  }
+}

@@ -1,0 +1,237 @@
+/** The first path by the keyboard alone: no pointer, and at every stop one can see where one is. */
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Server, serverList } from '#contract/servers.ts'
+import { launch, open, tell } from './browser.ts'
+import { admin, type Installation, startInstallation } from './installation.ts'
+
+const name = 'poz-keys-01'
+let installation: Installation
+let browser: Browser
+let context: BrowserContext
+let page: Page
+let errors: string[]
+/** By name, as the list has them. */
+let servers: Server[]
+
+beforeAll(async () => {
+  ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
+  servers = (await installation.call(serverList, { query: {} })).items.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  ;({ context, page, errors } = await open(browser, installation.url))
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+}, 120_000)
+afterAll(async () => {
+  await browser?.close()
+  await installation?.stop()
+})
+afterEach(async ({ task }) => {
+  await tell(page, task.result?.state)
+  expect(errors.splice(0)).toEqual([])
+})
+
+const key = (name: string) => page.keyboard.press(name)
+const type = (text: string) => page.keyboard.type(text)
+const isFocused = (locator: Locator) => locator.evaluate((element) => element === element.ownerDocument.activeElement)
+async function focused(locator: Locator): Promise<void> {
+  try {
+    await expect.poll(() => isFocused(locator)).toBe(true)
+  } catch {
+    throw new Error(`${String(locator)} has not the focus, but ${(await focus()).what}`)
+  }
+}
+
+/** What has the focus, and whether that can be seen: an outline on it, on what stands around it, or on the mark beside a hidden input. */
+const focus = () =>
+  page.evaluate<{ what: string; seen: boolean }>(`(() => {
+    const element = document.activeElement
+    const up = [element, element.parentElement, element.parentElement?.parentElement, element.parentElement?.parentElement?.parentElement]
+    const around = [...up, element.nextElementSibling].filter(Boolean)
+    const outlined = (e) => { const { outlineStyle, outlineWidth } = getComputedStyle(e); return outlineStyle !== 'none' && parseFloat(outlineWidth) > 0 }
+    const what = element.tagName.toLowerCase() + ' ' + (element.getAttribute('aria-label') ?? element.textContent ?? '').trim().slice(0, 60)
+    return { what, seen: around.some(outlined) }
+  })()`)
+
+/** Tab after Tab until it is there. Every stop on the way is seen. */
+async function tabTo(wanted: Locator, by: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
+  await wanted.waitFor()
+  const way: string[] = []
+  for (let stops = 0; stops < 120; stops++) {
+    if (await isFocused(wanted)) return
+    await key(by)
+    const { what, seen } = await focus()
+    way.push(what)
+    expect({ what, seen }).toEqual({ what, seen: true })
+  }
+  throw new Error(`${String(wanted)} was not reached:\n${way.join('\n')}`)
+}
+
+/** Down the open menu to an item. */
+async function walkTo(item: string): Promise<void> {
+  const wanted = page.getByRole('menuitem', { name: item })
+  await wanted.waitFor()
+  for (let steps = 0; steps < 20 && !(await isFocused(wanted)); steps++) await key('ArrowDown')
+  await focused(wanted)
+}
+
+const button = (name: string | RegExp) => page.getByRole('button', { name })
+
+describe('by the keyboard alone', () => {
+  test('sign in, and skip to the content', async () => {
+    await page.goto('/auth/login')
+    await tabTo(page.getByRole('textbox', { name: 'Email' }))
+    await type(admin.email)
+    await key('Tab')
+    await type(admin.password)
+    await key('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await tabTo(page.getByRole('link', { name: 'Skip to content' }))
+    await key('Enter')
+    await focused(page.getByRole('main'))
+  })
+
+  test('the palette opens, goes, and gives the focus back when it is left', async () => {
+    await tabTo(button(/^Go to or do anything/), 'Shift+Tab')
+    await key('Control+k')
+    const palette = page.getByRole('dialog', { name: 'Search and commands' })
+    await focused(palette.getByRole('combobox'))
+    await key('Escape')
+    await palette.waitFor({ state: 'detached' })
+    await focused(button(/^Go to or do anything/))
+    await key('Meta+k')
+    await focused(palette.getByRole('combobox'))
+    await type('servers')
+    await palette.getByRole('option', { name: 'Servers', selected: true }).waitFor()
+    await key('Enter')
+    await page.getByRole('heading', { level: 1, name: /^Servers/ }).waitFor()
+  })
+
+  test('rows are walked with the arrows, opened with Space, entered with Enter', async () => {
+    const wanted = servers.findIndex((s) => s.datacenter?.code === 'PL-POZ-1' && s.eligibility.every((e) => e.ok))
+    const rows = page.getByRole('table', { name: 'Servers', exact: true }).locator('tr[data-row]')
+    await tabTo(rows.first())
+    for (let at = 0; at < wanted; at++) await key('ArrowDown')
+    await focused(rows.nth(wanted))
+    await key('Space')
+    await page.getByRole('heading', { name: 'Platform' }).waitFor()
+    await key('Space')
+    await page.getByRole('heading', { name: 'Platform' }).waitFor({ state: 'detached' })
+    await key('End')
+    await focused(rows.last())
+    await key('Home')
+    for (let at = 0; at < wanted; at++) await key('ArrowDown')
+    await key('Enter')
+    await page.getByRole('heading', { level: 1, name: servers[wanted]!.name }).waitFor()
+  })
+
+  test('renaming by the menu gives the focus back to where it was opened', async () => {
+    const more = button('More actions')
+    await tabTo(more)
+    await key('Enter')
+    const menu = page.getByRole('menu')
+    await expect.poll(() => menu.evaluate((element) => element.contains(element.ownerDocument.activeElement))).toBe(true)
+    await key('Escape')
+    await focused(more)
+    await key('ArrowDown')
+    await walkTo('Rename')
+    await key('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Edit server name' })
+    await tabTo(dialog.getByRole('textbox', { name: 'Server name' }))
+    await key('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await focused(more)
+  })
+
+  test('a patch is written, and Tab leaves the editor', async () => {
+    await tabTo(page.getByRole('link', { name: 'Create patch' }))
+    await key('Enter')
+    await focused(page.getByRole('textbox', { name: 'Name' }))
+    await type('kernel-tuning')
+    const editor = page.getByRole('textbox', { name: 'Patch body, YAML' })
+    await tabTo(editor)
+    await type('machine:\n  sysctls:\n  net.core.somaxconn: "4096')
+    await expect.poll(async () => (await editor.innerText()).replaceAll(/\n+/g, '\n')).toContain('machine:\n  sysctls:\n    net.core.somaxconn: "4096"')
+    await page.getByRole('group', { name: 'Merged configuration before and after' }).getByText('net.core.somaxconn').waitFor()
+    await key('Escape')
+    await key('Tab')
+    expect(await isFocused(editor)).toBe(false)
+    await tabTo(button('Create patch'), 'Shift+Tab')
+    await key('Enter')
+    await page
+      .getByRole('table', { name: 'Patches' })
+      .getByRole('row', { name: /kernel-tuning/ })
+      .waitFor()
+  })
+
+  test('a question is left with Escape, and the focus comes back to what asked it', async () => {
+    const bin = button('Delete kernel-tuning')
+    await tabTo(bin)
+    await key('Enter')
+    const question = page.getByRole('dialog', { name: 'Delete kernel-tuning?' })
+    await tabTo(question.getByRole('button', { name: 'Delete' }))
+    await key('Escape')
+    await question.waitFor({ state: 'detached' })
+    await focused(bin)
+  })
+
+  test('a cluster is created in three steps', async () => {
+    await key('Control+k')
+    await focused(page.getByRole('combobox', { name: 'Go to or do anything' }))
+    await type('create cluster')
+    await page.getByRole('option', { name: 'Create cluster', selected: true }).waitFor()
+    await key('Enter')
+    const called = page.getByLabel('Name', { exact: true })
+    await tabTo(called)
+    await type(name)
+    expect(await called.inputValue()).toBe(name)
+    await tabTo(page.getByRole('combobox', { name: 'Datacenter' }))
+    await type('PL')
+    await tabTo(button('Choose servers'))
+    await key('Enter')
+    const eligible = servers.filter((s) => s.datacenter?.code === 'PL-POZ-1' && s.eligibility.every((e) => e.ok)).slice(0, 4)
+    for (const server of eligible) {
+      const box = page.getByRole('checkbox', { name: server.name })
+      await tabTo(box)
+      await key('Space')
+      await page.getByRole('group', { name: `Role of ${server.name}` }).waitFor()
+      await focused(box)
+    }
+    await tabTo(button('Review 4 servers'))
+    await key('Enter')
+    await page.getByText('What will happen').waitFor()
+    await tabTo(button('Create cluster'))
+    await key('Enter')
+    const question = page.getByRole('dialog', { name: 'Custom Talos Patches have not been created for these servers' })
+    await tabTo(question.getByRole('button', { name: 'Proceed' }))
+    await key('Enter')
+    await page.getByText(/^done in /).waitFor({ timeout: 60_000 })
+  })
+
+  test('the key is copied, the kubeconfig downloaded, the session ended', async () => {
+    const more = button('More actions')
+    await tabTo(more)
+    await key('Enter')
+    await walkTo('Show cluster key')
+    await key('Enter')
+    const dialog = page.getByRole('dialog', { name: "List of newly generated clusters' addresses" })
+    const address = dialog.getByRole('button', { name: `Copy address of ${name}` })
+    await tabTo(address)
+    await key('Enter')
+    await dialog.getByText('Copied').waitFor()
+    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^0x[0-9a-fA-F]{40}$/)
+    await key('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await focused(more)
+
+    await tabTo(button('Kubeconfig'), 'Shift+Tab')
+    const [download] = await Promise.all([page.waitForEvent('download'), key('Enter')])
+    expect(download.suggestedFilename()).toBe(`${name}-kubeconfig.yaml`)
+
+    await tabTo(button('Profile'), 'Shift+Tab')
+    await key('Enter')
+    await page.getByRole('menuitem', { name: 'Log out' }).waitFor()
+    await key('End')
+    await focused(page.getByRole('menuitem', { name: 'Log out' }))
+    await key('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+  })
+})
