@@ -23,6 +23,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['e2e/*.e2e.ts', 'e2e/*.test.ts'],
           fileParallelism: false,
+          maxConcurrency: 2,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 10_000 } },

@@ -1,6 +1,6 @@
 /** Every screen, at four widths, dark and light: nothing for axe to find, nothing wider than the screen, no error of the page, nothing that the content policy blocked. */
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate, clusterGet } from '#contract/clusters.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverAdd, serverGet, serverList, serverRemove } from '#contract/servers.ts'
@@ -11,21 +11,19 @@ import { type Screen, screens, type World } from './screens.ts'
 let installation: Installation
 let browser: Browser
 let world: World
-let visitor: Watched
-let person: Watched
+/** Pages to look with, of a visitor and of somebody signed in: each is used by one test at a time. */
+const free: Record<'visitor' | 'person', Watched[]> = { visitor: [], person: [] }
 
 beforeAll(async () => {
   ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
-  ;[world, visitor, person] = await Promise.all([furnish(), open(browser, installation.url), open(browser, installation.url)])
-  await signIn(person.page)
+  const look = () => open(browser, installation.url)
+  free.visitor = await Promise.all([look(), look()])
+  free.person = await Promise.all([look(), look()])
+  ;[world] = await Promise.all([furnish(), ...free.person.map(({ page }) => signIn(page))])
 }, 120_000)
 afterAll(async () => {
   await browser?.close()
   await installation?.stop()
-})
-
-afterEach(async ({ task }) => {
-  await tell(person?.page, task.result?.state)
 })
 
 interface Simulated {
@@ -77,7 +75,7 @@ async function furnish(): Promise<World> {
 }
 
 /** What is still on its way has come: nothing says that it is busy. */
-const settled = (page: Page) => expect.poll(() => page.locator('[aria-busy="true"]:visible').count(), { timeout: 20_000 }).toBe(0)
+const settled = (page: Page) => until('the page is settled', async () => (await page.locator('[aria-busy="true"]:visible').count()) === 0, 20_000)
 
 async function enter(page: Page, screen: Screen): Promise<void> {
   await page.goto(typeof screen.path === 'string' ? screen.path : screen.path(world))
@@ -92,7 +90,7 @@ async function look(page: Page, screen: Screen, width: number): Promise<void> {
   await page.setViewportSize({ width, height: 900 })
   if (screen.anew) await enter(page, screen)
   // A dialog becomes a sheet on narrow screens, whose code may be on its way.
-  await expect.poll(() => page.getByRole('dialog').evaluateAll((all) => all.every((d) => d.getBoundingClientRect().height > 0))).toBe(true)
+  await until('dialogs are seen', () => page.getByRole('dialog').evaluateAll((all) => all.every((d) => d.getBoundingClientRect().height > 0)))
   const what = `${screen.name} at ${width}`
   expect(await tooWide(page), `${what} is wider than the screen by`).toBeLessThanOrEqual(0)
   const everyTheme = width === 375 || width === 1280
@@ -105,13 +103,25 @@ async function look(page: Page, screen: Screen, width: number): Promise<void> {
 }
 
 describe('every screen', () => {
-  test.each(screens)('$name', async (screen) => {
-    const { page, errors } = screen.signedOut ? visitor : person
-    const sizes = widths.filter((width) => screen.only === undefined || screen.only === width)
-    await page.setViewportSize({ width: sizes.at(-1)!, height: 900 })
-    if (!screen.anew) await enter(page, screen)
-    for (const width of sizes.toReversed()) await look(page, screen, width)
-    expect(errors.splice(0).filter((error) => !screen.mayLog?.test(error))).toEqual([])
+  // As many at once as vitest.config.ts has in maxConcurrency.
+  test.concurrent.for(screens)('$name', async (screen) => {
+    const pages = free[screen.signedOut ? 'visitor' : 'person']
+    const watched = pages.pop()
+    if (!watched) throw new Error('More tests at once than there are pages')
+    const { page, errors } = watched
+    try {
+      const sizes = widths.filter((width) => screen.only === undefined || screen.only === width)
+      await page.setViewportSize({ width: sizes.at(-1)!, height: 900 })
+      if (!screen.anew) await enter(page, screen)
+      for (const width of sizes.toReversed()) await look(page, screen, width)
+      expect(errors.filter((error) => !screen.mayLog?.test(error))).toEqual([])
+    } catch (problem) {
+      await tell(page, 'fail')
+      throw problem
+    } finally {
+      errors.splice(0)
+      pages.push(watched)
+    }
   })
 })
 
