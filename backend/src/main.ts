@@ -5,12 +5,10 @@ import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { doctor } from './commands/doctor.ts'
 import { exitCodes } from './commands/exit-codes.ts'
-import { keyAdd } from './commands/key-add.ts'
-import { serve } from './commands/serve.ts'
 import type { Surroundings } from './commands/surroundings.ts'
-import { userAdd } from './commands/user-add.ts'
+import { dataFolder } from './data-folder.ts'
+import { assertFree, FolderInUse } from './db/embedded/lock.ts'
 
 // What a hostile body might reach: nothing new can be added to it any more.
 Object.seal(Object.prototype)
@@ -101,11 +99,24 @@ process.on('uncaughtException', (error) => {
   process.exit(70)
 })
 
+/** Whether another Steelyard runs on the data folder: asked before the program itself is loaded, so that the refusal comes at once. */
+function isInUse(): boolean {
+  if (process.env['DATABASE_URL']?.trim()) return false
+  try {
+    assertFree(dataFolder(process.env['STEELYARD_DATA']?.trim() || undefined, around.cwd), around.machine)
+    return false
+  } catch (error) {
+    if (!(error instanceof FolderInUse)) throw error
+    around.err(`${error.message}\n`)
+    return true
+  }
+}
+
 async function run([command, ...args]: readonly string[]): Promise<number> {
-  if (command === 'serve' && args.length === 0) return serve(around)
-  if (command === 'user' && args[0] === 'add') return userAdd(args.slice(1), around)
-  if (command === 'doctor') return doctor(args, around)
-  if (command === 'key' && args[0] === 'add' && args.length === 1) return keyAdd(around)
+  if (command === 'serve' && args.length === 0) return isInUse() ? exitCodes.conflict : (await import('./commands/serve.ts')).serve(around)
+  if (command === 'user' && args[0] === 'add') return (await import('./commands/user-add.ts')).userAdd(args.slice(1), around)
+  if (command === 'doctor') return (await import('./commands/doctor.ts')).doctor(args, around)
+  if (command === 'key' && args[0] === 'add' && args.length === 1) return (await import('./commands/key-add.ts')).keyAdd(around)
   around.err('Usage: node backend/src/main.ts serve | user add --first EMAIL | doctor [--json] | key add\n')
   return exitCodes.usage
 }

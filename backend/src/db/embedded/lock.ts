@@ -45,6 +45,15 @@ const lives = (machine: Machine, holder: Holder | undefined): holder is Holder =
   holder !== undefined && isAlive(machine, holder.pid) && beganAt(holder.pid) === holder.began
 
 /**
+ * A look before anything is loaded or changed; what decides is `lockFolder`.
+ * @throws FolderInUse where a living process holds the folder
+ */
+export function assertFree(folder: string, machine: Machine): void {
+  const holder = read(path.join(folder, 'steelyard.pid'))
+  if (lives(machine, holder)) throw new FolderInUse(folder, holder.pid)
+}
+
+/**
  * Takes the folder for this process. Answers how to give it back.
  * @throws FolderInUse where a living process holds it
  */

@@ -226,9 +226,12 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
       // Fast shutdown: sessions are ended, what is committed is written, the lock is removed by PostgreSQL itself.
       machine.kill(server!, 'SIGINT')
       for (const until = performance.now() + 30_000; performance.now() < until;) {
-        if (!existsSync(path.join(data, 'postmaster.pid')) || !isAlive(machine, server)) return
+        if (!existsSync(path.join(data, 'postmaster.pid')) || !isAlive(machine, server)) break
         await sleep(20)
       }
+      // The lock goes last but for the process itself, which whoever adopts orphans may take its time to reap: not waited for beyond a second.
+      for (const until = performance.now() + 1_000; isAlive(machine, server) && performance.now() < until;) await sleep(20)
+      if (!existsSync(path.join(data, 'postmaster.pid'))) return
       log.warn('database.stop_slow', { pid: server! })
     },
   }
