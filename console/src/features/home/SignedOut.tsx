@@ -5,10 +5,10 @@ import { Beam } from './Beam.tsx'
 import css from './SignedOut.module.css'
 
 const does = [
-  ['Find', 'Servers that boot Talos Linux announce themselves or are found by address. Steelyard reads their processors, memory, disks and links.'],
+  ['Find', 'Servers that boot Talos Linux are found by address. Steelyard reads their processors, memory, disks and links, and you confirm what it found.'],
   ['Build', 'Pick servers, review every line of their configuration, and watch a Kubernetes cluster come up step by step.'],
-  ['Address', 'Subnets, pools and the addresses in them, with what is free drawn as it is.'],
-  ['Offer', 'What is left over is capacity in compute units, ready to be committed.'],
+  ['Tune', 'Give a server patches of its own, beside the merged configuration and the layer that each line comes from.'],
+  ['Hold', 'Free and used capacity per datacenter, contact with every server, and each operation with what it waits for.'],
 ] as const
 
 /** Home for visitors: what this is, signing in, the waitlist. */

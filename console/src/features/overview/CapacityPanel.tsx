@@ -23,7 +23,7 @@ const siteColumns = (scale: number) =>
         <span className="row">
           {s.datacenter && <Flag code={s.datacenter.country_code} />}
           {nameOf(s)}
-          {s.datacenter && <span className="t3 hide-sm clip">{s.datacenter.city_name}</span>}
+          {s.datacenter && <span className={`t3 clip ${css['city']}`}>{s.datacenter.city_name}</span>}
         </span>
       ),
     },
