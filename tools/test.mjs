@@ -1,5 +1,5 @@
 // `npm test`: everything. Checks and suites one after another, the time of each at the end, and one closing line of counts.
-// What the machine lacks is skipped by name with the line that installs it; STEELYARD_TEST_NOTHING_SKIPPED=1 makes a skip a failure.
+// What the machine lacks is skipped by name with the line that installs it; TEST_NOTHING_SKIPPED=1 makes a skip a failure.
 // Plain JavaScript: on a fresh clone the machine's own Node runs it.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -37,7 +37,7 @@ function suite(name, command, args, env = {}) {
 
 function skip(name, install) {
   if (only.length > 0 && !only.some((o) => name.includes(o))) return
-  const failing = process.env.STEELYARD_TEST_NOTHING_SKIPPED === '1'
+  const failing = process.env.TEST_NOTHING_SKIPPED === '1'
   total[failing ? 'failed' : 'skipped'] += 1
   rows.push([name, failing ? 'failed' : 'skipped', `needs what this machine lacks; install it with: ${install}`, ''])
 }

@@ -19,7 +19,7 @@ import { useSelection } from '../../ui/selection.ts'
 import { Empty, Stale } from '../../ui/States.tsx'
 import { StatusDot } from '../../ui/Status.tsx'
 import { showKeys, useClusterActions } from './cluster-actions.ts'
-import { clusterQuery, type ClusterSearch, clustersQuery } from './cluster-queries.ts'
+import { type ClusterSearch, clustersQuery, defaultSize } from './cluster-queries.ts'
 import { clusterSaid, versionShown } from './cluster-state.ts'
 
 const clusterColumns = columns<Cluster>([
@@ -85,7 +85,6 @@ export function ClustersPage({
   const go = useGo()
   const selection = useSelection()
   const actions = useClusterActions('list')
-  const asked = clusterQuery(search)
   const items = useMemo(() => page?.items ?? [], [page])
   const chosen = items.filter((c) => selection.has(c.id))
 
@@ -157,8 +156,8 @@ export function ClustersPage({
         foot={
           total > 0 && (
             <Pager
-              page={asked.page as number}
-              perPage={asked.per_page as number}
+              page={page?.page ?? 1}
+              perPage={page?.per_page ?? defaultSize}
               total={total}
               plural={total === 1 ? 'cluster' : 'clusters'}
               onPage={(to) => setSearch({ page: to === 1 ? undefined : String(to) }, { push: true })}

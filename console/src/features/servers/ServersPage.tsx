@@ -27,7 +27,7 @@ import { serverDialog } from './dialogs.ts'
 import { useServerDeeds } from './server-actions.ts'
 import { serverColumns } from './server-columns.tsx'
 import { datacentersQuery, serversQuery } from './server-queries.ts'
-import { defaultSize, isFiltered, noFilters, pageOf, type ServerSearch, sizeOf } from './server-search.ts'
+import { defaultSize, isFiltered, noFilters, type ServerSearch, sizeOf } from './server-search.ts'
 import { ServerDialogs } from './ServerDialogs.tsx'
 
 /** Changes what stands in the address; undefined takes a key out. With `push`, "back" comes back to what was there. */
@@ -132,8 +132,8 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
         foot={
           total > 0 && (
             <Pager
-              page={pageOf(search)}
-              perPage={size}
+              page={page?.page ?? 1}
+              perPage={page?.per_page ?? size}
               total={total}
               plural={total === 1 ? 'server' : 'servers'}
               onPage={(to) => setSearch({ page: to === 1 ? undefined : String(to) }, { push: true })}
