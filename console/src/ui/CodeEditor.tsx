@@ -1,4 +1,4 @@
-import { lazy, type Ref, Suspense } from 'react'
+import { lazy, type Ref, type RefObject, Suspense, useRef } from 'react'
 import css from './CodeEditor.module.css'
 
 export interface CodeProblem {
@@ -42,24 +42,41 @@ export interface CodeEditorProps {
   ref?: Ref<CodeEditorHandle>
 }
 
+export interface CodeEditorViewProps extends CodeEditorProps {
+  /** What was selected in the plain text area while somebody was in it: the editor takes the focus over. */
+  selected: RefObject<readonly [from: number, to: number] | null>
+}
+
 const View = lazy(() => import('./CodeEditorView.tsx'))
 
 /** YAML with colours, completion, explanations and problems by line. Until its code is there, the text is a plain text area: nobody has to wait to type. Tab leaves it; Escape first where a list is open. */
 export function CodeEditor(props: CodeEditorProps) {
+  const selected = useRef<readonly [number, number] | null>(null)
+  // Pressed, and about to have the focus.
+  const pressed = useRef(false)
   return (
     <Suspense
       fallback={
         <textarea
+          ref={(area) => () => {
+            selected.current = area !== null && (pressed.current || area === document.activeElement) ? [area.selectionStart, area.selectionEnd] : null
+          }}
           className={css['plain']}
           aria-label={props.label}
           value={props.value}
+          onMouseDown={() => {
+            pressed.current = true
+          }}
+          onMouseUp={() => {
+            pressed.current = false
+          }}
           readOnly={props.readOnly}
           spellCheck={false}
           onChange={(event) => props.onValue?.(event.target.value)}
         />
       }
     >
-      <View {...props} />
+      <View {...props} selected={selected} />
     </Suspense>
   )
 }

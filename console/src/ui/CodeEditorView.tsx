@@ -14,9 +14,9 @@ import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from '@codemi
 import { Compartment, EditorState } from '@codemirror/state'
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
-import { useEffect, useImperativeHandle, useRef } from 'react'
+import { useEffect, useImperativeHandle, useLayoutEffect, useRef } from 'react'
 import { nonce } from '../lib/nonce.ts'
-import type { CodeEditorProps, CodeProblem } from './CodeEditor.tsx'
+import type { CodeEditorViewProps, CodeProblem } from './CodeEditor.tsx'
 import css from './CodeEditor.module.css'
 
 const colours = HighlightStyle.define([
@@ -92,7 +92,7 @@ export function rangeOf(
   return { from, to: Math.max(line.to, from) }
 }
 
-export default function CodeEditorView({ label, value, onValue, readOnly = false, problems = [], suggest, explain, ref }: CodeEditorProps) {
+export default function CodeEditorView({ label, value, onValue, readOnly = false, problems = [], suggest, explain, ref, selected }: CodeEditorViewProps) {
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
   const options = useRef(new Compartment())
@@ -102,7 +102,8 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
     latest.current = { onValue, suggest, explain }
   })
 
-  useEffect(() => {
+  // Before the browser goes on: no key is lost between the plain text area and the editor.
+  useLayoutEffect(() => {
     const complete = (context: CompletionContext): CompletionResult | null => {
       const word = context.matchBefore(/[\w./-]*/)
       if (latest.current.suggest === undefined || (!context.explicit && (word === null || word.from === word.to))) return null
@@ -162,6 +163,11 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
       }),
     })
     view.current = editor
+    if (selected.current !== null) {
+      const [anchor, head] = selected.current
+      editor.focus()
+      editor.dispatch({ selection: { anchor, head } })
+    }
     return () => {
       view.current = null
       editor.destroy()
