@@ -152,12 +152,12 @@ test('a page that is opened with a revoked session says so as well', async () =>
 
 test('an access token that does not hold is renewed unseen, once for all calls', async () => {
   await signIn(page)
+  const before = await token('access')
   let refreshes = 0
   page.on('request', (request) => request.url().endsWith('/v1/authorize/refresh') && refreshes++)
-  const before = await token('access')
-  await page.evaluate(`for (const [key, value] of Object.entries(localStorage)) if (key.endsWith('.access')) {
-    const token = JSON.parse(value)
-    localStorage.setItem(key, JSON.stringify({ ...token, expiresAt: Date.now() - 1000 }))
+  // Between two pages: the one that goes would renew it at once.
+  await page.addInitScript(`for (const [key, value] of Object.entries(localStorage)) if (key.endsWith('.access')) {
+    localStorage.setItem(key, JSON.stringify({ ...JSON.parse(value), expiresAt: Date.now() - 1000 }))
   }`)
   await page.goto('/infra/servers')
   await page.getByRole('table', { name: 'Servers', exact: true }).waitFor()
