@@ -85,6 +85,8 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
       send_intent_at: m.send_intent_at ?? new Date(job.now()),
       sent_at: null,
       left_at: null,
+      // It was looked at a moment ago; what follows may never be answered.
+      seen_at: new Date(job.now()),
       sends: m.sends + 1,
       was_installed: m.was_installed ?? wasInstalled,
     }

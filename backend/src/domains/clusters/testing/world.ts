@@ -130,7 +130,7 @@ export async function clusterWorld({ servers = 6, special = {}, speed = 100, see
     for (const end = Date.now() + withinMs; ;) {
       const value = await ask()
       if (is(value)) return value
-      if (Date.now() > end) throw new Error(`Not so within ${withinMs / 1000} s: ${JSON.stringify(value, null, 1).slice(0, 6000)}`)
+      if (Date.now() > end) throw new Error(`Not so within ${withinMs / 1000} s: ${JSON.stringify(value).slice(-6000)}`)
       await new Promise((resolve) => setTimeout(resolve, 40))
     }
   }
