@@ -59,8 +59,7 @@ export function StepReview({ draft, servers }: { draft: Draft; servers: readonly
               .split('\n')
               .map((line, i) => (
                 <span key={i} className={css['codeline']}>
-                  <Yaml text={line} />
-                  {'\n'}
+                  <Yaml text={line === '' ? '\u00a0' : line} />
                 </span>
               ))}
           </pre>
