@@ -79,7 +79,7 @@ if (mode === '--build') process.exit(0)
 
 const program = mode === '--serve' ? ['backend/src/main.ts', 'serve'] : ['tools/demo.ts', ...given]
 // In a group of its own, so that Ctrl-C reaches only this process, which passes it on once and waits for the orderly end.
-// A small young generation: what a sweep of a thousand servers leaves behind is collected instead of kept, for a third less memory.
+// A small young generation: measured with 400 servers, the program then holds about a quarter less memory (514 → 390 MiB).
 const child = spawn(node, ['--max-semi-space-size=8', ...program], {
   stdio: 'inherit',
   detached: true,
