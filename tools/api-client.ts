@@ -1,10 +1,17 @@
 /** The API from a script: the contract's operations over fetch. */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 
 export type Caller = <O extends Operation>(operation: O, asked: Partial<Asked<O>>) => Promise<Answer<O>>
 
-/** @throws Error with the API's sentence and the call's name. */
+/** A program that sheds load says when to come back; whoever asks more often than this is told so. */
+const tries = 6
+
+/**
+ * Comes back as often as `tries` says where the answer is 503 with `Retry-After`, under the same Idempotency-Key.
+ * @throws Error with the API's sentence and the call's name.
+ */
 export const apiClient = (url: string, token?: string): { call: Caller } => ({
   async call(operation, asked) {
     const {
@@ -14,17 +21,25 @@ export const apiClient = (url: string, token?: string): { call: Caller } => ({
     } = asked as { params?: Record<string, string>; query?: Record<string, string | number | boolean | undefined>; body?: unknown }
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(params[key]!))
     const search = new URLSearchParams(Object.entries(query).flatMap(([k, v]): [string, string][] => (v === undefined ? [] : [[k, String(v)]])))
-    const answer = await fetch(`${url}${path}${search.size > 0 ? `?${search.toString()}` : ''}`, {
-      method: operation.method,
-      headers: {
-        ...(token && { authorization: `Bearer ${token}` }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(operation.method === 'POST' && { 'idempotency-key': randomUUID() }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${operation.name}: ${answer.status} ${text}`)
-    return (operation.media === 'application/json' && text ? JSON.parse(text) : text) as Answer<typeof operation>
+    const headers = {
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(operation.method === 'POST' && { 'idempotency-key': randomUUID() }),
+    }
+    for (let attempt = 1; ; attempt++) {
+      const answer = await fetch(`${url}${path}${search.size > 0 ? `?${search.toString()}` : ''}`, {
+        method: operation.method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      const text = await answer.text()
+      const retryAfter = Number(answer.headers.get('retry-after') ?? Number.NaN)
+      if (answer.status === 503 && attempt < tries && Number.isFinite(retryAfter)) {
+        await sleep(retryAfter * 1000)
+        continue
+      }
+      if (!answer.ok) throw new Error(`${operation.name}: ${answer.status} ${text}`)
+      return (operation.media === 'application/json' && text ? JSON.parse(text) : text) as Answer<typeof operation>
+    }
   },
 })
