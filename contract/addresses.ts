@@ -82,17 +82,18 @@ export function parseCidr(text: string): Cidr | null {
 
 export const formatCidr = ({ family, base, prefix }: Cidr): string => `${formatAddress({ family, value: base })}/${prefix}`
 
-const last = ({ family, base, prefix }: Cidr) => base | ((1n << BigInt(bitsOf(family) - prefix)) - 1n)
+/** The last address of a CIDR: the broadcast address of an IPv4 network. */
+export const lastOf = ({ family, base, prefix }: Cidr): bigint => base | ((1n << BigInt(bitsOf(family) - prefix)) - 1n)
 
 /** Number of addresses in a CIDR, network and broadcast included. */
-export const sizeOf = (cidr: Cidr): bigint => last(cidr) - cidr.base + 1n
+export const sizeOf = (cidr: Cidr): bigint => lastOf(cidr) - cidr.base + 1n
 
-export const contains = (cidr: Cidr, address: Address): boolean => cidr.family === address.family && address.value >= cidr.base && address.value <= last(cidr)
+export const contains = (cidr: Cidr, address: Address): boolean => cidr.family === address.family && address.value >= cidr.base && address.value <= lastOf(cidr)
 
-export const overlap = (a: Cidr, b: Cidr): boolean => a.family === b.family && a.base <= last(b) && b.base <= last(a)
+export const overlap = (a: Cidr, b: Cidr): boolean => a.family === b.family && a.base <= lastOf(b) && b.base <= lastOf(a)
 
 /** The hosts of a CIDR in order: without network and broadcast for IPv4 up to /30 (RFC 3021 keeps both of a /31). */
 export function* hostsOf(cidr: Cidr): Generator<Address> {
   const trim = cidr.family === 4 && cidr.prefix <= 30 ? 1n : 0n
-  for (let value = cidr.base + trim; value <= last(cidr) - trim; value++) yield { family: cidr.family, value }
+  for (let value = cidr.base + trim; value <= lastOf(cidr) - trim; value++) yield { family: cidr.family, value }
 }

@@ -3,17 +3,32 @@ import * as audit from './audit.ts'
 import * as clusters from './clusters.ts'
 import * as datacenters from './datacenters.ts'
 import * as events from './events.ts'
+import * as images from './images.ts'
+import * as joinTokens from './join-tokens.ts'
 import type { Operation } from './operation.ts'
 import * as operations from './operations.ts'
 import * as overview from './overview.ts'
 import * as patches from './patches.ts'
 import * as servers from './servers.ts'
 import * as sessions from './sessions.ts'
+import * as subnets from './subnets.ts'
 import * as users from './users.ts'
 
 const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'method' in value && 'path' in value && 'scope' in value
 
-export const allOperations: readonly Operation[] = [sessions, users, datacenters, servers, patches, clusters, operations, overview, events, audit].flatMap(
-  (noun) => Object.values(noun).filter(isOperation),
-)
+export const allOperations: readonly Operation[] = [
+  sessions,
+  users,
+  datacenters,
+  servers,
+  joinTokens,
+  images,
+  patches,
+  clusters,
+  subnets,
+  operations,
+  overview,
+  events,
+  audit,
+].flatMap((noun) => Object.values(noun).filter(isOperation))

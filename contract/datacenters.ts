@@ -14,6 +14,8 @@ const cityCode = z.string().check(z.regex(/^[A-Z2-9]{3}$/, 'City code must be 3 
 const latitude = z.number().check(z.gte(-90), z.lte(90))
 const longitude = z.number().check(z.gte(-180), z.lte(180))
 
+const index = z.int().check(z.gte(1), z.lte(999))
+
 const declared = z.strictObject({
   country_code: countryCode,
   city_code: cityCode,
@@ -23,9 +25,16 @@ const declared = z.strictObject({
   certifications: z.array(z.string().check(z.trim(), z.minLength(1), z.maxLength(40))).check(z.maxLength(20)),
   latitude: z.nullable(latitude),
   longitude: z.nullable(longitude),
+  /** Name of the building or of its operator, and where it stands. */
+  facility: z.nullable(z.string().check(z.trim(), z.maxLength(50))),
+  address: z.nullable(z.string().check(z.trim(), z.maxLength(200))),
+  power_capacity_kw: z.nullable(z.number().check(z.gte(0), z.lte(1_000_000))),
+  rack_capacity: z.nullable(z.int().check(z.gte(0), z.lte(100_000))),
+  notes: z.nullable(z.string().check(z.maxLength(2000))),
 })
 
-const change = z.partial(declared)
+/** The index may be changed while nothing refers to the datacenter. */
+const change = z.extend(z.partial(declared), { index: z.optional(index) })
 
 export const Datacenter = z.extend(declared, {
   id: z.uuid(),
@@ -46,11 +55,16 @@ export type DatacenterChange = z.infer<typeof change>
 /** The index may be given while the code is new; without it the city counts up, and a removed code never comes back. */
 const creation = z
   .extend(declared, {
-    index: z.optional(z.int().check(z.gte(1), z.lte(999))),
+    index: z.optional(index),
     tier: z._default(declared.shape.tier, null),
     certifications: z._default(declared.shape.certifications, []),
     latitude: z._default(declared.shape.latitude, null),
     longitude: z._default(declared.shape.longitude, null),
+    facility: z._default(declared.shape.facility, null),
+    address: z._default(declared.shape.address, null),
+    power_capacity_kw: z._default(declared.shape.power_capacity_kw, null),
+    rack_capacity: z._default(declared.shape.rack_capacity, null),
+    notes: z._default(declared.shape.notes, null),
   })
   .check(z.refine((d) => (d.latitude === null) === (d.longitude === null), { error: 'Enter both latitude and longitude, or neither', path: ['longitude'] }))
 

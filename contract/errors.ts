@@ -20,6 +20,9 @@ export const errors = {
   operation_running: { status: 409, means: 'Another operation on the same object has not ended.' },
   operation_ended: { status: 409, means: 'The operation has ended, so it can not be cancelled, or did not fail, so it can not be retried.' },
   datacenter_in_use: { status: 409, means: 'Servers, clusters or subnets stand in the datacenter.' },
+  subnet_overlap: { status: 409, means: 'The subnet overlaps another one; `related` names it.' },
+  subnet_assigned: { status: 409, means: 'The subnet belongs to a cluster.' },
+  subnet_in_use: { status: 409, means: 'Addresses of the subnet are in use.' },
   user_exists: { status: 409, means: 'A user with this email exists.' },
   idempotency_running: { status: 409, means: 'The first request with this Idempotency-Key has not been answered yet.' },
   stale: { status: 412, means: 'It was changed since the caller read it (`If-Match`).' },
@@ -27,20 +30,30 @@ export const errors = {
   unsupported_media: { status: 415, means: 'The body is not application/json.' },
   invalid: { status: 422, means: 'The body breaks its schema or a rule; `fields` names what.' },
   idempotency_mismatch: { status: 422, means: 'The Idempotency-Key was used with another body.' },
+  factory_refused: { status: 422, means: 'The image factory refuses what was asked of it.' },
   dial_refused: { status: 422, means: 'The address is not in a network that may be dialled.' },
   throttled: { status: 429, means: 'Too many tries; `Retry-After` says when to come back.' },
   internal: { status: 500, means: 'Our fault. The log knows more, by the request id.' },
+  factory_unreachable: { status: 503, means: 'The image factory did not answer, or answered nonsense.' },
   server_unreachable: { status: 503, means: 'The server did not answer, so what was asked of it is unknown.' },
   unavailable: { status: 503, means: 'The database is away or the load too high; `Retry-After` says when to come back.' },
 } as const satisfies Record<string, { status: number; means: string }>
 
 export type ErrorCode = keyof typeof errors
 
+/** An object that stands in the way, for a link to it. */
+export interface Related {
+  readonly kind: 'subnet' | 'cluster' | 'server'
+  readonly id: string
+  readonly name: string
+}
+
 /** The body of every error answer. */
 export interface ErrorBody {
   error: string
   code: ErrorCode
   fields?: Record<string, string>
+  related?: Related
   request_id: string
 }
 
@@ -51,12 +64,15 @@ export class Problem extends Error {
   readonly fields: Readonly<Record<string, string>> | undefined
   /** Seconds until the same call may succeed, for `Retry-After`. */
   readonly retryAfterSeconds: number | undefined
+  /** What it collides with. */
+  readonly related: Related | undefined
 
-  constructor(code: ErrorCode, message: string, fields?: Record<string, string>, retryAfterSeconds?: number) {
+  constructor(code: ErrorCode, message: string, fields?: Record<string, string>, retryAfterSeconds?: number, related?: Related) {
     super(message)
     this.name = 'Problem'
     this.code = code
     this.fields = fields
     this.retryAfterSeconds = retryAfterSeconds
+    this.related = related
   }
 }

@@ -10,6 +10,9 @@ export const eventKinds = {
   patch: 'servers:read',
   cluster: 'clusters:read',
   datacenter: 'datacenters:read',
+  subnet: 'network:read',
+  image: 'servers:read',
+  join_token: 'servers:read',
   operation: 'signed_in',
   user: 'users:manage',
 } as const satisfies Record<string, Scope | 'signed_in'>

@@ -1,10 +1,13 @@
-/** Names of servers, clusters and patches: one rule, one set of sentences. */
+/** Names of servers, clusters, patches, subnets and join tokens: one rule, one set of sentences. */
 import * as z from 'zod/mini'
 
 export const nameLength = { min: 1, max: 25 } as const
 
+/** What has such a name. */
+type Named = 'Server' | 'Cluster' | 'Patch' | 'Subnet' | 'Join token'
+
 /** The sentences for a kind of object; the specification gives those of servers word for word. */
-export const nameSentences = (what: 'Server' | 'Cluster' | 'Patch') => ({
+export const nameSentences = (what: Named) => ({
   short: `${what} name must be at least ${nameLength.min} character`,
   long: `${what} name must be no more than ${nameLength.max} characters`,
   characters: `${what} name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen`,
@@ -15,7 +18,7 @@ export const nameSentences = (what: 'Server' | 'Cluster' | 'Patch') => ({
 export const namePattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 
 /** Schema of a name. The entered value is trimmed first, as every text input is. */
-export const nameOf = (what: 'Server' | 'Cluster' | 'Patch') => {
+export const nameOf = (what: Named) => {
   const say = nameSentences(what)
   return z.string().check(z.trim(), z.minLength(nameLength.min, say.short), z.maxLength(nameLength.max, say.long), z.regex(namePattern, say.characters))
 }

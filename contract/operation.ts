@@ -23,7 +23,7 @@ export interface Operation<Params extends Schema = Schema, Query extends Schema 
   readonly body: Body
   readonly answer: Answer
   /** Media type of the answer. Anything but JSON is answered as text (a file to download) or as a stream, and `answer` is a string. */
-  readonly media: 'application/json' | 'application/yaml' | 'text/plain' | 'text/event-stream' | 'application/x-ndjson'
+  readonly media: 'application/json' | 'application/yaml' | 'text/plain' | 'text/csv' | 'text/event-stream' | 'application/x-ndjson'
   /** Status of success. */
   readonly status: 200 | 201 | 202 | 204
   /** What can go wrong beside what every call can answer: 400, 401, 403, 422, 429, 503. */

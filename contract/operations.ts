@@ -5,7 +5,16 @@ import { byId, listQuery, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
 /** The name of the call that began it. */
-export const operationKinds = ['serverAdd', 'serverReboot', 'serverShutdown', 'serverReset', 'clusterCreate', 'clusterDelete', 'clusterServerReplace'] as const
+export const operationKinds = [
+  'serverAdd',
+  'serverReboot',
+  'serverShutdown',
+  'serverReset',
+  'clusterCreate',
+  'clusterDelete',
+  'clusterServerReplace',
+  'clusterSubnetsAssign',
+] as const
 export const operationStatuses = ['pending', 'running', 'waiting', 'cancelling', 'cancelled', 'failed', 'done'] as const
 export type OperationStatus = (typeof operationStatuses)[number]
 export const stepStatuses = ['todo', 'running', 'waiting', 'done', 'failed', 'skipped'] as const

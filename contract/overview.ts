@@ -2,6 +2,7 @@
 import * as z from 'zod/mini'
 import { operation } from './operation.ts'
 import { Operation } from './operations.ts'
+import { Subnet } from './subnets.ts'
 
 const Amount = z.object({ total: z.int(), in_clusters: z.int(), free: z.int() })
 
@@ -30,6 +31,8 @@ export const Overview = z.object({
       unknown_servers: z.int(),
     }),
   ),
+  /** The nearest to full, at most five; those whose use is unknown are left out. */
+  subnets: z.array(Subnet),
   running: z.array(Operation),
   failures: z.array(Operation),
 })

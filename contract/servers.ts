@@ -181,7 +181,7 @@ export const serverConfirm = operation({
 
 export const serverRemove = operation({
   name: 'serverRemove',
-  summary: 'Remove a server that is in no cluster. Wipes nothing; its history stays.',
+  summary: 'Remove a server that is in no cluster; with `force`, also one of a cluster that does not answer. Wipes nothing; its history stays.',
   method: 'DELETE',
   path: '/v1/nodes/{id}',
   scope: 'servers:write',
@@ -212,6 +212,19 @@ export const serverShutdown = operation({
   answer: begun,
   status: 202,
   errors: ['not_found', 'server_not_in_cluster', 'operation_running'],
+})
+/** Wipes STATE and EPHEMERAL and, unless told to keep them, the workload disks named at creation; Talos stays installed. */
+export const serverReset = operation({
+  name: 'serverReset',
+  summary: 'Take a server out of its cluster and wipe it: it comes back in maintenance mode, Talos still installed.',
+  method: 'POST',
+  path: '/v1/nodes/{id}/reset',
+  scope: 'servers:write',
+  params: byId,
+  body: z.strictObject({ keep_workload_disks: z._default(z.boolean(), false) }),
+  answer: begun,
+  status: 202,
+  errors: ['not_found', 'server_not_in_cluster', 'operation_running', 'transition_refused', 'stale'],
 })
 
 export const serverTalosconfig = operation({

@@ -157,6 +157,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     operations,
     servers: () => servers.summary(),
     clusters: () => clusters.summary(),
+    subnets: () => Promise.resolve([]),
   })
 
   const all: Domain[] = [

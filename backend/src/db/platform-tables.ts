@@ -215,6 +215,11 @@ interface DatacenterTable {
   certifications: string[]
   latitude: number | null
   longitude: number | null
+  facility: string | null
+  address: string | null
+  power_capacity_kw: number | null
+  rack_capacity: number | null
+  notes: string | null
   version: Generated<number>
   created_at: Time
   updated_at: Time

@@ -12,8 +12,11 @@ export interface LiveMessage {
 const concerned: Record<EventKind, readonly string[]> = {
   server: ['server', 'overview', 'datacenter'],
   patch: ['patchList', 'patchGet', 'serverGet', 'serverConfig'],
-  cluster: ['cluster', 'server', 'overview', 'datacenter', 'operation'],
-  datacenter: ['datacenter', 'server', 'cluster', 'overview'],
+  cluster: ['cluster', 'server', 'overview', 'datacenter', 'operation', 'subnet'],
+  datacenter: ['datacenter', 'server', 'cluster', 'overview', 'subnet', 'joinToken', 'image'],
+  subnet: ['subnet', 'cluster', 'overview', 'datacenter'],
+  image: ['image'],
+  join_token: ['joinToken', 'image'],
   operation: ['operation', 'overview', 'cluster'],
   user: ['user'],
 }

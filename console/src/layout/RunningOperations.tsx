@@ -17,6 +17,7 @@ const kindWords: Record<Operation['kind'], string> = {
   clusterCreate: 'Create cluster',
   clusterDelete: 'Delete cluster',
   clusterServerReplace: 'Replace a server of',
+  clusterSubnetsAssign: 'Assign subnets to',
 }
 
 /** "Create cluster poz-edge-04". */

@@ -14,21 +14,25 @@ export interface OverviewParts {
   readonly operations: Operations
   readonly servers: () => Promise<ServerSummary>
   readonly clusters: () => Promise<Overview['clusters']>
+  /** The nearest to full first. */
+  readonly subnets: (most: number) => Promise<Overview['subnets']>
 }
 
 const shown = 10
+const shownSubnets = 5
 const noServers: ServerSummary = { servers: { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, unconfirmed: 0 }, capacity: [] }
 const none = { total: 0, in_clusters: 0, free: 0 }
 
 export type ReadOverview = (caller: UserCaller) => Promise<Overview>
 
-export function overview({ datacenters, operations, servers, clusters }: OverviewParts): ReadOverview {
+export function overview({ datacenters, operations, servers, clusters, subnets }: OverviewParts): ReadOverview {
   return async (caller) => {
     const may = (scope: UserCaller['scopes'][number]) => caller.scopes.includes(scope)
-    const [places, inventory, clusterCounts, running, failures] = await Promise.all([
+    const [places, inventory, clusterCounts, fullest, running, failures] = await Promise.all([
       may('datacenters:read') ? datacenters.names() : [],
       may('servers:read') ? servers() : noServers,
       may('clusters:read') ? clusters() : { total: 0, by_status: {} },
+      may('network:read') ? subnets(shownSubnets) : [],
       operations.recent('running', caller.scopes, shown),
       operations.recent('failed', caller.scopes, shown),
     ])
@@ -49,6 +53,7 @@ export function overview({ datacenters, operations, servers, clusters }: Overvie
       servers: inventory.servers,
       clusters: clusterCounts,
       capacity: [...places.map(row), ...(byPlace.has(null) ? [row(null)] : [])],
+      subnets: fullest,
       running,
       failures,
     }

@@ -1,0 +1,8 @@
+-- What a provider notes of a site beside its place.
+
+alter table datacenter
+  add column facility text,
+  add column address text,
+  add column power_capacity_kw double precision check (power_capacity_kw >= 0),
+  add column rack_capacity integer check (rack_capacity >= 0),
+  add column notes text;

@@ -1,0 +1,170 @@
+/** Images: what servers boot. Steelyard writes the schematic, the image factory builds it; its id is computed here and confirmed by the factory. */
+import * as z from 'zod/mini'
+import { operation } from './operation.ts'
+import { byId, listQuery, pageOf, time } from './page.ts'
+
+export const architectures = ['amd64', 'arm64'] as const
+export const imageFormats = ['iso', 'pxe', 'raw', 'qcow2'] as const
+export type ImageFormat = (typeof imageFormats)[number]
+export const imageLimits = { extensions: 64, kernelArgs: 32, kernelArgLength: 1024 } as const
+
+/** The image factory as it answered last. */
+export const ImageFactory = z.object({
+  url: z.string(),
+  /** It is the simulator's: its files boot no real machine. */
+  simulated: z.boolean(),
+  reachable: z.boolean(),
+  reason: z.nullable(z.string()),
+  /** Talos versions that it builds and that Steelyard can make clusters of, newest first. Without an answer: those of Steelyard. */
+  versions: z.array(z.string()),
+})
+export const imageFactoryGet = operation({
+  name: 'imageFactoryGet',
+  summary: 'The image factory: where it is, whether it answers, the versions it builds.',
+  method: 'GET',
+  path: '/v1/images/factory',
+  scope: 'servers:read',
+  answer: ImageFactory,
+})
+
+/** Tiers of support that the extensions' own descriptions begin with. */
+export const extensionTiers = ['core', 'extra', 'contrib'] as const
+export const Extension = z.object({
+  /** `siderolabs/gvisor` */
+  name: z.string(),
+  ref: z.string(),
+  author: z.string(),
+  description: z.string(),
+  tier: z.nullable(z.enum(extensionTiers)),
+})
+export type Extension = z.infer<typeof Extension>
+export const extensionList = operation({
+  name: 'extensionList',
+  summary: 'Extensions that the factory has for a Talos version.',
+  method: 'GET',
+  path: '/v1/images/extensions',
+  scope: 'servers:read',
+  query: z.strictObject({
+    ...listQuery(['name']),
+    version: z.string().check(z.trim(), z.regex(/^v?\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'Enter a version such as v1.13.9')),
+  }),
+  answer: pageOf(Extension),
+  errors: ['factory_unreachable', 'factory_refused'],
+})
+
+const kernelArg = z.string().check(
+  z.trim(),
+  z.minLength(1),
+  z.maxLength(imageLimits.kernelArgLength, 'A kernel argument has at most 1024 characters'),
+  z.regex(/^[\x21-\x7e]+$/, 'A kernel argument has no spaces and only ASCII characters'),
+  z.refine((arg) => !/^-?(?:talos\.config|talos\.config\.inline|talos\.config\.early|siderolink\.api|talos\.platform)(?:=|$)/.test(arg), {
+    error: 'This argument is set by Steelyard: it is how a server announces itself',
+  }),
+)
+
+export const NewImage = z.strictObject({
+  talos_version: z.string().check(z.trim(), z.regex(/^v?\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'Enter a version such as v1.13.9')),
+  arch: z._default(z.enum(architectures), 'amd64'),
+  secureboot: z._default(z.boolean(), false),
+  extensions: z._default(
+    z
+      .array(z.string().check(z.regex(/^[a-z0-9-]+\/[a-z0-9._-]+$/, 'An extension is named as in siderolabs/gvisor')))
+      .check(z.maxLength(imageLimits.extensions)),
+    [],
+  ),
+  kernel_args: z._default(z.array(kernelArg).check(z.maxLength(imageLimits.kernelArgs)), []),
+  format: z._default(z.enum(imageFormats), 'iso'),
+  /** Where servers that boot it are put; the token's datacenter if it has one. */
+  datacenter_id: z._default(z.nullable(z.uuid()), null),
+  /** null: the servers do not announce themselves, and are added by address. */
+  token_id: z._default(z.nullable(z.uuid()), null),
+})
+export type NewImage = z.infer<typeof NewImage>
+
+export const ImageLink = z.object({ format: z.enum(imageFormats), url: z.string() })
+
+export const Image = z.object({
+  id: z.uuid(),
+  talos_version: z.string(),
+  arch: z.enum(architectures),
+  secureboot: z.boolean(),
+  extensions: z.array(z.string()),
+  /** All of them, the announcement included. In what callers without servers:write are told, the join token reads `…`. */
+  kernel_args: z.array(z.string()),
+  format: z.enum(imageFormats),
+  datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
+  token: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
+  schematic_id: z.string(),
+  schematic: z.string(),
+  factory: z.object({
+    url: z.string(),
+    simulated: z.boolean(),
+    /** When the factory said that it knows the schematic by this id; null: the links lead nowhere yet. */
+    registered_at: z.nullable(time),
+    /** Why it did not. */
+    reason: z.nullable(z.string()),
+  }),
+  /** Of the chosen format. */
+  url: z.string(),
+  links: z.array(ImageLink),
+  pxe_script: z.string(),
+  kernel_command_line: z.string(),
+  created_by: z.nullable(z.string()),
+  created_at: time,
+  version: z.int(),
+})
+export type Image = z.infer<typeof Image>
+
+export const imageList = operation({
+  name: 'imageList',
+  summary: 'Images that were prepared, newest first.',
+  method: 'GET',
+  path: '/v1/images',
+  scope: 'servers:read',
+  query: z.strictObject(listQuery(['created_at', 'talos_version'])),
+  answer: pageOf(Image),
+})
+export const imageGet = operation({
+  name: 'imageGet',
+  summary: 'One prepared image.',
+  method: 'GET',
+  path: '/v1/images/{id}',
+  scope: 'servers:read',
+  params: byId,
+  answer: Image,
+  errors: ['not_found'],
+})
+export const imageCreate = operation({
+  name: 'imageCreate',
+  summary: 'Prepare an image. Where the factory does not answer, the image is kept unregistered, with the reason, to be registered later.',
+  method: 'POST',
+  path: '/v1/images',
+  scope: 'servers:write',
+  body: NewImage,
+  answer: Image,
+  status: 201,
+  errors: ['not_found', 'conflict', 'factory_refused'],
+})
+export const imageRegister = operation({
+  name: 'imageRegister',
+  summary: "Give the factory an image's schematic again.",
+  method: 'POST',
+  path: '/v1/images/{id}/register',
+  scope: 'servers:write',
+  params: byId,
+  answer: Image,
+  errors: ['not_found', 'conflict', 'factory_refused', 'factory_unreachable'],
+})
+export const imageRemove = operation({
+  name: 'imageRemove',
+  summary: 'Forget a prepared image. Its links go on working: the factory keeps what it was given.',
+  method: 'DELETE',
+  path: '/v1/images/{id}',
+  scope: 'servers:write',
+  params: byId,
+  status: 204,
+  errors: ['not_found', 'stale'],
+})
+
+/** Arguments that a person wrote, of all that an image carries. */
+export const ownKernelArgs = (image: Pick<Image, 'kernel_args'>): string[] => image.kernel_args.filter((arg) => !arg.startsWith('talos.config='))

@@ -1,0 +1,166 @@
+/**
+ * What makes a subnet valid, which of its addresses may be handed out, and the sentences for all of it: the form, the import, the API and
+ * the tests ask here. What only the database knows (overlap, names, who uses what) is the backend's.
+ */
+import { type Cidr, contains, formatCidr, lastOf, overlap, parseAddress, parseCidr, readCidr } from './addresses.ts'
+import { formatRange, inRange, mergeRanges, type Range, rangeOfAddress, rangeOfCidr, readRange, sizeOfRanges, withoutRanges } from './address-ranges.ts'
+
+export interface SubnetText {
+  readonly cidr: string
+  readonly gateway: string | null
+  readonly vlan_id: number | null
+  /** Lines as a person wrote them; a line may hold several entries with commas between. */
+  readonly exclude: readonly string[]
+  readonly first_and_last: boolean
+}
+
+/** Sentence per field: `cidr`, `gateway`, `exclude`. `corrected`: the CIDR that was probably meant, where host bits were set. */
+export interface SubnetProblems {
+  readonly fields: Readonly<Record<string, string>>
+  readonly corrected: string | null
+}
+
+export interface Exclusion {
+  readonly range: Range
+  /** Counts from 1. */
+  readonly line: number
+  readonly text: string
+}
+
+const range = (text: string): Cidr => parseCidr(text)!
+/** Never usable: IANA special-purpose registries (RFC 6890), RFC 1112 §4 and RFC 4291 §2.7. */
+const refused: readonly [Cidr, string][] = [
+  [range('0.0.0.0/8'), '"this network"'],
+  [range('127.0.0.0/8'), 'loopback'],
+  [range('169.254.0.0/16'), 'link-local'],
+  [range('224.0.0.0/4'), 'multicast'],
+  [range('240.0.0.0/4'), 'reserved'],
+  [range('::/127'), 'loopback'],
+  [range('fe80::/10'), 'link-local'],
+  [range('ff00::/8'), 'multicast'],
+]
+/** RFC 5737, RFC 3849 and RFC 9637: allowed with a warning, for people who try things out. */
+const documentation: readonly Cidr[] = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'].map(range)
+/** Private space (RFC 1918, RFC 6598, RFC 4193): may be used once in each datacenter. All other space is unique everywhere. */
+export const privateRanges: readonly Cidr[] = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'].map(range)
+
+const within = (inner: Cidr, outer: Cidr) =>
+  inner.family === outer.family && inner.prefix >= outer.prefix && contains(outer, { family: inner.family, value: inner.base })
+export const isPrivate = (cidr: Cidr): boolean => privateRanges.some((p) => within(cidr, p))
+
+const example = 'Enter a subnet in CIDR notation, for example 203.0.113.0/24'
+
+/** Why this text is no CIDR that a subnet may have, or the CIDR. */
+export function readSubnetCidr(text: string): { ok: true; cidr: Cidr } | { ok: false; reason: string; corrected: string | null } {
+  const fail = (reason: string, corrected: string | null = null) => ({ ok: false, reason, corrected }) as const
+  if (text === '') return fail('CIDR is required')
+  const read = readCidr(text)
+  if (!read.ok) return read.corrected === null ? fail(example) : fail(`${text} is not a network address. Did you mean ${read.corrected}?`, read.corrected)
+  const { cidr } = read
+  const inside = refused.find(([special]) => within(cidr, special))
+  if (inside) return fail(`${formatCidr(inside[0])} is a ${inside[1]} range and cannot be used`)
+  const contained = [...refused.map(([special, what]) => [special, what] as const), ...privateRanges.map((p) => [p, 'private'] as const)].find(
+    ([special]) => within(special, cidr) && special.prefix !== cidr.prefix,
+  )
+  if (contained) return fail(`${formatCidr(cidr)} contains ${contained[1]} range ${formatCidr(contained[0])}; enter smaller subnets`)
+  const [shortest, longest] = cidr.family === 4 ? [8, 32] : [32, 128]
+  return cidr.prefix < shortest ? fail(`Prefix length must be between /${shortest} and /${longest}`) : { ok: true, cidr }
+}
+
+/** Entries of a text: one per line, commas allowed. The first that is wrong is told with its line. */
+export function readExclusions(lines: readonly string[], cidr: Cidr): { ok: true; entries: Exclusion[] } | { ok: false; reason: string } {
+  const entries: Exclusion[] = []
+  for (const [at, content] of lines.entries()) {
+    for (const text of content.split(',').map((entry) => entry.trim())) {
+      if (text === '') continue
+      const line = at + 1
+      const read = readRange(text)
+      if (!read.ok)
+        return {
+          ok: false,
+          reason: `Line ${line}: ${read.why === 'order' ? 'range end is before its start' : `"${text.slice(0, 80)}" is not an IP address, CIDR or range`}`,
+        }
+      if (read.range.family !== cidr.family || read.range.first < cidr.base || read.range.last > lastOf(cidr))
+        return { ok: false, reason: `Line ${line}: ${text} is outside ${formatCidr(cidr)}` }
+      entries.push({ range: read.range, line, text })
+    }
+  }
+  return { ok: true, entries }
+}
+
+/** Addresses that hosts may have: all but the first and last of IPv4 up to /30, all but the first of IPv6 up to /126 (RFC 4291 §2.6.1), both of a /31 (RFC 3021). */
+export function usableRange(cidr: Cidr, firstAndLast: boolean): Range {
+  const whole = rangeOfCidr(cidr)
+  if (firstAndLast) return whole
+  if (cidr.family === 4) return cidr.prefix <= 30 ? { ...whole, first: whole.first + 1n, last: whole.last - 1n } : whole
+  return cidr.prefix <= 126 ? { ...whole, first: whole.first + 1n } : whole
+}
+
+/** The addresses that a cluster may hand out: usable ones without gateway and exclusions, sorted and disjoint. The text must be valid. */
+export function piecesOf(subnet: SubnetText): Range[] {
+  const cidr = parseCidr(subnet.cidr)
+  const excluded = cidr && readExclusions(subnet.exclude, cidr)
+  if (!cidr || !excluded?.ok) throw new Error(`Not a valid subnet: ${subnet.cidr}`)
+  const gateway = subnet.gateway === null ? null : parseAddress(subnet.gateway)
+  const holes = [...excluded.entries.map((e) => e.range), ...(gateway ? [rangeOfAddress(gateway)] : [])]
+  return withoutRanges(usableRange(cidr, subnet.first_and_last), holes)
+}
+
+/** How many addresses a cluster may hand out. */
+export const totalOf = (subnet: SubnetText): bigint => sizeOfRanges(piecesOf(subnet))
+
+/** Exclusions in their one spelling: sorted, joined, CIDRs as ranges. The text must be valid. */
+export function canonicalExclusions(lines: readonly string[], cidr: Cidr): string[] {
+  const read = readExclusions(lines, cidr)
+  if (!read.ok) throw new Error(read.reason)
+  return mergeRanges(read.entries.map((e) => e.range)).map(formatRange)
+}
+
+/** Every rule that needs nothing but the subnet itself. No field: valid. */
+export function subnetProblems(subnet: SubnetText): SubnetProblems {
+  const read = readSubnetCidr(subnet.cidr)
+  if (!read.ok) return { fields: { cidr: read.reason }, corrected: read.corrected }
+  const { cidr } = read
+  const fields: Record<string, string> = {}
+  const gateway = gatewayProblem(subnet.gateway, cidr)
+  if (gateway) fields['gateway'] = gateway
+  const excluded = readExclusions(subnet.exclude, cidr)
+  if (!excluded.ok) fields['exclude'] = excluded.reason
+  else if (!gateway && totalOf(subnet) === 0n) fields['exclude'] = 'No usable addresses remain after exclusions'
+  return { fields, corrected: null }
+}
+
+function gatewayProblem(text: string | null, cidr: Cidr): string | null {
+  if (text === null) return null
+  const gateway = parseAddress(text)
+  if (!gateway) return 'Gateway must be an IP address'
+  if (!contains(cidr, gateway)) return `Gateway must be inside ${formatCidr(cidr)}`
+  if (cidr.prefix === (cidr.family === 4 ? 32 : 128)) return `A /${cidr.prefix} subnet has no room for a gateway`
+  const isEdge = gateway.value === cidr.base || gateway.value === lastOf(cidr)
+  return cidr.family === 4 && cidr.prefix <= 30 && isEdge ? 'Gateway cannot be the network or broadcast address' : null
+}
+
+/** What is allowed but probably not meant. */
+export function subnetWarnings(subnet: SubnetText): string[] {
+  const cidr = parseCidr(subnet.cidr)
+  const example_ = cidr && documentation.find((d) => overlap(d, cidr))
+  return [
+    ...(example_ ? [`${formatCidr(example_)} is set aside for documentation: nothing on the internet is routed there`] : []),
+    ...(subnet.vlan_id === 1 ? ['VLAN 1 is the default VLAN of most switches'] : []),
+  ]
+}
+
+/** Whether an address may be handed out by the cluster that has the subnet. */
+export const isHandedOut = (subnet: SubnetText, address: string): boolean => {
+  const parsed = parseAddress(address)
+  return parsed !== null && piecesOf(subnet).some((piece) => inRange(piece, parsed))
+}
+
+/** Used of total in per cent, to one decimal: never 0 where something is used, never 100 where something is free. Null where either is unknown. */
+export function utilisation(used: number | null, total: number | null): string | null {
+  if (used === null || total === null || total === 0) return null
+  if (used === 0) return '0 %'
+  const percent = Math.min((used / total) * 100, 100)
+  if (percent < 0.1) return '<0.1 %'
+  return `${percent === 100 ? '100' : Math.min(Math.round(percent * 10) / 10, 99.9).toFixed(1)} %`
+}

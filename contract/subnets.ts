@@ -1,0 +1,267 @@
+/**
+ * Subnets: public or private space that the provider routes to a datacenter's servers. A workload subnet is the address pool of one cluster;
+ * a management subnet carries the servers' own addresses and may be shared by several clusters.
+ */
+import * as z from 'zod/mini'
+import { nameOf } from './names.ts'
+import { operation } from './operation.ts'
+import { begun } from './operations.ts'
+import { byId, listQuery, pageOf, time } from './page.ts'
+import { no, type Verdict, yes } from './rule.ts'
+import { subnetProblems } from './subnet-rules.ts'
+import { counted } from './words.ts'
+
+/** Active: the cluster was seen to hold the pool as we want it. Draining: no new address is handed out, those in use are waited for. */
+export const subnetStatuses = ['unassigned', 'applying', 'active', 'draining', 'error'] as const
+export type SubnetStatus = (typeof subnetStatuses)[number]
+export const subnetPurposes = ['workload', 'management'] as const
+export const poolProviders = ['cilium', 'metallb'] as const
+export type PoolProvider = (typeof poolProviders)[number]
+
+const ClusterName = z.object({ id: z.uuid(), name: z.string() })
+
+export const Subnet = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  type: z.literal(['IPv4', 'IPv6']),
+  cidr: z.string(),
+  gateway: z.nullable(z.string()),
+  vlan_id: z.nullable(z.int()),
+  /** Addresses and `a-b` ranges in their one spelling, sorted and disjoint. */
+  exclude: z.array(z.string()),
+  /** Network and broadcast address are handed out too: for space that is routed, not on a link. */
+  first_and_last: z.boolean(),
+  purpose: z.enum(subnetPurposes),
+  datacenter: z.object({ id: z.uuid(), code: z.string() }),
+  /** A workload subnet has at most one. */
+  clusters: z.array(ClusterName),
+  status: z.enum(subnetStatuses),
+  /** What it waits for, or why it is not as it should be. */
+  reason: z.nullable(z.string()),
+  /** Addresses that may be handed out: usable ones without gateway and exclusions. null: more than a number can say. */
+  total: z.nullable(z.int()),
+  /** Of those, seen in use. null: the cluster has not told. */
+  used: z.nullable(z.int()),
+  observed_at: z.nullable(time),
+  version: z.int(),
+  created_at: time,
+  updated_at: time,
+})
+export type Subnet = z.infer<typeof Subnet>
+
+const vlan = z
+  .int('VLAN ID must be a whole number from 1 to 4094')
+  .check(z.gte(1, 'VLAN ID must be a whole number from 1 to 4094'), z.lte(4094, 'VLAN ID must be a whole number from 1 to 4094'))
+const declared = z.strictObject({
+  name: nameOf('Subnet'),
+  datacenter_id: z.uuid('Choose a datacenter'),
+  cidr: z.string().check(z.trim(), z.maxLength(64, 'Enter a subnet in CIDR notation, for example 203.0.113.0/24')),
+  gateway: z._default(z.nullable(z.string().check(z.trim(), z.maxLength(64, 'Gateway must be an IP address'))), null),
+  vlan_id: z._default(z.nullable(vlan), null),
+  exclude: z._default(z.array(z.string().check(z.maxLength(2000))).check(z.maxLength(1000, 'At most 1000 exclusions')), []),
+  first_and_last: z._default(z.boolean(), false),
+  purpose: z._default(z.enum(subnetPurposes), 'workload'),
+})
+
+export const NewSubnet = declared.check(
+  z.check((context) => {
+    for (const [field, message] of Object.entries(subnetProblems(context.value).fields))
+      context.issues.push({ code: 'custom', path: [field], message, input: context.value })
+  }),
+)
+export type NewSubnet = z.infer<typeof NewSubnet>
+
+/** The datacenter is fixed: its routes lead there. Rules that need the whole subnet are checked against what is stored. */
+const change = z.strictObject({
+  name: z.optional(declared.shape.name),
+  cidr: z.optional(declared.shape.cidr),
+  gateway: z.optional(z.nullable(z.string().check(z.trim(), z.maxLength(64, 'Gateway must be an IP address')))),
+  vlan_id: z.optional(z.nullable(vlan)),
+  exclude: z.optional(z.array(z.string().check(z.maxLength(2000))).check(z.maxLength(1000, 'At most 1000 exclusions'))),
+  first_and_last: z.optional(z.boolean()),
+  purpose: z.optional(z.enum(subnetPurposes)),
+})
+export type SubnetChange = z.infer<typeof change>
+
+const filters = {
+  status: z.optional(z.enum(subnetStatuses)),
+  /** Name or id. */
+  cluster: z.optional(z.string().check(z.trim(), z.maxLength(40))),
+  /** Code or id. */
+  datacenter: z.optional(z.string().check(z.trim(), z.maxLength(40))),
+  type: z.optional(z.literal(['IPv4', 'IPv6'])),
+  purpose: z.optional(z.enum(subnetPurposes)),
+}
+
+export const subnetList = operation({
+  name: 'subnetList',
+  summary: 'Subnets with their utilisation. `q` is part of a name, a CIDR, or an address, which finds the subnet that holds it.',
+  method: 'GET',
+  path: '/v1/subnets',
+  scope: 'network:read',
+  query: z.strictObject({ ...listQuery(['name', 'type', 'cidr', 'gateway', 'vlan_id', 'datacenter', 'cluster', 'used', 'status']), ...filters }),
+  answer: pageOf(Subnet),
+})
+export const subnetGet = operation({
+  name: 'subnetGet',
+  summary: 'One subnet.',
+  method: 'GET',
+  path: '/v1/subnets/{id}',
+  scope: 'network:read',
+  params: byId,
+  answer: Subnet,
+  errors: ['not_found'],
+})
+export const subnetCreate = operation({
+  name: 'subnetCreate',
+  summary: 'Add a subnet. Overlap is refused inside a datacenter for private space, everywhere for public space.',
+  method: 'POST',
+  path: '/v1/subnets',
+  scope: 'network:write',
+  body: NewSubnet,
+  answer: Subnet,
+  status: 201,
+  errors: ['not_found', 'name_taken', 'subnet_overlap'],
+})
+export const subnetUpdate = operation({
+  name: 'subnetUpdate',
+  summary: 'Change a subnet. Its CIDR is fixed while it is assigned, and no address in use can be excluded.',
+  method: 'PATCH',
+  path: '/v1/subnets/{id}',
+  scope: 'network:write',
+  params: byId,
+  body: change,
+  answer: Subnet,
+  errors: ['not_found', 'name_taken', 'subnet_overlap', 'subnet_assigned', 'subnet_in_use', 'stale'],
+})
+export const subnetRemove = operation({
+  name: 'subnetRemove',
+  summary: 'Remove a subnet that no cluster has.',
+  method: 'DELETE',
+  path: '/v1/subnets/{id}',
+  scope: 'network:write',
+  params: byId,
+  status: 204,
+  errors: ['not_found', 'subnet_in_use', 'subnet_assigned', 'stale'],
+})
+
+export const addressStates = ['free', 'gateway', 'excluded', 'reserved', 'used'] as const
+/** A run of neighbouring addresses of one state; those in use by one thing stand alone. */
+export const AddressRun = z.object({
+  first: z.string(),
+  last: z.string(),
+  state: z.enum(addressStates),
+  /** Why it is reserved (network address, broadcast address), or what uses it: `namespace/name` of a Service, the name of a server. */
+  by: z.nullable(z.string()),
+  /** Id of the server that has it, for a link. */
+  node_id: z.nullable(z.uuid()),
+})
+export type AddressRun = z.infer<typeof AddressRun>
+export const subnetAddresses = operation({
+  name: 'subnetAddresses',
+  summary: 'Every address of a subnet as runs of one state, in order: the address map.',
+  method: 'GET',
+  path: '/v1/subnets/{id}/addresses',
+  scope: 'network:read',
+  params: byId,
+  answer: z.object({ cidr: z.string(), observed_at: z.nullable(time), runs: z.array(AddressRun) }),
+  errors: ['not_found'],
+})
+
+export const csvColumns = ['id', 'version', 'name', 'cidr', 'gateway', 'vlan', 'exclude', 'first_and_last', 'purpose', 'datacenter', 'cluster'] as const
+export const importLimits = { bytes: 1024 * 1024, rows: 5000 } as const
+export const subnetExport = operation({
+  name: 'subnetExport',
+  summary: 'The subnets of a list as CSV, which can be imported again without a change.',
+  method: 'GET',
+  path: '/v1/subnets/export',
+  scope: 'network:read',
+  query: z.strictObject({ q: z.optional(z.string().check(z.trim(), z.maxLength(200))), ...filters }),
+  answer: z.string(),
+  media: 'text/csv',
+})
+/** Line of the text, counting from 1 with the header; column null where it is about the whole row. */
+export const ImportProblem = z.object({ line: z.int(), column: z.nullable(z.string()), message: z.string() })
+export const ImportRow = z.object({ line: z.int(), name: z.string(), cidr: z.string(), does: z.enum(['create', 'update', 'nothing']) })
+export const subnetImport = operation({
+  name: 'subnetImport',
+  summary:
+    'Add and change subnets from CSV. Every row is checked, all problems are told, and nothing is written unless there are none; `dry_run` writes nothing.',
+  method: 'POST',
+  path: '/v1/subnets/import',
+  scope: 'network:write',
+  body: z.strictObject({
+    csv: z.string().check(z.minLength(1, 'The file is empty'), z.maxLength(importLimits.bytes, 'A file is at most 1 MiB')),
+    dry_run: z._default(z.boolean(), false),
+  }),
+  answer: z.object({ written: z.boolean(), rows: z.array(ImportRow), problems: z.array(ImportProblem) }),
+})
+
+export const PoolChange = z.object({
+  /** What hands addresses out in the cluster; null where nothing that is known does: the manifest is then for copying. */
+  provider: z.nullable(z.enum(poolProviders)),
+  /** YAML that the cluster holds for its assigned subnets now, and would hold. */
+  before: z.string(),
+  after: z.string(),
+  warnings: z.array(z.string()),
+  /** Services that hold addresses of subnets that would go. */
+  losing: z.array(z.object({ subnet_id: z.uuid(), service: z.string(), address: z.string() })),
+})
+export type PoolChange = z.infer<typeof PoolChange>
+
+const wanted = { subnet_ids: z.array(z.uuid()).check(z.maxLength(200)) }
+export const clusterSubnets = operation({
+  name: 'clusterSubnets',
+  summary: 'The subnets of a cluster, and the manifest that its load balancer is given.',
+  method: 'GET',
+  path: '/v1/clusters/{id}/subnets',
+  scope: 'network:read',
+  params: byId,
+  answer: z.object({ items: z.array(Subnet), provider: z.nullable(z.enum(poolProviders)), manifest: z.string() }),
+  errors: ['not_found'],
+})
+export const clusterSubnetsPreview = operation({
+  name: 'clusterSubnetsPreview',
+  summary: 'What clusterSubnetsAssign would change in the cluster.',
+  method: 'POST',
+  path: '/v1/clusters/{id}/subnets/preview',
+  scope: 'network:write',
+  params: byId,
+  body: z.strictObject(wanted),
+  answer: PoolChange,
+  errors: ['not_found', 'subnet_assigned', 'conflict'],
+})
+export const clusterSubnetsAssign = operation({
+  name: 'clusterSubnetsAssign',
+  summary: 'Give a cluster exactly these subnets. Those that go are drained first; with `force`, Services lose their addresses at once.',
+  method: 'PUT',
+  path: '/v1/clusters/{id}/subnets',
+  scope: 'network:write',
+  params: byId,
+  body: z.strictObject({ ...wanted, force: z._default(z.boolean(), false) }),
+  answer: begun,
+  status: 202,
+  errors: ['not_found', 'subnet_assigned', 'cluster_not_ready', 'operation_running', 'stale'],
+})
+
+type Assigned = Pick<Subnet, 'clusters' | 'used'>
+const names = (s: Assigned) => s.clusters.map((c) => c.name).join(', ')
+
+export function canRemoveSubnet(s: Assigned): Verdict {
+  if (s.clusters.length === 0) return yes
+  return s.used
+    ? no(`${counted(s.used, 'address', 'addresses')} in use by cluster ${names(s)}. Unassign the subnet first`)
+    : no(`This subnet is assigned to ${names(s)}. Unassign it first`)
+}
+export const canChangeCidr = (s: Assigned): Verdict =>
+  s.clusters.length === 0 ? yes : no(`This subnet is assigned to ${names(s)}. Unassign it before changing the CIDR`)
+
+/** Whether a cluster may be given a subnet, as far as the two themselves tell. */
+export function canAssignSubnet(
+  s: Pick<Subnet, 'name' | 'datacenter' | 'purpose' | 'clusters'>,
+  cluster: { id: string; name: string; datacenter: { id: string; code: string } },
+): Verdict {
+  if (s.datacenter.id !== cluster.datacenter.id) return no(`${s.name} is in ${s.datacenter.code}; cluster ${cluster.name} is in ${cluster.datacenter.code}`)
+  const other = s.clusters.find((c) => c.id !== cluster.id)
+  return s.purpose === 'workload' && other ? no(`${s.name} is assigned to ${other.name}`) : yes
+}
