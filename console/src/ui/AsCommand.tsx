@@ -1,0 +1,19 @@
+import { Button } from './Button.tsx'
+import { Command } from './Copyable.tsx'
+import { Popover } from './Popover.tsx'
+
+const short = (text: string): string => (text.length > 600 ? `${text.slice(0, 600)}…` : text)
+
+/** What a form would do, as a command of the command line and as a call of the API; both are copied whole. */
+export function AsCommand({ cli, api }: { cli: string; api: string }) {
+  return (
+    <Popover label="As a command" align="end" width="min(36rem, 92vw)" trigger={<Button icon="terminal">Command</Button>}>
+      <div className="stack stack2">
+        <p className="fs13 t2">The same from the command line, once signed in there:</p>
+        <Command command={cli} shown={short(cli)} />
+        <p className="fs13 t2">And as a call of the API. An access token goes into STEELYARD_TOKEN:</p>
+        <Command command={api} shown={short(api)} />
+      </div>
+    </Popover>
+  )
+}
