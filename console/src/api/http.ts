@@ -1,3 +1,4 @@
+import type { Related } from '#contract/errors.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 
 /** An answer that says no, or none at all (`status` 0). `message` is a sentence for people. */
@@ -6,18 +7,28 @@ export class CallError extends Error {
   readonly code: string
   /** Sentence per field, for forms. */
   readonly fields: Readonly<Record<string, string>>
+  /** What stands in the way, for a link to it. */
+  readonly related: Related | null
   readonly requestId: string | null
   readonly retryAfterSeconds: number | null
 
   constructor(
     message: string,
-    of: { status: number; code?: string; fields?: Record<string, string>; requestId?: string | null; retryAfterSeconds?: number | null },
+    of: {
+      status: number
+      code?: string
+      fields?: Record<string, string>
+      related?: Related | null
+      requestId?: string | null
+      retryAfterSeconds?: number | null
+    },
   ) {
     super(message)
     this.name = 'CallError'
     this.status = of.status
     this.code = of.code ?? (of.status === 0 ? 'unreachable' : 'unknown')
     this.fields = of.fields ?? {}
+    this.related = of.related ?? null
     this.requestId = of.requestId ?? null
     this.retryAfterSeconds = of.retryAfterSeconds ?? null
   }
@@ -105,12 +116,13 @@ async function problemOf(response: Response): Promise<CallError> {
   const retryAfter = Number(response.headers.get('retry-after'))
   const rest = { status: response.status, retryAfterSeconds: Number.isFinite(retryAfter) && retryAfter > 0 ? retryAfter : null }
   try {
-    const body = (await response.json()) as { error?: unknown; code?: unknown; fields?: Record<string, string>; request_id?: string }
+    const body = (await response.json()) as { error?: unknown; code?: unknown; fields?: Record<string, string>; related?: Related; request_id?: string }
     if (typeof body.error !== 'string') throw new Error('not ours')
     return new CallError(body.error, {
       ...rest,
       ...(typeof body.code === 'string' && { code: body.code }),
       ...(body.fields && { fields: body.fields }),
+      ...(body.related && { related: body.related }),
       requestId: body.request_id ?? null,
     })
   } catch {

@@ -24,4 +24,27 @@ export const paths = {
   clusters: (search: { q?: string | undefined } = {}) => `/infra/clusters${stringifySearch(search)}`,
   createCluster: (search: { step?: string | undefined; datacenter?: string | undefined } = {}) => `/infra/clusters/create${stringifySearch(search)}`,
   cluster: (clusterId: string, tab?: string) => `/infra/clusters/${id(clusterId)}${stringifySearch({ tab })}`,
+  /** `open` is the id of the subnet whose address map is open. */
+  network: (
+    search: {
+      q?: string | undefined
+      cluster?: string | undefined
+      datacenter?: string | undefined
+      status?: string | undefined
+      type?: string | undefined
+      sort?: string | undefined
+      open?: string | undefined
+    } = {},
+  ) => `/infra/network${stringifySearch(search)}`,
+  addSubnet: (search: { datacenter?: string | undefined } = {}) => `/infra/network/add-subnet${stringifySearch(search)}`,
+  editSubnet: (subnetId: string) => `/infra/network/${id(subnetId)}/edit`,
+  /** Ids, with commas between: `subnets` are given to the cluster, `remove` are taken from it. */
+  assignSubnets: (
+    search: {
+      cluster?: string | undefined
+      subnets?: string | undefined
+      remove?: string | undefined
+      step?: string | undefined
+    } = {},
+  ) => `/infra/network/assign-subnets${stringifySearch(search)}`,
 } as const

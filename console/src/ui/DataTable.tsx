@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type MouseEvent, type ReactNode, Suspense, useCallback, useLayoutEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, type MouseEvent, type ReactNode, Suspense, useLayoutEffect, useRef, useState } from 'react'
 import type { Breakpoint } from '../lib/breakpoints.ts'
 import { useMedia } from '../lib/use-media.ts'
 import type { Action } from './actions.ts'
@@ -48,8 +48,11 @@ export interface DataTableProps<Row> {
   /** Where a row leads: the whole row is then one link. */
   href?: (row: Row) => string
   actions?: (row: Row) => readonly Action[]
-  /** Opens under the row. */
+  /** Opens under the row, and where the row leads nowhere, by a press of the row itself. */
   detail?: (row: Row) => ReactNode
+  /** Which rows are open, where the page knows that itself (its address says so); without it the table does. */
+  opened?: ReadonlySet<string>
+  onOpened?: (keys: ReadonlySet<string>) => void
   /** Column id, descending with a leading minus. */
   sort?: string | undefined
   onSort?: (sort: string) => void
@@ -101,7 +104,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     notice,
     grows = false,
   } = props
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const [ownOpen, setOwnOpen] = useState<ReadonlySet<string>>(new Set())
+  const open = props.opened ?? ownOpen
   const [active, setActive] = useState(0)
   const shift = useRef(false)
   const body = useRef<HTMLTableSectionElement>(null)
@@ -113,13 +117,12 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const count = rows?.length ?? 0
   const view = useWindow({ body, count, openRows: rows === undefined ? [] : indexesOf(rows, rowKey, open) })
 
-  const toggleOpen = useCallback((key: string) => {
-    setOpen((now) => {
-      const next = new Set(now)
-      if (!next.delete(key)) next.add(key)
-      return next
-    })
-  }, [])
+  const toggleOpen = (key: string) => {
+    const next = new Set(open)
+    if (!next.delete(key)) next.add(key)
+    if (props.onOpened) props.onOpened(next)
+    else setOwnOpen(next)
+  }
   // A row that was walked to may have been drawn only now.
   const walk = useRef(false)
   useLayoutEffect(() => {
@@ -166,7 +169,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       view.reveal(to)
       setActive(to)
       if (to === active) target.focus()
-    } else if (event.key === 'Enter') target.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
+    } else if (event.key === 'Enter' && !href && detail) toggleOpen(rowKey(row))
+    else if (event.key === 'Enter') target.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
     else if (event.key === ' ' && detail) toggleOpen(rowKey(row))
     else if ((event.key.toLowerCase() === 'x' || event.key === ' ') && selection && !disabled?.(row))
       selection.toggle(rowKey(row), event.shiftKey ? selectable : null)
@@ -178,7 +182,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     const from = event.target as HTMLElement
     if (from.closest(interactive) !== null || (getSelection()?.toString() ?? '') !== '') return
     const link = event.currentTarget.querySelector<HTMLAnchorElement>('a[data-rowlink]')
-    if (link === null) return
+    if (link === null) {
+      const row = rows[Number(event.currentTarget.dataset['row'])]
+      if (row !== undefined && detail && event.button === 0) toggleOpen(rowKey(row))
+      return
+    }
     if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link.href, '_blank', 'noopener')
     else if (event.button === 0) link.click()
   }
@@ -228,7 +236,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                   data-row={index}
                   data-selected={selection?.has(key) || undefined}
                   aria-rowindex={index + 1}
-                  className={cx(css['row'], link !== undefined && css['hit'], isOpen && css['open'], why !== null && css['off'])}
+                  className={cx(css['row'], (link !== undefined || detail) && css['hit'], isOpen && css['open'], why !== null && css['off'])}
                   tabIndex={index === Math.min(active, count - 1) || (i === 0 && (active < view.from || active >= view.to)) ? 0 : -1}
                   onFocus={(event) => event.target === event.currentTarget && setActive(index)}
                   onClick={onRowClick}
