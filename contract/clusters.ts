@@ -177,7 +177,7 @@ export const clusterDelete = operation({
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
   answer: begun,
   status: 202,
-  errors: ['not_found', 'operation_running'],
+  errors: ['not_found', 'operation_running', 'stale'],
 })
 export const clusterServerReplace = operation({
   name: 'clusterServerReplace',

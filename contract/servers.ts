@@ -3,6 +3,7 @@
  * stage is Talos's own word for what the machine is doing; reachable says whether it answers. They are never mixed.
  */
 import * as z from 'zod/mini'
+import type { Cluster } from './clusters.ts'
 import { nameOf } from './names.ts'
 import { operation } from './operation.ts'
 import { begun } from './operations.ts'
@@ -188,7 +189,7 @@ export const serverRemove = operation({
   params: byId,
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
   status: 204,
-  errors: ['not_found', 'server_in_cluster', 'operation_running', 'stale'],
+  errors: ['not_found', 'server_in_cluster', 'operation_running', 'transition_refused', 'stale'],
 })
 
 export const serverReboot = operation({
@@ -317,6 +318,53 @@ export function canRemoveServer(s: Known & Partial<Pick<Server, 'operation_id'>>
   if (s.status === 'deleted') return no('The server was removed already')
   if (s.cluster) return no(`Remove the server from the cluster ${s.cluster.name} first`)
   return s.operation_id ? no('An operation on the server has not ended') : yes
+}
+
+/** Of the cluster around a server, as far as the caller knows it: without it, what depends on it is left to the API. */
+type Around = Pick<Cluster, 'name' | 'status' | 'servers' | 'endpoint' | 'virtual_ip'>
+
+/** A server leaves a cluster that stays: one that is made already, and that has another control plane. */
+function canLeave(s: Pick<Server, 'id' | 'name'>, cluster: Pick<Cluster, 'name' | 'status' | 'servers'>): Verdict {
+  if (cluster.status === 'deleting') return no(`The cluster ${cluster.name} is being deleted, and takes its servers out itself`)
+  if (cluster.status !== 'ready' && cluster.status !== 'degraded')
+    return no(`The cluster ${cluster.name} is still being made: replace the server there, or cancel the creation`)
+  const controlPlanes = cluster.servers.filter((m) => m.role === 'control_plane')
+  return controlPlanes.length === 1 && controlPlanes[0]!.node_id === s.id
+    ? no(`${s.name} is the only control plane of ${cluster.name}: delete the cluster instead`)
+    : yes
+}
+
+const hostOf = (endpoint: string) => new URL(endpoint).hostname.replace(/^\[|\]$/g, '')
+
+/**
+ * Taken out of its cluster and wiped. Whether etcd can do without a control plane is known by asking the control planes: the API refuses with
+ * the numbers.
+ */
+export function canResetServer(
+  s: Known & Pick<Server, 'id' | 'name' | 'operation_id' | 'nodeAddresses'> & { talos: Pick<Server['talos'], 'reachable'> },
+  cluster?: Around,
+): Verdict {
+  if (s.status === 'deleted') return no(removed)
+  if (!s.cluster) return no(onlyInCluster)
+  if (s.operation_id) return no('An operation on the server has not ended')
+  if (cluster) {
+    const left = canLeave(s, cluster)
+    if (!left.ok) return left
+    if (!cluster.virtual_ip && s.nodeAddresses.includes(hostOf(cluster.endpoint)))
+      return no(`${cluster.endpoint}, the address of the cluster ${cluster.name}, is ${s.name} itself: nobody would reach the cluster there any more`)
+  }
+  if (s.status !== 'ready') return no(onlyInCluster)
+  return s.talos.reachable === false ? no(`${s.name} does not answer, so it can't be reset: bring it back, or remove it by force`) : yes
+}
+
+/** Forgotten without a word to it. Whatever is being done to it ends with that. In no cluster, it is an ordinary removal. */
+export function canForceRemoveServer(
+  s: Known & Pick<Server, 'id' | 'name' | 'operation_id'> & { talos: Pick<Server['talos'], 'reachable'> },
+  cluster?: Pick<Cluster, 'name' | 'status' | 'servers'>,
+): Verdict {
+  if (!s.cluster || s.status === 'deleted') return canRemoveServer(s)
+  if (s.talos.reachable !== false) return no(`${s.name} answers: reset it instead`)
+  return cluster ? canLeave(s, cluster) : yes
 }
 
 /** Reboot, shut down, download a talosconfig. */
