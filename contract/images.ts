@@ -1,12 +1,20 @@
 /** Images: what servers boot. Steelyard writes the schematic, the image factory builds it; its id is computed here and confirmed by the factory. */
 import * as z from 'zod/mini'
+import { joinTokenStatuses } from './join-tokens.ts'
 import { operation } from './operation.ts'
 import { byId, listQuery, pageOf, time } from './page.ts'
+import { no, type Verdict, yes } from './rule.ts'
 
 export const architectures = ['amd64', 'arm64'] as const
 export const imageFormats = ['iso', 'pxe', 'raw', 'qcow2'] as const
 export type ImageFormat = (typeof imageFormats)[number]
-export const imageLimits = { extensions: 64, kernelArgs: 32, kernelArgLength: 1024 } as const
+export const imageLimits = {
+  extensions: 64,
+  kernelArgs: 32,
+  kernelArgLength: 1024,
+  /** Linux cuts a longer one off without a word (`COMMAND_LINE_SIZE` is 2048 on amd64 and arm64, its end included). */
+  kernelCommandLine: 2047,
+} as const
 
 /** The image factory as it answered last. */
 export const ImageFactory = z.object({
@@ -93,8 +101,10 @@ export const Image = z.object({
   kernel_args: z.array(z.string()),
   format: z.enum(imageFormats),
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
-  token: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
+  token: z.nullable(z.object({ id: z.uuid(), name: z.string(), status: z.enum(joinTokenStatuses) })),
+  /** Lower-case hexadecimal SHA-256 of the schematic's text, the token in it. */
   schematic_id: z.string(),
+  /** What the factory is given, as YAML. */
   schematic: z.string(),
   factory: z.object({
     url: z.string(),
@@ -107,8 +117,12 @@ export const Image = z.object({
   /** Of the chosen format. */
   url: z.string(),
   links: z.array(ImageLink),
+  /** An iPXE script that does what the factory's own does. */
   pxe_script: z.string(),
+  /** What kernel and initramfs are booted with: Talos's defaults for the version and architecture, then `kernel_args`. An ISO adds `talos.halt_if_installed=1`. */
   kernel_command_line: z.string(),
+  /** Why servers that boot it might not do what is expected, a sentence each. */
+  warnings: z.array(z.string()),
   created_by: z.nullable(z.string()),
   created_at: time,
   version: z.int(),
@@ -165,6 +179,17 @@ export const imageRemove = operation({
   status: 204,
   errors: ['not_found', 'stale'],
 })
+
+/**
+ * Servers are put where their token says, so an image can't say another place. `datacenter` is the wanted one; null takes the token's.
+ */
+export function canPutServersIn(
+  token: { readonly name: string; readonly datacenter: { readonly id: string; readonly code: string } | null },
+  datacenter: { readonly id: string; readonly code: string } | null,
+): Verdict {
+  if (datacenter === null || datacenter.id === token.datacenter?.id) return yes
+  return no(`The join token ${token.name} puts servers in ${token.datacenter?.code ?? 'no datacenter'}, not in ${datacenter.code}: choose another token`)
+}
 
 /** Arguments that a person wrote, of all that an image carries. */
 export const ownKernelArgs = (image: Pick<Image, 'kernel_args'>): string[] => image.kernel_args.filter((arg) => !arg.startsWith('talos.config='))
