@@ -43,6 +43,10 @@ create table subnet_assignment (
   forced boolean not null default false,
   assigned_by text not null,
   assigned_at timestamptz(3) not null,
+  -- From here on the cluster may hold the pool, whatever was heard of it: until then a subnet can be taken back without asking the cluster.
+  sent_at timestamptz(3),
+  -- Hash of the pool that was last read back as wanted: what differs from it later, somebody changed.
+  applied text,
   -- Last time that the cluster told which addresses are in use, and how many there were.
   observed_at timestamptz(3),
   used integer,
@@ -68,6 +72,8 @@ create table subnet_use (
 create table cluster_pool (
   cluster_id uuid primary key references cluster,
   provider text check (provider in ('cilium', 'metallb')),
+  -- Hash of what announces the pools, as it was last read back.
+  announced text,
   operation_id uuid references operation,
   operation_round integer not null default 1,
   -- Last time that the pools were read back.

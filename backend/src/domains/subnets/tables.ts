@@ -32,8 +32,10 @@ export interface SubnetAssignmentTable {
   forced: Generated<boolean>
   assigned_by: string
   assigned_at: Time
+  sent_at: OptionalTime
+  applied: ColumnType<string | null, string | null | undefined, string | null>
   observed_at: OptionalTime
-  used: number | null
+  used: ColumnType<number | null, number | null | undefined, number | null>
 }
 
 export interface SubnetUseTable {
@@ -45,8 +47,9 @@ export interface SubnetUseTable {
 
 export interface ClusterPoolTable {
   cluster_id: string
-  provider: PoolProvider | null
-  operation_id: string | null
+  provider: ColumnType<PoolProvider | null, PoolProvider | null | undefined, PoolProvider | null>
+  announced: ColumnType<string | null, string | null | undefined, string | null>
+  operation_id: ColumnType<string | null, string | null | undefined, string | null>
   operation_round: Generated<number>
   checked_at: OptionalTime
   misses: Generated<number>
