@@ -24,13 +24,16 @@ create table subnet (
       else 'public'
     end
   ) stored,
+  -- Counts what people write: what a cluster makes of it changes on its own, and must not make their edits stale.
   version bigint not null default 1,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
+  updated_by text not null,
   unique (id, purpose),
-  constraint subnet_overlap exclude using gist (scope with =, cidr inet_ops with &&)
+  -- Both are looked at when a statement has ended, and in an import when all have: two subnets may swap their names or their space.
+  constraint subnet_name unique (name) deferrable,
+  constraint subnet_overlap exclude using gist (scope with =, cidr inet_ops with &&) deferrable
 );
-create unique index subnet_name on subnet (name);
 create index subnet_datacenter on subnet (datacenter_id);
 
 create table subnet_assignment (

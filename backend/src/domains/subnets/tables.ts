@@ -21,6 +21,7 @@ export interface SubnetTable {
   version: Generated<number>
   created_at: Time
   updated_at: Time
+  updated_by: string
 }
 
 export interface SubnetAssignmentTable {
