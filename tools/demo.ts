@@ -120,12 +120,21 @@ try {
   }
   const what = /^\d+$/.test(simulate) ? ['--servers', simulate] : ['--scenario', simulate]
   const simulator = start(['simulator/src/main.ts', ...what, ...handedOn, '--data', join(data, 'simulator')], /^Simulator is ready/)
-  const program = start(['backend/src/main.ts', 'serve'], /^Steelyard is ready at/, settings)
-  children.push(simulator, program)
-  const [, line] = await Promise.all([simulator.ready, program.ready])
+  children.push(simulator)
+  // Its image factory is the program's, unless the person has one: what is prepared in the demo then needs no network, and boots nothing real.
+  const ownFactory = process.env['IMAGE_FACTORY_URL']
+  const simulated = / image factory (\S+)$/.exec(await simulator.ready)?.[1] ?? ''
+  const program = start(['backend/src/main.ts', 'serve'], /^Steelyard is ready at/, { ...settings, IMAGE_FACTORY_URL: ownFactory || simulated })
+  children.push(program)
+  const line = await program.ready
   say(line)
   say(`Sign in as ${admin.email} with the password ${admin.password}`)
   say(`The servers are simulated: ${simulate} of them, in this process's own network. Ctrl-C stops everything; the data stays in ${data}`)
+  say(
+    ownFactory
+      ? `Images are made by ${ownFactory}`
+      : `The image factory is simulated too (${simulated}): its images boot simulated servers only. IMAGE_FACTORY_URL names a real one`,
+  )
   for (const { child, ended } of children) void ended.then((code) => stopping ?? (say(`${child.spawnargs[2]} ended unexpectedly with ${code}`), stop(1)))
   if (dev) {
     const console_ = start(['node_modules/vite/bin/vite.js', '--config', 'console/vite.config.ts'], /Local:/)

@@ -21,6 +21,7 @@ const parse = (): ReturnType<typeof parseArgs> =>
       seed: { type: 'string' },
       speed: { type: 'string' },
       'subnet-offset': { type: 'string' },
+      'factory-port': { type: 'string' },
       json: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -39,6 +40,7 @@ const serve = async (values: Record<string, unknown>): Promise<void> => {
   const servers = number('servers', values.servers)
   const speed = number('speed', values.speed)
   const subnetOffset = number('subnet-offset', values['subnet-offset'])
+  const factoryPort = number('factory-port', values['factory-port'])
   const simulator = await startSimulator({
     dataDir: dataDir(values.data),
     say,
@@ -46,9 +48,10 @@ const serve = async (values: Record<string, unknown>): Promise<void> => {
     ...(servers !== undefined && { servers }),
     ...(speed !== undefined && { speed }),
     ...(subnetOffset !== undefined && { subnetOffset }),
+    ...(factoryPort !== undefined && { factoryPort }),
     ...(typeof values.seed === 'string' && { seed: values.seed }),
   })
-  print(`Simulator is ready: ${simulator.servers.length} servers, control socket ${simulator.control}`)
+  print(`Simulator is ready: ${simulator.servers.length} servers, control socket ${simulator.control}, image factory ${simulator.factory.url}`)
   await new Promise<void>((stop) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop())
   })
@@ -65,6 +68,14 @@ const command = async (values: Record<string, unknown>, [name = '', ...rest]: st
   const show = (answer: unknown): void => print(values.json === true ? JSON.stringify(answer, null, 2) : table(answer))
   if (name === 'servers' || name === 'counters' || name === 'datacenters') return show(await ask(socket, 'GET', `/${name}`))
   if (name === 'power-on' || name === 'power-off') return show(await ask(socket, 'POST', `${server()}/${name}`))
+  if (name === 'factory')
+    return show(
+      which === undefined
+        ? await ask(socket, 'GET', '/factory')
+        : which === 'ok'
+          ? await ask(socket, 'DELETE', '/factory/fault')
+          : await ask(socket, 'POST', '/factory/fault', fault(rest)),
+    )
   if (name === 'speed')
     return show(which === undefined ? await ask(socket, 'GET', '/speed') : await ask(socket, 'PUT', '/speed', { speed: number('speed', which) }))
   if (name === 'clear-faults') return show(await ask(socket, 'DELETE', `${server()}/fault`))

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import { createClock, type Clock } from './clock.ts'
 import { EtcdRegistry } from './cluster/etcd.ts'
 import { openControl } from './control/serve.ts'
+import { startFactory, type Factory } from './factory/serve.ts'
 import type { Place } from './fleet/places.ts'
 import { planFleet } from './fleet/plan.ts'
 import { parseScenario, type Scenario } from './fleet/scenario.ts'
@@ -22,6 +23,8 @@ export interface SimulatorOptions {
   speed?: number
   /** Added to the third byte of every address, so that fleets in several processes don't meet. */
   subnetOffset?: number
+  /** Port of the image factory on 127.0.0.1; without it the one that it had the last time in this folder, or a free one. */
+  factoryPort?: number
   /** Wall clock, for tests that hold it. */
   now?: () => number
   say?: (line: string) => void
@@ -37,6 +40,8 @@ export interface Simulator {
   scenario: Scenario
   /** Path of the control socket. */
   control: string
+  /** Where the images of these servers are made, as far as they are. */
+  factory: Factory
   /** Ends it as a power cut of the whole site: what is on the disks stays. */
   stop(): Promise<void>
 }
@@ -74,6 +79,7 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
   const stopServers = async (): Promise<void> => {
     await Promise.all(machines.map((machine) => machine.lifecycle.halt()))
   }
+  let factory: Factory | null = null
   const simulator: Simulator = {
     servers: machines,
     server(which) {
@@ -86,14 +92,20 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
     world,
     scenario,
     control: join(dataDir, 'control.sock'),
+    get factory() {
+      if (!factory) throw new Error('The image factory has not started yet')
+      return factory
+    },
     async stop() {
       await control.close()
+      await factory?.stop()
       await stopServers()
     },
   }
   // First of all: it also keeps a second simulator away from this folder.
   const control = await openControl(simulator)
   try {
+    factory = await startFactory({ file: join(dataDir, 'factory.json'), ...(options.factoryPort !== undefined && { port: options.factoryPort }) })
     for (let at = 0; at < machines.length; at += BATCH) await Promise.all(machines.slice(at, at + BATCH).map((machine) => machine.lifecycle.start()))
   } catch (cause) {
     await simulator.stop()

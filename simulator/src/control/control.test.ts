@@ -74,7 +74,8 @@ test('the program says when it is ready, obeys its commands, and continues after
   const dataDir = dataFolder()
   const offset = await partOfNetwork
   const { child, line } = await start(dataDir, offset)
-  expect(line).toBe(`Simulator is ready: 2 servers, control socket ${join(dataDir, 'control.sock')}\n`)
+  expect(line).toMatch(/^Simulator is ready: 2 servers, control socket \S+, image factory http:\/\/127\.0\.0\.1:\d+\n$/)
+  expect(line).toContain(`control socket ${join(dataDir, 'control.sock')},`)
   const { stdout } = await run(process.execPath, [MAIN, 'power-off', 'poz-02', '--data', dataDir])
   expect(stdout).toContain('off')
   await expect(run(process.execPath, [MAIN, '--servers', '2', '--data', dataDir, '--subnet-offset', String(offset)])).rejects.toMatchObject({

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import * as z from 'zod/mini'
 import { MAX_SPEED, MIN_SPEED } from '../clock.ts'
+import { factoryFaultSchema, type Factory } from '../factory/serve.ts'
 import { faultSchema } from '../fleet/faults.ts'
 import { addFault, clearFaults } from '../machine/trouble.ts'
 import type { Simulator } from '../start.ts'
@@ -78,6 +79,7 @@ const route = async (simulator: Simulator, request: IncomingMessage): Promise<un
     if (call === 'GET /servers') return { simulated: true, servers: await Promise.all(simulator.servers.map(presentServer)) }
     if (call === 'GET /counters') return presentCounters(simulator.world)
     if (call === 'GET /datacenters') return { simulated: true, datacenters: simulator.places }
+    if (call === 'GET /factory') return presentFactory(simulator.factory)
     if (call === 'GET /speed') return { speed: simulator.clock.speed }
     if (call === 'PUT /speed') {
       simulator.clock.setSpeed(parsed(speedSchema, await readJson(request)).speed)
@@ -85,6 +87,7 @@ const route = async (simulator: Simulator, request: IncomingMessage): Promise<un
     }
     throw new Refused(404, 'There is no such call')
   }
+  if (noun === 'factory' && which === 'fault' && act === undefined) return factoryFault(simulator.factory, request)
   if (noun !== 'servers') throw new Refused(404, 'There is no such call')
   const machine = find(simulator, which)
   if (request.method === 'GET' && act === undefined) return presentServer(machine)
@@ -94,6 +97,15 @@ const route = async (simulator: Simulator, request: IncomingMessage): Promise<un
   else if (request.method === 'DELETE' && act === 'fault') await clearFaults(machine)
   else throw new Refused(404, 'There is no such call')
   return presentServer(machine)
+}
+
+const presentFactory = ({ url, faulty, counters }: Factory): object => ({ simulated: true, url, fault: faulty, ...counters })
+
+const factoryFault = async (factory: Factory, request: IncomingMessage): Promise<object> => {
+  if (request.method === 'POST') await factory.fault(parsed(factoryFaultSchema, await readJson(request)))
+  else if (request.method === 'DELETE') await factory.fault(null)
+  else throw new Refused(404, 'There is no such call')
+  return presentFactory(factory)
 }
 
 const find = (simulator: Simulator, which: string): Simulator['servers'][number] => {

@@ -1,0 +1,249 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import * as z from 'zod/mini'
+import { isObject } from '../config/shape.ts'
+import { readState, writeState } from '../store.ts'
+import { assetOf, contentOf, contentType, pxeScript } from './assets.ts'
+import { extensionsOf, Missing, VERSIONS, versionOf } from './catalogue.ts'
+import { Invalid, readSchematic, type Schematic } from './schematic.ts'
+
+/**
+ * How the factory misbehaves, until it is told to stop. `down`: nothing listens there. `slow`: every answer comes so many milliseconds later. `nonsense`: it answers, but
+ * not as a factory would: a page, half a JSON text, the id of another schematic, or a body without an end. `refuse`: this status with a line of text, to every call.
+ */
+export const factoryFaultSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('down') }),
+  z.strictObject({ kind: z.literal('slow'), ms: z._default(z.int().check(z.minimum(1), z.maximum(3_600_000)), 30_000) }),
+  z.strictObject({ kind: z.literal('nonsense'), what: z._default(z.enum(['page', 'half', 'other-id', 'endless']), 'page') }),
+  z.strictObject({ kind: z.literal('refuse'), status: z._default(z.int().check(z.minimum(400), z.maximum(599)), 403) }),
+])
+export type FactoryFault = z.infer<typeof factoryFaultSchema>
+
+export interface Factory {
+  /** Without a slash at the end. */
+  readonly url: string
+  /** Sets or, with null, ends a fault. Resolves when it acts. */
+  fault(fault: z.input<typeof factoryFaultSchema> | null): Promise<void>
+  readonly faulty: FactoryFault | null
+  /** Calls that were answered, and how many of them gave it a schematic. */
+  readonly counters: { calls: number; schematics: number }
+  /** A schematic that it was given; undefined for one that it doesn't know. */
+  schematic(id: string): Schematic | undefined
+  stop(): Promise<void>
+}
+
+export interface FactoryOptions {
+  /** Where it keeps the schematics and its port; without it both are forgotten when it stops. */
+  file?: string
+  port?: number
+}
+
+interface Kept {
+  port: number
+  schematics: string[]
+}
+
+const MAX_BODY_BYTES = 1024 * 1024
+/** Everybody may see by any answer that this is none of Sidero Labs' factories. */
+const HEADERS = { 'x-simulated': 'steelyard-simulator', server: 'image-factory (simulated)' }
+
+/** Starts an image factory on 127.0.0.1. It keeps its port from one start to the next, so that links made with it go on working. Rejects where a port that was asked for is taken. */
+export const startFactory = async (options: FactoryOptions = {}): Promise<Factory> => {
+  const kept = options.file === undefined ? null : (readState(options.file) as Kept | null)
+  const factory = new SimulatedFactory(options.file, kept?.schematics ?? [])
+  await factory.start(options.port ?? kept?.port ?? 0, options.port !== undefined)
+  return factory
+}
+
+class SimulatedFactory implements Factory {
+  readonly counters = { calls: 0, schematics: 0 }
+  readonly #file: string | undefined
+  readonly #schematics = new Map<string, Schematic>()
+  #server: Server | null = null
+  #port = 0
+  #fault: FactoryFault | null = null
+  readonly #late = new Set<NodeJS.Timeout>()
+
+  constructor(file: string | undefined, texts: readonly string[]) {
+    this.#file = file
+    // Plain Talos: on a factory that others use somebody has asked for it before.
+    for (const text of ['customization: {}\n', ...texts]) this.#add(readSchematic(text))
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  get faulty(): FactoryFault | null {
+    return this.#fault
+  }
+
+  schematic(id: string): Schematic | undefined {
+    return this.#schematics.get(id)
+  }
+
+  async start(port: number, isWanted: boolean): Promise<void> {
+    try {
+      await this.#listen(port)
+    } catch (cause) {
+      if (isWanted || port === 0) throw cause
+      await this.#listen(0)
+    }
+    this.#write()
+  }
+
+  async fault(given: z.input<typeof factoryFaultSchema> | null): Promise<void> {
+    this.#fault = given === null ? null : factoryFaultSchema.parse(given)
+    if (this.#fault?.kind === 'down') await this.#close()
+    else if (!this.#server) await this.#listen(this.#port)
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#late) clearTimeout(timer)
+    await this.#close()
+  }
+
+  async #listen(port: number): Promise<void> {
+    const server = createServer((request, response) => void this.#handle(request, response))
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    this.#server = server
+    const address = server.address()
+    if (isObject(address)) this.#port = Number(address.port)
+  }
+
+  async #close(): Promise<void> {
+    const server = this.#server
+    if (!server) return
+    this.#server = null
+    server.close()
+    server.closeAllConnections()
+    await once(server, 'close')
+  }
+
+  #add(schematic: Schematic): void {
+    this.#schematics.set(schematic.id, schematic)
+  }
+
+  #write(): void {
+    if (this.#file !== undefined)
+      writeState(this.#file, { port: this.#port, schematics: [...this.#schematics.values()].map(({ text }) => text) } satisfies Kept)
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.counters.calls++
+    const answer = await this.#answer(request)
+    const fault = this.#fault
+    if (fault?.kind !== 'slow') return send(request, response, answer)
+    const timer = setTimeout(() => {
+      this.#late.delete(timer)
+      send(request, response, answer)
+    }, fault.ms)
+    this.#late.add(timer)
+  }
+
+  async #answer(request: IncomingMessage): Promise<Answer> {
+    const fault = this.#fault
+    if (fault?.kind === 'refuse') return plain(fault.status, 'the simulated image factory was told to refuse')
+    if (fault?.kind === 'nonsense' && fault.what !== 'other-id') return nonsense(fault.what)
+    try {
+      return await this.#route(request)
+    } catch (cause) {
+      const status = cause instanceof Missing ? 404 : cause instanceof Invalid ? 400 : 500
+      return plain(status, cause instanceof Error ? cause.message : String(cause))
+    }
+  }
+
+  async #route(request: IncomingMessage): Promise<Answer> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', this.url)
+    const [, noun = '', ...rest] = pathname.split('/').map(decodeURIComponent)
+    const reads = request.method === 'GET'
+    if (noun === 'schematics' && rest.length === 0) return request.method === 'POST' ? this.#create(await bodyOf(request)) : notAllowed
+    if (noun === 'image' && rest.length === 3) return reads || request.method === 'HEAD' ? this.#image(rest, searchParams.get('filename')) : notAllowed
+    if (!ROUTES.test(pathname)) return plain(404, '404 page not found')
+    if (!reads) return notAllowed
+    if (noun === 'healthz') return plain(200, '')
+    if (noun === 'versions') return json(200, searchParams.get('broken') === 'true' ? [] : VERSIONS)
+    if (noun === 'schematics') {
+      const found = this.#schematics.get(rest[0] ?? '')
+      return found ? { status: 200, type: 'application/yaml', body: found.text } : plain(404, 'schematic not found')
+    }
+    if (noun === 'version') return json(200, rest[1] === 'extensions' ? extensionsOf(versionOf(rest[0] ?? '')) : versionOf(rest[0] ?? '') && [])
+    const [id = '', version = '', path = ''] = rest
+    const schematic = this.#known(id)
+    const tag = versionOf(version)
+    const asset = assetOf(`cmdline-${path}`)
+    return { status: 200, type: 'text/plain; charset=utf-8', body: pxeScript(this.url, asset, schematic, tag) }
+  }
+
+  #known(id: string): Schematic {
+    const found = this.#schematics.get(id)
+    if (!found) throw new Missing(`schematic ID ${JSON.stringify(id)} not found`)
+    return found
+  }
+
+  #create(body: string): Answer {
+    const schematic = readSchematic(body)
+    this.#add(schematic)
+    this.counters.schematics++
+    this.#write()
+    const isLying = this.#fault?.kind === 'nonsense'
+    return json(201, { id: isLying ? schematic.id.split('').toReversed().join('') : schematic.id, schematic: schematic.text })
+  }
+
+  #image([id = '', version = '', path = '']: string[], filename: string | null): Answer {
+    if (/\.sha(?:256|512)$/.test(path)) return plain(402, 'enterprise not enabled: checksum endpoint is not available')
+    const schematic = this.#known(id)
+    const tag = versionOf(version)
+    const body = contentOf(assetOf(path), schematic, tag)
+    const name = (filename ?? path).replaceAll(/[^\w.-]/g, '_')
+    return { status: 200, type: contentType(path), body, headers: { 'content-disposition': `attachment; filename="${name}"` } }
+  }
+}
+
+const ROUTES = /^\/(?:healthz|versions|schematics\/[^/]+|version\/[^/]+\/(?:extensions|overlays)\/official|pxe\/[^/]+\/[^/]+\/[^/]+)$/
+
+interface Answer {
+  status: number
+  type: string
+  body: string
+  headers?: Record<string, string>
+  endless?: boolean
+}
+
+const plain = (status: number, text: string): Answer => ({ status, type: 'text/plain; charset=utf-8', body: text === '' ? '' : `${text}\n` })
+const json = (status: number, value: unknown): Answer => ({ status, type: 'application/json', body: `${JSON.stringify(value)}\n` })
+const notAllowed = plain(405, 'Method Not Allowed')
+
+const nonsense = (what: 'page' | 'half' | 'endless'): Answer =>
+  what === 'page'
+    ? { status: 200, type: 'text/html', body: '<!doctype html><title>Simulated</title><p>This is no image factory.</p>\n' }
+    : { status: 200, type: 'application/json', body: '{"id":"3765', endless: what === 'endless' }
+
+const send = (request: IncomingMessage, response: ServerResponse, { status, type, body, headers, endless }: Answer): void => {
+  if (response.destroyed) return
+  const length = endless === true ? {} : { 'content-length': Buffer.byteLength(body) }
+  response.writeHead(status, { ...HEADERS, 'content-type': type, ...length, ...headers })
+  if (endless === true) return pour(response)
+  response.end(request.method === 'HEAD' ? undefined : body)
+}
+
+/** Text for as long as somebody reads it. */
+const pour = (response: ServerResponse): void => {
+  const more = (): void => {
+    while (!response.destroyed && response.write('nonsense '.repeat(1000)));
+  }
+  response.on('drain', more)
+  more()
+}
+
+const bodyOf = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MAX_BODY_BYTES) throw new Invalid('the schematic is too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
