@@ -54,15 +54,32 @@ export const assetOf = (path: string): Asset => {
 }
 
 const DEFAULT_ARGUMENTS =
-  'init_on_alloc=1 slab_nomerge= pti=on consoleblank=0 nvme_core.io_timeout=4294967295 printk.devkmsg=on selinux=1 module.sig_enforce=1 proc_mem.force_override=never'
+  'init_on_alloc=1 slab_nomerge pti=on consoleblank=0 nvme_core.io_timeout=4294967295 printk.devkmsg=on selinux=1 module.sig_enforce=1 proc_mem.force_override=never'
+/** A schematic that has one of these means it instead of Talos's own. */
+const REPLACED = new Set(['console', 'talos.platform'])
+const nameOf = (argument: string): string => argument.split('=')[0] ?? ''
 
-/** What the kernel of such an image is started with: Talos's own arguments, then the schematic's; one with a minus before it takes away an own one. */
-export const kernelCommandLine = (asset: Pick<Asset, 'platform' | 'arch' | 'secureboot'>, { extraKernelArgs }: Pick<Schematic, 'extraKernelArgs'>): string => {
+/**
+ * What the kernel of such an image is started with: Talos's own arguments, then the schematic's. A minus before an argument takes it away, with all its values if none is
+ * given (Talos: pkg/imager/imager.go).
+ */
+export const kernelCommandLine = (
+  asset: Pick<Asset, 'platform' | 'arch' | 'secureboot'> & { kind?: Asset['kind'] },
+  { extraKernelArgs }: Pick<Schematic, 'extraKernelArgs'>,
+): string => {
   const consoles = asset.platform !== 'metal' ? [] : asset.arch === 'arm64' ? ['console=ttyAMA0', 'console=tty0'] : ['console=tty0']
-  let line = [`talos.platform=${asset.platform}`, ...consoles, ...DEFAULT_ARGUMENTS.split(' '), ...(asset.secureboot ? ['lockdown=confidentiality'] : [])]
+  const replaced = new Set(extraKernelArgs.map(nameOf).filter((name) => REPLACED.has(name)))
+  const own = [
+    `talos.platform=${asset.platform}`,
+    ...consoles,
+    ...DEFAULT_ARGUMENTS.split(' '),
+    ...(asset.secureboot ? ['lockdown=confidentiality'] : []),
+    ...(asset.kind === 'iso' ? ['talos.halt_if_installed=1'] : []),
+  ]
+  let line = own.filter((argument) => !replaced.has(nameOf(argument)))
   for (const argument of extraKernelArgs) {
     const gone = argument.slice(1)
-    if (argument.startsWith('-')) line = line.filter((own) => own !== gone && !own.startsWith(`${gone}=`))
+    if (argument.startsWith('-')) line = line.filter((kept) => kept !== gone && nameOf(kept) !== gone)
     else line.push(argument)
   }
   return line.join(' ')

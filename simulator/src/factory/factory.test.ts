@@ -138,7 +138,9 @@ test('versions and extensions are listed, and an extension that a version lacks 
 test('files say that they are simulated, and the scripts carry the arguments', async () => {
   const { url } = await factory()
   const argument = 'talos.config=http://10.0.0.5:8080/join/x?uuid=${uuid}'
-  const { id } = (await (await post(url, JSON.stringify({ customization: { extraKernelArgs: [argument, '-console'] } }))).json()) as { id: string }
+  const { id } = (await (await post(url, JSON.stringify({ customization: { extraKernelArgs: [argument, '-console', '-selinux=1', '-pti=off'] } }))).json()) as {
+    id: string
+  }
   for (const file of [
     'metal-amd64.iso',
     'metal-arm64.raw.xz',
@@ -157,6 +159,8 @@ test('files say that they are simulated, and the scripts carry the arguments', a
   const line = await (await fetch(`${url}/image/${id}/v1.13.9/cmdline-metal-amd64`)).text()
   expect(line.startsWith('talos.platform=metal init_on_alloc=1')).toBe(true)
   expect(line.endsWith(` ${argument}`)).toBe(true)
+  expect(line).toContain('slab_nomerge pti=on ')
+  expect(line).not.toContain('selinux')
   expect(await (await fetch(`${url}/pxe/${id}/v1.13.9/metal-amd64`)).text()).toBe(
     `#!ipxe\n\nimgfree\nkernel ${url}/image/${id}/v1.13.9/kernel-amd64 ${line}\ninitrd ${url}/image/${id}/v1.13.9/initramfs-amd64.xz\nboot\n`,
   )

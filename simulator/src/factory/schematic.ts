@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isMap, isScalar, isSeq, parseDocument, type Node } from 'yaml'
-import { isObject } from '../config/shape.ts'
+import { isObject, text } from '../config/shape.ts'
 
 /** What the factory answers 400 to. */
 export class Invalid extends Error {
@@ -71,7 +71,7 @@ const SCHEMATIC: Field[] = [
     ],
   },
 ]
-const BOOTLOADERS = ['none', 'dual-boot', 'sd-boot', 'grub']
+const BOOTLOADERS = new Set(['none', 'dual-boot', 'sd-boot', 'grub'])
 
 /** Reads a schematic as the factory does, YAML or JSON, and writes its canonical form. Throws `Invalid` with the factory's reason. */
 export const readSchematic = (source: string): Schematic => {
@@ -85,13 +85,13 @@ export const readSchematic = (source: string): Schematic => {
   if (problems.length > 0) throw new Invalid(`yaml: construct errors:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
   if (value.owner !== undefined) throw new Invalid('owner field is only supported in Enterprise edition')
   const customization = isObject(value.customization) ? value.customization : {}
-  const { bootloader } = customization
-  if (bootloader !== undefined && !BOOTLOADERS.includes(String(bootloader))) throw new Invalid(`${String(bootloader)} does not belong to BootloaderKind values`)
+  const bootloader = text(customization.bootloader)
+  if (bootloader !== '' && !BOOTLOADERS.has(bootloader)) throw new Invalid(`${bootloader} does not belong to BootloaderKind values`)
   if (bootloader === 'none') delete customization.bootloader
-  const text = write(value, SCHEMATIC, 0)
+  const canonical = write(value, SCHEMATIC, 0)
   return {
-    id: createHash('sha256').update(text).digest('hex'),
-    text,
+    id: createHash('sha256').update(canonical).digest('hex'),
+    text: canonical,
     extensions: isObject(customization.systemExtensions) ? ((customization.systemExtensions.officialExtensions as string[] | undefined) ?? []) : [],
     extraKernelArgs: (customization.extraKernelArgs as string[] | undefined) ?? [],
   }
@@ -157,11 +157,11 @@ const STEP = 4
 const pad = (depth: number): string => ' '.repeat(depth * STEP)
 
 const write = (value: Value, fields: Field[], depth: number): string => {
-  let text = ''
+  let written = ''
   for (const { key, kind, always } of fields) {
     const child = value[key]
     if (child === undefined) {
-      if (always) text += `${pad(depth)}${key}: ${Array.isArray(kind) ? '{}' : kind === 'byte' ? '0' : '""'}\n`
+      if (always) written += `${pad(depth)}${key}: ${Array.isArray(kind) ? '{}' : kind === 'byte' ? '0' : '""'}\n`
     } else if (Array.isArray(kind) && Array.isArray(child)) {
       // Inside an item the keys stand right behind its dash.
       const items = child.map((item) =>
@@ -170,11 +170,11 @@ const write = (value: Value, fields: Field[], depth: number): string => {
           .split('\n')
           .join(`\n${pad(depth + 1)}  `),
       )
-      text += `${pad(depth)}${key}:\n${items.map((item) => `${pad(depth + 1)}- ${item}\n`).join('')}`
-    } else if (Array.isArray(kind)) text += `${pad(depth)}${key}:\n${write(child as Value, kind, depth + 1)}`
-    else text += `${pad(depth)}${key}:${writeAny(child, depth)}`
+      written += `${pad(depth)}${key}:\n${items.map((item) => `${pad(depth + 1)}- ${item}\n`).join('')}`
+    } else if (Array.isArray(kind)) written += `${pad(depth)}${key}:\n${write(child as Value, kind, depth + 1)}`
+    else written += `${pad(depth)}${key}:${writeAny(child, depth)}`
   }
-  return text
+  return written
 }
 
 /** What stands behind a key's colon, with the line's end. Keys of free maps are sorted. */
@@ -189,23 +189,23 @@ const writeAny = (value: unknown, depth: number): string => {
 }
 
 /** A string as go-yaml writes it: plain where it reads back as the same string, in double quotes where it would be something else, in single quotes where YAML's signs are in the way. */
-const scalar = (text: string, depth: number): string => {
-  if (text.includes('\n') && !/[\t\r\0]/.test(text) && !/ \n| $/.test(text)) {
-    const lines = text.replace(/\n$/, '').split('\n')
-    return `|${/^[ \n]/.test(text) ? STEP : ''}${text.endsWith('\n\n') ? '+' : text.endsWith('\n') ? '' : '-'}\n${lines.map((line) => (line === '' ? '' : pad(depth + 1) + line)).join('\n')}`
+const scalar = (value: string, depth: number): string => {
+  if (value.includes('\n') && !/[\t\r\0]/.test(value) && !/ \n| $/.test(value)) {
+    const lines = value.replace(/\n$/, '').split('\n')
+    return `|${/^[ \n]/.test(value) ? STEP : ''}${value.endsWith('\n\n') ? '+' : value.endsWith('\n') ? '' : '-'}\n${lines.map((line) => (line === '' ? '' : pad(depth + 1) + line)).join('\n')}`
   }
-  if (/[^\x20-\x7e\u00a0-\ud7ff\ue000-\ufffd]/.test(text)) return JSON.stringify(text)
-  if (isSomethingElse(text)) return JSON.stringify(text)
-  const isPlain = !/^[#,[\]{}&*!|>'"%@`]|^[-?:](\s|$)|^\s|\s$|^---|^\.\.\.|:(\s|$)|\s#/.test(text)
-  return isPlain ? text : `'${text.replaceAll("'", "''")}'`
+  if (/[^\x20-\x7e\u00a0-\ud7ff\ue000-\ufffd]/.test(value)) return JSON.stringify(value)
+  if (isSomethingElse(value)) return JSON.stringify(value)
+  const isPlain = !/^[#,[\]{}&*!|>'"%@`]|^[-?:](\s|$)|^\s|\s$|^---|^\.\.\.|:(\s|$)|\s#/.test(value)
+  return isPlain ? value : `'${value.replaceAll("'", "''")}'`
 }
 
 /** Whether the plain text would be read as another type, by YAML 1.2 or 1.1. */
-const isSomethingElse = (text: string): boolean =>
-  text === '' ||
+const isSomethingElse = (value: string): boolean =>
+  value === '' ||
   // The key that merges maps, which is a type of its own.
-  text === '<<' ||
+  value === '<<' ||
   (['core', 'yaml-1.1'] as const).some((schema) => {
-    const { contents, errors } = parseDocument(text, { schema })
+    const { contents, errors } = parseDocument(value, { schema })
     return errors.length === 0 && isScalar(contents) && typeof contents.value !== 'string'
   })
