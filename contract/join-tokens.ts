@@ -34,6 +34,7 @@ export const JoinToken = z.object({
   last_used_at: z.nullable(time),
   created_by: z.nullable(z.string()),
   created_at: time,
+  /** Counts what people change. Uses count nothing up, so that a revocation is never too late. */
   version: z.int(),
 })
 export type JoinToken = z.infer<typeof JoinToken>
@@ -59,7 +60,7 @@ export type NewJoinToken = z.infer<typeof NewJoinToken>
 
 export const joinTokenList = operation({
   name: 'joinTokenList',
-  summary: 'Join tokens with how often each was used; never the tokens themselves.',
+  summary: 'Join tokens, newest first, with how often each was used; never the tokens themselves.',
   method: 'GET',
   path: '/v1/join-tokens',
   scope: 'servers:read',
@@ -99,14 +100,14 @@ export const joinTokenRevoke = operation({
   scope: 'servers:write',
   params: byId,
   status: 204,
-  errors: ['not_found', 'stale'],
+  errors: ['not_found', 'stale', 'conflict'],
 })
 
-/** joined: registered, or recognised and read again. waiting: announced, its API has not answered yet. failed: its API did not answer in time, or answered as another machine. refused: the token was not good. */
+/** joined: registered, or recognised and read again. waiting: announced, its API has not answered yet. failed: its API did not answer in time, or answered as another machine. refused: the token was not good, or what was announced names no machine; not a use. */
 export const arrivalResults = ['waiting', 'joined', 'failed', 'refused'] as const
 export const Arrival = z.object({
   id: z.string(),
-  /** The last announcement of this UUID through this token. */
+  /** The last announcement of this UUID through this token from this address. */
   at: time,
   uuid: z.string(),
   serial: z.string(),

@@ -19,6 +19,8 @@ import { events as makeEvents, type Events } from './domains/events/events.ts'
 import { publisher as makePublisher, type Publisher } from './domains/events/publisher.ts'
 import { eventRoutes } from './domains/events/routes.ts'
 import { installationRoutes } from './domains/installation/routes.ts'
+import { joinDomain } from './domains/joining/domain.ts'
+import type { Joining } from './domains/joining/joining.ts'
 import { operations as makeOperations, type Operations } from './domains/operations/operations.ts'
 import { operationRoutes } from './domains/operations/routes.ts'
 import { overview } from './domains/overview/overview.ts'
@@ -123,6 +125,7 @@ export interface Domains {
   readonly servers: Servers
   readonly patches: Patches
   readonly clusters: Clusters
+  readonly joining: Joining
   /** What servers ask of clusters. */
   readonly clusterAccess: ReturnType<typeof lateClusterAccess>
   readonly all: readonly Domain[]
@@ -151,6 +154,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const patches = makePatches({ ...platform, recorder: platform, servers, access })
   const { clusters, domain: clustersDomain } = clusterDomain(platform, { operations, datacenters, servers, patches, dial: fleet.policy })
   access.bind(clusters.access)
+  const { joining, domain: joinsDomain } = joinDomain(platform, { servers, datacenters, fleet })
   const events = makeEvents(platform)
   const readOverview = overview({
     datacenters,
@@ -166,6 +170,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'operations', routes: (app) => operationRoutes(app, operations) },
     { name: 'datacenters', routes: (app) => datacenterRoutes(app, datacenters) },
     serversDomain,
+    joinsDomain,
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
     clustersDomain,
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },
@@ -182,7 +187,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
           .execute()),
     },
   ]
-  return { users, sessions, operations, datacenters, audit, events, servers, patches, clusters, clusterAccess: access, all }
+  return { users, sessions, operations, datacenters, audit, events, servers, patches, clusters, joining, clusterAccess: access, all }
 }
 
 /** What stands in each datacenter. */

@@ -11,7 +11,7 @@ create table join_token (
   name text not null,
   -- SHA-256 of the token.
   hash bytea not null unique,
-  datacenter_id uuid references datacenter,
+  datacenter_id uuid references datacenter on delete set null,
   max_uses integer check (max_uses >= 1),
   uses integer not null default 0,
   expires_at timestamptz(3),
@@ -22,9 +22,11 @@ create table join_token (
   updated_at timestamptz(3) not null,
   version bigint not null default 1
 );
-create unique index join_token_name on join_token (name);
+-- The name of a revoked one may be given again.
+create unique index join_token_name on join_token (name) where revoked_at is null;
 
--- One row for each UUID that came through a token. A use is a row whose result is not `refused`.
+-- What announced itself. A use is a UUID with a row whose result is not `refused`. A UUID has one row, which follows it from address to address;
+-- two while it is announced from two addresses at once: there are boards that share one.
 create table join_arrival (
   id uuid primary key default gen_random_uuid(),
   token_id uuid not null references join_token,
@@ -38,6 +40,9 @@ create table join_arrival (
   result text not null check (result in ('waiting', 'joined', 'failed', 'refused')),
   reason text,
   server_id uuid references server,
-  unique (token_id, uuid)
+  -- Who waits is looked after in so many parts, each by one process at a time.
+  shard smallint not null,
+  unique (token_id, uuid, address)
 );
 create index join_arrival_at on join_arrival (token_id, at desc);
+create index join_arrival_waiting on join_arrival (shard) where result = 'waiting';

@@ -32,6 +32,7 @@ export interface JoinArrivalTable {
   result: 'waiting' | 'joined' | 'failed' | 'refused'
   reason: string | null
   server_id: string | null
+  shard: number
 }
 
 export interface JoinTables {

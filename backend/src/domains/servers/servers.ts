@@ -32,6 +32,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Operations } from '../operations/operations.ts'
 import { adding, addingQueue, stepOf } from './adding.ts'
+import { addressesOf, type ServerAddress } from './addresses.ts'
 import { catalogue } from './catalogue.ts'
 import { clusterUse } from './cluster-use.ts'
 import { type CommandKind, commanding, commandQueue, commandSteps } from './commanding.ts'
@@ -62,11 +63,16 @@ export interface Servers extends ForClusters, ServerFiles {
   events(id: string): Promise<Answer<typeof serverEvents>>
   /** Numbers for the overview and the datacenters. */
   summary(): Promise<Summary>
+  /** Every address that a server has, as far as they told. */
+  addresses(): Promise<ServerAddress[]>
 
   /** For the patches domain: how many patches a server has, and which links they configure. */
   patched(tx: Tx, caller: Caller, id: string, patches: { count: number; links: readonly string[] }): Promise<void>
   /** The row of a server that isn't removed, locked until the transaction ends. @throws Problem not_found */
   locked(tx: Tx, id: string): Promise<store.ServerRow>
+
+  /** For lists that name servers: by id, removed ones too. Unknown ids are left out. */
+  namesOf(on: Db | Tx, ids: readonly string[]): Promise<Map<string, string>>
 
   /** For the process that keeps contact: who is to be asked, and where what was found goes. */
   roster(): Promise<Watched[]>
@@ -287,6 +293,7 @@ export function servers(parts: ServerParts): Servers {
     },
 
     summary: async () => summarize(await shelf.entries()),
+    addresses: async () => addressesOf(await shelf.entries()),
 
     async patched(tx, caller, id, { count, links }) {
       const { version } = await store.update(tx, id, { patch_count: count, patch_links: [...links] }, now())
@@ -298,6 +305,8 @@ export function servers(parts: ServerParts): Servers {
       if (!row || row.status === 'deleted') throw missing(id)
       return row
     },
+
+    namesOf: async (on, ids) => new Map((await store.byIds(on, [...new Set(ids)])).map((s) => [s.id, s.name])),
 
     roster: async () => rosterOf(await shelf.entries()),
     observe: (batch) => observing.observe(batch),

@@ -1,0 +1,160 @@
+/** SQL of join tokens and of what announced itself. Nothing else knows these tables. */
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
+import { type Db, likePattern, type Tx } from '../../db/db.ts'
+import type { Tables } from '../../db/tables.ts'
+
+export type TokenRow = Selectable<Tables['join_token']>
+export type ArrivalRow = Selectable<Tables['join_arrival']>
+export type NewArrival = Insertable<Tables['join_arrival']> & { id: string }
+
+/** All of them: there are tens or hundreds, and the status is computed, so that sorting and filtering happen in memory. */
+export const tokens = (on: Db | Tx): Promise<TokenRow[]> => on.selectFrom('join_token').selectAll().orderBy('created_at', 'desc').orderBy('id').execute()
+
+export const token = (on: Db | Tx, id: string): Promise<TokenRow | undefined> => on.selectFrom('join_token').selectAll().where('id', '=', id).executeTakeFirst()
+
+/** In the order of ids: two that lock the same rows wait for each other instead of dead-locking. */
+export const lockTokens = (tx: Tx, ids: readonly string[]): Promise<TokenRow[]> =>
+  tx
+    .selectFrom('join_token')
+    .selectAll()
+    .where('id', 'in', [...ids])
+    .orderBy('id')
+    .forUpdate()
+    .execute()
+
+export const insertToken = (tx: Tx, row: Insertable<Tables['join_token']>): Promise<TokenRow> =>
+  tx.insertInto('join_token').values(row).returningAll().executeTakeFirstOrThrow()
+
+/** A change by a person: counts the version up. */
+export const changeToken = (tx: Tx, id: string, change: Updateable<Tables['join_token']>, at: Date): Promise<TokenRow> =>
+  tx
+    .updateTable('join_token')
+    .set({ ...change, updated_at: at, version: sql<number>`version + 1` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+
+/** What announcements change: the version stays, so that a person's revocation isn't refused as too late. */
+export const countUses = (tx: Tx, id: string, uses: number, at: Date) =>
+  tx.updateTable('join_token').set({ uses, last_used_at: at }).where('id', '=', id).execute()
+
+export async function arrivals(
+  db: Db,
+  tokenId: string,
+  { q, oldestFirst, page, per_page }: { q: string | undefined; oldestFirst: boolean; page: number; per_page: number },
+): Promise<{ rows: ArrivalRow[]; total: number }> {
+  let matching = db.selectFrom('join_arrival').where('token_id', '=', tokenId)
+  if (q) {
+    const pattern = likePattern(q)
+    matching = matching.where((e) =>
+      e.or([
+        e('uuid', 'ilike', pattern),
+        e('serial', 'ilike', pattern),
+        e('address', 'ilike', pattern),
+        e('mac', 'ilike', pattern),
+        e('reason', 'ilike', pattern),
+      ]),
+    )
+  }
+  const direction = oldestFirst ? 'asc' : 'desc'
+  const [rows, count] = await Promise.all([
+    matching
+      .selectAll()
+      .orderBy('at', direction)
+      .orderBy('id')
+      .limit(per_page)
+      .offset((page - 1) * per_page)
+      .execute(),
+    matching.select(sql<number>`count(*)::int`.as('n')).executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: count.n }
+}
+
+/** Rows of these UUIDs through these tokens. */
+export const arrivalsOf = (tx: Tx, tokenIds: readonly string[], uuids: readonly string[]): Promise<ArrivalRow[]> =>
+  tx
+    .selectFrom('join_arrival')
+    .selectAll()
+    .where('token_id', 'in', [...tokenIds])
+    .where('uuid', 'in', [...uuids])
+    .execute()
+
+/** Makes the rows, or writes those that are there anew; the server that a row belongs to stays. */
+export async function writeArrivals(tx: Tx, rows: readonly NewArrival[]): Promise<void> {
+  if (rows.length === 0) return
+  await tx
+    .insertInto('join_arrival')
+    .values([...rows])
+    .onConflict((c) =>
+      c.column('id').doUpdateSet((e) => ({
+        serial: e.ref('excluded.serial'),
+        mac: e.ref('excluded.mac'),
+        address: e.ref('excluded.address'),
+        host_name: e.ref('excluded.host_name'),
+        at: e.ref('excluded.at'),
+        result: e.ref('excluded.result'),
+        reason: e.ref('excluded.reason'),
+      })),
+    )
+    .execute()
+}
+
+/** Refused ones are kept for people to see, at most `most` of a token; one that was accepted before stays as it is. */
+export async function writeRefused(tx: Tx, row: NewArrival, most: number): Promise<void> {
+  await sql`insert into join_arrival (id, token_id, uuid, serial, mac, address, at, result, reason, shard)
+    select ${row.id}, ${row.token_id}, ${row.uuid}, ${row.serial}, ${row.mac}, ${row.address}, ${row.at}, 'refused', ${row.reason}, ${row.shard}
+    where (select count(*) from join_arrival where token_id = ${row.token_id} and result = 'refused') < ${most}::int
+    on conflict (token_id, uuid, address) do update set at = excluded.at, reason = excluded.reason, serial = excluded.serial, mac = excluded.mac
+    where join_arrival.result = 'refused'`.execute(tx)
+}
+
+export type Waiting = ArrivalRow & { token_name: string; token_revoked_at: Date | null; datacenter_id: string | null }
+
+const waiting = (on: Db | Tx) =>
+  on
+    .selectFrom('join_arrival')
+    .innerJoin('join_token', 'join_token.id', 'join_arrival.token_id')
+    .selectAll('join_arrival')
+    .select(['join_token.name as token_name', 'join_token.revoked_at as token_revoked_at', 'join_token.datacenter_id'])
+    .where('join_arrival.result', '=', 'waiting')
+
+/** Who waits to be dialled, those that came last first: they have been tried least. */
+export const waitingIn = (db: Db, shard: number): Promise<Waiting[]> =>
+  waiting(db).where('join_arrival.shard', '=', shard).orderBy('join_arrival.at', 'desc').limit(2000).execute()
+
+/** The row, locked, if it still waits for a machine that shows this host name. */
+export const lockWaiting = (tx: Tx, { id, host_name }: Pick<ArrivalRow, 'id' | 'host_name'>): Promise<Waiting | undefined> =>
+  waiting(tx).where('join_arrival.id', '=', id).where('join_arrival.host_name', '=', host_name).forUpdate('join_arrival').executeTakeFirst()
+
+export const settle = (tx: Tx, id: string, how: { result: ArrivalRow['result']; reason: string | null; server_id?: string }) =>
+  tx
+    .updateTable('join_arrival')
+    .set({ ...how, host_name: null })
+    .where('id', '=', id)
+    .execute()
+
+/** Rows that say nothing any more: refused before `refusedBefore`, and all of tokens that were over before `tokensBefore`. */
+export async function removeOld(db: Db, { refusedBefore, tokensBefore }: { refusedBefore: Date; tokensBefore: Date }): Promise<void> {
+  await db.deleteFrom('join_arrival').where('result', '=', 'refused').where('at', '<', refusedBefore).execute()
+  await db
+    .deleteFrom('join_arrival')
+    .where('at', '<', tokensBefore)
+    .where('token_id', 'in', (e) =>
+      e
+        .selectFrom('join_token')
+        .select('id')
+        .where((w) => w.or([w('revoked_at', '<', tokensBefore), w('expires_at', '<', tokensBefore)])),
+    )
+    .execute()
+}
+
+export const sealedKey = (tx: Tx) => tx.selectFrom('join_key').select('key_sealed').executeTakeFirst()
+
+/** Answers whether this call made it: of two at once one does. */
+export const insertKey = async (tx: Tx, key_sealed: Uint8Array): Promise<boolean> =>
+  (await tx
+    .insertInto('join_key')
+    .values({ key_sealed })
+    .onConflict((c) => c.doNothing())
+    .returning('id')
+    .executeTakeFirst()) !== undefined

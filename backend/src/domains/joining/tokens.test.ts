@@ -1,0 +1,126 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { auditList } from '#contract/audit.ts'
+import { datacenterCreate, datacenterRemove } from '#contract/datacenters.ts'
+import { joinTokenArrivals, joinTokenCreate, joinTokenGet, joinTokenList, joinTokenPattern, joinTokenRevoke } from '#contract/join-tokens.ts'
+import { startBackend } from '../../testing/backend.ts'
+
+const backend = await startBackend({ environment: { STEELYARD_PUBLIC_URL: 'https://steelyard.example.com' } })
+const { db } = backend.platform
+const operator = await backend.signIn({ role: 'operator' })
+const viewer = await backend.signIn({ role: 'viewer' })
+const create = async (name: string, more: object = {}) => operator.call(joinTokenCreate, { body: { name, ...more } })
+const made = async (name: string, more: object = {}) => (await create(name, more)).answer!
+const hour = 3600_000
+
+test('the answer to its making holds the token and the kernel argument; nothing after that does', async () => {
+  const { token, kernel_argument, id, ...rest } = await made('rack-12', { max_uses: 4 })
+  expect(token).toMatch(joinTokenPattern)
+  expect(kernel_argument).toBe(`talos.config=https://steelyard.example.com/join/${token}?uuid=\${uuid}&serial=\${serial}&mac=\${mac}`)
+  expect(rest).toMatchObject({ name: 'rack-12', status: 'usable', uses: 0, max_uses: 4, datacenter: null, created_by: operator.email })
+  expect(Date.parse(rest.expires_at!) - backend.clock.now()).toBe(168 * hour)
+  const { hash } = await db.selectFrom('join_token').select('hash').where('id', '=', id).executeTakeFirstOrThrow()
+  expect(Buffer.from(hash)).toEqual(createHash('sha256').update(token).digest())
+  const read = await operator.call(joinTokenGet, { params: { id } })
+  expect(read.answer).toEqual({ id, ...rest })
+  for (const text of [read.text, (await operator.call(joinTokenList)).text]) expect(text).not.toContain(token)
+})
+
+test('images are told the same token again, as long as the key is there, also by another process', async () => {
+  const { id, token } = await made('again')
+  const other = await startBackend({ beside: backend })
+  for (const { domains } of [backend, other])
+    expect(await domains.joining.tokenFor(db, id)).toEqual({ text: token, name: 'again', status: 'usable', datacenterId: null })
+  expect(await backend.domains.joining.tokenFor(db, randomUUID())).toBeNull()
+  expect((await made('different')).token).not.toBe(token)
+})
+
+test('the key is sealed, and two processes that make it at once have the same one', async () => {
+  const fresh = await startBackend()
+  const other = await startBackend({ beside: fresh })
+  const admins = await Promise.all([fresh.signIn(), other.signIn()])
+  const [one, two] = await Promise.all(admins.map((a, i) => a.call(joinTokenCreate, { body: { name: `at-once-${i}` } })))
+  expect((await other.domains.joining.tokenFor(other.platform.db, one!.answer!.id))!.text).toBe(one!.answer!.token)
+  expect((await fresh.domains.joining.tokenFor(fresh.platform.db, two!.answer!.id))!.text).toBe(two!.answer!.token)
+  expect(await fresh.platform.db.selectFrom('join_key').select('id').execute()).toHaveLength(1)
+})
+
+test('names are unique among those that are not revoked, also of ten at once', async () => {
+  const results = await Promise.all(Array.from({ length: 10 }, () => create('race')))
+  expect(results.filter((r) => r.status === 201)).toHaveLength(1)
+  expect(results.find((r) => r.status !== 201)).toMatchObject({
+    status: 409,
+    problem: { code: 'name_taken', fields: { name: 'Join token name already exists. Please choose a different name.' } },
+  })
+  const { id } = results.find((r) => r.status === 201)!.answer!
+  expect((await operator.call(joinTokenRevoke, { params: { id } })).status).toBe(204)
+  expect((await create('race')).status).toBe(201)
+})
+
+test.each([
+  ['a name with a space', { name: 'a b' }, 'name'],
+  ['a lifetime of nothing', { name: 'x', lifetime_hours: 0 }, 'lifetime_hours'],
+  ['a lifetime past a year', { name: 'x', lifetime_hours: 8761 }, 'lifetime_hours'],
+  ['half an hour', { name: 'x', lifetime_hours: 0.5 }, 'lifetime_hours'],
+  ['no uses', { name: 'x', max_uses: 0 }, 'max_uses'],
+  ['too many uses', { name: 'x', max_uses: 100_001 }, 'max_uses'],
+])('%s is refused', async (_what, body, field) => {
+  const { status, problem } = await operator.call(joinTokenCreate, { body })
+  expect(status).toBe(422)
+  expect(Object.keys(problem!.fields!)).toEqual([field])
+})
+
+test('the status is what ended it, and the list filters and sorts by it', async () => {
+  const own = await startBackend()
+  const admin = await own.signIn()
+  const add = async (name: string, more: object = {}) => (await admin.call(joinTokenCreate, { body: { name, ...more } })).answer!
+  await add('forever', { lifetime_hours: null })
+  await add('short', { lifetime_hours: 1 })
+  const spent = await add('spent', { max_uses: 1 })
+  await own.platform.db.updateTable('join_token').set({ uses: 1 }).where('id', '=', spent.id).execute()
+  const gone = await add('gone')
+  await admin.call(joinTokenRevoke, { params: { id: gone.id } })
+  own.clock.advance(hour)
+  const names = async (query: object) => (await admin.call(joinTokenList, { query })).answer!.items.map((t) => `${t.name} ${t.status}`)
+  expect(await names({ sort: 'name' })).toEqual(['forever usable', 'gone revoked', 'short expired', 'spent used_up'])
+  expect(await names({ status: 'expired' })).toEqual(['short expired'])
+  expect(await names({ q: 'FOR' })).toEqual(['forever usable'])
+  expect((await names({ sort: 'expires_at' }))[0]).toBe('short expired')
+  expect((await names({ sort: '-expires_at' }))[0]).toBe('forever usable')
+  expect(await names({ sort: '-uses', per_page: 1 })).toEqual(['spent used_up'])
+})
+
+test('a token is revoked once, by who read it as it is, and by nobody who may only read', async () => {
+  const { id, version } = await made('to-revoke')
+  const params = { id }
+  expect((await viewer.call(joinTokenRevoke, { params })).problem).toMatchObject({ code: 'forbidden' })
+  expect((await viewer.call(joinTokenCreate, { body: { name: 'mine' } })).problem).toMatchObject({ code: 'forbidden' })
+  expect((await operator.call(joinTokenRevoke, { params }, { ifMatch: version + 1 })).problem).toMatchObject({ code: 'stale' })
+  expect((await operator.call(joinTokenRevoke, { params }, { ifMatch: version })).status).toBe(204)
+  expect(await operator.call(joinTokenRevoke, { params })).toMatchObject({ status: 409, problem: { error: 'The join token was revoked already' } })
+  expect((await operator.call(joinTokenGet, { params })).answer).toMatchObject({ status: 'revoked', revoked_at: new Date(backend.clock.now()).toISOString() })
+  for (const operation of [joinTokenGet, joinTokenRevoke, joinTokenArrivals])
+    expect((await operator.call(operation, { params: { id: randomUUID() } })).problem).toMatchObject({ code: 'not_found' })
+})
+
+test('a token puts servers into a datacenter that there is; where that is removed, into none', async () => {
+  const { answer: datacenter } = await operator.call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
+  const { id, datacenter: of } = await made('in-poznan', { datacenter_id: datacenter!.id })
+  expect(of).toEqual({ id: datacenter!.id, code: 'PL-POZ-1' })
+  expect((await create('nowhere', { datacenter_id: randomUUID() })).problem).toMatchObject({
+    code: 'not_found',
+    fields: { datacenter_id: 'There is no such datacenter' },
+  })
+  expect((await operator.call(datacenterRemove, { params: { id: datacenter!.id } })).status).toBe(204)
+  expect((await operator.call(joinTokenGet, { params: { id } })).answer!.datacenter).toBeNull()
+})
+
+test('making and revoking stand in the audit log, the token does not', async () => {
+  const { id, token } = await made('audited')
+  await operator.call(joinTokenRevoke, { params: { id } })
+  await backend.publish()
+  const admin = await backend.signIn()
+  const { answer, text } = await admin.call(auditList, { query: { target: id } })
+  expect(answer!.items.map((e) => e.action)).toEqual(['join_token.revoked', 'join_token.created'])
+  expect(text).not.toContain(token)
+})

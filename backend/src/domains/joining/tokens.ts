@@ -1,0 +1,175 @@
+/** What people do with join tokens. Each change is one transaction: row, audit entry and event together. The text of a token is in neither. */
+import { randomUUID } from 'node:crypto'
+import { Problem } from '#contract/errors.ts'
+import {
+  type Arrival,
+  canRevokeJoinToken,
+  joinArgument,
+  type JoinToken,
+  type joinTokenArrivals,
+  type joinTokenList,
+  type NewJoinToken,
+} from '#contract/join-tokens.ts'
+import { nameSentences } from '#contract/names.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
+import type { Clock } from '../../clock.ts'
+import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import { type Caller, callerName } from '../../http/caller.ts'
+import { checkVersion } from '../../http/serve.ts'
+import type { RecordChange } from '../../record.ts'
+import type { Datacenters } from '../datacenters/datacenters.ts'
+import type { Servers } from '../servers/servers.ts'
+import { present, presentArrival, statusOf } from './present.ts'
+import * as store from './store.ts'
+import { hashOf, textOf } from './token-text.ts'
+
+/** What images are told of a token. */
+export interface TokenForImage {
+  /** The token itself: for a kernel argument, nothing else. */
+  readonly text: string
+  readonly name: string
+  readonly status: JoinToken['status']
+  readonly datacenterId: string | null
+}
+
+export interface Tokens {
+  list(query: Input<typeof joinTokenList>['query']): Promise<Page<JoinToken>>
+  /** @throws Problem not_found */
+  get(id: string): Promise<JoinToken>
+  /** The answer is the only one that holds the token. @throws Problem not_found for the datacenter; name_taken */
+  create(caller: Caller, input: NewJoinToken): Promise<JoinToken & { token: string; kernel_argument: string }>
+  /** @throws Problem not_found; stale; conflict where it was revoked already */
+  revoke(caller: Caller, id: string, ifMatch?: number): Promise<void>
+  /** @throws Problem not_found */
+  arrivals(id: string, query: Input<typeof joinTokenArrivals>['query']): Promise<Page<Arrival>>
+  /** For images, of whatever status the token is; null: there is no such token. */
+  tokenFor(on: Db | Tx, tokenId: string): Promise<TokenForImage | null>
+}
+
+export interface TokenParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly record: RecordChange
+  readonly key: () => Promise<Uint8Array>
+  readonly publicUrl: string
+  readonly datacenters: Pick<Datacenters, 'find' | 'names'>
+  readonly servers: Pick<Servers, 'namesOf'>
+}
+
+type Sortable = 'created_at' | 'name' | 'expires_at' | 'uses' | 'status'
+/** One that doesn't expire comes after all that do. */
+const never = '9999'
+const sortKeys: Record<Sortable, (t: JoinToken) => string | number> = {
+  created_at: (t) => t.created_at,
+  name: (t) => t.name,
+  expires_at: (t) => t.expires_at ?? never,
+  uses: (t) => t.uses,
+  status: (t) => t.status,
+}
+const unknown = () => new Problem('not_found', 'There is no such join token')
+
+export function joinTokens({ db, clock, record, key, publicUrl, datacenters, servers }: TokenParts): Tokens {
+  const codes = async () => new Map((await datacenters.names()).map((d) => [d.id, d.code]))
+  const shown = async (row: store.TokenRow): Promise<JoinToken> => present(row, { codes: await codes(), now: clock.now() })
+
+  const create = async (tx: Tx, caller: Caller, { name, datacenter_id, lifetime_hours, max_uses }: NewJoinToken, id: string, hash: Buffer) => {
+    const datacenter = datacenter_id === null ? null : await datacenters.find(tx, datacenter_id)
+    if (datacenter_id !== null && !datacenter)
+      throw new Problem('not_found', `Datacenter ${datacenter_id} not found`, { datacenter_id: 'There is no such datacenter' })
+    const at = new Date(clock.now())
+    const expires_at = lifetime_hours === null ? null : new Date(at.getTime() + lifetime_hours * 3600_000)
+    const row = await store.insertToken(tx, {
+      id,
+      name,
+      hash,
+      datacenter_id,
+      max_uses,
+      expires_at,
+      created_by: callerName(caller),
+      created_at: at,
+      updated_at: at,
+    })
+    const made = present(row, { codes: new Map(datacenter ? [[datacenter.id, datacenter.code]] : []), now: at.getTime() })
+    await record(tx, caller, {
+      action: 'join_token.created',
+      target: { kind: 'join_token', id, name },
+      after: made,
+      event: { name: 'join_token.created', version: made.version },
+    })
+    return made
+  }
+
+  return {
+    async list(query) {
+      const [rows, known] = await Promise.all([store.tokens(db), codes()])
+      const wanted = query.q?.toLowerCase()
+      const now = clock.now()
+      const matching = rows
+        .map((row) => present(row, { codes: known, now }))
+        .filter((t) => (wanted === undefined || t.name.includes(wanted)) && (query.status === undefined || t.status === query.status))
+      const column = (query.sort?.replace(/^-/, '') ?? 'created_at') as Sortable
+      const direction = query.sort === undefined || query.sort.startsWith('-') ? -1 : 1
+      const of = sortKeys[column]
+      const compare = (a: JoinToken, b: JoinToken) => (of(a) < of(b) ? -1 : of(a) > of(b) ? 1 : 0)
+      const sorted = matching.toSorted((a, b) => direction * compare(a, b) || (a.name < b.name ? -1 : 1))
+      const from = (query.page - 1) * query.per_page
+      return { items: sorted.slice(from, from + query.per_page), page: query.page, per_page: query.per_page, total: sorted.length }
+    },
+
+    async get(id) {
+      const row = await store.token(db, id)
+      if (!row) throw unknown()
+      return shown(row)
+    },
+
+    async create(caller, input) {
+      const id = randomUUID()
+      const token = textOf(await key(), id)
+      try {
+        const made = await inTransaction(db, (tx) => create(tx, caller, input, id, hashOf(token)))
+        return { ...made, token, kernel_argument: joinArgument(publicUrl, token) }
+      } catch (error) {
+        if (violatedConstraint(error) !== 'join_token_name') throw error
+        const { taken } = nameSentences('Join token')
+        throw new Problem('name_taken', taken, { name: taken })
+      }
+    },
+
+    async revoke(caller, id, ifMatch) {
+      const known = await codes()
+      await inTransaction(db, async (tx) => {
+        const [row] = await store.lockTokens(tx, [id])
+        if (!row) throw unknown()
+        checkVersion(ifMatch, row.version)
+        const now = clock.now()
+        const before = present(row, { codes: known, now })
+        const verdict = canRevokeJoinToken(before)
+        if (!verdict.ok) throw new Problem('conflict', verdict.reason)
+        const after = await store.changeToken(tx, id, { revoked_at: new Date(now) }, new Date(now))
+        await record(tx, caller, {
+          action: 'join_token.revoked',
+          target: { kind: 'join_token', id, name: row.name },
+          before,
+          after: present(after, { codes: known, now }),
+          event: { name: 'join_token.updated', version: after.version },
+        })
+      })
+    },
+
+    async arrivals(id, query) {
+      if (!(await store.token(db, id))) throw unknown()
+      const { rows, total } = await store.arrivals(db, id, { ...query, q: query.q, oldestFirst: query.sort === 'at' })
+      const names = await servers.namesOf(
+        db,
+        rows.flatMap((r) => r.server_id ?? []),
+      )
+      return { items: rows.map((row) => presentArrival(row, names)), page: query.page, per_page: query.per_page, total }
+    },
+
+    async tokenFor(on, tokenId) {
+      const row = await store.token(on, tokenId)
+      return row ? { text: textOf(await key(), row.id), name: row.name, status: statusOf(row, clock.now()), datacenterId: row.datacenter_id } : null
+    },
+  }
+}
