@@ -1,0 +1,163 @@
+/**
+ * One question to the image factory: bounded in time, size and tries, and every way in which it can go wrong a sentence for people. What answers
+ * is somebody else's program behind an address of the operator: nothing that it says is believed to be short, printable or of the right form.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import { text as printable } from '#talos/client/text.ts'
+
+/** `unreachable`: nothing that can be used came back, now. `refused`: it answered that it will not. */
+export class FactoryError extends Error {
+  override readonly name = 'FactoryError'
+  readonly kind: 'unreachable' | 'refused'
+  constructor(kind: FactoryError['kind'], sentence: string) {
+    super(sentence)
+    this.kind = kind
+  }
+}
+
+export interface CallLimits {
+  /** One try. */
+  readonly callMs: number
+  /** All tries and the pauses between them. */
+  readonly overallMs: number
+  readonly tries: number
+  /** Pause before the second try; it doubles. */
+  readonly pauseMs: number
+}
+export const usualLimits: CallLimits = { callMs: 10_000, overallMs: 15_000, tries: 3, pauseMs: 250 }
+
+export interface Question {
+  /** Begins with a slash. */
+  readonly path: string
+  /** YAML; with it the call is a POST, which the factory takes any number of times. */
+  readonly body?: string
+  readonly status: 200 | 201
+  readonly mostBytes: number
+}
+
+export interface Answered {
+  readonly json: unknown
+  readonly simulated: boolean
+}
+
+const mostWords = 200
+/** What the factory repeats of a schematic may hold a join token: it goes into answers, the log and the database. */
+const withoutToken = (text: string): string => text.replaceAll(/sy-join-[A-Za-z0-9_-]+/g, '…')
+const words = (text: string): string => printable(withoutToken(text).replaceAll(/\s+/g, ' ').trim(), mostWords)
+const seconds = (ms: number): string => `${Number((ms / 1000).toFixed(1))} s`
+
+/** It may be asked again. `afterMs`: not sooner than that. */
+class TryAgain extends Error {
+  readonly error: FactoryError
+  readonly afterMs: number
+  constructor(error: FactoryError, afterMs = 0) {
+    super(error.message)
+    this.error = error
+    this.afterMs = afterMs
+  }
+}
+
+const untrusted = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL/
+const passing = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+  'UND_ERR_SOCKET',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '')
+
+/** `Retry-After` in seconds; a date, or what can't be read, counts as absent. */
+const retryAfterMs = (answer: Response): number => {
+  const header = answer.headers.get('retry-after') ?? ''
+  return /^\d{1,6}$/.test(header) ? Number(header) * 1000 : 0
+}
+
+async function bytesOf(answer: Response, most: number): Promise<Uint8Array | undefined> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  if (answer.body === null) return new Uint8Array()
+  for await (const part of answer.body) {
+    length += (part as Uint8Array).length
+    // Leaving the loop closes the connection: the rest is never read.
+    if (length > most) return undefined
+    parts.push(part as Uint8Array)
+  }
+  return Buffer.concat(parts)
+}
+
+/** Throws FactoryError only. */
+export type Ask = (question: Question) => Promise<Answered>
+
+/** @param url the factory's, without a slash at the end */
+export function factoryCalls(url: string, limits: CallLimits = usualLimits): Ask {
+  const place = `The image factory at ${url}`
+  const unreachable = (what: string) => new FactoryError('unreachable', `${place} ${what}`)
+
+  const failure = (error: unknown, overall: AbortSignal): Error => {
+    if (overall.aborted) return unreachable(`did not answer within ${seconds(limits.overallMs)}`)
+    if (error instanceof Error && error.name === 'TimeoutError') return unreachable(`did not answer within ${seconds(limits.callMs)}`)
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+    const code = codeOf(cause)
+    if (code === 'ECONNREFUSED') return new TryAgain(unreachable('refuses connections'))
+    if (code === 'ENOTFOUND') return unreachable('can not be found: its name has no address')
+    if (untrusted.test(code)) return unreachable(`shows a certificate that is not trusted (${words(code)})`)
+    if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return unreachable('answered nonsense: not HTTP')
+    const reached = unreachable(`can not be reached${cause instanceof Error ? ` (${words(code || cause.message)})` : ''}`)
+    return passing.has(code) ? new TryAgain(reached) : reached
+  }
+
+  const once = async ({ path, body, status, mostBytes }: Question, overall: AbortSignal): Promise<Answered> => {
+    let answer: Response
+    let bytes: Uint8Array | undefined
+    try {
+      answer = await fetch(`${url}${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { accept: 'application/json', 'accept-encoding': 'identity', ...(body !== undefined && { 'content-type': 'application/yaml' }) },
+        ...(body !== undefined && { body }),
+        // Whoever answers could send us, and the schematic with us, anywhere.
+        redirect: 'manual',
+        signal: AbortSignal.any([AbortSignal.timeout(limits.callMs), overall]),
+      })
+      bytes = await bytesOf(answer, mostBytes)
+    } catch (error) {
+      throw failure(error, overall)
+    }
+    if (answer.status >= 300 && answer.status < 400) {
+      const to = words(answer.headers.get('location') ?? 'nowhere')
+      throw unreachable(`redirects to ${to}, which is not followed: set IMAGE_FACTORY_URL to the address that answers itself`)
+    }
+    const said = bytes === undefined ? '' : words(new TextDecoder().decode(bytes.subarray(0, 4096)))
+    if (answer.status === 429) throw new TryAgain(unreachable('is asked too much (429)'), retryAfterMs(answer))
+    if (answer.status >= 500) throw new TryAgain(unreachable(`failed with ${answer.status}${said === '' ? '' : `: ${said}`}`), retryAfterMs(answer))
+    if (answer.status >= 400) throw new FactoryError('refused', `${place} refuses: ${said || String(answer.status)}`)
+    if (answer.status !== status) throw unreachable(`answered nonsense: status ${answer.status}`)
+    if (bytes === undefined) throw unreachable(`answered nonsense: more than ${mostBytes} bytes`)
+    try {
+      const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+      return { json, simulated: (answer.headers.get('x-simulated') ?? '') !== '' }
+    } catch {
+      throw unreachable('answered nonsense: not JSON')
+    }
+  }
+
+  return async (question) => {
+    const overall = AbortSignal.timeout(limits.overallMs)
+    const until = performance.now() + limits.overallMs
+    for (let tried = 1; ; tried++) {
+      try {
+        return await once(question, overall)
+      } catch (error) {
+        if (!(error instanceof TryAgain)) throw error
+        const pauseMs = Math.max(error.afterMs, limits.pauseMs * 2 ** (tried - 1))
+        // A pause that outlasts the time that is left is an answer of its own.
+        if (tried >= limits.tries || performance.now() + pauseMs >= until) throw error.error
+        await wait(pauseMs)
+      }
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * The image factory as Steelyard knows it: which Talos versions it builds, with which extensions, and the registration of schematics
+ * (image-factory `docs/api.md`). Lists are kept for a while, and told with the reason for longer while it doesn't answer.
+ */
+import * as z from 'zod/mini'
+import { type Extension, extensionTiers } from '#contract/images.ts'
+import { text as printable } from '#talos/client/text.ts'
+import { minors, supportedMinor } from '#talos/versions.ts'
+import type { Clock } from '../../clock.ts'
+import { type CallLimits, factoryCalls, FactoryError } from './factory-call.ts'
+
+/** A list, with why it isn't of now where it isn't. */
+export interface Listed<T> {
+  readonly items: readonly T[]
+  readonly simulated: boolean
+  /** Why the factory wasn't asked or didn't answer; null: this is what it says now. */
+  readonly reason: string | null
+}
+
+export interface Registered {
+  readonly id: string
+  readonly simulated: boolean
+}
+
+export interface Factory {
+  readonly url: string
+  /**
+   * Talos versions that it builds and Steelyard supports, newest first.
+   * @param patient a person waits for this answer: the factory is asked although it did not answer a moment ago
+   * @throws FactoryError where there is no list, not even an old one
+   */
+  versions(patient?: boolean): Promise<Listed<string>>
+  /** Extensions for `v1.13.9`, by name. @throws FactoryError as above, and `refused` where it has none of that version */
+  extensions(version: string, patient?: boolean): Promise<Listed<Extension>>
+  /** Gives it a schematic. Answers the id by which it knows it, which the caller compares with its own. @throws FactoryError */
+  register(schematic: string): Promise<Registered>
+}
+
+/** Versions that are offered where the factory can't be asked. */
+export const ownVersions: readonly string[] = minors.map((m) => m.version).toReversed()
+
+const keepMs = 10 * 60_000
+/** While it doesn't answer, lists are asked for no more often than this: each question may take its whole time limit. */
+const leaveAloneMs = 15_000
+const mostVersionsKept = 64
+const mostListBytes = 1024 ** 2
+const mostSchematicBytes = 256 * 1024
+
+const Versions = z.array(z.string().check(z.maxLength(64))).check(z.maxLength(5000))
+const ExtensionAnswer = z.object({
+  name: z.string().check(z.maxLength(200)),
+  ref: z._default(z.string().check(z.maxLength(500)), ''),
+  author: z._default(z.string().check(z.maxLength(500)), ''),
+  description: z._default(z.string().check(z.maxLength(20_000)), ''),
+})
+const Extensions = z.array(ExtensionAnswer).check(z.maxLength(2000))
+const Created = z.object({ id: z.string().check(z.regex(/^[0-9a-f]{64}$/)) })
+
+const parts = (version: string): number[] => version.slice(1).split('.').map(Number)
+export const newestFirst = (a: string, b: string): number => {
+  const [x, y] = [parts(a), parts(b)]
+  return y[0]! - x[0]! || y[1]! - x[1]! || y[2]! - x[2]!
+}
+
+const line = (text: string, most: number): string => printable(text.replaceAll(/\s+/g, ' ').trim(), most)
+const tierPattern = new RegExp(`^\\[(${extensionTiers.join('|')})\\]\\s*`)
+
+/** The tier that a description begins with becomes a field of its own. */
+function extensionOf({ name, ref, author, description }: z.output<typeof ExtensionAnswer>): Extension {
+  const said = line(description, 2000)
+  const tier = tierPattern.exec(said)
+  return {
+    name,
+    ref: line(ref, 300),
+    author: line(author, 100),
+    description: (tier ? said.slice(tier[0].length) : said).slice(0, 1000),
+    tier: (tier?.[1] as Extension['tier'] | undefined) ?? null,
+  }
+}
+
+interface Kept<T> {
+  readonly items: readonly T[]
+  readonly simulated: boolean
+  readonly at: number
+}
+
+/** One list, asked for once however many want it. */
+function kept<T>(clock: Clock, ask: () => Promise<{ items: readonly T[]; simulated: boolean }>): (patient?: boolean) => Promise<Listed<T>> {
+  let last: Kept<T> | undefined
+  let failed: { readonly error: FactoryError; readonly at: number } | undefined
+  let running: Promise<void> | undefined
+  const fetchOnce = async (): Promise<void> => {
+    try {
+      last = { ...(await ask()), at: clock.now() }
+      failed = undefined
+    } catch (error) {
+      if (!(error instanceof FactoryError)) throw error
+      failed = { error, at: clock.now() }
+    } finally {
+      running = undefined
+    }
+  }
+  return async (patient = false) => {
+    const now = clock.now()
+    const fresh = last !== undefined && now - last.at < keepMs
+    if (!fresh && (patient || failed === undefined || now - failed.at >= leaveAloneMs)) await (running ??= fetchOnce())
+    if (failed !== undefined && (last === undefined || failed.error.kind === 'refused')) throw failed.error
+    return { items: last!.items, simulated: last!.simulated, reason: failed?.error.message ?? null }
+  }
+}
+
+export interface FactoryParts {
+  /** Without a slash at the end. */
+  readonly url: string
+  readonly clock: Clock
+  readonly limits?: CallLimits
+}
+
+export function factory({ url, clock, limits }: FactoryParts): Factory {
+  const ask = factoryCalls(url, limits)
+  const nonsense = (what: string) => new FactoryError('unreachable', `The image factory at ${url} answered nonsense: ${what}`)
+
+  const versions = kept(clock, async () => {
+    const { json, simulated } = await ask({ path: '/versions', status: 200, mostBytes: mostListBytes })
+    const read = z.safeParse(Versions, json)
+    if (!read.success) throw nonsense('not a list of versions')
+    const supported = read.data.filter((v) => /^v\d{1,4}\.\d{1,4}\.\d{1,4}$/.test(v) && supportedMinor(v) !== undefined)
+    return { items: [...new Set(supported)].toSorted(newestFirst), simulated }
+  })
+
+  const byVersion = new Map<string, (patient?: boolean) => Promise<Listed<Extension>>>()
+  const extensions: Factory['extensions'] = (version, patient) => {
+    const list =
+      byVersion.get(version) ??
+      kept(clock, async () => {
+        const { json, simulated } = await ask({ path: `/version/${version}/extensions/official`, status: 200, mostBytes: mostListBytes })
+        const read = z.safeParse(Extensions, json)
+        if (!read.success) throw nonsense('not a list of extensions')
+        const named = read.data.filter((e) => /^[a-z0-9-]+\/[a-z0-9._-]+$/.test(e.name)).map(extensionOf)
+        const items = [...new Map(named.map((e) => [e.name, e])).values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+        return { items, simulated }
+      })
+    // The one that was asked for last stands last.
+    byVersion.delete(version)
+    byVersion.set(version, list)
+    if (byVersion.size > mostVersionsKept) byVersion.delete(byVersion.keys().next().value!)
+    return list(patient)
+  }
+
+  return {
+    url,
+    versions,
+    extensions,
+    async register(schematic) {
+      const { json, simulated } = await ask({ path: '/schematics', body: schematic, status: 201, mostBytes: mostSchematicBytes })
+      const read = z.safeParse(Created, json)
+      if (!read.success) throw nonsense('no schematic id')
+      return { id: read.data.id, simulated }
+    },
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * Images that servers boot. What an image is made from is kept here, its files are the factory's. The schematic is written and its id computed here,
+ * and an image counts as good only once the factory answered the same id: until then it is kept with the reason.
+ */
+import { Problem } from '#contract/errors.ts'
+import type { Extension, extensionList, Image, ImageFactory, imageList, NewImage } from '#contract/images.ts'
+import { canUseJoinToken } from '#contract/join-tokens.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Page } from '#contract/page.ts'
+import { schematicId, schematicText } from '#talos/schematic/schematic.ts'
+import type * as z from 'zod/mini'
+import type { Clock } from '../../clock.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import { type Caller, callerName } from '../../http/caller.ts'
+import { checkVersion } from '../../http/serve.ts'
+import type { RecordChange } from '../../record.ts'
+import type { Datacenters } from '../datacenters/datacenters.ts'
+import { FactoryError } from './factory-call.ts'
+import { type Factory, ownVersions } from './factory.ts'
+import { audited, type ImageToken, present, schematicOf, type Surroundings } from './present.ts'
+import * as store from './store.ts'
+import { asProblem, checkLength, notBuilt, offered, placed, supportedVersion, type TokenFor, unsupported } from './wishes.ts'
+
+export interface ImageParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly record: RecordChange
+  readonly factory: Factory
+  readonly datacenters: Datacenters
+  /** Also of tokens that can't be used any more; null: there is no such token. */
+  readonly tokenFor: TokenFor
+  readonly around: Surroundings
+}
+
+export interface Images {
+  factory(): Promise<z.infer<typeof ImageFactory>>
+  /** @throws Problem bad_request, factory_unreachable, factory_refused */
+  extensions(query: Input<typeof extensionList>['query']): Promise<Page<Extension>>
+  list(caller: Caller, query: Input<typeof imageList>['query']): Promise<Page<Image>>
+  /** @throws Problem not_found */
+  get(caller: Caller, id: string): Promise<Image>
+  /** @throws Problem not_found, conflict (the token), invalid, factory_refused; a factory that doesn't answer is no error */
+  create(caller: Caller, input: NewImage): Promise<Image>
+  /** @throws Problem not_found, conflict (the token), factory_refused, factory_unreachable */
+  register(caller: Caller, id: string): Promise<Image>
+  /** @throws Problem not_found, stale */
+  remove(caller: Caller, id: string, ifMatch?: number): Promise<void>
+}
+
+const unknown = () => new Problem('not_found', 'There is no such image')
+/** Who may make tokens may see them. */
+const mayReveal = (caller: Caller): boolean => caller.kind === 'user' && caller.scopes.includes('servers:write')
+const nameOf = (image: Image): string => `Talos ${image.talos_version} ${image.arch} ${image.format}`
+
+/** What came of giving a schematic to the factory. */
+type Outcome = { readonly registered: true; readonly simulated: boolean } | { readonly registered: false; readonly reason: string }
+
+export function images({ db, clock, record, factory, datacenters, tokenFor, around }: ImageParts): Images {
+  const now = () => new Date(clock.now())
+  const tokenOf = async (on: Db | Tx, row: Pick<store.ImageRow, 'token_id'>): Promise<ImageToken | null> => (row.token_id ? tokenFor(on, row.token_id) : null)
+  const whole = async (on: Db | Tx, row: store.ImageRow, reveal: boolean): Promise<Image> => present(row, await tokenOf(on, row), around, reveal)
+
+  /** @throws FactoryError refused */
+  const give = async (text: string, id: string): Promise<Outcome> => {
+    try {
+      const answered = await factory.register(text)
+      if (answered.id === id) return { registered: true, simulated: answered.simulated }
+      const reason = `The image factory at ${factory.url} knows the schematic as ${answered.id.slice(0, 12)}…, not as ${id.slice(0, 12)}…: its files would be those of another image`
+      return { registered: false, reason }
+    } catch (error) {
+      if (error instanceof FactoryError && error.kind === 'unreachable') return { registered: false, reason: error.message }
+      throw error
+    }
+  }
+
+  const recorded = async (tx: Tx, caller: Caller, action: 'image.created' | 'image.registered' | 'image.not_registered', id: string): Promise<Image> => {
+    const row = await store.get(tx, id)
+    const token = await tokenOf(tx, row!)
+    const after = present(row!, token, around, false)
+    await record(tx, caller, {
+      action,
+      target: { kind: 'image', id, name: nameOf(after) },
+      after: audited(after),
+      event: { name: action === 'image.created' ? 'image.created' : 'image.updated', version: after.version },
+    })
+    return present(row!, token, around, mayReveal(caller))
+  }
+
+  return {
+    async factory() {
+      const { url } = factory
+      try {
+        const { items, simulated, reason } = await factory.versions()
+        return { url, simulated, reachable: reason === null, reason, versions: [...items] }
+      } catch (error) {
+        if (!(error instanceof FactoryError)) throw error
+        return { url, simulated: false, reachable: false, reason: error.message, versions: [...ownVersions] }
+      }
+    },
+
+    async extensions({ version: given, q, sort, page, per_page }) {
+      const version = supportedVersion(given)
+      if (version === undefined) throw new Problem('bad_request', unsupported(given), { version: unsupported(given) })
+      try {
+        const versions = await factory.versions()
+        if (!versions.items.includes(version)) throw notBuilt(version)
+        const { items } = await factory.extensions(version)
+        const wanted = q?.toLowerCase()
+        const matching = items.filter((e) => wanted === undefined || e.name.toLowerCase().includes(wanted) || e.description.toLowerCase().includes(wanted))
+        const sorted = sort === '-name' ? matching.toReversed() : matching
+        return { items: sorted.slice((page - 1) * per_page, page * per_page), page, per_page, total: sorted.length }
+      } catch (error) {
+        throw asProblem(error)
+      }
+    },
+
+    async list(caller, query) {
+      const { rows, total } = await store.page(db, query)
+      const ids = [...new Set(rows.flatMap((r) => r.token_id ?? []))]
+      const tokens = new Map<string, ImageToken | null>()
+      for (const id of ids) tokens.set(id, await tokenFor(db, id))
+      const reveal = mayReveal(caller)
+      const items = rows.map((row) => present(row, (row.token_id && tokens.get(row.token_id)) || null, around, reveal))
+      return { items, page: query.page, per_page: query.per_page, total }
+    },
+
+    async get(caller, id) {
+      const row = await store.get(db, id)
+      if (!row) throw unknown()
+      return whole(db, row, mayReveal(caller))
+    },
+
+    async create(caller, { token_id, datacenter_id, talos_version: given, extensions: chosen, ...input }) {
+      const talos_version = supportedVersion(given)
+      if (talos_version === undefined) throw new Problem('invalid', unsupported(given), { talos_version: unsupported(given) })
+      // Sorted and once each, so that the same choice is the same schematic.
+      const extensions = [...new Set(chosen)].toSorted()
+      const wanted = { ...input, talos_version, extensions, public_url: around.publicUrl, factory_url: factory.url }
+      const { token } = await placed(db, { datacenters, tokenFor }, { token_id, datacenter_id })
+      checkLength(wanted, token)
+      const schematic = schematicOf(wanted, token?.text)
+      const schematic_id = schematicId(schematic)
+      const reason = await offered(factory, talos_version, extensions)
+      const outcome: Outcome =
+        reason === null
+          ? await give(schematicText(schematic), schematic_id).catch((error: unknown) => {
+              throw asProblem(error)
+            })
+          : { registered: false, reason }
+      return inTransaction(db, async (tx) => {
+        // The factory took its time: the token may have been revoked, the datacenter removed.
+        const { datacenter } = await placed(tx, { datacenters, tokenFor }, { token_id, datacenter_id })
+        const at = now()
+        const id = await store.insert(
+          tx,
+          {
+            ...wanted,
+            token_id,
+            datacenter_id: datacenter?.id ?? null,
+            schematic_id,
+            factory_simulated: outcome.registered && outcome.simulated,
+            registered_at: outcome.registered ? at : null,
+            reason: outcome.registered ? null : outcome.reason,
+            created_by: callerName(caller),
+          },
+          at,
+        )
+        return recorded(tx, caller, 'image.created', id)
+      })
+    },
+
+    async register(caller, id) {
+      const row = await store.get(db, id)
+      if (!row) throw unknown()
+      const token = await tokenOf(db, row)
+      const usable = token && canUseJoinToken(token)
+      if (usable && !usable.ok) throw new Problem('conflict', usable.reason)
+      const keep = (change: Parameters<typeof store.update>[2]): Promise<Image> =>
+        inTransaction(db, async (tx) => {
+          if (!(await store.lock(tx, id))) throw unknown()
+          await store.update(tx, id, change, now())
+          return recorded(tx, caller, change.reason === null ? 'image.registered' : 'image.not_registered', id)
+        })
+      /** One that was registered before stays so: the factory keeps what it was given. */
+      const failed = async (problem: Problem): Promise<never> => {
+        if (row.registered_at === null && row.reason !== problem.message) await keep({ reason: problem.message })
+        throw problem
+      }
+      try {
+        const reason = await offered(factory, row.talos_version, row.extensions)
+        const outcome: Outcome = reason === null ? await give(schematicText(schematicOf(row, token?.text)), row.schematic_id) : { registered: false, reason }
+        if (!outcome.registered) return await failed(new Problem('factory_unreachable', outcome.reason))
+        return await keep({ registered_at: now(), reason: null, factory_url: factory.url, factory_simulated: outcome.simulated })
+      } catch (error) {
+        const problem = asProblem(error)
+        if (problem instanceof Problem && problem.code === 'factory_refused') return failed(problem)
+        throw problem
+      }
+    },
+
+    async remove(caller, id, ifMatch) {
+      await inTransaction(db, async (tx) => {
+        const row = await store.lock(tx, id)
+        if (!row) throw unknown()
+        checkVersion(ifMatch, row.version)
+        const before = await whole(tx, row, false)
+        await store.remove(tx, id)
+        await record(tx, caller, {
+          action: 'image.removed',
+          target: { kind: 'image', id, name: nameOf(before) },
+          before: audited(before),
+          after: null,
+          event: { name: 'image.removed', version: row.version },
+        })
+      })
+    },
+  }
+}

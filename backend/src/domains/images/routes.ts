@@ -1,0 +1,15 @@
+import type { FastifyInstance } from 'fastify'
+import { extensionList, imageCreate, imageFactoryGet, imageGet, imageList, imageRegister, imageRemove } from '#contract/images.ts'
+import { serve } from '../../http/serve.ts'
+import type { Images } from './images.ts'
+
+export function imageRoutes(app: FastifyInstance, images: Images): void {
+  const on = serve(app)
+  on(imageFactoryGet, () => images.factory())
+  on(extensionList, ({ query }) => images.extensions(query))
+  on(imageList, ({ caller, query }) => images.list(caller, query))
+  on(imageGet, ({ caller, params }) => images.get(caller, params.id))
+  on(imageCreate, ({ caller, body }) => images.create(caller, body))
+  on(imageRegister, ({ caller, params }) => images.register(caller, params.id))
+  on(imageRemove, ({ caller, params, ifMatch }) => images.remove(caller, params.id, ifMatch).then(() => undefined))
+}

@@ -1,0 +1,107 @@
+/** What may be asked of an image, and what the factory says to it. Every refusal is a Problem with its sentence. */
+import { Problem } from '#contract/errors.ts'
+import { canPutServersIn, imageLimits, type NewImage } from '#contract/images.ts'
+import { canUseJoinToken } from '#contract/join-tokens.ts'
+import { minors, supportedMinor } from '#talos/versions.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Datacenters } from '../datacenters/datacenters.ts'
+import { FactoryError } from './factory-call.ts'
+import type { Factory } from './factory.ts'
+import { commandLineOf, type ImageToken, kernelArgsOf } from './present.ts'
+
+/** `v1.13.9` of either spelling; undefined where Steelyard has no clusters of it. */
+export function supportedVersion(given: string): string | undefined {
+  const version = given.startsWith('v') ? given : `v${given}`
+  return supportedMinor(version) && version
+}
+export const unsupported = (given: string): string => `Talos ${given} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
+
+/** As a Problem, for calls that can't do without the factory. */
+export const asProblem = (error: unknown): unknown =>
+  error instanceof FactoryError ? new Problem(error.kind === 'refused' ? 'factory_refused' : 'factory_unreachable', error.message) : error
+
+/** Extensions whose old names the factory still builds (image-factory `internal/profile/profile.go` ExtensionNameAlias); its lists have the new ones. */
+const renamed: Readonly<Record<string, string>> = {
+  'siderolabs/v4l-uvc': 'siderolabs/v4l-uvc-drivers',
+  'siderolabs/usb-modem': 'siderolabs/usb-modem-drivers',
+  'siderolabs/gasket': 'siderolabs/gasket-driver',
+  'siderolabs/talos-vmtoolsd': 'siderolabs/vmtoolsd-guest-agent',
+  'siderolabs/xe-guest-utilities': 'siderolabs/xen-guest-agent',
+  'siderolabs/nvidia-container-toolkit': 'siderolabs/nvidia-container-toolkit-lts',
+  'siderolabs/nvidia-open-gpu-kernel-modules': 'siderolabs/nvidia-open-gpu-kernel-modules-lts',
+  'siderolabs/nonfree-kmod-nvidia': 'siderolabs/nonfree-kmod-nvidia-lts',
+  'siderolabs/nvidia-fabricmanager': 'siderolabs/nvidia-fabric-manager-lts',
+  'siderolabs/i915-ucode': 'siderolabs/i915',
+  'siderolabs/amdgpu-firmware': 'siderolabs/amdgpu',
+}
+
+/**
+ * Whether the factory builds this. Answers why that isn't known, or null where it was looked up.
+ * @throws Problem factory_refused that names the version or the extensions
+ */
+export async function offered(factory: Factory, version: string, extensions: readonly string[]): Promise<string | null> {
+  try {
+    const [versions, known] = await Promise.all([factory.versions(true), extensions.length === 0 ? null : factory.extensions(version, true)])
+    if (versions.reason !== null) return versions.reason
+    if (!versions.items.includes(version)) throw notBuilt(version)
+    if (known === null || known.reason !== null) return known?.reason ?? null
+    const names = new Set(known.items.map((e) => e.name))
+    const missing = extensions.filter((e) => !names.has(e))
+    if (missing.length === 0) return null
+    const sentence = missing
+      .slice(0, 5)
+      .map((name) => {
+        const now = renamed[name]
+        return now !== undefined && names.has(now) ? `${name} is called ${now} now` : `The image factory has no extension ${name} for Talos ${version}`
+      })
+      .join('. ')
+    throw new Problem('factory_refused', sentence, { extensions: sentence })
+  } catch (error) {
+    if (error instanceof FactoryError && error.kind === 'unreachable') return error.message
+    throw asProblem(error)
+  }
+}
+
+export function notBuilt(version: string): Problem {
+  const sentence = `The image factory does not build Talos ${version}`
+  return new Problem('factory_refused', sentence, { talos_version: sentence })
+}
+
+export interface Place {
+  readonly token: ImageToken | null
+  readonly datacenter: { readonly id: string; readonly code: string } | null
+}
+export type TokenFor = (on: Db | Tx, tokenId: string) => Promise<ImageToken | null>
+
+/**
+ * The token and the datacenter that an image is prepared with.
+ * @throws Problem not_found; conflict where the token can't be used; invalid where the two don't agree
+ */
+export async function placed(
+  on: Db | Tx,
+  { datacenters, tokenFor }: { datacenters: Datacenters; tokenFor: TokenFor },
+  input: Pick<NewImage, 'token_id' | 'datacenter_id'>,
+): Promise<Place> {
+  const [token, wanted] = [input.token_id && (await tokenFor(on, input.token_id)), input.datacenter_id && (await datacenters.find(on, input.datacenter_id))]
+  if (input.token_id !== null && !token) throw new Problem('not_found', 'There is no such join token')
+  if (input.datacenter_id !== null && !wanted) throw new Problem('not_found', 'There is no such datacenter')
+  const datacenter = wanted || null
+  if (!token) return { token: null, datacenter }
+  const usable = canUseJoinToken(token)
+  if (!usable.ok) throw new Problem('conflict', usable.reason, { token_id: usable.reason })
+  const its = token.datacenterId === null ? null : await datacenters.find(on, token.datacenterId)
+  const verdict = canPutServersIn({ name: token.name, datacenter: its }, datacenter)
+  if (!verdict.ok) throw new Problem('invalid', verdict.reason, { datacenter_id: verdict.reason })
+  return { token, datacenter: datacenter ?? its }
+}
+
+/** @throws Problem invalid where the kernel would cut the line off */
+export function checkLength(
+  image: Parameters<typeof commandLineOf>[0] & { readonly kernel_args: readonly string[]; readonly public_url: string },
+  token: ImageToken | null,
+): void {
+  const { length } = commandLineOf(image, kernelArgsOf(image, token?.text))
+  if (length <= imageLimits.kernelCommandLine) return
+  const sentence = `The kernel command line would have ${length} characters; Linux takes ${imageLimits.kernelCommandLine}`
+  throw new Problem('invalid', sentence, { kernel_args: sentence })
+}

@@ -1,0 +1,69 @@
+/**
+ * The kernel command line that an image of a schematic boots with, as Talos's imager puts it together (`pkg/imager/imager.go` buildCmdline,
+ * `pkg/machinery/kernel/kernel.go`, `pkg/machinery/imager/quirks`, `platform/metal/metal.go` KernelArgs, all at the versions of `versions.ts`).
+ */
+import { contractOf } from '../versions.ts'
+
+export interface Boot {
+  /** `v1.13.9` */
+  readonly talosVersion: string
+  readonly arch: 'amd64' | 'arm64'
+  readonly secureboot: boolean
+}
+
+/** What Talos boots bare metal with when nobody says otherwise. */
+function defaults({ talosVersion, arch, secureboot }: Boot): string[] {
+  const { major, minor } = contractOf(talosVersion)
+  return [
+    'talos.platform=metal',
+    ...(arch === 'arm64' ? ['console=ttyAMA0'] : []),
+    'console=tty0',
+    'init_on_alloc=1',
+    'slab_nomerge=',
+    'pti=on',
+    'consoleblank=0',
+    'nvme_core.io_timeout=4294967295',
+    'printk.devkmsg=on',
+    'selinux=1',
+    'module.sig_enforce=1',
+    ...(major > 1 || minor >= 13 ? ['proc_mem.force_override=never'] : []),
+    ...(secureboot ? ['lockdown=confidentiality'] : []),
+  ]
+}
+
+/** Key → its values, in the order in which the keys came first. `key` and `key=` are the same. */
+type Parameters = Map<string, string[]>
+
+function parse(args: readonly string[]): Parameters {
+  const parameters: Parameters = new Map()
+  for (const arg of args) {
+    const at = arg.indexOf('=')
+    const [key, value] = at < 0 ? [arg, ''] : [arg.slice(0, at), arg.slice(at + 1)]
+    parameters.set(key, [...(parameters.get(key) ?? []), value])
+  }
+  return parameters
+}
+
+/** Of these, arguments of one's own take the place of the default; others stand beside it. */
+const replaced = new Set(['console', 'talos.platform'])
+
+/**
+ * @param extra the schematic's `extraKernelArgs`. `-key` takes all of a key's values away, `-key=value` that one.
+ * @returns the line without the addition of an ISO, `talos.halt_if_installed=1`
+ */
+export function kernelCommandLine(boot: Boot, extra: readonly string[]): string {
+  const line = parse(defaults(boot))
+  for (const [key, values] of parse(extra)) {
+    // `-` alone is an argument that the kernel knows.
+    if (key.length > 1 && key.startsWith('-')) {
+      const negated = key.slice(1)
+      if (values[0] === '') line.delete(negated)
+      else
+        line.set(
+          negated,
+          (line.get(negated) ?? []).filter((value) => !values.includes(value)),
+        )
+    } else line.set(key, replaced.has(key) ? values : [...(line.get(key) ?? []), ...values])
+  }
+  return [...line].flatMap(([key, values]) => values.map((value) => (value === '' ? key : `${key}=${value}`))).join(' ')
+}
