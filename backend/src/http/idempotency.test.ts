@@ -39,6 +39,24 @@ test('the same key with another body is refused', async () => {
   expect(await count('BBC')).toBe(0)
 })
 
+test('what is kept of an answer can be read by nobody who reads the database', async () => {
+  const { text } = await admin.call(datacenterCreate, { body: place('SSS') }, { idempotencyKey: 'sealed' })
+  const rows = await backend.platform.db.selectFrom('idempotent_call').selectAll().where('key', '=', 'sealed').execute()
+  expect(rows).toHaveLength(1)
+  expect(JSON.stringify(rows)).not.toContain('SSS')
+  expect((await admin.call(datacenterCreate, { body: place('SSS') }, { idempotencyKey: 'sealed' })).text).toBe(text)
+  // An answer that was kept in clear, before answers were sealed, is not given out again.
+  await backend.platform.db
+    .updateTable('idempotent_call')
+    .set({ answer: JSON.stringify({ body: text, etag: null }) })
+    .where('key', '=', 'sealed')
+    .execute()
+  expect(await admin.call(datacenterCreate, { body: place('SSS') }, { idempotencyKey: 'sealed' })).toMatchObject({
+    status: 409,
+    problem: { code: 'conflict' },
+  })
+})
+
 test('a key belongs to its user and its operation', async () => {
   const another = await backend.signIn()
   const mine = await admin.call(datacenterCreate, { body: place('CCC') }, { idempotencyKey: 'shared' })

@@ -1,13 +1,15 @@
 /**
  * `Idempotency-Key`: a write that is sent again is done once. Kept 24 h per user and operation with the body's hash: the same body is given the stored
  * answer, another one 422. While the first is still running, the others wait a little and are then asked to come back (409 with `Retry-After`).
+ * Answers are kept sealed: that of a new join token holds the token, which stands nowhere else in the database.
  */
-import { createHmac } from 'node:crypto'
+import { createHmac, hkdfSync } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/db.ts'
+import { decrypt, encrypt } from '../vault/cipher.ts'
 import type { Caller, UserCaller } from './caller.ts'
 
 export interface Answered {
@@ -29,7 +31,7 @@ const lookAgainMs = 50
 export interface IdempotencyParts {
   readonly db: Db
   readonly clock: Clock
-  /** 32 bytes. A body may hold a password: from a hash without a key, whoever reads the table could try passwords at full speed. */
+  /** 32 bytes, for hashes of bodies and, derived from them, for sealing answers. A body may hold a password: from a hash without a key, whoever reads the table could try passwords at full speed. */
   readonly hashKey: () => Promise<Uint8Array>
 }
 
@@ -55,6 +57,21 @@ export function idempotency({ db, clock, hashKey }: IdempotencyParts): Idempoten
           .execute(),
     }) as const
 
+  const lost = () => new Problem('conflict', 'This was done, but its answer was lost. Load the object again.')
+  const sealKey = async () => new Uint8Array(hkdfSync('sha256', await hashKey(), new Uint8Array(), 'answers of idempotent calls', 32))
+  const contextOf = (caller: UserCaller, operation: string, key: string) => `idempotent_call/${caller.userId}/${operation}/${key}`
+  const seal = async (answer: Omit<Answered, 'status'>, context: string): Promise<string> => {
+    const body = answer.body instanceof Uint8Array ? Buffer.from(answer.body).toString('utf8') : answer.body
+    return encrypt(await sealKey(), Buffer.from(JSON.stringify({ body, etag: answer.etag ?? null })), context).toString('base64')
+  }
+  /** @throws Problem conflict for one that another version of Steelyard kept */
+  const open = async (answer: unknown, context: string): Promise<Omit<Answered, 'status'>> => {
+    if (typeof answer !== 'object' || answer === null || !('sealed' in answer) || typeof answer.sealed !== 'string') throw lost()
+    const text = decrypt(await sealKey(), Buffer.from(answer.sealed, 'base64'), context).toString('utf8')
+    const { body, etag } = JSON.parse(text) as { body: string | null; etag: string | null }
+    return { body, etag: etag ?? undefined }
+  }
+
   /** Undefined where this request is the one that runs; otherwise the stored answer. */
   const claim = async (caller: UserCaller, operation: string, key: string, hash: Buffer): Promise<Answered | undefined> => {
     const call = at(caller, operation, key)
@@ -71,12 +88,9 @@ export function idempotency({ db, clock, hashKey }: IdempotencyParts): Idempoten
       const row = await call.row()
       if (!row) continue
       if (!hash.equals(row.request_hash)) throw new Problem('idempotency_mismatch', 'This Idempotency-Key was used with another body')
-      if (row.answered_at) {
-        const { body, etag } = row.answer as { body: string | null; etag: string | null }
-        return { status: row.status!, body, etag: etag ?? undefined }
-      }
+      if (row.answered_at) return { status: row.status!, ...(await open(row.answer, contextOf(caller, operation, key))) }
       if (row.started_at.getTime() < clock.now() - abandonedMs) {
-        if (row.committed_at) throw new Problem('conflict', 'This was done, but its answer was lost. Load the object again.')
+        if (row.committed_at) throw lost()
         const taken = await call.update().set({ started_at }).where('started_at', '=', row.started_at).returning('key').executeTakeFirst()
         if (taken) return undefined
       }
@@ -104,10 +118,7 @@ export function idempotency({ db, clock, hashKey }: IdempotencyParts): Idempoten
           .set({
             answered_at: new Date(clock.now()),
             status: answer.status,
-            answer: JSON.stringify({
-              body: answer.body instanceof Uint8Array ? Buffer.from(answer.body).toString('utf8') : answer.body,
-              etag: answer.etag ?? null,
-            }),
+            answer: JSON.stringify({ sealed: await seal(answer, contextOf(caller, operation.name, key)) }),
           })
           .execute()
         return answer

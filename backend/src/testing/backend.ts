@@ -117,7 +117,8 @@ export async function startBackend({
   const fresh = beside || given ? undefined : await freshDatabase()
   const folder = beside ? beside.config.dataFolder : temporaryFolder('data')
   const connection = given ?? fresh?.connection ?? beside!.database.connection
-  const config = readConfig({ STEELYARD_DATA: folder, PORT: '0', ...environment }, folder)
+  // No test asks the factory that the world uses.
+  const config = readConfig({ STEELYARD_DATA: folder, PORT: '0', IMAGE_FACTORY_URL: 'http://127.0.0.1:9', ...environment }, folder)
   const database = connect({ connection, poolSize: 12 })
   const keys = await readKeyFile(config.keyFile)
   await checkFingerprint(database.db, keys, config.keyFile)
