@@ -94,6 +94,22 @@ const serverListRoute = createRoute({
   ...page(() => import('./routes/infra.servers.tsx')),
 })
 
+const prepareImageRoute = createRoute({
+  getParentRoute: () => serversRoute,
+  path: '/prepare-image',
+  validateSearch: texts('token', 'image', 'page'),
+  staticData: { crumb: 'Talos OS Image Configuration' },
+  ...page(() => import('./routes/infra.servers.prepare-image.tsx')),
+})
+
+const joinTokensRoute = createRoute({
+  getParentRoute: () => serversRoute,
+  path: '/join-tokens',
+  validateSearch: texts('q', 'status', 'sort', 'page', 'size'),
+  staticData: { crumb: 'Join Tokens' },
+  ...page(() => import('./routes/infra.servers.join-tokens.tsx')),
+})
+
 const serverRoute = createRoute({
   getParentRoute: () => serversRoute,
   path: '/$id',
@@ -160,13 +176,53 @@ const clusterRoute = createRoute({
   ...page(() => import('./routes/infra.clusters.$id.tsx')),
 })
 
+const networkRoute = createRoute({ getParentRoute: () => infraRoute, path: '/network', staticData: { crumb: 'Network' } })
+
+const networkListRoute = createRoute({
+  getParentRoute: () => networkRoute,
+  path: '/',
+  validateSearch: texts('cluster', 'q', 'datacenter', 'status', 'type', 'purpose', 'sort', 'page', 'size', 'open'),
+  ...page(() => import('./routes/infra.network.tsx')),
+})
+
+const addSubnetRoute = createRoute({
+  getParentRoute: () => networkRoute,
+  path: '/add-subnet',
+  validateSearch: texts('datacenter'),
+  staticData: { crumb: 'Add Subnet' },
+  ...page(() => import('./routes/infra.network.add-subnet.tsx')),
+})
+
+const assignSubnetsRoute = createRoute({
+  getParentRoute: () => networkRoute,
+  path: '/assign-subnets',
+  validateSearch: texts('cluster', 'subnets', 'remove', 'step', 'operation'),
+  staticData: { crumb: 'Assign Subnets' },
+  ...page(() => import('./routes/infra.network.assign-subnets.tsx')),
+})
+
+const editSubnetRoute = createRoute({
+  getParentRoute: () => networkRoute,
+  path: '/$id/edit',
+  validateSearch: noSearch,
+  staticData: {
+    crumb: (params) => ({
+      key: ['subnetGet', { params: { id: params['id'] } }],
+      read: (data) => `Edit ${(data as { name?: string }).name ?? 'subnet'}`,
+      fallback: 'Edit Subnet',
+    }),
+  },
+  ...page(() => import('./routes/infra.network.$id.edit.tsx')),
+})
+
 export const routeTree = rootRoute.addChildren([
   homeRoute,
   signInRoute,
   infraRoute.addChildren([
     infraIndexRoute,
     datacentersRoute,
-    serversRoute.addChildren([serverListRoute, serverRoute.addChildren([serverIndexRoute, createPatchRoute, patchRoute])]),
+    serversRoute.addChildren([serverListRoute, prepareImageRoute, joinTokensRoute, serverRoute.addChildren([serverIndexRoute, createPatchRoute, patchRoute])]),
     clustersRoute.addChildren([clusterListRoute, createClusterRoute, clusterRoute]),
+    networkRoute.addChildren([networkListRoute, addSubnetRoute, assignSubnetsRoute, editSubnetRoute]),
   ]),
 ])

@@ -18,6 +18,9 @@ export const paths = {
       sort?: string | undefined
     } = {},
   ) => `/infra/servers${stringifySearch(search)}`,
+  joinTokens: (search: { q?: string | undefined; status?: string | undefined } = {}) => `/infra/servers/join-tokens${stringifySearch(search)}`,
+  /** `token`: the id of the join token to begin with; `image`: of the earlier image to begin with. */
+  prepareImage: (search: { token?: string | undefined; image?: string | undefined } = {}) => `/infra/servers/prepare-image${stringifySearch(search)}`,
   server: (serverId: string, tab?: string) => `/infra/servers/${id(serverId)}${stringifySearch({ tab })}`,
   createPatch: (serverId: string) => `/infra/servers/${id(serverId)}/create-patch`,
   patch: (serverId: string, patchId: string) => `/infra/servers/${id(serverId)}/patches/${id(patchId)}`,

@@ -1,0 +1,174 @@
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useCallback, useMemo } from 'react'
+import { type Image, imageCreate, imageList, imageRemove } from '#contract/images.ts'
+import { call } from '../../api/client.ts'
+import { invalidate } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
+import { truncate } from '../../lib/text.ts'
+import { clock, exact, moment } from '../../lib/time.ts'
+import { type Action, confirm } from '../../ui/actions.ts'
+import { Button } from '../../ui/Button.tsx'
+import { columns, DataTable } from '../../ui/DataTable.tsx'
+import { Pager } from '../../ui/Pager.tsx'
+import { Empty, Stale } from '../../ui/States.tsx'
+import { StatusDot, type Tone } from '../../ui/Status.tsx'
+import { toast } from '../../ui/toast.ts'
+import { shortName } from './extensions.ts'
+import { ImageResult } from './ImageResult.tsx'
+import { imagesPerPage, imagesQuery } from './image-queries.ts'
+import css from './PrepareImage.module.css'
+
+const none = <span className="t3">–</span>
+
+const tokenWords: Readonly<Record<NonNullable<Image['token']>['status'], { tone: Tone; word: string }>> = {
+  usable: { tone: 'ok', word: 'usable' },
+  used_up: { tone: 'idle', word: 'used up' },
+  expired: { tone: 'off', word: 'expired' },
+  revoked: { tone: 'danger', word: 'revoked' },
+}
+
+/** "v1.13.9, arm64, SecureBoot" */
+const madeFor = (i: Image): string => [i.talos_version, i.arch, i.secureboot && 'SecureBoot'].filter(Boolean).join(', ')
+
+const imageColumns = (use: (image: Image) => ReactNode) =>
+  columns<Image>([
+    {
+      id: 'created_at',
+      head: 'Prepared',
+      width: 110,
+      card: 'fact',
+      cell: (i) => (
+        <time className="num" dateTime={i.created_at} title={exact(i.created_at)}>
+          {moment(i.created_at)}
+        </time>
+      ),
+    },
+    { id: 'made', head: 'Talos', card: 'name', width: 190, cell: madeFor },
+    {
+      id: 'extensions',
+      head: 'Extensions',
+      cell: (i) => (i.extensions.length === 0 ? none : <span title={i.extensions.map(shortName).join(', ')}>{i.extensions.map(shortName).join(', ')}</span>),
+    },
+    { id: 'datacenter', head: 'Datacenter', width: 110, cell: (i) => i.datacenter?.code ?? none },
+    {
+      id: 'token',
+      head: 'Join token',
+      width: 210,
+      card: 'state',
+      cell: (i) =>
+        i.token === null ? (
+          <span className="t3">None</span>
+        ) : (
+          <StatusDot tone={tokenWords[i.token.status].tone} why={tokenWords[i.token.status].word}>
+            {i.token.name}
+          </StatusDot>
+        ),
+    },
+    {
+      id: 'factory',
+      head: 'Image factory',
+      width: 140,
+      from: 'md',
+      cell: (i) =>
+        i.factory.registered_at === null ? (
+          <StatusDot tone="danger" why={i.factory.reason}>
+            Not confirmed
+          </StatusDot>
+        ) : (
+          <StatusDot tone="ok">{i.factory.simulated ? 'Simulated' : 'Confirmed'}</StatusDot>
+        ),
+    },
+    {
+      id: 'schematic',
+      head: 'Schematic',
+      width: 150,
+      from: 'lg',
+      cell: (i) => (
+        <span className="mono fs12" title={i.schematic_id}>
+          {truncate(i.schematic_id, 8, 6)}
+        </span>
+      ),
+    },
+    { id: 'by', head: 'By', from: 'lg', width: 190, cell: (i) => i.created_by ?? none },
+    { id: 'use', head: 'Again', width: 112, from: 'sm', cell: use },
+  ])
+
+/** Images that were prepared before: what they are, whether servers may still come through them, and one click to begin with one. */
+export function EarlierImages({
+  page,
+  onPage,
+  onUse,
+}: {
+  page: string | undefined
+  onPage: (page: string | undefined) => void
+  onUse: (image: Image) => void
+}) {
+  const client = useQueryClient()
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery({ ...imagesQuery(page), placeholderData: keepPreviousData })
+  const actions = useMemo(
+    () =>
+      (image: Image): Action[] => [
+        { label: 'Use again', icon: 'edit', can: allowed(imageCreate), run: () => onUse(image) },
+        {
+          label: 'Remove',
+          icon: 'trash',
+          danger: true,
+          can: allowed(imageRemove),
+          run: () =>
+            confirm({
+              title: 'Remove this image?',
+              text: `${madeFor(image)}, prepared ${exact(image.created_at)}. It is taken off this list. Its links go on working, since the factory keeps what it was given, and its join token stays as it is.`,
+              danger: true,
+              act: async () => {
+                await call(imageRemove, { params: { id: image.id } })
+                await invalidate(client, imageList)
+                toast.success('The image was removed')
+              },
+            }),
+        },
+      ],
+    [client, onUse],
+  )
+  const use = useCallback(
+    (image: Image) => (
+      <Button size="small" can={allowed(imageCreate)} aria-label={`Use the image of ${exact(image.created_at)} again`} onClick={() => onUse(image)}>
+        Use again
+      </Button>
+    ),
+    [onUse],
+  )
+  const cols = useMemo(() => imageColumns(use), [use])
+  const detailOf = (image: Image) => (
+    <div className={css['earlier']}>
+      <ImageResult image={image} />
+    </div>
+  )
+  return (
+    <section className={css['list']} aria-label="Earlier images">
+      <h2 className="h2">
+        Earlier images <span className="t3 num">{data === undefined ? '' : data.total}</span>
+      </h2>
+      <DataTable
+        label="Earlier images"
+        noun="image"
+        rows={data?.items}
+        columns={cols}
+        rowKey={(i) => i.id}
+        rowName={(i) => `the image of ${exact(i.created_at)}`}
+        actions={actions}
+        detail={detailOf}
+        grows
+        error={error}
+        onRetry={() => void refetch()}
+        notice={isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+        empty={<Empty title="No images yet" text="What you generate above is kept here, so that it can be used again." />}
+        foot={
+          data &&
+          data.total > imagesPerPage && (
+            <Pager page={data.page} perPage={data.per_page} total={data.total} plural="images" onPage={(to) => onPage(to === 1 ? undefined : String(to))} />
+          )
+        }
+      />
+    </section>
+  )
+}

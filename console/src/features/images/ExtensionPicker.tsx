@@ -1,0 +1,116 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type Extension, imageLimits } from '#contract/images.ts'
+import { counted } from '#contract/words.ts'
+import { Checkbox } from '../../ui/Field.tsx'
+import { Icon } from '../../ui/Icon.tsx'
+import { Pager } from '../../ui/Pager.tsx'
+import { Search } from '../../ui/Search.tsx'
+import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
+import { Alert, Badge } from '../../ui/Status.tsx'
+import { found, missing, perPage, shortName, tierWords } from './extensions.ts'
+import { extensionsQuery } from './image-queries.ts'
+import css from './PrepareImage.module.css'
+
+/** Extensions of a Talos version: found by typing, a page at a time; what is chosen stands above and is taken off there. */
+export function ExtensionPicker({
+  version,
+  chosen,
+  onChosen,
+  error: refused,
+}: {
+  version: string
+  chosen: readonly string[]
+  onChosen: (names: string[]) => void
+  error: string | undefined
+}) {
+  const { data, error, refetch } = useQuery({ ...extensionsQuery(version), enabled: version !== '' })
+  const [typed, setTyped] = useState('')
+  const [at, setAt] = useState(1)
+  const matching = data === undefined ? [] : found(data.items, typed)
+  const pages = Math.max(1, Math.ceil(matching.length / perPage))
+  const page = Math.min(at, pages)
+  const gone = missing(chosen, data?.items)
+  const full = chosen.length >= imageLimits.extensions
+  const toggle = (name: string) => onChosen(chosen.includes(name) ? chosen.filter((n) => n !== name) : [...chosen, name])
+  return (
+    <div className={css['extensions']}>
+      {chosen.length > 0 && (
+        <ul className={css['chips']} aria-label="Chosen extensions">
+          {chosen.map((name) => (
+            <li key={name} className={gone.includes(name) ? css['gone'] : undefined}>
+              {shortName(name)}
+              <button type="button" aria-label={`Remove ${shortName(name)}`} onClick={() => toggle(name)}>
+                <Icon name="close" size={12} />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {gone.length > 0 && (
+        <Alert tone="warn">
+          {gone.map(shortName).join(', ')} {gone.length === 1 ? 'is' : 'are'} not there for {version}: no image can be built with{' '}
+          {gone.length === 1 ? 'it' : 'them'}.
+        </Alert>
+      )}
+      {refused !== undefined && <Alert tone="danger">{refused}</Alert>}
+      <Search
+        label="Search extensions"
+        placeholder="Name or what it does"
+        hotkey={false}
+        waitMs={80}
+        value={typed}
+        onValue={(value) => {
+          setTyped(value)
+          setAt(1)
+        }}
+      />
+      {data === undefined ? (
+        error === null ? (
+          <SkeletonRows rows={perPage} />
+        ) : (
+          <ErrorState boxed error={error} onRetry={() => void refetch()} />
+        )
+      ) : matching.length === 0 ? (
+        <p className="fs13 t2">{data.total === 0 ? `The image factory has no extension for ${version}.` : 'No extension matches.'}</p>
+      ) : (
+        <ul className={css['choice']} aria-label={`Extensions for ${version}`}>
+          {matching.slice((page - 1) * perPage, page * perPage).map((e) => (
+            <Row key={e.name} extension={e} on={chosen.includes(e.name)} full={full} onToggle={() => toggle(e.name)} />
+          ))}
+        </ul>
+      )}
+      {pages > 1 && <Pager page={page} perPage={perPage} total={matching.length} plural="extensions" onPage={setAt} />}
+      <p className="sr" aria-live="polite">
+        {typed === '' ? '' : counted(matching.length, 'extension')}
+      </p>
+    </div>
+  )
+}
+
+function Row({ extension: e, on, full, onToggle }: { extension: Extension; on: boolean; full: boolean; onToggle: () => void }) {
+  return (
+    <li>
+      <Checkbox
+        checked={on}
+        disabled={full && !on}
+        onChange={onToggle}
+        label={
+          <>
+            <span className={css['name']}>
+              <b className="strong">{shortName(e.name)}</b>
+              {e.tier !== null && (
+                <Badge tone="line" title={tierWords[e.tier].what}>
+                  {tierWords[e.tier].word}
+                </Badge>
+              )}
+            </span>
+            <span className={css['what']} title={e.description}>
+              {e.description}
+            </span>
+          </>
+        }
+      />
+    </li>
+  )
+}

@@ -1,0 +1,33 @@
+import type * as z from 'zod/mini'
+import type { ImageFactory } from '#contract/images.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Alert } from '../../ui/Status.tsx'
+import { simulatedSentence } from './ImageResult.tsx'
+
+/** What has to be known of the factory before anything is made: that it is simulated, or that it does not answer. */
+export function FactoryNotice({ factory, onRetry }: { factory: z.output<typeof ImageFactory>; onRetry: () => void }) {
+  return (
+    <>
+      {factory.simulated && (
+        <Alert tone="warn">
+          {simulatedSentence}. They are made by the simulator at <span className="mono">{factory.url}</span>.
+        </Alert>
+      )}
+      {!factory.reachable && (
+        <Alert
+          tone="danger"
+          action={
+            <Button size="small" onClick={onRetry}>
+              Try again
+            </Button>
+          }
+        >
+          <b>
+            The image factory at <span className="mono">{factory.url}</span> does not answer.
+          </b>{' '}
+          {factory.reason ?? ''} You can go on: schematic and id are made here and kept, and the links work once the factory has confirmed them.
+        </Alert>
+      )}
+    </>
+  )
+}

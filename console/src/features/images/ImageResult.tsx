@@ -1,0 +1,94 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type Image, imageGet, imageList, imageRegister } from '#contract/images.ts'
+import { call } from '../../api/client.ts'
+import { invalidate } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
+import { exact, moment } from '../../lib/time.ts'
+import { Button, IconLink } from '../../ui/Button.tsx'
+import { Copyable } from '../../ui/Copyable.tsx'
+import { Snippet } from '../../ui/Snippet.tsx'
+import { Alert, Badge, StatusDot } from '../../ui/Status.tsx'
+import { formatNames } from './image-form.ts'
+import css from './PrepareImage.module.css'
+
+export const simulatedSentence = 'Simulated image factory: these files boot no real machine'
+
+/** What an image is made of and where its files are: all of it can be copied. */
+export function ImageResult({ image }: { image: Image }) {
+  const chosenFirst = image.links.toSorted((a, b) => Number(b.format === image.format) - Number(a.format === image.format))
+  return (
+    <div className="stack">
+      {image.factory.simulated && <Alert tone="warn">{simulatedSentence}.</Alert>}
+      <Registered image={image} />
+      {image.warnings.map((warning) => (
+        <Alert key={warning} tone="warn">
+          {warning}
+        </Alert>
+      ))}
+      <section aria-label="Schematic id">
+        <h3 className="label">Schematic id</h3>
+        <Copyable value={image.schematic_id} what="schematic id" />
+      </section>
+      <section aria-label="Links">
+        <h3 className="label">Links</h3>
+        <ul className={css['links']}>
+          {chosenFirst.map((link) => (
+            <li key={link.format}>
+              <Badge tone={link.format === image.format ? 'accent' : 'neutral'}>{formatNames[link.format]}</Badge>
+              <Copyable value={link.url} what={`${formatNames[link.format]} link`} />
+              <IconLink icon="external" label={`Open the ${formatNames[link.format]} link`} href={link.url} target="_blank" rel="noreferrer" />
+            </li>
+          ))}
+        </ul>
+      </section>
+      <Snippet title="Kernel command line" text={image.kernel_command_line} wrap />
+      {image.factory.simulated && (
+        <Snippet title="Boot simulated servers with it" text={`npm run simulate -- --boot-with '${image.kernel_command_line.replaceAll("'", `'\\''`)}'`} wrap />
+      )}
+      <Snippet title="PXE script" text={image.pxe_script} />
+      <Snippet title="Schematic" text={image.schematic} />
+    </div>
+  )
+}
+
+/** Whether the factory knows the schematic; where it doesn't, why not and another try. */
+function Registered({ image }: { image: Image }) {
+  const client = useQueryClient()
+  const [busy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<string | null>(null)
+  const { registered_at, reason } = image.factory
+  if (registered_at !== null)
+    return (
+      <p className={css['state']}>
+        <StatusDot tone="ok" why={<span title={exact(registered_at)}>{moment(registered_at)}</span>}>
+          Confirmed by the image factory
+        </StatusDot>
+      </p>
+    )
+  const again = async () => {
+    setBusy(true)
+    setProblem(null)
+    try {
+      await call(imageRegister, { params: { id: image.id } })
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : 'The image factory could not be asked')
+    } finally {
+      await invalidate(client, imageGet, imageList)
+      setBusy(false)
+    }
+  }
+  return (
+    <Alert
+      tone="danger"
+      action={
+        <Button size="small" busy={busy} busyText="Loading" can={allowed(imageRegister)} onClick={() => void again()}>
+          Try again
+        </Button>
+      }
+    >
+      <b>The image factory has not confirmed this schematic, so its links lead nowhere yet.</b> {problem ?? reason ?? 'It was not asked yet.'} Schematic and id
+      are kept.
+    </Alert>
+  )
+}

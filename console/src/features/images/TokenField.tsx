@@ -1,0 +1,67 @@
+import type { JoinToken } from '#contract/join-tokens.ts'
+import { joinTokenCreate } from '#contract/join-tokens.ts'
+import { allowed } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
+import { until } from '../../lib/time.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Field, Select } from '../../ui/Field.tsx'
+import { choicesOf, type Draft, noToken, withToken } from './image-form.ts'
+import css from './PrepareImage.module.css'
+
+/** "3 of 10 used, ends in 6 d" */
+const stateOf = (t: JoinToken): string =>
+  [t.max_uses !== null && `${t.uses} of ${t.max_uses} used`, t.expires_at === null ? 'does not expire' : `ends ${until(t.expires_at)}`]
+    .filter(Boolean)
+    .join(', ')
+
+/** The join token that the image carries: one that is usable, a new one, or none. */
+export function TokenField({
+  draft,
+  tokens,
+  error,
+  onChange,
+  onLeft,
+  onCreate,
+}: {
+  draft: Draft
+  tokens: readonly JoinToken[]
+  error: string | undefined
+  onChange: (patch: Partial<Draft>) => void
+  onLeft: () => void
+  onCreate: () => void
+}) {
+  const { fit, others } = choicesOf(tokens, draft.datacenter)
+  // What was chosen stays in sight where it is no good any more: the error says why.
+  const spent = tokens.filter((t) => t.id === draft.token && !fit.includes(t) && !others.includes(t))
+  const chosen = tokens.find((t) => t.id === draft.token)
+  const hint =
+    draft.token === noToken
+      ? 'Servers that boot it wait in maintenance mode and tell nobody: add them by their address.'
+      : chosen === undefined
+        ? 'Servers that boot it announce themselves with the token.'
+        : `${stateOf(chosen)}. Servers appear in ${chosen.datacenter?.code ?? 'no datacenter yet'} by themselves.`
+  return (
+    <Field label="Join token" error={error} hint={hint}>
+      <span className={css['token']}>
+        <Select
+          value={draft.token}
+          placeholder="Choose a join token"
+          onBlur={onLeft}
+          onValue={(token) => onChange(withToken(draft, token, tokens))}
+          options={[
+            ...fit.map((t) => ({ value: t.id, text: t.name, ...(t.datacenter !== null && { more: t.datacenter.code }) })),
+            ...others.map((t) => ({ value: t.id, text: t.name, more: `puts servers in ${t.datacenter?.code ?? 'no datacenter'}`, disabled: true })),
+            ...spent.map((t) => ({ value: t.id, text: t.name, disabled: true })),
+            { value: noToken, text: 'None: servers do not announce themselves' },
+          ]}
+        />
+        <Button icon="add" can={allowed(joinTokenCreate)} onClick={onCreate}>
+          New token
+        </Button>
+      </span>
+      <a className="fs12" href={paths.joinTokens()}>
+        All join tokens
+      </a>
+    </Field>
+  )
+}

@@ -1,0 +1,25 @@
+/** Finding extensions: every one of a version is known at once, so that typing finds without a wait. */
+import type { Extension, extensionTiers } from '#contract/images.ts'
+
+export const perPage = 8
+
+/** "siderolabs/gvisor" is "gvisor": all of the factory's own begin so. */
+export const shortName = (name: string): string => name.replace(/^siderolabs\//, '')
+
+export const tierWords: Readonly<Record<(typeof extensionTiers)[number], { word: string; what: string }>> = {
+  core: { word: 'Core', what: 'Kept by the makers of Talos' },
+  extra: { word: 'Extra', what: 'Kept by the makers of Talos as far as they get to it' },
+  contrib: { word: 'Contributed', what: 'Kept by those who use it' },
+}
+
+/** Those whose name, author or description holds every word that was typed; what begins with it comes first. */
+export function found(extensions: readonly Extension[], typed: string): Extension[] {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
+  const text = (e: Extension) => `${e.name} ${e.author} ${e.description}`.toLowerCase()
+  const rank = (e: Extension) => (words.length > 0 && shortName(e.name).startsWith(words[0]!) ? 0 : words.some((w) => e.name.includes(w)) ? 1 : 2)
+  return extensions.filter((e) => words.every((w) => text(e).includes(w))).toSorted((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
+}
+
+/** Chosen ones that the version has not. Nothing where the list is not known. */
+export const missing = (chosen: readonly string[], extensions: readonly Extension[] | undefined): string[] =>
+  extensions === undefined ? [] : chosen.filter((name) => !extensions.some((e) => e.name === name))

@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import type { Image } from '#contract/images.ts'
+import type { JoinToken } from '#contract/join-tokens.ts'
+import { argsOf, atFields, blank, choicesOf, draftOf, noToken, readDraft, readKept, withDatacenter, withToken } from './image-form.ts'
+
+const [poz, fra] = [
+  { id: '0b6f2a4e-58a1-4c07-9a6c-6f1d6a1c0001', code: 'PL-POZ-1' },
+  { id: '0b6f2a4e-58a1-4c07-9a6c-6f1d6a1c0002', code: 'DE-FRA-1' },
+]
+const token = (id: string, status: JoinToken['status'], datacenter: JoinToken['datacenter']) => ({ id, name: `t-${id.at(-1)}`, status, datacenter })
+const tokens = [
+  token('7c9e6679-7425-40de-944b-e07fc1f90001', 'usable', poz),
+  token('7c9e6679-7425-40de-944b-e07fc1f90002', 'usable', null),
+  token('7c9e6679-7425-40de-944b-e07fc1f90003', 'revoked', poz),
+]
+const known = { newest: 'v1.13.9', tokens, datacenters: [poz, fra] }
+const draft = { ...blank, token: tokens[0]!.id, datacenter: poz.id }
+
+test('what is chosen becomes what is sent: the newest version where none was, extensions in order, an argument a line', () => {
+  expect(readDraft({ ...draft, extensions: ['siderolabs/gvisor', 'siderolabs/amd-ucode'], kernelArgs: ' console=ttyS0,115200 \n\n-selinux\n' }, known)).toEqual(
+    {
+      ok: true,
+      body: {
+        talos_version: 'v1.13.9',
+        arch: 'amd64',
+        secureboot: false,
+        extensions: ['siderolabs/amd-ucode', 'siderolabs/gvisor'],
+        kernel_args: ['console=ttyS0,115200', '-selinux'],
+        format: 'iso',
+        datacenter_id: poz.id,
+        token_id: tokens[0]!.id,
+      },
+    },
+  )
+})
+
+test('a comma stays within its argument', () => {
+  expect(argsOf('a=1,2\n b ')).toEqual(['a=1,2', 'b'])
+})
+
+test('without a token is a choice, nothing chosen is none', () => {
+  expect(readDraft({ ...blank, token: noToken }, known)).toMatchObject({ ok: true, body: { token_id: null, datacenter_id: null } })
+  expect(readDraft(blank, known)).toEqual({ ok: false, fields: { token: 'Choose a join token, or none' } })
+})
+
+test('a token that is no good any more, is gone, or puts servers elsewhere is refused with the reason', () => {
+  const why = (change: Partial<typeof draft>) => {
+    const read = readDraft({ ...draft, ...change }, known)
+    return read.ok ? null : read.fields.token
+  }
+  expect(why({ token: tokens[2]!.id })).toBe('The join token was revoked')
+  expect(why({ token: '7c9e6679-7425-40de-944b-e07fc1f90009' })).toBe('This join token is not there any more')
+  expect(why({ datacenter: fra.id })).toBe('The join token t-1 puts servers in PL-POZ-1, not in DE-FRA-1: choose another token')
+})
+
+test('a wrong argument is named by its line, as the person counts them', () => {
+  const read = readDraft({ ...draft, kernelArgs: 'a=1\n\nb c\ntalos.config=http://x' }, known)
+  expect(read).toEqual({ ok: false, fields: { kernelArgs: 'Line 3: A kernel argument has no spaces and only ASCII characters' } })
+  expect(atFields({ 'kernel_args.1': 'No.', token_id: 'Gone.', colour: '?' }, 'a\n\nb')).toEqual({ kernelArgs: 'Line 3: No.', token: 'Gone.' })
+})
+
+test('token and datacenter are chosen together', () => {
+  expect(withToken(blank, tokens[0]!.id, tokens)).toEqual({ token: tokens[0]!.id, datacenter: poz.id })
+  expect(withToken({ ...blank, datacenter: fra.id }, noToken, tokens)).toEqual({ token: noToken })
+  expect(withDatacenter(draft, fra.id, tokens)).toEqual({ datacenter: fra.id, token: '' })
+  expect(withDatacenter({ ...draft, token: noToken }, fra.id, tokens)).toEqual({ datacenter: fra.id })
+  expect(choicesOf(tokens, '').fit.map((t) => t.name)).toEqual(['t-1', 't-2'])
+  expect(choicesOf(tokens, poz.id)).toMatchObject({ fit: [{ name: 't-1' }], others: [{ name: 't-2' }] })
+})
+
+const image: Image = {
+  id: '7c9e6679-7425-40de-944b-e07fc1f90010',
+  talos_version: 'v1.12.4',
+  arch: 'arm64',
+  secureboot: true,
+  extensions: ['siderolabs/gvisor'],
+  kernel_args: ['console=ttyS0', 'talos.config=http://s/join/sy-join-x?uuid=${uuid}'],
+  format: 'raw',
+  datacenter: poz,
+  token: { id: tokens[0]!.id, name: 't-1', status: 'usable' },
+  schematic_id: '',
+  schematic: '',
+  factory: { url: '', simulated: true, registered_at: null, reason: null },
+  url: '',
+  links: [],
+  pxe_script: '',
+  kernel_command_line: '',
+  warnings: [],
+  created_by: null,
+  created_at: '2026-11-20T12:00:00Z',
+  version: 1,
+}
+
+test('an earlier image fills the form, without the announcement; a token that is spent has to be chosen anew', () => {
+  const filled = draftOf(image)
+  expect(filled).toEqual({
+    version: 'v1.12.4',
+    arch: 'arm64',
+    secureboot: true,
+    extensions: ['siderolabs/gvisor'],
+    kernelArgs: 'console=ttyS0',
+    format: 'raw',
+    datacenter: poz.id,
+    token: tokens[0]!.id,
+  })
+  expect(readDraft(filled, known).ok).toBe(true)
+  expect(draftOf({ ...image, token: { ...image.token!, status: 'used_up' } }).token).toBe('')
+  expect(draftOf({ ...image, token: null }).token).toBe(noToken)
+})
+
+test('only what is a draft is put back', () => {
+  expect(readKept(JSON.parse(JSON.stringify(draft)))).toEqual(draft)
+  expect(readKept({ ...draft, arch: 'sparc' })).toBeNull()
+  expect(readKept(null)).toBeNull()
+})

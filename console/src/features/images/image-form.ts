@@ -1,0 +1,145 @@
+/** What is chosen in "Prepare image", kept as a draft, and what is sent of it. */
+import * as z from 'zod/mini'
+import { architectures, canPutServersIn, type Image, imageCreate, type ImageFormat, imageFormats, ownKernelArgs } from '#contract/images.ts'
+import { canUseJoinToken, type JoinToken } from '#contract/join-tokens.ts'
+import { fieldErrors } from '../../lib/fields.ts'
+
+/** Chosen, and not merely left alone: servers that boot this do not announce themselves. */
+export const noToken = 'none'
+
+export const Draft = z.object({
+  /** "" is the newest. */
+  version: z.string(),
+  arch: z.enum(architectures),
+  secureboot: z.boolean(),
+  extensions: z.array(z.string()),
+  /** One argument a line. */
+  kernelArgs: z.string(),
+  format: z.enum(imageFormats),
+  /** An id, or "" for none. */
+  datacenter: z.string(),
+  /** An id, `noToken`, or "" for nothing chosen yet. */
+  token: z.string(),
+})
+export type Draft = z.infer<typeof Draft>
+
+export const blank: Draft = { version: '', arch: 'amd64', secureboot: false, extensions: [], kernelArgs: '', format: 'iso', datacenter: '', token: '' }
+
+/** A draft that an older page may have kept; null where it isn't one. */
+export function readKept(value: unknown): Draft | null {
+  const read = z.safeParse(Draft, value)
+  return read.success ? read.data : null
+}
+
+/** An earlier image fills the form. Its token is taken over while servers may still come through it. */
+export const draftOf = (image: Image): Draft => ({
+  version: image.talos_version,
+  arch: image.arch,
+  secureboot: image.secureboot,
+  extensions: image.extensions,
+  kernelArgs: ownKernelArgs(image).join('\n'),
+  format: image.format,
+  datacenter: image.datacenter?.id ?? '',
+  token: image.token === null ? noToken : canUseJoinToken(image.token).ok ? image.token.id : '',
+})
+
+type TokenChoice = Pick<JoinToken, 'id' | 'name' | 'status' | 'datacenter'>
+
+/** A token puts its servers into its own datacenter, so the two are chosen together: picking the one settles the other, or undoes it. */
+export const withToken = (draft: Draft, token: string, tokens: readonly TokenChoice[]): Partial<Draft> => {
+  const site = tokens.find((t) => t.id === token)?.datacenter?.id
+  return { token, ...(draft.datacenter === '' && site !== undefined && { datacenter: site }) }
+}
+export const withDatacenter = (draft: Draft, datacenter: string, tokens: readonly TokenChoice[]): Partial<Draft> => {
+  const chosen = tokens.find((t) => t.id === draft.token)
+  return { datacenter, ...(chosen !== undefined && (chosen.datacenter?.id ?? '') !== datacenter && { token: '' }) }
+}
+/** Tokens that servers may still come through: those that fit the datacenter, and those that don't. */
+export const choicesOf = <T extends TokenChoice>(tokens: readonly T[], datacenter: string): { fit: T[]; others: T[] } => {
+  const usable = tokens.filter((t) => canUseJoinToken(t).ok)
+  const fits = (t: T) => datacenter === '' || t.datacenter?.id === datacenter
+  return { fit: usable.filter(fits), others: usable.filter((t) => !fits(t)) }
+}
+
+export const formatNames: Readonly<Record<ImageFormat, string>> = { iso: 'ISO', pxe: 'PXE', raw: 'RAW', qcow2: 'QCOW2' }
+export const formatHints: Readonly<Record<ImageFormat, string>> = {
+  iso: 'A disc image for virtual media of a BMC, or a USB stick.',
+  pxe: 'Booted over the network: an iPXE script, the kernel and its initramfs.',
+  raw: 'A compressed disk image, to be written to the system disk.',
+  qcow2: 'A disk image for virtual machines.',
+}
+
+/** Arguments as typed: one a line. Commas belong to an argument: `console=ttyS0,115200`. */
+export const argsOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
+export type Field = 'version' | 'extensions' | 'kernelArgs' | 'token' | 'datacenter'
+export type Body = z.output<typeof imageCreate.body>
+export type Read = { ok: true; body: Body } | { ok: false; fields: Partial<Record<Field, string>> }
+
+const fieldOf: Readonly<Record<string, Field>> = {
+  talos_version: 'version',
+  extensions: 'extensions',
+  kernel_args: 'kernelArgs',
+  token_id: 'token',
+  datacenter_id: 'datacenter',
+}
+
+/** "kernel_args.1" and its sentence, at the field of the form: "Line 2: …". Empty lines are counted as the person sees them. */
+function placed(path: string, sentence: string, kernelArgs: string): [Field, string] | null {
+  const [name = '', index] = path.split('.')
+  const field = fieldOf[name]
+  if (field === undefined) return null
+  if (field !== 'kernelArgs' || index === undefined) return [field, sentence]
+  const lines = kernelArgs.split('\n').flatMap((line, i) => (line.trim() === '' ? [] : [i + 1]))
+  return [field, `Line ${lines[Number(index)] ?? Number(index) + 1}: ${sentence}`]
+}
+
+/** Sentences of the API, at the fields of the form. */
+export function atFields(errors: Readonly<Record<string, string>>, kernelArgs: string): Partial<Record<Field, string>> {
+  const fields: Partial<Record<Field, string>> = {}
+  for (const [path, sentence] of Object.entries(errors)) {
+    const at = placed(path, sentence, kernelArgs)
+    if (at !== null) fields[at[0]] ??= at[1]
+  }
+  return fields
+}
+
+/** What the reading of a draft needs to know besides. `newest` is the version where none was chosen. */
+export interface Known {
+  newest: string | undefined
+  tokens: readonly TokenChoice[]
+  datacenters: readonly { id: string; code: string }[]
+}
+
+/** Reads the draft by the contract's own schema and rules. */
+export function readDraft(draft: Draft, { newest, tokens, datacenters }: Known): Read {
+  const asked = {
+    talos_version: draft.version === '' ? (newest ?? '') : draft.version,
+    arch: draft.arch,
+    secureboot: draft.secureboot,
+    extensions: draft.extensions.toSorted(),
+    kernel_args: argsOf(draft.kernelArgs),
+    format: draft.format,
+    datacenter_id: draft.datacenter === '' ? null : draft.datacenter,
+    token_id: draft.token === '' || draft.token === noToken ? null : draft.token,
+  }
+  const read = z.safeParse(imageCreate.body, asked)
+  const fields = atFields(fieldErrors(imageCreate.body, asked), draft.kernelArgs)
+  const token = tokenProblem(draft, tokens, datacenters)
+  if (token !== null) fields.token = token
+  return read.success && token === null ? { ok: true, body: read.data } : { ok: false, fields }
+}
+
+function tokenProblem(draft: Draft, tokens: readonly TokenChoice[], datacenters: Known['datacenters']): string | null {
+  if (draft.token === '') return 'Choose a join token, or none'
+  if (draft.token === noToken) return null
+  const token = tokens.find((t) => t.id === draft.token)
+  if (token === undefined) return 'This join token is not there any more'
+  const site = datacenters.find((d) => d.id === draft.datacenter) ?? null
+  for (const verdict of [canUseJoinToken(token), canPutServersIn(token, site)]) if (!verdict.ok) return verdict.reason
+  return null
+}

@@ -1,0 +1,18 @@
+/** What "Prepare image" asks of the API. */
+import { datacenterList } from '#contract/datacenters.ts'
+import { extensionList, imageFactoryGet, imageGet, imageList } from '#contract/images.ts'
+import { joinTokenList } from '#contract/join-tokens.ts'
+import { query } from '../../api/query.ts'
+
+export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
+/** Every join token, for the choice and for what is said of earlier images. */
+export const tokensQuery = query(joinTokenList, { query: { per_page: 1000, sort: '-created_at' } })
+/** Asked again whenever the page is opened: whether the factory answers is what people come to see. */
+export const factoryQuery = { ...query(imageFactoryGet), staleTime: 5_000 }
+/** All extensions of a version, so that typing finds at once. */
+export const extensionsQuery = (version: string) => ({ ...query(extensionList, { query: { version, per_page: 1000 } }), staleTime: 10 * 60_000 })
+export const imageQuery = (id: string) => query(imageGet, { params: { id } })
+
+export const imagesPerPage = 10
+export const imagesQuery = (page: string | undefined) =>
+  query(imageList, { query: { page: /^[1-9]\d{0,4}$/.test(page ?? '') ? Number(page) : 1, per_page: imagesPerPage, sort: '-created_at' } })

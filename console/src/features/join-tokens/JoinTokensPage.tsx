@@ -1,0 +1,172 @@
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useMemo, useState } from 'react'
+import { type JoinToken, joinTokenCreate, joinTokenStatuses } from '#contract/join-tokens.ts'
+import { allowed } from '../../api/session.ts'
+import { useCommands } from '../../layout/commands.ts'
+import { PageCount } from '../../layout/PageCount.tsx'
+import { paths } from '../../lib/paths.ts'
+import { clock, exact, moment } from '../../lib/time.ts'
+import { useMedia } from '../../lib/use-media.ts'
+import type { Action } from '../../ui/actions.ts'
+import { Button } from '../../ui/Button.tsx'
+import { columns, DataTable, SortMenu } from '../../ui/DataTable.tsx'
+import { Filter } from '../../ui/Filter.tsx'
+import { Pager } from '../../ui/Pager.tsx'
+import { Search } from '../../ui/Search.tsx'
+import { Empty, Stale } from '../../ui/States.tsx'
+import { StatusDot } from '../../ui/Status.tsx'
+import { Arrivals } from './Arrivals.tsx'
+import { tokenActions } from './token-actions.ts'
+import { tokensQuery } from './token-queries.ts'
+import { defaultSize, defaultSort, isFiltered, noFilters, type TokenSearch } from './token-search.ts'
+import { expiryOf, tokenStates, usesOf } from './token-state.ts'
+
+const Create = lazy(() => import('./CreateJoinToken.tsx'))
+
+const none = <span className="t3">–</span>
+const when = (at: string) => (
+  <time className="num" dateTime={at} title={exact(at)}>
+    {moment(at)}
+  </time>
+)
+
+const tokenColumns = columns<JoinToken>([
+  { id: 'name', head: 'Name', sortable: true, card: 'name', width: 190, cell: (t) => t.name },
+  {
+    id: 'status',
+    head: 'Status',
+    sortable: true,
+    card: 'state',
+    width: 110,
+    cell: (t) => <StatusDot tone={tokenStates[t.status].tone}>{tokenStates[t.status].word}</StatusDot>,
+  },
+  {
+    id: 'uses',
+    head: 'Uses',
+    help: 'One use is one machine, by its UUID. A machine that boots again uses nothing.',
+    sortable: true,
+    card: 'fact',
+    width: 110,
+    cell: (t) => <span className="num">{usesOf(t)}</span>,
+  },
+  {
+    id: 'expires_at',
+    head: 'Expires',
+    sortable: true,
+    width: 110,
+    cell: (t) =>
+      t.expires_at === null ? (
+        'Never'
+      ) : (
+        <time dateTime={t.expires_at} title={exact(t.expires_at)} className="num">
+          {expiryOf(t)}
+        </time>
+      ),
+  },
+  {
+    id: 'datacenter',
+    head: 'Datacenter',
+    width: 110,
+    cell: (t) =>
+      t.datacenter === null ? (
+        none
+      ) : (
+        <a className="t2" href={paths.servers({ datacenter: t.datacenter.code })}>
+          {t.datacenter.code}
+        </a>
+      ),
+  },
+  {
+    id: 'last_used',
+    head: 'Last used',
+    width: 110,
+    from: 'md',
+    cell: (t) => (t.last_used_at === null ? <span className="t3">Never</span> : when(t.last_used_at)),
+  },
+  { id: 'created_at', head: 'Created', sortable: true, width: 110, from: 'md', cell: (t) => when(t.created_at) },
+  { id: 'created_by', head: 'By', from: 'md', cell: (t) => t.created_by ?? none },
+])
+
+const statusOptions = joinTokenStatuses.map((value) => ({ value, text: tokenStates[value].word }))
+const detailOf = (t: JoinToken) => <Arrivals token={t} />
+
+/** The join tokens, and under each what came through it. */
+export function JoinTokensPage({
+  search,
+  onSearch,
+}: {
+  search: TokenSearch
+  onSearch: (change: Record<string, string | undefined>, how?: { push?: boolean }) => void
+}) {
+  const client = useQueryClient()
+  const { data, error, isRefetchError, refetch, dataUpdatedAt } = useQuery({ ...tokensQuery(search), placeholderData: keepPreviousData })
+  const [creating, setCreating] = useState({ open: false, turn: 0 })
+  const narrow = useMedia('below', 'sm')
+  const actions = useMemo(() => (t: JoinToken) => tokenActions(client, t), [client])
+  const create = () => setCreating((now) => ({ open: true, turn: now.turn + 1 }))
+  const commands = useMemo<Action[]>(
+    () => [{ label: 'Create join token', icon: 'key', can: allowed(joinTokenCreate), run: () => setCreating((now) => ({ open: true, turn: now.turn + 1 })) }],
+    [],
+  )
+  useCommands('Join tokens', commands)
+  const sort = search['sort'] ?? defaultSort
+  const onSort = (next: string) => onSearch({ sort: next === defaultSort ? undefined : next, page: undefined })
+  const add = (
+    <Button kind="primary" icon="add" can={allowed(joinTokenCreate)} onClick={create}>
+      Create token
+    </Button>
+  )
+  return (
+    <>
+      <PageCount n={data?.total} />
+      <div className="toolbar">
+        <Search label="Search join tokens" placeholder="Name" value={search['q'] ?? ''} onValue={(q) => onSearch({ q, page: undefined })} />
+        <Filter<string> label="Status" value={search['status'] ?? ''} options={statusOptions} onValue={(status) => onSearch({ status, page: undefined })} />
+        {narrow && <SortMenu columns={tokenColumns} sort={sort} onSort={onSort} />}
+        <span className="right">{add}</span>
+      </div>
+      <DataTable
+        label="Join tokens"
+        noun="join token"
+        rows={data?.items}
+        columns={tokenColumns}
+        rowKey={(t) => t.id}
+        rowName={(t) => t.name}
+        actions={actions}
+        detail={detailOf}
+        sort={sort}
+        onSort={onSort}
+        filtered={isFiltered(search)}
+        onReset={() => onSearch(noFilters)}
+        error={error}
+        onRetry={() => void refetch()}
+        notice={isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+        empty={
+          <Empty
+            title="No join tokens yet"
+            text="A join token lets servers that boot an image of yours appear here by themselves. It is a right to announce oneself, not a secret to trust."
+            actions={add}
+          />
+        }
+        foot={
+          data &&
+          data.total > 0 && (
+            <Pager
+              page={data.page}
+              perPage={data.per_page}
+              total={data.total}
+              plural={data.total === 1 ? 'join token' : 'join tokens'}
+              onPage={(page) => onSearch({ page: page === 1 ? undefined : String(page) }, { push: true })}
+              onPerPage={(n) => onSearch({ size: n === defaultSize ? undefined : String(n), page: undefined })}
+            />
+          )
+        }
+      />
+      {creating.turn > 0 && (
+        <Suspense fallback={null}>
+          <Create key={creating.turn} open={creating.open} onClose={() => setCreating((now) => ({ ...now, open: false }))} />
+        </Suspense>
+      )}
+    </>
+  )
+}

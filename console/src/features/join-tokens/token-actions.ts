@@ -1,0 +1,32 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { canRevokeJoinToken, canUseJoinToken, type JoinToken, joinTokenList, joinTokenRevoke } from '#contract/join-tokens.ts'
+import { imageCreate } from '#contract/images.ts'
+import { all } from '#contract/rule.ts'
+import { call } from '../../api/client.ts'
+import { invalidate } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
+import { type Action, confirm } from '../../ui/actions.ts'
+import { toast } from '../../ui/toast.ts'
+
+/** Everything that can be done to a join token: row menu and ⌘K show this one list. */
+export const tokenActions = (client: QueryClient, t: JoinToken): Action[] => [
+  { label: 'Prepare image', icon: 'disk', can: all(allowed(imageCreate), canUseJoinToken(t)), to: paths.prepareImage({ token: t.id }) },
+  {
+    label: 'Revoke',
+    icon: 'trash',
+    danger: true,
+    can: all(allowed(joinTokenRevoke), canRevokeJoinToken(t)),
+    run: () =>
+      confirm({
+        title: `Revoke ${t.name}?`,
+        text: 'No server can announce itself with it any more: machines that boot an image which carries it start, wait in maintenance mode and are not listed. Servers that came through it stay. This can’t be undone.',
+        danger: true,
+        act: async () => {
+          await call(joinTokenRevoke, { params: { id: t.id } })
+          await invalidate(client, joinTokenList)
+          toast.success(`${t.name} was revoked`)
+        },
+      }),
+  },
+]

@@ -1,0 +1,13 @@
+/** What the pages about join tokens ask of the API. */
+import { datacenterList } from '#contract/datacenters.ts'
+import { joinTokenArrivals, joinTokenList } from '#contract/join-tokens.ts'
+import { query } from '../../api/query.ts'
+import { type TokenSearch, tokenQuery } from './token-search.ts'
+
+export const tokensQuery = (search: TokenSearch) => query(joinTokenList, { query: tokenQuery(search) })
+
+export const arrivalsPerPage = 25
+export const arrivalsQuery = (id: string, page: number) => query(joinTokenArrivals, { params: { id }, query: { page, per_page: arrivalsPerPage } })
+
+/** Every datacenter there is, for choices. */
+export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })

@@ -1,0 +1,25 @@
+/** How a join token's state, uses and end are said. */
+import type { Arrival, JoinToken } from '#contract/join-tokens.ts'
+import { until } from '../../lib/time.ts'
+import { count } from '../../lib/units.ts'
+import type { Tone } from '../../ui/Status.tsx'
+
+export const tokenStates: Readonly<Record<JoinToken['status'], { tone: Tone; word: string }>> = {
+  usable: { tone: 'ok', word: 'Usable' },
+  used_up: { tone: 'idle', word: 'Used up' },
+  expired: { tone: 'off', word: 'Expired' },
+  revoked: { tone: 'danger', word: 'Revoked' },
+}
+
+export const arrivalResults: Readonly<Record<Arrival['result'], { tone: Tone; word: string }>> = {
+  waiting: { tone: 'busy', word: 'Waiting' },
+  joined: { tone: 'ok', word: 'Joined' },
+  failed: { tone: 'danger', word: 'Not joined' },
+  refused: { tone: 'warn', word: 'Refused' },
+}
+
+/** "3 of 10"; without a limit "3". */
+export const usesOf = (t: Pick<JoinToken, 'uses' | 'max_uses'>): string => (t.max_uses === null ? count(t.uses) : `${count(t.uses)} of ${count(t.max_uses)}`)
+
+/** "in 6 d", "2 d ago", "Never". */
+export const expiryOf = (t: Pick<JoinToken, 'expires_at'>, now = Date.now()): string => (t.expires_at === null ? 'Never' : until(t.expires_at, now))
