@@ -18,6 +18,9 @@ import { datacenterRoutes } from './domains/datacenters/routes.ts'
 import { events as makeEvents, type Events } from './domains/events/events.ts'
 import { publisher as makePublisher, type Publisher } from './domains/events/publisher.ts'
 import { eventRoutes } from './domains/events/routes.ts'
+import { factory as makeFactory } from './domains/images/factory.ts'
+import { type Images, images as makeImages } from './domains/images/images.ts'
+import { imageRoutes } from './domains/images/routes.ts'
 import { installationRoutes } from './domains/installation/routes.ts'
 import { joinDomain } from './domains/joining/domain.ts'
 import type { Joining } from './domains/joining/joining.ts'
@@ -126,6 +129,7 @@ export interface Domains {
   readonly patches: Patches
   readonly clusters: Clusters
   readonly joining: Joining
+  readonly images: Images
   /** What servers ask of clusters. */
   readonly clusterAccess: ReturnType<typeof lateClusterAccess>
   readonly all: readonly Domain[]
@@ -155,6 +159,13 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const { clusters, domain: clustersDomain } = clusterDomain(platform, { operations, datacenters, servers, patches, dial: fleet.policy })
   access.bind(clusters.access)
   const { joining, domain: joinsDomain } = joinDomain(platform, { servers, datacenters, fleet })
+  const images = makeImages({
+    ...platform,
+    factory: makeFactory({ url: config.imageFactoryUrl, clock }),
+    datacenters,
+    tokenFor: joining.tokenFor,
+    around: { publicUrl: config.publicUrl, factoryUrl: config.imageFactoryUrl, simulated: config.simulate !== undefined },
+  })
   const events = makeEvents(platform)
   const readOverview = overview({
     datacenters,
@@ -171,6 +182,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'datacenters', routes: (app) => datacenterRoutes(app, datacenters) },
     serversDomain,
     joinsDomain,
+    { name: 'images', routes: (app) => imageRoutes(app, images) },
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
     clustersDomain,
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },
@@ -187,7 +199,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
           .execute()),
     },
   ]
-  return { users, sessions, operations, datacenters, audit, events, servers, patches, clusters, joining, clusterAccess: access, all }
+  return { users, sessions, operations, datacenters, audit, events, servers, patches, clusters, joining, images, clusterAccess: access, all }
 }
 
 /** What stands in each datacenter. */
