@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
+import * as z from 'zod/mini'
 import { datacenterCreate, datacenterList, datacenterRemove } from '#contract/datacenters.ts'
 import { userCreate } from '#contract/users.ts'
 import { rotationKey } from '../domains/sessions/rotation-key.ts'
@@ -20,7 +21,7 @@ const hashKey = await rotationKey(backend.platform)()
 /** As the app hashes a request: path and parsed body. */
 const hashOf = (body: object): Buffer =>
   createHmac('sha256', hashKey)
-    .update(JSON.stringify(['idempotency', '/v1/datacenters', body]))
+    .update(JSON.stringify(['idempotency', '/v1/datacenters', z.parse(datacenterCreate.body, body)]))
     .digest()
 const count = async (city: string) => (await admin.call(datacenterList, { query: { q: city } })).answer!.total
 
