@@ -1,0 +1,86 @@
+/** How a cluster is reached from outside: its Kubernetes API, and what its control planes tell of etcd. */
+import { Problem } from '#contract/errors.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import type { TalosClient } from '#talos/client/client.ts'
+import type { EtcdMembers } from './decide-leaving.ts'
+import type { State } from './facts.ts'
+import { type Kubernetes, kubernetes, type KubernetesTarget } from './kubernetes.ts'
+import type { ClusterParts } from './parts.ts'
+import type { ClusterSecrets } from './secrets.ts'
+import type * as store from './store.ts'
+
+/** A control plane that doesn't answer within this time counts as one that doesn't. */
+const etcdDeadlineMs = 5_000
+
+export interface Reach {
+  api(state: State): Promise<Kubernetes>
+  /** Members of etcd and who of them is healthy; null where no control plane can tell. */
+  etcd(members: readonly store.MemberRow[], signal: AbortSignal): Promise<EtcdMembers | null>
+  /** Takes a member out of etcd, through a control plane that stays. Safe to repeat. @throws TalosError, Problem */
+  removeEtcdMember(members: readonly store.MemberRow[], nodeId: string, etcdId: string, signal: AbortSignal): Promise<void>
+}
+
+export function reach({ db, servers, dial }: Pick<ClusterParts, 'db' | 'servers' | 'dial'>, secrets: ClusterSecrets): Reach {
+  const targetsOf = async (state: State): Promise<KubernetesTarget[]> => {
+    const controlPlanes = state.members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && m.wanted === 'joined' && m.released_at === null)
+    const facts = await servers.forPlan(
+      db,
+      controlPlanes.map((m) => m.node_id),
+    )
+    return facts.map((f) => ({ name: f.name, address: f.address }))
+  }
+
+  const secure = async <T>(m: store.MemberRow, act: (client: TalosClient) => Promise<T>, signal: AbortSignal): Promise<T> =>
+    (await servers.connection(m.node_id)).secure((await secrets.talosAdmin(m.cluster_id))!, act, { signal, deadlineMs: etcdDeadlineMs })
+
+  /** What one control plane tells; nothing where it doesn't answer. */
+  const told = async (m: store.MemberRow, signal: AbortSignal) => {
+    try {
+      return await secure(
+        m,
+        async (client) => {
+          const etcd = (await client.services()).find((s) => s.id === 'etcd')
+          const healthy = etcd?.state === 'Running' && etcd.healthy === true
+          return { healthy, members: healthy ? await client.etcdMembers().catch(() => []) : [] }
+        },
+        signal,
+      )
+    } catch (error) {
+      if (signal.aborted) throw error
+      return { healthy: false, members: [] }
+    }
+  }
+
+  return {
+    api: async (state) => kubernetes(await targetsOf(state), (await secrets.kubernetesAdmin(state.row.id))!, dial),
+
+    async etcd(members, signal) {
+      const asked = members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && m.released_at === null)
+      const answers = await Promise.all(asked.map(async (m) => ({ name: m.name, ...(await told(m, signal)) })))
+      const list = answers.find((a) => a.members.length > 0)?.members
+      if (!list) return null
+      return {
+        members: list.map(({ id, hostname, learner }) => ({ id, name: hostname, learner })),
+        healthy: new Set(answers.filter((a) => a.healthy).map((a) => a.name)),
+      }
+    },
+
+    async removeEtcdMember(members, nodeId, etcdId, signal) {
+      const staying = members.filter(
+        (m) => m.role === 'control_plane' && m.secured_at !== null && m.wanted === 'joined' && m.released_at === null && m.node_id !== nodeId,
+      )
+      let last: Error = new TalosError('unavailable', 'the cluster has no other control plane')
+      for (const m of staying) {
+        try {
+          return await secure(m, (client) => client.etcdRemoveMember(etcdId), signal)
+        } catch (error) {
+          if (signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+          // Taken out a moment ago, by the machine itself or by a call whose answer was lost.
+          if (error instanceof TalosError && error.kind === 'not_found') return
+          last = error
+        }
+      }
+      throw last
+    },
+  }
+}
