@@ -41,9 +41,10 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors
 
+export const relatedKinds = ['subnet', 'cluster', 'server'] as const
 /** An object that stands in the way, for a link to it. */
 export interface Related {
-  readonly kind: 'subnet' | 'cluster' | 'server'
+  readonly kind: (typeof relatedKinds)[number]
   readonly id: string
   readonly name: string
 }
@@ -57,7 +58,7 @@ export interface ErrorBody {
   request_id: string
 }
 
-/** Thrown by use-cases, answered as `{error, code, fields?, request_id}`. Anything else that is thrown is a 500 and tells nothing. */
+/** Thrown by use-cases, answered as `{error, code, fields?, related?, request_id}`. Anything else that is thrown is a 500 and tells nothing. */
 export class Problem extends Error {
   readonly code: ErrorCode
   /** Sentence per field path, for forms. */

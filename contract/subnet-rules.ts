@@ -28,7 +28,7 @@ export interface Exclusion {
 }
 
 const range = (text: string): Cidr => parseCidr(text)!
-/** Never usable: IANA special-purpose registries (RFC 6890), RFC 1112 §4 and RFC 4291 §2.7. */
+/** Never usable: IANA special-purpose registries (RFC 6890), RFC 1112 §4, RFC 4291 §2.4 and §2.7. The narrower first. */
 const refused: readonly [Cidr, string][] = [
   [range('0.0.0.0/8'), '"this network"'],
   [range('127.0.0.0/8'), 'loopback'],
@@ -36,6 +36,8 @@ const refused: readonly [Cidr, string][] = [
   [range('224.0.0.0/4'), 'multicast'],
   [range('240.0.0.0/4'), 'reserved'],
   [range('::/127'), 'loopback'],
+  // NAT64, IPv4-compatible and IPv4-mapped addresses among them.
+  [range('::/8'), 'reserved'],
   [range('fe80::/10'), 'link-local'],
   [range('ff00::/8'), 'multicast'],
 ]
@@ -49,44 +51,69 @@ const within = (inner: Cidr, outer: Cidr) =>
 export const isPrivate = (cidr: Cidr): boolean => privateRanges.some((p) => within(cidr, p))
 
 const example = 'Enter a subnet in CIDR notation, for example 203.0.113.0/24'
+const prefixBounds = { 4: [8, 32], 6: [32, 128] } as const
+const wrongPrefix = (family: 4 | 6) => `Prefix length must be between /${prefixBounds[family][0]} and /${prefixBounds[family][1]}`
+
+export type SubnetCidrReading = { ok: true; cidr: Cidr } | { ok: false; reason: string; corrected: string | null }
+const refuse = (reason: string, corrected: string | null = null): SubnetCidrReading => ({ ok: false, reason, corrected })
 
 /** Why this text is no CIDR that a subnet may have, or the CIDR. */
-export function readSubnetCidr(text: string): { ok: true; cidr: Cidr } | { ok: false; reason: string; corrected: string | null } {
-  const fail = (reason: string, corrected: string | null = null) => ({ ok: false, reason, corrected }) as const
-  if (text === '') return fail('CIDR is required')
+export function readSubnetCidr(entered: string): SubnetCidrReading {
+  const text = entered.trim()
+  if (text === '') return refuse('CIDR is required')
   const read = readCidr(text)
-  if (!read.ok) return read.corrected === null ? fail(example) : fail(`${text} is not a network address. Did you mean ${read.corrected}?`, read.corrected)
-  const { cidr } = read
-  const inside = refused.find(([special]) => within(cidr, special))
-  if (inside) return fail(`${formatCidr(inside[0])} is a ${inside[1]} range and cannot be used`)
-  const contained = [...refused.map(([special, what]) => [special, what] as const), ...privateRanges.map((p) => [p, 'private'] as const)].find(
-    ([special]) => within(special, cidr) && special.prefix !== cidr.prefix,
-  )
-  if (contained) return fail(`${formatCidr(cidr)} contains ${contained[1]} range ${formatCidr(contained[0])}; enter smaller subnets`)
-  const [shortest, longest] = cidr.family === 4 ? [8, 32] : [32, 128]
-  return cidr.prefix < shortest ? fail(`Prefix length must be between /${shortest} and /${longest}`) : { ok: true, cidr }
+  if (read.ok) return judgeCidr(read.cidr)
+  if (read.corrected === null) return refuse(longPrefix(text) ?? example)
+  // Only what would be taken is offered.
+  const meant = judgeCidr(parseCidr(read.corrected)!)
+  return meant.ok ? refuse(`${text} is not a network address. Did you mean ${read.corrected}?`, read.corrected) : meant
 }
 
+/** The sentence for an address with a prefix that its family doesn't have, such as `10.0.0.0/33`. */
+function longPrefix(text: string): string | null {
+  const [host, length, more] = text.split('/')
+  const address = parseAddress(host!)
+  return address && more === undefined && /^[1-9]\d{0,2}$/.test(length ?? '') ? wrongPrefix(address.family) : null
+}
+
+function judgeCidr(cidr: Cidr): SubnetCidrReading {
+  const inside = refused.find(([special]) => within(cidr, special))
+  if (inside) return refuse(`${formatCidr(inside[0])} is a ${inside[1]} range and cannot be used`)
+  const contained = [...refused, ...privateRanges.map((p) => [p, 'private'] as const)].find(
+    ([special]) => within(special, cidr) && special.prefix !== cidr.prefix,
+  )
+  if (contained) return refuse(`${formatCidr(cidr)} contains ${contained[1]} range ${formatCidr(contained[0])}; enter smaller subnets`)
+  const [shortest, longest] = prefixBounds[cidr.family]
+  return cidr.prefix < shortest || cidr.prefix > longest ? refuse(wrongPrefix(cidr.family)) : { ok: true, cidr }
+}
+
+/** Also the most items of a list in a body. */
+export const mostExclusions = 1000
+export const tooManyExclusions = `At most ${mostExclusions} exclusions`
+
+/** `line` is null where it is about all of them; `what` is the sentence without the line. */
+export type ExclusionsReading = { ok: true; entries: Exclusion[] } | { ok: false; line: number | null; what: string; reason: string }
+
 /** Entries of a text: one per line, commas allowed. The first that is wrong is told with its line. */
-export function readExclusions(lines: readonly string[], cidr: Cidr): { ok: true; entries: Exclusion[] } | { ok: false; reason: string } {
+export function readExclusions(lines: readonly string[], cidr: Cidr): ExclusionsReading {
   const entries: Exclusion[] = []
   for (const [at, content] of lines.entries()) {
+    const line = at + 1
+    const wrong = (what: string): ExclusionsReading => ({ ok: false, line, what, reason: `Line ${line}: ${what}` })
     for (const text of content.split(',').map((entry) => entry.trim())) {
       if (text === '') continue
-      const line = at + 1
       const read = readRange(text)
-      if (!read.ok)
-        return {
-          ok: false,
-          reason: `Line ${line}: ${read.why === 'order' ? 'range end is before its start' : `"${text.slice(0, 80)}" is not an IP address, CIDR or range`}`,
-        }
+      if (!read.ok) return wrong(read.why === 'order' ? 'range end is before its start' : `"${shortened(text)}" is not an IP address, CIDR or range`)
       if (read.range.family !== cidr.family || read.range.first < cidr.base || read.range.last > lastOf(cidr))
-        return { ok: false, reason: `Line ${line}: ${text} is outside ${formatCidr(cidr)}` }
+        return wrong(`${text} is outside ${formatCidr(cidr)}`)
       entries.push({ range: read.range, line, text })
+      if (entries.length > mostExclusions) return { ok: false, line: null, what: tooManyExclusions, reason: tooManyExclusions }
     }
   }
   return { ok: true, entries }
 }
+
+const shortened = (text: string): string => (text.length <= 80 ? text : `${text.slice(0, 80)}…`)
 
 /** Addresses that hosts may have: all but the first and last of IPv4 up to /30, all but the first of IPv6 up to /126 (RFC 4291 §2.6.1), both of a /31 (RFC 3021). */
 export function usableRange(cidr: Cidr, firstAndLast: boolean): Range {
@@ -134,8 +161,8 @@ function gatewayProblem(text: string | null, cidr: Cidr): string | null {
   if (text === null) return null
   const gateway = parseAddress(text)
   if (!gateway) return 'Gateway must be an IP address'
-  if (!contains(cidr, gateway)) return `Gateway must be inside ${formatCidr(cidr)}`
   if (cidr.prefix === (cidr.family === 4 ? 32 : 128)) return `A /${cidr.prefix} subnet has no room for a gateway`
+  if (!contains(cidr, gateway)) return `Gateway must be inside ${formatCidr(cidr)}`
   const isEdge = gateway.value === cidr.base || gateway.value === lastOf(cidr)
   return cidr.family === 4 && cidr.prefix <= 30 && isEdge ? 'Gateway cannot be the network or broadcast address' : null
 }
@@ -143,9 +170,9 @@ function gatewayProblem(text: string | null, cidr: Cidr): string | null {
 /** What is allowed but probably not meant. */
 export function subnetWarnings(subnet: SubnetText): string[] {
   const cidr = parseCidr(subnet.cidr)
-  const example_ = cidr && documentation.find((d) => overlap(d, cidr))
+  const exemplary = cidr && documentation.find((d) => overlap(d, cidr))
   return [
-    ...(example_ ? [`${formatCidr(example_)} is set aside for documentation: nothing on the internet is routed there`] : []),
+    ...(exemplary ? [`${formatCidr(exemplary)} is set aside for documentation: nothing on the internet is routed there`] : []),
     ...(subnet.vlan_id === 1 ? ['VLAN 1 is the default VLAN of most switches'] : []),
   ]
 }

@@ -8,7 +8,7 @@ import { operation } from './operation.ts'
 import { begun } from './operations.ts'
 import { byId, listQuery, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
-import { subnetProblems } from './subnet-rules.ts'
+import { mostExclusions, subnetProblems, tooManyExclusions } from './subnet-rules.ts'
 import { counted } from './words.ts'
 
 /** Active: the cluster was seen to hold the pool as we want it. Draining: no new address is handed out, those in use are waited for. */
@@ -49,25 +49,39 @@ export const Subnet = z.object({
 })
 export type Subnet = z.infer<typeof Subnet>
 
-const vlan = z
-  .int('VLAN ID must be a whole number from 1 to 4094')
-  .check(z.gte(1, 'VLAN ID must be a whole number from 1 to 4094'), z.lte(4094, 'VLAN ID must be a whole number from 1 to 4094'))
+export const wrongVlan = 'VLAN ID must be a whole number from 1 to 4094'
+const vlan = z.int(wrongVlan).check(z.gte(1, wrongVlan), z.lte(4094, wrongVlan))
+const gateway = z.nullable(z.string().check(z.trim(), z.maxLength(64, 'Gateway must be an IP address')))
+const exclude = z.array(z.string().check(z.maxLength(2000, 'A line holds at most 2000 characters'))).check(z.maxLength(mostExclusions, tooManyExclusions))
 const declared = z.strictObject({
   name: nameOf('Subnet'),
   datacenter_id: z.uuid('Choose a datacenter'),
-  cidr: z.string().check(z.trim(), z.maxLength(64, 'Enter a subnet in CIDR notation, for example 203.0.113.0/24')),
-  gateway: z._default(z.nullable(z.string().check(z.trim(), z.maxLength(64, 'Gateway must be an IP address'))), null),
+  cidr: z.string('CIDR is required').check(z.trim(), z.maxLength(64, 'Enter a subnet in CIDR notation, for example 203.0.113.0/24')),
+  gateway: z._default(gateway, null),
   vlan_id: z._default(z.nullable(vlan), null),
-  exclude: z._default(z.array(z.string().check(z.maxLength(2000))).check(z.maxLength(1000, 'At most 1000 exclusions')), []),
+  exclude: z._default(exclude, []),
   first_and_last: z._default(z.boolean(), false),
   purpose: z._default(z.enum(subnetPurposes), 'workload'),
 })
 
+/** What the rules look at, where the fields are of the right kind at all: so a wrong name doesn't hide a wrong CIDR. */
+const ruled = z.object({
+  cidr: z.string(),
+  gateway: z.catch(z.nullable(z.string()), null),
+  vlan_id: z.catch(z.nullable(z.int()), null),
+  exclude: z.catch(z.array(z.string()), []),
+  first_and_last: z.catch(z.boolean(), false),
+})
+
 export const NewSubnet = declared.check(
-  z.check((context) => {
-    for (const [field, message] of Object.entries(subnetProblems(context.value).fields))
-      context.issues.push({ code: 'custom', path: [field], message, input: context.value })
-  }),
+  z.check(
+    (context) => {
+      const read = ruled.safeParse(context.value)
+      const fields = read.success ? subnetProblems(read.data).fields : {}
+      for (const [field, message] of Object.entries(fields)) context.issues.push({ code: 'custom', path: [field], message, input: context.value })
+    },
+    { when: () => true },
+  ),
 )
 export type NewSubnet = z.infer<typeof NewSubnet>
 
@@ -75,9 +89,9 @@ export type NewSubnet = z.infer<typeof NewSubnet>
 const change = z.strictObject({
   name: z.optional(declared.shape.name),
   cidr: z.optional(declared.shape.cidr),
-  gateway: z.optional(z.nullable(z.string().check(z.trim(), z.maxLength(64, 'Gateway must be an IP address')))),
+  gateway: z.optional(gateway),
   vlan_id: z.optional(z.nullable(vlan)),
-  exclude: z.optional(z.array(z.string().check(z.maxLength(2000))).check(z.maxLength(1000, 'At most 1000 exclusions'))),
+  exclude: z.optional(exclude),
   first_and_last: z.optional(z.boolean()),
   purpose: z.optional(z.enum(subnetPurposes)),
 })
@@ -245,7 +259,7 @@ export const clusterSubnetsAssign = operation({
 })
 
 type Assigned = Pick<Subnet, 'clusters' | 'used'>
-const names = (s: Assigned) => s.clusters.map((c) => c.name).join(', ')
+const names = (s: Pick<Subnet, 'clusters'>) => s.clusters.map((c) => c.name).join(', ')
 
 export function canRemoveSubnet(s: Assigned): Verdict {
   if (s.clusters.length === 0) return yes
@@ -253,8 +267,10 @@ export function canRemoveSubnet(s: Assigned): Verdict {
     ? no(`${counted(s.used, 'address', 'addresses')} in use by cluster ${names(s)}. Unassign the subnet first`)
     : no(`This subnet is assigned to ${names(s)}. Unassign it first`)
 }
-export const canChangeCidr = (s: Assigned): Verdict =>
+export const canChangeCidr = (s: Pick<Subnet, 'clusters'>): Verdict =>
   s.clusters.length === 0 ? yes : no(`This subnet is assigned to ${names(s)}. Unassign it before changing the CIDR`)
+export const canChangePurpose = (s: Pick<Subnet, 'clusters'>): Verdict =>
+  s.clusters.length === 0 ? yes : no(`This subnet is assigned to ${names(s)}. Unassign it before changing the purpose`)
 
 /** Whether a cluster may be given a subnet, as far as the two themselves tell. */
 export function canAssignSubnet(

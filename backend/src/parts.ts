@@ -39,6 +39,9 @@ import { sessionRoutes } from './domains/sessions/routes.ts'
 import { sessions as makeSessions, type Sessions } from './domains/sessions/sessions.ts'
 import { throttle } from './domains/sessions/throttle.ts'
 import { tokens } from './domains/sessions/tokens.ts'
+import { latePools } from './domains/subnets/for-pools.ts'
+import { subnetRoutes } from './domains/subnets/routes.ts'
+import { type Subnets, subnets as makeSubnets } from './domains/subnets/subnets.ts'
 import { userRoutes } from './domains/users/routes.ts'
 import { type Users, users as makeUsers } from './domains/users/users.ts'
 import { waitlistRoutes } from './domains/waitlist/routes.ts'
@@ -128,6 +131,7 @@ export interface Domains {
   readonly servers: Servers
   readonly patches: Patches
   readonly clusters: Clusters
+  readonly subnets: Subnets
   readonly joining: Joining
   readonly images: Images
   /** What servers ask of clusters. */
@@ -151,12 +155,14 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const access = lateClusterAccess()
   const datacenters: Datacenters = makeDatacenters({
     ...platform,
-    contents: async () => contentsOf(await servers.summary(), await clusters.countByDatacenter(db)),
+    contents: async () => contentsOf(await servers.summary(), await clusters.countByDatacenter(db), await subnets.countByDatacenter(db)),
   })
   const fleet = serverFleet(platform)
   const { servers, domain: serversDomain } = serverDomain(platform, { operations, datacenters, audit, access, fleet })
   const patches = makePatches({ ...platform, recorder: platform, servers, access })
-  const { clusters, domain: clustersDomain } = clusterDomain(platform, { operations, datacenters, servers, patches, dial: fleet.policy })
+  const pools = latePools()
+  const subnets = makeSubnets({ ...platform, recorder: platform, servers, pools })
+  const { clusters, domain: clustersDomain } = clusterDomain(platform, { operations, datacenters, servers, patches, subnets, dial: fleet.policy })
   access.bind(clusters.access)
   const { joining, domain: joinsDomain } = joinDomain(platform, { servers, datacenters, fleet })
   const images = makeImages({
@@ -172,7 +178,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     operations,
     servers: () => servers.summary(),
     clusters: () => clusters.summary(),
-    subnets: () => Promise.resolve([]),
+    subnets: (most) => subnets.fullest(most),
   })
 
   const all: Domain[] = [
@@ -184,6 +190,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     joinsDomain,
     { name: 'images', routes: (app) => imageRoutes(app, images) },
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
+    { name: 'subnets', routes: (app) => subnetRoutes(app, subnets) },
     clustersDomain,
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },
     { name: 'events', routes: (app) => eventRoutes(app, events), removeOld: () => events.removeOld() },
@@ -199,12 +206,13 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
           .execute()),
     },
   ]
-  return { users, sessions, operations, datacenters, audit, events, servers, patches, clusters, joining, images, clusterAccess: access, all }
+  return { users, sessions, operations, datacenters, audit, events, servers, patches, clusters, subnets, joining, images, clusterAccess: access, all }
 }
 
 /** What stands in each datacenter. */
-const contentsOf = ({ capacity }: Summary, clusters: ReadonlyMap<string, number>): ReadonlyMap<string, Content> => {
+const contentsOf = ({ capacity }: Summary, clusters: ReadonlyMap<string, number>, subnets: ReadonlyMap<string, number>): ReadonlyMap<string, Content> => {
   const contents = new Map<string, Content>([...clusters].map(([id, count]) => [id, { ...nothing, clusters: count }]))
+  for (const [id, count] of subnets) contents.set(id, { ...(contents.get(id) ?? nothing), subnets: count })
   for (const { datacenter_id: id, servers, compute_units } of capacity)
     if (id !== null) contents.set(id, { ...(contents.get(id) ?? nothing), servers, compute_units })
   return contents

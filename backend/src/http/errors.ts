@@ -1,4 +1,4 @@
-/** What was thrown → `{error, code, fields?, request_id}`. Only a Problem's own sentence reaches the caller; anything else is a 500 that tells nothing. */
+/** What was thrown → `{error, code, fields?, related?, request_id}`. Only a Problem's own sentence reaches the caller; anything else is a 500 that tells nothing. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod/mini'
 import { type ErrorBody, type ErrorCode, errors, Problem } from '#contract/errors.ts'
@@ -70,7 +70,13 @@ export function errorHandler({ log, random }: { log: Log; random: () => number }
 }
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
-  const body: ErrorBody = { error: problem.message, code: problem.code, ...(problem.fields && { fields: problem.fields }), request_id: request.id }
+  const body: ErrorBody = {
+    error: problem.message,
+    code: problem.code,
+    ...(problem.fields && { fields: problem.fields }),
+    ...(problem.related && { related: problem.related }),
+    request_id: request.id,
+  }
   const { status } = errors[problem.code]
   // Who is told to come back is always told when: also by those who throw it without knowing.
   const seconds = problem.retryAfterSeconds ?? (status === 429 || status === 503 ? usualRetrySeconds : undefined)

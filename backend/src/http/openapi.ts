@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'
-import { errors } from '#contract/errors.ts'
+import { errors, relatedKinds } from '#contract/errors.ts'
 import { errorsOf, type Operation, takesBody } from '#contract/operation.ts'
 
 type Json = Record<string, unknown>
@@ -87,6 +87,12 @@ export function openapiDocument(version: string): Json {
             error: { type: 'string', description: 'A sentence for people.' },
             code: { type: 'string', enum: Object.keys(errors) },
             fields: { type: 'object', additionalProperties: { type: 'string' } },
+            related: {
+              type: 'object',
+              description: 'What stands in the way.',
+              required: ['kind', 'id', 'name'],
+              properties: { kind: { type: 'string', enum: relatedKinds }, id: { type: 'string', format: 'uuid' }, name: { type: 'string' } },
+            },
             request_id: { type: 'string' },
           },
         },

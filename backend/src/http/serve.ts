@@ -107,12 +107,18 @@ function etag(answer: unknown): string | undefined {
   return typeof version === 'number' ? `"${version}"` : undefined
 }
 
+export interface ServeOptions {
+  readonly largestBody?: number
+  /** More is shown than the object's version counts, so a reader who has the version is given the whole all the same. */
+  readonly isVolatile?: boolean
+}
+
 /**
  * Serves an operation: parse, hand over, present. The answer goes through the operation's schema, so a field that the contract doesn't name never leaves.
  * `on = serve(app)`, then `on(datacenterList, ({ query }) => datacenters.list(query))`.
  */
 export const serve =
-  (app: FastifyInstance, options: { largestBody?: number } = {}) =>
+  (app: FastifyInstance, { isVolatile = false, ...options }: ServeOptions = {}) =>
   <O extends Operation>(operation: O, handler: Handler<O>): void => {
     app.route({
       method: operation.method,
@@ -128,7 +134,7 @@ export const serve =
         })
         if (answer.etag) {
           void reply.header('etag', answer.etag)
-          if (request.method === 'GET' && request.headers['if-none-match'] === answer.etag) return reply.status(304).send()
+          if (request.method === 'GET' && !isVolatile && request.headers['if-none-match'] === answer.etag) return reply.status(304).send()
         }
         if (answer.body === null) return reply.status(answer.status).send()
         return reply.status(answer.status).type(media(operation)).send(answer.body)

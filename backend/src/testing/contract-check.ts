@@ -1,7 +1,7 @@
 /** Compares what the app answered with what the contract promises. Only tests do this: at run time types and `serve` see to it. */
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod/mini'
-import { type ErrorBody, type ErrorCode, errors } from '#contract/errors.ts'
+import { type ErrorBody, type ErrorCode, errors, relatedKinds } from '#contract/errors.ts'
 import { errorsOf, type Operation } from '#contract/operation.ts'
 
 /** As much of an answer as is looked at. */
@@ -15,6 +15,7 @@ const ErrorAnswer = z.strictObject({
   error: z.string().check(z.minLength(1), z.maxLength(2000)),
   code: z.enum(Object.keys(errors) as [ErrorCode, ...ErrorCode[]]),
   fields: z.optional(z.record(z.string(), z.string())),
+  related: z.optional(z.strictObject({ kind: z.enum(relatedKinds), id: z.uuid(), name: z.string() })),
   request_id: z.uuid(),
 })
 

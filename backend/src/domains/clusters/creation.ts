@@ -42,7 +42,7 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
       datacenter,
       candidates: new Map(candidates.map((c) => [c.id, c])),
       nameTaken: await store.isNameTaken(on, asked.name),
-      subnets: [],
+      subnets: await parts.subnets.inDatacenter(on, asked.datacenter_id),
       used: [
         ...addresses.map((a) => ({ address: a.address, by: `server ${a.name}`, node_id: a.node_id })),
         ...candidates.flatMap((c) => c.addresses.map((address) => ({ address, by: `server ${c.name}`, node_id: c.id }))),
@@ -65,6 +65,8 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
     )
 
   const write = async (tx: Tx, caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }> => {
+    // A subnet that is added meanwhile must see these networks, or be seen.
+    await parts.subnets.lockNetworks(tx)
     const judgement = judge(asked, await surroundings(tx, asked))
     refuse([...judgement.findings, ...patchFindings(asked)])
     const resolved = judgement.resolved!

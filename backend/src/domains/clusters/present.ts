@@ -5,7 +5,7 @@ import type { ListedCluster } from './store.ts'
 const offerSearchMs = 10 * 60_000
 
 /** Row → contract. The only place where a cluster's columns become its fields. */
-export const present = (row: ListedCluster, now: number): Cluster => ({
+export const present = (row: ListedCluster, now: number, subnets: Cluster['subnets'] = []): Cluster => ({
   id: row.id,
   name: row.name,
   status: row.status,
@@ -21,7 +21,7 @@ export const present = (row: ListedCluster, now: number): Cluster => ({
   servers: row.members.map(({ node_id, name, role }) => ({ node_id, name, role })),
   control_planes: row.members.filter((m) => m.role === 'control_plane').length,
   workers: row.members.filter((m) => m.role === 'worker').length,
-  subnets: [],
+  subnets,
   chainAddress: row.chain_address,
   offerId: row.offer_id,
   offer_detection: row.offer_id !== null ? 'found' : row.ready_at !== null && now - row.ready_at.getTime() > offerSearchMs ? 'not_found' : 'looking',

@@ -1,0 +1,142 @@
+/** The import of subnets from CSV: every row is judged, against the database and the other rows, and nothing is written unless all are good. */
+import * as z from 'zod/mini'
+import type { Answer, Input } from '#contract/operation.ts'
+import { Problem } from '#contract/errors.ts'
+import { importLimits, type subnetImport } from '#contract/subnets.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+import type { ServerAddress } from '../servers/addresses.ts'
+import { overlapsAmong } from './among.ts'
+import { type CsvRecord, parseCsv } from './csv.ts'
+import { audited } from './present.ts'
+import { containsServer, type Finding, fixedWhileAssigned, shadowedBy, takesUsed } from './rules.ts'
+import * as store from './store.ts'
+import type { SubnetParts } from './subnets.ts'
+import { type ReadRow, readHeader, readRow } from './table.ts'
+import { columnsOf, handsOutSame, isSame, type Wanted } from './wanted.ts'
+
+type Asked = Input<typeof subnetImport>['body']
+type Imported = Answer<typeof subnetImport>
+type Trouble = Imported['problems'][number]
+
+export interface ImportParts extends SubnetParts {
+  /** When and by whom rows are written. */
+  readonly written: (caller: Caller) => { updated_at: Date; updated_by: string }
+}
+
+interface GoodRow extends ReadRow {
+  readonly wanted: Wanted
+}
+const isGood = (row: ReadRow): row is GoodRow => row.wanted !== null
+const doesOf = ({ before, wanted }: GoodRow): Imported['rows'][number]['does'] => (before === null ? 'create' : isSame(before, wanted) ? 'nothing' : 'update')
+
+/** Rows of one statement: each has a dozen parameters, and a statement at most 65,535. */
+const batch = 500
+
+export function importing({ db, servers, pools, recorder: { record }, written }: ImportParts) {
+  /** Everything that is wrong with rows that are good on their own. */
+  const judge = async (tx: Tx, rows: readonly GoodRow[], subnets: readonly store.SubnetRow[], held: readonly ServerAddress[]): Promise<Trouble[]> => {
+    const troubles: Trouble[] = []
+    const wrong = (line: number, column: string | null, message: string) => void troubles.push({ line, column, message })
+    const networks = await store.clusterNetworks(tx)
+    const changed = new Map(rows.flatMap((r) => (r.before ? [[r.before.id, r] as const] : [])))
+    const standing = subnets.filter((s) => !changed.has(s.id))
+
+    const firstById = new Map<string, number>()
+    const namesStanding = new Set(standing.map((s) => s.name))
+    const firstByName = new Map<string, number>()
+    for (const row of rows) {
+      const { line, before, wanted } = row
+      const same = before && firstById.get(before.id)
+      if (before && same !== undefined) wrong(line, 'id', `Line ${same} is about the same subnet`)
+      if (before) firstById.set(before.id, same ?? line)
+      const namesake = firstByName.get(wanted.name)
+      if (namesStanding.has(wanted.name)) wrong(line, 'name', 'Subnet name already exists. Please choose a different name.')
+      else if (namesake !== undefined) wrong(line, 'name', `Line ${namesake} has the same name`)
+      firstByName.set(wanted.name, namesake ?? line)
+      if (before && isSame(before, wanted)) continue
+      const findings: (Finding | undefined)[] = [shadowedBy(wanted, networks), containsServer(wanted, before, held)]
+      if (before && before.clusters.length > 0) {
+        findings.unshift(fixedWhileAssigned(before, wanted))
+        if (!handsOutSame(before, wanted)) findings.push(takesUsed(wanted, before, before.clusters, await store.uses(tx, before.id)))
+      }
+      for (const finding of findings) if (finding) wrong(line, finding.field, finding.message)
+    }
+    for (const { line, message } of overlapsAmong(rows, standing)) wrong(line, 'cidr', message)
+    return troubles
+  }
+
+  const write = async (tx: Tx, caller: Caller, rows: readonly GoodRow[]): Promise<void> => {
+    const stamp = written(caller)
+    // Two subnets may swap names or space: the constraints are asked when all is written.
+    await store.deferConstraints(tx)
+    const updates = rows.filter((r) => doesOf(r) === 'update')
+    for (const { before, wanted } of updates) {
+      await store.update(tx, before!.id, { ...columnsOf(wanted), ...stamp })
+      if (before!.clusters.length > 0 && !handsOutSame(before!, wanted)) await pools.changed(tx, before!.id)
+    }
+    const creations = rows.filter((r) => r.before === null).map((r) => r.wanted)
+    const ids: string[] = []
+    for (let from = 0; from < creations.length; from += batch) {
+      const some = creations.slice(from, from + batch)
+      const made = await store.insert(
+        tx,
+        some.map((wanted) => ({ ...columnsOf(wanted), datacenter_id: wanted.datacenter_id, created_at: stamp.updated_at, ...stamp })),
+      )
+      ids.push(...made.map((m) => m.id))
+    }
+    await store.demandConstraints(tx)
+    const before = new Map(updates.map((r) => [r.before!.id, r.before!]))
+    for (const row of await store.byIds(tx, [...ids, ...before.keys()])) {
+      const old = before.get(row.id)
+      const name = old ? 'subnet.updated' : 'subnet.created'
+      await record(tx, caller, {
+        action: name,
+        target: { kind: 'subnet', id: row.id, name: row.name },
+        ...(old && { before: audited(old) }),
+        after: audited(row),
+        event: { name, version: row.version },
+      })
+    }
+  }
+
+  /** Those that the file may change: nobody assigns, changes or removes them meanwhile. */
+  const idsIn = (body: readonly CsvRecord[], columns: readonly string[]): string[] =>
+    body.map(({ cells }) => cells[columns.indexOf('id')]?.trim() ?? '').filter((id) => z.uuid().safeParse(id).success)
+
+  /** @throws Problem invalid where the file is larger than a file may be */
+  return async (caller: Caller, { csv, dry_run }: Asked): Promise<Imported> => {
+    const tooLarge = Buffer.byteLength(csv) > importLimits.bytes
+    if (tooLarge) throw new Problem('invalid', 'A file is at most 1 MiB', { csv: 'A file is at most 1 MiB' })
+    const { records, problem } = parseCsv(csv)
+    const [head, ...body] = records
+    const unreadable: Trouble[] = problem ? [{ ...problem, column: null }] : []
+    if (!head) return { written: false, rows: [], problems: unreadable.length > 0 ? unreadable : [{ line: 1, column: null, message: 'The file is empty' }] }
+    const header = readHeader(head.cells)
+    if ('troubles' in header)
+      return { written: false, rows: [], problems: [...header.troubles.map((message) => ({ line: head.line, column: null, message })), ...unreadable] }
+    const surplus: CsvRecord | undefined = body[importLimits.rows]
+    if (surplus)
+      return {
+        written: false,
+        rows: [],
+        problems: [{ line: surplus.line, column: null, message: `A file has at most ${importLimits.rows} rows` }, ...unreadable],
+      }
+
+    const held = await servers.addresses()
+    return inTransaction(db, async (tx) => {
+      await store.lockNetworks(tx)
+      await store.lock(tx, idsIn(body, header.columns))
+      const [subnets, datacenters] = [await store.all(tx, {}), await store.datacenterCodes(tx)]
+      const known = { subnets: new Map(subnets.map((s) => [s.id, s])), datacenters: new Map(datacenters.map((d) => [d.code, d.id])) }
+      const read = body.map((row) => readRow(row, header.columns, known))
+      const good = read.filter(isGood)
+      const own = read.flatMap(({ line, troubles }) => troubles.map((t) => ({ line, ...t })))
+      const problems = [...unreadable, ...own, ...(await judge(tx, good, subnets, held))].toSorted((a, b) => a.line - b.line)
+      const rows = good.map((row) => ({ line: row.line, name: row.wanted.name, cidr: row.wanted.cidr, does: doesOf(row) }))
+      const writes = problems.length === 0 && !dry_run
+      if (writes) await write(tx, caller, good)
+      return { written: writes, rows, problems }
+    })
+  }
+}

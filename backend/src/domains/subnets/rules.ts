@@ -1,0 +1,123 @@
+/** Rules of subnets that need what else there is. Pure, so that a single change and an import of thousands judge alike. */
+import { type Cidr, overlap, parseAddress, parseCidr } from '#contract/addresses.ts'
+import { inRange } from '#contract/address-ranges.ts'
+import { type ErrorCode, Problem, type Related } from '#contract/errors.ts'
+import { nameSentences } from '#contract/names.ts'
+import { isPrivate, piecesOf, type SubnetText } from '#contract/subnet-rules.ts'
+import { canChangeCidr, canChangePurpose, type Subnet } from '#contract/subnets.ts'
+import type { ServerAddress } from '../servers/addresses.ts'
+import type { ClusterNetworks, Neighbour, SubnetRow, Use } from './store.ts'
+import type { Wanted } from './wanted.ts'
+
+export interface Finding {
+  readonly code: ErrorCode
+  /** Of the request. */
+  readonly field: string
+  readonly message: string
+  readonly related?: Related
+}
+
+/** Where a CIDR may be used once: as the database's `subnet.scope`. */
+export const scopeOf = (cidr: string, datacenterId: string): string => (isPrivate(parseCidr(cidr)!) ? datacenterId : 'public')
+
+export const nameTaken: Finding = { code: 'name_taken', field: 'name', message: nameSentences('Subnet').taken }
+
+export const overlaps = (other: Neighbour): Finding => ({
+  code: 'subnet_overlap',
+  field: 'cidr',
+  message: `Overlaps with subnet ${other.name} (${other.cidr}) in ${other.datacenter_code}`,
+  related: { kind: 'subnet', id: other.id, name: other.name },
+})
+
+/** What an assigned subnet keeps. */
+export function fixedWhileAssigned(before: Pick<SubnetRow, 'cidr' | 'purpose' | 'clusters' | 'used'>, { cidr, purpose }: Wanted): Finding | undefined {
+  const [cluster] = before.clusters
+  const related = cluster && { related: { kind: 'cluster', ...cluster } as const }
+  const ofCidr = cidr === before.cidr ? undefined : canChangeCidr({ ...before, clusters: [...before.clusters] })
+  if (ofCidr?.ok === false) return { code: 'subnet_assigned', field: 'cidr', message: ofCidr.reason, ...related }
+  const ofPurpose = purpose === before.purpose ? undefined : canChangePurpose({ ...before, clusters: [...before.clusters] })
+  return ofPurpose?.ok === false ? { code: 'subnet_assigned', field: 'purpose', message: ofPurpose.reason, ...related } : undefined
+}
+
+/** Pods and services of a cluster would be reached instead of the subnet. */
+export function shadowedBy(wanted: Wanted, networks: readonly ClusterNetworks[]): Finding | undefined {
+  const cidr = parseCidr(wanted.cidr)!
+  for (const cluster of networks) {
+    if (cluster.datacenter_id !== wanted.datacenter_id) continue
+    const shadow = (
+      [
+        ['pod', cluster.pod_cidr],
+        ['service', cluster.service_cidr],
+      ] as const
+    ).find(([, network]) => overlap(parseCidr(network)!, cidr))
+    if (shadow)
+      return {
+        code: 'conflict',
+        field: 'cidr',
+        message: `Overlaps with the ${shadow[0]} network ${shadow[1]} of cluster ${cluster.name}`,
+        related: { kind: 'cluster', id: cluster.id, name: cluster.name },
+      }
+  }
+  return undefined
+}
+
+/** Whether an address may be handed out by one, and was not by the other. */
+function newly(after: SubnetText, before: SubnetText | null): (address: string) => boolean {
+  const now = piecesOf(after)
+  const then = before === null ? [] : piecesOf(before)
+  return (text) => {
+    const address = parseAddress(text)
+    return address !== null && now.some((p) => inRange(p, address)) && !then.some((p) => inRange(p, address))
+  }
+}
+
+/** A cluster would hand a server's own address to somebody else. Told of what the change adds. */
+export function containsServer(
+  wanted: Wanted,
+  before: (SubnetText & { purpose: Subnet['purpose'] }) | null,
+  held: readonly ServerAddress[],
+): Finding | undefined {
+  if (wanted.purpose !== 'workload') return undefined
+  const cidr = parseCidr(wanted.cidr)!
+  const near = held.filter((h) => isNear(h, wanted.datacenter_id, cidr))
+  if (near.length === 0) return undefined
+  const isNew = newly(wanted, before?.purpose === 'workload' ? before : null)
+  const server = near.find((h) => isNew(h.address))
+  return (
+    server && {
+      code: 'conflict',
+      field: 'cidr',
+      message: `Contains ${server.address}, the address of server ${server.name}. Exclude it first`,
+      related: { kind: 'server', id: server.node_id, name: server.name },
+    }
+  )
+}
+
+/** Private addresses of another datacenter are other places. */
+export const isNear = (held: ServerAddress, datacenterId: string, cidr: Cidr): boolean => !isPrivate(cidr) || held.datacenter_id === datacenterId
+
+/** How many addresses a sentence lists. */
+const mostListed = 10
+
+/** Addresses that a cluster uses and would no longer be handed out. */
+export function takesUsed(wanted: Wanted, before: SubnetText, clusters: SubnetRow['clusters'], uses: readonly Use[]): Finding | undefined {
+  const isLost = newly(before, wanted)
+  const lost = [...new Map(uses.filter((u) => isLost(u.address)).map((u) => [u.address, u])).values()]
+  const [first] = lost
+  if (!first) return undefined
+  const listed = lost.slice(0, mostListed).map((u) => `${u.address} (${u.used_by})`)
+  const more = lost.length > mostListed ? ` and ${lost.length - mostListed} more` : ''
+  const cluster = clusters.find((c) => c.name === first.cluster_name)
+  return {
+    code: 'subnet_in_use',
+    field: wanted.gateway !== before.gateway && lost.some((u) => u.address === wanted.gateway) ? 'gateway' : 'exclude',
+    message: `In use by cluster ${first.cluster_name}: ${listed.join(', ')}${more}. Free ${lost.length === 1 ? 'it' : 'them'} first`,
+    ...(cluster && { related: { kind: 'cluster', ...cluster } }),
+  }
+}
+
+export const asProblem = ({ code, field, message, related }: Finding): Problem => new Problem(code, message, { [field]: message }, undefined, related)
+
+export function demand(finding: Finding | undefined): void {
+  if (finding) throw asProblem(finding)
+}

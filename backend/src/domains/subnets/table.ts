@@ -1,0 +1,171 @@
+/** Subnets as the rows of a CSV file, and a row of one as what a person wants. */
+import * as z from 'zod/mini'
+import { nameOf } from '#contract/names.ts'
+import { parseCidr } from '#contract/addresses.ts'
+import { readExclusions, subnetProblems } from '#contract/subnet-rules.ts'
+import { csvColumns, subnetPurposes, wrongVlan } from '#contract/subnets.ts'
+import type { CsvRecord } from './csv.ts'
+import type { SubnetRow } from './store.ts'
+import { canonical, type Wanted } from './wanted.ts'
+
+type Column = (typeof csvColumns)[number]
+
+/** Between entries of a cell. */
+const separator = ';'
+const clustersOf = (row: Pick<SubnetRow, 'clusters'>): string => row.clusters.map((c) => c.name).join(separator)
+
+const cellOf: Readonly<Record<Column, (row: SubnetRow) => string>> = {
+  id: (row) => row.id,
+  version: (row) => String(row.version),
+  name: (row) => row.name,
+  cidr: (row) => row.cidr,
+  gateway: (row) => row.gateway ?? '',
+  vlan: (row) => String(row.vlan_id ?? ''),
+  exclude: (row) => row.exclude.join(separator),
+  first_and_last: (row) => String(row.first_and_last),
+  purpose: (row) => row.purpose,
+  datacenter: (row) => row.datacenter_code,
+  cluster: clustersOf,
+}
+
+export const tableOf = (rows: readonly SubnetRow[]): string[][] => [[...csvColumns], ...rows.map((row) => csvColumns.map((column) => cellOf[column](row)))]
+
+export interface Trouble {
+  /** null: about the whole row. */
+  readonly column: Column | null
+  readonly message: string
+}
+
+/** Without these, a row says nothing. */
+const required: readonly Column[] = ['name', 'cidr', 'datacenter']
+const isColumn = (name: string): name is Column => csvColumns.some((c) => c === name)
+
+/** Columns of a header, in order; or what is wrong with it. */
+export function readHeader(cells: readonly string[]): { columns: Column[] } | { troubles: string[] } {
+  const names = cells.map((cell) => cell.trim().toLowerCase())
+  if (names.length === 1 && names[0]!.includes(separator)) return { troubles: ['Columns must stand between commas, not semicolons'] }
+  const columns = names.filter(isColumn)
+  const unknown = names.filter((n) => !isColumn(n)).map((n) => `There is no column "${n.slice(0, 40)}". Columns are ${csvColumns.join(', ')}`)
+  const twice = columns.filter((c, i) => columns.indexOf(c) !== i).map((c) => `The column ${c} stands there twice`)
+  const left = required.filter((c) => !columns.includes(c)).map((c) => `The column ${c} is missing`)
+  const troubles = [...unknown, ...twice, ...left]
+  return troubles.length > 0 ? { troubles } : { columns }
+}
+
+/** What rows are read against. */
+export interface Known {
+  readonly subnets: ReadonlyMap<string, SubnetRow>
+  /** Ids of datacenters, by code. */
+  readonly datacenters: ReadonlyMap<string, string>
+}
+
+export interface ReadRow {
+  readonly line: number
+  readonly before: SubnetRow | null
+  /** Null where something is wrong with it. */
+  readonly wanted: Wanted | null
+  readonly troubles: readonly Trouble[]
+}
+
+const name = nameOf('Subnet')
+const booleans: Readonly<Record<string, boolean>> = { '': false, false: false, true: true }
+
+/** A row on its own: everything that needs no other row. */
+export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], known: Known): ReadRow {
+  const troubles: Trouble[] = []
+  const wrong = (column: Column | null, message: string) => void troubles.push({ column, message })
+  if (cells.length !== columns.length) {
+    wrong(null, `The header has ${columns.length} columns, this line has ${cells.length}`)
+    return { line, before: null, wanted: null, troubles }
+  }
+  const given = new Map(columns.map((column, i) => [column, cells[i]!.trim()]))
+  const before = identify(given, known, wrong)
+  /** A column that isn't there leaves what is stored, or the default. */
+  const cell = <T>(column: Column, kept: T | undefined, fallback: T, read: (text: string) => T): T => {
+    const text = given.get(column)
+    return text === undefined ? (kept ?? fallback) : read(text)
+  }
+
+  const named = z.safeParse(name, given.get('name'))
+  if (!named.success) wrong('name', named.error.issues[0]!.message)
+  const code = given.get('datacenter')!
+  const datacenterId = known.datacenters.get(code)
+  if (code === '') wrong('datacenter', 'Datacenter is required')
+  else if (datacenterId === undefined) wrong('datacenter', `There is no datacenter ${code.slice(0, 40)}`)
+  else if (before && before.datacenter_id !== datacenterId) wrong('datacenter', `The datacenter of a subnet is fixed: it is in ${before.datacenter_code}`)
+  checkCluster(given.get('cluster'), before, wrong)
+
+  const wanted: Wanted = {
+    name: named.success ? named.data : '',
+    datacenter_id: datacenterId ?? '',
+    cidr: given.get('cidr')!,
+    gateway: cell('gateway', before?.gateway, null, (text) => (text === '' ? null : text)),
+    vlan_id: cell('vlan', before?.vlan_id, null, (text) => {
+      if (text === '') return null
+      if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= 4094) return Number(text)
+      wrong('vlan', wrongVlan)
+      return null
+    }),
+    exclude: cell('exclude', before?.exclude, [], (text) => text.split(separator)),
+    first_and_last: cell('first_and_last', before?.first_and_last, false, (text) => {
+      const value = booleans[text.toLowerCase()]
+      if (value === undefined) wrong('first_and_last', 'Enter true or false')
+      return value ?? false
+    }),
+    purpose: cell('purpose', before?.purpose, 'workload', (text) => {
+      const value = text === '' ? 'workload' : subnetPurposes.find((p) => p === text)
+      if (value === undefined) wrong('purpose', `Enter ${subnetPurposes.join(' or ')}`)
+      return value ?? 'workload'
+    }),
+  }
+  for (const [field, message] of Object.entries(subnetProblems(wanted).fields)) wrong(field as Column, field === 'exclude' ? exclusionTrouble(wanted) : message)
+  return { line, before, wanted: troubles.length === 0 ? canonical(wanted) : null, troubles }
+}
+
+/** The entries of a cell stand on no lines of their own. */
+function exclusionTrouble({ exclude, cidr }: Wanted): string {
+  const read = readExclusions(exclude, parseCidr(cidr.trim())!)
+  return read.ok ? 'No usable addresses remain after exclusions' : read.what
+}
+
+type Wrong = (column: Column | null, message: string) => void
+
+/** The subnet that a row changes; null where it makes a new one, or names none. */
+function identify(given: ReadonlyMap<Column, string>, known: Known, wrong: Wrong): SubnetRow | null {
+  const id = (given.get('id') ?? '').toLowerCase()
+  const version = given.get('version') ?? ''
+  if (id === '') {
+    if (version !== '') wrong('version', 'Only a row with an id has a version')
+    return null
+  }
+  const before = known.subnets.get(id)
+  if (!before) {
+    wrong('id', `There is no subnet with the id ${id.slice(0, 40)}. Leave it empty to add one`)
+    return null
+  }
+  if (version === '') wrong('version', 'A row with an id needs the version that it was exported with')
+  else if (version !== String(before.version)) wrong('version', `Changed by ${before.updated_by} since it was exported. Export it again`)
+  return before
+}
+
+/** The column tells, and changes nothing. */
+function checkCluster(text: string | undefined, before: SubnetRow | null, wrong: Wrong): void {
+  if (text === undefined) return
+  const named = text.split(separator).map((n) => n.trim())
+  if (
+    named
+      .filter((n) => n !== '')
+      .toSorted()
+      .join(separator) ===
+    (before?.clusters ?? [])
+      .map((c) => c.name)
+      .toSorted()
+      .join(separator)
+  )
+    return
+  const now = before && before.clusters.length > 0 ? `it is assigned to ${clustersOf(before)}` : 'it is not assigned'
+  wrong(
+    'cluster',
+    before ? `An import does not change the cluster: ${now}. Use Assign Subnets` : 'A new subnet has no cluster. Use Assign Subnets once it is there',
+  )
+}
