@@ -21,6 +21,8 @@ interface SimulatedServer {
   serial: string
   address: string
   power: string
+  /** Booted with a command line of its own: it announces itself, or it doesn't. */
+  booted: boolean
   datacenter: { countryCode: string; cityCode: string; city: string; tier: 1 | 2 | 3 | 4; certifications: string[]; latitude: number; longitude: number }
 }
 
@@ -77,7 +79,7 @@ async function furnish(call: Caller): Promise<void> {
       const id = there?.id ?? (await call(datacenterCreate, { body: { country_code, city_code, city_name, tier, certifications, latitude, longitude } })).id
       places.set(key, (place = { id, servers: [] }))
     }
-    if (server.power === 'on' && !known.some((k) => k.identity.uuid === server.uuid)) place.servers.push(server)
+    if (server.power === 'on' && !server.booted && !known.some((k) => k.identity.uuid === server.uuid)) place.servers.push(server)
   }
   for (const { id, servers: missing } of places.values()) {
     for (let at = 0; at < missing.length; at += 1000) {

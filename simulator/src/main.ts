@@ -22,6 +22,19 @@ const parse = (): ReturnType<typeof parseArgs> =>
       speed: { type: 'string' },
       'subnet-offset': { type: 'string' },
       'factory-port': { type: 'string' },
+      'boot-with': { type: 'string' },
+      count: { type: 'string' },
+      datacenter: { type: 'string' },
+      schematic: { type: 'string' },
+      'talos-version': { type: 'string' },
+      hardware: { type: 'string' },
+      slowness: { type: 'string' },
+      uuid: { type: 'string' },
+      serial: { type: 'string' },
+      'announce-uuid': { type: 'string' },
+      'announce-serial': { type: 'string' },
+      'announce-mac': { type: 'string' },
+      'never-answer': { type: 'boolean' },
       json: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -58,14 +71,36 @@ const serve = async (values: Record<string, unknown>): Promise<void> => {
   await simulator.stop()
 }
 
+/** The body of `POST /boot` out of the options. */
+const bootWish = (values: Record<string, unknown>): object => {
+  const count = number('count', values.count)
+  const slowness = number('slowness', values.slowness)
+  const version = values['talos-version']
+  const announce = Object.fromEntries(
+    ['uuid', 'serial', 'mac'].flatMap((name) => (values[`announce-${name}`] === undefined ? [] : [[name, values[`announce-${name}`]]])),
+  )
+  return {
+    kernel_command_line: values['boot-with'],
+    ...(count !== undefined && { count }),
+    ...(slowness !== undefined && { slowness }),
+    ...(typeof version === 'string' && { talos: version.startsWith('v') ? version : `v${version}` }),
+    ...Object.fromEntries(
+      ['datacenter', 'schematic', 'hardware', 'uuid', 'serial'].flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])),
+    ),
+    announce,
+    ...(values['never-answer'] === true && { faults: [{ kind: 'refuse', port: 'apid' }] }),
+  }
+}
+
 const command = async (values: Record<string, unknown>, [name = '', ...rest]: string[]): Promise<void> => {
   const socket = resolve(dataDir(values.data), 'control.sock')
   const [which, ...more] = rest
+  const show = (answer: unknown): void => print(values.json === true ? JSON.stringify(answer, null, 2) : table(answer))
+  if (values['boot-with'] !== undefined) return show(await ask(socket, 'POST', '/boot', bootWish(values)))
   const server = (): string => {
     if (which === undefined) throw new ScenarioError(`${name} needs the name of a server`)
     return `/servers/${encodeURIComponent(which)}`
   }
-  const show = (answer: unknown): void => print(values.json === true ? JSON.stringify(answer, null, 2) : table(answer))
   if (name === 'servers' || name === 'counters' || name === 'datacenters') return show(await ask(socket, 'GET', `/${name}`))
   if (name === 'power-on' || name === 'power-off') return show(await ask(socket, 'POST', `${server()}/${name}`))
   if (name === 'factory')
@@ -78,6 +113,8 @@ const command = async (values: Record<string, unknown>, [name = '', ...rest]: st
     )
   if (name === 'speed')
     return show(which === undefined ? await ask(socket, 'GET', '/speed') : await ask(socket, 'PUT', '/speed', { speed: number('speed', which) }))
+  if (name === 'move') return show(await ask(socket, 'POST', `${server()}/move`, more[0] === undefined ? {} : { address: more[0] }))
+  if (name === 'remove') return show(await ask(socket, 'DELETE', server()))
   if (name === 'clear-faults') return show(await ask(socket, 'DELETE', `${server()}/fault`))
   if (name === 'fault') return show(await ask(socket, 'POST', `${server()}/fault`, fault(more)))
   throw new ScenarioError(`There is no command "${name}"; --help lists them`)
@@ -112,7 +149,7 @@ const unreachable = (cause: unknown): string | null => {
 try {
   const { values, positionals } = parse()
   if (values.help === true || positionals[0] === 'help') print(help)
-  else if (positionals.length === 0) await serve(values)
+  else if (positionals.length === 0 && values['boot-with'] === undefined) await serve(values)
   else await command(values, positionals)
 } catch (cause) {
   say(unreachable(cause) ?? (cause instanceof Error ? cause.message : String(cause)))

@@ -1,11 +1,14 @@
 import { join, resolve } from 'node:path'
+import type * as z from 'zod/mini'
 import { createClock, type Clock } from './clock.ts'
 import { EtcdRegistry } from './cluster/etcd.ts'
 import { openControl } from './control/serve.ts'
 import { startFactory, type Factory } from './factory/serve.ts'
 import type { Place } from './fleet/places.ts'
-import { planFleet } from './fleet/plan.ts'
+import { BootedFleet, bootSchema } from './fleet/booted.ts'
+import { planFleet, type ServerPlan } from './fleet/plan.ts'
 import { parseScenario, type Scenario } from './fleet/scenario.ts'
+import { Growth } from './grow.ts'
 import { Machine } from './machine/machine.ts'
 import { faultsAt } from './machine/trouble.ts'
 import { makeFolder, readState, writeState } from './store.ts'
@@ -42,6 +45,12 @@ export interface Simulator {
   control: string
   /** Where the images of these servers are made, as far as they are. */
   factory: Factory
+  /** Boots machines beside those of the scenario, all at once; resolves when they are on. They are there again after the next start. */
+  boot(wish: z.input<typeof bootSchema>): Promise<Machine[]>
+  /** Gives a machine another address in 127.20.0.0/16 from its next boot on, and answers it. */
+  move(machine: Machine, address?: string): Promise<string>
+  /** Takes a machine that was booted so away for good. */
+  remove(machine: Machine): Promise<void>
   /** Ends it as a power cut of the whole site: what is on the disks stays. */
   stop(): Promise<void>
 }
@@ -62,24 +71,49 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
   const dataDir = makeFolder(resolve(options.dataDir))
   const folder = makeFolder(join(dataDir, 'servers'))
   const isKnown = continueFleet(dataDir, scenario)
+  const subnetOffset = options.subnetOffset ?? 0
   const clock = createClock(options.speed ?? scenario.speed, options.now)
-  const plans = planFleet(scenario, options.subnetOffset ?? 0)
+  const plans = planFleet(scenario, subnetOffset)
   const etcd = new EtcdRegistry(join(dataDir, 'clusters'))
   const machines: Machine[] = []
-  const world: World = { clock, machines, etcd, api: { openMaintenance, openSecured, renewSecured }, say: options.say ?? (() => undefined) }
-  for (const plan of plans) {
-    const machine = new Machine(plan, world, folder, scenario.seed, isKnown)
+  let factory: Factory | null = null
+  const world: World = {
+    clock,
+    machines,
+    etcd,
+    api: { openMaintenance, openSecured, renewSecured },
+    subnetOffset,
+    schematic: (id) => factory?.schematic(id),
+    say: options.say ?? (() => undefined),
+  }
+  const byIndex = new Map<number, Machine>()
+  const add = (plan: ServerPlan, load: boolean): Machine => {
+    const machine = new Machine(plan, world, folder, scenario.seed, load)
+    byIndex.set(plan.index, machine)
     machine.onStage = (stage) => {
       faultsAt(machine, stage).catch((cause: unknown) => world.say(`${plan.name}: ${String(cause)}`))
     }
     machines.push(machine)
+    return machine
   }
-  etcd.connect(() => machines)
+  const booted = new BootedFleet(dataDir, scenario.seed, subnetOffset)
+  for (const plan of [...plans, ...booted.plans()]) add(plan, isKnown)
+  etcd.connect((index) => byIndex.get(index))
   etcd.dropUnfinished()
   const stopServers = async (): Promise<void> => {
     await Promise.all(machines.map((machine) => machine.lifecycle.halt()))
   }
-  let factory: Factory | null = null
+  const growth = new Growth({
+    world,
+    booted,
+    schematics: () => factory?.schematics ?? [],
+    defaultPlace: plans[0]!.place.code,
+    add: (plan) => add(plan, false),
+    drop(machine) {
+      byIndex.delete(machine.plan.index)
+      machines.splice(machines.indexOf(machine), 1)
+    },
+  })
   const simulator: Simulator = {
     servers: machines,
     server(which) {
@@ -87,7 +121,9 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
       if (!found) throw new Error(`There is no simulated server ${which}`)
       return found
     },
-    places: [...new Map(plans.map(({ place }) => [place.code, place])).values()],
+    get places() {
+      return [...new Map(machines.map(({ plan: { place } }) => [place.code, place])).values()]
+    },
     clock,
     world,
     scenario,
@@ -96,6 +132,9 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
       if (!factory) throw new Error('The image factory has not started yet')
       return factory
     },
+    boot: (wish) => growth.boot(bootSchema.parse(wish)),
+    move: (machine, address) => growth.move(machine, address),
+    remove: (machine) => growth.remove(machine),
     async stop() {
       await control.close()
       await factory?.stop()
@@ -106,6 +145,7 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
   const control = await openControl(simulator)
   try {
     factory = await startFactory({ file: join(dataDir, 'factory.json'), ...(options.factoryPort !== undefined && { port: options.factoryPort }) })
+    await growth.giveWay()
     for (let at = 0; at < machines.length; at += BATCH) await Promise.all(machines.slice(at, at + BATCH).map((machine) => machine.lifecycle.start()))
   } catch (cause) {
     await simulator.stop()

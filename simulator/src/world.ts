@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { EtcdRegistry } from './cluster/etcd.ts'
+import type { Schematic } from './factory/schematic.ts'
 import type { Machine } from './machine/machine.ts'
 
 /** How machines show themselves on port 50000. Handed in, because what answers there changes machines in turn. */
@@ -18,6 +19,10 @@ export interface World {
   machines: readonly Machine[]
   etcd: EtcdRegistry
   api: Api
+  /** Added to the third byte of every address. */
+  subnetOffset: number
+  /** What the image factory knows of a schematic. */
+  schematic(id: string): Schematic | undefined
   /** One line for whoever runs the simulator. */
   say(line: string): void
 }

@@ -113,7 +113,7 @@ export class EtcdRegistry {
   readonly #folder: string
   readonly #calls: Record<string, number>
   readonly #clusters = new Map<string, EtcdCluster>()
-  #machines: () => readonly Machine[] = () => []
+  #machine: (index: number) => Machine | undefined = () => undefined
 
   constructor(folder: string) {
     this.#folder = makeFolder(folder)
@@ -121,8 +121,9 @@ export class EtcdRegistry {
     for (const file of readdirSync(folder)) if (file.endsWith('.json') && file !== CALLS) this.#add(readState(join(folder, file)) as Stored)
   }
 
-  connect(machines: () => readonly Machine[]): void {
-    this.#machines = machines
+  /** Tells how a machine is found by its number. */
+  connect(machine: (index: number) => Machine | undefined): void {
+    this.#machine = machine
   }
 
   /** Counts a bootstrap call on a control plane with this Talos cluster id, whatever came of it. */
@@ -167,7 +168,7 @@ export class EtcdRegistry {
    */
   dropUnfinished(): void {
     for (const [id, { state }] of this.#clusters) {
-      const maker = this.#machines()[state.createdBy]
+      const maker = this.#machine(state.createdBy)
       const made = this.all.filter((cluster) => cluster.state.createdBy === state.createdBy).length
       if (!maker || state.members.length !== 1 || maker.disk.state.etcd?.cluster === id || made <= maker.disk.state.counters.bootstraps) continue
       this.#clusters.delete(id)
@@ -182,7 +183,7 @@ export class EtcdRegistry {
 
   #add(state: Stored): EtcdCluster {
     const cluster = new EtcdCluster(join(this.#folder, `${state.id}.json`), state, (member) => {
-      const machine = this.#machines()[member.machine]
+      const machine = this.#machine(member.machine)
       return machine !== undefined && machine.disk.state.etcd?.member === member.id && machine.services.isRunning('etcd')
     })
     this.#clusters.set(state.id, cluster)

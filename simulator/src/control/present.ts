@@ -25,8 +25,25 @@ export const presentServer = async (machine: Machine): Promise<object> => {
     product: machine.hardware.product,
     slowness: plan.slowness,
     faults: disk.state.faults,
+    mac: machine.managementLink.mac,
+    schematic: machine.schematic,
+    kernelCommandLine: machine.kernelCommandLine,
+    /** None of the scenario's: it was booted with a command line of its own. */
+    booted: plan.boot !== null,
   }
 }
+
+/** A server right after it was switched on. */
+export const presentBooted = ({ plan, disk, managementLink }: Machine): object => ({
+  simulated: true,
+  name: plan.name,
+  address: plan.address,
+  uuid: disk.identity.uuid,
+  serial: disk.identity.serial,
+  mac: managementLink.mac,
+  datacenter: plan.place,
+  schematic: plan.schematic,
+})
 
 /** Counters of every server, and of every Talos cluster id how many etcds were made for it, which must be one. */
 export const presentCounters = (world: World): object => {

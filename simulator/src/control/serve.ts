@@ -6,9 +6,12 @@ import * as z from 'zod/mini'
 import { MAX_SPEED, MIN_SPEED } from '../clock.ts'
 import { factoryFaultSchema, type Factory } from '../factory/serve.ts'
 import { faultSchema } from '../fleet/faults.ts'
+import { bootSchema } from '../fleet/booted.ts'
+import { GrowError } from '../grow.ts'
 import { addFault, clearFaults } from '../machine/trouble.ts'
+import type { Machine } from '../machine/machine.ts'
 import type { Simulator } from '../start.ts'
-import { presentCounters, presentServer } from './present.ts'
+import { presentBooted, presentCounters, presentServer } from './present.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 const speedSchema = z.strictObject({ speed: z.number().check(z.minimum(MIN_SPEED), z.maximum(MAX_SPEED)) })
@@ -63,7 +66,7 @@ const handle = async (simulator: Simulator, request: IncomingMessage, response: 
   try {
     answer = await route(simulator, request)
   } catch (cause) {
-    status = cause instanceof Refused ? cause.status : 500
+    status = cause instanceof Refused ? cause.status : cause instanceof GrowError ? 409 : 500
     answer = { error: cause instanceof Error ? cause.message : String(cause) }
   }
   const body = JSON.stringify(answer)
@@ -77,6 +80,7 @@ const route = async (simulator: Simulator, request: IncomingMessage): Promise<un
   if (more.length > 0) throw new Refused(404, 'There is no such call')
   if (which === undefined) {
     if (call === 'GET /servers') return { simulated: true, servers: await Promise.all(simulator.servers.map(presentServer)) }
+    if (call === 'POST /boot') return { simulated: true, servers: (await simulator.boot(parsed(bootSchema, await readJson(request)))).map(presentBooted) }
     if (call === 'GET /counters') return presentCounters(simulator.world)
     if (call === 'GET /datacenters') return { simulated: true, datacenters: simulator.places }
     if (call === 'GET /factory') return presentFactory(simulator.factory)
@@ -92,11 +96,23 @@ const route = async (simulator: Simulator, request: IncomingMessage): Promise<un
   const machine = find(simulator, which)
   if (request.method === 'GET' && act === undefined) return presentServer(machine)
   if (request.method === 'POST' && act === 'power-on') machine.lifecycle.powerOn()
-  else if (request.method === 'POST' && act === 'power-off') await machine.lifecycle.powerOff()
+  else if (request.method === 'POST' && act === 'move') return move(simulator, machine, request)
+  else if (request.method === 'DELETE' && act === undefined) {
+    await simulator.remove(machine)
+    return { simulated: true }
+  } else if (request.method === 'POST' && act === 'power-off') await machine.lifecycle.powerOff()
   else if (request.method === 'POST' && act === 'fault') await addFault(machine, parsed(faultSchema, await readJson(request)))
   else if (request.method === 'DELETE' && act === 'fault') await clearFaults(machine)
   else throw new Refused(404, 'There is no such call')
   return presentServer(machine)
+}
+
+const moveSchema = z.strictObject({ address: z.optional(z.string()) })
+
+/** The address that it has from its next boot on. */
+const move = async (simulator: Simulator, machine: Machine, request: IncomingMessage): Promise<object> => {
+  const { address } = parsed(moveSchema, await readJson(request))
+  return { simulated: true, name: machine.plan.name, address: machine.plan.address, nextAddress: await simulator.move(machine, address) }
 }
 
 const presentFactory = ({ url, faulty, counters }: Factory): object => ({ simulated: true, url, fault: faulty, ...counters })
@@ -130,6 +146,7 @@ const readJson = async (request: IncomingMessage): Promise<unknown> => {
     if (size > MAX_BODY_BYTES) throw new Refused(413, 'The body is too large')
     chunks.push(chunk)
   }
+  if (size === 0) return {}
   try {
     return JSON.parse(Buffer.concat(chunks).toString('utf8'))
   } catch {

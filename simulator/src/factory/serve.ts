@@ -29,6 +29,8 @@ export interface Factory {
   readonly counters: { calls: number; schematics: number }
   /** A schematic that it was given; undefined for one that it doesn't know. */
   schematic(id: string): Schematic | undefined
+  /** All of them, the one that it was given last at the end. */
+  readonly schematics: Schematic[]
   stop(): Promise<void>
 }
 
@@ -82,6 +84,10 @@ class SimulatedFactory implements Factory {
     return this.#schematics.get(id)
   }
 
+  get schematics(): Schematic[] {
+    return [...this.#schematics.values()]
+  }
+
   async start(port: number, isWanted: boolean): Promise<void> {
     try {
       await this.#listen(port)
@@ -122,6 +128,7 @@ class SimulatedFactory implements Factory {
   }
 
   #add(schematic: Schematic): void {
+    this.#schematics.delete(schematic.id)
     this.#schematics.set(schematic.id, schematic)
   }
 

@@ -1,4 +1,6 @@
+import { HOSTS_PER_BLOCK } from './addresses.ts'
 import { seeded, type Random } from '../random.ts'
+import type { Boot } from './booted.ts'
 import type { Fault } from './faults.ts'
 import { MODEL_NAMES, type ModelName } from './hardware.ts'
 import { PLACES, type Place } from './places.ts'
@@ -20,6 +22,8 @@ export interface ServerPlan {
   power: 'on' | 'off'
   installed: string | null
   faults: Fault[]
+  /** How it was booted if it is none of the scenario's. */
+  boot: Boot | null
 }
 
 export const NEWEST_TALOS = 'v1.13.9'
@@ -27,8 +31,6 @@ const OLDER_TALOS = 'v1.12.11'
 
 /** The id of a schematic without any customization (Image Factory: SHA-256 of `customization: {}`). */
 export const PLAIN_SCHEMATIC = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
-
-const PER_BLOCK = 250
 
 /** Lays a scenario out: which server stands where, at which address, with which hardware. The first datacenter gets two thirds of the servers. */
 export const planFleet = (scenario: Scenario, subnetOffset = 0): ServerPlan[] => {
@@ -44,12 +46,12 @@ export const planFleet = (scenario: Scenario, subnetOffset = 0): ServerPlan[] =>
     for (let within = 0; within < count; within++) {
       const index = plans.length
       const options: ServerOptions = special[String(index + 1)] ?? {}
-      const third = block + Math.floor(within / PER_BLOCK)
+      const third = block + Math.floor(within / HOSTS_PER_BLOCK)
       if (third > 255) throw new RangeError('127.20.0.0/16 has no room for so many servers')
       plans.push({
         index,
         name: `${place.cityCode.toLowerCase()}-${String(within + 1).padStart(count > 99 ? 4 : 2, '0')}`,
-        address: `127.20.${third}.${(within % PER_BLOCK) + 1}`,
+        address: `127.20.${third}.${(within % HOSTS_PER_BLOCK) + 1}`,
         place: options.datacenter ? (PLACES.find(({ code }) => code === options.datacenter) ?? place) : place,
         model: options.hardware ?? shuffled[index % shuffled.length] ?? MODEL_NAMES[0],
         talosVersion: options.talos ?? versionOf(scenario, turn, within, count),
@@ -59,9 +61,10 @@ export const planFleet = (scenario: Scenario, subnetOffset = 0): ServerPlan[] =>
         power: options.power ?? 'on',
         installed: options.installed ?? null,
         faults: options.faults ?? [],
+        boot: null,
       })
     }
-    block += Math.max(1, Math.ceil(count / PER_BLOCK))
+    block += Math.max(1, Math.ceil(count / HOSTS_PER_BLOCK))
   }
   return plans
 }

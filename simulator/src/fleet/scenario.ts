@@ -9,14 +9,16 @@ import { PLACES } from './places.ts'
 
 export const MAX_SERVERS = 20_000
 
-const talosVersion = z.string().check(z.refine(isTalosVersion, 'a Talos version from v1.12 or v1.13, for example v1.13.9'))
-const placeCode = z.string().check(z.refine((code) => PLACES.some((place) => place.code === code), `one of ${PLACES.map((place) => place.code).join(', ')}`))
-const schematic = z.string().check(z.regex(/^[0-9a-f]{64}$/, 'a schematic id: 64 hexadecimal digits'))
+export const talosVersion = z.string().check(z.refine(isTalosVersion, 'a Talos version from v1.12 or v1.13, for example v1.13.9'))
+export const placeCode = z
+  .string()
+  .check(z.refine((code) => PLACES.some((place) => place.code === code), `one of ${PLACES.map((place) => place.code).join(', ')}`))
+export const schematicId = z.string().check(z.regex(/^[0-9a-f]{64}$/, 'a schematic id: 64 hexadecimal digits'))
 
 const serverSchema = z.strictObject({
   datacenter: z.optional(placeCode),
   talos: z.optional(talosVersion),
-  schematic: z.optional(schematic),
+  schematic: z.optional(schematicId),
   hardware: z.optional(z.enum(MODEL_NAMES)),
   /** Above 1: everything this server does takes that many times longer. */
   slowness: z.optional(z.number().check(z.minimum(0.1), z.maximum(100))),

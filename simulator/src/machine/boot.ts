@@ -1,5 +1,6 @@
 import type { ActiveConfig, Machine } from './machine.ts'
 import { modelName } from '../fleet/hardware.ts'
+import { acquireConfig } from './acquire.ts'
 import { runKubelet } from './kubelet.ts'
 import { runControlPlane, runEtcd, runTrustd } from './control-plane.ts'
 import { Interrupted } from '../clock.ts'
@@ -27,7 +28,7 @@ export const boot = async (machine: Machine, signal: AbortSignal, { instant }: {
   machine.announceAddress()
   machine.stage.phase('config')
   const stored = machine.disk.state.config
-  const found = stored === null ? null : machine.activate(stored)
+  const found = stored === null ? await acquireConfig(machine, signal) : machine.activate(stored)
   const config = found?.node ? found : await maintenance(machine, signal)
   machine.stage.stopSequence()
   const background = new Background(machine, signal)

@@ -62,10 +62,12 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
   else machine.service('etcd', 'Failed', 'Failed to run: the member has been permanently removed from the cluster')
 }
 
-/** A member that comes back under another name says so to the others. */
+/** A member that comes back under another name or address says so to the others. */
 const rename = (cluster: EtcdCluster, id: string, machine: Machine): void => {
-  if (cluster.member(id)?.name !== machine.hostname)
-    cluster.change((state) => state.members.forEach((member) => member.id === id && (member.name = machine.hostname)))
+  const now = { name: machine.hostname, address: machine.plan.address }
+  const known = cluster.member(id)
+  if (known?.name !== now.name || known.address !== now.address)
+    cluster.change((state) => state.members.forEach((member) => member.id === id && Object.assign(member, now)))
 }
 
 /** The static pods of a control plane, its API server above all. */

@@ -1,6 +1,8 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Fault } from '../fleet/faults.ts'
 import { identityOf, type Identity } from '../fleet/hardware.ts'
+import type { Spot } from '../fleet/addresses.ts'
 import type { ServerPlan } from '../fleet/plan.ts'
 import { readState, writeState } from '../store.ts'
 
@@ -27,6 +29,8 @@ export interface Persisted {
   meta: Record<string, string>
   /** Changed when the simulated main board was swapped: other UUID and serial number. */
   identitySalt: string
+  /** Where it is from its next boot on, if it was moved. */
+  spot?: Spot
   faults: Fault[]
   counters: Counters
 }
@@ -58,13 +62,22 @@ export class MachineDisk {
   }
 
   get identity(): Identity {
-    return identityOf(this.#seed, this.#plan.index, this.#plan.model, this.state.identitySalt)
+    const own = identityOf(this.#seed, this.#plan.index, this.#plan.model, this.state.identitySalt)
+    const { boot } = this.#plan
+    // A board that was swapped is another one, whatever the first was said to be.
+    if (!boot || this.state.identitySalt !== '') return own
+    return { uuid: boot.uuid ?? own.uuid, serial: boot.serial ?? own.serial }
   }
 
   /** Changes the state and writes it before returning. */
   change(act: (state: Persisted) => void): void {
     act(this.state)
     writeState(this.#path, this.state)
+  }
+
+  /** Forgets it all, for a machine that is taken away for good. */
+  erase(): void {
+    rmSync(this.#path, { force: true })
   }
 
   count(counter: keyof Counters): void {

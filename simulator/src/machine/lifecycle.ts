@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Interrupted } from '../clock.ts'
 import { boot } from './boot.ts'
 import { TAKES } from './durations.ts'
+import { configUrl } from './kernel-line.ts'
 import type { Machine } from './machine.ts'
 import { rebootSequence, resetSequence, shutdownSequence, upgradeSequence, type ResetWish } from './sequences.ts'
 
@@ -21,15 +22,23 @@ export class Lifecycle {
     this.#machine = machine
   }
 
-  /** Begins to live as the disk says. `instant`: a machine without a configuration was on all along and is in maintenance when this resolves. */
+  /**
+   * Begins to live as the disk says. A machine without a configuration was on all along and is in maintenance when this resolves, unless it has to fetch one first:
+   * what it fetched the last time is gone with its memory, so it boots.
+   */
   async start(): Promise<void> {
     const { state } = this.#machine.disk
-    const instant = state.power === 'on' && state.config === null
+    const instant = state.power === 'on' && state.config === null && configUrl(this.#machine.kernelCommandLine) === null
     // Whatever the server does later: an address that can't be had is said now.
     if (!instant) await this.#machine.ports.apid.probe()
     if (state.power === 'off') return
     this.#live(instant)
     if (instant) await this.#ready()
+  }
+
+  /** Boots a machine that has never lived, without waiting for anything. */
+  begin(): void {
+    this.#live(false)
   }
 
   powerOn(): void {

@@ -10,9 +10,12 @@ import type { Fault, Stage } from '../fleet/faults.ts'
 import { hardwareOf, type Hardware, type Link } from '../fleet/hardware.ts'
 import type { ServerPlan } from '../fleet/plan.ts'
 import { PLAIN_SCHEMATIC } from '../fleet/plan.ts'
+import { kernelCommandLine } from '../factory/assets.ts'
+import { addressAt } from '../fleet/addresses.ts'
 import type { ServerIdentity } from '../wire/certificates.ts'
 import { Port } from '../wire/port.ts'
 import type { World } from '../world.ts'
+import type { Variables } from './download.ts'
 import { MachineDisk } from './disk.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { Journal } from './journal.ts'
@@ -25,6 +28,8 @@ export interface ActiveConfig {
   /** Null while there are only documents beside the main one: such a server stays in maintenance. */
   node: NodeConfig | null
 }
+
+const METAL = { platform: 'metal', arch: 'amd64', secureboot: false } as const
 
 /** How the API on port 50000 answers: not at all, to anybody (maintenance), or to holders of a certificate of the cluster. A configured worker without its own certificate is dark. */
 export type ApiMode = 'off' | 'maintenance' | 'secured' | 'dark'
@@ -66,6 +71,7 @@ export class Machine {
     this.seed = seed
     this.world = world
     this.disk = new MachineDisk(folder, plan, seed, load)
+    if (this.disk.state.spot) plan.address = addressAt(this.disk.state.spot, world.subnetOffset)
     this.journal = new Journal(world.clock.now)
     this.services = new Services(this.journal, world.clock.now)
     this.stage = new StageTracker(this.journal, (stage) => this.onStage(stage))
@@ -94,6 +100,28 @@ export class Machine {
     const image = this.bootedFromDisk ? this.disk.state.installed?.image : undefined
     if (!image) return this.plan.schematic
     return /\/([0-9a-f]{64}):/.exec(image)?.[1] ?? PLAIN_SCHEMATIC
+  }
+
+  /** What the kernel was started with: by the installed image where the image factory knows it, else by whatever was booted. */
+  get kernelCommandLine(): string {
+    const own = this.bootedFromDisk ? this.world.schematic(this.schematic) : undefined
+    const booted = this.bootedFromDisk && this.schematic !== this.plan.schematic ? undefined : this.plan.boot?.kernelCommandLine
+    const line = own ? kernelCommandLine(METAL, own) : (booted ?? kernelCommandLine(METAL, { extraKernelArgs: [] }))
+    return `${line} simulated=1`
+  }
+
+  /** What this machine says of itself to whoever it fetches its configuration from. */
+  get announced(): Variables {
+    const { uuid, serial } = this.disk.identity
+    const lies = this.plan.boot?.announce
+    // Without a configuration Talos has no host name to tell.
+    return {
+      uuid: lies?.uuid ?? uuid,
+      serial: lies?.serial ?? serial,
+      mac: lies?.mac ?? this.managementLink.mac,
+      hostname: '',
+      code: this.disk.state.meta['0x0b'] ?? '',
+    }
   }
 
   get systemDisk(): string | null {
@@ -193,6 +221,7 @@ export class Machine {
   /** Everything that doesn't survive a restart is forgotten. */
   beginBoot(): void {
     this.goDark()
+    this.settle()
     this.bootId = randomUUID()
     this.bootedFromDisk = this.disk.state.installed !== null
     this.config = null
@@ -202,6 +231,14 @@ export class Machine {
     this.services.clear()
     this.stage.reset()
     this.journal.restart()
+  }
+
+  /** Takes the address that it was given since its last boot. */
+  settle(): void {
+    const { spot } = this.disk.state
+    if (!spot) return
+    this.plan.address = addressAt(spot, this.world.subnetOffset)
+    for (const port of Object.values(this.ports)) port.move(this.plan.address)
   }
 
   /** Nothing on this machine answers any more. */

@@ -11,8 +11,8 @@ import { RuntimeMachineStage, RuntimeSELinuxState } from '#talos/proto/gen/defin
 import { MachineConfigSpecSchema, MachineType, MachineTypeSpecSchema } from '#talos/proto/gen/definitions/config_pb.ts'
 import { ServiceSpecSchema } from '#talos/proto/gen/definitions/v1alpha1_pb.ts'
 import { StatusSpecSchema as TimeStatusSpecSchema } from '#talos/proto/gen/definitions/time_pb.ts'
+import { resolveExtensions } from '../factory/catalogue.ts'
 import type { Stage } from '../fleet/faults.ts'
-import { PLAIN_SCHEMATIC } from '../fleet/plan.ts'
 import type { Machine } from '../machine/machine.ts'
 import { item, kind, type Item, type Kind } from './resource.ts'
 
@@ -40,22 +40,38 @@ const machineStatus = ({ stage }: Machine): Item[] => {
   ]
 }
 
-const extensions = (machine: Machine): Item[] => [
-  layer('', {
-    name: 'schematic',
-    version: machine.schematic,
-    author: 'Image Factory',
-    description: 'Virtual extension which specifies the schematic of the image built with Image Factory.',
-    extraInfo: machine.schematic === PLAIN_SCHEMATIC ? 'customization: {}\n' : '',
-  }),
-  layer('modules.dep', {
-    name: 'modules.dep',
-    version: '6.18.5-talos',
-    author: 'Talos Machinery',
-    description: 'Combined modules.dep for all extensions',
-    extraInfo: '',
-  }),
-]
+/** What the image carries beside Talos: by its schematic, as far as the image factory knows it. */
+const extensions = (machine: Machine): Item[] => {
+  const schematic = machine.world.schematic(machine.schematic)
+  return [
+    ...carried(schematic?.extensions ?? [], machine.talosVersion).map(({ name, version, description }, order) =>
+      layer(`${order}.${name}`, { name, version, author: 'Sidero Labs', description, extraInfo: '' }),
+    ),
+    layer('', {
+      name: 'schematic',
+      version: machine.schematic,
+      author: 'Image Factory',
+      description: 'Virtual extension which specifies the schematic of the image built with Image Factory.',
+      extraInfo: schematic?.text ?? '',
+    }),
+    layer('modules.dep', {
+      name: 'modules.dep',
+      version: '6.18.5-talos',
+      author: 'Talos Machinery',
+      description: 'Combined modules.dep for all extensions',
+      extraInfo: '',
+    }),
+  ]
+}
+
+/** None where this Talos lacks one of them: no image could have been made. */
+const carried = (names: readonly string[], version: string): ReturnType<typeof resolveExtensions> => {
+  try {
+    return resolveExtensions(names, version)
+  } catch {
+    return []
+  }
+}
 
 const layer = (image: string, metadata: { name: string; version: string; author: string; description: string; extraInfo: string }): Item =>
   item(
@@ -74,9 +90,6 @@ const layer = (image: string, metadata: { name: string; version: string; author:
       },
     },
   )
-
-const KERNEL_ARGUMENTS =
-  'talos.platform=metal console=tty0 init_on_alloc=1 slab_nomerge= pti=on consoleblank=0 nvme_core.io_timeout=4294967295 printk.devkmsg=on selinux=1 module.sig_enforce=1 proc_mem.force_override=never simulated=1'
 
 const platform = (machine: Machine): Item[] => {
   const spec = {
@@ -129,7 +142,7 @@ export const RUNTIME: Kind[] = [
     ),
   ]),
   kind('ExtensionStatuses.runtime.talos.dev', 'runtime', extensions, { aliases: ['extensions'] }),
-  kind('KernelCmdlines.runtime.talos.dev', 'runtime', () => [item('cmdline', KernelCmdlineSpecSchema, { cmdline: KERNEL_ARGUMENTS })], {
+  kind('KernelCmdlines.runtime.talos.dev', 'runtime', (machine) => [item('cmdline', KernelCmdlineSpecSchema, { cmdline: machine.kernelCommandLine })], {
     aliases: ['cmdline'],
   }),
   kind('PlatformMetadatas.talos.dev', 'runtime', platform),

@@ -126,7 +126,7 @@ export interface Cluster {
 }
 
 /** Brings a whole cluster up the way Steelyard does: control planes, bootstrap on the first, then the workers. */
-export const cluster = async (simulator: Simulator, controls: number, workers: number): Promise<Cluster> => {
+export const cluster = async (simulator: Pick<Simulator, 'servers'>, controls: number, workers: number): Promise<Cluster> => {
   const bundle = await secrets()
   const controlPlanes = simulator.servers.slice(0, controls)
   const others = simulator.servers.slice(controls, controls + workers)

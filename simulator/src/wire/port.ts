@@ -20,7 +20,7 @@ const GRACE_MS = 150
  * idle servers cost a thousand sockets and nothing else.
  */
 export class Port {
-  readonly address: string
+  #address: string
   readonly port: number
   readonly #servers = new Map<string, Server>()
   #shared: readonly string[] = []
@@ -31,8 +31,17 @@ export class Port {
   #idle: NodeJS.Timeout | undefined
 
   constructor(address: string, port: number) {
-    this.address = address
+    this.#address = address
     this.port = port
+  }
+
+  get address(): string {
+    return this.#address
+  }
+
+  /** From now on it is that of another address. To be called while it is closed. */
+  move(address: string): void {
+    this.#address = address
   }
 
   /** Whether whoever connects now is accepted. */

@@ -1,0 +1,114 @@
+import { join } from 'node:path'
+import * as z from 'zod/mini'
+import { kernelArgument } from '../machine/kernel-line.ts'
+import { seeded } from '../random.ts'
+import { readState, writeState } from '../store.ts'
+import { addressAt, type Spot } from './addresses.ts'
+import { faultSchema } from './faults.ts'
+import { MODEL_NAMES, type ModelName } from './hardware.ts'
+import { PLACES } from './places.ts'
+import { NEWEST_TALOS, PLAIN_SCHEMATIC, type ServerPlan } from './plan.ts'
+import { placeCode, schematicId, talosVersion } from './scenario.ts'
+
+const word = z.string().check(z.maxLength(128), z.regex(/^[\x20-\x7e]*$/, 'ASCII text'))
+const uuid = z.string().check(z.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a UUID in lower case'))
+
+/** What a new machine is booted with. */
+export const bootSchema = z.strictObject({
+  /** The whole command line of the kernel, as an image or a network boot gives it. */
+  kernel_command_line: z.string().check(
+    z.maxLength(4096, 'a kernel command line has at most 4096 characters'),
+    z.refine((line) => kernelArgument(line, 'talos.platform') === 'metal', 'Talos boots here with talos.platform=metal only'),
+  ),
+  count: z._default(z.int().check(z.minimum(1), z.maximum(5000)), 1),
+  datacenter: z.optional(placeCode),
+  talos: z._default(talosVersion, NEWEST_TALOS),
+  /** Of the image. Without it: the newest of the simulated image factory whose kernel arguments stand in the command line. */
+  schematic: z.optional(schematicId),
+  hardware: z.optional(z.enum(MODEL_NAMES)),
+  slowness: z._default(z.number().check(z.minimum(0.1), z.maximum(100)), 1),
+  /** The UUID and serial number that the board has, for every one of them: boards share them at times. */
+  uuid: z.optional(uuid),
+  serial: z.optional(word),
+  /** Lies of the announcement alone: what is filled into the URL in place of what the machine is. */
+  announce: z._default(z.strictObject({ uuid: z.optional(word), serial: z.optional(word), mac: z.optional(word) }), {}),
+  faults: z._default(z.array(faultSchema), []),
+})
+export type BootWish = z.infer<typeof bootSchema>
+
+/** How a machine was booted beside the scenario. */
+export interface Boot {
+  kernelCommandLine: string
+  uuid: string | null
+  serial: string | null
+  announce: { uuid?: string | undefined; serial?: string | undefined; mac?: string | undefined }
+}
+
+/** One machine that was booted beside the scenario, as it is kept. */
+interface Record {
+  number: number
+  spot: Spot
+  place: string
+  model: ModelName
+  wish: Omit<BootWish, 'count'>
+  schematic: string
+}
+
+/** Machines beside the scenario are counted from here, so that a scenario may grow. */
+export const FIRST_BOOTED = 1_000_000
+
+/** The machines that were booted beside the scenario; they are there again when the simulator is. */
+export class BootedFleet {
+  readonly #path: string
+  readonly #seed: string
+  readonly #offset: number
+  #records: Record[]
+
+  constructor(dataDir: string, seed: string, offset: number) {
+    this.#path = join(dataDir, 'booted.json')
+    this.#seed = seed
+    this.#offset = offset
+    this.#records = (readState(this.#path) as Record[] | null) ?? []
+  }
+
+  plans(): ServerPlan[] {
+    return this.#records.map((record) => this.#plan(record))
+  }
+
+  /** Adds one machine for each spot and writes them down. */
+  add(wish: BootWish, schematic: string | null, spots: readonly Spot[], defaultPlace: string): ServerPlan[] {
+    const { count: _, ...each } = wish
+    let number = Math.max(0, ...this.#records.map((record) => record.number))
+    const made = spots.map((spot): Record => {
+      number++
+      const model = wish.hardware ?? seeded(`${this.#seed}/booted/${number}`).pick(MODEL_NAMES)
+      return { number, spot, place: wish.datacenter ?? defaultPlace, model, wish: each, schematic: wish.schematic ?? schematic ?? PLAIN_SCHEMATIC }
+    })
+    this.#records = [...this.#records, ...made]
+    writeState(this.#path, this.#records)
+    return made.map((record) => this.#plan(record))
+  }
+
+  remove(index: number): void {
+    this.#records = this.#records.filter(({ number }) => number + FIRST_BOOTED !== index)
+    writeState(this.#path, this.#records)
+  }
+
+  #plan({ number, spot, place, model, wish, schematic }: Record): ServerPlan {
+    return {
+      index: FIRST_BOOTED + number,
+      name: `boot-${String(number).padStart(3, '0')}`,
+      address: addressAt(spot, this.#offset),
+      place: PLACES.find(({ code }) => code === place) ?? PLACES[0]!,
+      model,
+      talosVersion: wish.talos,
+      schematic,
+      slowness: wish.slowness,
+      missingDisks: false,
+      power: 'on',
+      installed: null,
+      faults: wish.faults,
+      boot: { kernelCommandLine: wish.kernel_command_line, uuid: wish.uuid ?? null, serial: wish.serial ?? null, announce: wish.announce },
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import { addressAt, spotOf, spots, type Spot } from './fleet/addresses.ts'
+import type { BootedFleet, BootWish } from './fleet/booted.ts'
+import type { Schematic } from './factory/schematic.ts'
+import type { ServerPlan } from './fleet/plan.ts'
+import type { Machine } from './machine/machine.ts'
+import { Port } from './wire/port.ts'
+import type { World } from './world.ts'
+
+/** Why a machine can't be booted or moved as it was wished. */
+export class GrowError extends Error {
+  override name = 'GrowError'
+}
+
+export interface GrowParts {
+  world: World
+  booted: BootedFleet
+  /** Every schematic that the image factory was given, the newest last. */
+  schematics: () => Schematic[]
+  /** Where machines stand that nobody gave a datacenter. */
+  defaultPlace: string
+  add: (plan: ServerPlan) => Machine
+  drop: (machine: Machine) => void
+}
+
+/** Lets a fleet that runs change: machines that are booted beside the scenario, and machines that come back at another address. */
+export class Growth {
+  readonly #parts: GrowParts
+  /** One change at a time: each looks for addresses that are free. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(parts: GrowParts) {
+    this.#parts = parts
+  }
+
+  /** Boots new machines, all at once. Resolves when they are on. Rejects with `GrowError` where 127.20.0.0/16 has no room for them. */
+  boot(wish: BootWish): Promise<Machine[]> {
+    return this.#oneByOne(async () => {
+      const { booted, defaultPlace, add } = this.#parts
+      const free = await this.#free(wish.count, wish.datacenter ?? null)
+      const machines = booted.add(wish, this.#schematicOf(wish.kernel_command_line), free, defaultPlace).map(add)
+      for (const machine of machines) machine.lifecycle.begin()
+      return machines
+    })
+  }
+
+  /** Gives a machine another address from its next boot on: the given one, or the next that is free. Answers it. Rejects with `GrowError` where it can't be had. */
+  move(machine: Machine, address?: string): Promise<string> {
+    return this.#oneByOne(async () => {
+      const { subnetOffset } = this.#parts.world
+      const wanted = address === undefined ? (await this.#free(1, machine.plan.place.code))[0] : spotOf(address, subnetOffset)
+      if (!wanted) throw new GrowError(`${address} is no address in 127.20.0.0/16 that a server may have`)
+      if (address !== undefined && !(await this.#isFree(wanted))) throw new GrowError(`${address} is taken`)
+      machine.disk.change((state) => (state.spot = wanted))
+      return addressAt(wanted, subnetOffset)
+    })
+  }
+
+  /** Takes a machine that was booted beside the scenario away for good. Rejects with `GrowError` for one of the scenario. */
+  remove(machine: Machine): Promise<void> {
+    return this.#oneByOne(async () => {
+      if (!machine.plan.boot) throw new GrowError(`${machine.plan.name} belongs to the scenario`)
+      await machine.lifecycle.halt()
+      this.#parts.booted.remove(machine.plan.index)
+      machine.disk.erase()
+      this.#parts.drop(machine)
+    })
+  }
+
+  /** Other addresses for machines that were booted where the scenario, grown since, now has servers of its own. */
+  async giveWay(): Promise<void> {
+    const taken = new Set<string>()
+    for (const machine of this.#parts.world.machines) {
+      if (taken.has(machine.plan.address) && machine.plan.boot) {
+        await this.move(machine)
+        machine.settle()
+      }
+      taken.add(machine.plan.address)
+    }
+  }
+
+  #oneByOne<T>(act: () => Promise<T>): Promise<T> {
+    const next = this.#last.then(act, act)
+    this.#last = next.catch(() => undefined)
+    return next
+  }
+
+  async #free(count: number, place: string | null): Promise<Spot[]> {
+    const { world } = this.#parts
+    const found: Spot[] = []
+    const plans = world.machines.map(({ plan }) => plan)
+    const taken = this.#taken()
+    for (const spot of spots(plans, world.subnetOffset, place)) {
+      if (found.length === count) break
+      if (await this.#isFree(spot, taken)) found.push(spot)
+    }
+    if (found.length < count) throw new GrowError('127.20.0.0/16 has no room for so many servers')
+    return found
+  }
+
+  /** Of this simulation: where its machines are, where they will be, and what its clusters have besides. */
+  #taken(): Set<string> {
+    const { world } = this.#parts
+    return new Set(
+      world.machines.flatMap(({ plan, disk, config }) => [
+        plan.address,
+        ...(disk.state.spot ? [addressAt(disk.state.spot, world.subnetOffset)] : []),
+        ...(config?.node?.virtualAddresses ?? []).map(({ address }) => address),
+      ]),
+    )
+  }
+
+  async #isFree(spot: Spot, taken = this.#taken()): Promise<boolean> {
+    const address = addressAt(spot, this.#parts.world.subnetOffset)
+    if (taken.has(address)) return false
+    try {
+      await new Port(address, 50_000).probe()
+      return true
+    } catch (cause) {
+      // Another simulation has it. Anything else, an address that the system lacks above all, is for the caller.
+      if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE') return false
+      throw cause
+    }
+  }
+
+  /** Which image it was, guessed by its kernel arguments: a command line alone doesn't tell. */
+  #schematicOf(line: string): string | null {
+    const parts = new Set(line.split(/\s+/))
+    const made = this.#parts
+      .schematics()
+      .filter(({ extraKernelArgs: own }) => own.length > 0 && own.every((argument) => argument.startsWith('-') || parts.has(argument)))
+    return made.at(-1)?.id ?? null
+  }
+}

@@ -1,0 +1,124 @@
+import { type IncomingMessage, request as overHttp } from 'node:http'
+import { request as overHttps } from 'node:https'
+import { gunzipSync } from 'node:zlib'
+
+/** What a machine knows of itself that a download URL may ask for; an empty one is not known (yet). */
+export interface Variables {
+  uuid: string
+  serial: string
+  mac: string
+  hostname: string
+  code: string
+}
+
+/**
+ * Fills in the variables of a `talos.config` URL as Talos does: in the query only, whatever their case; a query that has one is written anew with its keys sorted, one that
+ * has none stays as it is (Talos: internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url). `missing` are variables that the machine can't tell: Talos waits for them.
+ */
+export const populate = (source: string, variables: Variables): { url: string; missing: string[] } => {
+  const [, before = '', query = '', fragment = ''] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(source) ?? []
+  const values = parseQuery(query)
+  const missing: string[] = []
+  let isActive = false
+  for (const [name, value] of Object.entries(variables)) {
+    const pattern = new RegExp(`\\$\\{${name}\\}`, 'gi')
+    // The form of old: `?uuid=` without a value.
+    const own = name === 'uuid' ? values.get('uuid') : undefined
+    const isBare = own !== undefined && !(own.length === 1 && own[0]?.trim() !== '')
+    if (!isBare && ![...values.values()].flat().some((text) => new RegExp(pattern).test(text))) continue
+    isActive = true
+    if (value === '') {
+      missing.push(name)
+      continue
+    }
+    if (isBare) values.set('uuid', [value])
+    for (const [key, texts] of values)
+      values.set(
+        key,
+        texts.map((text) => text.replaceAll(pattern, () => value)),
+      )
+  }
+  if (!isActive) return { url: source, missing }
+  const written = [...values.keys()]
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .flatMap((key) => values.get(key)!.map((text) => `${escape(key)}=${escape(text)}`))
+    .join('&')
+  return { url: `${before}?${written}${fragment}`, missing }
+}
+
+/** As Go's `url.ParseQuery`, with what doesn't parse left out. */
+const parseQuery = (query: string): Map<string, string[]> => {
+  const found = new Map<string, string[]>()
+  for (const part of query.split('&')) {
+    if (part === '' || part.includes(';')) continue
+    const at = part.indexOf('=')
+    try {
+      const [key, value] = (at === -1 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)]).map((text) => decodeURIComponent(text.replaceAll('+', ' ')))
+      found.set(key!, [...(found.get(key!) ?? []), value!])
+    } catch {
+      // A wrong percent sign: Go leaves the pair out too.
+    }
+  }
+  return found
+}
+
+/** As Go's `url.QueryEscape`. */
+const escape = (text: string): string =>
+  encodeURIComponent(text)
+    .replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll('%20', '+')
+
+export interface Downloaded {
+  status: number
+  body: Buffer
+}
+
+const MAX_REDIRECTS = 10
+const MAX_BYTES = 32 * 1024 * 1024
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+
+/** One GET from the machine's own address, over redirects. Rejects where nobody answers, with Talos's kind of reason. */
+export const download = async (url: string, localAddress: string, signal: AbortSignal): Promise<Downloaded> => {
+  let target = new URL(url)
+  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
+    const { status, body, location } = await get(target, localAddress, signal)
+    if (!REDIRECTS.has(status) || location === undefined) return { status, body }
+    target = new URL(location, target)
+  }
+  throw new Error(`stopped after ${MAX_REDIRECTS} redirects`)
+}
+
+const get = (url: URL, localAddress: string, signal: AbortSignal): Promise<Downloaded & { location: string | undefined }> =>
+  new Promise((resolve, reject) => {
+    if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`unsupported protocol scheme "${url.protocol.slice(0, -1)}"`)
+    const call = (url.protocol === 'https:' ? overHttps : overHttp)(
+      url,
+      {
+        localAddress,
+        family: 4,
+        signal,
+        agent: false,
+        headers: { 'user-agent': 'Go-http-client/1.1', 'accept-encoding': 'gzip' },
+      },
+      (response) => {
+        read(response).then((body) => resolve({ status: response.statusCode ?? 0, body, location: response.headers.location }), reject)
+      },
+    )
+    call.on('error', reject)
+    call.end()
+  })
+
+const read = async (response: IncomingMessage): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MAX_BYTES) throw new Error('the answer is too large')
+    chunks.push(chunk)
+  }
+  const body = Buffer.concat(chunks)
+  return response.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
+}
+
+/** The text of a configuration that may have come compressed. Throws where it isn't what it begins like. */
+export const unpacked = (body: Buffer): string => (body[0] === 0x1f && body[1] === 0x8b ? gunzipSync(body) : body).toString('utf8')
