@@ -12,8 +12,11 @@ export const imageLimits = {
   extensions: 64,
   kernelArgs: 32,
   kernelArgLength: 1024,
-  /** Linux cuts a longer one off without a word (`COMMAND_LINE_SIZE` is 2048 on amd64 and arm64, its end included). */
-  kernelCommandLine: 2047,
+  /**
+   * Linux cuts a longer one off without a word: `COMMAND_LINE_SIZE` is 2048 on amd64 and arm64, its end included. Kept free is what an ISO and
+   * the entries of Talos's boot menu add (`talos.halt_if_installed=1`, `talos.experimental.wipe=system:EPHEMERAL,STATE`).
+   */
+  kernelCommandLine: 1960,
 } as const
 
 /** The image factory as it answered last. */

@@ -102,6 +102,19 @@ test('paths are absolute, URLs lose their last slash', () => {
   expect(read({ HOST: '::1' }).publicUrl).toBe('http://[::1]:8080')
 })
 
+test.each([
+  ['STEELYARD_PUBLIC_URL', 'https://steelyard.example.com/?a=b', 'must end before ? and #'],
+  ['IMAGE_FACTORY_URL', 'https://factory.example.com/#x', 'must end before ? and #'],
+  ['IMAGE_FACTORY_URL', 'https://me:secret@factory.example.com', 'must hold no user name and no password'],
+])('%s=%s is refused, because it is made longer and shown', (name, value, why) => {
+  const refused = problems({ [name]: value })
+  expect(refused).toEqual([`${name} ${why}`])
+})
+
+test('a URL is kept as it is asked for', () => {
+  expect(read({ IMAGE_FACTORY_URL: 'HTTPS://Factory.Example.com/a b//' }).imageFactoryUrl).toBe('https://factory.example.com/a%20b')
+})
+
 test('every setting says what it means', () => {
   for (const { means } of Object.values(settings)) expect(means).toMatch(/^[A-Z0-9].*\.$|^postgresql:.*\.$/)
 })

@@ -97,9 +97,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     const given = value(name)
     if (given === undefined) return undefined
     const parsed = URL.canParse(given) ? new URL(given) : undefined
-    if (parsed && protocols.includes(parsed.protocol)) return given.replace(/\/+$/, '')
-    wrong(name, `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`)
-    return undefined
+    if (!parsed || !protocols.includes(parsed.protocol)) {
+      wrong(name, `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`)
+      return undefined
+    }
+    // It is shown to people, stands in kernel arguments and is made longer.
+    if (parsed.username !== '' || parsed.password !== '') wrong(name, 'must hold no user name and no password')
+    if (name !== 'WAITLIST_URL' && (parsed.search !== '' || parsed.hash !== '')) wrong(name, 'must end before ? and #')
+    return parsed.href.replace(/\/+$/, '')
   }
   const cidrs = (name: Setting): Network[] =>
     (value(name) ?? '')

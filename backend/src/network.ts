@@ -26,3 +26,9 @@ export function readNetwork(text: string): Network | null {
 
 const loopback = ['127.0.0.0/8', '::1/128'].map((text) => readNetwork(text)!)
 export const isLoopback = (address: string): boolean => loopback.some((n) => n.contains(address))
+
+/** Whether a URL leads to this machine wherever it is followed: loopback, or every address at once. */
+export function onlyHere(url: string): boolean {
+  const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')
+  return host === 'localhost' || host.endsWith('.localhost') || host === '0.0.0.0' || host === '::' || isLoopback(host)
+}

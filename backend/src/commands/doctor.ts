@@ -7,8 +7,10 @@ import { type Config, ConfigRefused, readConfig } from '../config.ts'
 import type { Database } from '../db/db.ts'
 import { readMigrations } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
+import { factory as makeFactory } from '../domains/images/factory.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { silent } from '../log.ts'
+import { onlyHere } from '../network.ts'
 import { buildDomains, buildPlatform } from '../parts.ts'
 import { checkFingerprint, type KeyRing, readKeyFile } from '../vault/key-file.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -27,7 +29,7 @@ const bad = (check: string, text: string): Finding => ({ check, verdict: 'bad', 
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const largestSkewMs = 5_000
-const factoryTimeoutMs = 5_000
+const factoryLimits = { callMs: 5_000, overallMs: 8_000, tries: 2, pauseMs: 500 }
 /** Below this much free space the database may stop in the middle of something. */
 const leastFreeBytes = 512 * 1024 ** 2
 
@@ -130,17 +132,24 @@ async function inside(config: Config, around: Surroundings, database: Database):
 }
 
 async function factory(config: Config): Promise<Finding> {
+  const check = 'image factory'
   try {
-    const answer = await fetch(`${config.imageFactoryUrl}/versions`, { signal: AbortSignal.timeout(factoryTimeoutMs), redirect: 'error' })
-    return answer.ok
-      ? good('image factory', `${config.imageFactoryUrl} answers`)
-      : warning('image factory', `${config.imageFactoryUrl} answers ${answer.status}: no new images can be made until it does, all else works`)
-  } catch {
-    return warning(
-      'image factory',
-      `${config.imageFactoryUrl} can't be reached from here: no new images can be made, all else works. Set IMAGE_FACTORY_URL to one of your own`,
-    )
+    const { items, simulated } = await makeFactory({ url: config.imageFactoryUrl, clock: systemClock, limits: factoryLimits }).versions()
+    if (items.length === 0)
+      return warning(check, `${config.imageFactoryUrl} answers, but builds no Talos that Steelyard supports: set IMAGE_FACTORY_URL to one that does`)
+    if (simulated && config.simulate === undefined)
+      return warning(check, `${config.imageFactoryUrl} is a simulated one: its images boot no real server. Set IMAGE_FACTORY_URL to a real one`)
+    return good(check, `${config.imageFactoryUrl} answers, with Talos up to ${items[0]}`)
+  } catch (error) {
+    return warning(check, `${sentence(error)}: no new images can be made until it does, all else works. IMAGE_FACTORY_URL names one of your own`)
   }
+}
+
+/** Booting servers announce themselves there. */
+function reach(config: Config): Finding {
+  const check = 'public url'
+  if (config.simulate !== undefined || !onlyHere(config.publicUrl)) return good(check, `Servers announce themselves at ${config.publicUrl}`)
+  return warning(check, `Servers can't announce themselves at ${config.publicUrl}, which is this machine alone: set STEELYARD_PUBLIC_URL`)
 }
 
 async function space(config: Config): Promise<Finding[]> {
@@ -165,7 +174,7 @@ export async function doctor(args: readonly string[], around: Surroundings): Pro
     if (config.dialNetworks.length === 0)
       findings.push(warning('dial networks', 'STEELYARD_DIAL_NETWORKS is not set: no server can be dialled until it names their networks'))
     if (config.insecure) findings.push(warning('insecure', 'STEELYARD_INSECURE=1: passwords and tokens cross the network in the clear'))
-    findings.push(...(await keyFile(config)), ...(await database(config, around)), ...(await space(config)), await factory(config))
+    findings.push(...(await keyFile(config)), ...(await database(config, around)), ...(await space(config)), reach(config), await factory(config))
   } catch (error) {
     if (!(error instanceof ConfigRefused)) throw error
     findings.push(...error.problems.map((problem) => bad('settings', problem)))

@@ -3,7 +3,7 @@ import type { Image } from '#contract/images.ts'
 import { canUseJoinToken, joinArgument, type JoinToken } from '#contract/join-tokens.ts'
 import { kernelCommandLine } from '#talos/schematic/command-line.ts'
 import { schematicText } from '#talos/schematic/schematic.ts'
-import { isLoopback } from '../../network.ts'
+import { onlyHere } from '../../network.ts'
 import { forIpxe, linkOf, linksOf, pxeScript } from './links.ts'
 import type { ImageRow } from './store.ts'
 
@@ -36,11 +36,6 @@ export interface Surroundings {
   readonly factoryUrl: string
   /** The servers of this installation are simulated, on this machine. */
   readonly simulated: boolean
-}
-
-const onlyHere = (url: string): boolean => {
-  const { hostname } = new URL(url)
-  return hostname === 'localhost' || hostname === '0.0.0.0' || hostname === '[::]' || isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'))
 }
 
 function warningsOf(row: ImageRow, token: ImageToken | null, { publicUrl, factoryUrl, simulated }: Surroundings): string[] {

@@ -102,6 +102,6 @@ export function checkLength(
 ): void {
   const { length } = commandLineOf(image, kernelArgsOf(image, token?.text))
   if (length <= imageLimits.kernelCommandLine) return
-  const sentence = `The kernel command line would have ${length} characters; Linux takes ${imageLimits.kernelCommandLine}`
+  const sentence = `The kernel command line would have ${length} characters; at most ${imageLimits.kernelCommandLine} fit`
   throw new Problem('invalid', sentence, { kernel_args: sentence })
 }

@@ -1,0 +1,380 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { auditList } from '#contract/audit.ts'
+import { datacenterCreate } from '#contract/datacenters.ts'
+import { extensionList, imageCreate, imageFactoryGet, imageGet, imageList, imageRegister, imageRemove, type NewImage } from '#contract/images.ts'
+import { joinTokenCreate, joinTokenRevoke } from '#contract/join-tokens.ts'
+import { startFactory } from '#simulator/src/factory/serve.ts'
+import { emptySchematicId, schematicId } from '#talos/schematic/schematic.ts'
+import { type Fields, logger } from '../../log.ts'
+import { startBackend } from '../../testing/backend.ts'
+
+const simulated = await startFactory()
+afterAll(() => simulated.stop())
+const lines: string[] = []
+const log = logger({ level: 'debug', readable: false, now: () => Date.now(), write: (line) => void lines.push(line) })
+const backend = await startBackend({
+  log,
+  environment: { IMAGE_FACTORY_URL: simulated.url, STEELYARD_PUBLIC_URL: 'https://steelyard.example.com' },
+})
+const people = async () => ({
+  operator: await backend.signIn({ role: 'operator' }),
+  viewer: await backend.signIn({ role: 'viewer' }),
+  admin: await backend.signIn(),
+})
+let { operator, viewer, admin } = await people()
+const { db } = backend.platform
+
+afterEach(() => simulated.fault(null))
+/** Time passes: what is known of the factory is old, and sessions have ended. */
+const later = async (ms = 11 * 60_000) => {
+  backend.clock.advance(ms)
+  ;({ operator, viewer, admin } = await people())
+}
+
+const image = (more: Partial<NewImage> = {}) => ({ talos_version: 'v1.13.9', ...more })
+const create = (more: Partial<NewImage> = {}) => operator.call(imageCreate, { body: image(more) })
+let city = 0
+const datacenter = async () => {
+  city += 1
+  const code = `${String.fromCodePoint(65 + Math.floor(city / 26))}${String.fromCodePoint(65 + (city % 26))}X`
+  const body = { country_code: 'PL', city_code: code, city_name: 'Somewhere' }
+  return (await operator.call(datacenterCreate, { body })).answer!
+}
+let tokens = 0
+const token = async (more: { datacenter_id?: string; max_uses?: number; lifetime_hours?: number | null } = {}) => {
+  tokens += 1
+  return (await operator.call(joinTokenCreate, { body: { name: `token-${tokens}`, lifetime_hours: null, ...more } })).answer!
+}
+
+test('the factory is told with its versions, and that it is a simulated one', async () => {
+  const { answer } = await viewer.call(imageFactoryGet)
+  expect(answer).toMatchObject({ url: simulated.url, simulated: true, reachable: true, reason: null })
+  expect(answer!.versions[0]).toBe('v1.13.9')
+})
+
+test('a factory that is down is told with the reason, and with the versions that Steelyard knows', async () => {
+  const other = await startBackend()
+  const { answer } = await (await other.signIn()).call(imageFactoryGet)
+  expect(answer).toMatchObject({ url: 'http://127.0.0.1:9', reachable: false, versions: ['v1.13.9', 'v1.12.11'] })
+  expect(answer!.reason).toContain('The image factory at http://127.0.0.1:9 can not be reached')
+})
+
+test('extensions are searched by name and description, paged, and are those of the version', async () => {
+  const list = async (query: object) => (await viewer.call(extensionList, { query: { version: 'v1.13.9', ...query } })).answer!
+  const all = await list({ per_page: 1000 })
+  expect(all.total).toBe(all.items.length)
+  expect(all.total).toBeGreaterThan(40)
+  const second = await list({ per_page: 10, page: 2 })
+  expect(second.items).toEqual(all.items.slice(10, 20))
+  expect(second.total).toBe(all.total)
+  expect((await list({ q: 'GVISOR' })).items.map((e) => e.name)).toContain('siderolabs/gvisor')
+  const byText = all.items.find((e) => e.description.length > 20)!
+  expect((await list({ q: byText.description.slice(3, 15), per_page: 1000 })).items.map((e) => e.name)).toContain(byText.name)
+  expect((await list({ sort: '-name', per_page: 1 })).items).toEqual(all.items.slice(-1))
+  expect((await list({ q: '.*' })).total).toBe(0)
+  const older = (await viewer.call(extensionList, { query: { version: '1.12.11', per_page: 1000 } })).answer!
+  expect(older.items.map((e) => e.name)).not.toContain('siderolabs/intel-npu')
+  expect(all.items.map((e) => e.name)).toContain('siderolabs/intel-npu')
+})
+
+test.each([
+  ['v1.11.6', 400, 'Talos v1.11.6 is not supported; choose 1.12 or 1.13'],
+  ['v1.13.99', 422, 'The image factory does not build Talos v1.13.99'],
+])('extensions of %s are refused', async (version, status, error) => {
+  expect(await viewer.call(extensionList, { query: { version } })).toMatchObject({ status, problem: { error } })
+})
+
+test.each([
+  ['nothing', {}, emptySchematicId],
+  ['kernel arguments', { kernel_args: ['noapic', 'nolapic'] }, '9cba8e32753f91a16c1837ab8abf356af021706ef284aef07380780177d9a06c'],
+  [
+    'extensions',
+    { extensions: ['siderolabs/util-linux-tools', 'siderolabs/iscsi-tools', 'siderolabs/util-linux-tools'] },
+    '613e1592b2da41ae5e265e8789429f22e121aab91cb4deb6bc3c0b6262961245',
+  ],
+  ['one extension', { extensions: ['siderolabs/qemu-guest-agent'] }, 'ce4c980550dd2ab1b17bbf2b08801c7eb59418eafe8f279833297925d67c7515'],
+])('an image of %s has the id that the Image Factory publishes, and the factory knows it', async (_name, more, id) => {
+  const { status, answer } = await create(more)
+  expect(status).toBe(201)
+  expect(answer!.schematic_id).toBe(id)
+  expect(answer!.factory).toEqual({ url: simulated.url, simulated: true, registered_at: new Date(backend.clock.now()).toISOString(), reason: null })
+  expect(simulated.schematic(id)!.text).toBe(answer!.schematic)
+  expect((await viewer.call(imageGet, { params: { id: answer!.id } })).answer).toEqual(answer)
+})
+
+test('every link leads to a file that the factory has, with secure boot and without, for both architectures', async () => {
+  for (const secureboot of [false, true])
+    for (const arch of ['amd64', 'arm64'] as const) {
+      const { answer } = await create({ arch, secureboot, format: 'raw', extensions: ['siderolabs/gvisor'] })
+      const name = `metal-${arch}${secureboot ? '-secureboot' : ''}`
+      const base = `${simulated.url}/image/${answer!.schematic_id}/v1.13.9`
+      expect(answer!.links).toEqual([
+        { format: 'iso', url: `${base}/${name}.iso` },
+        { format: 'pxe', url: `${simulated.url}/pxe/${answer!.schematic_id}/v1.13.9/${name}` },
+        { format: 'raw', url: `${base}/${name}.raw.xz` },
+        { format: 'qcow2', url: `${base}/${name}.qcow2` },
+      ])
+      expect(answer!.url).toBe(`${base}/${name}.raw.xz`)
+      for (const { url } of answer!.links) expect((await fetch(url)).status, url).toBe(200)
+      // Our script is the factory's, and the line in it the one that we tell.
+      expect(answer!.pxe_script).toBe(await (await fetch(answer!.links[1]!.url)).text())
+      expect(answer!.pxe_script).toContain(answer!.kernel_command_line)
+      expect(answer!.kernel_command_line).toBe(await (await fetch(`${base}/cmdline-${name}`)).text())
+      for (const [, file] of answer!.pxe_script.matchAll(/^(?:kernel|initrd) (\S+)/gm)) expect((await fetch(file!)).status, file).toBe(200)
+    }
+})
+
+test('arguments of one’s own and the announcement stand in the schematic and on the command line', async () => {
+  const place = await datacenter()
+  const join = await token({ datacenter_id: place.id })
+  const { answer } = await create({
+    token_id: join.id,
+    kernel_args: ['console=ttyS0,115200', '-selinux'],
+    extensions: ['siderolabs/gvisor', 'siderolabs/amd-ucode'],
+  })
+  const announcement = `talos.config=https://steelyard.example.com/join/${join.token}?uuid=\${uuid}&serial=\${serial}&mac=\${mac}`
+  expect(answer!.kernel_args).toEqual(['console=ttyS0,115200', '-selinux', announcement])
+  expect(answer!.schematic_id).toBe(schematicId({ extraKernelArgs: answer!.kernel_args, officialExtensions: answer!.extensions }))
+  expect(answer!).toMatchObject({
+    token: { id: join.id, name: join.name, status: 'usable' },
+    datacenter: { id: place.id, code: place.code },
+    warnings: ['The image factory is simulated: its files boot no real server'],
+  })
+  const line = answer!.kernel_command_line.split(' ')
+  expect(line.filter((arg) => arg.startsWith('console='))).toEqual(['console=ttyS0,115200'])
+  expect(line.filter((arg) => arg.includes('selinux'))).toEqual([])
+  expect(line.at(-1)).toBe(announcement)
+  // iPXE would fill the variables in by itself.
+  expect(answer!.pxe_script).not.toContain('${')
+  expect(answer!.pxe_script).toContain(`/join/${join.token}?uuid=%24%7Buuid%7D&serial=%24%7Bserial%7D&mac=%24%7Bmac%7D\n`)
+})
+
+test('the token is told only to those who may make one, and stands nowhere', async () => {
+  const join = await token()
+  const { answer } = await operator.call(imageCreate, { body: image({ token_id: join.id }) }, { idempotencyKey: randomUUID() })
+  for (const field of ['schematic', 'pxe_script', 'kernel_command_line'] as const) expect(answer![field]).toContain(join.token)
+  await simulated.fault({ kind: 'refuse', status: 400 })
+  expect((await operator.call(imageRegister, { params: { id: answer!.id } })).status).toBe(422)
+  await simulated.fault(null)
+  await backend.publish()
+
+  for (const reader of [
+    viewer.call(imageGet, { params: { id: answer!.id } }),
+    viewer.call(imageList, {}),
+    viewer.call(imageList, { query: { q: join.name } }),
+  ]) {
+    const { status, text } = await reader
+    expect(status).toBe(200)
+    expect(text).toContain('/join/…?uuid=')
+    expect(text).not.toContain('sy-join-')
+  }
+  expect((await operator.call(imageList, { query: { q: join.name } })).text).toContain(join.token)
+  expect((await admin.call(auditList, { query: { per_page: 1000 } })).text).toContain('image.created')
+  const secret = join.token.slice('sy-join-'.length)
+  const { rows: tables } = await sql<{ name: string }>`select table_name as name from information_schema.tables where table_schema = current_schema()`.execute(
+    db,
+  )
+  for (const { name } of tables) {
+    const { rows } = await sql<{ text: string }>`select t::text as text from ${sql.id(name)} as t`.execute(db)
+    expect(rows.filter((r) => r.text.includes(secret)).length, name).toBe(0)
+  }
+  expect(lines.join('')).not.toContain(secret)
+})
+
+test('search finds images by what they are made of, and does not find tokens by their text', async () => {
+  const join = await token()
+  await create({ token_id: join.id, kernel_args: ['needle=1'], extensions: ['siderolabs/zfs'] })
+  const found = async (q: string) => (await operator.call(imageList, { query: { q } })).answer!.total
+  expect(await found('needle=1')).toBe(1)
+  expect(await found('LABS/ZFS')).toBe(1)
+  expect(await found(join.name)).toBe(1)
+  expect(await found(operator.email)).toBeGreaterThan(0)
+  expect(await found(join.token)).toBe(0)
+  expect(await found('%needle')).toBe(0)
+})
+
+test('the list is newest first, or by version as a number', async () => {
+  const own = await startBackend({ environment: { IMAGE_FACTORY_URL: simulated.url } })
+  const user = await own.signIn()
+  for (const version of ['1.12.9', 'v1.13.9', 'v1.12.11']) {
+    own.clock.advance(1000)
+    expect((await user.call(imageCreate, { body: image({ talos_version: version }) })).status).toBe(201)
+  }
+  const versions = async (query: object) => (await user.call(imageList, { query })).answer!.items.map((i) => i.talos_version)
+  expect(await versions({})).toEqual(['v1.12.11', 'v1.13.9', 'v1.12.9'])
+  expect(await versions({ sort: 'created_at' })).toEqual(['v1.12.9', 'v1.13.9', 'v1.12.11'])
+  expect(await versions({ sort: 'talos_version' })).toEqual(['v1.12.9', 'v1.12.11', 'v1.13.9'])
+  expect(await versions({ sort: '-talos_version', per_page: 2, page: 2 })).toEqual(['v1.12.9'])
+})
+
+test.each<[string, Partial<NewImage>, number, string, string]>([
+  ['a version that Steelyard has no clusters of', { talos_version: '1.11.6' }, 422, 'talos_version', 'Talos 1.11.6 is not supported; choose 1.12 or 1.13'],
+  ['a version that the factory does not build', { talos_version: 'v1.13.99' }, 422, 'talos_version', 'The image factory does not build Talos v1.13.99'],
+  [
+    'an unknown extension',
+    { extensions: ['siderolabs/gvisor', 'siderolabs/nothing'] },
+    422,
+    'extensions',
+    'The image factory has no extension siderolabs/nothing for Talos v1.13.9',
+  ],
+  [
+    'an extension of a newer version',
+    { talos_version: 'v1.12.11', extensions: ['siderolabs/intel-npu'] },
+    422,
+    'extensions',
+    'The image factory has no extension siderolabs/intel-npu for Talos v1.12.11',
+  ],
+  ['an extension by its old name', { extensions: ['siderolabs/i915-ucode'] }, 422, 'extensions', 'siderolabs/i915-ucode is called siderolabs/i915 now'],
+  [
+    'an argument that is Steelyard’s',
+    { kernel_args: ['talos.config=https://evil.example.com'] },
+    422,
+    'kernel_args.0',
+    'This argument is set by Steelyard: it is how a server announces itself',
+  ],
+  [
+    'a longer line than Linux reads',
+    { kernel_args: ['a', 'b', 'c'].map((a) => `${a}=${'x'.repeat(700)}`) },
+    422,
+    'kernel_args',
+    'The kernel command line would have 2304 characters; at most 1960 fit',
+  ],
+])('%s is refused, and nothing is kept', async (_name, more, status, field, error) => {
+  const before = (await operator.call(imageList, {})).answer!.total
+  const given = simulated.counters.schematics
+  expect(await create(more)).toMatchObject({ status, problem: { error, fields: { [field]: error } } })
+  expect((await operator.call(imageList, {})).answer!.total).toBe(before)
+  expect(simulated.counters.schematics).toBe(given)
+})
+
+test('datacenter and token have to agree', async () => {
+  const [here, there] = [await datacenter(), await datacenter()]
+  const [free, bound] = [await token(), await token({ datacenter_id: here.id })]
+  expect((await create({ token_id: bound.id })).answer!.datacenter).toEqual({ id: here.id, code: here.code })
+  expect((await create({ token_id: bound.id, datacenter_id: here.id })).status).toBe(201)
+  expect((await create({ datacenter_id: there.id })).answer!).toMatchObject({ datacenter: { code: there.code }, token: null })
+  expect((await create({ token_id: bound.id, datacenter_id: there.id })).problem).toMatchObject({
+    code: 'invalid',
+    fields: { datacenter_id: `The join token ${bound.name} puts servers in ${here.code}, not in ${there.code}: choose another token` },
+  })
+  expect((await create({ token_id: free.id, datacenter_id: here.id })).problem!.error).toBe(
+    `The join token ${free.name} puts servers in no datacenter, not in ${here.code}: choose another token`,
+  )
+  expect(await create({ token_id: randomUUID() })).toMatchObject({ status: 404, problem: { error: 'There is no such join token' } })
+  expect(await create({ datacenter_id: randomUUID() })).toMatchObject({ status: 404, problem: { error: 'There is no such datacenter' } })
+})
+
+test('a token that is not good any more prepares nothing; images made with it say so', async () => {
+  const [revoked, expiring] = [await token(), await token({ lifetime_hours: 1 })]
+  const made = (await create({ token_id: revoked.id })).answer!
+  await operator.call(joinTokenRevoke, { params: { id: revoked.id } })
+  expect(await create({ token_id: revoked.id })).toMatchObject({ status: 409, problem: { code: 'conflict', error: 'The join token was revoked' } })
+  expect(await operator.call(imageRegister, { params: { id: made.id } })).toMatchObject({ status: 409, problem: { error: 'The join token was revoked' } })
+  const { answer } = await operator.call(imageGet, { params: { id: made.id } })
+  expect(answer!.token!.status).toBe('revoked')
+  expect(answer!.warnings[0]).toBe('The join token was revoked: servers that boot this image do not announce themselves')
+  await later(2 * 3600_000)
+  expect((await create({ token_id: expiring.id })).problem).toMatchObject({ error: 'The join token has expired' })
+})
+
+test('servers can not reach an address of this machine, and the image says so', async () => {
+  const other = await startBackend({ beside: backend, environment: { IMAGE_FACTORY_URL: simulated.url } })
+  const user = await other.signIn()
+  const join = (await user.call(joinTokenCreate, { body: { name: 'loopback' } })).answer!
+  const made = (await user.call(imageCreate, { body: image({ token_id: join.id }) })).answer!
+  expect(made.warnings[0]).toBe('Servers can not reach http://127.0.0.1:0: set STEELYARD_PUBLIC_URL, then prepare the image again')
+  expect((await user.call(imageCreate, { body: image() })).answer!.warnings.filter((w) => w.includes('reach'))).toEqual([])
+  // Seen from where Steelyard has another address.
+  const seen =
+    (await admin.call(imageGet, { params: { id: made.id } })).answer ?? (await (await backend.signIn()).call(imageGet, { params: { id: made.id } })).answer
+  expect(seen!.warnings).toContain('Servers announce themselves at http://127.0.0.1:0, but Steelyard is at https://steelyard.example.com now')
+})
+
+test.each([
+  ['down', { kind: 'down' }, /refuses connections$/],
+  ['a page', { kind: 'nonsense', what: 'page' }, /answered nonsense/],
+  ['half an answer', { kind: 'nonsense', what: 'half' }, /answered nonsense/],
+  ['an answer without an end', { kind: 'nonsense', what: 'endless' }, /answered nonsense/],
+  ['failing', { kind: 'refuse', status: 500 }, /failed with 500/],
+] as const)('with a factory that is %s, before and after its lists were read, the image is kept and registered later', async (_name, fault, reason) => {
+  for (const known of [false, true]) {
+    await later()
+    if (known) await operator.call(extensionList, { query: { version: 'v1.13.9' } })
+    await simulated.fault(fault)
+    const { status, answer } = await operator.call(imageCreate, { body: image({ kernel_args: [`x=${randomUUID()}`], extensions: ['siderolabs/gvisor'] }) })
+    expect(status).toBe(201)
+    expect(answer!.factory).toMatchObject({ registered_at: null, reason: expect.stringMatching(reason) as string })
+    expect(simulated.schematic(answer!.schematic_id)).toBeUndefined()
+    const params = { id: answer!.id }
+    expect((await operator.call(imageRegister, { params })).problem).toMatchObject({
+      code: 'factory_unreachable',
+      error: expect.stringMatching(reason) as string,
+    })
+    await simulated.fault(null)
+    const registered = (await operator.call(imageRegister, { params })).answer!
+    expect(registered.factory).toMatchObject({ simulated: true, reason: null, registered_at: expect.any(String) as string })
+    expect(registered.version).toBeGreaterThan(answer!.version)
+    expect(simulated.schematic(answer!.schematic_id)!.text).toBe(registered.schematic)
+  }
+})
+
+test('a factory that knows the schematic by another id never makes an image good', async () => {
+  await operator.call(imageFactoryGet)
+  await simulated.fault({ kind: 'nonsense', what: 'other-id' })
+  const { answer } = await operator.call(imageCreate, { body: image({ kernel_args: ['other=1'] }) })
+  expect(answer!.factory.registered_at).toBeNull()
+  expect(answer!.factory.reason).toMatch(/knows the schematic as [0-9a-f]{12}…, not as [0-9a-f]{12}…/)
+  expect((await operator.call(imageRegister, { params: { id: answer!.id } })).problem!.code).toBe('factory_unreachable')
+  expect((await operator.call(imageGet, { params: { id: answer!.id } })).answer!.factory.registered_at).toBeNull()
+})
+
+test('a refusal at creation keeps nothing; one at a later try keeps the reason', async () => {
+  await operator.call(imageFactoryGet)
+  await simulated.fault({ kind: 'refuse', status: 403 })
+  const refused = await operator.call(imageCreate, { body: image({ kernel_args: ['refused=1'] }) })
+  expect(refused).toMatchObject({ status: 422, problem: { code: 'factory_refused' } })
+  expect(refused.problem!.error).toBe(`The image factory at ${simulated.url} refuses: the simulated image factory was told to refuse`)
+  expect((await operator.call(imageList, { query: { q: 'refused=1' } })).answer!.total).toBe(0)
+  await simulated.fault({ kind: 'down' })
+  const kept = (await operator.call(imageCreate, { body: image({ kernel_args: ['kept=1'] }) })).answer!
+  await simulated.fault({ kind: 'refuse', status: 403 })
+  expect((await operator.call(imageRegister, { params: { id: kept.id } })).problem!.code).toBe('factory_refused')
+  expect((await operator.call(imageGet, { params: { id: kept.id } })).answer!.factory.reason).toContain('refuses')
+})
+
+test('an image that was registered stays so, whatever becomes of the factory', async () => {
+  const made = (await operator.call(imageCreate, { body: image() })).answer!
+  await simulated.fault({ kind: 'down' })
+  expect((await operator.call(imageRegister, { params: { id: made.id } })).problem!.code).toBe('factory_unreachable')
+  expect((await operator.call(imageGet, { params: { id: made.id } })).answer).toEqual(made)
+})
+
+test('the same call sent again is one image; two at once are two images of one schematic', async () => {
+  const body = image({ kernel_args: ['twice=1'] })
+  const calls = Array.from({ length: 5 }, () => operator.call(imageCreate, { body }, { idempotencyKey: 'once' }))
+  expect(new Set((await Promise.all(calls)).map((c) => c.text)).size).toBe(1)
+  const both = await Promise.all([operator.call(imageCreate, { body }), operator.call(imageCreate, { body })])
+  expect(new Set(both.map((b) => b.answer!.schematic_id)).size).toBe(1)
+  expect((await operator.call(imageList, { query: { q: 'twice=1' } })).answer!.total).toBe(3)
+  const params = { id: both[0].answer!.id }
+  const registered = await Promise.all(Array.from({ length: 4 }, () => operator.call(imageRegister, { params })))
+  expect(registered.map((r) => r.status)).toEqual([200, 200, 200, 200])
+  expect((await operator.call(imageGet, { params })).answer!.version).toBe(5)
+})
+
+test('an image is removed by version, and registering one that is gone is 404', async () => {
+  const made = (await operator.call(imageCreate, { body: image() })).answer!
+  const params = { id: made.id }
+  await operator.call(imageRegister, { params })
+  expect((await operator.call(imageRemove, { params }, { ifMatch: made.version })).status).toBe(412)
+  expect((await viewer.call(imageRemove, { params })).status).toBe(403)
+  expect((await operator.call(imageRemove, { params }, { ifMatch: made.version + 1 })).status).toBe(204)
+  for (const operation of [imageRemove, imageRegister, imageGet]) expect((await operator.call(operation, { params })).status).toBe(404)
+})
+
+test('failures are logged by nobody as ours', () => {
+  const faults = lines.map((line) => JSON.parse(line) as Fields & { level: string }).filter((line) => line.level === 'error')
+  expect(faults).toEqual([])
+})
