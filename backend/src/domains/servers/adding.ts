@@ -7,18 +7,18 @@ import type { Operation } from '#contract/operations.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Db } from '../../db/db.ts'
 import { type Fence, FenceLost, type Job, type Outcome } from '../../engine/engine.ts'
+import { oneByOne } from '../../engine/one-by-one.ts'
 import { system } from '../../http/caller.ts'
-import { type Fleet, type Found, OtherHardware } from '../../talos-fleet/fleet.ts'
+import type { Fleet, Found } from '../../talos-fleet/fleet.ts'
 import { readEverything, type Reading } from '../../talos-fleet/reading.ts'
 import type { Operations } from '../operations/operations.ts'
 import type { registering } from './register.ts'
 import * as store from './store.ts'
+import { probeDeadlineMs, twice } from './twice.ts'
 
 export const addingQueue = 'server-add'
 /** Addresses asked at once by one operation; where machines hang, the budget of all operations together is smaller still. */
 const atOnce = 64
-/** An address that nobody uses answers nothing at all: this is how long a scan waits for it. */
-const probeDeadlineMs = 5_000
 
 export interface AddingParts {
   readonly db: Db
@@ -31,30 +31,8 @@ export const stepOf = (address: string) => ({ key: `probe/${address}`, title: `A
 const addressOf = (key: string): string => key.slice('probe/'.length)
 const isOpen = (step: Operation['steps'][number]): boolean => step.status === 'todo' || step.status === 'running' || step.status === 'waiting'
 
-/** Results come sixty-four at once, and all lock the operation's row: in turn they need one connection of the pool instead of all. */
-function oneByOne(fence: Fence): Fence['write'] {
-  let last: Promise<unknown> = Promise.resolve()
-  return (change) => {
-    const mine = last.then(() => fence.write(change))
-    last = mine.catch(() => undefined)
-    return mine
-  }
-}
-
 export function adding({ db, fleet, operations, register }: AddingParts): (job: Job) => Promise<Outcome> {
-  /** Whether the known server with this UUID still answers where it is known, by another key than the one that was just seen. */
-  const isTwice = async (address: string, found: Found, signal: AbortSignal): Promise<boolean> => {
-    const known = await store.liveByUuid(db, found.identity.uuid)
-    if (!known || known.address === address || known.serial !== found.identity.serial) return false
-    try {
-      const options = { signal, deadlineMs: probeDeadlineMs, lane: 'probe' } as const
-      return await fleet.connection(known).maintenance((_, pin) => Promise.resolve(pin.fingerprint !== found.pin.fingerprint), options)
-    } catch (error) {
-      // Silent there, or something else answers there: either way it isn't the same hardware at both.
-      if (error instanceof TalosError || error instanceof OtherHardware) return false
-      throw error
-    }
-  }
+  const isTwice = twice({ db, fleet })
 
   const probe = async ({ signal }: Job, key: string, { scan, datacenter_id, operation_id }: store.Addition, write: Fence['write']): Promise<void> => {
     const address = addressOf(key)
@@ -78,7 +56,7 @@ export function adding({ db, fleet, operations, register }: AddingParts): (job: 
       isTwice: await isTwice(address, found, signal),
     }
     await write(async (tx) => {
-      const { kind, server, sentence } = await register(tx, system, candidate, reading, datacenter_id)
+      const { kind, server, sentence } = await register(tx, system, candidate, reading, { datacenterId: datacenter_id })
       await operations.step(tx, operation_id, key, { status: kind === 'alarm' ? 'failed' : 'done', reason: sentence, node_id: server.id })
     })
   }

@@ -25,6 +25,12 @@ const sentences: Record<string, string> = {
 export function ourEvents({ seq, at, action, actor, result, after }: Entry): z.output<typeof ServerEvent> {
   const name = typeof after?.['name'] === 'string' ? after['name'] : undefined
   const sentence = sentences[action] ?? action
-  const detail = action === 'server.renamed' && name ? `${sentence} to ${name}` : sentence
+  const token = typeof after?.['join_token'] === 'string' ? after['join_token'] : undefined
+  const detail =
+    action === 'server.renamed' && name
+      ? `${sentence} to ${name}`
+      : action === 'server.added' && token
+        ? `${sentence}: announced itself with the join token ${token}`
+        : sentence
   return { id: `audit-${seq}`, at, source: 'steelyard', type: action, message: result === 'ok' ? detail : `${detail}: refused (${result})`, by: actor }
 }

@@ -17,6 +17,16 @@ export interface Registration {
   readonly sentence: string
 }
 
+export interface RegisterOptions {
+  readonly datacenterId: string | null
+  /**
+   * Name of the join token that the machine announced itself with. It has then shown the one-time host name that was given to its address, which is all that
+   * a person could check from afar: what is new, or waits for its first confirmation, counts as confirmed. One that came back from a cluster, or that
+   * something contradicted, still waits for a person.
+   */
+  readonly token?: string
+}
+
 export interface RegisterParts {
   readonly clock: Clock
   readonly random: () => number
@@ -25,6 +35,7 @@ export interface RegisterParts {
 
 /** Names tried before giving up: with 10,000 servers of five million names, the second is hardly ever needed. */
 const mostNames = 50
+const announced = (token: string): string => `Announced itself with the join token ${token}`
 
 export function registering({ clock, random, recorder: { record, tell } }: RegisterParts) {
   const note = async (tx: Tx, caller: Caller, row: store.ServerRow, action: string, change: store.ServerChange): Promise<store.ServerRow> => {
@@ -40,16 +51,28 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
   }
 
   /** undefined: the same machine was registered by somebody else a moment ago. */
-  const makeNew = async (tx: Tx, caller: Caller, found: Candidate, reading: Reading, datacenterId: string | null): Promise<store.ServerRow | undefined> => {
+  const makeNew = async (
+    tx: Tx,
+    caller: Caller,
+    found: Candidate,
+    reading: Reading,
+    { datacenterId, token }: RegisterOptions,
+  ): Promise<store.ServerRow | undefined> => {
     const at = new Date(clock.now())
     const { identity, fingerprint, address } = found
     const before = await store.removedByHardware(tx, identity.uuid, identity.serial)
     const server: Omit<store.NewServer, 'name'> = {
       datacenter_id: datacenterId,
       address,
-      identity_state: 'unconfirmed',
+      identity_state: token === undefined ? 'unconfirmed' : 'confirmed',
       identity_since: at,
-      identity_note: before ? `This machine was ${before.name}, which was removed on ${before.removed_at!.toISOString().slice(0, 10)}` : null,
+      identity_note:
+        [
+          token !== undefined && announced(token),
+          before && `This machine was ${before.name}, which was removed on ${before.removed_at!.toISOString().slice(0, 10)}`,
+        ]
+          .filter(Boolean)
+          .join('. ') || null,
       predecessor_id: before?.id ?? null,
       uuid: identity.uuid,
       serial: identity.serial,
@@ -70,7 +93,7 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
       await record(tx, caller, {
         action: 'server.added',
         target: { kind: 'server', id: made.id, name: made.name },
-        after: audited(made),
+        after: { ...audited(made), ...(token !== undefined && { join_token: token }) },
         event: { name: 'server.created', version: made.version },
       })
       return made
@@ -79,7 +102,8 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
   }
 
   /** The caller has locked nothing of servers yet. */
-  const register = async (tx: Tx, caller: Caller, found: Candidate, reading: Reading, datacenterId: string | null): Promise<Registration> => {
+  const register = async (tx: Tx, caller: Caller, found: Candidate, reading: Reading, options: RegisterOptions): Promise<Registration> => {
+    const { datacenterId, token } = options
     const at = new Date(clock.now())
     const { identity } = found
     const recognised = recognise(await store.lockByHardware(tx, identity.uuid, found.address), found)
@@ -94,8 +118,8 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
     }
     switch (recognised.kind) {
       case 'new': {
-        const server = await makeNew(tx, caller, found, reading, datacenterId)
-        if (!server) return register(tx, caller, found, reading, datacenterId)
+        const server = await makeNew(tx, caller, found, reading, options)
+        if (!server) return register(tx, caller, found, reading, options)
         await store.writeContacts(tx, [{ id: server.id, at }])
         const { product, manufacturer } = identity
         return {
@@ -107,14 +131,16 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
       case 'known': {
         // At another of its own addresses its certificate may be another one too: only what was read at the known address is kept.
         if (recognised.server.address !== found.address) return recognised
-        const server = await store.update(
-          tx,
-          recognised.server.id,
-          { ...seen, ...(datacenterId && recognised.server.datacenter_id === null && { datacenter_id: datacenterId }) },
-          at,
-        )
+        const known = recognised.server
+        const wanted = { ...seen, ...(datacenterId && known.datacenter_id === null && known.cluster_id === null && { datacenter_id: datacenterId }) }
+        // Added by address and never looked at: without a note, which what a person must look at always has.
+        const trusted =
+          token !== undefined && known.identity_state === 'unconfirmed' && known.identity_note === null
+            ? ({ identity_state: 'confirmed', identity_since: at, identity_note: announced(token) } as const)
+            : null
+        const server = trusted ? await note(tx, caller, known, 'server.confirmed', { ...wanted, ...trusted }) : await store.update(tx, known.id, wanted, at)
         await store.writeContacts(tx, [{ id: server.id, at }])
-        await tell(tx, caller, { name: 'server.updated', object: { kind: 'server', id: server.id }, version: server.version })
+        if (!trusted) await tell(tx, caller, { name: 'server.updated', object: { kind: 'server', id: server.id }, version: server.version })
         return { ...recognised, server }
       }
       case 'moved': {

@@ -37,6 +37,7 @@ import { catalogue } from './catalogue.ts'
 import { clusterUse } from './cluster-use.ts'
 import { type CommandKind, commanding, commandQueue, commandSteps } from './commanding.ts'
 import type { ClusterAccess, ForClusters } from './for-clusters.ts'
+import { forJoining, type ForJoining } from './for-joining.ts'
 import { ourEvents } from './our-events.ts'
 import { observer } from './observe.ts'
 import { audited, present } from './present.ts'
@@ -48,7 +49,7 @@ import { summarize, type Summary } from './summary.ts'
 import * as store from './store.ts'
 import type { Observation, Watched } from '../../talos-fleet/contact.ts'
 
-export interface Servers extends ForClusters, ServerFiles {
+export interface Servers extends ForClusters, ForJoining, ServerFiles {
   /** The page as JSON text, ready to be sent: each server is serialised once per change. */
   list(query: Input<typeof serverList>['query']): Promise<Buffer>
   get(id: string): Promise<Server>
@@ -103,7 +104,8 @@ export function servers(parts: ServerParts): Servers {
   const forClusters = clusterUse({ db, clock, recorder, fleet })
   const asking = questions({ fleet, access })
   const observing = observer({ db, clock, tell, catalogue: shelf })
-  engine.register({ queue: addingQueue, reconcile: adding({ db, fleet, operations, register: registering(parts) }), concurrency: 2 })
+  const register = registering(parts)
+  engine.register({ queue: addingQueue, reconcile: adding({ db, fleet, operations, register }), concurrency: 2 })
   engine.register({ queue: commandQueue, reconcile: commanding({ db, operations, access, clusterUse: forClusters }), concurrency: 8 })
   const now = () => new Date(clock.now())
 
@@ -165,6 +167,7 @@ export function servers(parts: ServerParts): Servers {
   return {
     ...forClusters,
     ...serverFiles({ db, recorder, access }),
+    ...forJoining({ db, fleet, register }),
     list: (query) => shelf.page(query),
 
     async get(id) {

@@ -1,0 +1,133 @@
+/**
+ * Lets announcements in: in batches, one transaction at a time, under the locks of their tokens. Five hundred servers that boot in one second take a few
+ * transactions, uses are counted exactly, and a flood waits here instead of taking every connection to the database.
+ */
+import { randomUUID } from 'node:crypto'
+import { Problem } from '#contract/errors.ts'
+import { canUseJoinToken } from '#contract/join-tokens.ts'
+import type { Verdict } from '#contract/rule.ts'
+import type { Clock } from '../../clock.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { system } from '../../http/caller.ts'
+import type { Recorder } from '../../record.ts'
+import type { Announcement } from './announcement.ts'
+import { oneTimeHostName } from './answers.ts'
+import { statusOf } from './present.ts'
+import { joinQueue, shardOf } from './shards.ts'
+import * as store from './store.ts'
+
+export interface Asked {
+  readonly tokenId: string
+  readonly announcement: Announcement
+  /** Where it came from, in its one spelling, and whether that may be dialled. */
+  readonly address: string
+  readonly mayDial: Verdict
+}
+
+export type Admission =
+  /** `hostName`: the machine is dialled and has to show it; null: it can't be, and waits for nothing. */
+  | { readonly kind: 'let_in'; readonly hostName: string | null }
+  /** `over`: whatever it asks for next time. */
+  | { readonly kind: 'refused'; readonly reason: string; readonly over: boolean }
+
+export interface AdmissionParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly engine: Pick<Engine, 'wake'>
+  readonly tell: Recorder['tell']
+}
+
+/** Waiting for a transaction at once; past it, a machine is asked to come back (Talos does, with a back-off). */
+const mostWaiting = 2_000
+const perBatch = 100
+/** A machine that asks again so soon has lost the answer, and is given the same one. */
+const sameAnswerMs = 30_000
+/** Addresses from which one UUID may be announced at the same time. */
+const mostTwins = 4
+
+interface Pending {
+  readonly asked: Asked
+  readonly resolve: (admission: Admission) => void
+  readonly reject: (error: unknown) => void
+}
+
+export function admission({ db, clock, engine, tell }: AdmissionParts): (asked: Asked) => Promise<Admission> {
+  const decide = (token: store.TokenRow, known: store.ArrivalRow[], { announcement, address, mayDial }: Asked, at: Date) => {
+    const isUsed = known.some((a) => a.result !== 'refused')
+    const status = statusOf(token, at.getTime())
+    const verdict = canUseJoinToken({ status: status === 'used_up' && isUsed ? 'usable' : status })
+    if (!verdict.ok) return { kind: 'refused', reason: verdict.reason, over: status !== 'used_up' } as const
+    // Its own row, or one of its own that waits for nothing any more: a UUID that waits at two addresses is perhaps two machines.
+    const waiting = known.filter((a) => a.result === 'waiting')
+    const row = known.find((a) => a.address === address) ?? known.find((a) => a.result !== 'waiting') ?? (waiting.length >= mostTwins ? waiting[0] : undefined)
+    const isAgain = row?.address === address && row.result === 'waiting' && at.getTime() - row.at.getTime() < sameAnswerMs
+    const id = row?.id ?? randomUUID()
+    const hostName = !mayDial.ok ? null : isAgain ? row.host_name : oneTimeHostName()
+    const written: store.ArrivalRow = {
+      id,
+      token_id: token.id,
+      ...announcement,
+      address,
+      host_name: hostName,
+      at,
+      result: mayDial.ok ? 'waiting' : 'failed',
+      reason: mayDial.ok ? null : mayDial.reason,
+      server_id: row?.server_id ?? null,
+      shard: shardOf(id),
+    }
+    return { kind: 'let_in', hostName, written, isNewUse: !isUsed } as const
+  }
+
+  const decideAll = async (tx: Tx, batch: readonly Pending[]): Promise<Admission[]> => {
+    const at = new Date(clock.now())
+    const tokens = new Map((await store.lockTokens(tx, [...new Set(batch.map((p) => p.asked.tokenId))])).map((t) => [t.id, t]))
+    const uuids = [...new Set(batch.map((p) => p.asked.announcement.uuid))]
+    const rows = new Map((await store.arrivalsOf(tx, [...tokens.keys()], uuids)).map((a) => [a.id, a]))
+    const written = new Map<string, store.ArrivalRow>()
+    const touched = new Set<string>()
+    const admissions = batch.map(({ asked }): Admission => {
+      const token = tokens.get(asked.tokenId)
+      if (!token) return { kind: 'refused', reason: 'There is no such join token', over: true }
+      const known = [...rows.values()].filter((a) => a.token_id === token.id && a.uuid === asked.announcement.uuid)
+      const decided = decide(token, known, asked, at)
+      if (decided.kind === 'refused') return decided
+      rows.set(decided.written.id, decided.written)
+      written.set(decided.written.id, decided.written)
+      if (decided.isNewUse) tokens.set(token.id, { ...token, uses: token.uses + 1 })
+      touched.add(token.id)
+      return { kind: 'let_in', hostName: decided.hostName }
+    })
+    await store.writeArrivals(tx, [...written.values()])
+    for (const id of touched) {
+      await store.countUses(tx, id, tokens.get(id)!.uses, at)
+      await tell(tx, system, { name: 'join_token.updated', object: { kind: 'join_token', id } })
+    }
+    const waiting = new Set([...written.values()].filter((a) => a.result === 'waiting').map((a) => a.shard))
+    for (const shard of [...waiting].toSorted((a, b) => a - b)) await engine.wake(tx, joinQueue, String(shard))
+    return admissions
+  }
+
+  let line: Pending[] = []
+  let isBusy = false
+  const work = async (): Promise<void> => {
+    isBusy = true
+    for (let batch = line.splice(0, perBatch); batch.length > 0; batch = line.splice(0, perBatch)) {
+      try {
+        const admissions = await inTransaction(db, (tx) => decideAll(tx, batch))
+        for (const [i, { resolve }] of batch.entries()) resolve(admissions[i]!)
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    isBusy = false
+  }
+
+  return (asked) =>
+    new Promise((resolve, reject) => {
+      if (line.length >= mostWaiting)
+        return reject(new Problem('unavailable', 'Too many servers announce themselves at once. Please come back in a moment.', undefined, 5))
+      line.push({ asked, resolve, reject })
+      if (!isBusy) void work()
+    })
+}

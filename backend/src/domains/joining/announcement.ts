@@ -1,0 +1,51 @@
+/** What a booting server says of itself, and where it says it from. All of it is anybody's word until the machine's own API has confirmed it. */
+import { formatAddress, parseAddress } from '#contract/addresses.ts'
+import { text } from '#talos/client/text.ts'
+
+export interface Announcement {
+  /** Lower case. */
+  readonly uuid: string
+  /** As the API tells it: one line, at most 256 characters. Firmware writes such things as "Not Specified" or "Default string": they are taken as they are. */
+  readonly serial: string
+  /** `aa:bb:cc:dd:ee:ff`; null where none was given. */
+  readonly mac: string | null
+}
+export type Reading = { readonly ok: true; readonly announcement: Announcement } | { readonly ok: false; readonly reason: string }
+
+/** Talos's own is at most some 400 characters long, with a serial number of 64 (SMBIOS's usual limit), each of them percent-encoded. */
+const longestQuery = 2048
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const macPattern = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?$/
+/** "Not present" and "not present, but may be set" (SMBIOS 3.7, 7.2.1): all boards without a UUID say so, and no two could be told apart. */
+const noUuid = /^(?:[0-]+|[f-]+)$/
+
+const no = (reason: string): Reading => ({ ok: false, reason })
+
+/** @param url of the request, path and query */
+export function readAnnouncement(url: string): Reading {
+  const at = url.indexOf('?')
+  const query = at === -1 ? '' : url.slice(at + 1)
+  if (query.length > longestQuery) return no('The announcement is too long')
+  const given = new URLSearchParams(query)
+  for (const name of ['uuid', 'serial', 'mac']) if (given.getAll(name).length > 1) return no(`The announcement has more than one ${name}`)
+  const uuid = (given.get('uuid') ?? '').trim().toLowerCase()
+  if (!uuidPattern.test(uuid)) return no('The announcement has no UUID')
+  if (noUuid.test(uuid)) return no(`Its firmware gives it no UUID of its own (${uuid}), so it can't be told from other machines. Add it by its address`)
+  const mac = (given.get('mac') ?? '').trim().toLowerCase()
+  if (mac !== '' && !macPattern.test(mac)) return no('The announced MAC address can not be read')
+  return { ok: true, announcement: { uuid, serial: text(given.get('serial') ?? ''), mac: mac === '' ? null : mac } }
+}
+
+/** The address of a request in its one spelling; undefined where it is none (a proxy may pass on anything). An IPv4 peer of a dual-stack socket is IPv4. */
+export function readSource(ip: string): string | undefined {
+  const address = parseAddress(ip.replace(/^::ffff:(?=\d+\.)/i, ''))
+  return address ? formatAddress(address) : undefined
+}
+
+/** What refusals of a source are counted by: an IPv6 network of a link, because one machine there may take any address in it (RFC 4291, 2.5.1). */
+export function sourceOf(ip: string): string {
+  const address = parseAddress(ip.replace(/^::ffff:(?=\d+\.)/i, ''))
+  if (!address) return 'unknown'
+  if (address.family === 4) return formatAddress(address)
+  return `${formatAddress({ family: 6, value: (address.value >> 64n) << 64n })}/64`
+}

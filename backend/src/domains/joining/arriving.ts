@@ -1,0 +1,218 @@
+/**
+ * Dials what announced itself. A machine opens its API some seconds after it has its document, so it is asked again and again, at short intervals at first.
+ * It is registered when its API, at the address that the announcement came from, shows the announced identity and the host name that was given to that address.
+ */
+import { Problem } from '#contract/errors.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import type { TalosClient } from '#talos/client/client.ts'
+import type { Clock } from '../../clock.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Fence, Job, Outcome } from '../../engine/engine.ts'
+import { oneByOne } from '../../engine/one-by-one.ts'
+import { system } from '../../http/caller.ts'
+import type { Recorder } from '../../record.ts'
+import type { Fleet, Found } from '../../talos-fleet/fleet.ts'
+import { readEverything, type Reading } from '../../talos-fleet/reading.ts'
+import type { ForJoining } from '../servers/for-joining.ts'
+import { shardOf } from './shards.ts'
+import * as store from './store.ts'
+
+/** Asked at once in one part; with `shards` parts no more than half of all dials that may be under way. */
+const atOnce = 4
+/** For connecting, and for each answer. */
+const dialDeadlineMs = 5_000
+/** How long a machine is waited for after its announcement: firmware and disks are behind it by then, only Talos's API is to come. */
+export const patienceMs = 300_000
+/** How long a machine may show another name than it was given: Talos takes the document before it opens its API, but for the moments between. */
+export const wrongNameMs = 60_000
+/** A run ends after this long even if there is more to do, so that it never comes near the engine's deadline. */
+const longestRunMs = 60_000
+/** How often a run looks who came since. */
+const lookMs = 250
+
+/** Milliseconds until the next try, by the time since the announcement: within 10 s a machine should be seen, later nobody waits for seconds. */
+const delayMs = (age: number): number => (age < 15_000 ? 500 : age < 60_000 ? 2_000 : 10_000)
+
+/** What answered is not what announced itself. */
+class Contradiction extends Error {}
+
+/** What this process remembers of a machine that it waits for; one that is forgotten is asked at once. */
+interface Try {
+  readonly hostName: string | null
+  dueAt: number
+  tries: number
+  /** It answered nothing at all last time, so that it may keep a place for long. */
+  isSilent: boolean
+  wrongNameSince: number | undefined
+}
+
+export interface ArrivingParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly random: () => number
+  readonly fleet: Fleet
+  readonly recorder: Recorder
+  readonly servers: ForJoining
+}
+
+interface Answer {
+  readonly found: Found
+  readonly reading: Reading
+}
+
+export function arriving({ db, clock, random, fleet, recorder: { record, tell }, servers }: ArrivingParts): (job: Job) => Promise<Outcome> {
+  const tried = new Map<string, Try>()
+  const tryOf = ({ id, host_name }: store.Waiting): Try => {
+    const known = tried.get(id)
+    if (known && known.hostName === host_name) return known
+    const fresh = { hostName: host_name, dueAt: 0, tries: 0, isSilent: false, wrongNameSince: undefined }
+    tried.set(id, fresh)
+    return fresh
+  }
+
+  /** Ends the wait, if the machine wasn't given another name meanwhile; `act` says how. */
+  const settle = (write: Fence['write'], arrival: store.Waiting, act: (tx: Tx, arrival: store.Waiting) => Promise<Parameters<typeof store.settle>[2]>) =>
+    write(async (tx) => {
+      const current = await store.lockWaiting(tx, arrival)
+      if (!current) return
+      const isOver = current.token_revoked_at !== null
+      await store.settle(
+        tx,
+        current.id,
+        isOver ? { result: 'refused', reason: 'The join token was revoked while the machine was waited for' } : await act(tx, current),
+      )
+      await tell(tx, system, { name: 'join_token.updated', object: { kind: 'join_token', id: current.token_id } })
+    })
+
+  const fail = (
+    write: Fence['write'],
+    arrival: store.Waiting,
+    reason: string,
+    code: 'identity_changed' | 'server_unreachable' | 'dial_refused',
+    serverId?: string,
+  ) =>
+    settle(write, arrival, async (tx, { token_id, token_name, uuid, serial, mac, address }) => {
+      await record(tx, system, {
+        action: 'join.failed',
+        target: { kind: 'join_token', id: token_id, name: token_name },
+        result: code,
+        after: { reason, address, uuid, serial, mac },
+      })
+      return { result: 'failed', reason, ...(serverId !== undefined && { server_id: serverId }) }
+    })
+
+  /** @throws Contradiction where the machine isn't the announced one */
+  const compare = ({ uuid, serial, mac, address }: store.Waiting, { found: { identity }, reading }: Answer): void => {
+    if (identity.uuid !== uuid || identity.serial !== serial) {
+      const [said, announced] = [identity, { uuid, serial }].map((i) => `UUID ${i.uuid}, serial ${i.serial || 'unknown'}`)
+      throw new Contradiction(`Another machine answers at ${address} than was announced from there: ${said}; announced was ${announced}`)
+    }
+    if (mac !== null && !reading.inventory.interfaces.some((i) => i.hardware_addr === mac))
+      throw new Contradiction(`The announced MAC address ${mac} is on no interface of the machine that answers at ${address}`)
+  }
+
+  const register = async ({ signal }: Job, write: Fence['write'], arrival: store.Waiting, { found, reading }: Answer): Promise<void> => {
+    const { address } = arrival
+    const candidate = {
+      address,
+      identity: found.identity,
+      fingerprint: found.pin.fingerprint,
+      addresses: reading.inventory.node_addresses,
+      isTwice: await servers.isTwice(address, found, signal),
+    }
+    await settle(write, arrival, async (tx, { datacenter_id, token_id, token_name: token, uuid, serial, mac }) => {
+      const { kind, server, sentence } = await servers.join(tx, system, candidate, reading, { datacenterId: datacenter_id, token })
+      if (kind !== 'alarm') return { result: 'joined', reason: kind === 'new' ? null : sentence, server_id: server.id }
+      await record(tx, system, {
+        action: 'join.failed',
+        target: { kind: 'join_token', id: token_id, name: token },
+        result: 'identity_changed',
+        after: { reason: sentence, address, uuid, serial, mac },
+      })
+      return { result: 'failed', reason: sentence, server_id: server.id }
+    })
+  }
+
+  /** Nothing to take from it yet: it is asked again, unless it was waited for long enough. */
+  const wait = async (
+    write: Fence['write'],
+    arrival: store.Waiting,
+    state: Try,
+    why: string,
+    code: 'identity_changed' | 'server_unreachable',
+  ): Promise<void> => {
+    const now = clock.now()
+    const age = now - arrival.at.getTime()
+    if (state.wrongNameSince !== undefined && now - state.wrongNameSince >= wrongNameMs) return fail(write, arrival, why, 'identity_changed')
+    if (age >= patienceMs) return fail(write, arrival, `Waited ${patienceMs / 60_000} minutes for its API at ${arrival.address}: ${why}`, code)
+    state.tries += 1
+    state.dueAt = now + delayMs(age) * (0.75 + 0.5 * random())
+  }
+
+  const look = async (job: Job, write: Fence['write'], arrival: store.Waiting): Promise<void> => {
+    const { address, uuid, host_name } = arrival
+    const state = tryOf(arrival)
+    const act = async (client: TalosClient, found: Found): Promise<Answer> => ({ found, reading: await readEverything(client) })
+    let answer: Answer
+    try {
+      answer = await fleet.probe(address, act, { signal: job.signal, deadlineMs: dialDeadlineMs, lane: state.isSilent ? 'suspect' : 'contact' })
+    } catch (error) {
+      if (job.signal.aborted) throw error
+      if (error instanceof Problem) return fail(write, arrival, error.message, 'dial_refused')
+      if (!(error instanceof TalosError)) throw error
+      state.isSilent = error.kind === 'timeout'
+      // Configured, so that only its cluster may ask it who it is: nothing is written of it but that it announced itself.
+      const member = error.kind === 'permission_denied' ? await servers.memberAt(db, uuid, address) : null
+      if (member)
+        return settle(write, arrival, async () => ({
+          result: 'joined',
+          reason: `Recognised as ${member.name}, which is in the cluster ${member.cluster_name}`,
+          server_id: member.id,
+        }))
+      return wait(write, arrival, state, error.message, 'server_unreachable')
+    }
+    state.isSilent = false
+    try {
+      compare(arrival, answer)
+    } catch (error) {
+      if (error instanceof Contradiction) return fail(write, arrival, error.message, 'identity_changed')
+      throw error
+    }
+    const shown = answer.reading.status.hostname
+    if (shown === host_name) return register(job, write, arrival, answer)
+    state.wrongNameSince ??= clock.now()
+    const why = `What answers at ${address} shows the host name ${shown || '(none)'}, not the one that this address was given: it is another machine, or something stands between`
+    return wait(write, arrival, state, why, 'identity_changed')
+  }
+
+  return async (job) => {
+    const shard = Number(job.key)
+    const write = oneByOne(job.fence)
+    const began = clock.now()
+    const inFlight = new Map<string, Promise<void>>()
+    const failures: unknown[] = []
+    let waiting: store.Waiting[] = []
+    for (;;) {
+      waiting = await store.waitingIn(db, shard)
+      const now = clock.now()
+      const isEnding = job.signal.aborted || failures.length > 0 || now - began >= longestRunMs
+      // Who was tried least goes first: those that never answer must not delay those that came just now.
+      const due = isEnding ? [] : waiting.filter((a) => !inFlight.has(a.id) && tryOf(a).dueAt <= now).toSorted((a, b) => tryOf(a).tries - tryOf(b).tries)
+      for (const arrival of due.slice(0, atOnce - inFlight.size)) {
+        const one = look(job, write, arrival)
+          .catch((error: unknown) => void failures.push(error))
+          .finally(() => inFlight.delete(arrival.id))
+        inFlight.set(arrival.id, one)
+      }
+      if (inFlight.size === 0) break
+      const woken = new AbortController()
+      await Promise.race([...inFlight.values(), clock.sleep(lookMs, woken.signal).catch(() => undefined)])
+      woken.abort(new Error('Looked'))
+    }
+    if (failures.length > 0) throw failures[0]
+    const ids = new Set(waiting.map((a) => a.id))
+    for (const id of tried.keys()) if (shardOf(id) === shard && !ids.has(id)) tried.delete(id)
+    if (waiting.length === 0) return undefined
+    return { againMs: Math.max(0, Math.min(...waiting.map((a) => tryOf(a).dueAt)) - clock.now()) }
+  }
+}

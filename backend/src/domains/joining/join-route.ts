@@ -1,0 +1,95 @@
+/**
+ * `GET /join/{token}?uuid=…&serial=…&mac=…`: what a server asks that was booted with a prepared image. Outside of the API: no session, no JSON, and 200 with
+ * one harmless document whatever is asked, because anything else would keep the machine out of maintenance for hours.
+ *
+ * But for two cases, in which nobody knows yet whether the token is good: the database is away, or more announce themselves at once than can be let in.
+ * Then it is 503, because Talos doesn't ask again once it has a document and would be lost to the person who waits for it, while after a 503 it
+ * asks again, with a back-off, for three hours, and then boots anew (`pkg/download`).
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '#contract/errors.ts'
+import { canUseJoinToken, joinPath, joinTokenPattern } from '#contract/join-tokens.ts'
+import type { Verdict } from '#contract/rule.ts'
+import type { Clock } from '../../clock.ts'
+import { bucket } from '../../http/limits.ts'
+import type { Log } from '../../log.ts'
+import type { Admission, Asked } from './admission.ts'
+import { readAnnouncement, readSource } from './announcement.ts'
+import { harmless, named } from './answers.ts'
+import type { Directory } from './directory.ts'
+import { statusOf } from './present.ts'
+import type { Refusal, Refusals } from './refusals.ts'
+
+export interface JoinRouteParts {
+  readonly clock: Clock
+  readonly log: Log
+  readonly directory: Directory
+  readonly refusals: Refusals
+  readonly admit: (asked: Asked) => Promise<Admission>
+  /** Whether Talos's API at an address may be dialled. */
+  readonly mayDial: (address: string) => Verdict
+}
+
+/** Announcements from one address that are let in: a machine asks once at each boot. Many machines behind one address can't be dialled anyway. */
+const perAddress = { perSecond: 0.5, burst: 30 }
+
+export function joinRoute(app: FastifyInstance, { clock, log, directory, refusals, admit, mayDial }: JoinRouteParts): void {
+  const paces = bucket({ ...perAddress, clock })
+  const send = (reply: FastifyReply, document: string) => reply.status(200).type('application/yaml; charset=utf-8').send(document)
+  const refuse = ({ ip, id }: FastifyRequest, reply: FastifyReply, reason: string, about: Pick<Refusal, 'token' | 'announcement'> = {}) => {
+    refusals.note({ action: 'join.refused', reason, ip: readSource(ip) ?? ip.slice(0, 64), requestId: id, ...about })
+    return send(reply, harmless)
+  }
+
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    // What looks at a link without following it announces nothing.
+    if (request.method === 'HEAD') return send(reply, harmless)
+    const text = request.url.slice(joinPath.length).split('?', 1)[0]!
+    if (!joinTokenPattern.test(text)) return refuse(request, reply, 'This is not a join token')
+    const token = await directory.find(text)
+    if (!token) return refuse(request, reply, 'There is no such join token')
+    const read = readAnnouncement(request.url)
+    const about = { token, announcement: read.ok ? read.announcement : undefined }
+    const verdict = canUseJoinToken({ status: statusOf({ ...token, max_uses: null, uses: 0 }, clock.now()) })
+    if (!verdict.ok) return refuse(request, reply, verdict.reason, about)
+    if (!read.ok) return refuse(request, reply, read.reason, about)
+    const address = readSource(request.ip)
+    if (address === undefined) return refuse(request, reply, 'Where it came from can not be read', about)
+    if (paces.take(address) > 0) {
+      const reason = `Too many machines announce themselves from ${address}: if it is a proxy, name it in STEELYARD_TRUSTED_PROXIES`
+      return refuse(request, reply, reason, about)
+    }
+    const dial = mayDial(address)
+    const admission = await admit({ tokenId: token.id, announcement: read.announcement, address, mayDial: dial })
+    if (admission.kind === 'refused') {
+      if (admission.over) directory.forget(text)
+      return refuse(request, reply, admission.reason, about)
+    }
+    if (!dial.ok) refusals.note({ action: 'join.failed', reason: dial.reason, ip: address, requestId: request.id, ...about })
+    return send(reply, admission.hostName === null ? harmless : named(admission.hostName))
+  }
+
+  app.route({
+    method: 'GET',
+    url: `${joinPath}*`,
+    config: { open: true },
+    handler: answer,
+    // What the app refuses of every request (too long, a parameter given twice) is refused here as all else is; what ends by itself is a 503.
+    errorHandler: (error, request, reply) => {
+      if (!(error instanceof Problem) || error.code !== 'bad_request') throw error
+      void refuse(request, reply, error.message)
+    },
+    onResponse: async (request, reply) => {
+      const { id, ip } = request
+      log.debug('request', {
+        request_id: id,
+        method: request.method,
+        path: `${joinPath}…`,
+        status: reply.statusCode,
+        duration_ms: Math.round(reply.elapsedTime),
+        ip,
+      })
+    },
+  })
+  app.addHook('onClose', () => refusals.close())
+}

@@ -1,0 +1,135 @@
+/**
+ * Writes down who was refused, without letting them fill the audit log: within a minute a source has one entry at its first refusal and one at the end
+ * with how many came after it. Sources past a number are counted together. Nobody waits for it: it is written in batches, one at a time.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+import type { Log } from '../../log.ts'
+import type { RecordChange } from '../../record.ts'
+import { type Announcement, sourceOf } from './announcement.ts'
+import { shardOf } from './shards.ts'
+import * as store from './store.ts'
+
+export interface Refusal {
+  /** `join.failed`: the token is good, but what came from there can't be dialled. */
+  readonly action: 'join.refused' | 'join.failed'
+  readonly reason: string
+  /** Of the request. */
+  readonly ip: string
+  readonly requestId: string
+  /** Where the token is one of ours. */
+  readonly token?: { readonly id: string; readonly name: string } | undefined
+  readonly announcement?: Announcement | undefined
+}
+
+export interface Refusals {
+  note(refusal: Refusal): void
+  /** Writes what is still to be written; called at the stop. */
+  close(): Promise<void>
+}
+
+const windowMs = 60_000
+/** Sources with entries of their own within a window. */
+const mostSources = 250
+/** Kept when the database is away; past it the oldest are dropped, and the log says how many. */
+const mostWaiting = 1_000
+/** Refused arrivals that a token shows. */
+const mostShown = 250
+const perBatch = 100
+
+interface Entry {
+  readonly refusal: Refusal
+  readonly count: number
+}
+
+export interface RefusalParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly record: RecordChange
+}
+
+export function refusals({ db, clock, log, record }: RefusalParts): Refusals {
+  /** Of the open window: how many came from a source after its first. `others` stands for all sources past the limit. */
+  let open: Map<string, { last: Refusal; more: number }> | undefined
+  let others: { last: Refusal; more: number } | undefined
+  const stop = new AbortController()
+  let waiting: Entry[] = []
+  let writing: Promise<void> | undefined
+
+  const write = async (tx: Tx, { refusal, count }: Entry): Promise<void> => {
+    const { action, reason, ip, requestId, token, announcement } = refusal
+    const caller: Caller = { kind: 'anonymous', ip, requestId }
+    await record(tx, caller, {
+      action,
+      target: token ? { kind: 'join_token', id: token.id, name: token.name } : { kind: 'address', id: ip, name: ip },
+      result: action === 'join.failed' ? 'dial_refused' : 'forbidden',
+      after: { reason, address: ip, count, uuid: announcement?.uuid ?? null, serial: announcement?.serial ?? null, mac: announcement?.mac ?? null },
+    })
+    if (action !== 'join.refused' || !token || !announcement) return
+    const id = randomUUID()
+    const { uuid, serial, mac } = announcement
+    const row = { id, token_id: token.id, uuid, serial, mac, address: ip, at: new Date(clock.now()), result: 'refused', reason, shard: shardOf(id) } as const
+    await store.writeRefused(tx, { ...row, host_name: null, server_id: null }, mostShown)
+  }
+
+  const writeAll = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, perBatch)
+      try {
+        await inTransaction(db, async (tx) => {
+          for (const entry of batch) await write(tx, entry)
+        })
+        waiting = waiting.slice(batch.length)
+      } catch (error) {
+        log.warn('join.refusals_waiting', { count: waiting.length, error })
+        return
+      }
+    }
+  }
+
+  const add = (entries: readonly Entry[]): void => {
+    waiting.push(...entries)
+    if (waiting.length > mostWaiting) {
+      log.warn('join.refusals_dropped', { count: waiting.length - mostWaiting })
+      waiting = waiting.slice(-mostWaiting)
+    }
+    writing ??= writeAll().finally(() => (writing = undefined))
+  }
+
+  /** What came after the first of each source; the window is over. */
+  const closeWindow = (): void => {
+    const rest = [...(open?.values() ?? []), ...(others ? [others] : [])].filter((s) => s.more > 0)
+    open = undefined
+    others = undefined
+    if (rest.length > 0 || waiting.length > 0) add(rest.map(({ last, more }) => ({ refusal: last, count: more })))
+  }
+
+  return {
+    note(refusal) {
+      if (!open) {
+        open = new Map()
+        // Rejects at the stop, which closes the window itself.
+        void clock.sleep(windowMs, stop.signal).then(closeWindow, () => undefined)
+      }
+      const source = `${refusal.action} ${refusal.token?.id ?? ''} ${sourceOf(refusal.ip)}`
+      const known = open.get(source)
+      if (known) {
+        known.more++
+        known.last = refusal
+      } else if (open.size < mostSources) {
+        open.set(source, { last: refusal, more: 0 })
+        add([{ refusal, count: 1 }])
+      } else {
+        others = { last: { ...refusal, reason: `${refusal.reason} (among others: too many sources at once)` }, more: (others?.more ?? 0) + 1 }
+      }
+    },
+    async close() {
+      stop.abort(new Error('Steelyard is stopping'))
+      closeWindow()
+      await writing
+    },
+  }
+}
