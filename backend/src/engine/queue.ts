@@ -18,7 +18,12 @@ const schema = 'pgboss'
 const openLock = 7_219_004_115
 const pollMs = 500
 const beatMs = 3_000
-const sweepMs = 5_000
+const sweepMs = 3_000
+/**
+ * A process takes what it fetched within milliseconds; after this long it was killed in between. One that is only slow finds its object taken, or
+ * takes it and finds the other job gone: neither does anything twice.
+ */
+const orphanMs = 3_000
 const defaultConcurrency = 16
 /** Longer than any run: the lease in `wake_up` decides who is alive, not the library's expiry. */
 const longestJobSeconds = 23 * 3600
@@ -198,7 +203,9 @@ export function engineQueue({ core, pool, listener, log, superviseSeconds = 60 }
     // Fetched by a process that was killed before it took the object: running for the library, held by nobody.
     const { rows: orphans } = await sql<{ name: string; id: string; key: string }>`
       select j.name, j.id, j.singleton_key as key from ${sql.id(schema, 'job')} j
-      where j.state = 'active' and j.started_on < now() - interval '10 seconds' and not exists (select 1 from wake_up w where w.job_id = j.id)`.execute(db)
+      where j.state = 'active' and j.started_on < now() - ${`${orphanMs} milliseconds`}::interval and not exists (select 1 from wake_up w where w.job_id = j.id)`.execute(
+      db,
+    )
     for (const { name, id, key } of orphans) await inTransaction(db, (tx) => free(tx, [{ queue: name, key, job_id: id }]))
     // Due for a while, held by nobody: its job was lost, or only waits for a free place, where sending again changes nothing.
     const overdue = await db
@@ -250,6 +257,8 @@ export function engineQueue({ core, pool, listener, log, superviseSeconds = 60 }
       const freed = await freeOwn()
       if (freed > 0) log.info('engine.resumed', { count: freed })
       unlisten = listener.on(wakeChannel, () => wakeLoop())
+      // What was fetched by a process that was killed waits no longer than its restart took.
+      await sweep()
       loops = Promise.all([fetchLoop(), every(beatMs, 'engine.beat_failed', beat), every(sweepMs, 'engine.sweep_failed', sweep)])
     },
     async stop(graceMs) {

@@ -119,7 +119,11 @@ describe.concurrent('a server leaves a cluster that stays', () => {
         (c) => c.status === 'ready',
       ),
     ).toMatchObject({ control_planes: 2, workers: 1 })
-    expect(nodesOf(first)).not.toContain(third.name)
+    await world.until(
+      async () => nodesOf(first),
+      (names) => !names.includes(third.name),
+    )
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
   })
 
   test('a dark worker is removed by force; while it answers, it is not', { timeout: 90_000 }, async () => {

@@ -1,0 +1,94 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Cluster, clusterGet } from '#contract/clusters.ts'
+import { type Server, serverGet, serverRemove, serverReset } from '#contract/servers.ts'
+import type { Caller } from '../../tools/api-client.ts'
+import type { Program } from './testing/processes.ts'
+import { create, ended, openSite, patiently, signIn } from './testing/world.ts'
+
+const site = await openSite({ servers: 8, seed: 'kill-reset' })
+afterAll(() => site.stop())
+
+let program: Program = await site.start()
+let call: Caller = await signIn(program.url)
+let nodes: readonly Server[] = []
+let cluster: Cluster
+/** Control planes and workers that are still in the cluster: it loses one with every case. */
+const left = { control_planes: 3, workers: 5 }
+
+beforeAll(async () => {
+  nodes = await site.take(call, 8)
+  const made = await create(call, site, 'stays', nodes)
+  expect((await ended(call, made.operation.id)).status).toBe('done')
+  cluster = made.cluster
+}, 90_000)
+
+const serverOf = (node: Server) => patiently(() => call(serverGet, { params: { id: node.id } }))
+const until = async <T>(ask: () => Promise<T>, is: (value: T) => boolean): Promise<T> => {
+  for (const end = Date.now() + 45_000; ;) {
+    const value = await ask()
+    if (is(value)) return value
+    if (Date.now() > end) throw new Error(`Not so within 45 s: ${JSON.stringify(value).slice(0, 1500)}`)
+    await pause(100)
+  }
+}
+
+/** Does `act` in a program that is killed at the point, and starts another. */
+const killedAt = async <T>(point: string, act: () => Promise<T>): Promise<T> => {
+  await program.kill()
+  const doomed = await site.start({ FAILPOINT: point })
+  call = await signIn(doomed.url)
+  const answer = await act()
+  expect(await Promise.race([doomed.ended, pause(60_000).then(() => 'not reached')])).toBe('SIGKILL')
+  program = await site.start()
+  call = await signIn(program.url)
+  return answer
+}
+
+const staysReady = async () => {
+  const ready = await until(
+    () => patiently(() => call(clusterGet, { params: { id: cluster.id } })),
+    (c) => c.status === 'ready' && c.control_planes === left.control_planes,
+  )
+  expect(ready).toMatchObject({ ...left, reason: null })
+  const { clusters } = await site.simulator.counters()
+  expect(clusters.find((c) => c.name === 'stays')!.members).toBe(left.control_planes)
+}
+
+test.each([
+  { name: 'before the reset of a worker', node: 7, effect: 'reset', when: 'before' },
+  { name: 'after the reset of a worker', node: 6, effect: 'reset', when: 'after' },
+  { name: 'before the removal of its Kubernetes node', node: 5, effect: 'forget-node', when: 'before' },
+])('a reset killed −9 $name ends with the server free and the cluster ready', async ({ node, effect, when }) => {
+  const server = nodes[node]!
+  const { operation } = await killedAt(`${effect}/${server.id}:${when}`, () => call(serverReset, { params: { id: server.id }, body: {} }))
+  const end = await ended(call, operation.id)
+  expect({ status: end.status, open: end.steps.filter((s) => s.status !== 'done') }).toEqual({ status: 'done', open: [] })
+  expect(await serverOf(server)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
+  const { servers } = await site.simulator.counters()
+  expect(servers.find((s) => s.uuid.toLowerCase() === server.identity.uuid)!.resets).toBe(1)
+  left.workers--
+  await staysReady()
+})
+
+test('a removal by force killed −9 after etcd was told is a removal, and the others stay a majority', async () => {
+  const server = nodes[2]!
+  await site.simulator.ask('POST', `/servers/${server.identity.uuid}/power-off`)
+  await until(
+    () => serverOf(server),
+    (s) => s.talos.reachable === false,
+  )
+  await killedAt(`forget-member/${server.id}:after`, () => call(serverRemove, { params: { id: server.id }, query: { force: 'true' } }))
+  expect(await serverOf(server)).toMatchObject({ status: 'deleted', cluster: null })
+  left.control_planes--
+  await staysReady()
+})
+
+test('a control plane that was told to reset before the program was killed −9 leaves etcd and is free', async () => {
+  const server = nodes[1]!
+  const { operation } = await killedAt(`reset/${server.id}:after`, () => call(serverReset, { params: { id: server.id }, body: {} }))
+  expect((await ended(call, operation.id)).status).toBe('done')
+  expect(await serverOf(server)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
+  left.control_planes--
+  await staysReady()
+})
