@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import { type Server, serverUpdate } from '#contract/servers.ts'
+import { type FormEvent, useId, useState } from 'react'
+import { canMoveServer, type Server, serverUpdate } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -8,13 +8,15 @@ import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, Select } from '../../ui/Field.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
+import { type ItemResult, sorted, toEach } from './bulk.ts'
+import { BulkResults } from './BulkResults.tsx'
 import { datacentersQuery, refreshServers } from './server-queries.ts'
 
 /** None is a choice of its own: '' would be "nothing chosen yet". */
 const none = 'none'
 
-/** Says where servers stand. Can be undone, so it asks for no confirmation. */
-export function AssignDatacenter({
+/** Says where servers stand. Can be undone, so it asks for no confirmation. What can't be moved says why, and the others are. */
+export default function AssignDatacenter({
   servers,
   open,
   onClose,
@@ -23,45 +25,63 @@ export function AssignDatacenter({
   servers: readonly Server[]
   open: boolean
   onClose: () => void
-  done?: (() => void) | undefined
+  done?: ((results: readonly ItemResult[]) => void) | undefined
 }) {
   const client = useQueryClient()
   const { data: datacenters, error: unknown } = useQuery({ ...datacentersQuery, enabled: open })
-  const same = new Set(servers.map((s) => s.datacenter?.id ?? none))
+  // As they were when the dialog opened: the list goes on living behind it.
+  const [{ able, unable }] = useState(() => sorted(servers, canMoveServer))
+  const same = new Set(able.map((s) => s.datacenter?.id ?? none))
   const [chosen, setChosen] = useState<string>(same.size === 1 ? [...same][0]! : '')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<string | null>(null)
+  const [ended, setEnded] = useState<number | null>(null)
+  const [results, setResults] = useState<readonly ItemResult[] | null>(null)
+  const formId = useId()
   const what = servers.length === 1 ? servers[0]!.name : counted(servers.length, 'server')
+  const busy = ended !== null
 
-  const assign = async (target: (s: Server) => string | null) => {
-    const failures: string[] = []
-    for (const s of servers) {
-      try {
-        await call(serverUpdate, { params: { id: s.id }, body: { datacenter_id: target(s) } })
-      } catch (failure) {
-        failures.push(`${s.name}: ${failure instanceof Error ? failure.message : 'it could not be moved'}`)
-      }
-    }
+  const move = async (list: readonly Server[], to: (s: Server) => string | null) => {
+    const moved = await toEach(list, (s) => call(serverUpdate, { params: { id: s.id }, body: { datacenter_id: to(s) } }), setEnded)
     await refreshServers(client)
-    if (failures.length > 0) throw new Error(failures.join(' '))
+    return moved
   }
-  const submit = async () => {
+  const undo = async (list: readonly Server[]) => {
+    const back = await move(list, (s) => s.datacenter?.id ?? null)
+    const failed = back.filter((r) => !r.ok)
+    if (failed.length > 0) throw new Error(failed.map((r) => `${r.name}: ${r.reason}`).join(' '))
+  }
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
     if (chosen === '' || busy) return
-    setBusy(true)
-    setError(null)
-    try {
-      await assign(() => (chosen === none ? null : chosen))
-      const code = datacenters?.items.find((d) => d.id === chosen)?.code
-      toast.success(code === undefined ? `Datacenter taken off ${what}` : `${what} assigned to ${code}`, {
-        undo: () => assign((s) => s.datacenter?.id ?? null),
-      })
-      done?.()
-      onClose()
-    } catch (failure) {
-      setError(failure instanceof Error ? failure.message : 'An unexpected error occurred')
-    } finally {
-      setBusy(false)
+    setEnded(0)
+    const all = [...(await move(able, () => (chosen === none ? null : chosen))), ...unable]
+    setEnded(null)
+    const moved = able.filter((s) => all.some((r) => r.id === s.id && r.ok))
+    const code = datacenters?.items.find((d) => d.id === chosen)?.code
+    if (moved.length > 0) {
+      const them = moved.length === 1 ? moved[0]!.name : counted(moved.length, 'server')
+      toast.success(code === undefined ? `Datacenter taken off ${them}` : `${them} assigned to ${code}`, { undo: () => undo(moved) })
     }
+    done?.(all)
+    if (all.every((r) => r.ok)) onClose()
+    else setResults(all)
+  }
+  if (results !== null) {
+    const failed = results.filter((r) => !r.ok).length
+    return (
+      <Dialog
+        open={open}
+        onClose={onClose}
+        width="34rem"
+        title={`${failed} of ${counted(results.length, 'server')} not assigned`}
+        footer={
+          <Button kind="primary" onClick={onClose}>
+            Close
+          </Button>
+        }
+      >
+        <BulkResults results={results} done="Assigned" label="Results" />
+      </Dialog>
+    )
   }
   return (
     <Dialog
@@ -74,23 +94,19 @@ export function AssignDatacenter({
           <Button onClick={onClose}>Cancel</Button>
           <Button
             kind="primary"
+            type="submit"
+            form={formId}
             busy={busy}
-            busyText="Loading"
+            busyText={able.length > 1 ? `${ended} of ${able.length}` : 'Loading'}
             can={chosen === '' ? { ok: false, reason: 'Choose a datacenter first' } : undefined}
-            onClick={() => void submit()}
           >
             Assign
           </Button>
         </>
       }
     >
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void submit()
-        }}
-      >
+      <form id={formId} className="stack" onSubmit={(event) => void submit(event)}>
+        {unable.length > 0 && <Unable results={unable} what="can’t be moved, and stays selected" plural="can’t be moved, and stay selected" />}
         <Field label="Datacenter" hint="The site that the machines stand in. Addresses and configuration do not change.">
           <Select
             value={chosen}
@@ -99,8 +115,17 @@ export function AssignDatacenter({
             onValue={setChosen}
           />
         </Field>
-        {(error ?? unknown?.message) && <Alert tone="danger">{error ?? unknown?.message}</Alert>}
+        {unknown && <Alert tone="danger">{unknown.message}</Alert>}
       </form>
     </Dialog>
+  )
+}
+
+/** Before anything is done: those of the selection that it can't be done to. */
+export function Unable({ results, what, plural }: { results: readonly ItemResult[]; what: string; plural: string }) {
+  return (
+    <Alert tone="warn">
+      {results.length === 1 ? `${results[0]!.name} ${what}.` : `${counted(results.length, 'server')} ${plural}.`} {results[0]!.reason}.
+    </Alert>
   )
 }

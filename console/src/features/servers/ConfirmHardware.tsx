@@ -1,22 +1,22 @@
 import { useQueries, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Server, serverConfirm } from '#contract/servers.ts'
-import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Copyable } from '../../ui/Copyable.tsx'
-import { Dialog } from '../../ui/Dialog.tsx'
 import { SkeletonRows } from '../../ui/States.tsx'
 import { Alert, StatusDot } from '../../ui/Status.tsx'
 import css from './ConfirmHardware.module.css'
 import { summaryOf } from './hardware.ts'
+import { type Claim, identityAlarm } from './identity-alarm.ts'
 import { confirmVerdict } from './server-actions.ts'
 import { refreshServers, serverQueryOf } from './server-queries.ts'
-import { identityNotice } from './server-state.ts'
 
-/** Says to the API that this is the machine: exactly the hardware that was on the screen. */
-export const confirmServer = (s: Server): Promise<Server> =>
-  call(serverConfirm, { params: { id: s.id }, body: { uuid: s.identity.uuid ?? '', serial: s.identity.serial ?? '' } })
+/** Says to the API which machine this is: exactly the hardware that was on the screen. */
+export const confirmServer = (s: Pick<Server, 'id'>, { uuid, serial }: Pick<Claim, 'uuid' | 'serial'>): Promise<Server> =>
+  call(serverConfirm, { params: { id: s.id }, body: { uuid, serial } })
+
+const claimsOf = (s: Server): readonly Claim[] => identityAlarm(s)?.claims ?? []
 
 /** Servers whose hardware a person has to look at: what answered, and a button each. */
 export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
@@ -27,19 +27,20 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
   const [done, setDone] = useState<ReadonlySet<string>>(new Set())
   // What was confirmed before is known; what is confirmed here stays in sight.
   const servers = answers.flatMap((a) => (a.data !== undefined && (a.data.identity.state !== 'confirmed' || done.has(a.data.id)) ? [a.data] : []))
-  const waiting = servers.filter((s) => confirmVerdict(s).ok)
-  const confirm = async (list: readonly Server[]) => {
-    setBusy(new Set(list.map((s) => s.id)))
+  // Where something is wrong, a person decides for each alone.
+  const waiting = servers.filter((s) => confirmVerdict(s).ok && s.identity.state !== 'changed')
+  const confirm = async (list: readonly { server: Server; claim: Claim }[]) => {
+    setBusy(new Set(list.map(({ server }) => server.id)))
     const failed: Record<string, string> = {}
-    for (const s of list) {
+    for (const { server: s, claim } of list) {
       try {
-        await confirmServer(s)
+        await confirmServer(s, claim)
       } catch (error) {
         failed[s.id] = error instanceof Error ? error.message : 'An unexpected error occurred'
       }
     }
     setErrors(failed)
-    setDone((now) => new Set([...now, ...list.map((s) => s.id)]))
+    setDone((now) => new Set([...now, ...list.map(({ server }) => server.id)]))
     await refreshServers(client)
     setBusy(new Set())
   }
@@ -49,7 +50,19 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
       {waiting.length > 1 && (
         <div className={css['all']}>
           <span className="fs13 t2">Compare each with the label or the console of the machine.</span>
-          <Button size="small" busy={busy.size > 0} onClick={() => void confirm(waiting)}>
+          <Button
+            size="small"
+            busy={busy.size > 0}
+            onClick={() =>
+              void confirm(
+                waiting.flatMap((s) =>
+                  claimsOf(s)
+                    .slice(0, 1)
+                    .map((claim) => ({ server: s, claim })),
+                ),
+              )
+            }
+          >
             Confirm all {waiting.length} shown
           </Button>
         </div>
@@ -58,7 +71,7 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
       <ul className={css['list']} aria-label="Hardware to confirm">
         {servers.map((s) => (
           <li key={s.id}>
-            <Identity server={s} error={errors[s.id]} busy={busy.has(s.id)} onConfirm={() => void confirm([s])} />
+            <Identity server={s} error={errors[s.id]} busy={busy.has(s.id)} onConfirm={(claim) => void confirm([{ server: s, claim }])} />
           </li>
         ))}
       </ul>
@@ -67,34 +80,60 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
 }
 
 /** One machine as it showed itself: what a person compares before saying yes. */
-function Identity({ server: s, busy, error, onConfirm }: { server: Server; busy: boolean; error: string | undefined; onConfirm: () => void }) {
-  const notice = identityNotice(s)
+function Identity({ server: s, busy, error, onConfirm }: { server: Server; busy: boolean; error: string | undefined; onConfirm: (claim: Claim) => void }) {
+  const alarm = identityAlarm(s)
   const { processors, memory } = summaryOf(s.resources)
   return (
     <article className={css['one']} aria-label={s.name}>
       <header>
         <b className="strong">{s.name}</b>
         <span className="mono fs12 t3">{s.nodeAddresses[0] ?? 'No Addresses'}</span>
-        <span className="right">
-          {notice === null ? (
+        <span className="right row wrap">
+          {alarm === null ? (
             <StatusDot tone="ok">Confirmed</StatusDot>
           ) : (
-            <Button size="small" kind="primary" busy={busy} busyText="Loading" can={confirmVerdict(s)} aria-label={`Confirm ${s.name}`} onClick={onConfirm}>
-              Confirm
-            </Button>
+            alarm.claims.map((claim, i) => (
+              <Button
+                key={claim.label}
+                size="small"
+                kind={i === 0 && alarm.tone === 'warn' ? 'primary' : 'plain'}
+                busy={busy}
+                busyText="Loading"
+                can={confirmVerdict(s)}
+                aria-label={`${claim.label} ${s.name}`}
+                onClick={() => onConfirm(claim)}
+              >
+                {claim.label}
+              </Button>
+            ))
           )}
         </span>
       </header>
       <IdentityFacts server={s} />
       <p className="fs12 t3">{[processors?.text, memory?.text].filter(Boolean).join(', ')}</p>
-      {s.identity.note !== null && <p className={`fs12 ${notice?.tone === 'danger' ? 'c-danger' : 't2'}`}>{s.identity.note}</p>}
+      {s.identity.note !== null && <p className={`fs12 ${alarm?.tone === 'danger' ? 'c-danger' : 't2'}`}>{s.identity.note}</p>}
+      {alarm !== null && <WhatToDo steps={alarm.steps} />}
       {error !== undefined && <Alert tone="danger">{error}</Alert>}
     </article>
   )
 }
 
+/** What a person can do about it, in order. */
+export function WhatToDo({ steps }: { steps: readonly string[] }) {
+  if (steps.length === 0) return null
+  return (
+    <ol className={css['steps']} aria-label="What to do">
+      {steps.map((step) => (
+        <li key={step}>{step}</li>
+      ))}
+    </ol>
+  )
+}
+
+/** What is known of the machine, and beside it what answered in its place. */
 export function IdentityFacts({ server: { identity } }: { server: Server }) {
   const unknown = <span className="t3">Unknown</span>
+  const seen = identity.state === 'changed' ? identity.seen : null
   return (
     <dl className={css['facts']}>
       <dt>UUID</dt>
@@ -103,20 +142,16 @@ export function IdentityFacts({ server: { identity } }: { server: Server }) {
       <dd>{identity.serial === null || identity.serial === '' ? unknown : <Copyable value={identity.serial} what="serial" />}</dd>
       <dt>Fingerprint</dt>
       <dd>{identity.fingerprint === null ? unknown : <Copyable value={identity.fingerprint} what="fingerprint" />}</dd>
+      {seen && (
+        <>
+          <dt>Answered: UUID</dt>
+          <dd>
+            <Copyable value={seen.uuid} what="UUID that answered" />
+          </dd>
+          <dt>Answered: serial</dt>
+          <dd>{seen.serial === '' ? unknown : <Copyable value={seen.serial} what="serial that answered" />}</dd>
+        </>
+      )}
     </dl>
-  )
-}
-
-export function ConfirmHardware({ ids, open, onClose }: { ids: readonly string[]; open: boolean; onClose: () => void }) {
-  return (
-    <Dialog
-      open={open}
-      onClose={onClose}
-      width="40rem"
-      title={`Confirm the hardware of ${counted(ids.length, 'server')}`}
-      footer={<Button onClick={onClose}>Close</Button>}
-    >
-      <HardwareToConfirm ids={ids} />
-    </Dialog>
   )
 }

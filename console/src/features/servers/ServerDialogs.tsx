@@ -1,8 +1,12 @@
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { useStore } from '../../lib/store.ts'
-import { AssignDatacenter } from './AssignDatacenter.tsx'
-import { ConfirmHardware } from './ConfirmHardware.tsx'
-import { serverDialog } from './dialogs.ts'
+import { type ServerDialog, serverDialog } from './dialogs.ts'
+
+// Each comes when it is first opened: the list of servers does without them.
+const AssignDatacenter = lazy(() => import('./AssignDatacenter.tsx'))
+const ConfirmHardware = lazy(() => import('./ConfirmHardwareDialog.tsx'))
+const RemoveServers = lazy(() => import('./RemoveServers.tsx'))
+const LeaveCluster = lazy(() => import('./LeaveCluster.tsx'))
 
 /** How long a closed dialog keeps what it showed, in ms: until it has gone away. */
 const restMs = 250
@@ -17,11 +21,28 @@ export function ServerDialogs() {
     setTurn(turn + 1)
   }
   if (shown === null) return null
-  const open = wanted !== null
   const close = () => {
     serverDialog.set(null)
     setTimeout(() => serverDialog.get() === null && setShown(null), restMs)
   }
-  if (shown.kind === 'assignDatacenter') return <AssignDatacenter key={turn} servers={shown.servers} done={shown.done} open={open} onClose={close} />
-  return <ConfirmHardware key={turn} ids={shown.ids} open={open} onClose={close} />
+  return (
+    <Suspense fallback={null}>
+      <Shown key={turn} dialog={shown} open={wanted !== null} onClose={close} />
+    </Suspense>
+  )
+}
+
+function Shown({ dialog, ...rest }: { dialog: ServerDialog; open: boolean; onClose: () => void }) {
+  switch (dialog.kind) {
+    case 'assignDatacenter':
+      return <AssignDatacenter servers={dialog.servers} done={dialog.done} {...rest} />
+    case 'removeServers':
+      return <RemoveServers servers={dialog.servers} done={dialog.done} {...rest} />
+    case 'forceRemove':
+      return <LeaveCluster way="remove" server={dialog.server} {...rest} />
+    case 'resetServer':
+      return <LeaveCluster way="reset" server={dialog.server} {...rest} />
+    default:
+      return <ConfirmHardware ids={dialog.ids} {...rest} />
+  }
 }

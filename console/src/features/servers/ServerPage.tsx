@@ -1,26 +1,22 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useMemo, useState } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import type { Server } from '#contract/servers.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { paths } from '../../lib/paths.ts'
-import { exact, moment } from '../../lib/time.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button, IconButton } from '../../ui/Button.tsx'
 import { Copyable, useCopy } from '../../ui/Copyable.tsx'
 import { Menu } from '../../ui/Menu.tsx'
 import { Facts, PageHeader, Panel } from '../../ui/Panel.tsx'
-import { Alert, StatusDot } from '../../ui/Status.tsx'
+import { StatusDot } from '../../ui/Status.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
-import { IdentityFacts, confirmServer } from './ConfirmHardware.tsx'
 import { Contact } from './Contact.tsx'
 import { DisksPicture } from './DisksPicture.tsx'
 import { EligibilityPanel } from './Eligibility.tsx'
 import { summaryOf } from './hardware.ts'
 import { storageNote } from './HardwareTables.tsx'
-import { confirmVerdict, useServerDeeds } from './server-actions.ts'
+import { IdentityAlarm } from './IdentityAlarm.tsx'
+import { useServerDeeds } from './server-actions.ts'
 import { ServerStatus } from './server-columns.tsx'
-import { refreshServers } from './server-queries.ts'
-import { identityNotice } from './server-state.ts'
 import { ServerDialogs } from './ServerDialogs.tsx'
 import { ServerEvents } from './ServerEvents.tsx'
 import { ServerHardware } from './ServerHardware.tsx'
@@ -134,47 +130,6 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
         ]}
       />
     </PageHeader>
-  )
-}
-
-/** Stands until a person has looked at the hardware and said that it is the machine. */
-function IdentityAlarm({ server }: { server: Server }) {
-  const client = useQueryClient()
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<string | null>(null)
-  const notice = identityNotice(server)
-  if (notice === null) return null
-  const confirm = async () => {
-    setBusy(true)
-    setError(null)
-    try {
-      await confirmServer(server)
-    } catch (failure) {
-      setError(failure instanceof Error ? failure.message : 'An unexpected error occurred')
-    } finally {
-      await refreshServers(client, server.id)
-      setBusy(false)
-    }
-  }
-  return (
-    <Alert
-      tone={notice.tone}
-      className={css['alarm']!}
-      action={
-        <Button size="small" busy={busy} busyText="Loading" can={confirmVerdict(server)} onClick={() => void confirm()}>
-          Confirm
-        </Button>
-      }
-    >
-      <b>{notice.title}</b> {notice.text}{' '}
-      <span className="t3" title={exact(server.identity.since)}>
-        Since {moment(server.identity.since)}.
-      </span>
-      <div className={css['identity']}>
-        <IdentityFacts server={server} />
-        {error !== null && <p className="c-danger">{error}</p>}
-      </div>
-    </Alert>
   )
 }
 

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, useMemo, useState } from 'react'
+import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
 import { computeUnits } from '#contract/capacity.ts'
+import { imageCreate } from '#contract/images.ts'
 import { nodeTypes, type Server, serverAdd, serverStatuses } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
 import { usePreferences } from '../../api/preferences.ts'
@@ -12,7 +13,7 @@ import { sentence } from '../../lib/text.ts'
 import { clock } from '../../lib/time.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../../ui/actions.ts'
-import { Button } from '../../ui/Button.tsx'
+import { Button, ButtonLink, IconButton, IconLink } from '../../ui/Button.tsx'
 import { ColumnsMenu, DataTable, SortMenu } from '../../ui/DataTable.tsx'
 import { Field, Select } from '../../ui/Field.tsx'
 import { Filter } from '../../ui/Filter.tsx'
@@ -20,15 +21,17 @@ import { Pager } from '../../ui/Pager.tsx'
 import { Popover } from '../../ui/Popover.tsx'
 import { Search } from '../../ui/Search.tsx'
 import { useSelection } from '../../ui/selection.ts'
-import { Empty, Stale } from '../../ui/States.tsx'
+import { Stale } from '../../ui/States.tsx'
 import { Alert } from '../../ui/Status.tsx'
-import { AddServers } from './AddServers.tsx'
+import type { ItemResult } from './bulk.ts'
 import { serverDialog } from './dialogs.ts'
 import { useServerDeeds } from './server-actions.ts'
 import { serverColumns } from './server-columns.tsx'
 import { datacentersQuery, serversQuery } from './server-queries.ts'
 import { defaultSize, isFiltered, noFilters, type ServerSearch, sizeOf } from './server-search.ts'
 import { ServerDialogs } from './ServerDialogs.tsx'
+import css from './ServersPage.module.css'
+import { useArrivals } from './use-arrivals.ts'
 
 /** Changes what stands in the address; undefined takes a key out. With `push`, "back" comes back to what was there. */
 export type SetSearch = (patch: { [Key in keyof ServerSearch]: string | undefined }, how?: { push?: boolean }) => void
@@ -36,16 +39,21 @@ export type SetSearch = (patch: { [Key in keyof ServerSearch]: string | undefine
 /** Comes with the first row that is opened. */
 const ServerDetails = lazy(async () => ({ default: (await import('./ServerDetails.tsx')).ServerDetails }))
 const detailOf = (s: Server) => <ServerDetails server={s} />
+const AddServers = lazy(async () => ({ default: (await import('./AddServers.tsx')).AddServers }))
+const FirstServer = lazy(() => import('./FirstServer.tsx'))
 
 export function ServersPage({ search, setSearch }: { search: ServerSearch; setSearch: SetSearch }) {
   const client = useQueryClient()
-  const { data: page, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(serversQuery(search))
+  const { data: page, error, isRefetchError, isPlaceholderData, dataUpdatedAt, refetch } = useQuery(serversQuery(search))
   const selection = useSelection()
   const deeds = useServerDeeds()
   const [beyond, setBeyond] = useState<ReadonlyMap<string, Server>>(new Map())
   const { preferences, setPreferences } = usePreferences()
   const shown = preferences.columns?.['servers']
   const narrow = useMedia('below', 'sm')
+  // Once opened it stays, so that it can go away in one piece.
+  const [adding, setAdding] = useState(false)
+  if (search.add !== undefined && !adding) setAdding(true)
 
   const selected = useMemo(() => {
     const known = new Map([...beyond, ...(page?.items ?? []).map((s) => [s.id, s] as const)])
@@ -68,16 +76,24 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
     selection.set(all.keys())
   }
 
-  const bulk = deeds.bulk(selected, selection.clear)
+  // What was done is off the selection, what was not stays in it.
+  const keep = selection.set
+  const done = useCallback((results: readonly ItemResult[]) => keep(results.flatMap((r) => (r.ok ? [] : [r.id]))), [keep])
+  const bulk = useMemo(() => deeds.bulk(selected, done), [deeds, selected, done])
   const commands = useMemo<Action[]>(
     () =>
       selected.length > 0
-        ? deeds.bulk(selected, selection.clear)
-        : [{ label: 'Add servers', icon: 'add', can: allowed(serverAdd), run: () => setSearch({ add: 'new' }) }],
-    [deeds, selected, selection.clear, setSearch],
+        ? bulk
+        : [
+            { label: 'Add servers', icon: 'add', can: allowed(serverAdd), run: () => setSearch({ add: 'new' }) },
+            { label: 'Prepare image', icon: 'disk', can: allowed(imageCreate), to: paths.prepareImage() },
+            { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
+          ],
+    [selected.length, bulk, setSearch],
   )
   useCommands(selected.length > 0 ? `Act on ${counted(selected.length, 'selected server')}` : 'Servers', commands)
 
+  const arrivals = useArrivals(JSON.stringify(search), isPlaceholderData ? undefined : page?.items, dataUpdatedAt)
   const total = page?.total ?? 0
   const size = sizeOf(search)
   return (
@@ -92,7 +108,17 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
         onShown={(ids) => setPreferences({ columns: withColumns(preferences.columns, ids) })}
         onAdd={() => setSearch({ add: 'new' })}
       />
-      <ToConfirm servers={page?.items ?? []} />
+      <div className={css['above']}>
+        {/* Always there, so that it is read out when something is said in it. */}
+        <div aria-live="polite">
+          {arrivals.said !== null && (
+            <Alert tone="ok" action={<IconButton size="small" icon="close" label="Dismiss" onClick={arrivals.dismiss} />}>
+              {arrivals.said}
+            </Alert>
+          )}
+        </div>
+        <ToConfirm servers={page?.items ?? []} />
+      </div>
       <DataTable
         label="Servers"
         noun="server"
@@ -119,15 +145,9 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
         onRetry={() => void refetch()}
         notice={isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
         empty={
-          <Empty
-            title="No servers yet"
-            text="Boot a machine with Talos Linux. While it waits in maintenance mode, add it by its address; programs do the same with POST /v1/nodes."
-            actions={
-              <Button kind="primary" icon="add" can={allowed(serverAdd)} onClick={() => setSearch({ add: 'new' })}>
-                Add servers by address
-              </Button>
-            }
-          />
+          <Suspense fallback={null}>
+            <FirstServer onAdd={() => setSearch({ add: 'new' })} />
+          </Suspense>
         }
         foot={
           total > 0 && (
@@ -142,7 +162,11 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
           )
         }
       />
-      <AddServers state={search.add} onState={(state) => setSearch({ add: state })} />
+      {(search.add !== undefined || adding) && (
+        <Suspense fallback={null}>
+          <AddServers state={search.add} onState={(state) => setSearch({ add: state })} />
+        </Suspense>
+      )}
       <ServerDialogs />
     </>
   )
@@ -173,6 +197,8 @@ interface ToolbarProps {
 
 function Toolbar({ search, set, narrow, sort, shown, onShown, onAdd }: ToolbarProps) {
   const { data: datacenters } = useQuery(datacentersQuery)
+  const wide = useMedia('from', 'lg')
+  const image = allowed(imageCreate)
   const sites = (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name }))
   const filters = [
     { key: 'status', label: 'Status', options: statusOptions },
@@ -219,12 +245,35 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, onAdd }: ToolbarPr
       {narrow && <SortMenu columns={serverColumns} sort={sort} onSort={(next) => set('sort', next)} />}
       <span className="row right">
         {!narrow && <ColumnsMenu columns={serverColumns} shown={shown} onShown={onShown} />}
+        {wide ? (
+          <ButtonLink icon="key" href={paths.joinTokens()}>
+            Join tokens
+          </ButtonLink>
+        ) : (
+          <IconLink icon="key" label="Join tokens" href={paths.joinTokens()} />
+        )}
+        {image.ok ? (
+          <ButtonLink icon="disk" href={paths.prepareImage()}>
+            Prepare image
+          </ButtonLink>
+        ) : (
+          <Button icon="disk" can={image}>
+            Prepare image
+          </Button>
+        )}
         <Button kind="primary" icon="add" can={allowed(serverAdd)} onClick={onAdd}>
           Add servers
         </Button>
       </span>
     </div>
   )
+}
+
+/** "Two machines have the UUID of amber-falcon-204." */
+function alarmOf(changed: readonly Server[]): string {
+  const one = changed.length === 1 ? changed[0]! : null
+  if (one === null) return `The identity of ${counted(changed.length, 'server')} is in doubt: other hardware answered, or two machines have one UUID.`
+  return one.identity.seen?.uuid === one.identity.uuid ? `Two machines have the UUID of ${one.name}.` : `Other hardware answered at ${one.name}.`
 }
 
 /** Above the list: machines that a person has to look at before anything is sent to them. */
@@ -238,11 +287,10 @@ function ToConfirm({ servers }: { servers: readonly Server[] }) {
   )
   if (changed.length + waiting.length === 0) return null
   return (
-    <div className="stack stack2" style={{ marginBottom: 'var(--s-3)' }}>
+    <div className="stack stack2">
       {changed.length > 0 && (
         <Alert tone="danger" action={review(changed)}>
-          Other hardware answered at {changed.length === 1 ? changed[0]!.name : counted(changed.length, 'server')}. Nothing is sent there until a person has
-          looked at it.
+          <b>{alarmOf(changed)}</b> Nothing is sent there until a person has looked at it.
         </Alert>
       )}
       {waiting.length > 0 && (

@@ -6,24 +6,27 @@ import { all, no, type Verdict, yes } from '#contract/rule.ts'
 import {
   canConfirmServer,
   canControlServer,
+  canForceRemoveServer,
   canMoveServer,
   canRemoveServer,
   canRenameServer,
+  canResetServer,
   type Server,
   serverConfirm,
   serverReboot,
   serverRemove,
+  serverReset,
   serverShutdown,
   serverTalosconfig,
   serverUpdate,
 } from '#contract/servers.ts'
-import { counted } from '#contract/words.ts'
 import { call, download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { toast } from '../../ui/toast.ts'
 import { paths } from '../../lib/paths.ts'
 import { modals } from '../../layout/modals.ts'
+import { anyAble, type ItemResult } from './bulk.ts'
 import { serverDialog } from './dialogs.ts'
 import { refreshServers } from './server-queries.ts'
 
@@ -32,7 +35,7 @@ export const confirmVerdict = (s: Server): Verdict => all(allowed(serverConfirm)
 export const talosconfigVerdict = (s: Server): Verdict => all(allowed(serverTalosconfig), canControlServer(s))
 const removeVerdict = (s: Server): Verdict => all(allowed(serverRemove), canRemoveServer(s))
 
-/** Rename, confirm, download, reboot, shut down, move, remove: what the machine or the rules refuse stays in sight with the reason. */
+/** Rename, confirm, download, reboot, shut down, move, reset, remove: what the machine or the rules refuse stays in sight with the reason. */
 export const serverActions = (client: QueryClient, s: Server): Action[] => [
   { label: 'Rename', icon: 'edit', can: renameVerdict(s), run: () => modals.open('editServerName', { serverId: s.id, name: s.name }) },
   {
@@ -54,7 +57,26 @@ export const serverActions = (client: QueryClient, s: Server): Action[] => [
   { label: 'Talosconfig', icon: 'download', can: talosconfigVerdict(s), run: () => downloadTalosconfig(s) },
   { label: 'Reboot', icon: 'refresh', can: all(allowed(serverReboot), canControlServer(s), idle(s)), run: () => reboot(client, s) },
   { label: 'Shut down', icon: 'power', danger: true, can: all(allowed(serverShutdown), canControlServer(s), idle(s)), run: () => shutDown(client, s) },
-  { label: 'Remove', icon: 'trash', danger: true, can: removeVerdict(s), run: () => removeServers(client, [s]) },
+  {
+    label: 'Reset to maintenance',
+    icon: 'swap',
+    danger: true,
+    can: all(allowed(serverReset), canResetServer(s)),
+    run: () => serverDialog.set({ kind: 'resetServer', server: s }),
+  },
+  { label: 'Remove', icon: 'trash', danger: true, can: removeVerdict(s), run: () => serverDialog.set({ kind: 'removeServers', servers: [s] }) },
+  // In no cluster, that would be an ordinary removal.
+  ...(s.cluster === null
+    ? []
+    : [
+        {
+          label: 'Remove by force',
+          icon: 'trash',
+          danger: true,
+          can: all(allowed(serverRemove), canForceRemoveServer(s)),
+          run: () => serverDialog.set({ kind: 'forceRemove', server: s }),
+        } satisfies Action,
+      ]),
 ]
 
 const idle = (s: Server): Verdict => (s.operation_id === null ? yes : no('An operation on the server has not ended'))
@@ -72,7 +94,8 @@ function each(servers: readonly Server[], judge: (s: Server) => Verdict): Verdic
 const free = (s: Server): Verdict =>
   s.status === 'maintenance' && s.cluster === null ? yes : no(s.cluster ? `is in the cluster ${s.cluster.name}` : 'was removed')
 
-export const bulkActions = (client: QueryClient, servers: readonly Server[], clear: () => void): Action[] => [
+/** `done` is told what became of each of them. */
+export const bulkActions = (servers: readonly Server[], done: (results: readonly ItemResult[]) => void): Action[] => [
   {
     label: 'Create cluster',
     icon: 'cluster',
@@ -82,15 +105,15 @@ export const bulkActions = (client: QueryClient, servers: readonly Server[], cle
   {
     label: 'Assign datacenter',
     icon: 'datacenter',
-    can: all(allowed(serverUpdate), each(servers, canMoveServer)),
-    run: () => serverDialog.set({ kind: 'assignDatacenter', servers, done: clear }),
+    can: all(allowed(serverUpdate), anyAble(servers, canMoveServer)),
+    run: () => serverDialog.set({ kind: 'assignDatacenter', servers, done }),
   },
   {
     label: 'Remove',
     icon: 'trash',
     danger: true,
-    can: each(servers, removeVerdict),
-    run: () => removeServers(client, servers).then((done) => done && clear()),
+    can: all(allowed(serverRemove), anyAble(servers, canRemoveServer)),
+    run: () => serverDialog.set({ kind: 'removeServers', servers, done }),
   },
 ]
 
@@ -130,44 +153,17 @@ const shutDown = (client: QueryClient, s: Server): Promise<boolean> =>
 const inCluster = (s: Server): string =>
   s.cluster ? `It is a ${s.type === 'control_plane' ? 'control plane' : 'worker'} of the cluster ${s.cluster.name}.` : ''
 
-/** Removes them one after another. What fails is told by name, the others are gone. Resolves to whether all were removed. */
-function removeServers(client: QueryClient, servers: readonly Server[]): Promise<boolean> {
-  const one = servers.length === 1 ? servers[0] : undefined
-  const typed = one?.name ?? `remove ${counted(servers.length, 'server')}`
-  return confirm({
-    title: one ? `Remove ${one.name}?` : `Remove ${counted(servers.length, 'server')}?`,
-    text: `Nothing is wiped. ${one ? 'The server' : 'Each'} is kept in the history as deleted; a machine that announces itself again becomes a new server.`,
-    danger: true,
-    typed,
-    act: async () => {
-      const left = new Set(servers)
-      const failures: string[] = []
-      for (const s of servers) {
-        try {
-          await call(serverRemove, { params: { id: s.id } })
-          left.delete(s)
-        } catch (error) {
-          failures.push(`${s.name}: ${sentenceOf(error, 'it could not be removed')}`)
-        }
-      }
-      await refreshServers(client)
-      if (failures.length > 0) throw new Error(failures.join(' '))
-      toast.success(one ? `${one.name} was removed` : `${counted(servers.length, 'server')} were removed`)
-    },
-  })
-}
-
 export function useServerDeeds(): {
   talosconfig: (s: Server) => void
   actions: (s: Server) => Action[]
-  bulk: (servers: readonly Server[], clear: () => void) => Action[]
+  bulk: (servers: readonly Server[], done: (results: readonly ItemResult[]) => void) => Action[]
 } {
   const client = useQueryClient()
   return useMemo(
     () => ({
       talosconfig: (s) => void downloadTalosconfig(s),
       actions: (s) => serverActions(client, s),
-      bulk: (servers, clear) => bulkActions(client, servers, clear),
+      bulk: bulkActions,
     }),
     [client],
   )

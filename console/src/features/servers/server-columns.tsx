@@ -1,11 +1,13 @@
 import type { Server } from '#contract/servers.ts'
 import { paths } from '../../lib/paths.ts'
+import { useStore } from '../../lib/store.ts'
 import { sentence } from '../../lib/text.ts'
 import { columns } from '../../ui/DataTable.tsx'
 import { StatusDot, type Tone } from '../../ui/Status.tsx'
 import { Contact } from './Contact.tsx'
 import css from './server-columns.module.css'
 import { statusOf } from './server-state.ts'
+import { newServers } from './use-arrivals.ts'
 
 export const contactHelp = "Time of the last answer from this server's Talos API"
 
@@ -48,8 +50,23 @@ export function ServerStatus({ server, inList = false }: { server: Server; inLis
   )
 }
 
+/** A server that joined while the list was looked at is marked for a while. */
+function Name({ server: s }: { server: Server }) {
+  const isNew = useStore(newServers).has(s.id)
+  return isNew ? (
+    <>
+      {s.name}{' '}
+      <span className={css['new']} aria-hidden="true">
+        new
+      </span>
+    </>
+  ) : (
+    s.name
+  )
+}
+
 export const serverColumns = columns<Server>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, width: 152, card: 'name', cell: (s) => s.name },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, width: 152, card: 'name', cell: (s) => <Name server={s} /> },
   { id: 'datacenter', head: 'Datacenter', sortable: true, width: 98, from: 'md', cell: (s) => s.datacenter?.code ?? none },
   {
     id: 'cluster',

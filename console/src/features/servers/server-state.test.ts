@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Server } from '#contract/servers.ts'
-import { contactOf, identityNotice, statusOf } from './server-state.ts'
+import { contactOf, statusOf } from './server-state.ts'
 
 const talos: Server['talos'] = {
   version: 'v1.13.0',
@@ -47,14 +47,5 @@ describe('what is said of a server', () => {
     expect(contactOf({ talos: dark, operation_id: 'o' }, Date.parse('2026-11-20T12:14:00Z'))).toEqual({ kind: 'away', at: talos.last_contact_at })
     expect(contactOf({ talos: dark, operation_id: 'o' }, Date.parse('2026-11-20T12:16:00Z')).kind).toBe('silent')
     expect(contactOf({ talos: dark, operation_id: null }).kind).toBe('silent')
-  })
-
-  it('asks a person to look at hardware that is not confirmed', () => {
-    expect(identityNotice(server)).toBeNull()
-    expect(identityNotice({ ...server, identity: { ...identity, state: 'changed', note: 'UUID b answered' } })).toMatchObject({
-      tone: 'danger',
-      text: 'UUID b answered',
-    })
-    expect(identityNotice({ ...server, status: 'deleted', identity: { ...identity, state: 'changed' } })).toBeNull()
   })
 })

@@ -78,20 +78,3 @@ const checkTitles: Readonly<Record<Eligibility['check'], string>> = {
 
 /** What a check makes sure of, said as the sentence that holds. */
 export const checkTitle = (check: Eligibility['check']): string => checkTitles[check]
-
-/** Whether a person has to look at the hardware, and why: null where nothing is to be done. */
-export function identityNotice(s: Pick<Server, 'status' | 'identity'>): { tone: 'warn' | 'danger'; title: string; text: string } | null {
-  if (s.status === 'deleted' || s.identity.state === 'confirmed') return null
-  if (s.identity.state === 'changed') {
-    return {
-      tone: 'danger',
-      title: 'Other hardware answered here.',
-      text: s.identity.note ?? 'Nothing is sent to this server until a person has looked at it.',
-    }
-  }
-  return {
-    tone: 'warn',
-    title: 'This server is to be confirmed.',
-    text: s.identity.note ?? 'Compare the hardware below with the machine: it may join a cluster once a person has confirmed it.',
-  }
-}

@@ -1,0 +1,60 @@
+/** The same thing done to many servers: each has a result of its own. */
+import type { Server } from '#contract/servers.ts'
+import type { Verdict } from '#contract/rule.ts'
+
+export interface ItemResult {
+  id: string
+  name: string
+  ok: boolean
+  /** Why it was not done. */
+  reason: string | null
+}
+
+/** How many calls are under way at once. */
+const atOnce = 4
+
+const said = (error: unknown): string => (error instanceof Error && error.message !== '' ? error.message : 'An unexpected error occurred')
+
+/** Which of the chosen it can be done to, and why not to the others. */
+export function sorted(servers: readonly Server[], judge: (s: Server) => Verdict): { able: Server[]; unable: ItemResult[] } {
+  const able: Server[] = []
+  const unable: ItemResult[] = []
+  for (const s of servers) {
+    const verdict = judge(s)
+    if (verdict.ok) able.push(s)
+    else unable.push({ id: s.id, name: s.name, ok: false, reason: verdict.reason })
+  }
+  return { able, unable }
+}
+
+/** Does it to each, a few at a time, and tells as each has ended. What fails keeps nobody else from its turn. */
+export async function toEach(
+  servers: readonly Server[],
+  act: (s: Server) => Promise<unknown>,
+  told: (ended: number) => void = () => undefined,
+): Promise<ItemResult[]> {
+  const results: ItemResult[] = []
+  const waiting = servers.entries()
+  let ended = 0
+  const work = async () => {
+    for (const [i, s] of waiting) {
+      try {
+        await act(s)
+        results[i] = { id: s.id, name: s.name, ok: true, reason: null }
+      } catch (error) {
+        results[i] = { id: s.id, name: s.name, ok: false, reason: said(error) }
+      }
+      told(++ended)
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, work))
+  return results
+}
+
+/** A selection may be acted on where one of it may: the others keep their place in it, with their reason. The first reason stands for all of them. */
+export function anyAble(servers: readonly Server[], judge: (s: Server) => Verdict): Verdict {
+  const verdicts = servers.map((s) => ({ s, verdict: judge(s) }))
+  const first = verdicts[0]
+  if (first === undefined || verdicts.some(({ verdict }) => verdict.ok) || first.verdict.ok) return { ok: true }
+  return servers.length === 1 ? first.verdict : { ok: false, reason: `${first.s.name}: ${first.verdict.reason}` }
+}
