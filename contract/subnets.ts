@@ -255,7 +255,7 @@ export const clusterSubnetsAssign = operation({
   body: z.strictObject({ ...wanted, force: z._default(z.boolean(), false) }),
   answer: begun,
   status: 202,
-  errors: ['not_found', 'subnet_assigned', 'cluster_not_ready', 'operation_running', 'stale'],
+  errors: ['not_found', 'subnet_assigned', 'conflict', 'cluster_not_ready', 'operation_running', 'stale'],
 })
 
 type Assigned = Pick<Subnet, 'clusters' | 'used'>

@@ -30,6 +30,8 @@ import { overview } from './domains/overview/overview.ts'
 import { overviewRoutes } from './domains/overview/routes.ts'
 import { type Patches, patches as makePatches } from './domains/patches/patches.ts'
 import { patchRoutes } from './domains/patches/routes.ts'
+import { poolDomain } from './domains/pools/domain.ts'
+import type { Pools } from './domains/pools/pools.ts'
 import { rotationKey } from './domains/sessions/rotation-key.ts'
 import { serverDomain, serverFleet } from './domains/servers/domain.ts'
 import { lateClusterAccess } from './domains/servers/for-clusters.ts'
@@ -134,6 +136,7 @@ export interface Domains {
   readonly subnets: Subnets
   readonly joining: Joining
   readonly images: Images
+  readonly pools: Pools
   /** What servers ask of clusters. */
   readonly clusterAccess: ReturnType<typeof lateClusterAccess>
   readonly all: readonly Domain[]
@@ -160,10 +163,20 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const fleet = serverFleet(platform)
   const { servers, domain: serversDomain } = serverDomain(platform, { operations, datacenters, audit, access, fleet })
   const patches = makePatches({ ...platform, recorder: platform, servers, access })
-  const pools = latePools()
-  const subnets = makeSubnets({ ...platform, recorder: platform, servers, pools })
-  const { clusters, domain: clustersDomain } = clusterDomain(platform, { operations, datacenters, servers, patches, subnets, dial: fleet.policy })
+  const poolAccess = latePools()
+  const subnets = makeSubnets({ ...platform, recorder: platform, servers, pools: poolAccess })
+  const { clusters, domain: clustersDomain } = clusterDomain(platform, {
+    operations,
+    datacenters,
+    servers,
+    patches,
+    subnets,
+    dial: fleet.policy,
+    onRemoved: (tx, id) => pools.release(tx, id),
+  })
   access.bind(clusters.access)
+  const { pools, domain: poolsDomain } = poolDomain(platform, { operations, clusters: clusters.pools, subnets })
+  poolAccess.bind(pools)
   const { joining, domain: joinsDomain } = joinDomain(platform, { servers, datacenters, fleet })
   const images = makeImages({
     ...platform,
@@ -192,6 +205,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
     { name: 'subnets', routes: (app) => subnetRoutes(app, subnets) },
     clustersDomain,
+    poolsDomain,
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },
     { name: 'events', routes: (app) => eventRoutes(app, events), removeOld: () => events.removeOld() },
     { name: 'overview', routes: (app) => overviewRoutes(app, readOverview) },
@@ -206,7 +220,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
           .execute()),
     },
   ]
-  return { users, sessions, operations, datacenters, audit, events, servers, patches, clusters, subnets, joining, images, clusterAccess: access, all }
+  return { users, sessions, operations, datacenters, audit, events, servers, patches, clusters, subnets, pools, joining, images, clusterAccess: access, all }
 }
 
 /** What stands in each datacenter. */

@@ -11,15 +11,19 @@ import { minors } from '#talos/versions.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Reconciler } from '../../engine/engine.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
+import { checkVersion } from '../../http/serve.ts'
 import type { ClusterAccess } from '../servers/for-clusters.ts'
 import { defaultInstallDisk } from './check.ts'
 import { creation } from './creation.ts'
+import { type ForPools, forPools } from './for-pools.ts'
 import { operatorGroup } from './kubernetes-objects.ts'
+import { type Leaving, leaving } from './leaving.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
 import { deletionSteps, newSteps, replacementSteps } from './plan.ts'
 import { present } from './present.ts'
 import { clusterReconciler } from './reconcile-cluster.ts'
 import { memberReconciler } from './reconcile-member.ts'
+import { reach } from './reach.ts'
 import { installImage, rendering } from './render.ts'
 import { clusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
@@ -32,7 +36,9 @@ export interface Clusters {
   get(id: string): Promise<Cluster>
   create(caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }>
   preview(asked: NewCluster): Promise<Answer<typeof clusterPreview>>
-  remove(caller: Caller, id: string, options: { force: boolean }): Promise<{ operation: Operation }>
+  remove(caller: Caller, id: string, options: { force: boolean; ifMatch?: number | undefined }): Promise<{ operation: Operation }>
+  /** Takes a server out of a cluster that stays, and wipes it. */
+  resetServer: Leaving['resetServer']
   replace(caller: Caller, id: string, nodeId: string, by: string): Promise<{ operation: Operation }>
   kubeconfig(caller: UserCaller, id: string): Promise<{ name: string; text: string }>
   talosconfig(caller: UserCaller, id: string): Promise<{ name: string; text: string }>
@@ -43,6 +49,8 @@ export interface Clusters {
   countByDatacenter(on: Db | Tx): Promise<ReadonlyMap<string, number>>
   /** What other domains ask of a cluster. */
   readonly access: ClusterAccess
+  /** What its subnets need of a cluster. */
+  readonly pools: ForPools
   /** To be registered with the engine. */
   readonly reconcilers: readonly Reconciler[]
   /** At a start: clusters whose wake-ups were lost are looked at again. */
@@ -56,11 +64,22 @@ export function clusters(parts: ClusterParts): Clusters {
   const secrets = clusterSecrets(parts)
   const rendered = rendering(parts, secrets)
   const made = creation(parts, secrets, rendered)
+  const reached = reach(parts, secrets)
+  const left = leaving(parts, secrets, reached)
 
   const found = async (on: Db | Tx, id: string): Promise<store.ListedCluster> => {
     const row = await store.find(on, id)
     if (!row) throw unknown()
     return row
+  }
+
+  const shown = async (rows: readonly store.ListedCluster[]): Promise<Cluster[]> => {
+    const subnets = await parts.subnets.namesByCluster(
+      db,
+      rows.map((r) => r.id),
+    )
+    const now = clock.now()
+    return rows.map((row) => present(row, now, subnets.get(row.id)))
   }
 
   const controlPlaneAddresses = async (clusterId: string): Promise<string[]> => {
@@ -100,16 +119,18 @@ export function clusters(parts: ClusterParts): Clusters {
 
     async list(query) {
       const { rows, total } = await store.page(db, query)
-      const now = clock.now()
-      return { items: rows.map((row) => present(row, now)), page: query.page, per_page: query.per_page, total }
+      return { items: await shown(rows), page: query.page, per_page: query.per_page, total }
     },
 
-    get: async (id) => present(await found(db, id), clock.now()),
+    get: async (id) => (await shown([await found(db, id)]))[0]!,
 
-    remove: (caller, id, { force }) =>
+    resetServer: (caller, nodeId, options) => left.resetServer(caller, nodeId, options),
+
+    remove: (caller, id, { force, ifMatch }) =>
       inTransaction(db, async (tx) => {
         const row = await store.lock(tx, id)
         if (!row) throw unknown()
+        checkVersion(ifMatch, row.version)
         const verdict = canDeleteCluster(row)
         if (!verdict.ok && !force) throw new Problem('operation_running', verdict.reason)
         const running = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
@@ -123,6 +144,12 @@ export function clusters(parts: ClusterParts): Clusters {
           })
         }
         const members = (await store.members(tx, id)).filter((m) => m.released_at === null)
+        for (const m of members) {
+          const leaving = m.operation_id === null ? undefined : await operations.state(tx, m.operation_id)
+          if (!leaving || hasEnded(leaving)) continue
+          if (!force) throw new Problem('operation_running', `${m.name} is being reset: cancel that first, or wait for its end`)
+          await operations.set(tx, m.operation_id!, { status: 'failed', reason: 'The cluster was deleted by force' })
+        }
         const operation = await operations.create(tx, caller, {
           kind: 'clusterDelete',
           target: { kind: 'cluster', id, name: row.name },
@@ -139,7 +166,7 @@ export function clusters(parts: ClusterParts): Clusters {
           operation_round: 1,
           updated_at: now,
         })
-        await store.updateMembers(tx, id, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: now })
+        await store.updateMembers(tx, id, { wanted: 'released', operation_id: null, failed_at: null, failure: null, at: 'reset', at_since: now })
         if (!force) for (const m of members) await servers.hold(tx, m.node_id, operation.id)
         await recorder.record(tx, caller, {
           action: force ? 'cluster.delete_forced' : 'cluster.delete_requested',
@@ -264,9 +291,12 @@ export function clusters(parts: ClusterParts): Clusters {
         return config ? secrets.openConfig(db, clusterId, config.sealed) : null
       },
       renderAgain: rendered.renderAgain,
+      forgetServer: (caller, nodeId, options) => left.forgetServer(caller, nodeId, options),
     },
 
-    reconcilers: [clusterReconciler(parts, secrets), memberReconciler(parts, secrets, rendered)],
+    pools: forPools(parts, secrets),
+
+    reconcilers: [clusterReconciler(parts, secrets, reached), memberReconciler(parts, secrets, rendered, reached)],
 
     async resume() {
       await inTransaction(db, async (tx) => {

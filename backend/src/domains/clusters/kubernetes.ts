@@ -10,6 +10,8 @@ export const kubernetesPort = 6443
 const deadlineMs = 8_000
 const largestAnswer = 8 * 1024 * 1024
 const mostNodes = 1024
+/** Objects of one answer: with what managed fields add, an object seldom has more than 30 KiB. */
+const pageSize = 250
 /** What objects that we apply are owned by (Kubernetes, "Server-Side Apply"). */
 export const fieldManager = 'steelyard'
 
@@ -43,6 +45,19 @@ export interface Kubernetes {
   apply(path: string, object: object, signal: AbortSignal): Promise<void>
   /** Removes an object; one that isn't there is removed already. */
   remove(path: string, signal: AbortSignal): Promise<void>
+  /** An object, or what a group or version serves: as it was sent, for the caller to distrust. null where there is none. */
+  get(path: string, signal: AbortSignal): Promise<unknown>
+  /**
+   * Every object of a kind, page by page, each as it was sent. null where the kind is not served.
+   * @throws KubernetesError also where there are more than `most`
+   */
+  list(path: string, options: ListOptions, signal: AbortSignal): Promise<unknown[] | null>
+}
+
+export interface ListOptions {
+  readonly most: number
+  /** Such as `spec.type=LoadBalancer`; what it lets through is the server's word, so look at the objects too. */
+  readonly fieldSelector?: string
 }
 
 /** `dial` is asked before each packet, `targets` are tried in order and the one that answered last goes first. */
@@ -100,6 +115,27 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
     async remove(path, signal) {
       const reply = await any({ method: 'DELETE', path }, signal)
       if (reply.status !== 200 && reply.status !== 202 && reply.status !== 404) throw refused(reply)
+    },
+    async get(path, signal) {
+      const reply = await any({ method: 'GET', path }, signal)
+      if (reply.status === 404) return null
+      if (reply.status !== 200) throw refused(reply)
+      return parse(reply.text)
+    },
+    async list(path, { most, fieldSelector }, signal) {
+      const found: unknown[] = []
+      const query = new URLSearchParams({ limit: String(pageSize), ...(fieldSelector !== undefined && { fieldSelector }) })
+      for (let pages = 0; ; pages++) {
+        const reply = await any({ method: 'GET', path: `${path}?${query.toString()}` }, signal)
+        if (reply.status === 404 && pages === 0) return null
+        if (reply.status !== 200) throw refused(reply)
+        const { items, next } = readPage(reply.text)
+        found.push(...items)
+        // A server may send less than was asked for on each page, but not for ever.
+        if (found.length > most || pages > most / 10) throw new KubernetesError(`the API server has more than ${most} objects at ${path}`)
+        if (next === '') return found
+        query.set('continue', next)
+      }
     },
   }
 }
@@ -168,9 +204,10 @@ function sentence(error: Error, limit: AbortSignal, outer: AbortSignal): string 
   return 'the connection failed'
 }
 
-const printable = (text: string) => text.replaceAll(/[^\x20-\x7e]/g, '�').slice(0, 256)
+/** What a cluster said, fit to be shown: printable ASCII of at most 256 characters. */
+export const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '�').slice(0, 256)
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function parse(text: string): unknown {
   try {
@@ -190,6 +227,16 @@ function refused({ status, text }: Reply): KubernetesError {
     message = text.slice(0, 120)
   }
   return new KubernetesError(`the API server answered ${status}${message ? `: ${printable(message)}` : ''}`, status)
+}
+
+/** One page of a list (meta/v1 ListMeta, "Retrieving large results sets in chunks"). */
+function readPage(text: string): { items: unknown[]; next: string } {
+  const body = parse(text)
+  const items = isRecord(body) ? body['items'] : undefined
+  if (!isRecord(body) || !Array.isArray(items)) throw new KubernetesError('the API server sent invalid data (list)')
+  const next = isRecord(body['metadata']) ? body['metadata']['continue'] : undefined
+  if (next !== undefined && (typeof next !== 'string' || next.length > 4096)) throw new KubernetesError('the API server sent invalid data (continue)')
+  return { items: items as unknown[], next: next ?? '' }
 }
 
 function readNodes(text: string): KubernetesNode[] {

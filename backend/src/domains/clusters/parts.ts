@@ -1,7 +1,7 @@
 /** What the clusters domain is made of: passed in where the program is put together, so that a test can hold each. */
 import type { ReadyKeys } from '#talos/secrets/bundle.ts'
 import type { Clock } from '../../clock.ts'
-import type { Db } from '../../db/db.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Log } from '../../log.ts'
 import type { Recorder } from '../../record.ts'
@@ -11,6 +11,7 @@ import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Operations } from '../operations/operations.ts'
 import type { Patches } from '../patches/patches.ts'
 import type { ForClusters } from '../servers/for-clusters.ts'
+import type { Subnets } from '../subnets/subnets.ts'
 
 export interface ClusterParts {
   readonly db: Db
@@ -25,7 +26,10 @@ export interface ClusterParts {
   readonly datacenters: Pick<Datacenters, 'find'>
   readonly servers: ForClusters
   readonly patches: Pick<Patches, 'createIn' | 'check' | 'render'>
+  readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
   readonly dial: Pick<DialPolicy, 'check'>
+  /** Called in the transaction in which a cluster ceases to be: what it had of others is theirs again. */
+  readonly onRemoved: (tx: Tx, clusterId: string) => Promise<void>
   /** Host of the image factory, for the installers' names: `factory.talos.dev`. */
   readonly imageFactory: string
   /** Private keys of authorities made before, so that a test needn't wait for RSA-4096; never in production. */

@@ -12,18 +12,19 @@ import { clusterFacts, load, type State } from './facts.ts'
 import { KubernetesError } from './kubernetes.ts'
 import { clusterQueue, type ClusterParts } from './parts.ts'
 import type { WholeStep } from './plan.ts'
+import type { Reach } from './reach.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import { listed } from './sentences.ts'
 import * as store from './store.ts'
 import { watching, watchMs } from './watch.ts'
 import { wishes } from './wishes.ts'
 
-export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets): Reconciler {
+export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets, reached: Reach): Reconciler {
   const { db, servers, operations, recorder } = parts
-  const run = clusterRun(parts, secrets)
+  const run = clusterRun(parts, secrets, reached)
   const { at, write, show, wait, change, end } = run
   const { makeSecrets, escrow, checkControlPlane, checkNodes, applyKey, applyAccess } = bringUp(run)
-  const { watch, forgetReplaced } = watching(run)
+  const { watch, forgetGone } = watching(run)
   const bootstrap = etcdOnce(run)
   const obey = wishes(run)
 
@@ -50,6 +51,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
         },
       })
       await end(tx, state, operation?.kind === 'clusterDelete' ? 'done' : 'cancelled')
+      await parts.onRemoved(tx, state.row.id)
       const row = await store.update(tx, state.row.id, { deleted_at: at(job), updated_at: at(job) })
       await recorder.record(tx, system, {
         action: 'cluster.removed',
@@ -73,7 +75,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets):
       case 'check-control-plane':
         return checkControlPlane(job, state)
       case 'check-nodes':
-        await forgetReplaced(job, state)
+        await forgetGone(job, state)
         return checkNodes(job, state)
       case 'key':
         await applyKey(job, state)

@@ -1,0 +1,81 @@
+/** What the pools domain asks of clusters: the cluster as far as subnets are concerned, and its Kubernetes API. */
+import type { ClusterStatus } from '#contract/clusters.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+import { type Kubernetes, kubernetes } from './kubernetes.ts'
+import type { ClusterParts } from './parts.ts'
+import type { ClusterSecrets } from './secrets.ts'
+import * as store from './store.ts'
+
+export interface PoolCluster {
+  readonly id: string
+  readonly name: string
+  readonly version: number
+  readonly status: ClusterStatus
+  /** It is on its way out: nothing is put into it any more. */
+  readonly leaving: boolean
+  readonly datacenter: { readonly id: string; readonly code: string }
+  readonly pod_cidr: string
+  readonly service_cidr: string
+  /** The workload's VLAN; null: none. */
+  readonly vlan_id: number | null
+  /** Its servers by name, each with the link that carries the workload where that is known. */
+  readonly nodes: readonly { readonly id: string; readonly name: string; readonly interface: string | null }[]
+}
+
+export interface ForPools {
+  /** Undefined where there is no such cluster (any more). */
+  find(on: Db | Tx, id: string): Promise<PoolCluster | undefined>
+  /** With the cluster's row locked until the transaction ends. */
+  lock(tx: Tx, id: string): Promise<PoolCluster | undefined>
+  /** The cluster's subnets are others now: a new version, and everybody who looks is told. Answers the version. */
+  touch(tx: Tx, caller: Caller, id: string): Promise<number>
+  /** Its Kubernetes API, with credentials of its own authority. */
+  api(id: string): Promise<Kubernetes>
+}
+
+export function forPools({ clock, servers, recorder, dial, db }: ClusterParts, secrets: ClusterSecrets): ForPools {
+  const find = async (on: Db | Tx, id: string): Promise<PoolCluster | undefined> => {
+    const row = await store.find(on, id)
+    if (!row) return undefined
+    const members = (await store.members(on, id)).filter((m) => m.wanted === 'joined' && m.released_at === null)
+    return {
+      id,
+      name: row.name,
+      version: row.version,
+      status: row.status,
+      leaving: row.wanted === 'removed',
+      datacenter: { id: row.datacenter_id, code: row.datacenter_code },
+      pod_cidr: row.pod_cidr,
+      service_cidr: row.service_cidr,
+      vlan_id: row.vlan_id,
+      nodes: members.map((m) => ({ id: m.node_id, name: m.name, interface: m.interface })).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    }
+  }
+
+  return {
+    find,
+    lock: async (tx, id) => ((await store.lock(tx, id)) ? find(tx, id) : undefined),
+    async touch(tx, caller, id) {
+      const { version } = await store.update(tx, id, { updated_at: new Date(clock.now()) })
+      await recorder.tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version })
+      return version
+    },
+    async api(id) {
+      const controlPlanes = (await store.members(db, id)).filter(
+        (m) => m.role === 'control_plane' && m.secured_at !== null && m.wanted === 'joined' && m.released_at === null,
+      )
+      const facts = await servers.forPlan(
+        db,
+        controlPlanes.map((m) => m.node_id),
+      )
+      const credentials = await secrets.kubernetesAdmin(id)
+      if (credentials === null) throw new Error(`The cluster ${id} has no secrets yet`)
+      return kubernetes(
+        facts.map((f) => ({ name: f.name, address: f.address })),
+        credentials,
+        dial,
+      )
+    },
+  }
+}

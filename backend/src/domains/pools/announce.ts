@@ -1,0 +1,54 @@
+/** What makes a cluster's addresses known on layer 2: applied, read back, put right, and removed with the last pool. */
+import type { Job } from '../../engine/engine.ts'
+import type { Kubernetes } from '../clusters/kubernetes.ts'
+import { announcementsIn, isOurs } from './look.ts'
+import { announcementCollection, type LinkGroup, type Manifest, pathOf, type PoolApi, type PoolSubnet, render } from './manifest.ts'
+import { isRefusal } from './refusal.ts'
+import { differences, foundInstead, hashOf } from './read-back.ts'
+
+export interface Announced {
+  /** Names what the cluster holds now; null: nothing. */
+  readonly hash: string | null
+  /** Why it does not hold what it should. */
+  readonly refused: string | null
+  /** What somebody had made of it, where it was put right. */
+  readonly found: object | null
+}
+
+/** `before`: the hash of what was last read back. @throws KubernetesError where the cluster does not answer */
+export async function announce(
+  job: Job,
+  client: Kubernetes,
+  api: PoolApi,
+  subnets: readonly PoolSubnet[],
+  links: readonly LinkGroup[],
+  before: string | null,
+): Promise<Announced> {
+  const collection = announcementCollection(api)
+  if (collection === null) return { hash: null, refused: null, found: null }
+  const { announcements } = render(subnets, api, links)
+  const there = await announcementsIn(client, api, job.signal)
+  const wanted = new Set(announcements.map((m) => m.object.metadata.name))
+  const stale = [...there].filter(([name, object]) => !wanted.has(name) && isOurs(object)).map(([name]) => name)
+  const hash = announcements.length === 0 ? null : hashOf(announcements.map((m) => m.object))
+  const changed = announcements.map((m) => ({ m, differs: differences(m.object, there.get(m.object.metadata.name)) })).filter((c) => c.differs !== null)
+  const found =
+    before !== null && before === hash && changed.length > 0
+      ? Object.fromEntries(changed.map(({ m, differs }) => [m.object.metadata.name, foundInstead(differs!, there.get(m.object.metadata.name))]))
+      : null
+  try {
+    for (const { m } of changed) await put(job, client, m)
+    for (const name of stale) await job.effect(`unannounce/${name}`, () => client.remove(`${collection}/${name}`, job.signal))
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+    return { hash: null, refused: error.message, found: null }
+  }
+  for (const { m } of changed) {
+    const still = differences(m.object, await client.get(pathOf(m), job.signal))
+    if (still) return { hash: null, refused: `something in the cluster changes ${m.object.metadata.name} back (${still.join(', ')})`, found: null }
+  }
+  return { hash, refused: null, found }
+}
+
+const put = (job: Job, client: Kubernetes, manifest: Manifest): Promise<void> =>
+  job.effect(`announce/${manifest.object.metadata.name}`, () => client.apply(pathOf(manifest), manifest.object, job.signal))

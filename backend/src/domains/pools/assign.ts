@@ -1,0 +1,144 @@
+/** Giving subnets to a cluster and taking them back: rules and rows. What the cluster makes of it is the reconciler's. */
+import { overlap, parseCidr } from '#contract/addresses.ts'
+import { Problem } from '#contract/errors.ts'
+import { canAssignSubnet, type Subnet } from '#contract/subnets.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { type Caller, callerName } from '../../http/caller.ts'
+import type { PoolCluster } from '../clusters/for-pools.ts'
+import type { PoolParts } from './parts.ts'
+import * as store from './store.ts'
+
+export const mostSubnets = 200
+/** How long ago "a moment ago" may be: who chose a subnet in a form has not seen what happened since. */
+const momentMs = 10 * 60_000
+
+export interface Wish {
+  /** Subnets that the cluster is to have; all others go. */
+  readonly wanted: readonly string[]
+  /** Those that go leave at once, whoever uses their addresses. */
+  readonly force: boolean
+}
+
+/** What a wish changed. */
+export interface Changed {
+  /** Every subnet of the cluster that is on its way in or out. */
+  readonly coming: readonly Subnet[]
+  readonly going: readonly Subnet[]
+  /** Subnets whose assignment is another than before. */
+  readonly touched: readonly string[]
+  readonly before: readonly string[]
+  readonly after: readonly string[]
+}
+
+export const unknownCluster = () => new Problem('not_found', 'There is no such cluster')
+
+/** Why a cluster may not be given a subnet, as the error that says so; null: it may. `field`: where the subnet stands in what was asked. */
+export async function refusal(on: Db | Tx, subnet: Subnet, cluster: PoolCluster, field: string, now: number): Promise<Problem | null> {
+  const verdict = canAssignSubnet(subnet, cluster)
+  if (!verdict.ok) {
+    const holder = subnet.purpose === 'workload' && subnet.datacenter.id === cluster.datacenter.id ? await holderOf(on, subnet.id, cluster.id) : undefined
+    if (!holder) return new Problem('conflict', verdict.reason, { [field]: verdict.reason })
+    return taken(subnet, holder, verdict.reason, field, now)
+  }
+  const cidr = parseCidr(subnet.cidr)!
+  const clash = (
+    [
+      ['pod', cluster.pod_cidr],
+      ['service', cluster.service_cidr],
+    ] as const
+  ).find(([, network]) => {
+    const other = parseCidr(network)
+    return other !== null && overlap(cidr, other)
+  })
+  if (!clash) return null
+  const sentence = `Overlaps with the ${clash[0]} network ${clash[1]} of cluster ${cluster.name}`
+  return new Problem('conflict', `${subnet.name} can't be assigned: ${sentence}`, { [field]: sentence }, undefined, {
+    kind: 'cluster',
+    id: cluster.id,
+    name: cluster.name,
+  })
+}
+
+type Holder = Awaited<ReturnType<typeof store.holders>>[number]
+const holderOf = async (on: Db | Tx, subnetId: string, clusterId: string) => (await store.holders(on, subnetId)).find((h) => h.cluster_id !== clusterId)
+
+function taken(subnet: Pick<Subnet, 'name'>, holder: Holder, otherwise: string, field: string, now: number): Problem {
+  const isFresh = now - holder.assigned_at.getTime() < momentMs
+  const sentence = isFresh ? `${subnet.name} was assigned to ${holder.name} by ${holder.assigned_by} a moment ago` : otherwise
+  return new Problem('subnet_assigned', sentence, { [field]: sentence }, undefined, { kind: 'cluster', id: holder.cluster_id, name: holder.name })
+}
+
+/** Where the database refused what the rules had let through: another transaction was faster. */
+export async function takenBy(db: Db, subnets: readonly Subnet[], clusterId: string, now: number): Promise<Problem | null> {
+  for (const [i, subnet] of subnets.entries()) {
+    const holder = await holderOf(db, subnet.id, clusterId)
+    if (holder && subnet.purpose === 'workload') return taken(subnet, holder, `${subnet.name} is assigned to ${holder.name}`, `subnet_ids.${i}`, now)
+  }
+  return null
+}
+
+/** @throws Problem cluster_not_ready */
+export function checkReady(cluster: PoolCluster): void {
+  if (cluster.leaving) throw new Problem('cluster_not_ready', `${cluster.name} is being deleted`)
+  if (cluster.status !== 'ready' && cluster.status !== 'degraded')
+    throw new Problem('cluster_not_ready', `${cluster.name} is not ready yet: it can be given subnets once it is`)
+}
+
+/** Rows of a wish. The cluster's row is locked by the caller. @throws Problem not_found, conflict, subnet_assigned, invalid */
+export async function writeWish(parts: PoolParts, tx: Tx, caller: Caller, cluster: PoolCluster, { wanted, force }: Wish): Promise<Changed> {
+  const now = new Date(parts.clock.now())
+  const ids = [...new Set(wanted)]
+  const known = await store.assignments(tx, cluster.id)
+  const subnets = new Map((await parts.subnets.lockForAssignment(tx, [...new Set([...ids, ...known.map((r) => r.subnet_id)])])).map((s) => [s.id, s]))
+  await store.lockPool(tx, cluster.id)
+  const rows = new Map((await store.lockAssignments(tx, cluster.id)).map((r) => [r.subnet_id, r]))
+  const nameOf = (id: string) => subnets.get(id)?.name ?? id
+  for (const [i, id] of ids.entries()) {
+    const subnet = subnets.get(id)
+    if (!subnet) throw new Problem('not_found', 'There is no such subnet', { [`subnet_ids.${i}`]: 'There is no such subnet' })
+    const problem = rows.has(id) ? null : await refusal(tx, subnet, cluster, `subnet_ids.${i}`, now.getTime())
+    if (problem) throw problem
+  }
+  const touched: string[] = []
+  const fresh = ids.filter((id) => !rows.has(id))
+  if (fresh.length > 0)
+    await store.insertAssignments(
+      tx,
+      fresh.map((id) => {
+        const { purpose } = subnets.get(id)!
+        // Servers have their addresses on a management subnet; nothing is handed out, so there is nothing to wait for.
+        const state = purpose === 'management' ? ('active' as const) : ('applying' as const)
+        return { subnet_id: id, cluster_id: cluster.id, purpose, state, reason: null, assigned_by: callerName(caller), assigned_at: now }
+      }),
+    )
+  touched.push(...fresh)
+  for (const row of rows.values()) {
+    const stays = ids.includes(row.subnet_id)
+    const change = stays ? staying(row) : leaving(row, force)
+    if (change === 'nothing') continue
+    touched.push(row.subnet_id)
+    if (change === 'removed') await store.removeAssignments(tx, cluster.id, [row.subnet_id])
+    else await store.updateAssignment(tx, cluster.id, row.subnet_id, change)
+  }
+  const after = await store.assignments(tx, cluster.id)
+  const pick = (states: readonly string[]) => after.filter((r) => states.includes(r.state)).map((r) => subnets.get(r.subnet_id)!)
+  return {
+    coming: pick(['applying', 'error']),
+    going: pick(['draining']),
+    touched,
+    before: [...rows.values()].filter((r) => r.state !== 'draining').map((r) => nameOf(r.subnet_id)),
+    after: ids.map(nameOf),
+  }
+}
+
+function staying(row: store.AssignmentRow): store.AssignmentChange | 'nothing' {
+  if (row.state === 'draining') return { state: 'applying', reason: null, forced: false }
+  return row.state === 'error' ? { state: 'applying', reason: null } : 'nothing'
+}
+
+/** What never reached the cluster is gone at once. */
+function leaving(row: store.AssignmentRow, force: boolean): store.AssignmentChange | 'removed' | 'nothing' {
+  if (row.purpose === 'management' || row.sent_at === null) return 'removed'
+  if (row.state !== 'draining') return { state: 'draining', reason: null, forced: force }
+  return force && !row.forced ? { forced: true } : 'nothing'
+}

@@ -1,0 +1,46 @@
+/** Which software hands addresses out in a cluster: what its API server serves tells (Kubernetes, "API discovery"). */
+import type { PoolProvider } from '#contract/subnets.ts'
+import { isRecord, type Kubernetes } from '../clusters/kubernetes.ts'
+import type { CiliumVersion, PoolApi } from './manifest.ts'
+
+const ciliumVersions: readonly CiliumVersion[] = ['v2', 'v2alpha1']
+
+/**
+ * `known` is what was found before and stays for as long as it is served: a second one that somebody installs must not take the addresses of
+ * running Services away. null: neither is there.
+ *
+ * Where both are new, MetalLB: Cilium's pools are served by every cluster that has Cilium for its network, MetalLB's only where somebody wants them.
+ * @throws KubernetesError where the cluster does not answer
+ */
+export async function discover(api: Kubernetes, known: PoolProvider | null, signal: AbortSignal): Promise<PoolApi | null> {
+  const order = known === 'cilium' ? [cilium, metallb] : [metallb, cilium]
+  for (const look of order) {
+    const found = await look(api, signal)
+    if (found) return found
+  }
+  return null
+}
+
+async function cilium(api: Kubernetes, signal: AbortSignal): Promise<PoolApi | null> {
+  const versions = await versionsOf(api, 'cilium.io', signal)
+  const serves = new Map<CiliumVersion, ReadonlySet<string>>()
+  for (const version of ciliumVersions) if (versions.has(version)) serves.set(version, await resourcesOf(api, `cilium.io/${version}`, signal))
+  const first = (resource: string) => ciliumVersions.find((version) => serves.get(version)?.has(resource)) ?? null
+  const pools = first('ciliumloadbalancerippools')
+  return pools && { provider: 'cilium', pools, announcements: first('ciliuml2announcementpolicies') }
+}
+
+async function metallb(api: Kubernetes, signal: AbortSignal): Promise<PoolApi | null> {
+  if (!(await versionsOf(api, 'metallb.io', signal)).has('v1beta1')) return null
+  const resources = await resourcesOf(api, 'metallb.io/v1beta1', signal)
+  return resources.has('ipaddresspools') ? { provider: 'metallb', announcements: resources.has('l2advertisements') } : null
+}
+
+const namesIn = (answer: unknown, list: string, name: string): ReadonlySet<string> => {
+  const items = isRecord(answer) ? answer[list] : undefined
+  return new Set(Array.isArray(items) ? items.map((item: unknown) => (isRecord(item) ? item[name] : undefined)).filter((n) => typeof n === 'string') : [])
+}
+
+/** Versions of an API group; none where it isn't served. */
+const versionsOf = async (api: Kubernetes, group: string, signal: AbortSignal) => namesIn(await api.get(`/apis/${group}`, signal), 'versions', 'version')
+const resourcesOf = async (api: Kubernetes, version: string, signal: AbortSignal) => namesIn(await api.get(`/apis/${version}`, signal), 'resources', 'name')

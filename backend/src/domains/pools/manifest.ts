@@ -1,0 +1,188 @@
+/**
+ * What a cluster's load balancer is given for its subnets: a pure function of the subnets and of the software that hands addresses out.
+ *
+ * A pool names exactly the addresses that may be handed out, as ranges with a start and an end: the CIDR without its first and last address
+ * (unless they are wanted), without gateway and exclusions. No raw CIDR: MetalLB would hand out the gateway, and Cilium treats the ends of a
+ * CIDR, and only those, by a rule of its own.
+ */
+import { stringify } from 'yaml'
+import { formatAddress } from '#contract/addresses.ts'
+import type { Range } from '#contract/address-ranges.ts'
+import { piecesOf, type SubnetText } from '#contract/subnet-rules.ts'
+import { fieldManager } from '../clusters/kubernetes.ts'
+
+/** Software that hands addresses out, and the versions of its API that a cluster serves. */
+export type PoolApi =
+  | {
+      readonly provider: 'cilium'
+      readonly pools: CiliumVersion
+      /** null: not served, nothing is announced on layer 2. */ readonly announcements: CiliumVersion | null
+    }
+  | { readonly provider: 'metallb'; readonly announcements: boolean }
+/** `CiliumLoadBalancerIPPool` is v2 since Cilium 1.18 and v2alpha1 before; `CiliumL2AnnouncementPolicy` is v2alpha1. */
+export type CiliumVersion = 'v2' | 'v2alpha1'
+
+/** What is rendered where a cluster can't be asked. */
+export const usualApi = {
+  cilium: { provider: 'cilium', pools: 'v2', announcements: 'v2alpha1' },
+  metallb: { provider: 'metallb', announcements: true },
+} as const satisfies Record<string, PoolApi>
+
+export interface PoolSubnet extends SubnetText {
+  readonly id: string
+  /** No new address is handed out; those in use stay. */
+  readonly draining: boolean
+}
+
+/** Servers whose workload comes over links of one name. */
+export interface LinkGroup {
+  /** null: not known, so every link. */
+  readonly interface: string | null
+  /** Names of the Kubernetes nodes. */
+  readonly nodes: readonly string[]
+}
+
+export interface KubernetesObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels: Readonly<Record<string, string>> }
+  readonly spec: Readonly<Record<string, unknown>>
+}
+
+export interface Manifest {
+  /** Where the kind is listed; the object is at `<collection>/<name>`. */
+  readonly collection: string
+  readonly object: KubernetesObject
+}
+export const pathOf = ({ collection, object }: Manifest): string => `${collection}/${object.metadata.name}`
+
+export interface Rendered {
+  /** One per subnet, in the order of the subnets. */
+  readonly pools: readonly Manifest[]
+  /** What makes the addresses known on the servers' links: ARP for IPv4, NDP for IPv6. */
+  readonly announcements: readonly Manifest[]
+}
+
+/** MetalLB looks at its own namespace only (its documentation, "Configuration"). */
+const metallbNamespace = 'metallb-system'
+export const labels = { 'app.kubernetes.io/managed-by': fieldManager }
+
+export const poolName = (subnetId: string): string => `subnet-${subnetId}`
+export const poolCollection = (api: PoolApi): string =>
+  api.provider === 'cilium'
+    ? `/apis/cilium.io/${api.pools}/ciliumloadbalancerippools`
+    : `/apis/metallb.io/v1beta1/namespaces/${metallbNamespace}/ipaddresspools`
+/** null where nothing is announced by objects of this cluster. */
+export function announcementCollection(api: PoolApi): string | null {
+  if (api.provider === 'cilium') return api.announcements && `/apis/cilium.io/${api.announcements}/ciliuml2announcementpolicies`
+  return api.announcements ? `/apis/metallb.io/v1beta1/namespaces/${metallbNamespace}/l2advertisements` : null
+}
+
+export function render(subnets: readonly PoolSubnet[], api: PoolApi, links: readonly LinkGroup[]): Rendered {
+  return { pools: subnets.map((subnet) => poolOf(subnet, api)), announcements: subnets.length === 0 ? [] : announcementsOf(subnets, api, links) }
+}
+
+export const renderPool = (subnet: PoolSubnet, api: PoolApi): Manifest => poolOf(subnet, api)
+
+const ends = ({ family, first, last }: Range) => ({ start: formatAddress({ family, value: first }), stop: formatAddress({ family, value: last }) })
+
+function poolOf(subnet: PoolSubnet, api: PoolApi): Manifest {
+  const pieces = piecesOf(subnet).map(ends)
+  const metadata = { name: poolName(subnet.id), labels }
+  if (api.provider === 'cilium')
+    return {
+      collection: poolCollection(api),
+      object: {
+        apiVersion: `cilium.io/${api.pools}`,
+        kind: 'CiliumLoadBalancerIPPool',
+        metadata,
+        spec: {
+          // Left out it means Yes. It is about blocks that are CIDRs; ours are ranges, of which Cilium sets nothing aside (operator/pkg/lbipam).
+          allowFirstLastIPs: subnet.first_and_last ? 'Yes' : 'No',
+          blocks: pieces,
+          disabled: subnet.draining,
+        },
+      },
+    }
+  return {
+    collection: poolCollection(api),
+    object: {
+      apiVersion: 'metallb.io/v1beta1',
+      kind: 'IPAddressPool',
+      metadata: { ...metadata, namespace: metallbNamespace },
+      spec: { addresses: pieces.map(({ start, stop }) => `${start}-${stop}`), autoAssign: !subnet.draining, avoidBuggyIPs: false },
+    },
+  }
+}
+
+/** One for each name that the workload's link has, because a link of the same name may be another network on another server. */
+function announcementsOf(subnets: readonly PoolSubnet[], api: PoolApi, links: readonly LinkGroup[]): Manifest[] {
+  const collection = announcementCollection(api)
+  if (collection === null) return []
+  const groups: readonly LinkGroup[] = links.length === 0 ? [{ interface: null, nodes: [] }] : links
+  const taken = new Set<string>()
+  return groups.map((group) => {
+    const hosts = groups.length > 1 ? { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [...group.nodes] }] } : null
+    const metadata = { name: announcementName(group, groups.length, taken), labels }
+    if (api.provider === 'cilium')
+      return {
+        collection,
+        object: {
+          apiVersion: `cilium.io/${api.announcements}`,
+          kind: 'CiliumL2AnnouncementPolicy',
+          metadata,
+          spec: {
+            ...(hosts && { nodeSelector: hosts }),
+            ...(group.interface !== null && { interfaces: [`^${group.interface.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)}$`] }),
+            loadBalancerIPs: true,
+            externalIPs: false,
+          },
+        },
+      }
+    return {
+      collection,
+      object: {
+        apiVersion: 'metallb.io/v1beta1',
+        kind: 'L2Advertisement',
+        metadata: { ...metadata, namespace: metallbNamespace },
+        spec: {
+          ipAddressPools: subnets.map((s) => poolName(s.id)),
+          ...(hosts && { nodeSelectors: [hosts] }),
+          ...(group.interface !== null && { interfaces: [group.interface] }),
+        },
+      },
+    }
+  })
+}
+
+/** `steelyard`, or `steelyard-<link>` where there are several: a name that stays while other groups come and go (RFC 1123 label). */
+function announcementName(group: LinkGroup, groups: number, taken: Set<string>): string {
+  if (groups === 1) return 'steelyard'
+  const link = (group.interface ?? 'any')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 40)
+  let name = `steelyard-${link || 'link'}`
+  for (let n = 2; taken.has(name); n++) name = `steelyard-${link || 'link'}-${n}`
+  taken.add(name)
+  return name
+}
+
+/** Servers by the link of their workload: the VLAN's, where the cluster has one, else what was chosen for each server. */
+export function linkGroups(nodes: readonly { readonly name: string; readonly interface: string | null }[], vlanId: number | null): LinkGroup[] {
+  // The link that is made for the workload's VLAN has this name on every server.
+  if (vlanId !== null) return [{ interface: `vlan${vlanId}`, nodes: nodes.map((n) => n.name) }]
+  return [...Map.groupBy(nodes, (n) => n.interface)]
+    .map(([link, members]) => ({ interface: link, nodes: members.map((n) => n.name).toSorted() }))
+    .toSorted((a, b) => ((a.interface ?? '') < (b.interface ?? '') ? -1 : 1))
+}
+
+const text = ({ pools, announcements }: Rendered): string => [...pools, ...announcements].map((m) => stringify(m.object, { lineWidth: 0 })).join('---\n')
+
+/** YAML of what a cluster holds for its subnets. Without software that is known, both kinds, for copying. Empty without subnets. */
+export function manifestText(subnets: readonly PoolSubnet[], api: PoolApi | null, links: readonly LinkGroup[]): string {
+  if (subnets.length === 0) return ''
+  if (api) return text(render(subnets, api, links))
+  return `# For Cilium\n${text(render(subnets, usualApi.cilium, links))}---\n# For MetalLB\n${text(render(subnets, usualApi.metallb, links))}`
+}

@@ -1,0 +1,172 @@
+/** One look at a cluster, with everything that it gives cause for: pools applied, read back, drained, removed; announcements; use. */
+import { isHandedOut } from '#contract/subnet-rules.ts'
+import type { Job } from '../../engine/engine.ts'
+import { type Kubernetes, KubernetesError } from '../clusters/kubernetes.ts'
+import { announce } from './announce.ts'
+import { discover } from './discovery.ts'
+import { poolsIn, servicesOf } from './look.ts'
+import { linkGroups, type Manifest, pathOf, poolName, renderPool } from './manifest.ts'
+import type { PoolParts } from './parts.ts'
+import { noProvider, poolSubnet } from './preview.ts'
+import { isRefusal } from './refusal.ts'
+import { type Acceptance, acceptance, differences, foundInstead, hashOf } from './read-back.ts'
+import { addressesOf, cidrOf, driftMark, type Finding, type Held, type Look, type State, type Verdict } from './state.ts'
+import * as store from './store.ts'
+import { type LoadBalancer, type Use, usesIn } from './uses.ts'
+
+/** How long the load balancer may take to look at a pool before people are told that it does not. */
+const patienceMs = 120_000
+/** MetalLB doesn't say which state of a pool it has seen: what it gave away just before it was told to stop shows up within this time. */
+const settleMs = 3_000
+
+/** The rows are others than those that were read: nothing was done, look again. */
+export const moved = Symbol('moved')
+
+/** What applying came to: the object as it was read back, or why the API server does not take it. */
+type Applied =
+  | { readonly live: unknown; readonly found: object | null; /** When the pool was last sent, in ms. */ readonly sentAt: number }
+  | { readonly refused: string }
+
+type Sent = Extract<Applied, { live: unknown }>
+const sentAt = (job: Job, { row }: Held): number => row.sent_at?.getTime() ?? job.now()
+
+export function passing(parts: PoolParts) {
+  /** From here on the cluster may hold the pool. Refuses where people have decided otherwise since. */
+  const intend = (job: Job, { row, subnet }: Held, drift: string | null): Promise<boolean> =>
+    job.fence.write(async (tx) => {
+      const now = await store.lockAssignment(tx, row.cluster_id, row.subnet_id)
+      const [current] = await parts.subnets.find(tx, [subnet.id])
+      if (!now || now.state !== row.state || now.forced !== row.forced || current?.version !== subnet.version) return false
+      await store.updateAssignment(tx, row.cluster_id, row.subnet_id, {
+        sent_at: new Date(job.now()),
+        ...(drift !== null && { applied: `${driftMark}${drift}` }),
+      })
+      return true
+    })
+
+  const apply = async (job: Job, client: Kubernetes, held: Held, manifest: Manifest, live: unknown): Promise<Applied | typeof moved> => {
+    const changed = differences(manifest.object, live)
+    if (changed === null) return { live, found: null, sentAt: sentAt(job, held) }
+    const hash = hashOf(manifest.object)
+    const isDrift = held.row.applied === hash
+    if (!(await intend(job, held, isDrift ? hash : null))) return moved
+    try {
+      await job.effect(`pool/${held.subnet.id}`, () => client.apply(pathOf(manifest), manifest.object, job.signal))
+    } catch (error) {
+      if (isRefusal(error)) return { refused: error.message }
+      throw error
+    }
+    return { live: await client.get(pathOf(manifest), job.signal), found: isDrift ? foundInstead(changed, live) : null, sentAt: job.now() }
+  }
+
+  const verdictOf = (job: Job, held: Held, manifest: Manifest, { live, sentAt: sent }: Sent): Verdict => {
+    const still = differences(manifest.object, live)
+    if (still) return { is: 'error', reason: `Something in the cluster changes the pool back (${still.join(', ')})`, held: false }
+    const accepted = acceptance(manifest.object, live, addressesOf(held.subnet))
+    if (accepted.is === 'accepted') return { is: 'active', hash: hashOf(manifest.object) }
+    if (accepted.is === 'refused') return { is: 'error', reason: accepted.reason, held: true }
+    const waited = job.now() - sent
+    if (waited < patienceMs) return { is: 'applying', reason: accepted.reason }
+    return {
+      is: 'error',
+      reason: `${accepted.reason}, ${Math.round(waited / 60_000)} min after it was applied: is its address management switched on?`,
+      held: true,
+    }
+  }
+
+  /** Whether nothing of a disabled pool is in use any more; else what it waits for. */
+  const waitsFor = (accepted: Acceptance, uses: readonly Use[], waitedMs: number): string | null => {
+    if (uses.length > 0) {
+      const some = uses.slice(0, 3).map((u) => `${u.address} by ${u.by}`)
+      return `${uses.length === 1 ? '1 address is' : `${uses.length} addresses are`} in use: ${some.join('; ')}${uses.length > 3 ? '; …' : ''}`
+    }
+    if (accepted.is === 'waiting') return accepted.reason
+    if (accepted.is === 'accepted' && (accepted.used ?? 0) > 0) return `The load balancer still counts ${accepted.used} addresses in use`
+    return waitedMs < settleMs ? 'Looking for addresses that were handed out at the last moment' : null
+  }
+
+  const remove = async (job: Job, client: Kubernetes, held: Held, manifest: Manifest): Promise<Verdict> => {
+    await job.effect(`remove/${held.subnet.id}`, () => client.remove(pathOf(manifest), job.signal))
+    return (await client.get(pathOf(manifest), job.signal)) === null ? { is: 'gone' } : { is: 'draining', reason: 'The API server is removing the pool' }
+  }
+
+  const finding = (held: Held, verdict: Verdict, services: readonly LoadBalancer[], found: object | null): Finding => {
+    const uses = usesIn(services, cidrOf(held.subnet))
+    return { held, verdict, uses, used: uses.filter((u) => isHandedOut(held.subnet, u.address)).length, found }
+  }
+
+  /** Where nothing takes pools, nothing can be applied; what goes is gone once nothing of it is in use. */
+  const without = (held: Held, services: readonly LoadBalancer[]): Finding => {
+    const { row, subnet } = held
+    if (row.state !== 'draining') return finding(held, { is: 'applying', reason: noProvider }, services, null)
+    const uses = usesIn(services, cidrOf(subnet))
+    const isGone = row.forced || uses.length === 0
+    return finding(held, isGone ? { is: 'gone' } : { is: 'draining', reason: `${uses.length} of its addresses are in use` }, services, null)
+  }
+
+  /** @throws KubernetesError where the cluster does not answer */
+  return async (job: Job, { cluster, pool, held }: State): Promise<Look | typeof moved> => {
+    const client = await parts.clusters.api(cluster.id)
+    const api = await discover(client, pool.provider, job.signal)
+    // An API server that has just started may not serve everything yet: that nothing is there any more has to be seen more than once.
+    if (!api && pool.provider !== null && pool.misses < 2) throw new KubernetesError(`the pools of ${pool.provider} are not served any more`)
+    if (!api) {
+      const services = await servicesOf(client, job.signal)
+      return { provider: null, findings: held.map((h) => without(h, services)), announced: null, announcementsFound: null }
+    }
+    const objects = await poolsIn(client, api, job.signal)
+    const manifests = held.map((h) => renderPool(poolSubnet(h.subnet, h.row.state === 'draining'), api))
+    const applied: Applied[] = []
+    for (const [i, h] of held.entries()) {
+      const live = objects.get(poolName(h.subnet.id))
+      // What is going is not made anew.
+      const isLeft = h.row.state === 'draining' && (live === undefined || h.row.forced)
+      const result = isLeft ? { live: live ?? null, found: null, sentAt: sentAt(job, h) } : await apply(job, client, h, manifests[i]!, live)
+      if (result === moved) return moved
+      applied.push(result)
+    }
+    // After the pools: an address that was handed out before its pool was closed is seen.
+    const services = await servicesOf(client, job.signal)
+    const findings: Finding[] = []
+    for (const [i, h] of held.entries()) {
+      const result = applied[i]!
+      const verdict = await judge(job, client, h, manifests[i]!, result, services)
+      findings.push(finding(h, verdict, services, 'found' in result ? result.found : null))
+    }
+    const staying = findings.filter((f) => f.verdict.is !== 'gone').map((f) => poolSubnet(f.held.subnet, f.held.row.state === 'draining'))
+    const announced = await announce(job, client, api, staying, linkGroups(cluster.nodes, cluster.vlan_id), pool.announced)
+    return {
+      provider: api.provider,
+      findings: announced.refused === null ? findings : findings.map((f) => unannounced(f, announced.refused!)),
+      announced: announced.hash,
+      announcementsFound: announced.found,
+    }
+  }
+
+  async function judge(
+    job: Job,
+    client: Kubernetes,
+    held: Held,
+    manifest: Manifest,
+    result: Exclude<Applied, typeof moved>,
+    services: readonly LoadBalancer[],
+  ): Promise<Verdict> {
+    const isGoing = held.row.state === 'draining'
+    if ('refused' in result) return isGoing ? { is: 'draining', reason: result.refused } : { is: 'error', reason: result.refused, held: false }
+    if (!isGoing) return verdictOf(job, held, manifest, result)
+    if (result.live === null) return { is: 'gone' }
+    if (held.row.forced) return remove(job, client, held, manifest)
+    const still = differences(manifest.object, result.live)
+    if (still) return { is: 'draining', reason: `Something in the cluster changes the pool back (${still.join(', ')})` }
+    const reason = waitsFor(
+      acceptance(manifest.object, result.live, addressesOf(held.subnet)),
+      usesIn(services, cidrOf(held.subnet)),
+      job.now() - result.sentAt,
+    )
+    return reason === null ? remove(job, client, held, manifest) : { is: 'draining', reason }
+  }
+}
+
+/** Addresses that nobody hears of are of no use. */
+const unannounced = (f: Finding, reason: string): Finding =>
+  f.verdict.is === 'active' ? { ...f, verdict: { is: 'error', reason: `The addresses are not announced: ${reason}`, held: true } } : f

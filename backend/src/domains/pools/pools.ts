@@ -1,0 +1,144 @@
+/** What can be done with a cluster's subnets. Each change is one transaction: rows, audit, events and operation together; the reconciler does the rest. */
+import { Problem } from '#contract/errors.ts'
+import type { Answer } from '#contract/operation.ts'
+import { hasEnded, type Operation } from '#contract/operations.ts'
+import type { clusterSubnets, PoolChange } from '#contract/subnets.ts'
+import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import type { Reconciler } from '../../engine/engine.ts'
+import { type Caller, system } from '../../http/caller.ts'
+import { checkVersion } from '../../http/serve.ts'
+import type { PoolCluster } from '../clusters/for-pools.ts'
+import { type Changed, checkReady, mostSubnets, takenBy, unknownCluster, writeWish } from './assign.ts'
+import { poolQueue, type PoolParts } from './parts.ts'
+import { preview, shownPools } from './preview.ts'
+import { poolReconciler } from './reconcile.ts'
+import { comingSteps, goingSteps } from './steps.ts'
+import * as store from './store.ts'
+
+export interface Pools {
+  /** @throws Problem not_found */
+  list(clusterId: string): Promise<Answer<typeof clusterSubnets>>
+  /** Asks the cluster what it has; where it doesn't answer, what was last known is shown, and said so. @throws Problem not_found, subnet_assigned, conflict */
+  preview(clusterId: string, subnetIds: readonly string[], signal: AbortSignal): Promise<PoolChange>
+  /**
+   * Gives a cluster exactly these subnets. Asked again for the same, it answers the operation that is on its way; asked for others, that one ends and what it
+   * had not done is part of the new one.
+   * @throws Problem not_found, stale, cluster_not_ready, operation_running, subnet_assigned, conflict
+   */
+  assign(caller: Caller, clusterId: string, wish: { subnet_ids: readonly string[]; force: boolean }, ifMatch?: number): Promise<{ operation: Operation }>
+  /** In a transaction of another change: gives a cluster these subnets beside those that it has. Throws what `assign` does. */
+  assignIn(tx: Tx, caller: Caller, clusterId: string, wish: { add: readonly string[] }): Promise<void>
+  /** What a subnet hands out has changed: the clusters that have it are told after the transaction. */
+  changed(tx: Tx, subnetIds: string | readonly string[]): Promise<void>
+  /** A cluster is no more: its subnets are free again. */
+  release(tx: Tx, clusterId: string): Promise<void>
+  /** To be registered with the engine. */
+  readonly reconciler: Reconciler
+  /** At a start: clusters whose wake-ups were lost are looked at again. */
+  resume(): Promise<void>
+}
+
+export function pools(parts: PoolParts): Pools {
+  const { db, clock, engine, operations, recorder, clusters, subnets } = parts
+
+  const openOperation = async (on: Db | Tx, pool: store.PoolRow | undefined): Promise<Operation | undefined> => {
+    const operation = pool?.operation_id ? await operations.read(on, pool.operation_id) : undefined
+    return operation && !hasEnded(operation) ? operation : undefined
+  }
+
+  /** @throws Problem operation_running where something else is being done to the cluster */
+  const checkAlone = async (tx: Tx, cluster: PoolCluster): Promise<void> => {
+    const other = (await operations.open(tx, 'cluster', cluster.id)).find((o) => o.kind !== 'clusterSubnetsAssign')
+    if (other) throw new Problem('operation_running', `${other.kind} on ${cluster.name} has not ended`)
+  }
+
+  const begin = async (tx: Tx, caller: Caller, cluster: PoolCluster, changed: Changed, force: boolean): Promise<Operation> => {
+    const { coming, going } = changed
+    const former = await openOperation(tx, await store.pool(tx, cluster.id))
+    if (former && changed.touched.length === 0) return former
+    if (former) await operations.set(tx, former.id, { status: 'cancelled', reason: 'A later change of the subnets goes on with it' })
+    const operation = await operations.create(tx, caller, {
+      kind: 'clusterSubnetsAssign',
+      target: { kind: 'cluster', id: cluster.id, name: cluster.name },
+      steps: [...coming.flatMap(comingSteps), ...going.flatMap(goingSteps)],
+      queue: poolQueue,
+    })
+    if (operation.steps.length === 0) await operations.set(tx, operation.id, { status: 'done' })
+    await store.updatePool(tx, cluster.id, { operation_id: operation.id, operation_round: 1 })
+    const version = changed.touched.length > 0 ? await clusters.touch(tx, caller, cluster.id) : cluster.version
+    await recorder.record(tx, caller, {
+      action: 'cluster.subnets_assigned',
+      target: { kind: 'cluster', id: cluster.id, name: cluster.name },
+      before: { subnets: changed.before },
+      after: { subnets: changed.after, version, ...(force && { force }) },
+    })
+    await subnets.tellChanged(tx, caller, changed.touched)
+    return (await operations.read(tx, operation.id))!
+  }
+
+  const within = async (tx: Tx, caller: Caller, cluster: PoolCluster, wish: { wanted: readonly string[]; force: boolean }): Promise<Operation> => {
+    checkReady(cluster)
+    await checkAlone(tx, cluster)
+    if (wish.wanted.length > mostSubnets) throw new Problem('conflict', `A cluster has at most ${mostSubnets} subnets`)
+    return begin(tx, caller, cluster, await writeWish(parts, tx, caller, cluster, wish), wish.force)
+  }
+
+  return {
+    async list(clusterId) {
+      const cluster = await clusters.find(db, clusterId)
+      if (!cluster) throw unknownCluster()
+      return shownPools(parts, cluster)
+    },
+
+    preview: (clusterId, subnetIds, signal) => preview(parts, clusterId, subnetIds, signal),
+
+    async assign(caller, clusterId, { subnet_ids: wanted, force }, ifMatch) {
+      try {
+        return await inTransaction(db, async (tx) => {
+          const cluster = await clusters.lock(tx, clusterId)
+          if (!cluster) throw unknownCluster()
+          checkVersion(ifMatch, cluster.version)
+          return { operation: await within(tx, caller, cluster, { wanted, force }) }
+        })
+      } catch (error) {
+        if (violatedConstraint(error) !== 'subnet_one_cluster') throw error
+        throw (await takenBy(db, await subnets.find(db, wanted), clusterId, clock.now())) ?? error
+      }
+    },
+
+    async assignIn(tx, caller, clusterId, { add }) {
+      const cluster = await clusters.lock(tx, clusterId)
+      if (!cluster) throw unknownCluster()
+      const kept = (await store.assignments(tx, clusterId)).filter((r) => r.state !== 'draining').map((r) => r.subnet_id)
+      await within(tx, caller, cluster, { wanted: [...new Set([...kept, ...add])], force: false })
+    },
+
+    async changed(tx, subnetIds) {
+      const ids = typeof subnetIds === 'string' ? [subnetIds] : subnetIds
+      if (ids.length === 0) return
+      for (const clusterId of await store.reapply(tx, ids)) await engine.wake(tx, poolQueue, clusterId)
+    },
+
+    async release(tx, clusterId) {
+      const pool = await store.removePool(tx, clusterId)
+      const freed = await store.releaseAll(tx, clusterId)
+      const operation = await openOperation(tx, pool)
+      if (operation) await operations.set(tx, operation.id, { status: 'cancelled', reason: 'The cluster was removed' })
+      for (const { id, name } of await subnets.find(tx, freed))
+        await recorder.record(tx, system, {
+          action: 'subnet.unassigned',
+          target: { kind: 'subnet', id, name },
+          after: { cluster: null, why: 'The cluster was removed' },
+        })
+      await subnets.tellChanged(tx, system, freed)
+    },
+
+    reconciler: poolReconciler(parts),
+
+    async resume() {
+      await inTransaction(db, async (tx) => {
+        for (const id of await store.clustersWithPools(tx)) await engine.wake(tx, poolQueue, id)
+      })
+    },
+  }
+}

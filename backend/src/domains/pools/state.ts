@@ -1,0 +1,77 @@
+/** What is written down about a cluster's pools, and what a look at the cluster makes of each subnet. */
+import { parseCidr } from '#contract/addresses.ts'
+import { totalOf } from '#contract/subnet-rules.ts'
+import type { PoolProvider, Subnet } from '#contract/subnets.ts'
+import type { Db } from '../../db/db.ts'
+import type { PoolCluster } from '../clusters/for-pools.ts'
+import type { PoolParts } from './parts.ts'
+import * as store from './store.ts'
+import type { Use } from './uses.ts'
+
+export interface Held {
+  readonly row: store.AssignmentRow
+  readonly subnet: Subnet
+}
+
+export interface State {
+  readonly cluster: PoolCluster
+  readonly pool: store.PoolRow
+  /** Workload subnets: those that are pools. A management subnet is nobody's to hand out. */
+  readonly held: readonly Held[]
+}
+
+/** Undefined where there is no such cluster (any more), or none of its pools was ever spoken of. */
+export async function load(parts: PoolParts, on: Db, clusterId: string): Promise<State | undefined> {
+  const cluster = await parts.clusters.find(on, clusterId)
+  const pool = await store.pool(on, clusterId)
+  if (!cluster || !pool) return undefined
+  const rows = (await store.assignments(on, clusterId)).filter((r) => r.purpose === 'workload')
+  const subnets = new Map(
+    (
+      await parts.subnets.find(
+        on,
+        rows.map((r) => r.subnet_id),
+      )
+    ).map((s) => [s.id, s]),
+  )
+  return { cluster, pool, held: rows.flatMap((row) => (subnets.has(row.subnet_id) ? [{ row, subnet: subnets.get(row.subnet_id)! }] : [])) }
+}
+
+export const cidrOf = (subnet: Subnet) => parseCidr(subnet.cidr)!
+export const addressesOf = (subnet: Subnet): bigint => totalOf(subnet)
+
+/** What a look came to, for one subnet. */
+export type Verdict =
+  /** Read back as wanted, and accepted. */
+  | { readonly is: 'active'; readonly hash: string }
+  | { readonly is: 'applying'; readonly reason: string }
+  | {
+      readonly is: 'error'
+      readonly reason: string
+      /** Whether the cluster holds the pool as wanted, and what is wrong is what it makes of it. */ readonly held: boolean
+    }
+  | { readonly is: 'draining'; readonly reason: string }
+  /** The cluster has nothing of it any more. */
+  | { readonly is: 'gone' }
+
+export interface Finding {
+  readonly held: Held
+  readonly verdict: Verdict
+  /** Addresses inside the CIDR. */
+  readonly uses: readonly Use[]
+  /** Of those, the ones that the subnet hands out. */
+  readonly used: number
+  /** What somebody had made of the pool, where it was put right. */
+  readonly found: object | null
+}
+
+export interface Look {
+  readonly provider: PoolProvider | null
+  readonly findings: readonly Finding[]
+  readonly announced: string | null
+  /** What somebody had made of the announcements, where they were put right. */
+  readonly announcementsFound: object | null
+}
+
+/** `applied` while what somebody changed is being put right, so that a crash does not forget to tell. */
+export const driftMark = 'drift:'

@@ -1,0 +1,56 @@
+/** The steps of an assignment as people watch them: two for each subnet that comes or goes. */
+import { hasEnded, type Operation, type StepStatus } from '#contract/operations.ts'
+import type { Tx } from '../../db/db.ts'
+import type { NewStep, Operations } from '../operations/operations.ts'
+
+export type Place = 'apply' | 'read-back' | 'drain' | 'remove'
+export interface Shown {
+  readonly status: StepStatus
+  readonly reason: string | null
+}
+export const stepKey = (place: Place, subnetId: string): string => `${place}/${subnetId}`
+/** undefined: a step of something else. */
+export function subnetOf(key: string, place: Place): string | undefined {
+  const [found, id] = key.split('/')
+  return found === place ? id : undefined
+}
+
+interface Named {
+  readonly id: string
+  readonly name: string
+}
+export const comingSteps = ({ id, name }: Named): NewStep[] => [
+  { key: stepKey('apply', id), title: `Give ${name} to the load balancer` },
+  { key: stepKey('read-back', id), title: `Read ${name} back` },
+]
+export const goingSteps = ({ id, name }: Named): NewStep[] => [
+  { key: stepKey('drain', id), title: `Wait until no address of ${name} is in use` },
+  { key: stepKey('remove', id), title: `Take ${name} out of the cluster` },
+]
+
+export const done: Shown = { status: 'done', reason: null }
+export const todo: Shown = { status: 'todo', reason: null }
+export const running: Shown = { status: 'running', reason: null }
+export const waiting = (reason: string): Shown => ({ status: 'waiting', reason })
+export const failed = (reason: string): Shown => ({ status: 'failed', reason })
+export const skipped = (reason: string): Shown => ({ status: 'skipped', reason })
+
+const isEnd = (status: StepStatus) => status === 'done' || status === 'failed' || status === 'skipped'
+
+/** Moves the steps that the operation has. What has ended stays as it ended: what is found later is told by the subnet itself. */
+export async function show(operations: Operations, tx: Tx, id: string, steps: ReadonlyMap<string, Shown>): Promise<void> {
+  const operation = await operations.read(tx, id)
+  if (!operation || hasEnded(operation)) return
+  for (const step of operation.steps) {
+    const wanted = steps.get(step.key)
+    if (wanted && !isEnd(step.status)) await operations.step(tx, id, step.key, wanted)
+  }
+}
+
+/** How an operation ends whose steps have all ended; null while one goes on. */
+export function endOf({ steps, status }: Pick<Operation, 'steps' | 'status'>): { status: 'done' | 'failed' | 'cancelled'; reason: string | null } | null {
+  if (!steps.every((s) => isEnd(s.status))) return null
+  if (status === 'cancelling') return { status: 'cancelled', reason: null }
+  const bad = steps.find((s) => s.status === 'failed')
+  return bad ? { status: 'failed', reason: bad.reason } : { status: 'done', reason: null }
+}
