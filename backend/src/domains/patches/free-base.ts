@@ -5,6 +5,7 @@
 import { leastDiskBytes } from '#contract/clusters.ts'
 import { generateConfig } from '#talos/config/generate.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
+import { emptySchematicId } from '#talos/schematic/schematic.ts'
 import { images, supportedPairs } from '#talos/versions.ts'
 import type { ServerFacts } from '../servers/for-clusters.ts'
 import type { RenderContext } from './layers.ts'
@@ -29,10 +30,11 @@ const defaultDisk = (server: ServerFacts): string =>
   server.disks.filter((d) => (d.size ?? 0) >= leastDiskBytes).toSorted((a, b) => a.size! - b.size! || (a.device < b.device ? -1 : 1))[0]?.device ??
   '/dev/sda'
 
-export function freeBase(server: ServerFacts): { yaml: string; context: RenderContext } {
+/** @param imageFactory host of the image factory, as in a cluster's install images */
+export function freeBase(server: ServerFacts, imageFactory: string): { yaml: string; context: RenderContext } {
   const { talos, kubernetes } = supportedPairs[0]!
   const installDisk = defaultDisk(server)
-  const installImage = server.schematic ? images.factoryInstaller(server.schematic, talos, { secureBoot: server.secure_boot }) : images.installer(talos)
+  const installImage = images.factoryInstaller(server.schematic ?? emptySchematicId, talos, { secureBoot: server.secure_boot, factory: imageFactory })
   const yaml = generateConfig({
     role: 'worker',
     clusterName: mark,

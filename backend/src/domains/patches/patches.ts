@@ -8,6 +8,7 @@ import { generatedLayer } from '#talos/config/generate.ts'
 import { patchSchema } from '#talos/config/schema.ts'
 import { minors } from '#talos/versions.ts'
 import type { Clock } from '../../clock.ts'
+import type { Config } from '../../config.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
@@ -56,6 +57,7 @@ export interface Patches {
 }
 
 export interface PatchParts {
+  readonly config: Pick<Config, 'imageFactoryUrl'>
   readonly db: Db
   readonly clock: Clock
   readonly recorder: Recorder
@@ -69,7 +71,7 @@ const isSystem = (id: string): id is keyof typeof systemLayers => Object.hasOwn(
 const missing = () => new Problem('not_found', 'There is no such patch')
 const taken = () => new Problem('name_taken', nameSentences('Patch').taken, { name: nameSentences('Patch').taken })
 
-export function patches({ db, clock, recorder, engine, vault, servers, access }: PatchParts): Patches {
+export function patches({ config, db, clock, recorder, engine, vault, servers, access }: PatchParts): Patches {
   const { record } = recorder
   const store = patchStore({ vault })
   engine.register({ queue: configuringQueue, reconcile: configuring({ db, recorder, servers, access }), concurrency: 8 })
@@ -79,7 +81,7 @@ export function patches({ db, clock, recorder, engine, vault, servers, access }:
   /** What the layers of a server are put on, and whether that is of its cluster or stands in for one. */
   const baseOf = async (on: Db | Tx, server: ServerFacts): Promise<{ yaml: string; context: RenderContext; isReal: boolean }> => {
     const generated = server.cluster && (await access.generated(on, server.cluster.id, server.id))
-    return generated ? { ...generated, isReal: true } : { ...freeBase(server), isReal: false }
+    return generated ? { ...generated, isReal: true } : { ...freeBase(server, new URL(config.imageFactoryUrl).host), isReal: false }
   }
 
   const demandBody = (body: string, talosVersion?: string): void => {
