@@ -117,12 +117,13 @@ test('every link leads to a file that the factory has, with secure boot and with
         { format: 'qcow2', url: `${base}/${name}.qcow2` },
       ])
       expect(answer!.url).toBe(`${base}/${name}.raw.xz`)
-      for (const { url } of answer!.links) expect((await fetch(url)).status, url).toBe(200)
+      for (const { url } of answer!.links) expect({ url, status: (await fetch(url)).status }).toEqual({ url, status: 200 })
       // Our script is the factory's, and the line in it the one that we tell.
       expect(answer!.pxe_script).toBe(await (await fetch(answer!.links[1]!.url)).text())
       expect(answer!.pxe_script).toContain(answer!.kernel_command_line)
       expect(answer!.kernel_command_line).toBe(await (await fetch(`${base}/cmdline-${name}`)).text())
-      for (const [, file] of answer!.pxe_script.matchAll(/^(?:kernel|initrd) (\S+)/gm)) expect((await fetch(file!)).status, file).toBe(200)
+      for (const [, file] of answer!.pxe_script.matchAll(/^(?:kernel|initrd) (\S+)/gm))
+        expect({ file, status: (await fetch(file!)).status }).toEqual({ file, status: 200 })
     }
 })
 
@@ -178,7 +179,7 @@ test('the token is told only to those who may make one, and stands nowhere', asy
   )
   for (const { name } of tables) {
     const { rows } = await sql<{ text: string }>`select t::text as text from ${sql.id(name)} as t`.execute(db)
-    expect(rows.filter((r) => r.text.includes(secret)).length, name).toBe(0)
+    expect({ name, found: rows.filter((r) => r.text.includes(secret)) }).toEqual({ name, found: [] })
   }
   expect(lines.join('')).not.toContain(secret)
 })
