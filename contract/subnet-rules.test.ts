@@ -1,0 +1,389 @@
+import * as fc from 'fast-check'
+import * as z from 'zod/mini'
+import { expect, test } from 'vitest'
+import { type Cidr, formatAddress, formatCidr, lastOf, parseAddress, parseCidr } from './addresses.ts'
+import { formatRange, inRange, mergeRanges, type Range, rangeOfCidr, readRange, sizeOfRanges } from './address-ranges.ts'
+import {
+  canonicalExclusions,
+  isHandedOut,
+  isPrivate,
+  mostExclusions,
+  piecesOf,
+  readExclusions,
+  readSubnetCidr,
+  subnetProblems,
+  type SubnetText,
+  subnetWarnings,
+  totalOf,
+  usableRange,
+  utilisation,
+} from './subnet-rules.ts'
+import { canAssignSubnet, canChangeCidr, canChangePurpose, canRemoveSubnet, NewSubnet } from './subnets.ts'
+
+const example = 'Enter a subnet in CIDR notation, for example 203.0.113.0/24'
+const text = (more: Partial<SubnetText> = {}): SubnetText => ({
+  cidr: '203.0.113.0/24',
+  gateway: null,
+  vlan_id: null,
+  exclude: [],
+  first_and_last: false,
+  ...more,
+})
+
+test.each([
+  ['', 'CIDR is required'],
+  ['   ', 'CIDR is required'],
+  // Not exactly four octets, leading zeros (octal elsewhere), hexadecimal, no mask or an odd one.
+  ['10.9/16', example],
+  ['10.0.0.0', example],
+  ['2001:db8::', example],
+  ['010.0.3.0/24', example],
+  ['10.0.0.0/08', example],
+  ['10.0.0.0/0x18', example],
+  ['10.0.0.0/+24', example],
+  ['10.0.0.0/-1', example],
+  ['10.0.0.0/24.0', example],
+  ['10.0.0.0/', example],
+  ['/24', example],
+  ['10.0.0.0/24/24', example],
+  ['10.0.0.0/255.255.255.0', example],
+  ['10.0.0.0 /24', example],
+  ['10.0.0/24', example],
+  ['0x0a.0.0.0/8', example],
+  ['167772160/8', example],
+  ['256.0.0.0/8', example],
+  ['１０.0.0.0/8', example],
+  ['١٠.0.0.0/8', example],
+  ['fe80::%eth0/64', example],
+  ['2001:db8::%1/64', example],
+  ['::ffff:10.0.0.0/120', example],
+  ['::ffff:a00:0/120', example],
+  ['2001:db8::1::/64', example],
+  ['2001:db8:::/64', example],
+  ['12345::/64', example],
+  ["203.0.113.0/24' or 1=1 --", example],
+  ['<script>', example],
+  ['front', example],
+  // Host bits.
+  ['203.0.113.5/24', '203.0.113.5/24 is not a network address. Did you mean 203.0.113.0/24?', '203.0.113.0/24'],
+  ['10.1.2.3/8', '10.1.2.3/8 is not a network address. Did you mean 10.0.0.0/8?', '10.0.0.0/8'],
+  ['2001:DB8::1/64', '2001:DB8::1/64 is not a network address. Did you mean 2001:db8::/64?', '2001:db8::/64'],
+  // What is meant could not be used either, so it isn't offered.
+  ['127.0.0.1/8', '127.0.0.0/8 is a loopback range and cannot be used'],
+  ['10.0.0.1/7', '10.0.0.0/7 contains private range 10.0.0.0/8; enter smaller subnets'],
+  // Bounds of the prefix.
+  ['203.0.113.0/33', 'Prefix length must be between /8 and /32'],
+  ['203.0.113.0/99', 'Prefix length must be between /8 and /32'],
+  ['8.0.0.0/7', 'Prefix length must be between /8 and /32'],
+  ['2001:db8::/129', 'Prefix length must be between /32 and /128'],
+  ['2a00::/31', 'Prefix length must be between /32 and /128'],
+  // Special ranges, and what holds one.
+  ['127.0.0.0/8', '127.0.0.0/8 is a loopback range and cannot be used'],
+  ['127.8.0.0/24', '127.0.0.0/8 is a loopback range and cannot be used'],
+  ['169.254.0.0/16', '169.254.0.0/16 is a link-local range and cannot be used'],
+  ['224.0.0.0/24', '224.0.0.0/4 is a multicast range and cannot be used'],
+  ['240.0.0.0/24', '240.0.0.0/4 is a reserved range and cannot be used'],
+  ['255.255.255.255/32', '240.0.0.0/4 is a reserved range and cannot be used'],
+  ['0.0.0.0/8', '0.0.0.0/8 is a "this network" range and cannot be used'],
+  ['::1/128', '::/127 is a loopback range and cannot be used'],
+  ['64:ff9b::/96', '::/8 is a reserved range and cannot be used'],
+  ['::808:0/112', '::/8 is a reserved range and cannot be used'],
+  ['fe80::/64', 'fe80::/10 is a link-local range and cannot be used'],
+  ['ff02::/64', 'ff00::/8 is a multicast range and cannot be used'],
+  ['0.0.0.0/0', '0.0.0.0/0 contains "this network" range 0.0.0.0/8; enter smaller subnets'],
+  ['10.0.0.0/7', '10.0.0.0/7 contains private range 10.0.0.0/8; enter smaller subnets'],
+  ['172.0.0.0/8', '172.0.0.0/8 contains private range 172.16.0.0/12; enter smaller subnets'],
+  ['192.0.0.0/8', '192.0.0.0/8 contains private range 192.168.0.0/16; enter smaller subnets'],
+  ['100.0.0.0/8', '100.0.0.0/8 contains private range 100.64.0.0/10; enter smaller subnets'],
+  ['169.0.0.0/8', '169.0.0.0/8 contains link-local range 169.254.0.0/16; enter smaller subnets'],
+  ['fc00::/6', 'fc00::/6 contains link-local range fe80::/10; enter smaller subnets'],
+  ['::/0', '::/0 contains loopback range ::/127; enter smaller subnets'],
+])('%j as a CIDR: %s', (entered, reason, corrected: string | null = null) => expect(readSubnetCidr(entered)).toEqual({ ok: false, reason, corrected }))
+
+test.each([
+  ['203.0.113.0/24', '203.0.113.0/24'],
+  ['  203.0.113.0/24\n', '203.0.113.0/24'],
+  ['203.0.113.7/32', '203.0.113.7/32'],
+  ['8.0.0.0/8', '8.0.0.0/8'],
+  ['10.0.0.0/8', '10.0.0.0/8'],
+  ['2001:0DB8:0000:0000:0000:0000:0000:0000/32', '2001:db8::/32'],
+  ['FD00::/48', 'fd00::/48'],
+  ['2001:db8::1/128', '2001:db8::1/128'],
+])('%j is taken as %s', (entered, canonical) => {
+  const read = readSubnetCidr(entered)
+  expect(read.ok && formatCidr(read.cidr)).toBe(canonical)
+})
+
+test.each([
+  ['203.0.114.1', '203.0.113.0/24', 'Gateway must be inside 203.0.113.0/24'],
+  ['2001:db8::1', '203.0.113.0/24', 'Gateway must be inside 203.0.113.0/24'],
+  ['203.0.113.0', '203.0.113.0/24', 'Gateway cannot be the network or broadcast address'],
+  ['203.0.113.255', '203.0.113.0/24', 'Gateway cannot be the network or broadcast address'],
+  ['203.0.113.3', '203.0.113.0/30', 'Gateway cannot be the network or broadcast address'],
+  ['203.0.113.0', '203.0.113.0/32', 'A /32 subnet has no room for a gateway'],
+  ['203.0.113.1', '203.0.113.0/32', 'A /32 subnet has no room for a gateway'],
+  ['2001:db8::', '2001:db8::/128', 'A /128 subnet has no room for a gateway'],
+  ['', '203.0.113.0/24', 'Gateway must be an IP address'],
+  ['203.0.113.1/24', '203.0.113.0/24', 'Gateway must be an IP address'],
+  ['203.0.113.01', '203.0.113.0/24', 'Gateway must be an IP address'],
+  ['router.example', '203.0.113.0/24', 'Gateway must be an IP address'],
+  ['203.0.113.1', '203.0.113.0/24', undefined],
+  ['203.0.113.0', '203.0.113.0/31', undefined],
+  ['203.0.113.1', '203.0.113.0/31', undefined],
+  ['2001:db8::', '2001:db8::/64', undefined],
+])('the gateway %j of %s: %s', (gateway, cidr, message) => expect(subnetProblems(text({ cidr, gateway })).fields['gateway']).toBe(message))
+
+test.each([
+  [['203.0.113.10', 'first'], 'Line 2: "first" is not an IP address, CIDR or range'],
+  [['203.0.113.10,, 203.0.113.011'], 'Line 1: "203.0.113.011" is not an IP address, CIDR or range'],
+  [['203.0.113.5/28'], 'Line 1: "203.0.113.5/28" is not an IP address, CIDR or range'],
+  [['203.0.113.5-9'], 'Line 1: "203.0.113.5-9" is not an IP address, CIDR or range'],
+  [['203.0.113.5-203.0.113.9-203.0.113.12'], 'Line 1: "203.0.113.5-203.0.113.9-203.0.113.12" is not an IP address, CIDR or range'],
+  [['203.0.113.5-2001:db8::1'], 'Line 1: "203.0.113.5-2001:db8::1" is not an IP address, CIDR or range'],
+  [['-203.0.113.5'], 'Line 1: "-203.0.113.5" is not an IP address, CIDR or range'],
+  [['x'.repeat(100)], `Line 1: "${'x'.repeat(80)}…" is not an IP address, CIDR or range`],
+  [['', '', '203.0.113.9-203.0.113.5'], 'Line 3: range end is before its start'],
+  [['203.0.114.1'], 'Line 1: 203.0.114.1 is outside 203.0.113.0/24'],
+  [['203.0.113.250-203.0.114.1'], 'Line 1: 203.0.113.250-203.0.114.1 is outside 203.0.113.0/24'],
+  [['203.0.112.0/23'], 'Line 1: 203.0.112.0/23 is outside 203.0.113.0/24'],
+  [['2001:db8::1'], 'Line 1: 2001:db8::1 is outside 203.0.113.0/24'],
+  [['203.0.113.0/24'], 'No usable addresses remain after exclusions'],
+  [['203.0.113.1-203.0.113.254'], 'No usable addresses remain after exclusions'],
+  [Array.from({ length: mostExclusions + 1 }, () => '203.0.113.9'), 'At most 1000 exclusions'],
+  [[Array.from({ length: mostExclusions + 1 }, () => '203.0.113.9').join()], 'At most 1000 exclusions'],
+  [['203.0.113.0-203.0.113.253'], undefined],
+])('the exclusions %j: %s', (exclude, message) => expect(subnetProblems(text({ exclude })).fields['exclude']).toBe(message))
+
+test('with the first and last address in use, all of a CIDR may be left but one', () => {
+  expect(subnetProblems(text({ exclude: ['203.0.113.1-203.0.113.254'], first_and_last: true })).fields).toEqual({})
+  expect(subnetProblems(text({ exclude: ['203.0.113.0-203.0.113.254'], gateway: '203.0.113.1' })).fields).toEqual({
+    exclude: 'No usable addresses remain after exclusions',
+  })
+})
+
+test.each([
+  ['203.0.113.0/24', 254n],
+  ['203.0.113.0/30', 2n],
+  ['203.0.113.0/31', 2n],
+  ['203.0.113.0/32', 1n],
+  ['2001:db8::/64', 2n ** 64n - 1n],
+  ['2001:db8::/126', 3n],
+  ['2001:db8::/127', 2n],
+  ['2001:db8::/128', 1n],
+])('%s has %s usable addresses', (cidr, usable) => expect(totalOf(text({ cidr }))).toBe(usable))
+
+test('what is unwise is told, and allowed', () => {
+  expect(subnetWarnings(text({ cidr: '8.8.8.0/24' }))).toEqual([])
+  expect(subnetWarnings(text({ cidr: '203.0.112.0/22', vlan_id: 1 }))).toEqual([
+    '203.0.113.0/24 is set aside for documentation: nothing on the internet is routed there',
+    'VLAN 1 is the default VLAN of most switches',
+  ])
+})
+
+test.each([
+  [null, 254, null],
+  [12, null, null],
+  [0, 254, '0 %'],
+  [12, 61, '19.7 %'],
+  [1, 254, '0.4 %'],
+  [1, 65_534, '<0.1 %'],
+  [65_533, 65_534, '99.9 %'],
+  [254, 254, '100 %'],
+  [300, 254, '100 %'],
+])('%j used of %j is %j', (used, total, shown) => expect(utilisation(used, total)).toBe(shown))
+
+const issuesOf = (body: object) => {
+  const read = z.safeParse(NewSubnet, { name: 'front', datacenter_id: '7b0ff2b6-0b7e-4a7b-9f5e-3a4a0c5c1d11', cidr: '203.0.113.0/24', ...body })
+  // The first of a field is the one that is shown.
+  return Object.fromEntries((read.error?.issues ?? []).toReversed().map((i) => [i.path.join('.'), i.message]))
+}
+
+test('everything that is wrong with a new subnet is told at once', () => {
+  expect(issuesOf({})).toEqual({})
+  expect(issuesOf({ cidr: undefined, name: '-front' })).toEqual({
+    name: 'Subnet name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
+    cidr: 'CIDR is required',
+  })
+  expect(issuesOf({ name: '', cidr: '10.0.0.5/24', vlan_id: 4095 })).toEqual({
+    name: 'Subnet name must be at least 1 character',
+    vlan_id: 'VLAN ID must be a whole number from 1 to 4094',
+    cidr: '10.0.0.5/24 is not a network address. Did you mean 10.0.0.0/24?',
+  })
+  expect(issuesOf({ gateway: '10.0.0.1', exclude: ['x'], datacenter_id: 'PL-POZ-1' })).toEqual({
+    datacenter_id: 'Choose a datacenter',
+    gateway: 'Gateway must be inside 203.0.113.0/24',
+    exclude: 'Line 1: "x" is not an IP address, CIDR or range',
+  })
+})
+
+test.each([0, 4095, -1, 1.5, '7', Number.NaN])('the VLAN %j is refused', (vlan_id) =>
+  expect(issuesOf({ vlan_id })).toEqual({ vlan_id: 'VLAN ID must be a whole number from 1 to 4094' }),
+)
+
+test('what is assigned keeps its CIDR and purpose, and stays', () => {
+  const free = { clusters: [], used: 0 }
+  const assigned = { clusters: [{ id: 'a', name: 'alpha' }], used: null }
+  for (const rule of [canRemoveSubnet, canChangeCidr, canChangePurpose]) expect(rule(free).ok).toBe(true)
+  expect(canChangeCidr(assigned)).toEqual({ ok: false, reason: 'This subnet is assigned to alpha. Unassign it before changing the CIDR' })
+  expect(canChangePurpose(assigned)).toEqual({ ok: false, reason: 'This subnet is assigned to alpha. Unassign it before changing the purpose' })
+  expect(canRemoveSubnet(assigned)).toEqual({ ok: false, reason: 'This subnet is assigned to alpha. Unassign it first' })
+  expect(canRemoveSubnet({ ...assigned, used: 3 })).toEqual({ ok: false, reason: '3 addresses in use by cluster alpha. Unassign the subnet first' })
+  expect(canRemoveSubnet({ ...assigned, used: 1 })).toEqual({ ok: false, reason: '1 address in use by cluster alpha. Unassign the subnet first' })
+})
+
+test('a subnet is for clusters of its datacenter, a workload subnet for one of them', () => {
+  const here = { id: 'p', code: 'PL-POZ-1' }
+  const subnet = { name: 'front', datacenter: here, purpose: 'workload' as const, clusters: [{ id: 'a', name: 'alpha' }] }
+  expect(canAssignSubnet(subnet, { id: 'a', name: 'alpha', datacenter: here }).ok).toBe(true)
+  expect(canAssignSubnet(subnet, { id: 'b', name: 'beta', datacenter: here })).toEqual({ ok: false, reason: 'front is assigned to alpha' })
+  expect(canAssignSubnet({ ...subnet, purpose: 'management' }, { id: 'b', name: 'beta', datacenter: here }).ok).toBe(true)
+  expect(canAssignSubnet(subnet, { id: 'b', name: 'beta', datacenter: { id: 'w', code: 'PL-WAW-1' } })).toEqual({
+    ok: false,
+    reason: 'front is in PL-POZ-1; cluster beta is in PL-WAW-1',
+  })
+})
+
+test('private space is that of RFC 1918, 6598 and 4193', () => {
+  for (const cidr of ['10.255.0.0/16', '172.31.0.0/16', '192.168.1.0/24', '100.127.0.0/16', 'fd12:3456::/48']) expect(isPrivate(parseCidr(cidr)!)).toBe(true)
+  for (const cidr of ['11.0.0.0/8', '172.32.0.0/16', '192.169.0.0/16', '100.128.0.0/16', '2001:db8::/32']) expect(isPrivate(parseCidr(cidr)!)).toBe(false)
+})
+
+/** mulberry32: a seeded generator, so that a failure comes again. */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+/** A subnet with exclusions in every form and perhaps a gateway; IPv4 from `widest` to /32, or as many bits of IPv6. */
+function randomSubnet(random: () => number, family: 4 | 6, widest: number): { subnet: SubnetText; cidr: Cidr } {
+  const bits = family === 4 ? 32 : 128
+  const prefix = bits - Math.floor(random() * (33 - widest))
+  const high = family === 4 ? BigInt(Math.floor(random() * 2 ** 32)) : (0x20010db8n << 96n) | BigInt(Math.floor(random() * 2 ** 32))
+  const hostBits = BigInt(bits - prefix)
+  const cidr = { family, base: (high >> hostBits) << hostBits, prefix }
+  const size = lastOf(cidr) - cidr.base + 1n
+  const any = () => cidr.base + BigInt(Math.floor(random() * Number(size)))
+  const spell = (value: bigint) => formatAddress({ family, value })
+  const entry = (): string => {
+    const [a, b] = [any(), any()]
+    const kind = random()
+    if (kind < 0.4) return spell(a)
+    if (kind < 0.7) {
+      // Not so long that little is left.
+      const last = a + (b % 16n)
+      return `${spell(a)}-${spell(last > lastOf(cidr) ? lastOf(cidr) : last)}`
+    }
+    const part = Math.min(bits, Math.max(prefix + 1, bits - Math.floor(random() * 4)))
+    return formatCidr({ family, base: (a >> BigInt(bits - part)) << BigInt(bits - part), prefix: part })
+  }
+  const subnet = {
+    cidr: formatCidr(cidr),
+    gateway: random() < 0.6 ? spell(any()) : null,
+    vlan_id: null,
+    exclude: Array.from({ length: Math.floor(random() * 5) }, () => Array.from({ length: 1 + Math.floor(random() * 2) }, entry).join(', ')),
+    first_and_last: random() < 0.3,
+  }
+  return { subnet, cidr }
+}
+
+const contains = (outer: Range, inner: Range) => inner.first >= outer.first && inner.last <= outer.last
+
+test('of 10,000 random subnets, pieces, exclusions, gateway and what is reserved are exactly the CIDR, and pieces are disjoint', () => {
+  const random = seeded(20261120)
+  let inUse = 0
+  for (let n = 0; n < 10_000; n++) {
+    const { subnet, cidr } = randomSubnet(random, random() < 0.7 ? 4 : 6, 20)
+    const whole = rangeOfCidr(cidr)
+    const usable = usableRange(cidr, subnet.first_and_last)
+    const pieces = piecesOf(subnet)
+    const read = readExclusions(subnet.exclude, cidr)
+    if (!read.ok) throw new Error(`${read.reason} of ${JSON.stringify(subnet)}`)
+    const holes = [...read.entries.map((e) => e.range), ...(subnet.gateway === null ? [] : [readRangeOf(subnet.gateway)])]
+    const ends = [
+      ...(usable.first > whole.first ? [{ ...whole, last: usable.first - 1n }] : []),
+      ...(usable.last < whole.last ? [{ ...whole, first: usable.last + 1n }] : []),
+    ]
+    const say = JSON.stringify(subnet)
+    expect(mergeRanges([...pieces, ...holes, ...ends]), say).toEqual([whole])
+    // Sorted with a gap between: disjoint, and none could be joined.
+    for (const [i, piece] of pieces.entries()) {
+      expect(contains(usable, piece), say).toBe(true)
+      if (i > 0) expect(piece.first > pieces[i - 1]!.last + 1n, say).toBe(true)
+      for (const hole of holes) expect(piece.last < hole.first || piece.first > hole.last, say).toBe(true)
+    }
+    if (pieces.length > 0) inUse++
+  }
+  expect(inUse).toBeGreaterThan(7_000)
+})
+
+const readRangeOf = (entry: string): Range => {
+  const read = readRange(entry)
+  if (!read.ok) throw new Error(entry)
+  return read.range
+}
+
+/** One address after the other, by the words of the rule and nothing of the code that is tested. */
+function bruteForce(subnet: SubnetText, cidr: Cidr): bigint[] {
+  const left: bigint[] = []
+  const bits = cidr.family === 4 ? 32 : 128
+  const last = cidr.base + 2n ** BigInt(bits - cidr.prefix) - 1n
+  const small = bits - cidr.prefix <= 1
+  const isExcluded = (value: bigint) =>
+    subnet.exclude
+      .flatMap((line) => line.split(', '))
+      .some((entry) => {
+        const [from, to] = entry.split('-')
+        const [host, length] = from!.split('/')
+        const start = parseAddress(host!)!.value
+        const end = to !== undefined ? parseAddress(to)!.value : length !== undefined ? start + 2n ** BigInt(bits - Number(length)) - 1n : start
+        return value >= start && value <= end
+      })
+  for (let value = cidr.base; value <= last; value++) {
+    if (!subnet.first_and_last && !small && (value === cidr.base || (cidr.family === 4 && value === last))) continue
+    if (subnet.gateway !== null && parseAddress(subnet.gateway)!.value === value) continue
+    if (!isExcluded(value)) left.push(value)
+  }
+  return left
+}
+
+test('totals and what may be handed out agree with a count address by address, /24 to /32', () => {
+  const random = seeded(7)
+  for (let n = 0; n < 400; n++) {
+    const { subnet, cidr } = randomSubnet(random, random() < 0.8 ? 4 : 6, 24)
+    const counted = bruteForce(subnet, cidr)
+    expect(totalOf(subnet), JSON.stringify(subnet)).toBe(BigInt(counted.length))
+    const handedOut = new Set(counted)
+    const pieces = piecesOf(subnet)
+    for (let value = cidr.base; value <= lastOf(cidr); value++)
+      expect(pieces.some((p) => inRange(p, { family: cidr.family, value }))).toBe(handedOut.has(value))
+    expect(isHandedOut(subnet, formatAddress({ family: cidr.family, value: cidr.base }))).toBe(handedOut.has(cidr.base))
+  }
+})
+
+test('the canonical spelling of exclusions says the same and stays as it is', () => {
+  const random = seeded(42)
+  for (let n = 0; n < 2_000; n++) {
+    const { subnet, cidr } = randomSubnet(random, random() < 0.7 ? 4 : 6, 20)
+    const once = canonicalExclusions(subnet.exclude, cidr)
+    expect(canonicalExclusions(once, cidr)).toEqual(once)
+    expect(piecesOf({ ...subnet, exclude: once })).toEqual(piecesOf(subnet))
+    expect(canonicalExclusions(once.toReversed(), cidr)).toEqual(once)
+  }
+})
+
+test('a range is read from what it is written as', () => {
+  const address = fc.bigInt({ min: 0n, max: 2n ** 32n - 1n })
+  fc.assert(
+    fc.property(address, address, (a, b) => {
+      const [first, last] = a < b ? [a, b] : [b, a]
+      const range = { family: 4 as const, first, last }
+      expect(readRange(formatRange(range))).toEqual({ ok: true, range })
+      expect(sizeOfRanges([range])).toBe(last - first + 1n)
+    }),
+  )
+})
