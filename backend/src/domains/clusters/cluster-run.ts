@@ -3,10 +3,10 @@ import type { Tx } from '../../db/db.ts'
 import type { Job, Outcome } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
 import type { State } from './facts.ts'
-import { type Kubernetes, kubernetes, type KubernetesTarget } from './kubernetes.ts'
 import { type ClusterParts, memberKey, memberQueue } from './parts.ts'
 import type { WholeStep } from './plan.ts'
 import { failed, progress, type Shown, sinceStarted, waiting, whole } from './progress.ts'
+import type { Reach } from './reach.ts'
 import { pollMs } from './reconcile-member.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import { lasting } from './sentences.ts'
@@ -20,8 +20,8 @@ export type Turn = Outcome | 'again'
 
 export type ClusterRun = ReturnType<typeof clusterRun>
 
-export function clusterRun(parts: ClusterParts, secrets: ClusterSecrets) {
-  const { db, engine, servers, operations, recorder } = parts
+export function clusterRun(parts: ClusterParts, secrets: ClusterSecrets, reached: Reach) {
+  const { db, engine, operations, recorder } = parts
   const steps = progress(operations)
   const at = (job: Job) => new Date(job.now())
   /** A fenced transaction that holds the cluster's row first. */
@@ -65,16 +65,5 @@ export function clusterRun(parts: ClusterParts, secrets: ClusterSecrets) {
     if (state.row.operation_id !== null) await operations.set(tx, state.row.operation_id, { status: how, reason })
   }
 
-  const targetsOf = async (state: State): Promise<KubernetesTarget[]> => {
-    const controlPlanes = state.members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && m.wanted === 'joined' && m.released_at === null)
-    const facts = await servers.forPlan(
-      db,
-      controlPlanes.map((m) => m.node_id),
-    )
-    return facts.map((f) => ({ name: f.name, address: f.address }))
-  }
-
-  const api = async (state: State): Promise<Kubernetes> => kubernetes(await targetsOf(state), (await secrets.kubernetesAdmin(state.row.id))!, parts.dial)
-
-  return { parts, secrets, steps, at, write, wakeMembers, show, wait, change, end, api }
+  return { parts, secrets, steps, at, write, wakeMembers, show, wait, change, end, api: (state: State) => reached.api(state), reached }
 }

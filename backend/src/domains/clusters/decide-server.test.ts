@@ -1,5 +1,16 @@
 import { expect, test } from 'vitest'
-import { type Around, decideBlind, decideServer, mostSends, patienceMs, resetAgainMs, type Seen, type ServerFacts, settleMs } from './decide-server.ts'
+import {
+  type Around,
+  decideBlind,
+  decideServer,
+  mostResets,
+  mostSends,
+  patienceMs,
+  resetAgainMs,
+  type Seen,
+  type ServerFacts,
+  settleMs,
+} from './decide-server.ts'
 
 const now = Date.UTC(2026, 0, 15, 14, 10)
 const fresh: ServerFacts = {
@@ -15,6 +26,8 @@ const fresh: ServerFacts = {
   resetIntentAt: null,
   resetSentAt: null,
   resets: 0,
+  alone: false,
+  wiped: false,
   failed: false,
   at: 'apply',
   atSince: now - 1000,
@@ -138,4 +151,19 @@ test('a control plane leaves etcd in order while others stay, the last one does 
     graceful: false,
   })
   expect(decideBlind(leaving, { ...around, waitTurn: 'Workers first: web-4' })).toEqual({ act: 'wait', at: 'reset', reason: 'Workers first: web-4' })
+})
+
+test('a server that leaves a cluster which stays leaves in order every time, is not told for ever, and is taken out of the rest once it is wiped', () => {
+  const leaving: ServerFacts = { ...sent, wanted: 'released', alone: true, at: 'reset' }
+  const running = secured('running', { etcd: healthy })
+  expect(decideServer(leaving, around, running)).toEqual({ act: 'reset', at: 'reset', graceful: true })
+  expect(decideServer({ ...leaving, resets: mostResets - 1 }, around, running)).toMatchObject({ act: 'reset', graceful: true })
+  expect(decideServer({ ...leaving, resets: mostResets }, around, running)).toMatchObject({ act: 'fail' })
+  // Its etcd does not run, so there is nothing that it could leave in order; the others take it out.
+  expect(decideServer(leaving, around, secured('running', { etcd: preparing }))).toMatchObject({ act: 'reset', graceful: false })
+  expect(decideServer({ ...leaving, role: 'worker' }, around, secured('running', {}))).toMatchObject({ act: 'reset', graceful: true })
+  const told = { ...leaving, sendIntentAt: now - 86_400_000, resetIntentAt: now - 9_000, resetSentAt: now - 9_000, resets: 1 }
+  expect(decideServer(told, around, maintenance)).toEqual({ act: 'note-wiped', at: 'release' })
+  expect(decideBlind({ ...told, wiped: true }, around)).toEqual({ act: 'forget', at: 'forget-member' })
+  expect(decideBlind({ ...told, role: 'worker', wiped: true }, around)).toEqual({ act: 'forget', at: 'forget-node' })
 })

@@ -4,7 +4,7 @@
  */
 import type { ClusterRole } from '#contract/clusters.ts'
 import { atTime, lasting } from './sentences.ts'
-import type { Place } from './plan.ts'
+import { afterWipe, type Place } from './plan.ts'
 
 export interface SeenService {
   readonly state: string
@@ -43,6 +43,10 @@ export interface ServerFacts {
   readonly resetIntentAt: number | null
   readonly resetSentAt: number | null
   readonly resets: number
+  /** It leaves a cluster that stays, by an operation of its own. */
+  readonly alone: boolean
+  /** It was seen in maintenance since; what is left to do needs no look at it. */
+  readonly wiped: boolean
   readonly failed: boolean
   readonly at: Place
   readonly atSince: number
@@ -68,6 +72,9 @@ export type ServerAct =
   | { readonly act: 'apply'; readonly at: Place }
   | { readonly act: 'reset'; readonly at: Place; readonly graceful: boolean }
   | { readonly act: 'release'; readonly at: Place }
+  /** It leaves alone and is wiped: first that is written down, then it is taken out of etcd and Kubernetes, then released. */
+  | { readonly act: 'note-wiped'; readonly at: Place }
+  | { readonly act: 'forget'; readonly at: Place }
   | { readonly act: 'wait'; readonly at: Place; readonly reason: string }
   | { readonly act: 'fail'; readonly at: Place; readonly reason: string }
   /** Nothing more of its own to do: it joined (as far as Talos can tell), was released, or failed before. */
@@ -82,6 +89,8 @@ export const patienceMs: Partial<Record<Place, number>> = {
   etcd: 30 * minute,
   reset: 30 * minute,
   release: 30 * minute,
+  'forget-member': 30 * minute,
+  'forget-node': 30 * minute,
 }
 /** A server in maintenance takes a configuration within a second; after this long it is given it again. */
 export const settleMs = 10_000
@@ -89,6 +98,8 @@ export const settleMs = 10_000
 export const mostSends = 5
 /** A reset begins at once; a server that still runs after this long is told again. */
 export const resetAgainMs = 90_000
+/** A server of a cluster that stays is told to leave in order each time; one that still runs after so many can't. */
+export const mostResets = 3
 
 /** Before looking: what needs no look at the server. Null: look at it. */
 export function decideBlind(server: ServerFacts, around: Around): ServerAct | null {
@@ -96,6 +107,7 @@ export function decideBlind(server: ServerFacts, around: Around): ServerAct | nu
   if (server.wanted === 'released') {
     if (server.sendIntentAt === null) return { act: 'release', at: 'release' }
     if (server.failed) return { act: 'rest', at: server.at }
+    if (server.alone && server.wiped) return { act: 'forget', at: afterWipe(server.role) }
     return around.waitTurn === null ? null : { act: 'wait', at: 'reset', reason: around.waitTurn }
   }
   if (server.failed) return { act: 'rest', at: server.at }
@@ -107,7 +119,11 @@ export function decideBlind(server: ServerFacts, around: Around): ServerAct | nu
 }
 
 export function decideServer(server: ServerFacts, around: Around, seen: Seen): ServerAct {
-  const act = server.wanted === 'released' ? leave(server, around, seen) : join(server, around, seen)
+  return patiently(server, around, server.wanted === 'released' ? leave(server, around, seen) : join(server, around, seen))
+}
+
+/** A wait that has lasted too long is a failure. */
+export function patiently(server: ServerFacts, around: Around, act: ServerAct): ServerAct {
   if (act.act !== 'wait' || act.at !== server.at) return act
   const patience = patienceMs[act.at]
   const waited = around.now - server.atSince
@@ -205,7 +221,7 @@ function leave(server: ServerFacts, around: Around, seen: Seen): ServerAct {
       // Given a configuration a moment ago, it may be about to take it.
       if (!told && (seen.stage !== 'maintenance' || around.now - server.sendIntentAt! < settleMs))
         return { act: 'wait', at: 'reset', reason: 'Waiting to see whether it takes the configuration that it was sent' }
-      return { act: 'release', at: 'release' }
+      return server.alone ? { act: 'note-wiped', at: 'release' } : { act: 'release', at: 'release' }
     default:
       return leaveSecured(server, around, seen)
   }
@@ -220,6 +236,11 @@ function leaveSecured(server: ServerFacts, around: Around, seen: Extract<Seen, {
   if (server.resetSentAt !== null && around.now - server.resetSentAt < resetAgainMs)
     return { act: 'wait', at: 'release', reason: 'The reset was ordered; waiting for it to begin' }
   const member = server.role === 'control_plane' && seen.services['etcd']?.healthy === true
+  if (server.alone) {
+    // What runs on it is moved away first, and a healthy member leaves etcd itself: never by being gone from a cluster that stays.
+    if (server.resets < mostResets) return { act: 'reset', at: 'reset', graceful: member || server.role === 'worker' }
+    return { act: 'fail', at: 'reset', reason: `${server.name} was told ${mostResets} times to reset and still runs: its own log says why` }
+  }
   // A member that can't leave in order (its etcd has no majority) is wiped all the same at the second attempt.
   return { act: 'reset', at: 'reset', graceful: member && around.othersStay && server.resets === 0 }
 }

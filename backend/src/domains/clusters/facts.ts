@@ -70,6 +70,8 @@ export const serverFacts = (m: store.MemberRow, rendered: boolean): ServerFacts 
   resetIntentAt: ms(m.reset_intent_at),
   resetSentAt: ms(m.reset_sent_at),
   resets: m.resets,
+  alone: m.operation_id !== null,
+  wiped: m.wiped_at !== null,
   failed: m.failed_at !== null,
   at: m.at,
   atSince: m.at_since.getTime(),

@@ -4,7 +4,7 @@ import type { NewStep } from '../operations/operations.ts'
 
 /** Where a server is on its way into a cluster, and out of it. */
 export const joining = ['config', 'apply', 'install', 'boot', 'etcd', 'join'] as const
-export const leaving = ['reset', 'release'] as const
+export const leaving = ['reset', 'release', 'forget-member', 'forget-node'] as const
 export type Place = (typeof joining)[number] | (typeof leaving)[number] | 'done'
 
 /** Steps of the whole cluster. */
@@ -25,6 +25,12 @@ export interface PlannedServer {
   readonly workload_disks: readonly string[]
 }
 
+/** Where a server is once it was wiped: it is taken out of what stays of its cluster. */
+export const afterWipe = (role: ClusterRole): Place => (role === 'control_plane' ? 'forget-member' : 'forget-node')
+
+/** With a cluster that is deleted, its etcd and its Kubernetes nodes are gone: nothing has to be taken out of them. */
+const leavingWithAll: readonly Place[] = ['reset', 'release']
+
 /** The places that a server of a role passes. Workers take no part in etcd. */
 export const placesOf = (role: ClusterRole): readonly Place[] => (role === 'control_plane' ? joining : joining.filter((p) => p !== 'etcd'))
 
@@ -40,6 +46,8 @@ const titles: Record<Exclude<Place, 'done'>, (s: PlannedServer) => string> = {
   join: (s) => `${s.name} is Ready in Kubernetes`,
   reset: (s) => `Reset ${s.name}${s.workload_disks.length > 0 ? `, wiping ${s.workload_disks.join(', ')}` : ''}`,
   release: (s) => `${s.name} is back in maintenance`,
+  'forget-member': (s) => `${s.name} is no member of etcd any more`,
+  'forget-node': (s) => `${s.name} is no Kubernetes node any more`,
 }
 
 const wholeTitles: Record<WholeStep, string> = {
@@ -66,7 +74,7 @@ export function creationSteps(servers: readonly PlannedServer[]): PlannedStep[] 
 
 /** Going on with a creation after a server was replaced: what is still to be done. */
 export function replacementSteps(old: PlannedServer | null, servers: readonly PlannedServer[]): PlannedStep[] {
-  return [...(old ? stepsOf(old, leaving) : []), ...creationSteps(servers)]
+  return [...(old ? stepsOf(old, leavingWithAll) : []), ...creationSteps(servers)]
 }
 
 /** Deletion: workers first, then the control planes one by one. Forced: nothing is asked of any server. */
@@ -75,10 +83,17 @@ export function deletionSteps(servers: readonly PlannedServer[], forced: boolean
   return [
     ...inOrder(servers)
       .toReversed()
-      .flatMap((s) => stepsOf(s, leaving)),
+      .flatMap((s) => stepsOf(s, leavingWithAll)),
     whole('forget'),
   ]
 }
+
+/** One server leaves a cluster that stays. `unwise`: what is to be known about the control planes that stay. */
+export const resetSteps = (server: PlannedServer, unwise: string | null): PlannedStep[] =>
+  stepsOf(
+    server,
+    leaving.filter((place) => place !== 'forget-member' || server.role === 'control_plane'),
+  ).map((step) => (unwise !== null && step.key === stepKey('forget-member', server.node_id) ? { ...step, title: `${step.title}. ${unwise}` } : step))
 
 /** Planned steps as an operation takes them. */
 export const newSteps = (steps: readonly PlannedStep[]): NewStep[] =>

@@ -8,12 +8,15 @@ import type { Tables } from '../../db/tables.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
-import { decideBlind, decideServer, hasStarted, type Seen, type ServerAct, type ServerFacts } from './decide-server.ts'
+import { decideBlind, decideServer, hasStarted, patiently, type Seen, type ServerAct, type ServerFacts } from './decide-server.ts'
 import { aroundOf, load, serverFacts, type State } from './facts.ts'
+import { forgetting } from './forgetting.ts'
+import { leavingAlone } from './leaving-alone.ts'
 import { look, unseen } from './look.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
-import type { Place } from './plan.ts'
+import { afterWipe, type Place } from './plan.ts'
 import { done, failed, memberSteps, progress, running, type Shown, waiting } from './progress.ts'
+import type { Reach } from './reach.ts'
 import type { Rendering } from './render.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
@@ -28,15 +31,25 @@ const idleMs = 30_000
 /** How soon to look again: often while things move, seldom where a server has been busy for long. */
 export const pollMs = (sinceMs: number): number => (sinceMs < 5_000 ? 150 : sinceMs < 30_000 ? 500 : sinceMs < 120_000 ? 1_000 : 3_000)
 
-export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, rendering: Rendering): Reconciler {
+export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, rendering: Rendering, reached: Reach): Reconciler {
   const { db, engine, servers, recorder } = parts
+  const alone = leavingAlone(parts, reached)
+  const forget = forgetting(reached)
   const steps = progress(parts.operations)
 
   /**
    * Writes what is known of the server now, and moves its steps. The cluster is woken where somebody else may wait for what changed. Answers
    * false, and writes nothing, where people have decided otherwise about the server since it was read.
    */
-  const note = (job: Job, state: State, m: store.MemberRow, at: Place, shown: Shown, change: MemberChange = {}): Promise<boolean> => {
+  const note = (
+    job: Job,
+    state: State,
+    m: store.MemberRow,
+    at: Place,
+    shown: Shown,
+    change: MemberChange = {},
+    also?: (tx: Tx) => Promise<void>,
+  ): Promise<boolean> => {
     const moved = at !== m.at
     const columns: MemberChange = { ...change, ...(moved && { at, at_since: new Date(job.now()) }) }
     return job.fence.write(async (tx) => {
@@ -46,12 +59,16 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
       if (Object.keys(columns).length > 0) await store.updateMember(tx, m.cluster_id, m.node_id, columns)
       const isJoined = at === 'join' && now.node_ready_at !== null
       const wasInstalled = change.was_installed ?? m.was_installed ?? false
-      await steps.show(tx, state.row.operation_id, memberSteps(m.node_id, m.role, at, isJoined ? done : shown, wasInstalled))
+      await steps.show(tx, operationOf(state, m), memberSteps(m.node_id, m.role, at, isJoined ? done : shown, wasInstalled))
+      await also?.(tx)
       const { seen_at: _, stage: __, left_at: ___, ...facts } = columns
       if (Object.keys(facts).length > 0) await engine.wake(tx, clusterQueue, m.cluster_id)
       return true
     })
   }
+
+  /** Whose steps show where it is. */
+  const operationOf = (state: State, m: store.MemberRow) => m.operation_id ?? state.row.operation_id
 
   /** What a look showed, as columns; nothing where it says nothing new. */
   const sighting = (m: store.MemberRow, seen: Seen, now: number): MemberChange => {
@@ -121,14 +138,18 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     return { againMs: Math.max(1_000, pollMs(now - fresh.at_since.getTime())) }
   }
 
-  const fail = (job: Job, state: State, m: store.MemberRow, at: Place, reason: string, change: MemberChange = {}) =>
-    note(job, state, m, at, failed(reason), { ...change, failed_at: new Date(job.now()), failure: reason })
+  const fail = (job: Job, state: State, m: store.MemberRow, at: Place, reason: string, change: MemberChange = {}, seen: Seen | null = null) => {
+    // It was told nothing, or is seen to run: its cluster has it as before.
+    const isUntouched = m.wiped_at === null && (m.reset_intent_at === null || seen?.kind === 'secured')
+    const also = m.operation_id === null || m.wanted !== 'released' ? undefined : (tx: Tx) => alone.failed(tx, job, m, reason, isUntouched)
+    return note(job, state, m, at, failed(reason), { ...change, failed_at: new Date(job.now()), failure: reason }, also)
+  }
 
   const reset = async (job: Job, state: State, m: store.MemberRow, graceful: boolean): Promise<Outcome | 'again'> => {
     const intent = { reset_intent_at: new Date(job.now()), reset_sent_at: null }
     if (!(await note(job, state, m, 'reset', running(graceful ? 'Leaving etcd, then wiping' : null), intent))) return 'again'
     const credentials = await secrets.talosAdmin(m.cluster_id)
-    const userDisks = m.workload_disks
+    const userDisks = m.keep_workload_disks ? [] : m.workload_disks
     // Talos itself stays on its disk: the server comes back in maintenance without any other medium to boot from.
     const mode = userDisks.length > 0 ? ('all' as const) : ('system_disk' as const)
     const options = { graceful, reboot: true, systemPartitions: ['STATE', 'EPHEMERAL'], userDisks, mode }
@@ -153,25 +174,42 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
   const release = (job: Job, state: State, m: store.MemberRow): Promise<void> =>
     job.fence.write(async (tx: Tx) => {
       await store.hold(tx, m.cluster_id)
+      // Removed by force in the meantime.
+      if ((await store.member(tx, m.cluster_id, m.node_id))?.released_at !== null) return
       await store.updateMember(tx, m.cluster_id, m.node_id, {
         at: 'done',
         at_since: new Date(job.now()),
         released_at: new Date(job.now()),
         failed_at: null,
         failure: null,
+        // Taken out of both already.
+        ...(m.wiped_at !== null && { etcd_at: null, node_ready_at: null }),
       })
       await servers.release(tx, system, m.node_id)
-      await steps.show(tx, state.row.operation_id, memberSteps(m.node_id, m.role, 'done', running(), false))
+      await steps.show(tx, operationOf(state, m), memberSteps(m.node_id, m.role, 'done', running(), false))
       await recorder.record(tx, system, {
         action: 'cluster.server_released',
         target: { kind: 'cluster', id: m.cluster_id, name: state.row.name },
         after: { node_id: m.node_id, name: m.name, was_reset: m.reset_intent_at !== null },
       })
+      if (m.operation_id !== null) await alone.done(tx, state, m)
       await engine.wake(tx, clusterQueue, m.cluster_id)
       // Whoever waited for this one to leave may go now.
       for (const other of state.members.filter((m) => m.role === 'control_plane'))
         if (other.released_at === null && other.node_id !== m.node_id) await engine.wake(tx, memberQueue, memberKey(m.cluster_id, other.node_id))
     })
+
+  /** Out of etcd and Kubernetes, one after the other; then it is nobody's. */
+  const takeOut = async (job: Job, state: State, m: store.MemberRow, facts: ServerFacts): Promise<Outcome | 'again'> => {
+    const wait = (at: Place, reason: string) =>
+      perform(job, state, m, facts, patiently(facts, aroundOf(state, m.node_id, job.now()), { act: 'wait', at, reason }), null)
+    const inEtcd = await forget.fromEtcd(job, state, m)
+    if (inEtcd !== null) return wait('forget-member', inEtcd)
+    const inKubernetes = await forget.fromKubernetes(job, state, m)
+    if (inKubernetes !== null) return wait('forget-node', inKubernetes)
+    await release(job, state, m)
+    return undefined
+  }
 
   const perform = async (job: Job, state: State, m: store.MemberRow, facts: ServerFacts, act: ServerAct, seen: Seen | null): Promise<Outcome | 'again'> => {
     const change = seen ? sighting(m, seen, job.now()) : {}
@@ -182,17 +220,25 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
         return 'again'
       case 'apply':
         return apply(job, state, m, seen!)
-      case 'reset':
-        return reset(job, state, m, act.graceful)
+      case 'reset': {
+        const refusal = m.operation_id === null ? null : await alone.refusal(job, state, m)
+        if (refusal === null) return reset(job, state, m, act.graceful)
+        return perform(job, state, m, facts, patiently(facts, aroundOf(state, m.node_id, job.now()), { act: 'wait', at: 'reset', reason: refusal }), seen)
+      }
+      case 'note-wiped':
+        await note(job, state, m, afterWipe(m.role), running(), { ...change, wiped_at: new Date(job.now()) })
+        return 'again'
+      case 'forget':
+        return takeOut(job, state, m, facts)
       case 'release':
         await release(job, state, m)
         return undefined
       case 'fail':
-        await fail(job, state, m, act.at, act.reason, change)
+        await fail(job, state, m, act.at, act.reason, change, seen)
         return undefined
       case 'wait':
         await note(job, state, m, act.at, waiting(act.reason), change)
-        return { againMs: seen ? pollMs(since) : idleMs }
+        return { againMs: seen || facts.wiped ? pollMs(since) : idleMs }
       default:
         if (m.failed_at === null && m.released_at === null && act.at === 'join' && m.at !== 'join')
           await note(job, state, m, 'join', waiting('Waiting to be Ready in Kubernetes'), change)
@@ -206,6 +252,8 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     const state = await load(db, clusterId, nodeId)
     const m = state?.members.find((row) => row.node_id === nodeId)
     if (!state || !m || m.released_at !== null) return undefined
+    const wish = await alone.obey(job, m)
+    if (wish !== 'go-on') return wish === 'changed' ? 'again' : undefined
     const facts = serverFacts(m, (await store.newestConfig(db, clusterId, nodeId)) !== undefined)
     const around = aroundOf(state, nodeId, job.now())
     const blind = decideBlind(facts, around)

@@ -10,6 +10,7 @@ import {
   clusterTalosconfig,
   versionList,
 } from '#contract/clusters.ts'
+import { serverReset } from '#contract/servers.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Clusters } from './clusters.ts'
 
@@ -19,7 +20,10 @@ export function clusterRoutes(app: FastifyInstance, clusters: Clusters): void {
   on(clusterGet, ({ params }) => clusters.get(params.id))
   on(clusterCreate, ({ caller, body }) => clusters.create(caller, body))
   on(clusterPreview, ({ body }) => clusters.preview(body))
-  on(clusterDelete, ({ caller, params, query }) => clusters.remove(caller, params.id, { force: query.force === 'true' }))
+  on(clusterDelete, ({ caller, params, query, ifMatch }) => clusters.remove(caller, params.id, { force: query.force === 'true', ifMatch }))
+  on(serverReset, ({ caller, params, body, ifMatch, signal }) =>
+    clusters.resetServer(caller, params.id, { keepWorkloadDisks: body.keep_workload_disks, ifMatch, signal }),
+  )
   on(clusterServerReplace, ({ caller, params, body }) => clusters.replace(caller, params.id, params.node_id, body.node_id))
   on(clusterKubeconfig, async ({ caller, params, saveAs }) => {
     const { name, text } = await clusters.kubeconfig(signedIn(caller), params.id)

@@ -164,6 +164,10 @@ export const unsettled = (on: On, clusterId: string): Promise<{ node_id: string 
 export const member = (on: On, clusterId: string, nodeId: string): Promise<MemberRow | undefined> =>
   on.selectFrom('cluster_server').selectAll().where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).executeTakeFirst()
 
+/** The cluster that has a server, also while it is on its way in or out. */
+export const memberOf = (on: On, nodeId: string): Promise<MemberRow | undefined> =>
+  on.selectFrom('cluster_server').selectAll().where('node_id', '=', nodeId).where('released_at', 'is', null).executeTakeFirst()
+
 export const updateMember = (tx: Tx, clusterId: string, nodeId: string, change: Updateable<Tables['cluster_server']>) =>
   tx.updateTable('cluster_server').set(change).where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).execute()
 

@@ -1,4 +1,4 @@
-/** The tables of `db/migrations/0003_clusters.sql`, as the query builder sees them. */
+/** The tables of `db/migrations/0003_clusters.sql` and `0008_leaving.sql`, as the query builder sees them. */
 import type { ColumnType, Generated } from 'kysely'
 import type { ClusterRole, ClusterStatus } from '#contract/clusters.ts'
 import type { Place } from './plan.ts'
@@ -75,6 +75,9 @@ interface ClusterServerTable {
   failed_at: OptionalTime
   failure: Optional<string>
   released_at: OptionalTime
+  operation_id: Optional<string>
+  keep_workload_disks: Generated<boolean>
+  wiped_at: OptionalTime
 }
 
 interface ClusterServerConfigTable {

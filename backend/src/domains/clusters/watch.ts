@@ -2,8 +2,8 @@
 import type { Job, Outcome } from '../../engine/engine.ts'
 import type { ClusterRun } from './cluster-run.ts'
 import type { State } from './facts.ts'
+import { forgetting } from './forgetting.ts'
 import { KubernetesError } from './kubernetes.ts'
-import { nodePath } from './kubernetes-objects.ts'
 import { listed } from './sentences.ts'
 import * as store from './store.ts'
 
@@ -12,7 +12,8 @@ export const watchMs = 7_000
 const missesUntilDegraded = 2
 const soonMs = 1_500
 
-export function watching({ write, change, api }: ClusterRun) {
+export function watching({ write, change, api, reached }: ClusterRun) {
+  const forget = forgetting(reached)
   /** ready ↔ degraded, with the reason. */
   const watch = async (job: Job, state: State): Promise<Outcome> => {
     const verdict = await health(job, state)
@@ -30,7 +31,8 @@ export function watching({ write, change, api }: ClusterRun) {
 
   const health = async (job: Job, state: State): Promise<string | null> => {
     try {
-      await forgetReplaced(job, state)
+      const left = await forgetGone(job, state)
+      if (left !== null) return left
       const nodes = new Map((await (await api(state)).nodes(job.signal)).map((n) => [n.name, n]))
       const ill = state.members.filter((m) => m.wanted === 'joined' && m.released_at === null && nodes.get(m.name)?.ready !== true)
       if (ill.length === 0) return null
@@ -42,16 +44,19 @@ export function watching({ write, change, api }: ClusterRun) {
     }
   }
 
-  /** A replaced server leaves Kubernetes too. What can't be removed now is a node that never is Ready, and is said to be. */
-  const forgetReplaced = async (job: Job, state: State): Promise<void> => {
-    const gone = state.members.filter((m) => m.wanted === 'released' && m.released_at !== null && m.node_ready_at !== null)
-    if (gone.length === 0 || state.row.control_plane_at === null) return
-    const client = await api(state)
+  /** A server that was replaced, or removed by force, leaves etcd and Kubernetes too. Answers what of it is still there and why, or null. */
+  const forgetGone = async (job: Job, state: State): Promise<string | null> => {
+    if (state.row.control_plane_at === null) return null
+    const gone = state.members.filter((m) => m.wanted === 'released' && m.released_at !== null && (m.node_ready_at !== null || m.etcd_at !== null))
     for (const m of gone) {
-      await client.remove(nodePath(m.name), job.signal)
-      await write(job, (tx) => store.updateMember(tx, m.cluster_id, m.node_id, { node_ready_at: null }))
+      const inEtcd = m.etcd_at === null ? null : await forget.fromEtcd(job, state, m)
+      if (inEtcd !== null) return `${m.name} is gone, but still a member of etcd. ${inEtcd}`
+      const inKubernetes = await forget.fromKubernetes(job, state, m)
+      if (inKubernetes !== null) return inKubernetes
+      await write(job, (tx) => store.updateMember(tx, m.cluster_id, m.node_id, { etcd_at: null, node_ready_at: null }))
     }
+    return null
   }
 
-  return { watch, forgetReplaced }
+  return { watch, forgetGone }
 }

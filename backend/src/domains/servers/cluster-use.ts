@@ -8,7 +8,7 @@ import type { Recorder } from '../../record.ts'
 import type { Fleet } from '../../talos-fleet/fleet.ts'
 import { eligibility } from './eligibility.ts'
 import type { ForClusters, ReserveInput } from './for-clusters.ts'
-import { factsOf } from './present.ts'
+import { audited, factsOf } from './present.ts'
 import * as store from './store.ts'
 
 export interface ClusterUseParts {
@@ -20,7 +20,7 @@ export interface ClusterUseParts {
 
 const missing = (id: string) => new Problem('not_found', `Server ${id} not found`)
 
-export function clusterUse({ db, clock, recorder: { tell }, fleet }: ClusterUseParts): ForClusters {
+export function clusterUse({ db, clock, recorder: { record, tell }, fleet }: ClusterUseParts): ForClusters {
   const change = async (tx: Tx, caller: Caller, id: string, columns: store.ServerChange): Promise<void> => {
     const { version } = await store.update(tx, id, columns, new Date(clock.now()))
     await tell(tx, caller, { name: 'server.updated', object: { kind: 'server', id }, version })
@@ -115,6 +115,27 @@ export function clusterUse({ db, clock, recorder: { tell }, fleet }: ClusterUseP
     async hold(tx, nodeId, operationId) {
       const row = await locked(tx, nodeId)
       if (row.operation_id !== operationId) await change(tx, system, nodeId, { operation_id: operationId })
+    },
+
+    async factsForUpdate(tx, nodeId) {
+      const row = await locked(tx, nodeId)
+      if (row.status === 'deleted') throw missing(nodeId)
+      return factsOf(row, null)
+    },
+
+    async removeByForce(tx, caller, nodeId) {
+      const row = await locked(tx, nodeId)
+      fleet.forget(nodeId)
+      const at = new Date(clock.now())
+      const gone = { status: 'deleted', removed_at: at, type: 'unknown', cluster_id: null, cluster_name: null, operation_id: null } as const
+      const after = await store.update(tx, nodeId, gone, at)
+      await record(tx, caller, {
+        action: 'server.removed_by_force',
+        target: { kind: 'server', id: nodeId, name: row.name },
+        before: audited(row),
+        after: audited(after),
+        event: { name: 'server.removed', version: after.version },
+      })
     },
 
     async connection(nodeId) {

@@ -43,6 +43,7 @@ const backend = await startBackend({
         rendered = (await domains.patches.render(tx, nodeId, generated, context)).yaml
         return { yaml: rendered }
       },
+      forgetServer: async () => false,
     }),
 })
 const operator = await backend.signIn({ role: 'operator' })

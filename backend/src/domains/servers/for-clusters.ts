@@ -108,6 +108,10 @@ export interface ForClusters {
   release(tx: Tx, caller: Caller, nodeId: string, options?: { why?: string }): Promise<void>
   /** Which operation is being done to the server; null: none. While there is one, the server is watched live. Safe to repeat. */
   hold(tx: Tx, nodeId: string, operationId: string | null): Promise<void>
+  /** Facts of one server, its row locked until the transaction ends. @throws Problem `not_found`, also for one that was removed */
+  factsForUpdate(tx: Tx, nodeId: string): Promise<ServerFacts>
+  /** Out of its cluster and deleted at once, whatever it is doing. The row must be locked. */
+  removeByForce(tx: Tx, caller: Caller, nodeId: string): Promise<void>
   /** How a reconciler reaches the machine: dial policy, budget, deadlines, pinned certificate and identity are seen to. */
   connection(nodeId: string): Promise<ServerConnection>
 }
@@ -130,6 +134,11 @@ export interface ClusterAccess {
    * these bytes. null where the cluster has no configuration for it yet.
    */
   renderAgain(tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null>
+  /**
+   * Removes a server that does not answer, and makes its cluster forget it. false where no cluster has it.
+   * @throws Problem `transition_refused` while it answers, or where the cluster can't do without it; `stale`
+   */
+  forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: number | undefined; signal?: AbortSignal | undefined }): Promise<boolean>
 }
 
 /** Servers and clusters need each other: what servers are handed first, and clusters fill in once they exist. Until then no cluster is known. */
@@ -144,5 +153,6 @@ export function lateClusterAccess(): ClusterAccess & { bind(access: ClusterAcces
     generated: async (on, clusterId, nodeId) => (await bound?.generated(on, clusterId, nodeId)) ?? null,
     renderedConfig: async (clusterId, nodeId) => (await bound?.renderedConfig(clusterId, nodeId)) ?? null,
     renderAgain: async (tx, clusterId, nodeId) => (await bound?.renderAgain(tx, clusterId, nodeId)) ?? null,
+    forgetServer: async (caller, nodeId, options) => (await bound?.forgetServer(caller, nodeId, options)) ?? false,
   }
 }

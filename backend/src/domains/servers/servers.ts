@@ -56,7 +56,8 @@ export interface Servers extends ForClusters, ForJoining, ServerFiles {
   add(caller: Caller, body: Input<typeof serverAdd>['body']): Promise<{ operation: Operation }>
   confirm(caller: Caller, id: string, body: Input<typeof serverConfirm>['body'], ifMatch?: number): Promise<Server>
   update(caller: Caller, id: string, body: Input<typeof serverUpdate>['body'], ifMatch?: number): Promise<Server>
-  remove(caller: Caller, id: string, ifMatch?: number): Promise<void>
+  /** `force`: also one of a cluster that does not answer, which is forgotten there. */
+  remove(caller: Caller, id: string, options?: { force?: boolean; ifMatch?: number | undefined; signal?: AbortSignal }): Promise<void>
   reboot(caller: Caller, id: string): Promise<{ operation: Operation }>
   shutdown(caller: Caller, id: string): Promise<{ operation: Operation }>
   services(id: string): Promise<Answer<typeof serverServices>>
@@ -166,8 +167,8 @@ export function servers(parts: ServerParts): Servers {
 
   return {
     ...forClusters,
-    ...serverFiles({ db, recorder, access }),
     ...forJoining({ db, fleet, register }),
+    ...serverFiles({ db, recorder, access }),
     list: (query) => shelf.page(query),
 
     async get(id) {
@@ -263,7 +264,8 @@ export function servers(parts: ServerParts): Servers {
       }
     },
 
-    async remove(caller, id, ifMatch) {
+    async remove(caller, id, { force = false, ifMatch, signal } = {}) {
+      if (force && (await access.forgetServer(caller, id, { ifMatch, signal }))) return
       await change(
         caller,
         id,
