@@ -4,12 +4,16 @@ import { type Datacenter, datacenterCreate, datacenterList, datacenterUpdate } f
 import { call, CallError } from '../../api/client.ts'
 import { newKey } from '../../api/http.ts'
 import { invalidate } from '../../api/query.ts'
+import { cliOf, curlOf } from '../../lib/shell.ts'
+import { listOf } from '../../lib/text.ts'
+import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, Select, TextArea, TextInput } from '../../ui/Field.tsx'
+import { countryName } from '../../ui/Flag.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
-import { blank, readForm, type Typed, typedOf } from './datacenter-form.ts'
+import { blank, changeOf, codePreview, fields, readForm, type Typed, typedOf } from './datacenter-form.ts'
 import css from './DatacentersPage.module.css'
 
 const tiers = [{ value: 'unknown', text: 'Unknown' }, ...['1', '2', '3', '4'].map((t) => ({ value: t, text: `Tier ${t}` }))]
@@ -22,7 +26,7 @@ export default function DatacenterDialog({ edit, onClose }: { edit: Datacenter |
   const [refused, setRefused] = useState<Readonly<Record<string, string>>>({})
   const [problem, setProblem] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
-  const [key] = useState(newKey)
+  const key = useRef(newKey())
   const form = useRef<HTMLFormElement>(null)
   const formId = useId()
   const read = readForm(typed)
@@ -35,6 +39,7 @@ export default function DatacenterDialog({ edit, onClose }: { edit: Datacenter |
     onValue: (value: string) => {
       setTyped({ ...typed, [field]: value })
       setRefused({})
+      key.current = newKey()
     },
     onBlur: () => setTouched(new Set([...touched, field])),
   })
@@ -42,18 +47,17 @@ export default function DatacenterDialog({ edit, onClose }: { edit: Datacenter |
   async function submit(event: FormEvent) {
     event.preventDefault()
     if (!read.ok) {
-      setTouched(new Set(Object.keys(blank) as (keyof Typed)[]))
-      const first = Object.keys(read.fields)[0]
+      setTouched(new Set(fields))
+      const first = fields.find((field) => read.fields[field] !== undefined)
       form.current?.querySelector<HTMLElement>(`[name="${first}"]`)?.focus()
       return
     }
     setBusy(true)
     setProblem(null)
     try {
-      const { country_code, city_code, ...rest } = read.body
       const saved = edit
-        ? await call(datacenterUpdate, { params: { id: edit.id }, body: inUse ? rest : { ...rest, country_code, city_code } }, { version: edit.version })
-        : await call(datacenterCreate, { body: read.body }, { key })
+        ? await call(datacenterUpdate, { params: { id: edit.id }, body: changeOf(edit, read.body, inUse) }, { version: edit.version })
+        : await call(datacenterCreate, { body: read.body }, { key: key.current })
       await invalidate(client, datacenterList)
       toast.success(edit ? `${saved.code} was changed` : `${saved.code} was added`)
       onClose()
@@ -64,14 +68,41 @@ export default function DatacenterDialog({ edit, onClose }: { edit: Datacenter |
     }
   }
 
+  const code = codePreview(typed)
+  const country = /^[A-Za-z]{2}$/.test(typed.country_code) ? countryName(typed.country_code.toUpperCase()) : null
+  const fixed = 'Fixed while something stands here'
+  const body = read.ok ? (edit ? changeOf(edit, read.body, inUse) : read.body) : {}
   return (
     <Dialog
       open
       onClose={onClose}
       locked={busy}
+      width="36rem"
       title={edit ? `Edit ${edit.code}` : 'Add datacenter'}
       footer={
         <>
+          {edit === null && (
+            <span className={css['command']}>
+              <AsCommand
+                cli={cliOf(['datacenter', 'add'], {
+                  country: typed.country_code.toUpperCase(),
+                  'city-code': typed.city_code.toUpperCase(),
+                  city: typed.city_name,
+                  index: typed.index,
+                  facility: typed.facility,
+                  address: typed.address,
+                  tier: typed.tier,
+                  certification: listOf(typed.certifications),
+                  latitude: typed.latitude,
+                  longitude: typed.longitude,
+                  'power-kw': typed.power_capacity_kw,
+                  racks: typed.rack_capacity,
+                  notes: typed.notes,
+                })}
+                api={curlOf(datacenterCreate, {}, body, { origin: location.origin })}
+              />
+            </span>
+          )}
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit" form={formId} busy={busy} busyText="Saving">
             {edit ? 'Save' : 'Add datacenter'}
@@ -81,35 +112,63 @@ export default function DatacenterDialog({ edit, onClose }: { edit: Datacenter |
     >
       <form ref={form} id={formId} className={css['form']} onSubmit={(event) => void submit(event)} noValidate>
         {problem !== null && <Alert tone="danger">{problem}</Alert>}
-        <div className={css['pair']}>
-          <Field label="Country code" hint={inUse ? 'Fixed while something stands here' : 'ISO 3166, such as PL'} error={errorOf('country_code')}>
+        <div className={css['three']}>
+          <Field label="Country code" hint={inUse ? fixed : (country ?? 'ISO 3166, such as PL')} error={errorOf('country_code')}>
             <TextInput {...wire('country_code')} maxLength={2} autoCapitalize="characters" autoComplete="off" mono readOnly={inUse} />
           </Field>
-          <Field label="City code" hint={inUse ? 'Fixed while something stands here' : 'UN/LOCODE, such as POZ'} error={errorOf('city_code')}>
+          <Field label="City code" hint={inUse ? fixed : 'UN/LOCODE, such as POZ'} error={errorOf('city_code')}>
             <TextInput {...wire('city_code')} maxLength={3} autoCapitalize="characters" autoComplete="off" mono readOnly={inUse} />
           </Field>
+          <Field label="Index" optional={edit === null} hint={inUse ? fixed : 'Empty is the next of the city'} error={errorOf('index')}>
+            <TextInput {...wire('index')} inputMode="numeric" maxLength={3} autoComplete="off" mono readOnly={inUse} />
+          </Field>
         </div>
+        <p className="fs13 t2" aria-live="polite">
+          {code === null ? (
+            'Country and city make the code.'
+          ) : (
+            <>
+              Its code {inUse ? 'is' : 'will be'} <b className="strong">{code}</b>
+              {code.endsWith('…') ? ', with the next number of the city.' : '.'}
+            </>
+          )}
+        </p>
         <Field label="City" error={errorOf('city_name')}>
           <TextInput {...wire('city_name')} maxLength={64} autoComplete="off" />
         </Field>
-        <Field label="Tier" hint="What you declare; nobody has checked it" error={errorOf('tier')}>
-          <Select
-            value={typed.tier === '' ? 'unknown' : typed.tier}
-            options={tiers}
-            onValue={(tier) => setTyped({ ...typed, tier: tier === 'unknown' ? '' : tier })}
-          />
-        </Field>
-        <Field label="Certifications" optional hint="One per line, or separated by commas" error={errorOf('certifications')}>
-          <TextArea {...wire('certifications')} rows={2} />
-        </Field>
         <div className={css['pair']}>
+          <Field label="Facility" optional hint="The building, or who runs it" error={errorOf('facility')}>
+            <TextInput {...wire('facility')} maxLength={50} autoComplete="off" />
+          </Field>
+          <Field label="Address" optional error={errorOf('address')}>
+            <TextInput {...wire('address')} maxLength={200} autoComplete="off" />
+          </Field>
+          <Field label="Tier" hint="What you declare; nobody has checked it" error={errorOf('tier')}>
+            <Select
+              value={typed.tier === '' ? 'unknown' : typed.tier}
+              options={tiers}
+              onValue={(tier) => setTyped({ ...typed, tier: tier === 'unknown' ? '' : tier })}
+            />
+          </Field>
+          <Field label="Certifications" optional hint="One a line, or commas between" error={errorOf('certifications')}>
+            <TextArea {...wire('certifications')} rows={2} />
+          </Field>
           <Field label="Latitude" optional error={errorOf('latitude')}>
-            <TextInput {...wire('latitude')} inputMode="decimal" autoComplete="off" />
+            <TextInput {...wire('latitude')} inputMode="decimal" autoComplete="off" placeholder="52.41" />
           </Field>
           <Field label="Longitude" optional error={errorOf('longitude')}>
-            <TextInput {...wire('longitude')} inputMode="decimal" autoComplete="off" />
+            <TextInput {...wire('longitude')} inputMode="decimal" autoComplete="off" placeholder="16.93" />
+          </Field>
+          <Field label="Power" optional error={errorOf('power_capacity_kw')}>
+            <TextInput {...wire('power_capacity_kw')} inputMode="decimal" autoComplete="off" unit="kW" />
+          </Field>
+          <Field label="Racks" optional error={errorOf('rack_capacity')}>
+            <TextInput {...wire('rack_capacity')} inputMode="numeric" autoComplete="off" />
           </Field>
         </div>
+        <Field label="Notes" optional error={errorOf('notes')}>
+          <TextArea {...wire('notes')} rows={3} maxLength={2000} />
+        </Field>
       </form>
     </Dialog>
   )

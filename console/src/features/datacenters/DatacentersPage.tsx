@@ -4,7 +4,11 @@ import { type Datacenter, datacenterCreate, datacenterList } from '#contract/dat
 import type { Asked } from '#contract/operation.ts'
 import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
+import { useCommands } from '../../layout/commands.ts'
+import { PageCount } from '../../layout/PageCount.tsx'
+import { paths } from '../../lib/paths.ts'
 import { clock } from '../../lib/time.ts'
+import type { Action } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
 import { columns, DataTable } from '../../ui/DataTable.tsx'
 import { Flag, countryName } from '../../ui/Flag.tsx'
@@ -13,6 +17,7 @@ import { Pager } from '../../ui/Pager.tsx'
 import { Search } from '../../ui/Search.tsx'
 import { Empty, Stale } from '../../ui/States.tsx'
 import { Badge } from '../../ui/Status.tsx'
+import { DatacenterDetails } from './DatacenterDetails.tsx'
 import { datacenterActions } from './datacenter-actions.ts'
 import css from './DatacentersPage.module.css'
 import { SitesPanel } from './SitesPanel.tsx'
@@ -34,7 +39,18 @@ export function datacenterQuery(search: DatacenterSearch): Ask {
   }
 }
 
+const detailOf = (d: Datacenter) => <DatacenterDetails datacenter={d} />
 const Form = lazy(() => import('./DatacenterDialog.tsx'))
+
+/** A count leads to the list of what was counted; none leads nowhere. */
+const linked = (n: number, href: string, what: string) =>
+  n === 0 ? (
+    0
+  ) : (
+    <a className="t2" href={href} aria-label={`${n} ${what}`}>
+      {n}
+    </a>
+  )
 
 const tableColumns = (most: number) =>
   columns<Datacenter>([
@@ -54,7 +70,21 @@ const tableColumns = (most: number) =>
     },
     { id: 'country', head: 'Country', from: 'lg', cell: (d) => countryName(d.country_code) },
     { id: 'city_name', head: 'City', sortable: true, card: 'fact', cell: (d) => d.city_name },
-    { id: 'tier', head: 'Tier, declared', sortable: true, width: 120, from: 'md', cell: (d) => d.tier ?? <span className="t3">Unknown</span> },
+    {
+      id: 'tier',
+      head: 'Tier',
+      sortable: true,
+      width: 110,
+      from: 'md',
+      cell: (d) =>
+        d.tier === null ? (
+          <span className="t3">Unknown</span>
+        ) : (
+          <>
+            {d.tier} <span className="t3">declared</span>
+          </>
+        ),
+    },
     {
       id: 'certifications',
       head: 'Certifications',
@@ -70,8 +100,30 @@ const tableColumns = (most: number) =>
           </span>
         ),
     },
-    { id: 'servers', head: 'Servers', numeric: true, sortable: true, width: 90, cell: (d) => d.servers },
-    { id: 'clusters', head: 'Clusters', numeric: true, width: 90, from: 'md', cell: (d) => d.clusters },
+    {
+      id: 'servers',
+      head: 'Servers',
+      numeric: true,
+      sortable: true,
+      width: 90,
+      cell: (d) => linked(d.servers, paths.servers({ datacenter: d.code }), `servers of ${d.code}`),
+    },
+    {
+      id: 'clusters',
+      head: 'Clusters',
+      numeric: true,
+      width: 90,
+      from: 'md',
+      cell: (d) => linked(d.clusters, paths.clusters({ q: d.code }), `clusters of ${d.code}`),
+    },
+    {
+      id: 'subnets',
+      head: 'Subnets',
+      numeric: true,
+      width: 90,
+      from: 'md',
+      cell: (d) => linked(d.subnets, paths.network({ datacenter: d.code }), `subnets of ${d.code}`),
+    },
     {
       id: 'free',
       head: 'Free CU',
@@ -101,6 +153,8 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
   const actions = useMemo(() => (d: Datacenter) => datacenterActions(client, edit, d), [client, edit])
   const most = Math.max(1, ...(data?.items ?? []).map((d) => d.compute_units.total))
   const cols = useMemo(() => tableColumns(most), [most])
+  const commands = useMemo<Action[]>(() => [{ label: 'Add datacenter', icon: 'add', can: allowed(datacenterCreate), run: () => setForm({ edit: null }) }], [])
+  useCommands('Datacenters', commands)
   const add = (
     <Button kind="primary" icon="add" can={allowed(datacenterCreate)} onClick={() => setForm({ edit: null })}>
       Add datacenter
@@ -108,6 +162,7 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
   )
   return (
     <>
+      <PageCount n={data?.total} />
       {data !== undefined && data.items.length > 0 && <SitesPanel items={data.items} />}
       <div className="toolbar">
         <Search label="Search datacenters" placeholder="Code or city" value={search['q'] ?? ''} onValue={(q) => onSearch({ q, page: undefined })} />
@@ -120,7 +175,8 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
         columns={cols}
         rowKey={(d) => d.id}
         rowName={(d) => d.code}
-        href={(d) => `/infra/servers?datacenter=${encodeURIComponent(d.code)}`}
+        href={(d) => paths.servers({ datacenter: d.code })}
+        detail={detailOf}
         actions={actions}
         sort={search['sort'] ?? 'code'}
         onSort={(sort) => onSearch({ sort, page: undefined })}

@@ -3,12 +3,13 @@ import { canRemoveDatacenter, type Datacenter, datacenterList, datacenterRemove,
 import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
 import { type Action, both, confirm } from '../../ui/actions.ts'
 import { toast } from '../../ui/toast.ts'
 
 /** Everything that can be done to a datacenter: row menu and ⌘K show this one list. */
 export const datacenterActions = (client: QueryClient, edit: (d: Datacenter) => void, d: Datacenter): Action[] => [
-  { label: 'Show servers', icon: 'server', to: `/infra/servers?datacenter=${encodeURIComponent(d.code)}` },
+  { label: 'Show servers', icon: 'server', to: paths.servers({ datacenter: d.code }) },
   { label: 'Edit', icon: 'edit', can: allowed(datacenterUpdate), run: () => edit(d) },
   {
     label: 'Remove',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { blank, readForm, typedOf } from './datacenter-form.ts'
+import type { Datacenter } from '#contract/datacenters.ts'
+import { blank, changeOf, codePreview, readForm, typedOf } from './datacenter-form.ts'
 
 const poznan = {
   ...blank,
@@ -10,43 +11,75 @@ const poznan = {
   certifications: 'ISO 27001, SOC 2',
   latitude: '52.41',
   longitude: '16.93',
+  facility: 'Beyond',
+  power_capacity_kw: '2400.5',
+  rack_capacity: '120',
+}
+const sent = {
+  country_code: 'PL',
+  city_code: 'POZ',
+  city_name: 'Poznań',
+  tier: 3,
+  certifications: ['ISO 27001', 'SOC 2'],
+  latitude: 52.41,
+  longitude: 16.93,
+  facility: 'Beyond',
+  address: null,
+  power_capacity_kw: 2400.5,
+  rack_capacity: 120,
+  notes: null,
 }
 
-test('codes are sent in capitals, certifications as a list, coordinates as numbers', () => {
-  expect(readForm(poznan)).toEqual({
-    ok: true,
-    body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań', tier: 3, certifications: ['ISO 27001', 'SOC 2'], latitude: 52.41, longitude: 16.93 },
-  })
+test('codes are sent in capitals, certifications as a list, numbers as numbers, and no number of its own unless one was typed', () => {
+  expect(readForm(poznan)).toEqual({ ok: true, body: sent })
+  expect(readForm({ ...poznan, index: '7' })).toEqual({ ok: true, body: { ...sent, index: 7 } })
 })
 
 test('what is not given is unknown, not 0', () => {
-  const read = readForm({ ...poznan, tier: '', latitude: '', longitude: '' })
-  expect(read).toMatchObject({ ok: true, body: { tier: null, latitude: null, longitude: null } })
+  const read = readForm({ ...poznan, tier: '', latitude: '', longitude: '', power_capacity_kw: '', rack_capacity: '' })
+  expect(read).toMatchObject({ ok: true, body: { tier: null, latitude: null, longitude: null, power_capacity_kw: null, rack_capacity: null } })
 })
 
 test('each wrong field has its own sentence', () => {
-  expect(readForm({ ...poznan, country_code: 'POL', city_code: 'P0', city_name: '', latitude: '91' })).toEqual({
+  expect(
+    readForm({ ...poznan, country_code: 'POL', city_code: 'P0', city_name: '', latitude: '91', index: '0', power_capacity_kw: 'much', rack_capacity: '1.5' }),
+  ).toEqual({
     ok: false,
     fields: {
       country_code: 'Country code must be two letters (ISO 3166)',
       city_code: 'City code must be 3 characters: letters or 2-9 (UN/LOCODE)',
+      index: 'Index is a whole number from 1 to 999',
       city_name: 'Enter the name of the city',
       latitude: 'Latitude is a number from -90 to 90, such as 52.41',
+      power_capacity_kw: 'Power is a number of kW from 0 to 1000000',
+      rack_capacity: 'Racks are a whole number from 0 to 100000',
     },
   })
 })
 
-test('one coordinate alone is refused where the other is missing', () => {
-  expect(readForm({ ...poznan, longitude: '' })).toEqual({ ok: false, fields: { longitude: 'Enter both latitude and longitude, or neither' } })
+test('one coordinate alone is refused where the other is missing, beside whatever else is wrong', () => {
+  const both = 'Enter both latitude and longitude, or neither'
+  expect(readForm({ ...poznan, longitude: '' })).toEqual({ ok: false, fields: { longitude: both } })
+  expect(readForm({ ...poznan, latitude: '' })).toEqual({ ok: false, fields: { latitude: both } })
+  expect(readForm({ ...poznan, latitude: '', city_name: '' })).toEqual({ ok: false, fields: { latitude: both, city_name: 'Enter the name of the city' } })
+  expect(readForm({ ...poznan, latitude: '', longitude: '181' })).toMatchObject({
+    ok: false,
+    fields: { latitude: both, longitude: 'Longitude is a number from -180 to 180, such as 16.93' },
+  })
 })
 
-test('a datacenter fills the form with what reads back to the same', () => {
-  const read = readForm(poznan)
-  if (!read.ok) throw new Error('not read')
-  const d = {
-    ...read.body,
+test('the code is shown before it is made', () => {
+  expect(codePreview(poznan)).toBe('PL-POZ-…')
+  expect(codePreview({ ...poznan, index: '12' })).toBe('PL-POZ-12')
+  expect(codePreview({ ...poznan, city_code: 'PO' })).toBeNull()
+})
+
+test('a datacenter fills the form with what reads back to the same; the code changes only while nothing refers to it', () => {
+  const d: Datacenter = {
+    ...sent,
+    tier: 3,
     id: crypto.randomUUID(),
-    code: 'PL-POZ-1',
+    code: 'PL-POZ-4',
     servers: 0,
     clusters: 0,
     subnets: 0,
@@ -55,5 +88,11 @@ test('a datacenter fills the form with what reads back to the same', () => {
     created_at: '',
     updated_at: '',
   }
-  expect(readForm(typedOf(d))).toEqual(read)
+  const read = readForm(typedOf(d))
+  if (!read.ok) throw new Error('not read')
+  expect(read.body).toEqual({ ...sent, index: 4 })
+  const { country_code, city_code, ...rest } = sent
+  expect(changeOf(d, read.body, true)).toEqual(rest)
+  expect(changeOf(d, read.body, false)).toEqual({ ...rest, country_code, city_code })
+  expect(changeOf(d, { ...read.body, index: 9 }, false)).toEqual({ ...rest, country_code, city_code, index: 9 })
 })

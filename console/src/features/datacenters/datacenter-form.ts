@@ -1,58 +1,119 @@
 /** What is typed into the datacenter form, and what is sent of it. */
 import * as z from 'zod/mini'
-import { type Datacenter, datacenterCreate } from '#contract/datacenters.ts'
+import { type Datacenter, datacenterCreate, type DatacenterChange, type DatacenterInput } from '#contract/datacenters.ts'
+import { fieldErrors } from '../../lib/fields.ts'
 import { listOf } from '../../lib/text.ts'
 
+/** All as typed; "" is unknown. In the order of the form. */
 export interface Typed {
   country_code: string
   city_code: string
+  index: string
   city_name: string
-  /** "" is unknown. */
+  facility: string
+  address: string
   tier: string
   certifications: string
   latitude: string
   longitude: string
+  power_capacity_kw: string
+  rack_capacity: string
+  notes: string
 }
 
-export const blank: Typed = { country_code: '', city_code: '', city_name: '', tier: '', certifications: '', latitude: '', longitude: '' }
+export const blank: Typed = {
+  country_code: '',
+  city_code: '',
+  index: '',
+  city_name: '',
+  facility: '',
+  address: '',
+  tier: '',
+  certifications: '',
+  latitude: '',
+  longitude: '',
+  power_capacity_kw: '',
+  rack_capacity: '',
+  notes: '',
+}
+export const fields = Object.keys(blank) as (keyof Typed)[]
+
+const text = (value: string | number | null): string => (value === null ? '' : String(value))
+const indexOf = (code: string): string => code.split('-').at(-1) ?? ''
 
 export const typedOf = (d: Datacenter): Typed => ({
   country_code: d.country_code,
   city_code: d.city_code,
+  index: indexOf(d.code),
   city_name: d.city_name,
-  tier: d.tier === null ? '' : String(d.tier),
+  facility: text(d.facility),
+  address: text(d.address),
+  tier: text(d.tier),
   certifications: d.certifications.join('\n'),
-  latitude: d.latitude === null ? '' : String(d.latitude),
-  longitude: d.longitude === null ? '' : String(d.longitude),
+  latitude: text(d.latitude),
+  longitude: text(d.longitude),
+  power_capacity_kw: text(d.power_capacity_kw),
+  rack_capacity: text(d.rack_capacity),
+  notes: text(d.notes),
 })
 
 /** "52.41" → 52.41, "" → null; anything else stays text, so that the schema refuses it. */
-const coordinate = (text: string): unknown => (text === '' ? null : /^-?\d{1,3}(?:\.\d{1,10})?$/.test(text) ? Number(text) : text)
+const number = (typed: string): unknown => (typed === '' ? null : /^-?\d{1,9}(?:\.\d{1,10})?$/.test(typed) ? Number(typed) : typed)
+const words = (typed: string): string | null => (typed === '' ? null : typed)
 
-export type Read = { ok: true; body: z.output<typeof datacenterCreate.body> } | { ok: false; fields: Partial<Record<keyof Typed, string>> }
+/** What the code will be: the number is the next of the city unless it is given. Null where country and city make none yet. */
+export function codePreview(typed: Pick<Typed, 'country_code' | 'city_code' | 'index'>): string | null {
+  const [country, city] = [typed.country_code.toUpperCase(), typed.city_code.toUpperCase()]
+  if (!/^[A-Z]{2}$/.test(country) || !/^[A-Z2-9]{3}$/.test(city)) return null
+  return `${country}-${city}-${/^[1-9]\d{0,2}$/.test(typed.index) ? typed.index : '…'}`
+}
+
+export type Read = { ok: true; body: DatacenterInput } | { ok: false; fields: Partial<Record<keyof Typed, string>> }
 
 const sentences: Partial<Record<keyof Typed, string>> = {
+  index: 'Index is a whole number from 1 to 999',
   latitude: 'Latitude is a number from -90 to 90, such as 52.41',
   longitude: 'Longitude is a number from -180 to 180, such as 16.93',
   city_name: 'Enter the name of the city',
+  power_capacity_kw: 'Power is a number of kW from 0 to 1000000',
+  rack_capacity: 'Racks are a whole number from 0 to 100000',
 }
+const both = 'Enter both latitude and longitude, or neither'
 
 /** Reads the form by the contract's own schema; the first sentence per field where it can't be sent. */
 export function readForm(typed: Typed): Read {
-  const read = z.safeParse(datacenterCreate.body, {
+  const asked = {
     country_code: typed.country_code.toUpperCase(),
     city_code: typed.city_code.toUpperCase(),
+    ...(typed.index !== '' && { index: number(typed.index) }),
     city_name: typed.city_name,
+    facility: words(typed.facility),
+    address: words(typed.address),
     tier: typed.tier === '' ? null : Number(typed.tier),
     certifications: listOf(typed.certifications),
-    latitude: coordinate(typed.latitude),
-    longitude: coordinate(typed.longitude),
-  })
-  if (read.success) return { ok: true, body: read.data }
-  const fields: Partial<Record<keyof Typed, string>> = {}
-  for (const issue of read.error.issues) {
-    const field = String(issue.path[0]) as keyof Typed
-    fields[field] ??= issue.code === 'custom' ? issue.message : (sentences[field] ?? issue.message)
+    latitude: number(typed.latitude),
+    longitude: number(typed.longitude),
+    power_capacity_kw: number(typed.power_capacity_kw),
+    rack_capacity: number(typed.rack_capacity),
+    notes: words(typed.notes),
   }
-  return { ok: false, fields }
+  const read = z.safeParse(datacenterCreate.body, asked)
+  if (read.success) return { ok: true, body: read.data }
+  const wrong: Partial<Record<keyof Typed, string>> = {}
+  for (const [path, message] of Object.entries(fieldErrors(datacenterCreate.body, asked))) {
+    const field = path.split('.')[0] as keyof Typed
+    wrong[field] ??= sentences[field] !== undefined && message !== both ? sentences[field] : message
+  }
+  // The schema asks for the pair only once all else is right, and at its second half: here it is said at the half that is missing, with the rest.
+  if (wrong.longitude === both) delete wrong.longitude
+  const missing = typed.latitude === '' ? 'latitude' : 'longitude'
+  if ((typed.latitude === '') !== (typed.longitude === '')) wrong[missing] = both
+  return { ok: false, fields: wrong }
+}
+
+/** What of the form is sent to change `d`: what makes the code only while nothing refers to it, and the number only where it is another. */
+export function changeOf(d: Datacenter, body: DatacenterInput, isFixed: boolean): DatacenterChange {
+  const { country_code, city_code, index, ...rest } = body
+  if (isFixed) return rest
+  return { ...rest, country_code, city_code, ...(index !== undefined && String(index) !== indexOf(d.code) && { index }) }
 }
