@@ -148,7 +148,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   docsRoutes(app, { version: parts.version, sources })
   serveConsole(app, files)
 
-  const patterns = [...methods].map(([url, allowed]) => ({ pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`), allowed }))
+  const patterns = [...methods].map(([url, allowed]) => ({ pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`), allowed }))
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0]!
     const allowed = new Set<string>()

@@ -1,6 +1,7 @@
 import { Pool } from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
+import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { authorize } from '#contract/sessions.ts'
 import { unprivilegedAccount } from '../db/embedded/account.ts'
 import { binaries } from '../db/embedded/binaries.ts'
@@ -33,6 +34,12 @@ test('with the database away reads and writes are 503 with when to come back, an
   const admin = await backend.signIn()
   const body = { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań', tier: null, certifications: [], latitude: null, longitude: null }
   expect((await admin.call(datacenterCreate, { body })).status).toBe(201)
+  const token = (await admin.call(joinTokenCreate, { body: { name: 'rack-12' } })).answer!.token
+  // A booting server that has a document doesn't ask again: it is told to come back, unless what it shows can be no token.
+  const announce = async (text: string) => {
+    const { statusCode, headers } = await backend.app.inject({ url: `/join/${text}?uuid=4c4c4544-0042-4b10-8057-b9c04f4e4d32&serial=S1` })
+    return { statusCode, retryAfter: headers['retry-after'] !== undefined }
+  }
   const ready = async () => (await backend.app.inject({ url: '/readyz' })).statusCode
 
   await server.stop()
@@ -47,6 +54,8 @@ test('with the database away reads and writes are 503 with when to come back, an
     expect(Number(headers['retry-after'])).toBeLessThanOrEqual(5)
     expect(text).not.toMatch(/ENOENT|ECONNREFUSED|socket|steelyard-/)
   }
+  for (const text of [token, `sy-join-${'A'.repeat(22)}`]) expect(await announce(text)).toEqual({ statusCode: 503, retryAfter: true })
+  expect(await announce('nonsense')).toEqual({ statusCode: 200, retryAfter: false })
   expect(await ready()).toBe(503)
   expect((await backend.app.inject({ url: '/healthz' })).statusCode).toBe(200)
   expect((await backend.app.inject({ url: '/metrics' })).body).toContain('steelyard_database_up 0')
@@ -55,6 +64,7 @@ test('with the database away reads and writes are 503 with when to come back, an
   await server.start()
   await expect.poll(ready, { timeout: 10_000 }).toBe(200)
   expect((await admin.call(datacenterList)).answer!.total).toBe(1)
+  expect(await announce(token)).toEqual({ statusCode: 200, retryAfter: false })
   expect((await admin.call(datacenterCreate, { body }, { idempotencyKey: 'away' })).answer!.code).toBe('PL-POZ-2')
   // The stream's connection came back as well: what is published is told.
   await backend.publish()
