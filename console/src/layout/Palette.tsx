@@ -3,6 +3,7 @@ import { useDeferredValue, useState } from 'react'
 import { clusterCreate, clusterList } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { serverList } from '#contract/servers.ts'
+import { subnetCreate, subnetList } from '#contract/subnets.ts'
 import { query } from '../api/query.ts'
 import { allowed, logOut } from '../api/session.ts'
 import { paths } from '../lib/paths.ts'
@@ -15,7 +16,7 @@ import { CommandPalette, type PaletteGroup } from '../ui/CommandPalette.tsx'
 import { commandGroups } from './commands.ts'
 import { menu } from './menu.ts'
 
-/** ⌘K: what the page offers, then places, then servers, clusters and datacenters by what is typed. */
+/** ⌘K: what the page offers, then places, then servers, clusters, datacenters and subnets by what is typed. */
 export default function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
   const [search, setSearch] = useState('')
   const [was, setWas] = useState(open)
@@ -33,6 +34,8 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
   const clusters = useQuery({ ...query(clusterList, { query: found }), enabled: wanted && allowed(clusterList).ok, placeholderData: keepPreviousData })
   const sites = useQuery({ ...query(datacenterList, { query: found }), enabled: wanted && allowed(datacenterList).ok, placeholderData: keepPreviousData })
 
+  const subnets = useQuery({ ...query(subnetList, { query: found }), enabled: wanted && allowed(subnetList).ok, placeholderData: keepPreviousData })
+
   const things: Action[] = wanted
     ? [
         ...(servers.data?.items ?? []).map((s): Action => ({
@@ -47,6 +50,12 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
           icon: 'datacenter',
           hint: `datacenter, ${d.city_name}`,
           to: paths.datacenters({ q: d.code }),
+        })),
+        ...(subnets.data?.items ?? []).map((s): Action => ({
+          label: s.name,
+          icon: 'network',
+          hint: `subnet, ${s.cidr}`,
+          to: paths.network({ q: s.name, open: s.id }),
         })),
       ]
     : []
@@ -64,6 +73,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
       heading: 'Do',
       actions: [
         { label: 'Create cluster', icon: 'add', to: paths.createCluster(), can: allowed(clusterCreate) },
+        { label: 'Add subnet', icon: 'add', to: paths.addSubnet(), can: allowed(subnetCreate) },
         {
           label: look === 'dark' ? 'Light theme' : 'Dark theme',
           icon: look === 'dark' ? 'sun' : 'moon',
@@ -80,7 +90,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
       search={search}
       onSearch={setSearch}
       groups={groups}
-      busy={servers.isFetching || clusters.isFetching || sites.isFetching}
+      busy={servers.isFetching || clusters.isFetching || sites.isFetching || subnets.isFetching}
       onGo={(href) => void go(href)}
     />
   )

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { isAt, menu, type MenuEntry, visible } from './menu.ts'
 
 test('the specified order', () => {
-  expect(menu.map((entry) => entry.label)).toEqual(['Datacenters', 'Clusters', 'Servers'])
+  expect(menu.map((entry) => entry.label)).toEqual(['Datacenters', 'Clusters', 'Servers', 'Network'])
 })
 
 test('an entry with a capability is hidden from who does not hold it', () => {

@@ -23,6 +23,7 @@ export const menu: readonly MenuEntry[] = [
   { label: 'Datacenters', icon: 'datacenter', path: paths.datacenters(), count: 'datacenters' },
   { label: 'Clusters', icon: 'cluster', path: paths.clusters(), count: 'clusters' },
   { label: 'Servers', icon: 'server', path: paths.servers(), count: 'servers' },
+  { label: 'Network', icon: 'network', path: paths.network() },
 ]
 
 /** What a person who holds `scopes` sees of a menu. */

@@ -1,8 +1,8 @@
+import type { KeptDraft } from '../../api/use-draft.ts'
 import { moment } from '../../lib/time.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import css from './PatchEditor.module.css'
-import type { KeptDraft } from './use-patch-draft.ts'
 
 /** Why a patch was not saved. */
 export type Refusal = { kind: 'failed'; message: string; fields: Readonly<Record<string, string>> } | { kind: 'stale' }
@@ -20,7 +20,7 @@ export function Notices({
 }: {
   serverId: string
   creating: boolean
-  restored: KeptDraft['restored']
+  restored: KeptDraft<object>['restored']
   newer: boolean
   refusal: Refusal | null
   onDiscard: () => void

@@ -1,0 +1,123 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { Cluster } from '#contract/clusters.ts'
+import { canCancelOperation, canRetryOperation, hasEnded, operationCancel, type Operation, operationRetry } from '#contract/operations.ts'
+import { call } from '../../api/client.ts'
+import { allowed } from '../../api/session.ts'
+import { operationTitle } from '../../layout/RunningOperations.tsx'
+import { paths } from '../../lib/paths.ts'
+import { both } from '../../ui/actions.ts'
+import { Button, ButtonLink } from '../../ui/Button.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
+import { Alert } from '../../ui/Status.tsx'
+import { Timeline } from '../../ui/Timeline.tsx'
+import { toast } from '../../ui/toast.ts'
+import css from './AssignSubnets.module.css'
+import { clusterSubnetsOf, operationOne, refreshNetwork } from './network-queries.ts'
+import { SubnetStatus } from './subnet-columns.tsx'
+
+/** An assignment as it happens, until each subnet was seen in the cluster as it is wanted there. */
+export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: Cluster; onMore: () => void }) {
+  const client = useQueryClient()
+  const { data: operation, error, refetch } = useQuery(operationOne(id))
+  const { data: has } = useQuery(clusterSubnetsOf(cluster.id))
+  if (operation === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />
+  const act = async (what: typeof operationRetry) => {
+    try {
+      await call(what, { params: { id } })
+      await Promise.all([refetch(), refreshNetwork(client)])
+    } catch (problem) {
+      toast.error(problem instanceof Error ? problem.message : 'The operation could not be changed')
+    }
+  }
+  return (
+    <div className={css['page']}>
+      <h1 className="sr">{operationTitle(operation)}</h1>
+      <Outcome operation={operation} cluster={cluster} />
+      <div className={css['review']}>
+        <Panel
+          title={operationTitle(operation)}
+          actions={
+            <>
+              {operation.status === 'failed' && (
+                <Button
+                  kind="primary"
+                  size="small"
+                  icon="refresh"
+                  can={both(allowed(operationRetry), canRetryOperation(operation))}
+                  onClick={() => void act(operationRetry)}
+                >
+                  Retry
+                </Button>
+              )}
+              {!hasEnded(operation) && (
+                <Button size="small" can={both(allowed(operationCancel), canCancelOperation(operation))} onClick={() => void act(operationCancel)}>
+                  Cancel
+                </Button>
+              )}
+            </>
+          }
+        >
+          {operation.steps.length === 0 ? (
+            <p className="fs13 t2">Nothing has to be done in the cluster.</p>
+          ) : (
+            <Timeline
+              label={operationTitle(operation)}
+              steps={operation.steps.map((s) => ({
+                key: s.key,
+                title: s.title,
+                state: s.status,
+                startedAt: s.started_at,
+                endedAt: s.ended_at,
+                attempt: s.attempt,
+                reason: s.status === 'todo' ? null : s.reason,
+              }))}
+            />
+          )}
+        </Panel>
+        <Panel title={`Subnets of ${cluster.name}`}>
+          {has === undefined ? (
+            <SkeletonRows rows={2} />
+          ) : has.items.length === 0 ? (
+            <p className="fs13 t2">None.</p>
+          ) : (
+            <ul className={css['states']} aria-label={`Subnets of ${cluster.name}`}>
+              {has.items.map((s) => (
+                <li key={s.id}>
+                  <a href={paths.network({ q: s.name, open: s.id })}>{s.name}</a>
+                  <span className="mono fs12 t2">{s.cidr}</span>
+                  <SubnetStatus subnet={s} />
+                </li>
+              ))}
+            </ul>
+          )}
+        </Panel>
+      </div>
+      <div className={css['foot']}>
+        <ButtonLink href={paths.network({ cluster: cluster.name })} icon="arrow-left">
+          Back to Network
+        </ButtonLink>
+        <span className="row right">
+          <Button kind="ghost" onClick={onMore}>
+            Change more
+          </Button>
+          <ButtonLink kind="primary" href={paths.cluster(cluster.id, 'addresses')}>
+            Open {cluster.name}
+          </ButtonLink>
+        </span>
+      </div>
+    </div>
+  )
+}
+
+function Outcome({ operation, cluster }: { operation: Operation; cluster: Cluster }) {
+  if (operation.status === 'done') return <Alert tone="ok">Done: {cluster.name} has the subnets as they are wanted.</Alert>
+  if (operation.status === 'failed')
+    return (
+      <Alert tone="danger">
+        <b>{operationTitle(operation)} failed.</b> {operation.reason}
+      </Alert>
+    )
+  if (operation.status === 'cancelled') return <Alert tone="info">It was cancelled. {operation.reason}</Alert>
+  return <Alert tone="info">This page follows it. You may leave: it goes on, and the list shows how far it is.</Alert>
+}

@@ -1,0 +1,213 @@
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Cluster } from '#contract/clusters.ts'
+import { clusterSubnetsAssign, clusterSubnetsPreview, type PoolChange, type Subnet } from '#contract/subnets.ts'
+import { counted } from '#contract/words.ts'
+import { call, CallError } from '../../api/client.ts'
+import { query } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
+import { cliOf, curlOf } from '../../lib/shell.ts'
+import { confirm } from '../../ui/actions.ts'
+import { AsCommand } from '../../ui/AsCommand.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { useCopy } from '../../ui/Copyable.tsx'
+import { DiffView } from '../../ui/DiffView.tsx'
+import { Checkbox } from '../../ui/Field.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
+import { Alert, Badge } from '../../ui/Status.tsx'
+import { type Choice, verbOf } from './assign-choice.ts'
+import css from './AssignSubnets.module.css'
+import { refreshNetwork } from './network-queries.ts'
+
+const providers = { cilium: 'Cilium', metallb: 'MetalLB' } as const
+
+/** What an assignment changes in the cluster: its manifest before and after, who loses an address, and the last word. */
+export function AssignReview({
+  cluster,
+  choice,
+  onBack,
+  onBegun,
+  onRefused,
+}: {
+  cluster: Cluster
+  choice: Choice
+  onBack: () => void
+  /** The operation that it became. */
+  onBegun: (operationId: string) => void
+  onRefused: () => void
+}) {
+  const client = useQueryClient()
+  const ids = choice.wanted.map((s) => s.id)
+  const preview = useQuery({
+    ...query(clusterSubnetsPreview, { params: { id: cluster.id }, body: { subnet_ids: ids } }),
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+  })
+  // Those that are drained already have waited: there is nothing but to take them at once.
+  const [force, setForce] = useState(choice.removed.length > 0 && choice.removed.every((s) => s.status === 'draining'))
+  const [busy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<CallError | Error | null>(null)
+  const leaving = choice.removed.length > 0
+
+  const send = async () => {
+    const { operation } = await call(clusterSubnetsAssign, { params: { id: cluster.id }, body: { subnet_ids: ids, force: leaving && force } })
+    await refreshNetwork(client)
+    onBegun(operation.id)
+  }
+  const go = async () => {
+    setProblem(null)
+    if (leaving && force) {
+      const losing = preview.data?.losing.length ?? 0
+      await confirm({
+        title: `Take ${counted(choice.removed.length, 'subnet')} from ${cluster.name} at once?`,
+        label: 'Take away at once',
+        text:
+          losing > 0
+            ? `${counted(losing, 'address', 'addresses')} of Services are lost at once: whoever reaches them by these addresses no longer does.`
+            : 'Nothing is waited for. Services that hold an address of these subnets lose it.',
+        danger: true,
+        typed: cluster.name,
+        act: send,
+      })
+      return
+    }
+    setBusy(true)
+    try {
+      await send()
+    } catch (error) {
+      setProblem(error instanceof Error ? error : new Error('The subnets could not be assigned'))
+      onRefused()
+    } finally {
+      setBusy(false)
+    }
+  }
+  const names = (list: readonly Subnet[]) => list.map((s) => s.name)
+  const related = problem instanceof CallError ? problem.related : null
+  return (
+    <>
+      {problem !== null && (
+        <Alert tone="danger">
+          {problem.message} {related?.kind === 'cluster' && <a href={paths.cluster(related.id, 'addresses')}>Show {related.name}</a>}
+        </Alert>
+      )}
+      {preview.data === undefined ? (
+        preview.error ? (
+          <ErrorState boxed error={preview.error} onRetry={() => void preview.refetch()} />
+        ) : (
+          <SkeletonRows rows={8} />
+        )
+      ) : (
+        <div className={css['review']}>
+          <Manifest preview={preview.data} cluster={cluster} />
+          <div className="stack">
+            <Panel title="What changes">
+              <ul className={css['change']}>
+                {choice.added.map((s) => (
+                  <li key={s.id}>
+                    <Badge tone="ok">Add</Badge> <b>{s.name}</b> <span className="mono">{s.cidr}</span>
+                  </li>
+                ))}
+                {choice.removed.map((s) => (
+                  <li key={s.id}>
+                    <Badge tone="danger">Take away</Badge> <b>{s.name}</b> <span className="mono">{s.cidr}</span>
+                  </li>
+                ))}
+              </ul>
+            </Panel>
+            {leaving && <Losing preview={preview.data} subnets={choice.removed} force={force} onForce={setForce} />}
+            <Panel title="Warnings" note={preview.data.warnings.length > 0 && <Badge tone="warn">{preview.data.warnings.length}</Badge>}>
+              {preview.data.warnings.length === 0 ? (
+                <p className="fs13 t2">None.</p>
+              ) : (
+                <ul className={css['change']}>
+                  {preview.data.warnings.map((w) => (
+                    <li key={w}>{w}</li>
+                  ))}
+                </ul>
+              )}
+            </Panel>
+          </div>
+        </div>
+      )}
+      <div className={css['foot']}>
+        <Button onClick={onBack}>Back</Button>
+        <span className="row right">
+          <span className="hide-sm">
+            <AsCommand
+              cli={[
+                ...(choice.added.length > 0 ? [cliOf(['subnet', 'assign', cluster.name, ...names(choice.added)])] : []),
+                ...(leaving ? [cliOf(['subnet', 'unassign', cluster.name, ...names(choice.removed)], { force })] : []),
+              ].join(' && ')}
+              api={curlOf(clusterSubnetsAssign, { id: cluster.id }, { subnet_ids: ids, ...(leaving && force && { force }) }, { origin: location.origin })}
+            />
+          </span>
+          <Button
+            kind={leaving && force ? 'danger-fill' : 'primary'}
+            busy={busy}
+            busyText="Loading"
+            can={preview.data === undefined ? { ok: false, reason: 'What it changes is not known yet' } : allowed(clusterSubnetsAssign)}
+            onClick={() => void go()}
+          >
+            {verbOf(choice)}
+          </Button>
+        </span>
+      </div>
+    </>
+  )
+}
+
+/** What the cluster's load balancer would be given, against what it has. */
+function Manifest({ preview, cluster }: { preview: PoolChange; cluster: Cluster }) {
+  const { copied, copy } = useCopy()
+  return (
+    <Panel
+      title={`Manifest of ${cluster.name}`}
+      note={preview.provider === null ? 'for copying' : providers[preview.provider]}
+      actions={
+        preview.after !== '' && (
+          <Button size="small" icon={copied ? 'check' : 'copy'} onClick={() => copy(preview.after)}>
+            {copied ? 'Copied' : 'Copy'}
+          </Button>
+        )
+      }
+      flush
+    >
+      {preview.provider === null && (
+        <div style={{ padding: 'var(--s-3) var(--s-4) 0' }}>
+          <Alert tone="warn">Nothing that is known here hands out addresses in {cluster.name}. Copy this manifest for what does.</Alert>
+        </div>
+      )}
+      <div className={css['diff']}>
+        <DiffView label="Manifest before and after" before={preview.before} after={preview.after} empty="No difference in the manifest." />
+      </div>
+    </Panel>
+  )
+}
+
+/** Services that hold addresses of what goes, and whether they are waited for. */
+function Losing({ preview, subnets, force, onForce }: { preview: PoolChange; subnets: readonly Subnet[]; force: boolean; onForce: (force: boolean) => void }) {
+  const nameOf = (id: string) => subnets.find((s) => s.id === id)?.name ?? ''
+  return (
+    <Panel title="Services with these addresses" note={<span className="num">{preview.losing.length}</span>}>
+      <div className="stack stack3">
+        {preview.losing.length > 0 && (
+          <ul className={css['change']} aria-label="Services with these addresses">
+            {preview.losing.map((l) => (
+              <li key={`${l.service} ${l.address}`}>
+                <b>{l.service}</b> <span className="mono">{l.address}</span> <span className="t3">{nameOf(l.subnet_id)}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+        <p className="fs13 t2">
+          {force
+            ? 'They lose their addresses at once.'
+            : 'No new address is handed out. A subnet goes once none of its addresses is in use: until then it drains, and its Services keep what they have.'}
+        </p>
+        <Checkbox label="Don't wait: take the addresses away at once" checked={force} onChange={onForce} />
+      </div>
+    </Panel>
+  )
+}

@@ -1,0 +1,240 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useEffect, useMemo, useState } from 'react'
+import { parseAddress } from '#contract/addresses.ts'
+import { clusterSubnetsAssign, type Subnet, subnetCreate, subnetExport, subnetImport, subnetStatuses } from '#contract/subnets.ts'
+import { counted } from '#contract/words.ts'
+import { download } from '../../api/client.ts'
+import { allowed } from '../../api/session.ts'
+import { useCommands } from '../../layout/commands.ts'
+import { PageCount } from '../../layout/PageCount.tsx'
+import { paths } from '../../lib/paths.ts'
+import { useStore } from '../../lib/store.ts'
+import { sentence } from '../../lib/text.ts'
+import { clock } from '../../lib/time.ts'
+import { useGo } from '../../lib/use-search.ts'
+import { useMedia } from '../../lib/use-media.ts'
+import type { Action } from '../../ui/actions.ts'
+import { Button, IconButton } from '../../ui/Button.tsx'
+import { DataTable, SortMenu } from '../../ui/DataTable.tsx'
+import { Field, Select } from '../../ui/Field.tsx'
+import { Filter } from '../../ui/Filter.tsx'
+import { Menu } from '../../ui/Menu.tsx'
+import { Pager } from '../../ui/Pager.tsx'
+import { Popover } from '../../ui/Popover.tsx'
+import { Search } from '../../ui/Search.tsx'
+import { useSelection } from '../../ui/selection.ts'
+import { Empty, Stale } from '../../ui/States.tsx'
+import { toast } from '../../ui/toast.ts'
+import { clustersQuery, datacentersQuery, subnetsQuery } from './network-queries.ts'
+import { defaultSize, filterQuery, isFiltered, type NetworkSearch, noFilters, types } from './network-search.ts'
+import { results, useSubnetDeeds } from './subnet-actions.ts'
+import { subnetColumns } from './subnet-columns.tsx'
+
+const SubnetMap = lazy(() => import('./SubnetMap.tsx'))
+const ImportDialog = lazy(() => import('./ImportDialog.tsx'))
+const Results = lazy(() => import('./Results.tsx'))
+
+const mapOf = (s: Subnet, searched: string | undefined) => <SubnetMap key={`${s.id} ${searched}`} subnet={s} at={searched} />
+
+type SetSearch = (change: { [Key in keyof NetworkSearch]: string | undefined }, how?: { push?: boolean }) => void
+
+/** Subnets with their use; a row opens its address map. */
+export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setSearch: SetSearch }) {
+  const client = useQueryClient()
+  const go = useGo()
+  const { data: page, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(subnetsQuery(search))
+  const selection = useSelection()
+  const deeds = useSubnetDeeds()
+  const [beyond, setBeyond] = useState<ReadonlyMap<string, Subnet>>(new Map())
+  const [importing, setImporting] = useState(false)
+  const told = useStore(results)
+  const sort = search.sort ?? 'name'
+  /** A list that is narrowed or ordered anew begins at its first page. */
+  const set = (key: keyof NetworkSearch, value: string) => setSearch({ page: undefined, [key]: value === '' ? undefined : value })
+
+  const selected = useMemo(() => {
+    const known = new Map([...beyond, ...(page?.items ?? []).map((s) => [s.id, s] as const)])
+    return [...selection.keys].flatMap((id) => known.get(id) ?? [])
+  }, [beyond, page, selection.keys])
+
+  /** Everything that matches, past this page too. */
+  const selectMatching = async () => {
+    const found = new Map<string, Subnet>()
+    for (let at = 1; found.size < (page?.total ?? 0); at++) {
+      const { items } = await client.fetchQuery(subnetsQuery({ ...search, page: String(at), size: '1000' }))
+      if (items.length === 0) break
+      for (const s of items) found.set(s.id, s)
+    }
+    setBeyond(found)
+    selection.set(found.keys())
+  }
+
+  const general = useMemo<Action[]>(
+    () => [
+      { label: 'Add subnet', icon: 'add', can: allowed(subnetCreate), run: () => go(paths.addSubnet({ datacenter: search.datacenter })) },
+      { label: 'Assign subnets', icon: 'cluster', can: allowed(clusterSubnetsAssign), run: () => go(paths.assignSubnets()) },
+      { label: 'Import subnets', icon: 'arrow-up', can: allowed(subnetImport), run: () => setImporting(true) },
+      { label: 'Export subnets', icon: 'download', can: allowed(subnetExport), run: () => exportList(search) },
+    ],
+    [go, search],
+  )
+  const bulk = deeds.bulk(selected, selection.clear)
+  const commands = useMemo(() => (selected.length > 0 ? deeds.bulk(selected, selection.clear) : general), [deeds, selected, selection.clear, general])
+  useCommands(selected.length > 0 ? `Act on ${counted(selected.length, 'selected subnet')}` : 'Network', commands)
+  const [add, assign, bring, save] = general as [Action, Action, Action, Action]
+
+  const searched = search.q !== undefined && parseAddress(search.q) !== null ? search.q : undefined
+  const opened = useMemo(() => new Set(search.open === undefined ? [] : [search.open]), [search.open])
+  // Whoever looks for an address wants its map: of the one subnet that holds it.
+  const only = searched !== undefined && page?.items.length === 1 ? page.items[0]!.id : undefined
+  useEffect(() => {
+    if (only !== undefined) setSearch({ open: only })
+  }, [only, setSearch])
+
+  const total = page?.total ?? 0
+  return (
+    <>
+      <PageCount n={page?.total} />
+      <Toolbar search={search} set={set} sort={sort} add={add} assign={assign} bring={bring} save={save} />
+      <DataTable
+        label="Subnets"
+        noun="subnet"
+        rows={page?.items}
+        columns={subnetColumns}
+        rowKey={(s) => s.id}
+        rowName={(s) => s.name}
+        actions={deeds.actions}
+        detail={(s) => mapOf(s, searched)}
+        opened={opened}
+        // One map at a time: the one that was pressed last.
+        onOpened={(keys) => setSearch({ open: [...keys].at(-1) })}
+        sort={sort}
+        onSort={(next) => set('sort', next)}
+        selection={selection}
+        bulk={{ actions: bulk, matching: total, onSelectMatching: () => void selectMatching() }}
+        filtered={isFiltered(search)}
+        onReset={() => setSearch(noFilters)}
+        error={error}
+        onRetry={() => void refetch()}
+        notice={isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+        empty={
+          <Empty
+            title="No subnets yet"
+            text="Add the space that your network routes to the servers of a datacenter. A cluster that is given a subnet hands out its addresses to Services."
+            actions={
+              <>
+                <Button kind="primary" icon="add" can={add.can} onClick={() => void add.run?.()}>
+                  Add subnet
+                </Button>
+                <Button can={bring.can} onClick={() => void bring.run?.()}>
+                  Import
+                </Button>
+              </>
+            }
+          />
+        }
+        foot={
+          total > 0 && (
+            <Pager
+              page={page?.page ?? 1}
+              perPage={page?.per_page ?? defaultSize}
+              total={total}
+              plural={total === 1 ? 'subnet' : 'subnets'}
+              onPage={(to) => setSearch({ page: to === 1 ? undefined : String(to), open: undefined }, { push: true })}
+              onPerPage={(n) => set('size', n === defaultSize ? '' : String(n))}
+            />
+          )
+        }
+      />
+      <Suspense fallback={null}>
+        {importing && <ImportDialog onClose={() => setImporting(false)} />}
+        {told !== null && <Results />}
+      </Suspense>
+    </>
+  )
+}
+
+async function exportList(search: NetworkSearch): Promise<void> {
+  try {
+    await download(subnetExport, { query: filterQuery(search) }, 'subnets.csv')
+  } catch (problem) {
+    toast.error(problem instanceof Error ? problem.message : 'The subnets could not be exported')
+  }
+}
+
+const statusOptions = subnetStatuses.map((value) => ({ value, text: sentence(value) }))
+const typeOptions = types.map((value) => ({ value, text: value }))
+
+function Toolbar({
+  search,
+  set,
+  sort,
+  add,
+  assign,
+  bring,
+  save,
+}: {
+  search: NetworkSearch
+  set: (key: keyof NetworkSearch, value: string) => void
+  sort: string
+  add: Action
+  assign: Action
+  bring: Action
+  save: Action
+}) {
+  const narrow = useMedia('below', 'sm')
+  const { data: datacenters } = useQuery(datacentersQuery)
+  const { data: clusters } = useQuery(clustersQuery)
+  const filters = [
+    { key: 'cluster', label: 'Cluster', options: (clusters?.items ?? []).map((c) => ({ value: c.name, text: c.name, hint: c.datacenter.code })) },
+    { key: 'datacenter', label: 'Datacenter', options: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })) },
+    { key: 'status', label: 'Status', options: statusOptions },
+    { key: 'type', label: 'Type', options: typeOptions },
+  ] as const
+  // An address may name a cluster by its id.
+  const shown = (key: 'cluster' | 'datacenter' | 'status' | 'type') =>
+    key === 'cluster' ? (clusters?.items.find((c) => c.id === search.cluster)?.name ?? search.cluster ?? '') : (search[key] ?? '')
+  const addButton = (
+    <Button kind="primary" icon="add" can={add.can} onClick={() => void add.run?.()}>
+      Add subnet
+    </Button>
+  )
+  return (
+    <div className="toolbar">
+      <Search label="Search subnets" placeholder="Name, CIDR or address" value={search.q ?? ''} onValue={(q) => set('q', q)} />
+      {narrow ? (
+        <>
+          <Popover
+            label="Filters"
+            width="18rem"
+            trigger={
+              <Button icon="filter">
+                Filters <b className="num">{filters.filter((f) => search[f.key] !== undefined).length}</b>
+              </Button>
+            }
+          >
+            <div className="stack stack3">
+              {filters.map((f) => (
+                <Field key={f.key} label={f.label}>
+                  <Select<string> value={shown(f.key)} options={[{ value: '', text: 'Any' }, ...f.options]} onValue={(value) => set(f.key, value)} />
+                </Field>
+              ))}
+            </div>
+          </Popover>
+          <SortMenu columns={subnetColumns} sort={sort} onSort={(next) => set('sort', next)} />
+        </>
+      ) : (
+        filters.map((f) => <Filter<string> key={f.key} label={f.label} value={shown(f.key)} options={f.options} onValue={(value) => set(f.key, value)} />)
+      )}
+      <span className="row right">
+        <Menu label="More actions" items={narrow ? [assign, bring, save] : [bring, save]} trigger={<IconButton icon="more" label="More actions" />} />
+        {!narrow && (
+          <Button can={assign.can} onClick={() => void assign.run?.()}>
+            Assign subnets
+          </Button>
+        )}
+        {addButton}
+      </span>
+    </div>
+  )
+}

@@ -1,0 +1,61 @@
+import { useMemo } from 'react'
+import { counted } from '#contract/words.ts'
+import { amount } from '../../ui/address-grid.ts'
+import { AddressMap } from '../../ui/AddressMap.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { Alert } from '../../ui/Status.tsx'
+import { runsOfText } from './map-runs.ts'
+import { pieceText, spaceOf, type SubnetDraft, textOf } from './subnet-form.ts'
+import css from './SubnetForm.module.css'
+
+/** So many pieces are listed; the rest is told as a number. */
+const most = 40
+/** A box that scrolls has to be reached by keyboard (WCAG 2.1.1). */
+const reachable = { tabIndex: 0 }
+
+/** What the space that is typed amounts to, as it is typed: how many addresses, in which pieces, and its picture. */
+export function SpacePanel({ draft }: { draft: SubnetDraft }) {
+  const { cidr, gateway, exclude, firstAndLast } = draft
+  const space = useMemo(() => spaceOf(draft), [draft])
+  // The picture is drawn anew only when the space changes, not with each letter of the name.
+  const picture = useMemo(
+    () => runsOfText(textOf({ cidr, gateway, exclude, firstAndLast, vlan: '', name: '', datacenterId: '', purpose: 'workload' })),
+    [cidr, gateway, exclude, firstAndLast],
+  )
+  return (
+    <aside className={css['space']} aria-label="The space">
+      <Panel title="The space" note={space?.type}>
+        {space === null || picture === null ? (
+          <p className="fs13 t2">How many addresses there are, and a picture of them, once the CIDR, gateway and exclusions are right.</p>
+        ) : (
+          <div className="stack">
+            <div aria-live="polite">
+              <span className={css['big']}>{amount(space.total)}</span> <span className="t2">{space.total === 1n ? 'address' : 'addresses'} to hand out</span>
+            </div>
+            <div>
+              <h3 className="label">{counted(space.pieces.length, 'piece')}</h3>
+              <ul className={css['pieces']} aria-label="Pieces" {...reachable}>
+                {space.pieces.slice(0, most).map((piece) => (
+                  <li key={pieceText(piece)} className="mono">
+                    {pieceText(piece)}
+                  </li>
+                ))}
+                {space.pieces.length > most && <li className="t3">and {space.pieces.length - most} more</li>}
+              </ul>
+            </div>
+            <AddressMap alone label={`Addresses of ${cidr}`} cidr={picture.cidr} runs={picture.runs} />
+          </div>
+        )}
+      </Panel>
+      {space !== null && space.warnings.length > 0 && (
+        <div className={css['warnings']}>
+          {space.warnings.map((warning) => (
+            <Alert key={warning} tone="warn">
+              {warning}
+            </Alert>
+          ))}
+        </div>
+      )}
+    </aside>
+  )
+}

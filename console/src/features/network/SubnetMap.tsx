@@ -1,0 +1,76 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { parseAddress, parseCidr } from '#contract/addresses.ts'
+import type { Subnet } from '#contract/subnets.ts'
+import { paths } from '../../lib/paths.ts'
+import { clock, exact } from '../../lib/time.ts'
+import { AddressMap } from '../../ui/AddressMap.tsx'
+import { KeyValue } from '../../ui/Panel.tsx'
+import { ErrorState, SkeletonRows, Stale } from '../../ui/States.tsx'
+import { readRuns, type SubnetRun } from './map-runs.ts'
+import css from './NetworkPage.module.css'
+import { addressesOf } from './network-queries.ts'
+import { SubnetStatus } from './subnet-columns.tsx'
+
+/** Every address of a subnet: free, excluded, reserved, or in use by whom. `at` is the address that was searched for. */
+export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string | undefined }) {
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(addressesOf(subnet.id))
+  const runs = useMemo(() => data && readRuns(data.runs), [data])
+  const cidr = useMemo(() => data && parseCidr(data.cidr), [data])
+  if (!data || !runs || !cidr) return error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={6} widths={[340, 60, 260]} />
+  const wanted = at === undefined ? null : parseAddress(at)
+  return (
+    <>
+      {isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+      <div className={css['mapnote']}>
+        <SubnetStatus subnet={subnet} />
+        {subnet.purpose === 'management' && <span>Management: carries the addresses of servers</span>}
+        {subnet.clusters.length > 0 &&
+          (data.observed_at === null ? (
+            <span>The cluster has not told which addresses are in use.</span>
+          ) : (
+            <span className="t3" title={exact(data.observed_at)}>
+              As the cluster told at {clock(data.observed_at)}
+            </span>
+          ))}
+      </div>
+      <AddressMap
+        label={`Addresses of ${subnet.cidr}`}
+        cidr={cidr}
+        runs={runs}
+        at={wanted?.family === cidr.family ? wanted.value : null}
+        about={(run) => aboutOf(run, subnet)}
+        by={byOf}
+      />
+    </>
+  )
+}
+
+/** Who has an address, as a link where there is a page about them. */
+function By({ run }: { run: SubnetRun }) {
+  if (run.by === null) return null
+  return run.nodeId === null ? run.by : <a href={paths.server(run.nodeId)}>{run.by}</a>
+}
+
+const byOf = (run: SubnetRun) => (run.by === null ? null : <By run={run} />)
+
+function aboutOf(run: SubnetRun, subnet: Subnet) {
+  const clusters = subnet.clusters.map((c, i) => (
+    <span key={c.id}>
+      {i > 0 && ', '}
+      <a href={paths.cluster(c.id, 'addresses')}>{c.name}</a>
+    </span>
+  ))
+  if (run.state === 'used')
+    return (
+      <KeyValue
+        rows={[
+          [run.nodeId === null ? 'Service' : 'Server', <By key="by" run={run} />],
+          subnet.clusters.length > 0 && ['Cluster', <span key="c">{clusters}</span>],
+        ]}
+      />
+    )
+  if (run.by !== null) return <KeyValue rows={[[run.state === 'reserved' ? 'Why' : 'By', <By key="by" run={run} />]]} />
+  if (run.state === 'free') return <p className="t2 fs12">{subnet.clusters.length > 0 ? <>Free for {clusters}</> : 'Free; no cluster has the subnet.'}</p>
+  return null
+}

@@ -1,0 +1,70 @@
+/** What the page for assigning has in its address, and what comes of it. */
+import type { Cluster } from '#contract/clusters.ts'
+import { no, type Verdict, yes } from '#contract/rule.ts'
+import { canAssignSubnet, type Subnet } from '#contract/subnets.ts'
+import { counted } from '#contract/words.ts'
+
+export const steps = [
+  { id: 'cluster', text: 'Cluster' },
+  { id: 'subnets', text: 'Subnets' },
+  { id: 'review', text: 'Review' },
+] as const
+export type StepId = (typeof steps)[number]['id']
+
+/** Ids with commas between; what is none of an id is left out. */
+export const idsOf = (text: string | undefined): string[] => [...new Set((text ?? '').split(',').filter((id) => /^[0-9a-f-]{36}$/i.test(id)))]
+export const textOfIds = (ids: Iterable<string>): string | undefined => [...ids].join(',') || undefined
+
+type Place = Pick<Cluster, 'id' | 'name' | 'status' | 'datacenter'>
+
+/** Whether a cluster may be chosen for the given subnets: only one of their datacenter, and one that stands. */
+export function canChoose(cluster: Place, given: readonly Subnet[]): Verdict {
+  if (cluster.status === 'deleting') return no('The cluster is being deleted')
+  if (cluster.status !== 'ready' && cluster.status !== 'degraded') return no(`${cluster.name} is not ready yet: it can be given subnets once it is`)
+  for (const s of given) {
+    const verdict = canAssignSubnet(s, cluster)
+    if (!verdict.ok && s.datacenter.id !== cluster.datacenter.id) return verdict
+  }
+  return yes
+}
+
+export interface Choice {
+  /** What the cluster would have. */
+  wanted: Subnet[]
+  added: Subnet[]
+  removed: Subnet[]
+  /** What may be added, and what may not with the sentence why. */
+  free: { subnet: Subnet; can: Verdict }[]
+}
+
+const has = (s: Subnet, clusterId: string) => s.clusters.some((c) => c.id === clusterId)
+
+/** It has it, or is on its way out of it: then it can be given back. */
+const stays = (s: Subnet, clusterId: string) => has(s, clusterId) && s.status !== 'draining'
+
+/** `all` are the subnets of the cluster's datacenter; `add` and `remove` ids of the address. Ids of what is gone or taken meanwhile come to nothing. */
+export function choiceOf(cluster: Place, all: readonly Subnet[], add: readonly string[], remove: readonly string[]): Choice {
+  const [adding, removing] = [new Set(add), new Set(remove)]
+  const removed = all.filter((s) => has(s, cluster.id) && removing.has(s.id))
+  const kept = all.filter((s) => stays(s, cluster.id) && !removing.has(s.id))
+  const others = all.filter((s) => !stays(s, cluster.id) && !removing.has(s.id)).map((subnet) => ({ subnet, can: canAssignSubnet(subnet, cluster) }))
+  const added = others.filter(({ subnet, can }) => can.ok && adding.has(subnet.id)).map(({ subnet }) => subnet)
+  return {
+    wanted: [...kept, ...added],
+    added,
+    removed,
+    free: [...others.filter(({ subnet }) => !added.includes(subnet)), ...removed.map((subnet) => ({ subnet, can: yes }))].toSorted((a, b) =>
+      a.can.ok === b.can.ok ? (a.subnet.name < b.subnet.name ? -1 : 1) : a.can.ok ? -1 : 1,
+    ),
+  }
+}
+
+/** "Assign 2 subnets and take 1 away". */
+export function verbOf({ added, removed }: Pick<Choice, 'added' | 'removed'>): string {
+  if (removed.length === 0) return `Assign ${counted(added.length, 'subnet')}`
+  if (added.length === 0) return `Unassign ${counted(removed.length, 'subnet')}`
+  return `Assign ${added.length}, unassign ${removed.length}`
+}
+
+export const canReview = ({ added, removed }: Pick<Choice, 'added' | 'removed'>): Verdict =>
+  added.length + removed.length === 0 ? no('Nothing would change: move a subnet from one list to the other') : yes

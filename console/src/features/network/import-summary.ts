@@ -1,0 +1,33 @@
+import type { Answer } from '#contract/operation.ts'
+import type { subnetImport } from '#contract/subnets.ts'
+import { counted } from '#contract/words.ts'
+
+/** An import in words: what its rows would do, or how much is wrong. */
+export function summaryOf({ rows, problems }: Pick<Answer<typeof subnetImport>, 'rows' | 'problems'>): {
+  problems: number
+  changes: number
+  text: string
+  /** Of the button that does it. */
+  verb: string
+  /** Afterwards. */
+  done: string
+} {
+  const of = (does: 'create' | 'update' | 'nothing') => rows.filter((row) => row.does === does).length
+  const [added, changed, same] = [of('create'), of('update'), of('nothing')]
+  const parts = [
+    added > 0 && `${counted(added, 'subnet')} to add`,
+    changed > 0 && `${counted(changed, 'subnet')} to change`,
+    same > 0 && `${same} without a change`,
+  ]
+  const lines = new Set(problems.map((p) => p.line)).size
+  return {
+    problems: problems.length,
+    changes: added + changed,
+    text:
+      problems.length > 0
+        ? `${counted(problems.length, 'problem')} in ${counted(lines, 'line')}. Nothing was written: correct the text and check it again.`
+        : `Every row is right: ${parts.filter(Boolean).join(', ') || 'no rows'}.`,
+    verb: added + changed === 0 ? 'Import' : `Import ${counted(added + changed, 'subnet')}`,
+    done: [added > 0 && `${counted(added, 'subnet')} added`, changed > 0 && `${counted(changed, 'subnet')} changed`].filter(Boolean).join(', '),
+  }
+}

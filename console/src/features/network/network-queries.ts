@@ -1,0 +1,24 @@
+/** What the pages about subnets ask of the API. */
+import { keepPreviousData, type QueryClient } from '@tanstack/react-query'
+import { clusterGet, clusterList } from '#contract/clusters.ts'
+import { datacenterList } from '#contract/datacenters.ts'
+import { operationGet } from '#contract/operations.ts'
+import { overviewGet } from '#contract/overview.ts'
+import { clusterSubnets, subnetAddresses, subnetGet, subnetList } from '#contract/subnets.ts'
+import { invalidate, query } from '../../api/query.ts'
+import { type NetworkSearch, subnetQuery } from './network-search.ts'
+
+export const subnetsQuery = (search: NetworkSearch) => ({ ...query(subnetList, { query: subnetQuery(search) }), placeholderData: keepPreviousData })
+export const subnetOne = (id: string) => query(subnetGet, { params: { id } })
+export const addressesOf = (id: string) => query(subnetAddresses, { params: { id } })
+/** Every subnet of a datacenter, by its code: what can be chosen from. */
+export const subnetsOf = (datacenter: string) => query(subnetList, { query: { datacenter, per_page: 1000, sort: 'name' } })
+export const clusterSubnetsOf = (id: string) => query(clusterSubnets, { params: { id } })
+export const operationOne = (id: string) => query(operationGet, { params: { id } })
+/** Every datacenter and cluster there is, for filters and choices. */
+export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
+export const clustersQuery = query(clusterList, { query: { per_page: 1000, sort: 'name' } })
+
+/** After a change of subnets or of who has them. */
+export const refreshNetwork = (client: QueryClient): Promise<unknown> =>
+  invalidate(client, subnetList, subnetGet, subnetAddresses, clusterSubnets, clusterList, clusterGet, datacenterList, overviewGet)

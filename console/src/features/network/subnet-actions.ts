@@ -1,0 +1,112 @@
+/** Everything that can be done to subnets: row menu, bulk bar and ⌘K show these lists. */
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { all, no, type Verdict, yes } from '#contract/rule.ts'
+import { canRemoveSubnet, clusterSubnetsAssign, type Subnet, subnetRemove, subnetUpdate } from '#contract/subnets.ts'
+import { counted } from '#contract/words.ts'
+import { call } from '../../api/client.ts'
+import { allowed } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
+import { createStore } from '../../lib/store.ts'
+import { type Action, confirm } from '../../ui/actions.ts'
+import { toast } from '../../ui/toast.ts'
+import { refreshNetwork } from './network-queries.ts'
+
+/** What became of one of several. */
+export interface Result {
+  name: string
+  ok: boolean
+  text: string
+}
+/** Results of the last deed on several, shown in a dialog until it is closed. */
+export const results = createStore<{ title: string; list: readonly Result[] } | null>(null)
+
+const sentenceOf = (error: unknown): string => (error instanceof Error && error.message !== '' ? error.message : 'An unexpected error occurred')
+
+/** A workload subnet that somebody has is taken; a management subnet may be shared. */
+export const canGive = (s: Pick<Subnet, 'purpose' | 'clusters'>): Verdict => {
+  const [first] = s.clusters
+  return s.purpose === 'workload' && first ? no(`It is assigned to ${first.name} already`) : yes
+}
+const removable = (s: Subnet): Verdict => all(allowed(subnetRemove), canRemoveSubnet(s))
+
+export const subnetActions = (client: QueryClient, s: Subnet): Action[] => [
+  allowed(subnetUpdate).ok ? { label: 'Edit', icon: 'edit', to: paths.editSubnet(s.id) } : { label: 'Edit', icon: 'edit', can: allowed(subnetUpdate) },
+  { label: 'Assign to a cluster', icon: 'cluster', can: all(allowed(clusterSubnetsAssign), canGive(s)), to: paths.assignSubnets({ subnets: s.id }) },
+  ...(s.clusters.length === 0
+    ? [{ label: 'Unassign', icon: 'minus', can: no('No cluster has it') } satisfies Action]
+    : s.clusters.map((c): Action => ({
+        label: `Unassign from ${c.name}`,
+        icon: 'minus',
+        can: all(allowed(clusterSubnetsAssign), s.status === 'draining' ? no('It is being drained already') : yes),
+        to: paths.assignSubnets({ cluster: c.id, remove: s.id, step: 'review' }),
+      }))),
+  { label: 'Remove', icon: 'trash', danger: true, can: removable(s), run: () => removeSubnets(client, [s]) },
+]
+
+/** What the first of them refuses, by its name, if every one does. */
+function any(subnets: readonly Subnet[], judge: (s: Subnet) => Verdict): Verdict {
+  if (subnets.some((s) => judge(s).ok)) return yes
+  const verdict = subnets[0] ? judge(subnets[0]) : yes
+  return verdict.ok || subnets.length === 1 ? verdict : no(`${subnets[0]!.name}: ${verdict.reason}`)
+}
+
+const together = (subnets: readonly Subnet[]): Verdict =>
+  new Set(subnets.filter((s) => canGive(s).ok).map((s) => s.datacenter.id)).size > 1
+    ? no('They are in several datacenters; a cluster takes subnets of its own')
+    : yes
+
+export const bulkActions = (client: QueryClient, subnets: readonly Subnet[], clear: () => void): Action[] => [
+  {
+    label: 'Assign',
+    icon: 'cluster',
+    can: all(allowed(clusterSubnetsAssign), any(subnets, canGive), together(subnets)),
+    to: paths.assignSubnets({ subnets: subnets.map((s) => s.id).join(',') }),
+  },
+  {
+    label: 'Remove',
+    icon: 'trash',
+    danger: true,
+    can: any(subnets, removable),
+    run: () => removeSubnets(client, subnets).then((done) => done && clear()),
+  },
+]
+
+/** Removes what may be removed, one after another; what became of each is told where there were several. */
+function removeSubnets(client: QueryClient, subnets: readonly Subnet[]): Promise<boolean> {
+  const one = subnets.length === 1 ? subnets[0] : undefined
+  const kept = subnets.filter((s) => !canRemoveSubnet(s).ok).length
+  return confirm({
+    title: one ? `Remove ${one.name}?` : `Remove ${counted(subnets.length - kept, 'subnet')}?`,
+    text: `${one ? `${one.cidr} can` : 'Their addresses can'} be added again at any time; nothing in a cluster changes.${kept > 0 ? ` ${kept} of the selected stay, as clusters have them.` : ''}`,
+    danger: true,
+    act: async () => {
+      if (one) {
+        await call(subnetRemove, { params: { id: one.id } }, { version: one.version })
+        await refreshNetwork(client)
+        toast.success(`${one.name} was removed`)
+        return
+      }
+      const list: Result[] = []
+      for (const s of subnets) list.push(await removed(s))
+      await refreshNetwork(client)
+      results.set({ title: 'Removing subnets', list })
+    },
+  })
+}
+
+async function removed(s: Subnet): Promise<Result> {
+  const verdict = removable(s)
+  if (!verdict.ok) return { name: s.name, ok: false, text: verdict.reason }
+  try {
+    await call(subnetRemove, { params: { id: s.id } }, { version: s.version })
+    return { name: s.name, ok: true, text: 'Removed' }
+  } catch (error) {
+    return { name: s.name, ok: false, text: sentenceOf(error) }
+  }
+}
+
+export function useSubnetDeeds(): { actions: (s: Subnet) => Action[]; bulk: (subnets: readonly Subnet[], clear: () => void) => Action[] } {
+  const client = useQueryClient()
+  return useMemo(() => ({ actions: (s) => subnetActions(client, s), bulk: (subnets, clear) => bulkActions(client, subnets, clear) }), [client])
+}

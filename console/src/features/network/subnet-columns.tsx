@@ -1,0 +1,123 @@
+import { clusterSubnetsAssign, type Subnet } from '#contract/subnets.ts'
+import { utilisation } from '#contract/subnet-rules.ts'
+import { allowed } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
+import { ago } from '../../lib/time.ts'
+import { columns } from '../../ui/DataTable.tsx'
+import { Flag } from '../../ui/Flag.tsx'
+import { fillTone, Meter } from '../../ui/Meter.tsx'
+import { StatusDot } from '../../ui/Status.tsx'
+import css from './NetworkPage.module.css'
+import { countryOf, hasShare, subnetSaid, usedText } from './subnet-state.ts'
+
+const none = (
+  <span className="t3" title="None">
+    –
+  </span>
+)
+
+/** A shape, a word, and what it waits for or why it is not as it should be. */
+export function SubnetStatus({ subnet }: { subnet: Pick<Subnet, 'status' | 'reason'> }) {
+  const { tone, word } = subnetSaid(subnet)
+  return (
+    <StatusDot tone={tone} why={subnet.reason}>
+      {word}
+    </StatusDot>
+  )
+}
+
+/** How much of it is in use, as the cluster told last. */
+export function SubnetUse({ subnet }: { subnet: Subnet }) {
+  const text = usedText(subnet)
+  if (text === null)
+    return (
+      <span className="t3" title="The cluster has not told which addresses are in use">
+        Unknown
+      </span>
+    )
+  const seen = subnet.observed_at === null ? '' : `, seen ${ago(subnet.observed_at)}`
+  if (!hasShare(subnet))
+    return (
+      <span className="num" title={seen.slice(2) || undefined}>
+        {text}
+      </span>
+    )
+  const share = utilisation(subnet.used, subnet.total)
+  return (
+    <span title={`${share ?? text}${seen}`}>
+      <Meter
+        value={subnet.used}
+        of={subnet.total}
+        tone={fillTone(subnet.used, subnet.total)}
+        label={`Addresses of ${subnet.name} in use`}
+        text={<span className={css['numbers']}>{text}</span>}
+      />
+    </span>
+  )
+}
+
+export const subnetColumns = columns<Subnet>([
+  { id: 'name', head: 'Name', sortable: true, fixed: true, width: 136, card: 'name', cell: (s) => s.name },
+  {
+    id: 'type',
+    head: 'Type',
+    sortable: true,
+    width: 58,
+    from: 'md',
+    cell: (s) => <span title={s.purpose === 'management' ? 'Management: carries the addresses of servers' : undefined}>{s.type}</span>,
+  },
+  {
+    id: 'cidr',
+    head: 'CIDR',
+    sortable: true,
+    width: 154,
+    card: 'state',
+    cell: (s) => <span className={`mono ${css['cidr']}`}>{s.cidr}</span>,
+  },
+  {
+    id: 'gateway',
+    head: 'Gateway',
+    sortable: true,
+    width: 122,
+    from: 'md',
+    cell: (s) => (s.gateway === null ? none : <span className={`mono ${css['cidr']}`}>{s.gateway}</span>),
+  },
+  { id: 'vlan_id', head: 'VLAN', sortable: true, numeric: true, width: 64, from: 'md', cell: (s) => s.vlan_id ?? none },
+  {
+    id: 'datacenter',
+    head: 'Datacenter',
+    sortable: true,
+    width: 112,
+    from: 'sm',
+    cell: (s) => (
+      <span className="row">
+        <Flag code={countryOf(s.datacenter.code)} />
+        {s.datacenter.code}
+      </span>
+    ),
+  },
+  {
+    id: 'cluster',
+    head: 'Cluster',
+    sortable: true,
+    width: 120,
+    from: 'sm',
+    cell: (s) =>
+      s.clusters.length > 0 ? (
+        s.clusters.map((c, i) => (
+          <span key={c.id}>
+            {i > 0 && ', '}
+            <a className="t2" href={paths.cluster(c.id, 'addresses')}>
+              {c.name}
+            </a>
+          </span>
+        ))
+      ) : allowed(clusterSubnetsAssign).ok ? (
+        <a href={paths.assignSubnets({ subnets: s.id })}>Assign</a>
+      ) : (
+        none
+      ),
+  },
+  { id: 'used', head: 'Used', sortable: true, width: 172, card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
+  { id: 'status', head: 'Status', sortable: true, from: 'sm', cell: (s) => <SubnetStatus subnet={s} /> },
+])

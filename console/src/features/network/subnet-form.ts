@@ -1,0 +1,210 @@
+/** The form of a subnet: what was typed, what is wrong with it, and what is sent. The rules are the contract's. */
+import * as z from 'zod/mini'
+import { parseCidr } from '#contract/addresses.ts'
+import { formatRange, type Range } from '#contract/address-ranges.ts'
+import { piecesOf, subnetProblems, type SubnetText, subnetWarnings, totalOf } from '#contract/subnet-rules.ts'
+import { NewSubnet, type Subnet, type SubnetChange, subnetPurposes } from '#contract/subnets.ts'
+import { fieldErrors } from '../../lib/fields.ts'
+import { cliOf, type OptionValue } from '../../lib/shell.ts'
+
+/** All of it as typed. */
+export interface SubnetDraft {
+  name: string
+  datacenterId: string
+  cidr: string
+  gateway: string
+  vlan: string
+  /** One entry per line, or commas between. */
+  exclude: string
+  firstAndLast: boolean
+  purpose: (typeof subnetPurposes)[number]
+}
+
+export const emptyDraft: SubnetDraft = {
+  name: '',
+  datacenterId: '',
+  cidr: '',
+  gateway: '',
+  vlan: '',
+  exclude: '',
+  firstAndLast: false,
+  purpose: 'workload',
+}
+
+export const draftOf = (s: Subnet): SubnetDraft => ({
+  name: s.name,
+  datacenterId: s.datacenter.id,
+  cidr: s.cidr,
+  gateway: s.gateway ?? '',
+  vlan: s.vlan_id === null ? '' : String(s.vlan_id),
+  exclude: s.exclude.join('\n'),
+  firstAndLast: s.first_and_last,
+  purpose: s.purpose,
+})
+
+/** A draft that was kept by an older page perhaps: null where it is none of ours. */
+export function readKept(value: unknown): { draft: SubnetDraft; base: number | null } | null {
+  const text = z.string()
+  const read = z.safeParse(
+    z.object({
+      name: text,
+      datacenterId: text,
+      cidr: text,
+      gateway: text,
+      vlan: text,
+      exclude: text,
+      firstAndLast: z.boolean(),
+      purpose: z.enum(subnetPurposes),
+      base: z.nullable(z.int()),
+    }),
+    value,
+  )
+  if (!read.success) return null
+  const { base, ...draft } = read.data
+  return { draft, base }
+}
+
+export const draftFields = ['name', 'datacenterId', 'cidr', 'gateway', 'vlan', 'exclude', 'firstAndLast', 'purpose'] as const
+export type DraftField = (typeof draftFields)[number]
+export const sameDraft = (a: SubnetDraft, b: SubnetDraft): boolean => draftFields.every((field) => a[field] === b[field])
+
+/** The API's name of each field. */
+const apiNames = {
+  name: 'name',
+  datacenterId: 'datacenter_id',
+  cidr: 'cidr',
+  gateway: 'gateway',
+  vlan: 'vlan_id',
+  exclude: 'exclude',
+  firstAndLast: 'first_and_last',
+  purpose: 'purpose',
+} as const satisfies Record<DraftField, keyof NewSubnet>
+export type Problems = Partial<Record<DraftField, string>>
+
+/** What the API says per field, by the form's own names. `exclude.3` is about the exclusions. */
+export function problemsOfFields(fields: Readonly<Record<string, string>>): Problems {
+  const problems: Problems = {}
+  for (const field of draftFields) {
+    const said = Object.entries(fields).find(([path]) => path === apiNames[field] || path.startsWith(`${apiNames[field]}.`))
+    if (said) problems[field] = said[1]
+  }
+  return problems
+}
+
+const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim())
+/** A whole number, null where there is none, or what makes the contract's rule say so. */
+const vlanOf = (text: string): number | null => (text.trim() === '' ? null : /^\d{1,6}$/.test(text.trim()) ? Number(text.trim()) : Number.NaN)
+/** Lines as they stand, so that a sentence names the line that one sees; empty ones at the end are none. */
+const linesOf = (text: string): string[] => text.replace(/\s+$/, '').split('\n')
+
+export const textOf = (d: SubnetDraft): SubnetText & { exclude: string[] } => ({
+  cidr: d.cidr.trim(),
+  gateway: orNull(d.gateway),
+  vlan_id: vlanOf(d.vlan),
+  exclude: d.exclude.trim() === '' ? [] : linesOf(d.exclude),
+  first_and_last: d.firstAndLast,
+})
+
+export const toSend = (d: SubnetDraft): NewSubnet => ({ ...textOf(d), name: d.name.trim(), datacenter_id: d.datacenterId, purpose: d.purpose })
+
+/** Only what differs from the subnet as it was read. */
+export function changesOf(d: SubnetDraft, from: Subnet): SubnetChange {
+  const [now, was] = [toSend(d), toSend(draftOf(from))]
+  const same = (key: keyof NewSubnet) => JSON.stringify(now[key]) === JSON.stringify(was[key])
+  return {
+    ...(!same('name') && { name: now.name }),
+    ...(!same('cidr') && { cidr: now.cidr }),
+    ...(!same('gateway') && { gateway: now.gateway }),
+    ...(!same('vlan_id') && { vlan_id: now.vlan_id }),
+    ...(!same('exclude') && { exclude: now.exclude }),
+    ...(!same('first_and_last') && { first_and_last: now.first_and_last }),
+    ...(!same('purpose') && { purpose: now.purpose }),
+  }
+}
+
+/** Sentence per field, empty where all of it may be sent; and the CIDR that was probably meant. */
+export function judge(d: SubnetDraft): { problems: Problems; corrected: string | null } {
+  const own = subnetProblems(textOf(d))
+  // The schema stops at the first field of a wrong shape; what only the subnet itself tells is asked beside it.
+  return { problems: problemsOfFields({ ...fieldErrors(NewSubnet, toSend(d)), ...own.fields }), corrected: own.corrected }
+}
+
+/** The address that the API's sentence says has to be excluded first; null where it says something else. */
+export const toExclude = (sentence: string): string | null => /^Contains (\S+), the address of /.exec(sentence)?.[1] ?? null
+/** The exclusions with one more line. */
+export const withExclusion = (text: string, entry: string): string => (text.trim() === '' ? entry : `${text.replace(/\s+$/, '')}\n${entry}`)
+
+/** What the space amounts to, once it is valid. */
+export interface Space {
+  type: 'IPv4' | 'IPv6'
+  total: bigint
+  pieces: Range[]
+  warnings: string[]
+}
+export function spaceOf(d: SubnetDraft): Space | null {
+  const text = textOf(d)
+  const cidr = parseCidr(text.cidr)
+  if (!cidr || Object.keys(subnetProblems(text).fields).length > 0) return null
+  return { type: cidr.family === 4 ? 'IPv4' : 'IPv6', total: totalOf(text), pieces: piecesOf(text), warnings: subnetWarnings(text) }
+}
+export const pieceText = (piece: Range): string => formatRange(piece).replace('-', '–')
+
+/** The form as a command. Without `from` the subnet is added. */
+export function commandOf(d: SubnetDraft, datacenter: string, from: Subnet | null): string {
+  const entries = (lines: readonly string[]) => lines.flatMap((line) => line.split(',').map((entry) => entry.trim())).filter((entry) => entry !== '')
+  if (from === null) {
+    const { name, cidr, gateway, vlan_id, exclude, first_and_last, purpose } = toSend(d)
+    return cliOf(['subnet', 'add', name === '' ? 'NAME' : name], {
+      cidr,
+      datacenter,
+      gateway,
+      vlan: vlan_id,
+      exclude: entries(exclude),
+      'first-and-last': first_and_last,
+      ...(purpose !== 'workload' && { purpose }),
+    })
+  }
+  const change = changesOf(d, from)
+  const options: Record<string, OptionValue> = {
+    ...(change.name !== undefined && { name: change.name }),
+    ...(change.cidr !== undefined && { cidr: change.cidr }),
+    ...(change.gateway !== undefined && (change.gateway === null ? { 'no-gateway': true } : { gateway: change.gateway })),
+    ...(change.vlan_id !== undefined && (change.vlan_id === null ? { 'no-vlan': true } : { vlan: change.vlan_id })),
+    ...(change.exclude !== undefined && (change.exclude.length === 0 ? { 'no-exclusions': true } : { exclude: entries(change.exclude) })),
+    ...(change.first_and_last !== undefined && { [change.first_and_last ? 'first-and-last' : 'no-first-and-last']: true }),
+    ...(change.purpose !== undefined && { purpose: change.purpose }),
+  }
+  return cliOf(['subnet', 'edit', from.name], options)
+}
+
+const labels: Readonly<Record<DraftField, string>> = {
+  name: 'Name',
+  datacenterId: 'Datacenter',
+  cidr: 'CIDR',
+  gateway: 'Gateway',
+  vlan: 'VLAN ID',
+  exclude: 'Exclusions',
+  firstAndLast: 'First and last address',
+  purpose: 'Purpose',
+}
+export interface Difference {
+  field: DraftField
+  label: string
+  was: string
+  theirs: string
+  mine: string
+}
+const shown = (value: string | boolean): string =>
+  typeof value === 'boolean' ? (value ? 'used' : 'not used') : value === '' ? 'none' : value.replaceAll('\n', ', ')
+
+/** What another person changed since the form was opened, beside what was typed here. */
+export const differences = (was: SubnetDraft, theirs: SubnetDraft, mine: SubnetDraft): Difference[] =>
+  draftFields
+    .filter((field) => was[field] !== theirs[field])
+    .map((field) => ({ field, label: labels[field], was: shown(was[field]), theirs: shown(theirs[field]), mine: shown(mine[field]) }))
+
+/** Theirs, with what was changed here upon it: so nobody's change is lost where the two are about different fields. */
+export function merged(was: SubnetDraft, theirs: SubnetDraft, mine: SubnetDraft): SubnetDraft {
+  const changed = Object.fromEntries(draftFields.flatMap((field) => (mine[field] === was[field] ? [] : [[field, mine[field]]])))
+  return { ...theirs, ...changed }
+}

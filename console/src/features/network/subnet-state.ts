@@ -1,0 +1,25 @@
+/** How a subnet's state and use are said. */
+import type { Subnet, SubnetStatus } from '#contract/subnets.ts'
+import type { Tone } from '../../ui/Status.tsx'
+
+const said: Readonly<Record<SubnetStatus, { tone: Tone; word: string }>> = {
+  unassigned: { tone: 'off', word: 'Unassigned' },
+  applying: { tone: 'busy', word: 'Applying' },
+  active: { tone: 'ok', word: 'Active' },
+  draining: { tone: 'busy', word: 'Draining' },
+  error: { tone: 'danger', word: 'Error' },
+}
+export const subnetSaid = (s: Pick<Subnet, 'status'>): { tone: Tone; word: string } => said[s.status]
+
+/** "37 of 253"; of IPv6 the used ones alone, as a share of 2^64 says nothing; null where the cluster has not told. */
+export function usedText(s: Pick<Subnet, 'used' | 'total' | 'type'>): string | null {
+  if (s.used === null) return null
+  return s.type === 'IPv6' || s.total === null ? `${s.used} in use` : `${s.used} of ${s.total}`
+}
+
+/** Whether there is a share to draw. */
+export const hasShare = (s: Pick<Subnet, 'used' | 'total' | 'type'>): s is { used: number; total: number; type: 'IPv4' } =>
+  s.used !== null && s.total !== null && s.type === 'IPv4'
+
+/** The datacenter's country, from its code: "PL" of PL-POZ-1. */
+export const countryOf = (code: string): string => code.slice(0, 2)

@@ -1,0 +1,82 @@
+import { type ReactNode, useState } from 'react'
+import type { Cidr } from '#contract/addresses.ts'
+import { addressText, amount, type CellState, firstFree, type MapRun, rangeText } from './address-grid.ts'
+import { stateWords } from './AddressCells.tsx'
+import css from './AddressMap.module.css'
+import { Button } from './Button.tsx'
+
+/** So many lines are drawn, and so many more with each press. */
+const page = 100
+
+/** The map as text: every stretch of one state, in order. It is the version for those who don't see the map, and the one to search in. */
+export function AddressRanges<Run extends MapRun>({
+  cidr,
+  runs,
+  only,
+  current,
+  by,
+  onGo,
+}: {
+  cidr: Cidr
+  runs: readonly Run[]
+  /** Only stretches of this state. */
+  only: CellState | null
+  /** Position in `runs` of what is looked at. */
+  current: number
+  by: ((run: Run) => ReactNode) | undefined
+  onGo: (value: bigint) => void
+}) {
+  const [shown, setShown] = useState(page)
+  const listed = runs.flatMap((run, at) => (only === null || run.state === only ? [{ run, at }] : []))
+  const next = firstFree(runs)
+  const reachable = { tabIndex: 0 }
+  return (
+    <section className={css['ranges']} aria-label="Ranges">
+      <div className={css['rangehead']}>
+        <h3 className="h2">Ranges</h3>
+        <span className="t3 fs12 hide-sm">arrow keys move, Enter holds, Enter again copies</span>
+        {next === null ? (
+          <span className="t3 fs13 right">No free address</span>
+        ) : (
+          <button type="button" className={css['next']} onClick={() => onGo(next)}>
+            Next free: <span className="mono">{addressText(cidr.family, next)}</span>
+          </button>
+        )}
+      </div>
+      <div className={css['list']} {...reachable} role="group" aria-label="List of ranges">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Addresses</th>
+              <th scope="col">State</th>
+              <th scope="col">By</th>
+            </tr>
+          </thead>
+          <tbody>
+            {listed.slice(0, shown).map(({ run, at }) => (
+              <tr key={at} aria-current={at === current ? 'true' : undefined}>
+                <td>
+                  <button type="button" onClick={() => onGo(run.first)}>
+                    {rangeText(cidr, run.first, run.last)}
+                  </button>
+                </td>
+                <td className={run.state === 'free' ? css['free'] : undefined}>{stateWords[run.state]}</td>
+                <td>{(run.state === 'free' ? null : by?.(run)) ?? counted(run.last - run.first + 1n)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {listed.length === 0 && <p className={css['more']}>None.</p>}
+        {listed.length > shown && (
+          <p className={css['more']}>
+            <Button size="small" onClick={() => setShown(shown + page)}>
+              {`Show more of ${listed.length}`}
+            </Button>
+          </p>
+        )}
+      </div>
+    </section>
+  )
+}
+
+const counted = (n: bigint): string => `${amount(n)} ${n === 1n ? 'address' : 'addresses'}`
