@@ -297,6 +297,7 @@ export const screens: readonly Screen[] = [
       await page.getByRole('button', { name: new RegExp(`Copy address of ${ready.name}`) }).waitFor()
     },
   },
+  { name: 'cluster-not-found', path: `/infra/clusters/${nowhere}`, ready: (page) => page.getByText(`Cluster ${nowhere} not found`).waitFor() },
   {
     name: 'cluster-delete',
     path: '/infra/clusters',
@@ -309,8 +310,8 @@ export const screens: readonly Screen[] = [
   { name: 'not-found', path: '/nothing/here', ready: (page) => heading(page, 'Page Not Found') },
   {
     name: 'something-went-wrong',
-    path: `/infra/clusters/${nowhere}`,
-    mayLog: /CallError: There is no such cluster/,
+    path: `/infra/network/${nowhere}/edit`,
+    mayLog: /^CallError: /,
     ready: (page) => heading(page, 'Something went wrong'),
   },
 ]

@@ -4,7 +4,8 @@ import { clusterOne } from '../features/clusters/cluster-queries.ts'
 import { ClusterPage } from '../features/clusters/ClusterPage.tsx'
 import { useParams, useSearch } from '../lib/use-search.ts'
 
-export const load: Load = ({ params, client }) => client.ensureQueryData(clusterOne(params['id'] ?? ''))
+// Not awaited for its answer: what can't be had is said by the page itself.
+export const load: Load = ({ params, client }) => client.prefetchQuery(clusterOne(params['id'] ?? ''))
 
 export function Page() {
   const { id = '' } = useParams()

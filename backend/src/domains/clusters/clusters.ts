@@ -57,7 +57,7 @@ export interface Clusters {
   resume(): Promise<void>
 }
 
-const unknown = () => new Problem('not_found', 'There is no such cluster')
+const unknown = (id: string) => new Problem('not_found', `Cluster ${id} not found`)
 
 export function clusters(parts: ClusterParts): Clusters {
   const { db, clock, servers, operations, recorder, engine } = parts
@@ -69,7 +69,7 @@ export function clusters(parts: ClusterParts): Clusters {
 
   const found = async (on: Db | Tx, id: string): Promise<store.ListedCluster> => {
     const row = await store.find(on, id)
-    if (!row) throw unknown()
+    if (!row) throw unknown(id)
     return row
   }
 
@@ -129,7 +129,7 @@ export function clusters(parts: ClusterParts): Clusters {
     remove: (caller, id, { force, ifMatch }) =>
       inTransaction(db, async (tx) => {
         const row = await store.lock(tx, id)
-        if (!row) throw unknown()
+        if (!row) throw unknown(id)
         checkVersion(ifMatch, row.version)
         const verdict = canDeleteCluster(row)
         if (!verdict.ok && !force) throw new Problem('operation_running', verdict.reason)
@@ -181,7 +181,7 @@ export function clusters(parts: ClusterParts): Clusters {
     replace: (caller, id, nodeId, by) =>
       inTransaction(db, async (tx) => {
         const row = await store.lock(tx, id)
-        if (!row) throw unknown()
+        if (!row) throw unknown(id)
         const members = await store.members(tx, id)
         const old = members.find((m) => m.node_id === nodeId && m.released_at === null)
         if (!old) throw new Problem('not_found', 'There is no such server in this cluster')

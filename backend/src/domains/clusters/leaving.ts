@@ -22,8 +22,8 @@ import type { Reach } from './reach.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
 
-/** A call doesn't wait longer than this for machines. */
-const askMs = 10_000
+/** A server that doesn't answer within this time doesn't. */
+const lookMs = 10_000
 
 export interface Leaving {
   /** @throws Problem not_found; server_not_in_cluster; operation_running; transition_refused; stale */
@@ -53,9 +53,11 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
   }
 
   const lookAt = async (m: store.MemberRow, signal: AbortSignal): Promise<Seen> => {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(lookMs)])
     try {
-      return await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), true, signal)
+      return await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), true, limit)
     } catch (error) {
+      if (limit.aborted && !signal.aborted) return { kind: 'dark', reason: `did not answer within ${lookMs / 1000} s` }
       return unseen(error, signal)
     }
   }
@@ -69,21 +71,19 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
     if (!verdict.ok) throw new Problem('transition_refused', verdict.reason)
   }
 
-  const limited = (signal?: AbortSignal) => AbortSignal.any([AbortSignal.timeout(askMs), ...(signal ? [signal] : [])])
-
   const tellCluster = async (tx: Tx, caller: Caller, id: string): Promise<void> => {
     const row = await store.update(tx, id, { updated_at: new Date(clock.now()) })
     await recorder.tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version: row.version })
   }
 
   return {
-    async resetServer(caller, nodeId, { keepWorkloadDisks, ifMatch, signal }) {
+    async resetServer(caller, nodeId, { keepWorkloadDisks, ifMatch, signal = new AbortController().signal }) {
       const [first] = await servers.forPlan(db, [nodeId])
       const place = await store.memberOf(db, nodeId)
       const cluster = place && (await around(db, place.cluster_id))
       refuse(canResetServer(shown(first!), cluster), first!)
       if (!place || !cluster) throw new Problem('server_not_in_cluster', onlyInCluster)
-      await askEtcd(place, cluster.name, limited(signal))
+      await askEtcd(place, cluster.name, signal)
 
       return inTransaction(db, async (tx) => {
         await store.lock(tx, place.cluster_id)
@@ -126,20 +126,16 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
       })
     },
 
-    async forgetServer(caller, nodeId, { ifMatch, signal }) {
+    async forgetServer(caller, nodeId, { ifMatch, signal = new AbortController().signal }) {
       const place = await store.memberOf(db, nodeId)
       const cluster = place && (await around(db, place.cluster_id))
       if (!place || !cluster) return false
       const [first] = await servers.forPlan(db, [nodeId])
       refuse(canForceRemoveServer(shown(first!), cluster), { ...first!, operation_id: null })
-      const limit = limited(signal)
-      const seen = await lookAt(place, limit).catch((error: unknown) => {
-        // Out of time: it doesn't answer.
-        if (signal?.aborted) throw error
-        return { kind: 'dark' } as const
-      })
+      // The last contacts failed; it is asked once more.
+      const seen = await lookAt(place, signal)
       if (seen.kind === 'secured' || seen.kind === 'maintenance') throw new Problem('transition_refused', `${place.name} answers: reset it instead`)
-      await askEtcd(place, cluster.name, limited(signal))
+      await askEtcd(place, cluster.name, signal)
 
       return inTransaction(db, async (tx) => {
         await store.lock(tx, place.cluster_id)

@@ -9,8 +9,9 @@ import type { ClusterParts } from './parts.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import type * as store from './store.ts'
 
-/** A control plane that doesn't answer within this time counts as one that doesn't. */
+/** For each call, and for all that one control plane is asked: one that takes longer counts as one that doesn't answer. */
 const etcdDeadlineMs = 5_000
+const etcdWholeMs = 8_000
 
 export interface Reach {
   api(state: State): Promise<Kubernetes>
@@ -43,7 +44,7 @@ export function reach({ db, servers, dial }: Pick<ClusterParts, 'db' | 'servers'
           const healthy = etcd?.state === 'Running' && etcd.healthy === true
           return { healthy, members: healthy ? await client.etcdMembers().catch(() => []) : [] }
         },
-        signal,
+        AbortSignal.any([signal, AbortSignal.timeout(etcdWholeMs)]),
       )
     } catch (error) {
       if (signal.aborted) throw error

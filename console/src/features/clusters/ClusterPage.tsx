@@ -3,6 +3,7 @@ import { useMemo } from 'react'
 import { computeUnits } from '#contract/capacity.ts'
 import { canDownloadAccess, type Cluster, clusterKubeconfig, clusterTalosconfig } from '#contract/clusters.ts'
 import { type Server, serverList } from '#contract/servers.ts'
+import { CallError } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
@@ -10,7 +11,7 @@ import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time.ts'
 import { memory } from '../../lib/units.ts'
 import { both } from '../../ui/actions.ts'
-import { Button, IconButton } from '../../ui/Button.tsx'
+import { Button, ButtonLink, IconButton } from '../../ui/Button.tsx'
 import { Copyable, useCopy } from '../../ui/Copyable.tsx'
 import { columns, DataTable } from '../../ui/DataTable.tsx'
 import { Flag } from '../../ui/Flag.tsx'
@@ -34,9 +35,29 @@ export const clusterServersQuery = (id: string) => query(serverList, { query: { 
 /** One cluster. While it is being made, its timeline is what one sees first. */
 export function ClusterPage({ id, tab }: { id: string; tab: string | undefined }) {
   const { data: cluster, error, refetch } = useQuery(clusterOne(id))
+  if (error instanceof CallError && error.status === 404) return <NotFound sentence={error.message} />
   if (cluster === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />
   const current = clusterTabs.find((t) => t === tab) ?? (isUnderWay(cluster) ? 'timeline' : 'overview')
   return <Shown cluster={cluster} tab={current} />
+}
+
+/** Deleted, or never there: also while it is looked at. */
+function NotFound({ sentence }: { sentence: string }) {
+  return (
+    <>
+      <h1 className="sr">Cluster not found</h1>
+      <Empty
+        boxed
+        title={sentence}
+        text="It was deleted, it never existed, or you may not see it."
+        actions={
+          <ButtonLink kind="primary" href={paths.clusters()}>
+            All clusters
+          </ButtonLink>
+        }
+      />
+    </>
+  )
 }
 
 function Shown({ cluster, tab }: { cluster: Cluster; tab: ClusterTab }) {
