@@ -11,29 +11,34 @@ import { counted } from './words.ts'
 const countryCode = z.string().check(z.regex(/^[A-Z]{2}$/, 'Country code must be two letters (ISO 3166)'))
 /** UN/LOCODE place: letters, and 2 to 9 where letters ran out; 0 and 1 are never used. */
 const cityCode = z.string().check(z.regex(/^[A-Z2-9]{3}$/, 'City code must be 3 characters: letters or 2-9 (UN/LOCODE)'))
-const latitude = z.number().check(z.gte(-90), z.lte(90))
-const longitude = z.number().check(z.gte(-180), z.lte(180))
+const numberIn = (low: number, high: number, sentence: string) => z.number(sentence).check(z.gte(low, sentence), z.lte(high, sentence))
+const wholeIn = (low: number, high: number, sentence: string) => z.int(sentence).check(z.gte(low, sentence), z.lte(high, sentence))
+const textUpTo = (length: number, name: string) => z.string().check(z.trim(), z.maxLength(length, `${name} must be no more than ${length} characters`))
+const latitude = numberIn(-90, 90, 'Latitude must be a number from -90 to 90')
+const longitude = numberIn(-180, 180, 'Longitude must be a number from -180 to 180')
 
-const index = z.int().check(z.gte(1), z.lte(999))
+const index = wholeIn(1, 999, 'Index must be a whole number from 1 to 999')
 
 const declared = z.strictObject({
   country_code: countryCode,
   city_code: cityCode,
-  city_name: z.string().check(z.trim(), z.minLength(1), z.maxLength(64)),
+  city_name: textUpTo(64, 'City').check(z.minLength(1, 'City is required')),
   /** What the provider claims (Uptime Institute tiers); nobody has checked it. */
   tier: z.nullable(z.literal([1, 2, 3, 4])),
-  certifications: z.array(z.string().check(z.trim(), z.minLength(1), z.maxLength(40))).check(z.maxLength(20)),
+  certifications: z
+    .array(textUpTo(40, 'A certification').check(z.minLength(1, 'A certification needs a name')))
+    .check(z.maxLength(20, 'At most 20 certifications')),
   latitude: z.nullable(latitude),
   longitude: z.nullable(longitude),
   /** Name of the building or of its operator, and where it stands. */
-  facility: z.nullable(z.string().check(z.trim(), z.maxLength(50))),
-  address: z.nullable(z.string().check(z.trim(), z.maxLength(200))),
-  power_capacity_kw: z.nullable(z.number().check(z.gte(0), z.lte(1_000_000))),
-  rack_capacity: z.nullable(z.int().check(z.gte(0), z.lte(100_000))),
-  notes: z.nullable(z.string().check(z.maxLength(2000))),
+  facility: z.nullable(textUpTo(50, 'Facility')),
+  address: z.nullable(textUpTo(200, 'Address')),
+  power_capacity_kw: z.nullable(numberIn(0, 1_000_000, 'Power capacity must be a number of kW from 0 to 1000000')),
+  rack_capacity: z.nullable(wholeIn(0, 100_000, 'Rack capacity must be a whole number from 0 to 100000')),
+  notes: z.nullable(textUpTo(2000, 'Notes')),
 })
 
-/** The index may be changed while nothing refers to the datacenter. */
+/** Country, city and index, which make the code, may be changed while nothing stands in the datacenter. A new city counts its own index unless one is given. */
 const change = z.extend(z.partial(declared), { index: z.optional(index) })
 
 export const Datacenter = z.extend(declared, {
@@ -103,7 +108,7 @@ export const datacenterCreate = operation({
 
 export const datacenterUpdate = operation({
   name: 'datacenterUpdate',
-  summary: 'Change a datacenter. Country and city are fixed while anything refers to it.',
+  summary: 'Change a datacenter. Country, city and index are fixed while anything stands in it.',
   method: 'PATCH',
   path: '/v1/datacenters/{id}',
   scope: 'datacenters:write',

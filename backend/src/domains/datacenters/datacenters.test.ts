@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { datacenterCreate, datacenterGet, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
+import { joinTokenCreate, joinTokenGet, joinTokenRevoke } from '#contract/join-tokens.ts'
 import { startBackend } from '../../testing/backend.ts'
 
 const backend = await startBackend()
@@ -34,7 +35,10 @@ test('an index may be given where nobody has it; counting goes on after it', asy
   expect((await create('KRK', { index: 7 })).answer!.code).toBe('PL-KRK-7')
   expect((await create('KRK')).answer!.code).toBe('PL-KRK-8')
   expect((await create('KRK', { index: 3 })).answer!.code).toBe('PL-KRK-3')
-  expect(await create('KRK', { index: 7 })).toMatchObject({ status: 409, problem: { code: 'conflict', fields: { index: 'Another datacenter has this code' } } })
+  expect(await create('KRK', { index: 7 })).toMatchObject({
+    status: 409,
+    problem: { code: 'conflict', error: 'PL-KRK-7 already exists', fields: { index: 'PL-KRK-7 already exists' } },
+  })
   expect((await create('KRK', { index: 0 })).status).toBe(422)
 })
 
@@ -77,6 +81,127 @@ test('a datacenter with a server in it stays, and the refusal says what is in it
   expect(refused.problem!.error).toContain('Move')
   expect((await operator.call(datacenterUpdate, { params: { id: answer!.id }, body: { country_code: 'DE' } })).status).toBe(409)
   expect((await operator.call(datacenterUpdate, { params: { id: answer!.id }, body: { tier: 1 } })).status).toBe(200)
+})
+
+test('what is known of a site is kept, and unknown again once it is emptied', async () => {
+  const facts = { facility: 'Hall 3', address: 'Garbary 1', power_capacity_kw: 120.5, rack_capacity: 40, notes: 'Gate code at the desk\nRing twice' }
+  const { answer } = await create('BYD', facts)
+  expect(answer).toMatchObject(facts)
+  const params = { id: answer!.id }
+  expect((await operator.call(datacenterGet, { params })).answer).toEqual(answer)
+  const changed = await operator.call(datacenterUpdate, { params, body: { facility: ' ', address: null, notes: '', rack_capacity: 0 } })
+  expect(changed.answer).toMatchObject({ facility: null, address: null, notes: null, rack_capacity: 0, power_capacity_kw: 120.5 })
+})
+
+test.each([
+  ['a country in words', { country_code: 'Poland' }, 'Country code must be two letters (ISO 3166)'],
+  ['a city code with a zero', { city_code: 'P0Z' }, 'City code must be 3 characters: letters or 2-9 (UN/LOCODE)'],
+  ['an index of 1000', { index: 1000 }, 'Index must be a whole number from 1 to 999'],
+  ['a longitude alone', { longitude: 17 }, 'Enter both latitude and longitude, or neither'],
+  ['a longitude as text', { latitude: 52, longitude: '17' }, 'Longitude must be a number from -180 to 180'],
+  ['negative power', { power_capacity_kw: -1 }, 'Power capacity must be a number of kW from 0 to 1000000'],
+  ['half a rack', { rack_capacity: 1.5 }, 'Rack capacity must be a whole number from 0 to 100000'],
+  ['a long facility', { facility: 'x'.repeat(51) }, 'Facility must be no more than 50 characters'],
+])('%s is refused in its own words', async (_name, wrong, error) => {
+  expect((await create('GDY', wrong)).problem).toMatchObject({ code: 'invalid', error })
+})
+
+test('coordinates come and go together', async () => {
+  const { answer } = await create('OLS')
+  const params = { id: answer!.id }
+  const both = { fields: { longitude: 'Enter both latitude and longitude, or neither' } }
+  expect((await operator.call(datacenterUpdate, { params, body: { latitude: 1 } })).problem).toMatchObject(both)
+  expect((await operator.call(datacenterUpdate, { params, body: { latitude: 0, longitude: 0 } })).answer).toMatchObject({ latitude: 0, longitude: 0 })
+  expect((await operator.call(datacenterUpdate, { params, body: { longitude: null } })).problem).toMatchObject(both)
+  expect((await operator.call(datacenterUpdate, { params, body: { latitude: null, longitude: null } })).answer).toMatchObject({ latitude: null, version: 3 })
+})
+
+test('an empty datacenter is given another index where nobody has it, and counting goes on after it', async () => {
+  const [one, two] = [(await create('RZE')).answer!, (await create('RZE')).answer!]
+  const change = (id: string, body: object) => operator.call(datacenterUpdate, { params: { id }, body })
+  expect((await change(one.id, { index: 2 })).problem).toMatchObject({
+    code: 'conflict',
+    error: 'PL-RZE-2 already exists',
+    fields: { index: 'PL-RZE-2 already exists' },
+  })
+  expect((await change(one.id, { index: 9 })).answer).toMatchObject({ code: 'PL-RZE-9', version: 2 })
+  expect((await create('RZE')).answer!.code).toBe('PL-RZE-10')
+  expect((await change(two.id, { index: 2, tier: 3 })).answer).toMatchObject({ code: 'PL-RZE-2', tier: 3 })
+  expect((await change(two.id, { city_code: 'RZX', index: 5 })).answer!.code).toBe('PL-RZX-5')
+  expect((await change(two.id, { city_code: 'RZE', index: 9 })).problem!.error).toBe('PL-RZE-9 already exists')
+})
+
+const insertServer = (datacenter: string, name: string, more: { status?: string; removed?: Date } = {}) =>
+  sql`insert into server (name, datacenter_id, address, identity_state, identity_since, created_at, updated_at, status, removed_at)
+    values (${name}, ${datacenter}, '10.0.0.1', 'unconfirmed', now(), now(), now(), ${more.status ?? 'maintenance'}, ${more.removed ?? null})`
+
+test('the index stays while anything stands in the datacenter; giving the same one is no change of it', async () => {
+  const { answer } = await create('TOR')
+  const params = { id: answer!.id }
+  await insertServer(answer!.id, 'calm-otter-201').execute(backend.platform.db)
+  expect((await operator.call(datacenterUpdate, { params, body: { index: 3 } })).problem).toMatchObject({
+    code: 'datacenter_in_use',
+    error: 'In this datacenter: 1 server. Move or remove them first',
+  })
+  expect((await operator.call(datacenterUpdate, { params, body: { index: 1, city_code: 'TOR', tier: 4 } })).answer).toMatchObject({ code: 'PL-TOR-1', tier: 4 })
+})
+
+test('a server that is added at the same moment comes first or last, never in between', async () => {
+  const { db } = backend.platform
+  for (let round = 0; round < 10; round++) {
+    const { answer } = await create('UML')
+    const [changed, removed, added] = await Promise.all([
+      operator.call(datacenterUpdate, { params: { id: answer!.id }, body: { index: 500 + round } }),
+      operator.call(datacenterRemove, { params: { id: answer!.id } }),
+      insertServer(answer!.id, `calm-otter-${300 + round}`)
+        .execute(db)
+        .then(
+          () => true,
+          () => false,
+        ),
+    ])
+    // Whoever came second was told of the first: the datacenter is gone without the server, or stays with it.
+    expect({ round, removed: removed.status }).toEqual({ round, removed: added ? 409 : 204 })
+    expect([200, 404, 409]).toContain(changed.status)
+  }
+})
+
+test('servers that were added while a change was under way are seen by it', async () => {
+  const { db } = backend.platform
+  const { answer } = await create('WRO')
+  const params = { id: answer!.id }
+  let change: ReturnType<typeof operator.call<typeof datacenterUpdate>> | undefined
+  await db.transaction().execute(async (tx) => {
+    await insertServer(answer!.id, 'calm-otter-401').execute(tx)
+    change = operator.call(datacenterUpdate, { params, body: { index: 700 } })
+    // It waits for the row that the new server's place holds.
+    await expect
+      .poll(async () => (await sql<{ n: number }>`select count(*)::int as n from pg_locks where not granted`.execute(db)).rows[0]!.n)
+      .toBeGreaterThan(0)
+  })
+  expect((await change!).problem!.code).toBe('datacenter_in_use')
+})
+
+test('what is over does not keep a datacenter: removed servers, deleted clusters, ended operations, tokens that are of no more use', async () => {
+  const { db } = backend.platform
+  const { answer } = await create('ZIE')
+  const params = { id: answer!.id }
+  await insertServer(answer!.id, 'calm-otter-501', { status: 'deleted', removed: new Date() }).execute(db)
+  await sql`insert into cluster (name, datacenter_id, talos_version, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, deleted_at, created_at, updated_at)
+    values ('gone', ${answer!.id}, 'v1.13.9', '1.36.3', 'https://10.0.0.1:6443', false, '10.244.0.0/16', '10.96.0.0/12', '0x', now(), now(), now())`.execute(db)
+  const operation = await sql<{ id: string }>`insert into operation (kind, target_kind, target_name, status, created_by_name, created_at)
+    values ('serverAdd', 'datacenter', 'x', 'running', 'test', now()) returning id`.execute(db)
+  const { id } = operation.rows[0]!
+  await sql`insert into server_addition (key, operation_id, datacenter_id, scan) values (gen_random_uuid(), ${id}, ${answer!.id}, false)`.execute(db)
+  const token = (await operator.call(joinTokenCreate, { body: { name: 'zielona', datacenter_id: answer!.id } })).answer!
+  expect((await operator.call(datacenterRemove, { params })).problem!.error).toBe(
+    'Servers are being added to this datacenter. Wait until that has ended, or cancel it',
+  )
+  await sql`update operation set status = 'done' where id = ${id}`.execute(db)
+  expect((await operator.call(datacenterRemove, { params })).problem!.error).toBe('1 join token puts servers in this datacenter. Revoke it first')
+  await operator.call(joinTokenRevoke, { params: { id: token.id } })
+  expect((await operator.call(datacenterRemove, { params })).status).toBe(204)
+  expect((await operator.call(joinTokenGet, { params: { id: token.id } })).answer!.datacenter).toBeNull()
 })
 
 test('the list is searched literally, sorted by any column, codes by number', async () => {

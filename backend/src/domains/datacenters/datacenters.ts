@@ -3,8 +3,9 @@ import { canRemoveDatacenter, type Datacenter, type DatacenterChange, type Datac
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
+import { counted } from '#contract/words.ts'
 import type { Clock } from '../../clock.ts'
-import { type Db, inTransaction, sqlState, type Tx, violatedConstraint } from '../../db/db.ts'
+import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { checkVersion } from '../../http/serve.ts'
 import type { RecordChange } from '../../record.ts'
@@ -34,9 +35,9 @@ export interface Datacenters {
   get(id: string): Promise<Datacenter>
   /** @throws Problem conflict where the code is taken */
   create(caller: Caller, input: DatacenterInput): Promise<Datacenter>
-  /** @throws Problem not_found, stale, datacenter_in_use where its place would change under what stands there */
+  /** @throws Problem not_found, stale, invalid, conflict, datacenter_in_use where its code would change under what stands there */
   update(caller: Caller, id: string, change: DatacenterChange, ifMatch?: number): Promise<Datacenter>
-  /** @throws Problem not_found, datacenter_in_use */
+  /** @throws Problem not_found, stale, datacenter_in_use */
   remove(caller: Caller, id: string, ifMatch?: number): Promise<void>
   /** For other domains: null where there is none. */
   find(on: Db | Tx, id: string): Promise<DatacenterName | null>
@@ -53,6 +54,14 @@ const sortKeys: Record<Sortable, (d: Datacenter) => string | number> = {
   free: (d) => d.compute_units.free,
 }
 const unknown = () => new Problem('not_found', 'There is no such datacenter')
+const codeOf = (city: { readonly country_code: string; readonly city_code: string }, index: number): string => `${city.country_code}-${city.city_code}-${index}`
+/** A text that was emptied is unknown again. */
+const blankAsNull = <T extends DatacenterChange>(input: T): T => ({
+  ...input,
+  ...(input.facility === '' && { facility: null }),
+  ...(input.address === '' && { address: null }),
+  ...(input.notes === '' && { notes: null }),
+})
 const sentence = 'Enter both latitude and longitude, or neither'
 
 export function datacenters({ db, clock, record, contents }: DatacenterParts): Datacenters {
@@ -67,10 +76,17 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
     longitude,
   })
 
-  const taken = (error: unknown): unknown =>
-    violatedConstraint(error) === 'datacenter_code'
-      ? new Problem('conflict', 'Another datacenter has this code', { index: 'Another datacenter has this code' })
-      : error
+  const taken = (error: unknown, code: string): unknown =>
+    violatedConstraint(error) === 'datacenter_code' ? new Problem('conflict', `${code} already exists`, { index: `${code} already exists` }) : error
+
+  /** @throws Problem datacenter_in_use. The row is locked. */
+  const demandEmpty = async (tx: Tx, id: string): Promise<store.Referring> => {
+    const found = await store.referring(tx, id, now())
+    const verdict = canRemoveDatacenter(found)
+    if (!verdict.ok) throw new Problem('datacenter_in_use', verdict.reason)
+    if (found.additions > 0) throw new Problem('datacenter_in_use', 'Servers are being added to this datacenter. Wait until that has ended, or cancel it')
+    return found
+  }
 
   return {
     async list(query) {
@@ -94,10 +110,12 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
     },
 
     async create(caller, { index: wanted, ...input }) {
+      let code = ''
       try {
         return await inTransaction(db, async (tx) => {
           const index = await store.nextIndex(tx, input, wanted)
-          const made = present(await store.insert(tx, { ...input, index }, now()), nothing)
+          code = codeOf(input, index)
+          const made = present(await store.insert(tx, { ...blankAsNull(input), index }, now()), nothing)
           await record(tx, caller, {
             action: 'datacenter.created',
             target: { kind: 'datacenter', id: made.id, name: made.code },
@@ -107,32 +125,31 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
           return made
         })
       } catch (error) {
-        throw taken(error)
+        throw taken(error, code)
       }
     },
 
     async update(caller, id, change, ifMatch) {
       const inside = (await contents()).get(id) ?? nothing
+      let code = ''
       try {
         return await inTransaction(db, async (tx) => {
           const row = await store.lock(tx, id)
           if (!row) throw unknown()
           checkVersion(ifMatch, row.version)
           const next = {
-            ...row,
             country_code: change.country_code ?? row.country_code,
             city_code: change.city_code ?? row.city_code,
             latitude: change.latitude === undefined ? row.latitude : change.latitude,
             longitude: change.longitude === undefined ? row.longitude : change.longitude,
           }
           if ((next.latitude === null) !== (next.longitude === null)) throw new Problem('invalid', sentence, { longitude: sentence })
-          const moves = next.country_code !== row.country_code || next.city_code !== row.city_code
-          if (moves) {
-            const verdict = canRemoveDatacenter(inside)
-            if (!verdict.ok) throw new Problem('datacenter_in_use', verdict.reason)
-          }
-          const index = moves ? await store.nextIndex(tx, next, undefined) : row.index
-          const after = present(await store.update(tx, id, { ...change, index }, now()), inside)
+          const isOtherCity = next.country_code !== row.country_code || next.city_code !== row.city_code
+          const isMoved = isOtherCity || (change.index !== undefined && change.index !== row.index)
+          if (isMoved) await demandEmpty(tx, id)
+          const index = isMoved ? await store.nextIndex(tx, next, change.index) : row.index
+          code = codeOf(next, index)
+          const after = present(await store.update(tx, id, { ...blankAsNull(change), index }, now()), inside)
           await record(tx, caller, {
             action: 'datacenter.updated',
             target: { kind: 'datacenter', id, name: after.code },
@@ -143,34 +160,31 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
           return after
         })
       } catch (error) {
-        throw taken(error)
+        throw taken(error, code)
       }
     },
 
     async remove(caller, id, ifMatch) {
-      const inside = (await contents()).get(id) ?? nothing
-      try {
-        await inTransaction(db, async (tx) => {
-          const row = await store.lock(tx, id)
-          if (!row) throw unknown()
-          checkVersion(ifMatch, row.version)
-          const verdict = canRemoveDatacenter(inside)
-          if (!verdict.ok) throw new Problem('datacenter_in_use', verdict.reason)
-          await store.remove(tx, id)
-          await record(tx, caller, {
-            action: 'datacenter.removed',
-            target: { kind: 'datacenter', id, name: row.code },
-            before: present(row, inside),
-            after: null,
-            event: { name: 'datacenter.removed', version: row.version },
-          })
+      await inTransaction(db, async (tx) => {
+        const row = await store.lock(tx, id)
+        if (!row) throw unknown()
+        checkVersion(ifMatch, row.version)
+        const { join_tokens: tokens } = await demandEmpty(tx, id)
+        if (tokens > 0)
+          throw new Problem(
+            'datacenter_in_use',
+            `${counted(tokens, 'join token')} put${tokens === 1 ? 's' : ''} servers in this datacenter. Revoke ${tokens === 1 ? 'it' : 'them'} first`,
+          )
+        await store.forgetIn(tx, id)
+        await store.remove(tx, id)
+        await record(tx, caller, {
+          action: 'datacenter.removed',
+          target: { kind: 'datacenter', id, name: row.code },
+          before: present(row, nothing),
+          after: null,
+          event: { name: 'datacenter.removed', version: row.version },
         })
-      } catch (error) {
-        // Something came in since it was counted; 23001 on PostgreSQL 18, 23503 before.
-        if (['23001', '23503'].includes(sqlState(error) ?? ''))
-          throw new Problem('datacenter_in_use', 'Something stands in this datacenter. Move or remove it first')
-        throw error
-      }
+      })
     },
 
     async find(on, id) {

@@ -14,6 +14,39 @@ export const get = (on: Db | Tx, id: string): Promise<DatacenterRow | undefined>
 export const lock = (tx: Tx, id: string): Promise<DatacenterRow | undefined> =>
   tx.selectFrom('datacenter').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 
+export interface Referring {
+  readonly servers: number
+  readonly clusters: number
+  readonly subnets: number
+  /** Operations under way that add servers to it. */
+  readonly additions: number
+  /** Join tokens that can still be used and put servers there. */
+  readonly join_tokens: number
+}
+
+/**
+ * What refers to a datacenter whose row is locked, counted here across all tables and not by their domains: whatever is given a place takes a share
+ * of the datacenter's row (its foreign key), which the lock excludes, so that nothing comes in between this and the end of the transaction.
+ */
+export async function referring(tx: Tx, id: string, at: Date): Promise<Referring> {
+  const { rows } = await sql<Referring>`select
+    (select count(*)::int from server where datacenter_id = ${id} and status <> 'deleted') as servers,
+    (select count(*)::int from cluster where datacenter_id = ${id} and deleted_at is null) as clusters,
+    (select count(*)::int from subnet where datacenter_id = ${id}) as subnets,
+    (select count(*)::int from server_addition a join operation o on o.id = a.operation_id
+      where a.datacenter_id = ${id} and o.status in ('pending', 'running', 'waiting', 'cancelling')) as additions,
+    (select count(*)::int from join_token where datacenter_id = ${id} and revoked_at is null
+      and (expires_at is null or expires_at > ${at}) and (max_uses is null or uses < max_uses)) as join_tokens`.execute(tx)
+  return rows[0]!
+}
+
+/** What is over no longer says where it was, or would keep the datacenter for ever: removed servers, deleted clusters, ended operations. The audit log knows. */
+export async function forgetIn(tx: Tx, id: string): Promise<void> {
+  await sql`update server set datacenter_id = null where datacenter_id = ${id} and status = 'deleted'`.execute(tx)
+  await sql`update cluster set datacenter_id = null where datacenter_id = ${id} and deleted_at is not null`.execute(tx)
+  await sql`update server_addition set datacenter_id = null where datacenter_id = ${id}`.execute(tx)
+}
+
 /** Counts the city's index up in a row of its own, which locks it: two at once wait for each other, and a removed code never comes back. */
 export async function nextIndex(tx: Tx, city: { country_code: string; city_code: string }, wanted: number | undefined): Promise<number> {
   const { last_index } = await tx
