@@ -311,7 +311,7 @@ export const screens: readonly Screen[] = [
   {
     name: 'something-went-wrong',
     path: `/infra/network/${nowhere}/edit`,
-    mayLog: /^CallError: /,
+    mayLog: /CallError: There is no such subnet/,
     ready: (page) => heading(page, 'Something went wrong'),
   },
 ]
