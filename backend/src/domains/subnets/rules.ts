@@ -30,7 +30,10 @@ export const overlaps = (other: Neighbour): Finding => ({
 })
 
 /** What an assigned subnet keeps. */
-export function fixedWhileAssigned(before: Pick<SubnetRow, 'cidr' | 'purpose' | 'clusters' | 'used'>, { cidr, purpose }: Wanted): Finding | undefined {
+export function fixedWhileAssigned(
+  before: Pick<SubnetRow, 'cidr' | 'purpose' | 'clusters' | 'used'>,
+  { cidr, purpose }: Pick<Wanted, 'cidr' | 'purpose'>,
+): Finding | undefined {
   const [cluster] = before.clusters
   const related = cluster && { related: { kind: 'cluster', ...cluster } as const }
   const ofCidr = cidr === before.cidr ? undefined : canChangeCidr({ ...before, clusters: [...before.clusters] })

@@ -1,4 +1,5 @@
 /** What can be done with subnets. Each change is one transaction: rows, audit entry and event together. */
+import { formatCidr, parseCidr } from '#contract/addresses.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
@@ -136,12 +137,13 @@ export function subnets(parts: SubnetParts): Subnets {
           if (!before) throw missing()
           demandVersion(ifMatch, before)
           const whole = { ...before, ...definedOf(change) }
+          const cidr = parseCidr(whole.cidr)
+          if (cidr) demand(fixedWhileAssigned(before, { cidr: formatCidr(cidr), purpose: whole.purpose }))
           const { fields } = subnetProblems(whole)
           const [problem] = Object.values(fields)
           if (problem !== undefined) throw new Problem('invalid', problem, { ...fields })
           wanted = canonical(whole)
           if (isSame(before, wanted)) return present(before)
-          demand(fixedWhileAssigned(before, wanted))
           await demandFree(tx, wanted, before, addresses)
           if (before.clusters.length > 0) demand(takesUsed(wanted, before, before.clusters, await store.uses(tx, id)))
           await store.update(tx, id, { ...columnsOf(wanted), ...written(caller) })

@@ -1,0 +1,400 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { auditList } from '#contract/audit.ts'
+import { datacenterGet, datacenterRemove } from '#contract/datacenters.ts'
+import { overviewGet } from '#contract/overview.ts'
+import { subnetCreate, subnetGet, subnetList, subnetRemove, subnetUpdate } from '#contract/subnets.ts'
+import { clusterGet } from '#contract/clusters.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
+
+const backend = await startBackend()
+const operator = await backend.signIn({ role: 'operator' })
+const poznan = await addDatacenter(operator, 'POZ')
+const warsaw = await addDatacenter(operator, 'WAW')
+/** Networks of a cluster that are in nobody's way here. */
+const elsewhere = { pod: '172.16.0.0/16', service: '172.17.0.0/16' }
+const create = (body: object) =>
+  operator.call(subnetCreate, { body: { name: `net-${randomUUID().slice(0, 8)}`, datacenter_id: poznan.id, cidr: '10.0.0.0/24', ...body } })
+const change = (id: string, body: object, ifMatch?: number) => operator.call(subnetUpdate, { params: { id }, body }, ifMatch === undefined ? {} : { ifMatch })
+
+test('a subnet is answered in its one spelling, with what it can hand out', async () => {
+  const made = await create({
+    name: 'front',
+    cidr: ' 203.0.113.0/24 ',
+    gateway: '203.0.113.1',
+    vlan_id: 4094,
+    exclude: ['203.0.113.16/28, 203.0.113.9', '', '203.0.113.10 - 203.0.113.15'],
+  })
+  expect(made).toMatchObject({ status: 201, headers: { etag: '"1"' } })
+  expect(made.answer).toMatchObject({
+    name: 'front',
+    type: 'IPv4',
+    cidr: '203.0.113.0/24',
+    gateway: '203.0.113.1',
+    vlan_id: 4094,
+    exclude: ['203.0.113.9-203.0.113.31'],
+    first_and_last: false,
+    purpose: 'workload',
+    datacenter: { id: poznan.id, code: poznan.code },
+    clusters: [],
+    status: 'unassigned',
+    total: 254 - 1 - 23,
+    used: 0,
+    version: 1,
+  })
+  expect((await operator.call(subnetGet, { params: { id: made.answer!.id } })).answer).toEqual(made.answer)
+  const wide = await create({ name: 'wide', cidr: '2001:DB8:0:0::/64', gateway: '2001:0db8::0001', exclude: ['2001:db8::-2001:db8::ff'] })
+  expect(wide.answer).toMatchObject({ type: 'IPv6', cidr: '2001:db8::/64', gateway: '2001:db8::1', exclude: ['2001:db8::-2001:db8::ff'], total: null, used: 0 })
+})
+
+/** Every sentence is in the contract's own tests; here is one of each field, through the API. */
+test.each([
+  ['no CIDR', { cidr: '' }, { cidr: 'CIDR is required' }],
+  ['a CIDR that is a number', { cidr: 7 }, { cidr: 'CIDR is required' }],
+  ['host bits', { cidr: '203.0.113.5/24' }, { cidr: '203.0.113.5/24 is not a network address. Did you mean 203.0.113.0/24?' }],
+  ['octal', { cidr: '010.0.3.0/24' }, { cidr: 'Enter a subnet in CIDR notation, for example 203.0.113.0/24' }],
+  ['a long text', { cidr: 'x'.repeat(65) }, { cidr: 'Enter a subnet in CIDR notation, for example 203.0.113.0/24' }],
+  ['a NUL', { cidr: '10.0.0.0/24\u0000' }, {}],
+  ['loopback', { cidr: '127.0.0.0/8' }, { cidr: '127.0.0.0/8 is a loopback range and cannot be used' }],
+  ['a foreign gateway', { gateway: '10.0.1.1' }, { gateway: 'Gateway must be inside 10.0.0.0/24' }],
+  ['a long gateway', { gateway: 'x'.repeat(65) }, { gateway: 'Gateway must be an IP address' }],
+  ['a range backwards', { exclude: ['10.0.0.9-10.0.0.5'] }, { exclude: 'Line 1: range end is before its start' }],
+  [
+    'a long line',
+    { exclude: ['x'.repeat(2001)] },
+    { 'exclude.0': 'A line holds at most 2000 characters', exclude: `Line 1: "${'x'.repeat(80)}…" is not an IP address, CIDR or range` },
+  ],
+  ['exclusions that are a text', { exclude: '10.0.0.9' }, { exclude: 'Invalid input' }],
+  ['a VLAN too high', { vlan_id: 4095 }, { vlan_id: 'VLAN ID must be a whole number from 1 to 4094' }],
+  ['a VLAN in quotes', { vlan_id: '12' }, { vlan_id: 'VLAN ID must be a whole number from 1 to 4094' }],
+  ['capitals', { name: 'Front' }, { name: 'Subnet name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen' }],
+  ['what is not for people to say', { status: 'active' }, { status: 'Unknown field' }],
+  [
+    'two wrongs',
+    { name: '', cidr: '10.0.0.9/24' },
+    { cidr: '10.0.0.9/24 is not a network address. Did you mean 10.0.0.0/24?', name: 'Subnet name must be at least 1 character' },
+  ],
+] as [string, object, Record<string, string>][])('%s is refused with a sentence for each field', async (_what, wrong, fields) => {
+  const refused = await create(wrong)
+  expect(refused).toMatchObject({ status: 422, problem: { code: 'invalid' } })
+  expect(refused.problem!.fields ?? {}).toEqual(fields)
+})
+
+test('a datacenter that is none is said to be none', async () => {
+  const refused = await create({ datacenter_id: randomUUID(), cidr: '10.77.0.0/24' })
+  expect(refused).toMatchObject({ status: 404, problem: { code: 'not_found', fields: { datacenter_id: 'There is no such datacenter' } } })
+  expect((await operator.call(subnetGet, { params: { id: randomUUID() } })).problem).toMatchObject({ code: 'not_found', error: 'There is no such subnet' })
+  expect((await change(randomUUID(), { name: 'any' })).status).toBe(404)
+  expect((await operator.call(subnetRemove, { params: { id: randomUUID() } })).status).toBe(404)
+})
+
+test('private space may be used once in each datacenter, public space once', async () => {
+  const first = await addSubnet(operator, poznan.id, 'private-poznan', '10.20.0.0/16')
+  await addSubnet(operator, warsaw.id, 'private-warsaw', '10.20.0.0/16')
+  for (const cidr of ['10.20.0.0/16', '10.20.3.0/24', '10.16.0.0/12', '10.20.0.0/32']) {
+    expect((await create({ cidr })).problem).toMatchObject({
+      code: 'subnet_overlap',
+      error: `Overlaps with subnet private-poznan (10.20.0.0/16) in ${poznan.code}`,
+      fields: { cidr: `Overlaps with subnet private-poznan (10.20.0.0/16) in ${poznan.code}` },
+      related: { kind: 'subnet', id: first.id, name: 'private-poznan' },
+    })
+  }
+  const open = await addSubnet(operator, poznan.id, 'public-poznan', '198.51.100.0/25')
+  const elsewhere = await create({ cidr: '198.51.100.0/24', datacenter_id: warsaw.id })
+  expect(elsewhere).toMatchObject({
+    status: 409,
+    problem: { error: `Overlaps with subnet public-poznan (198.51.100.0/25) in ${poznan.code}`, related: { id: open.id } },
+  })
+  expect((await create({ cidr: '198.51.100.128/25', datacenter_id: warsaw.id })).status).toBe(201)
+  await addSubnet(operator, poznan.id, 'six', '2a00:1:0::/48')
+  expect((await create({ cidr: '2A00:0001:0000:FF::/64', datacenter_id: warsaw.id })).problem).toMatchObject({
+    error: `Overlaps with subnet six (2a00:1::/48) in ${poznan.code}`,
+  })
+})
+
+test('a name is one subnet’s, wherever it is', async () => {
+  await addSubnet(operator, poznan.id, 'taken', '10.30.0.0/24')
+  const other = await addSubnet(operator, warsaw.id, 'other', '10.31.0.0/24')
+  const sentence = 'Subnet name already exists. Please choose a different name.'
+  expect(await create({ name: 'taken', cidr: '10.32.0.0/24' })).toMatchObject({ status: 409, problem: { code: 'name_taken', fields: { name: sentence } } })
+  expect((await change(other.id, { name: 'taken' })).problem).toMatchObject({ code: 'name_taken', error: sentence })
+})
+
+test('fifty at once that overlap: exactly one is saved, the others are told which', async () => {
+  const tries = await Promise.all(
+    Array.from({ length: 50 }, (_, i) =>
+      create({
+        name: `race-${i}`,
+        cidr: i % 2 === 0 ? '192.0.2.0/24' : `192.0.2.${(i >> 1) * 8}/29`,
+        datacenter_id: i % 3 === 0 ? warsaw.id : poznan.id,
+        first_and_last: true,
+      }),
+    ),
+  )
+  const saved = tries.filter((t) => t.status === 201)
+  const stored = (await operator.call(subnetList, { query: { q: '192.0.2.0/24' } })).answer!.items
+  expect(stored.map((s) => s.id).toSorted()).toEqual(saved.map((s) => s.answer!.id).toSorted())
+  // Of those that all overlap, one; small ones may stand beside each other.
+  for (const a of stored) for (const b of stored) if (a.id !== b.id) expect([a.cidr, b.cidr]).not.toContain('192.0.2.0/24')
+  for (const t of tries.filter((one) => one.status !== 201)) {
+    expect(t).toMatchObject({ status: 409, problem: { code: 'subnet_overlap', related: { kind: 'subnet' } } })
+    expect(stored.map((s) => s.id)).toContain(t.problem!.related!.id)
+  }
+  const same = await Promise.all(Array.from({ length: 50 }, (_, i) => create({ name: `same-${i}`, cidr: `10.40.0.0/${16 + (i % 8)}` })))
+  expect(same.filter((t) => t.status === 201)).toHaveLength(1)
+  const winner = same.find((t) => t.status === 201)!.answer!
+  for (const t of same.filter((one) => one.status !== 201))
+    expect(t.problem).toMatchObject({ error: `Overlaps with subnet ${winner.name} (${winner.cidr}) in ${poznan.code}`, related: { id: winner.id } })
+})
+
+test('the database has the last word: one that is written behind our back is named as well', async () => {
+  const id = randomUUID()
+  const insert = sql`insert into subnet (id, name, datacenter_id, cidr, total, created_at, updated_at, updated_by)
+    values (${id}, 'behind', ${poznan.id}, '10.50.0.0/24', 254, now(), now(), 'test')`
+  let refused!: ReturnType<typeof create>
+  await backend.platform.db.transaction().execute(async (tx) => {
+    await insert.execute(tx)
+    refused = create({ cidr: '10.50.0.128/25' })
+    await somebodyWaits()
+  })
+  expect((await refused).problem).toMatchObject({ code: 'subnet_overlap', related: { kind: 'subnet', id, name: 'behind' } })
+  await backend.platform.db.transaction().execute(async (tx) => {
+    await sql`update subnet set name = 'behind-too' where id = ${id}`.execute(tx)
+    refused = create({ name: 'behind-too', cidr: '10.51.0.0/24' })
+    await somebodyWaits()
+  })
+  expect((await refused).problem).toMatchObject({ code: 'name_taken' })
+})
+
+/** Until a statement of ours waits for another transaction, as it does at a constraint. */
+async function somebodyWaits(): Promise<void> {
+  await expect
+    .poll(async () => {
+      const { rows } = await sql<{ n: number }>`select count(*)::int as n from pg_locks l join pg_database d on d.oid = l.database or l.database is null
+        where not l.granted and l.locktype in ('transactionid', 'speculative token') and d.datname = current_database()`.execute(backend.platform.db)
+      return rows[0]!.n
+    })
+    .toBeGreaterThan(0)
+}
+
+test('a datacenter is removed or gets its first subnet, never both', async () => {
+  for (let round = 0; round < 8; round++) {
+    const place = await addDatacenter(operator, 'SZZ')
+    const [removed, added] = await Promise.all([
+      operator.call(datacenterRemove, { params: { id: place.id } }),
+      create({ datacenter_id: place.id, cidr: '10.60.0.0/24' }),
+    ])
+    if (removed.status === 204) expect(added).toMatchObject({ status: 404, problem: { fields: { datacenter_id: 'There is no such datacenter' } } })
+    else {
+      expect(removed).toMatchObject({ status: 409, problem: { code: 'datacenter_in_use' } })
+      expect(added.status).toBe(201)
+      expect((await operator.call(datacenterGet, { params: { id: place.id } })).answer!.subnets).toBe(1)
+      expect((await operator.call(datacenterRemove, { params: { id: place.id } })).problem!.error).toContain('1 subnet')
+    }
+  }
+})
+
+test('the networks of a cluster of the datacenter are in the way, also for one that is being made', async () => {
+  const place = await addDatacenter(operator, 'KRK')
+  const cluster = await addCluster(backend, place.id, 'alpha')
+  const at = (cidr: string, datacenterId = place.id) => create({ cidr, datacenter_id: datacenterId })
+  expect((await at('10.244.7.0/24')).problem).toMatchObject({
+    code: 'conflict',
+    error: 'Overlaps with the pod network 10.244.0.0/16 of cluster alpha',
+    fields: { cidr: 'Overlaps with the pod network 10.244.0.0/16 of cluster alpha' },
+    related: { kind: 'cluster', id: cluster, name: 'alpha' },
+  })
+  expect((await at('10.96.0.0/11')).problem).toMatchObject({ error: 'Overlaps with the service network 10.96.0.0/12 of cluster alpha' })
+  expect((await at('10.244.7.0/24', (await addDatacenter(operator, 'KRK')).id)).status).toBe(201)
+  await sql`update cluster set deleted_at = now() where id = ${cluster}`.execute(backend.platform.db)
+  expect((await at('10.244.7.0/24')).status).toBe(201)
+  await backend.platform.db.transaction().execute(async (tx) => {
+    await backend.domains.subnets.lockNetworks(tx)
+    expect(await backend.domains.subnets.inDatacenter(tx, place.id)).toEqual([{ name: expect.any(String) as string, cidr: '10.244.7.0/24' }])
+  })
+})
+
+test('a workload subnet never hands out the address of a server', async () => {
+  const place = await addDatacenter(operator, 'GDN')
+  const server = await addServer(backend, place.id, 'calm-otter-101', '10.70.0.9', ['10.70.0.9/24', '127.0.0.1/8', '2A00:70::9/64', 'fe80::1/64'])
+  const sentence = 'Contains 10.70.0.9, the address of server calm-otter-101. Exclude it first'
+  const at = (more: object) => create({ datacenter_id: place.id, cidr: '10.70.0.0/24', ...more })
+  expect((await at({})).problem).toMatchObject({
+    code: 'conflict',
+    error: sentence,
+    fields: { cidr: sentence },
+    related: { kind: 'server', id: server, name: 'calm-otter-101' },
+  })
+  expect((await at({ cidr: '2a00:70::/64' })).problem!.error).toBe('Contains 2a00:70::9, the address of server calm-otter-101. Exclude it first')
+  // Public space is the same place everywhere, private space is not.
+  expect((await at({ cidr: '2a00:70::/64', datacenter_id: poznan.id })).status).toBe(409)
+  expect((await at({ datacenter_id: poznan.id })).status).toBe(201)
+  const made = await at({ exclude: ['10.70.0.8/30'] })
+  expect(made.status).toBe(201)
+  expect((await change(made.answer!.id, { exclude: [] })).problem!.error).toBe(sentence)
+  expect((await change(made.answer!.id, { exclude: ['10.70.0.9'] })).status).toBe(200)
+  // One that came since is nobody's fault now, and no reason to refuse a new name.
+  await addServer(backend, place.id, 'calm-otter-102', '10.70.0.77')
+  expect((await change(made.answer!.id, { vlan_id: 7 })).status).toBe(200)
+  expect((await change(made.answer!.id, { first_and_last: true })).status).toBe(200)
+  expect((await change(made.answer!.id, { purpose: 'management' })).answer).toMatchObject({ purpose: 'management', used: 1 })
+  expect((await change(made.answer!.id, { purpose: 'workload' })).problem!.error).toContain('Contains 10.70.0.77')
+})
+
+test('a change is merged, judged as a whole, and counts only where it changes something', async () => {
+  const made = await addSubnet(operator, poznan.id, 'changing', '10.80.0.0/24', { gateway: '10.80.0.1', exclude: ['10.80.0.9'] })
+  expect((await change(made.id, { cidr: '10.81.0.0/24' })).problem).toMatchObject({
+    code: 'invalid',
+    fields: { gateway: 'Gateway must be inside 10.81.0.0/24' },
+  })
+  expect((await change(made.id, { cidr: '10.80.0.5/24' })).problem!.fields).toEqual({
+    cidr: '10.80.0.5/24 is not a network address. Did you mean 10.80.0.0/24?',
+  })
+  expect((await change(made.id, { gateway: '10.80.0.0' })).status).toBe(422)
+  expect((await change(made.id, {})).answer).toMatchObject({ version: 1 })
+  expect((await change(made.id, { name: 'changing', exclude: [' 10.80.0.9/32 '], cidr: '10.80.0.0/24' })).answer).toMatchObject({ version: 1 })
+  expect((await change(made.id, { cidr: '10.80.0.0/23', gateway: null, exclude: [], vlan_id: 12, first_and_last: true })).answer).toMatchObject({
+    cidr: '10.80.0.0/23',
+    gateway: null,
+    exclude: [],
+    total: 512,
+    version: 2,
+  })
+  expect((await change(made.id, { datacenter_id: warsaw.id })).problem).toMatchObject({ code: 'invalid', fields: { datacenter_id: 'Unknown field' } })
+})
+
+test('who changes what somebody else changed is told by whom', async () => {
+  const made = await addSubnet(operator, poznan.id, 'contended', '10.90.0.0/24')
+  const other = await backend.signIn({ role: 'operator' })
+  const body = { vlan_id: 90 }
+  expect((await other.call(subnetUpdate, { params: { id: made.id }, body }, { ifMatch: 1 })).headers.etag).toBe('"2"')
+  const sentence = `Changed by ${other.email} since you opened it. Review the changes`
+  expect(await change(made.id, { vlan_id: 91 }, 1)).toMatchObject({ status: 412, problem: { code: 'stale', error: sentence } })
+  expect(await operator.call(subnetRemove, { params: { id: made.id } }, { ifMatch: 1 })).toMatchObject({ status: 412, problem: { error: sentence } })
+  const both = await Promise.all([change(made.id, { vlan_id: 92 }, 2), change(made.id, { vlan_id: 93 }, 2)])
+  expect(both.map((b) => b.status).toSorted()).toEqual([200, 412])
+  expect((await operator.call(subnetRemove, { params: { id: made.id } }, { ifMatch: 3 })).status).toBe(204)
+})
+
+test('an assigned subnet keeps its CIDR, its purpose and the addresses that are in use, and stays', async () => {
+  const place = await addDatacenter(operator, 'LCJ')
+  const cluster = await addCluster(backend, place.id, 'gamma', elsewhere)
+  const subnet = await addSubnet(operator, place.id, 'assigned', '10.100.0.128/25', { gateway: '10.100.0.129', exclude: ['10.100.0.200'] })
+  await assign(backend, subnet, cluster, {
+    uses: { '10.100.0.140': 'default/web', '10.100.0.141': 'default/api', '10.100.0.200': 'default/kept' },
+  })
+  expect((await operator.call(subnetGet, { params: { id: subnet.id } })).answer).toMatchObject({
+    clusters: [{ id: cluster, name: 'gamma' }],
+    status: 'active',
+    // The third is excluded: no address that the cluster may hand out.
+    used: 2,
+    observed_at: expect.any(String) as string,
+    version: 1,
+  })
+  const refused = async (body: object) => (await change(subnet.id, body)).problem
+  expect(await refused({ cidr: '10.100.0.128/26' })).toMatchObject({
+    code: 'subnet_assigned',
+    error: 'This subnet is assigned to gamma. Unassign it before changing the CIDR',
+    related: { kind: 'cluster', id: cluster, name: 'gamma' },
+  })
+  expect(await refused({ purpose: 'management' })).toMatchObject({ code: 'subnet_assigned', fields: { purpose: expect.any(String) as string } })
+  expect(await refused({ exclude: ['10.100.0.140-10.100.0.150', '10.100.0.200'] })).toMatchObject({
+    code: 'subnet_in_use',
+    error: 'In use by cluster gamma: 10.100.0.140 (default/web), 10.100.0.141 (default/api). Free them first',
+    fields: { exclude: expect.any(String) as string },
+  })
+  expect(await refused({ gateway: '10.100.0.141' })).toMatchObject({
+    code: 'subnet_in_use',
+    fields: { gateway: 'In use by cluster gamma: 10.100.0.141 (default/api). Free it first' },
+  })
+  // Growing is welcome, and an excluded address that is used all the same doesn't stand in the way.
+  expect((await change(subnet.id, { exclude: ['10.100.0.200-10.100.0.210'], vlan_id: 3 })).status).toBe(200)
+  expect(await operator.call(subnetRemove, { params: { id: subnet.id } })).toMatchObject({
+    status: 409,
+    problem: { code: 'subnet_in_use', error: '2 addresses in use by cluster gamma. Unassign the subnet first', related: { kind: 'cluster', id: cluster } },
+  })
+  await sql`delete from subnet_use where subnet_id = ${subnet.id}`.execute(backend.platform.db)
+  expect((await operator.call(subnetRemove, { params: { id: subnet.id } })).problem).toMatchObject({
+    code: 'subnet_assigned',
+    error: 'This subnet is assigned to gamma. Unassign it first',
+  })
+  await sql`delete from subnet_assignment where subnet_id = ${subnet.id}`.execute(backend.platform.db)
+  expect((await operator.call(subnetRemove, { params: { id: subnet.id } })).status).toBe(204)
+})
+
+test('an assignment and a removal at once: the subnet goes, or stays with its cluster', async () => {
+  const place = await addDatacenter(operator, 'BZG')
+  const cluster = await addCluster(backend, place.id, 'delta', elsewhere)
+  const { subnets } = backend.domains
+  for (let round = 0; round < 6; round++) {
+    const subnet = await addSubnet(operator, place.id, `round-${round}`, `10.99.${round}.0/24`)
+    const [removed, locked] = await Promise.all([
+      operator.call(subnetRemove, { params: { id: subnet.id } }),
+      backend.platform.db.transaction().execute(async (tx) => {
+        const found = await subnets.lockForAssignment(tx, [subnet.id, randomUUID()])
+        for (const { id } of found)
+          await sql`insert into subnet_assignment (subnet_id, cluster_id, purpose, state, assigned_by, assigned_at)
+            values (${id}, ${cluster}, 'workload', 'applying', 'somebody', now())`.execute(tx)
+        return found
+      }),
+    ])
+    expect(removed.status).toBe(locked.length === 0 ? 204 : 409)
+  }
+  expect((await subnets.byCluster(backend.platform.db, cluster)).every((s) => s.clusters[0]!.id === cluster && s.used === null)).toBe(true)
+})
+
+test('what a cluster has of subnets is shown with it; the overview shows the nearest to full', async () => {
+  const own = await startBackend()
+  const by = await own.signIn({ role: 'operator' })
+  const place = await addDatacenter(by, 'RZE')
+  const cluster = await addCluster(own, place.id, 'epsilon')
+  const used: Record<string, number | null> = { full: 6, half: 3, little: 1, empty: 0, silent: null, also: 2, most: 5 }
+  for (const [i, [name, n]] of Object.entries(used).entries()) {
+    const subnet = await addSubnet(by, place.id, name, `198.51.100.${i * 8}/29`)
+    const uses = n === null ? null : Object.fromEntries(Array.from({ length: n }, (_, k) => [`198.51.100.${i * 8 + 1 + k}`, `default/${k}`]))
+    await assign(own, subnet, cluster, { uses })
+  }
+  await addSubnet(by, place.id, 'nobodys', '198.51.100.128/29')
+  const { answer } = await by.call(overviewGet)
+  expect(answer!.subnets.map((s) => [s.name, s.used, s.total])).toEqual([
+    ['full', 6, 6],
+    ['most', 5, 6],
+    ['half', 3, 6],
+    ['also', 2, 6],
+    ['little', 1, 6],
+  ])
+  const shown = (await by.call(clusterGet, { params: { id: cluster } })).answer!.subnets
+  expect(shown.map((s) => s.name)).toEqual(Object.keys(used).toSorted())
+  expect(shown[0]).toEqual({ id: expect.any(String) as string, name: 'also', cidr: '198.51.100.40/29' })
+  expect((await by.call(datacenterGet, { params: { id: place.id } })).answer!.subnets).toBe(8)
+  // A reader who has the version is given what is shown beside it all the same.
+  const { answer: silent } = await by.call(subnetGet, { params: { id: (await by.call(subnetList, { query: { q: 'silent' } })).answer!.items[0]!.id } })
+  const again = await by.call(subnetGet, { params: { id: silent!.id } }, { headers: { 'if-none-match': '"1"' } })
+  expect(again).toMatchObject({ status: 200, answer: { used: null } })
+})
+
+test('every change is audited and told, with what it was and is', async () => {
+  const own = await startBackend()
+  const admin = await own.signIn()
+  const place = await addDatacenter(admin, 'IEG')
+  const subnet = await addSubnet(admin, place.id, 'told', '10.0.0.0/24')
+  await admin.call(subnetUpdate, { params: { id: subnet.id }, body: { exclude: ['10.0.0.7'] } })
+  await own.platform.db.transaction().execute((tx) => own.domains.subnets.tellChanged(tx, { kind: 'system', name: 'Steelyard' }, [subnet.id]))
+  await admin.call(subnetRemove, { params: { id: subnet.id } })
+  await own.publish()
+  const { answer } = await admin.call(auditList, { query: { target: subnet.id } })
+  expect(answer!.items.map((e) => [e.action, e.target!.name, e.after])).toEqual([
+    ['subnet.removed', 'told', null],
+    ['subnet.updated', 'told', expect.objectContaining({ exclude: ['10.0.0.7'], version: 2, datacenter: place.code })],
+    ['subnet.created', 'told', expect.objectContaining({ exclude: [], version: 1 })],
+  ])
+  const events = await own.platform.db.selectFrom('event').select(['name', 'scope', 'data']).where('name', 'like', 'subnet.%').orderBy('id').execute()
+  expect(events.map((e) => [e.name, e.scope])).toEqual([
+    ['subnet.created', 'network:read'],
+    ['subnet.updated', 'network:read'],
+    ['subnet.updated', 'network:read'],
+    ['subnet.removed', 'network:read'],
+  ])
+})

@@ -1,0 +1,67 @@
+/** What the tests of subnets share: places, servers and clusters as rows, as their own domains write them. */
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { datacenterCreate } from '#contract/datacenters.ts'
+import { type Subnet, subnetCreate } from '#contract/subnets.ts'
+import type { Backend, SignedIn } from '../../testing/backend.ts'
+
+export async function addDatacenter(by: SignedIn, city: string): Promise<{ id: string; code: string }> {
+  const { answer, text } = await by.call(datacenterCreate, { body: { country_code: 'PL', city_code: city, city_name: city } })
+  if (!answer) throw new Error(text)
+  return answer
+}
+
+/** Adds a subnet that nothing speaks against. */
+export async function addSubnet(by: SignedIn, datacenterId: string, name: string, cidr: string, more: object = {}): Promise<Subnet> {
+  const { answer, text } = await by.call(subnetCreate, { body: { name, cidr, datacenter_id: datacenterId, ...more } })
+  if (!answer) throw new Error(text)
+  return answer
+}
+
+/** A server as it announced itself, dialled at `address`; `more` are addresses with prefix that its hardware tells. */
+export async function addServer(backend: Backend, datacenterId: string | null, name: string, address: string, more: readonly string[] = []): Promise<string> {
+  const id = randomUUID()
+  const hardware = JSON.stringify({ links: [{ name: 'eth0', addresses: more }], processors: [], memory: [], disks: [], addresses: [] })
+  await sql`insert into server (id, name, datacenter_id, address, identity_state, identity_since, hardware, created_at, updated_at)
+    values (${id}, ${name}, ${datacenterId}, ${address}, 'unconfirmed', now(), ${hardware}, now(), now())`.execute(backend.platform.db)
+  return id
+}
+
+export async function addCluster(
+  backend: Backend,
+  datacenterId: string,
+  name: string,
+  networks = { pod: '10.244.0.0/16', service: '10.96.0.0/12' },
+): Promise<string> {
+  const id = randomUUID()
+  await sql`insert into cluster (id, name, datacenter_id, talos_version, kubernetes_version, endpoint, virtual_ip, pod_cidr, service_cidr, chain_address, status, created_at, updated_at)
+    values (${id}, ${name}, ${datacenterId}, 'v1.13.9', '1.36.3', 'https://10.9.9.9:6443', false, ${networks.pod}, ${networks.service}, ${id}, 'ready', now(), now())`.execute(
+    backend.platform.db,
+  )
+  return id
+}
+
+export interface Assigned {
+  readonly state?: 'applying' | 'active' | 'draining' | 'error'
+  readonly reason?: string
+  /** `address` → what uses it; null: the cluster has not told. */
+  readonly uses?: Readonly<Record<string, string>> | null
+}
+
+/** An assignment, as the pools domain writes it. */
+export async function assign(
+  backend: Backend,
+  subnet: Pick<Subnet, 'id' | 'purpose'>,
+  clusterId: string,
+  { state = 'active', reason, uses = {} }: Assigned = {},
+): Promise<void> {
+  const told = uses !== null
+  await sql`insert into subnet_assignment (subnet_id, cluster_id, purpose, state, reason, assigned_by, assigned_at, observed_at, used)
+    values (${subnet.id}, ${clusterId}, ${subnet.purpose}, ${state}, ${reason ?? null}, 'somebody', now(), ${told ? new Date() : null}, ${told ? 0 : null})`.execute(
+    backend.platform.db,
+  )
+  const entries = Object.entries(uses ?? {})
+  await sql`insert into subnet_use (subnet_id, cluster_id, address, used_by)
+    select ${subnet.id}, ${clusterId}, u.address, u.used_by
+    from unnest(${entries.map(([a]) => a)}::inet[], ${entries.map(([, by]) => by)}::text[]) as u (address, used_by)`.execute(backend.platform.db)
+}
