@@ -10,6 +10,8 @@ import { parse } from 'yaml'
 import { allOperations } from '#contract/all.ts'
 import { clusterCreate, clusterKubeconfig, clusterPreview, clusterTalosconfig } from '#contract/clusters.ts'
 import { eventStream } from '#contract/events.ts'
+import { imageCreate, imageRegister } from '#contract/images.ts'
+import { joinTokenCreate } from '#contract/join-tokens.ts'
 import type { Operation } from '#contract/operation.ts'
 import { patchCreate, patchPreview, patchUpdate } from '#contract/patches.ts'
 import { serverAdd, serverTalosconfig } from '#contract/servers.ts'
@@ -182,6 +184,14 @@ test('secrets come into being', async () => {
       plant('chain key as bytes', clear.toString('latin1'))
     }
   }
+  const idempotencyKey = 'canary'
+  const join = (await admin.call(joinTokenCreate, { body: { name: 'canary' } }, { idempotencyKey })).answer!
+  plant('join token', join.token)
+  // Prepared with a factory that doesn't answer, so that the reason is kept too.
+  const image = await admin.call(imageCreate, { body: { talos_version: 'v1.13.9', token_id: join.id } }, { idempotencyKey })
+  expect(image.answer!.schematic).toContain(join.token)
+  keep('imageRegister', await admin.call(imageRegister, { params: { id: image.answer!.id } }), 503)
+  await backend.app.inject({ url: `/join/${join.token}?uuid=canary&serial=canary&mac=canary` })
   const member = { params: { id: nodes[0]!.id } }
   const downloads = [
     await admin.call(clusterKubeconfig, { params: { id: cluster.id } }),
@@ -197,22 +207,31 @@ test('secrets come into being', async () => {
   expect(secrets.size).toBeGreaterThan(30)
 }, 120_000)
 
+/** Calls that are asked for a secret: credentials, and images by those who may make the token that stands in them. */
 const isDownload = (o: Operation): boolean => o.scope === 'secrets:read'
+const tellsToken = (o: Operation, token: string): boolean => (o.name === 'imageGet' || o.name === 'imageList') && token === admin.accessToken
+const queries: Readonly<Record<string, string>> = { extensionList: '?version=v1.13.9' }
 /** Every GET of the contract that isn't a stream of events, on everything there is. */
 async function reads(token: string): Promise<Record<string, string>> {
   const headers = { authorization: `Bearer ${token}` }
-  const ids = async (table: 'server' | 'cluster' | 'operation' | 'datacenter') => (await db.selectFrom(table).select('id').execute()).map((r) => r.id)
+  const ids = async (table: 'server' | 'cluster' | 'operation' | 'datacenter' | 'subnet' | 'image' | 'join_token') =>
+    (await db.selectFrom(table).select('id').execute()).map((r) => r.id)
   const byNoun: Record<string, string[]> = {
     nodes: await ids('server'),
     clusters: await ids('cluster'),
     operations: await ids('operation'),
     datacenters: await ids('datacenter'),
+    subnets: await ids('subnet'),
+    images: await ids('image'),
+    'join-tokens': await ids('join_token'),
   }
   const patches = await db.selectFrom('patch').select(['id', 'server_id']).execute()
   const texts: Record<string, string> = {}
   for (const operation of allOperations.filter((o) => o.method === 'GET' && o.media !== 'text/event-stream')) {
     const noun = operation.path.split('/')[2]!
-    const urls = operation.path.includes('{id}') ? byNoun[noun]!.map((id) => operation.path.replace('{id}', id)) : [operation.path]
+    const urls = operation.path.includes('{id}')
+      ? byNoun[noun]!.map((id) => operation.path.replace('{id}', id))
+      : [`${operation.path}${queries[operation.name] ?? ''}`]
     const all = urls.flatMap((url) =>
       url.includes('{patchId}')
         ? [...patches.filter((p) => url.includes(p.server_id)).map((p) => p.id), 'static-system', 'default-node'].map((id) => url.replace('{patchId}', id))
@@ -220,7 +239,7 @@ async function reads(token: string): Promise<Record<string, string>> {
     )
     for (const url of all) {
       const response = await backend.app.inject({ url, headers })
-      if (isDownload(operation) && response.statusCode === 200) continue
+      if ((isDownload(operation) || tellsToken(operation, token)) && response.statusCode === 200) continue
       texts[url] = response.body
       expect({ url, possible: [200, 403, 409, 503].includes(response.statusCode) }).toEqual({ url, possible: true })
     }
