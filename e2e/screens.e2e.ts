@@ -1,5 +1,5 @@
 /** Every screen, at four widths, dark and light: nothing for axe to find, nothing wider than the screen, no error of the page, nothing that the content policy blocked. */
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate, clusterGet } from '#contract/clusters.ts'
 import { patchCreate } from '#contract/patches.ts'
@@ -86,11 +86,28 @@ async function enter(page: Page, screen: Screen): Promise<void> {
 const wear = (page: Page, theme: Theme) => page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
 const tooWide = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth')
 
+const height = 900
+
+/** Whether there are so many dialogs, each standing still where it can be seen. */
+const stand = (dialogs: Locator, count: number) =>
+  dialogs.evaluateAll(
+    (all, wanted) =>
+      all.length === wanted.count &&
+      all.every((dialog) => {
+        const place = dialog.getBoundingClientRect()
+        return place.height > 0 && place.top < wanted.height && dialog.getAnimations().every(({ playState }: { playState: string }) => playState === 'finished')
+      }),
+    { count, height },
+  )
+
 async function look(page: Page, screen: Screen, width: number): Promise<void> {
-  await page.setViewportSize({ width, height: 900 })
+  const dialogs = page.getByRole('dialog')
+  const before = await dialogs.count()
+  await page.setViewportSize({ width, height })
   if (screen.anew) await enter(page, screen)
-  // A dialog becomes a sheet on narrow screens, whose code may be on its way.
-  await until('dialogs are seen', () => page.getByRole('dialog').evaluateAll((all) => all.every((d) => d.getBoundingClientRect().height > 0)))
+  // One becomes a sheet on narrow screens, whose code may be on its way and which slides in: until it is there, the page behind it is hidden and nothing else is shown.
+  const count = screen.anew ? await dialogs.count() : before
+  await until('the dialogs stand where they can be seen', () => stand(dialogs, count))
   const what = `${screen.name} at ${width}`
   expect(await tooWide(page), `${what} is wider than the screen by`).toBeLessThanOrEqual(0)
   const everyTheme = width === 375 || width === 1280
@@ -111,7 +128,7 @@ describe('every screen', () => {
     const { page, errors } = watched
     try {
       const sizes = widths.filter((width) => screen.only === undefined || screen.only === width)
-      await page.setViewportSize({ width: sizes.at(-1)!, height: 900 })
+      await page.setViewportSize({ width: sizes.at(-1)!, height })
       if (!screen.anew) await enter(page, screen)
       for (const width of sizes.toReversed()) await look(page, screen, width)
       expect(errors.filter((error) => !screen.mayLog?.test(error))).toEqual([])
