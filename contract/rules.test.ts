@@ -1,12 +1,12 @@
 import * as z from 'zod/mini'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { allOperations } from './all.ts'
 import { computeUnits } from './capacity.ts'
 import { canHaveControlPlanes, NewCluster } from './clusters.ts'
 import { errors } from './errors.ts'
 import { nameOf } from './names.ts'
 import { permits, scopesOf } from './permissions.ts'
-import { canBecome, canRenameServer, Resources, serverList, serverStatuses } from './servers.ts'
+import { canBecome, canForceRemoveServer, canRemoveServer, canRenameServer, canResetServer, Resources, serverList, serverStatuses } from './servers.ts'
 import { authorize } from './sessions.ts'
 
 const messageOf = (schema: z.core.$ZodType, value: unknown) => z.safeParse(schema, value).error?.issues[0]?.message
@@ -29,6 +29,62 @@ test('a server keeps its name while it is in a cluster', () => {
     reason: 'The name is fixed while the server is in a cluster',
   })
   expect(canRenameServer({ status: 'maintenance', cluster: null }).ok).toBe(true)
+})
+
+describe('leaving a cluster that stays', () => {
+  const [one, two, three] = ['1', '2', '3'].map((n) => ({ node_id: `id-${n}`, name: `web-${n}`, role: 'control_plane' as const }))
+  const worker = { node_id: 'id-4', name: 'web-4', role: 'worker' as const }
+  const cluster = {
+    name: 'prod',
+    status: 'ready' as const,
+    servers: [one!, two!, three!, worker],
+    endpoint: 'https://[fd00::1]:6443',
+    virtual_ip: false,
+  }
+  const server = {
+    id: 'id-2',
+    name: 'web-2',
+    status: 'ready' as const,
+    cluster: { id: 'c', name: 'prod' },
+    operation_id: null,
+    nodeAddresses: ['10.0.0.2', 'fd00::2'],
+    talos: { reachable: true as boolean | null },
+  }
+  const dark = { ...server, talos: { reachable: false } }
+
+  test('what answers is reset, what is dark is removed by force, and never the other way round', () => {
+    expect(canResetServer(server, cluster).ok).toBe(true)
+    expect(canForceRemoveServer(server, cluster)).toEqual({ ok: false, reason: 'web-2 answers: reset it instead' })
+    expect(canResetServer(dark, cluster)).toMatchObject({ ok: false, reason: expect.stringContaining('remove it by force') })
+    expect(canForceRemoveServer(dark, cluster).ok).toBe(true)
+    // What holds it ends with it; a reset waits for its turn.
+    expect(canResetServer({ ...server, operation_id: 'o' })).toMatchObject({ ok: false, reason: 'An operation on the server has not ended' })
+    expect(canForceRemoveServer({ ...dark, operation_id: 'o' }).ok).toBe(true)
+  })
+
+  test('the only control plane stays, and so does the one that is the endpoint, unless the endpoint moves by itself', () => {
+    const alone = { ...cluster, servers: [two!, worker] }
+    for (const verdict of [canResetServer(server, alone), canForceRemoveServer(dark, alone)])
+      expect(verdict).toEqual({ ok: false, reason: 'web-2 is the only control plane of prod: delete the cluster instead' })
+    const endpoint = { ...server, nodeAddresses: ['10.0.0.1', 'fd00::1'] }
+    expect(canResetServer(endpoint, cluster)).toMatchObject({ ok: false, reason: expect.stringContaining('https://[fd00::1]:6443') })
+    expect(canResetServer(endpoint, { ...cluster, virtual_ip: true }).ok).toBe(true)
+    // It is gone already: nothing is lost by saying so.
+    expect(canForceRemoveServer({ ...endpoint, talos: { reachable: false } }, cluster).ok).toBe(true)
+  })
+
+  test.each(['pending', 'installing', 'failed', 'deleting'] as const)('not while the cluster is %s', (status) => {
+    expect(canResetServer(server, { ...cluster, status }).ok).toBe(false)
+    expect(canForceRemoveServer(dark, { ...cluster, status }).ok).toBe(false)
+  })
+
+  test('in no cluster there is nothing to leave', () => {
+    const free = { ...server, status: 'maintenance' as const, cluster: null }
+    expect(canResetServer(free)).toEqual({ ok: false, reason: 'Talos allows this only once the server is in a cluster' })
+    expect(canForceRemoveServer(free)).toEqual(canRemoveServer(free))
+    expect(canRemoveServer(server)).toEqual({ ok: false, reason: 'Reset the server first: it is in the cluster prod' })
+    expect(canResetServer({ ...server, status: 'deleted' }).ok).toBe(false)
+  })
 })
 
 test('status moves are exactly the four allowed ones', () => {

@@ -316,7 +316,7 @@ export function canMoveServer(s: Known): Verdict {
 
 export function canRemoveServer(s: Known & Partial<Pick<Server, 'operation_id'>>): Verdict {
   if (s.status === 'deleted') return no('The server was removed already')
-  if (s.cluster) return no(`Remove the server from the cluster ${s.cluster.name} first`)
+  if (s.cluster) return no(`Reset the server first: it is in the cluster ${s.cluster.name}`)
   return s.operation_id ? no('An operation on the server has not ended') : yes
 }
 

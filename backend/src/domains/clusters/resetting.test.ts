@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Cluster } from '#contract/clusters.ts'
 import { clusterDelete, clusterGet } from '#contract/clusters.ts'
 import { hasEnded, operationCancel, operationGet, operationRetry } from '#contract/operations.ts'
@@ -173,6 +173,27 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     )!
     expect(again.id).not.toBe(worker.id)
     expect(again.identity.note).toContain(worker.name)
+  })
+
+  test('workload disks are wiped as well, unless they are to be kept', { timeout: 90_000 }, async () => {
+    const nodes = world.take(3)
+    const disks = nodes.map((node) => {
+      const machine = world.machine(node)
+      const disk = machine.hardware.disks.findLast((d) => d.sizeBytes > 20 * 1024 ** 3)!
+      return `/dev/${disk.name}`
+    })
+    const asked = world.ask(nodes)
+    const servers = asked.servers.map((s, i) =>
+      i === 0 ? s : { ...s, install_disk: `/dev/${world.machine(nodes[i]!).hardware.disks[0]!.name}`, workload_disks: [disks[i]!] },
+    )
+    const { operation } = await world.create(nodes, { servers })
+    expect((await world.ended(operation.id)).status).toBe('done')
+    const kernel = nodes.map((node) => vi.spyOn(world.machine(node).journal, 'kernel'))
+    const wiped = (i: number) => kernel[i]!.mock.calls.map(([line]) => line).filter((line) => line.includes('will wipe'))
+    const resets = await Promise.all([reset(nodes[1]!), reset(nodes[2]!, { keep_workload_disks: true })])
+    expect(resets.map((r) => r.answer!.operation.steps[0]!.title)).toEqual([`Reset ${nodes[1]!.name}, wiping ${disks[1]}`, `Reset ${nodes[2]!.name}`])
+    for (const { answer } of resets) expect((await world.ended(answer!.operation.id)).status).toBe('done')
+    expect([wiped(1), wiped(2)]).toEqual([[expect.stringContaining(disks[1]!)], []])
   })
 
   test('what makes no sense is refused with a sentence', { timeout: 90_000 }, async () => {

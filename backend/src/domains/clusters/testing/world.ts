@@ -126,7 +126,7 @@ export async function clusterWorld({ servers = 6, special = {}, speed = 100, see
   })
   const admin = await backend.signIn({ role: 'admin' })
 
-  const until: ClusterWorld['until'] = async (ask, is, withinMs = 30_000) => {
+  const until: ClusterWorld['until'] = async (ask, is, withinMs = 60_000) => {
     for (const end = Date.now() + withinMs; ;) {
       const value = await ask()
       if (is(value)) return value
