@@ -8,7 +8,8 @@ export function imageRoutes(app: FastifyInstance, images: Images): void {
   on(imageFactoryGet, () => images.factory())
   on(extensionList, ({ query }) => images.extensions(query))
   on(imageList, ({ caller, query }) => images.list(caller, query))
-  on(imageGet, ({ caller, params }) => images.get(caller, params.id))
+  // What it says of its token and of the settings changes without a version of its own.
+  serve(app, { isVolatile: true })(imageGet, ({ caller, params }) => images.get(caller, params.id))
   on(imageCreate, ({ caller, body }) => images.create(caller, body))
   on(imageRegister, ({ caller, params }) => images.register(caller, params.id))
   on(imageRemove, ({ caller, params, ifMatch }) => images.remove(caller, params.id, ifMatch).then(() => undefined))
