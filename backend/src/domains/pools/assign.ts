@@ -8,7 +8,6 @@ import type { PoolCluster } from '../clusters/for-pools.ts'
 import type { PoolParts } from './parts.ts'
 import * as store from './store.ts'
 
-export const mostSubnets = 200
 /** How long ago "a moment ago" may be: who chose a subnet in a form has not seen what happened since. */
 const momentMs = 10 * 60_000
 

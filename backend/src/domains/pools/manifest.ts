@@ -178,7 +178,9 @@ export function linkGroups(nodes: readonly { readonly name: string; readonly int
     .toSorted((a, b) => ((a.interface ?? '') < (b.interface ?? '') ? -1 : 1))
 }
 
-const text = ({ pools, announcements }: Rendered): string => [...pools, ...announcements].map((m) => stringify(m.object, { lineWidth: 0 })).join('---\n')
+/** kubectl reads YAML 1.1, where a bare `No` is false. */
+const text = ({ pools, announcements }: Rendered): string =>
+  [...pools, ...announcements].map((m) => stringify(m.object, { lineWidth: 0, compat: 'yaml-1.1' })).join('---\n')
 
 /** YAML of what a cluster holds for its subnets. Without software that is known, both kinds, for copying. Empty without subnets. */
 export function manifestText(subnets: readonly PoolSubnet[], api: PoolApi | null, links: readonly LinkGroup[]): string {

@@ -8,7 +8,7 @@ import type { Reconciler } from '../../engine/engine.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import { checkVersion } from '../../http/serve.ts'
 import type { PoolCluster } from '../clusters/for-pools.ts'
-import { type Changed, checkReady, mostSubnets, takenBy, unknownCluster, writeWish } from './assign.ts'
+import { type Changed, checkReady, takenBy, unknownCluster, writeWish } from './assign.ts'
 import { poolQueue, type PoolParts } from './parts.ts'
 import { preview, shownPools } from './preview.ts'
 import { poolReconciler } from './reconcile.ts'
@@ -26,8 +26,6 @@ export interface Pools {
    * @throws Problem not_found, stale, cluster_not_ready, operation_running, subnet_assigned, conflict
    */
   assign(caller: Caller, clusterId: string, wish: { subnet_ids: readonly string[]; force: boolean }, ifMatch?: number): Promise<{ operation: Operation }>
-  /** In a transaction of another change: gives a cluster these subnets beside those that it has. Throws what `assign` does. */
-  assignIn(tx: Tx, caller: Caller, clusterId: string, wish: { add: readonly string[] }): Promise<void>
   /** What a subnet hands out has changed: the clusters that have it are told after the transaction. */
   changed(tx: Tx, subnetIds: string | readonly string[]): Promise<void>
   /** A cluster is no more: its subnets are free again. */
@@ -76,13 +74,6 @@ export function pools(parts: PoolParts): Pools {
     return (await operations.read(tx, operation.id))!
   }
 
-  const within = async (tx: Tx, caller: Caller, cluster: PoolCluster, wish: { wanted: readonly string[]; force: boolean }): Promise<Operation> => {
-    checkReady(cluster)
-    await checkAlone(tx, cluster)
-    if (wish.wanted.length > mostSubnets) throw new Problem('conflict', `A cluster has at most ${mostSubnets} subnets`)
-    return begin(tx, caller, cluster, await writeWish(parts, tx, caller, cluster, wish), wish.force)
-  }
-
   return {
     async list(clusterId) {
       const cluster = await clusters.find(db, clusterId)
@@ -98,19 +89,14 @@ export function pools(parts: PoolParts): Pools {
           const cluster = await clusters.lock(tx, clusterId)
           if (!cluster) throw unknownCluster()
           checkVersion(ifMatch, cluster.version)
-          return { operation: await within(tx, caller, cluster, { wanted, force }) }
+          checkReady(cluster)
+          await checkAlone(tx, cluster)
+          return { operation: await begin(tx, caller, cluster, await writeWish(parts, tx, caller, cluster, { wanted, force }), force) }
         })
       } catch (error) {
         if (violatedConstraint(error) !== 'subnet_one_cluster') throw error
         throw (await takenBy(db, await subnets.find(db, wanted), clusterId, clock.now())) ?? error
       }
-    },
-
-    async assignIn(tx, caller, clusterId, { add }) {
-      const cluster = await clusters.lock(tx, clusterId)
-      if (!cluster) throw unknownCluster()
-      const kept = (await store.assignments(tx, clusterId)).filter((r) => r.state !== 'draining').map((r) => r.subnet_id)
-      await within(tx, caller, cluster, { wanted: [...new Set([...kept, ...add])], force: false })
     },
 
     async changed(tx, subnetIds) {

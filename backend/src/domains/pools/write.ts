@@ -47,8 +47,7 @@ export function writing({ clusters, subnets, operations, recorder }: PoolParts) 
       await recorder.record(tx, system, {
         action: 'subnet.drift_corrected',
         target,
-        before: { cluster: state.cluster.name, found: f.found },
-        after: { cluster: state.cluster.name, cidr },
+        after: { cluster: state.cluster.name, cidr, found: f.found },
       })
   }
 
@@ -84,7 +83,7 @@ export function writing({ clusters, subnets, operations, recorder }: PoolParts) 
         await recorder.record(tx, system, {
           action: 'cluster.announcements_corrected',
           target: { kind: 'cluster', id: state.cluster.id, name: state.cluster.name },
-          before: look.announcementsFound,
+          after: { found: look.announcementsFound },
         })
       await store.updatePool(tx, state.cluster.id, { provider: look.provider, announced: look.announced, checked_at: now, misses: 0 })
       await finish(tx, locked.pool.operation_id, new Map(current.flatMap(stepsOf)))
