@@ -2,8 +2,10 @@
 import type { ClusterStatus } from '#contract/clusters.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
-import { type Kubernetes, kubernetes } from './kubernetes.ts'
+import { load } from './facts.ts'
+import type { Kubernetes } from './kubernetes.ts'
 import type { ClusterParts } from './parts.ts'
+import { reach } from './reach.ts'
 import type { ClusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
 
@@ -34,7 +36,10 @@ export interface ForPools {
   api(id: string): Promise<Kubernetes>
 }
 
-export function forPools({ clock, servers, recorder, dial, db }: ClusterParts, secrets: ClusterSecrets): ForPools {
+export function forPools(parts: ClusterParts, secrets: ClusterSecrets): ForPools {
+  const { db, clock, recorder } = parts
+  const { api } = reach(parts, secrets)
+
   const find = async (on: Db | Tx, id: string): Promise<PoolCluster | undefined> => {
     const row = await store.find(on, id)
     if (!row) return undefined
@@ -62,20 +67,9 @@ export function forPools({ clock, servers, recorder, dial, db }: ClusterParts, s
       return version
     },
     async api(id) {
-      const controlPlanes = (await store.members(db, id)).filter(
-        (m) => m.role === 'control_plane' && m.secured_at !== null && m.wanted === 'joined' && m.released_at === null,
-      )
-      const facts = await servers.forPlan(
-        db,
-        controlPlanes.map((m) => m.node_id),
-      )
-      const credentials = await secrets.kubernetesAdmin(id)
-      if (credentials === null) throw new Error(`The cluster ${id} has no secrets yet`)
-      return kubernetes(
-        facts.map((f) => ({ name: f.name, address: f.address })),
-        credentials,
-        dial,
-      )
+      const state = await load(db, id)
+      if (!state) throw new Error(`There is no cluster ${id}`)
+      return api(state)
     },
   }
 }

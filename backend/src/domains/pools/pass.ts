@@ -1,9 +1,12 @@
 /** One look at a cluster, with everything that it gives cause for: pools applied, read back, drained, removed; announcements; use. */
-import { isHandedOut } from '#contract/subnet-rules.ts'
+import { parseAddress } from '#contract/addresses.ts'
+import { inRange } from '#contract/address-ranges.ts'
+import { piecesOf } from '#contract/subnet-rules.ts'
 import type { Job } from '../../engine/engine.ts'
 import { type Kubernetes, KubernetesError } from '../clusters/kubernetes.ts'
 import { announce } from './announce.ts'
 import { discover } from './discovery.ts'
+import { within } from './limit.ts'
 import { poolsIn, servicesOf } from './look.ts'
 import { linkGroups, type Manifest, pathOf, poolName, renderPool } from './manifest.ts'
 import type { PoolParts } from './parts.ts'
@@ -14,6 +17,8 @@ import { addressesOf, cidrOf, driftMark, type Finding, type Held, type Look, typ
 import * as store from './store.ts'
 import { type LoadBalancer, type Use, usesIn } from './uses.ts'
 
+/** A look with everything that it gives cause for; what was not done by then is done at the next. */
+const longestMs = 90_000
 /** How long the load balancer may take to look at a pool before people are told that it does not. */
 const patienceMs = 120_000
 /** MetalLB doesn't say which state of a pool it has seen: what it gave away just before it was told to stop shows up within this time. */
@@ -76,10 +81,7 @@ export function passing(parts: PoolParts) {
 
   /** Whether nothing of a disabled pool is in use any more; else what it waits for. */
   const waitsFor = (accepted: Acceptance, uses: readonly Use[], waitedMs: number): string | null => {
-    if (uses.length > 0) {
-      const some = uses.slice(0, 3).map((u) => `${u.address} by ${u.by}`)
-      return `${uses.length === 1 ? '1 address is' : `${uses.length} addresses are`} in use: ${some.join('; ')}${uses.length > 3 ? '; …' : ''}`
-    }
+    if (uses.length > 0) return inUse(uses)
     if (accepted.is === 'waiting') return accepted.reason
     if (accepted.is === 'accepted' && (accepted.used ?? 0) > 0) return `The load balancer still counts ${accepted.used} addresses in use`
     return waitedMs < settleMs ? 'Looking for addresses that were handed out at the last moment' : null
@@ -92,7 +94,9 @@ export function passing(parts: PoolParts) {
 
   const finding = (held: Held, verdict: Verdict, services: readonly LoadBalancer[], found: object | null): Finding => {
     const uses = usesIn(services, cidrOf(held.subnet))
-    return { held, verdict, uses, used: uses.filter((u) => isHandedOut(held.subnet, u.address)).length, found }
+    const pieces = piecesOf(held.subnet)
+    const isHandedOut = (address: string) => pieces.some((piece) => inRange(piece, parseAddress(address)!))
+    return { held, verdict, uses, used: uses.filter((u) => isHandedOut(u.address)).length, found }
   }
 
   /** Where nothing takes pools, nothing can be applied; what goes is gone once nothing of it is in use. */
@@ -100,12 +104,10 @@ export function passing(parts: PoolParts) {
     const { row, subnet } = held
     if (row.state !== 'draining') return finding(held, { is: 'applying', reason: noProvider }, services, null)
     const uses = usesIn(services, cidrOf(subnet))
-    const isGone = row.forced || uses.length === 0
-    return finding(held, isGone ? { is: 'gone' } : { is: 'draining', reason: `${uses.length} of its addresses are in use` }, services, null)
+    return finding(held, row.forced || uses.length === 0 ? { is: 'gone' } : { is: 'draining', reason: inUse(uses) }, services, null)
   }
 
-  /** @throws KubernetesError where the cluster does not answer */
-  return async (job: Job, { cluster, pool, held }: State): Promise<Look | typeof moved> => {
+  const lookAt = async (job: Job, { cluster, pool, held }: State): Promise<Look | typeof moved> => {
     const client = await parts.clusters.api(cluster.id)
     const api = await discover(client, pool.provider, job.signal)
     // An API server that has just started may not serve everything yet: that nothing is there any more has to be seen more than once.
@@ -143,6 +145,9 @@ export function passing(parts: PoolParts) {
     }
   }
 
+  /** @throws KubernetesError where the cluster does not answer */
+  return (job: Job, state: State): Promise<Look | typeof moved> => within(job.signal, longestMs, (signal) => lookAt({ ...job, signal }, state))
+
   async function judge(
     job: Job,
     client: Kubernetes,
@@ -154,17 +159,20 @@ export function passing(parts: PoolParts) {
     const isGoing = held.row.state === 'draining'
     if ('refused' in result) return isGoing ? { is: 'draining', reason: result.refused } : { is: 'error', reason: result.refused, held: false }
     if (!isGoing) return verdictOf(job, held, manifest, result)
-    if (result.live === null) return { is: 'gone' }
+    const uses = usesIn(services, cidrOf(held.subnet))
+    // Somebody deleted the pool; what Services still show is in use all the same.
+    if (result.live === null) return held.row.forced || uses.length === 0 ? { is: 'gone' } : { is: 'draining', reason: inUse(uses) }
     if (held.row.forced) return remove(job, client, held, manifest)
     const still = differences(manifest.object, result.live)
     if (still) return { is: 'draining', reason: `Something in the cluster changes the pool back (${still.join(', ')})` }
-    const reason = waitsFor(
-      acceptance(manifest.object, result.live, addressesOf(held.subnet)),
-      usesIn(services, cidrOf(held.subnet)),
-      job.now() - result.sentAt,
-    )
+    const reason = waitsFor(acceptance(manifest.object, result.live, addressesOf(held.subnet)), uses, job.now() - result.sentAt)
     return reason === null ? remove(job, client, held, manifest) : { is: 'draining', reason }
   }
+}
+
+function inUse(uses: readonly Use[]): string {
+  const some = uses.slice(0, 3).map((u) => `${u.address} by ${u.by}`)
+  return `${uses.length === 1 ? '1 address is' : `${uses.length} addresses are`} in use: ${some.join('; ')}${uses.length > 3 ? '; …' : ''}`
 }
 
 /** Addresses that nobody hears of are of no use. */

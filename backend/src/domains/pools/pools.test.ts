@@ -257,6 +257,25 @@ test('by force a subnet leaves at once, also one that is being drained; the prev
   expect(await look(s)).toMatchObject({ status: 'unassigned' })
 })
 
+test('a pool that somebody deletes while it is drained is not made anew; Services that keep an address are waited for', async () => {
+  const c = await cluster()
+  c.fake.services.push({ name: 'shop', ip: null })
+  const s = await subnet()
+  await assign(c.id, [s])
+  await backend.engine.settle()
+  await assign(c.id, [])
+  await backend.engine.run(2_000)
+  const kept = c.fake.objects.get(path(s))!
+  c.fake.keeps = c.fake.addresses(kept)
+  c.fake.objects.delete(path(s))
+  await backend.engine.run(20_000)
+  expect(c.fake.pools()).toEqual([])
+  expect(await look(s)).toMatchObject({ status: 'draining', reason: expect.stringContaining('by web/shop') })
+  c.fake.services.splice(0)
+  await backend.engine.run(20_000)
+  expect(await look(s)).toMatchObject({ status: 'unassigned' })
+})
+
 test('a subnet that is wanted again while it is drained stays', async () => {
   const c = await cluster()
   c.fake.services.push({ name: 'shop', ip: null })

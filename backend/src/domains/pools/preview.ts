@@ -8,11 +8,15 @@ import type { PoolCluster } from '../clusters/for-pools.ts'
 import { KubernetesError } from '../clusters/kubernetes.ts'
 import { refusal, unknownCluster } from './assign.ts'
 import { discover } from './discovery.ts'
+import { within } from './limit.ts'
 import { servicesOf } from './look.ts'
 import { linkGroups, manifestText, type PoolApi, type PoolSubnet, usualApi } from './manifest.ts'
 import type { PoolParts } from './parts.ts'
 import * as store from './store.ts'
 import { type LoadBalancer, usesIn } from './uses.ts'
+
+/** Somebody looks at the form meanwhile. */
+const patienceMs = 10_000
 
 /** How a subnet is rendered. */
 export const poolSubnet = (s: Subnet, draining: boolean): PoolSubnet => ({
@@ -53,7 +57,11 @@ async function ask(parts: PoolParts, cluster: PoolCluster, signal: AbortSignal):
     return { api: known(pool), services: null, warning: `${cluster.name} is not ready yet: what it has for a load balancer is not known` }
   try {
     const client = await parts.clusters.api(cluster.id)
-    return { api: await discover(client, pool?.provider ?? null, signal), services: await servicesOf(client, signal), warning: null }
+    return await within(signal, patienceMs, async (limited) => ({
+      api: await discover(client, pool?.provider ?? null, limited),
+      services: await servicesOf(client, limited),
+      warning: null,
+    }))
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error
     return { api: known(pool), services: null, warning: `${cluster.name} does not answer, so this is what was last known of it: ${error.message}` }

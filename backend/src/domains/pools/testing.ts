@@ -43,6 +43,8 @@ export class FakeKubernetes implements Kubernetes {
   refuse: string | null = null
   /** The controller looks at pools. */
   controller = true
+  /** Addresses that Services keep without a pool, as some load balancers let them. */
+  keeps: readonly string[] = []
   /** Somebody's own controller undoes what is applied. */
   meddle: ((o: Stored) => void) | null = null
   /** Called before each request. */
@@ -129,7 +131,7 @@ export class FakeKubernetes implements Kubernetes {
   /** Services without an address get the first that is free in a pool that gives any; one whose pool is gone loses it. */
   private allocate(): void {
     const all = this.pools().map((o) => ({ gives: o.spec['disabled'] !== true && o.spec['autoAssign'] !== false, addresses: this.addresses(o) }))
-    for (const s of this.services) if (s.ip !== null && !all.some((p) => p.addresses.includes(s.ip!))) s.ip = null
+    for (const s of this.services) if (s.ip !== null && !this.keeps.includes(s.ip) && !all.some((p) => p.addresses.includes(s.ip!))) s.ip = null
     const taken = new Set(this.services.map((s) => s.ip))
     const free = all.flatMap((p) => (p.gives ? p.addresses : [])).filter((a) => !taken.has(a))
     for (const s of this.services) s.ip ??= free.shift() ?? null
