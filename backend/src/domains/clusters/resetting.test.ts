@@ -76,8 +76,12 @@ describe.concurrent('a server leaves a cluster that stays', () => {
   test('a control plane of three leaves etcd first: two members stay, which the operation says, and the cluster answers', { timeout: 90_000 }, async () => {
     const nodes = world.take(4)
     const cluster = await ready(nodes)
-    const [first, second, third] = nodes as [Server, Server, Server, Server]
-    const asked = await reset(third)
+    const first = nodes[0]!
+    // Two people at once: one control plane leaves, the other is told to wait.
+    const both = await Promise.all([reset(nodes[1]!), reset(nodes[2]!)])
+    expect(both.map((r) => r.status).toSorted()).toEqual([202, 409])
+    const asked = both.find((r) => r.status === 202)!
+    const [second, third] = asked === both[0] ? [nodes[2]!, nodes[1]!] : [nodes[1]!, nodes[2]!]
     expect(asked.answer!.operation.steps.find((s) => s.key === `forget-member/${third.id}`)!.title).toContain('2 control planes stay, an even number')
     expect((await reset(second)).problem).toMatchObject({ code: 'operation_running', error: expect.stringContaining('one after another') })
     const end = await world.ended(asked.answer!.operation.id)
@@ -142,8 +146,13 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     await clearFaults(world.machine(second))
     expect((await force(second)).problem).toMatchObject({ code: 'transition_refused', error: `${second.name} answers: reset it instead` })
 
+    // A reset that it never heard of ends with it.
+    await addFault(world.machine(worker), { kind: 'refuse', port: 'apid' })
+    const { operation: unheard } = (await reset(worker)).answer!
     await dark(worker)
     expect((await force(worker)).status).toBe(204)
+    expect(await world.ended(unheard.id)).toMatchObject({ status: 'failed', reason: 'The server was removed by force' })
+    await clearFaults(world.machine(worker))
     expect(await world.server(worker.id)).toMatchObject({ status: 'deleted', cluster: null, operation_id: null })
     const healthy = await world.until(
       () => world.cluster(cluster.id),
@@ -245,6 +254,13 @@ describe.concurrent('a server leaves a cluster that stays', () => {
       () => world.cluster(cluster.id),
       (c) => c.status === 'ready',
     )
+    // A cluster that is deleted by force waits for nobody's reset.
+    await addFault(world.machine(third), { kind: 'refuse', port: 'apid' })
+    const { operation: doomed } = (await reset(third)).answer!
+    const deletion = await admin.call(clusterDelete, { params: { id: cluster.id }, query: { force: 'true' } })
+    expect((await world.ended(deletion.answer!.operation.id)).status).toBe('done')
+    expect(await world.operation(doomed.id)).toMatchObject({ status: 'failed', reason: 'The cluster was deleted by force' })
+    expect(await world.server(third.id)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
   })
 })
 
