@@ -17,10 +17,19 @@ export interface Cidr {
 
 const bitsOf = (family: 4 | 6) => (family === 4 ? 32 : 128)
 
+const fourOctets = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/
+
+/** In numbers, not bigints: maps of a whole /16 read and write every address of it. */
 function parseIPv4(text: string): bigint | null {
-  const parts = text.split('.')
-  if (parts.length !== 4 || !parts.every((p) => /^(?:0|[1-9]\d{0,2})$/.test(p) && Number(p) <= 255)) return null
-  return parts.reduce((value, p) => (value << 8n) | BigInt(p), 0n)
+  const octets = fourOctets.exec(text)
+  if (!octets) return null
+  let value = 0
+  for (let i = 1; i <= 4; i++) {
+    const octet = Number(octets[i])
+    if (octet > 255) return null
+    value = value * 256 + octet
+  }
+  return BigInt(value)
 }
 
 function parseIPv6(text: string): bigint | null {
@@ -47,7 +56,10 @@ export function parseAddress(text: string): Address | null {
 
 /** The canonical text (RFC 5952 for IPv6). */
 export function formatAddress({ family, value }: Address): string {
-  if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 255n)).join('.')
+  if (family === 4) {
+    const bits = Number(value)
+    return `${bits >>> 24}.${(bits >>> 16) & 255}.${(bits >>> 8) & 255}.${bits & 255}`
+  }
   const groups = Array.from({ length: 8 }, (_, i) => ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16))
   let best = { at: -1, length: 1 }
   for (let at = 0; at < 8; at++) {

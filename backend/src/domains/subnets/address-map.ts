@@ -1,11 +1,12 @@
 /** Every address of a subnet as runs of one state. The largest maps hold a run for each of 65,536 addresses, so the JSON text is written directly. */
 import { type Cidr, contains, formatAddress, lastOf, parseAddress, parseCidr } from '#contract/addresses.ts'
 import { mergeRanges, type Range, rangeOfAddress, withoutRanges } from '#contract/address-ranges.ts'
-import { piecesOf, readExclusions, usableRange } from '#contract/subnet-rules.ts'
+import { isPrivate, piecesOf, readExclusions, usableRange } from '#contract/subnet-rules.ts'
 import type { AddressRun } from '#contract/subnets.ts'
 import type { ServerAddress } from '../servers/addresses.ts'
-import { isNear } from './rules.ts'
-import type { SubnetRow, Use } from './store.ts'
+import type { MapRow, usesInOrder } from './store.ts'
+
+type Uses = Awaited<ReturnType<typeof usesInOrder>>
 
 interface Run extends Pick<Range, 'first' | 'last'> {
   readonly state: AddressRun['state']
@@ -21,7 +22,7 @@ interface Holder {
 }
 
 /** What the subnet itself says of its addresses, in order and without gaps. */
-function declaredRuns(row: SubnetRow, cidr: Cidr): Run[] {
+function declaredRuns(row: MapRow, cidr: Cidr): Run[] {
   const { family } = cidr
   const whole = { family, first: cidr.base, last: lastOf(cidr) }
   const reserved = withoutRanges(whole, [usableRange(cidr, row.first_and_last)])
@@ -38,27 +39,30 @@ function declaredRuns(row: SubnetRow, cidr: Cidr): Run[] {
 }
 
 /** In order, one for each address; what a cluster was seen to use comes before the server whose address it is. */
-function holders(row: SubnetRow, cidr: Cidr, uses: readonly Use[], held: readonly ServerAddress[]): Holder[] {
-  const byAddress = new Map<string, Holder>()
-  for (const { address: text, used_by } of uses) {
-    const known = byAddress.get(text)
-    const value = known?.value ?? parseAddress(text)?.value
-    if (value !== undefined) byAddress.set(text, { value, text, by: known ? `${known.by}, ${used_by}` : used_by, nodeId: null })
+function holders(row: MapRow, cidr: Cidr, { addresses, usedBy }: Uses, held: readonly ServerAddress[]): Holder[] {
+  const used: Holder[] = []
+  for (const [i, text] of addresses.entries()) {
+    const before = used.at(-1)
+    if (before?.text === text) used[used.length - 1] = { ...before, by: `${before.by}, ${usedBy[i]!}` }
+    else used.push({ value: parseAddress(text)!.value, text, by: usedBy[i]!, nodeId: null })
   }
-  for (const server of held) {
-    if (byAddress.has(server.address) || !isNear(server, row.datacenter_id, cidr)) continue
-    const address = parseAddress(server.address)
-    if (address && contains(cidr, address))
-      byAddress.set(server.address, { value: address.value, text: server.address, by: server.name, nodeId: server.node_id })
+  const servers: Holder[] = []
+  for (const { address: text, name, node_id, datacenter_id } of held) {
+    if (datacenter_id !== row.datacenter_id && isPrivate(cidr)) continue
+    const address = parseAddress(text)
+    if (address && contains(cidr, address)) servers.push({ value: address.value, text, by: name, nodeId: node_id })
   }
-  return [...byAddress.values()].toSorted((a, b) => (a.value < b.value ? -1 : 1))
+  if (servers.length === 0) return used
+  const taken = new Set(used.map((u) => u.text))
+  const unused = servers.filter(({ text }) => !taken.has(text) && taken.add(text))
+  return [...used, ...unused].toSorted((one, other) => (one.value < other.value ? -1 : 1))
 }
 
 const json = (first: string, last: string, state: string, by: string | null, nodeId: string | null): string =>
   `{"first":"${first}","last":"${last}","state":"${state}","by":${JSON.stringify(by)},"node_id":${JSON.stringify(nodeId)}}`
 
 /** The answer of `subnetAddresses` as JSON text. */
-export function addressMap(row: SubnetRow, uses: readonly Use[], held: readonly ServerAddress[]): string {
+export function addressMap(row: MapRow, uses: Uses, held: readonly ServerAddress[]): string {
   const cidr = parseCidr(row.cidr)!
   const text = (value: bigint) => formatAddress({ family: cidr.family, value })
   const taken = holders(row, cidr, uses, held)

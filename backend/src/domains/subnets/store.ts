@@ -298,13 +298,42 @@ export const clusterNetworks = (on: On, datacenterId?: string) =>
 export const inDatacenter = (on: On, datacenterId: string): Promise<{ name: string; cidr: string }[]> =>
   on.selectFrom('subnet').select(['name', 'cidr']).where('datacenter_id', '=', datacenterId).orderBy('name').execute()
 
+/** What a map is drawn from. */
+export const mapOf = (on: On, id: string) =>
+  on
+    .selectFrom('subnet')
+    .select(['id', 'datacenter_id', 'cidr', sql<string | null>`host(gateway)`.as('gateway'), 'vlan_id', 'exclude', 'first_and_last'])
+    .select((e) =>
+      e
+        .selectFrom('subnet_assignment as a')
+        .whereRef('a.subnet_id', '=', 'subnet.id')
+        .select(sql<Date | null>`min(a.observed_at)`.as('at'))
+        .as('observed_at'),
+    )
+    .where('id', '=', id)
+    .executeTakeFirst()
+export type MapRow = NonNullable<Awaited<ReturnType<typeof mapOf>>>
+
+/** Addresses that clusters were seen to use, in order, and at the same place in the other list what uses them. As texts: rows cost more than all else. */
+export async function usesInOrder(on: On, subnetId: string): Promise<{ addresses: string[]; usedBy: string[] }> {
+  const { addresses, used_by } = await on
+    .selectFrom('subnet_use')
+    .select([
+      sql<string | null>`string_agg(host(address), ' ' order by address, used_by)`.as('addresses'),
+      sql<string | null>`string_agg(used_by, chr(10) order by address, used_by)`.as('used_by'),
+    ])
+    .where('subnet_id', '=', subnetId)
+    .executeTakeFirstOrThrow()
+  return { addresses: addresses?.split(' ') ?? [], usedBy: used_by?.split('\n') ?? [] }
+}
+
 export interface Use {
   readonly address: string
   readonly used_by: string
   readonly cluster_name: string
 }
 
-/** Addresses that clusters were seen to use, in order. */
+/** Addresses that clusters were seen to use, in order, with the cluster. */
 export const uses = (on: On, subnetId: string): Promise<Use[]> =>
   on
     .selectFrom('subnet_use')

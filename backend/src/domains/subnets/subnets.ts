@@ -190,9 +190,9 @@ export function subnets(parts: SubnetParts): Subnets {
       }),
 
     async addresses(id) {
-      const row = await store.byId(db, id)
+      const row = await store.mapOf(db, id)
       if (!row) throw missing()
-      const [uses, held] = await Promise.all([store.uses(db, id), servers.addresses()])
+      const [uses, held] = await Promise.all([store.usesInOrder(db, id), servers.addresses()])
       return addressMap(row, uses, held)
     },
 

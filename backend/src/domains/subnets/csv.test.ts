@@ -1,0 +1,64 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { parseCsv, writeCsv } from './csv.ts'
+
+const cellsOf = (text: string) => parseCsv(text).records.map((r) => r.cells)
+
+test('rows and cells are read as RFC 4180 has them', () => {
+  expect(cellsOf('a,b\r\n"c","d ""quoted"", e"\r\n')).toEqual([
+    ['a', 'b'],
+    ['c', 'd "quoted", e'],
+  ])
+  expect(cellsOf('a,b\nc,d')).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+  ])
+  expect(cellsOf('\u{FEFF}a,,\r\n')).toEqual([['a', '', '']])
+  expect(cellsOf('"a\r\nb",c')).toEqual([['a\r\nb', 'c']])
+  expect(cellsOf('')).toEqual([])
+  expect(cellsOf('\r\n\r\na\r\n\r\n')).toEqual([['a']])
+})
+
+test('a row is on the line that it begins on', () => {
+  expect(parseCsv('a,b\r\n"1\n2\n3",x\r\n\r\nlast,y\r\n').records.map((r) => r.line)).toEqual([1, 2, 6])
+})
+
+test.each([
+  ['a,b\nc,"d\ne,f\n', 2, 'A quote is not closed'],
+  ['a,b\nc,d"e\n', 2, 'A quote stands in a cell that does not begin with one'],
+  ['a,b\n"c"d,e\n', 2, 'Text stands behind a closing quote'],
+  ['"1\n2",b\n"c" ,e\n', 3, 'Text stands behind a closing quote'],
+  ['a,b\rc,d\r', 1, 'A line must end with a line feed'],
+])('%j is told with its line, and what stands before it is read', (text, line, message) => {
+  const { problem, records } = parseCsv(text)
+  expect(problem).toEqual({ line, message })
+  expect(records.every((r) => r.line < line)).toBe(true)
+})
+
+test('a cell that a spreadsheet would run is written with an apostrophe, and read without', () => {
+  const cells = ['=1+1', '+1', '-1', '@sum', '\tx', '\rx', "'=x", "''=x", "'plain", '=cmd|"/c calc"!A1', '1-1', 'a=b']
+  const text = writeCsv([cells])
+  expect(text).toBe(`'=1+1,'+1,'-1,'@sum,'\tx,"'\rx",''=x,'''=x,'plain,"'=cmd|""/c calc""!A1",1-1,a=b\r\n`)
+  expect(cellsOf(text)).toEqual([cells])
+})
+
+test('what is written is read back, whatever it is', () => {
+  const cell = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('=', "'", '"', ',', '\r', '\n', ';', '-', 'ż', ' ') }))
+  fc.assert(
+    fc.property(fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 8 }), (rows) => {
+      fc.pre(!rows[0]![0].startsWith('\u{FEFF}'))
+      expect(parseCsv(writeCsv(rows))).toMatchObject({ problem: null, records: rows.map((cells) => ({ cells })) })
+    }),
+  )
+})
+
+test('a megabyte of commas, of quotes or of one line takes no longer than it is', () => {
+  const size = 1024 * 1024
+  const began = performance.now()
+  expect(cellsOf(','.repeat(size))[0]).toHaveLength(size + 1)
+  expect(cellsOf(`"${'""'.repeat(size / 2 - 1)}"`)[0]![0]).toHaveLength(size / 2 - 1)
+  expect(cellsOf('x'.repeat(size))[0]![0]).toHaveLength(size)
+  expect(cellsOf('\n'.repeat(size))).toEqual([])
+  expect(parseCsv('"'.repeat(size - 1)).problem).not.toBeNull()
+  expect(performance.now() - began).toBeLessThan(5_000)
+})
