@@ -81,6 +81,7 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
     clock,
     machines,
     etcd,
+    loadBalancer: scenario.load_balancer,
     api: { openMaintenance, openSecured, renewSecured },
     subnetOffset,
     schematic: (id) => factory?.schematic(id),

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts'
 import type { EtcdRegistry } from './cluster/etcd.ts'
 import type { Schematic } from './factory/schematic.ts'
+import type { LoadBalancer } from './kubernetes/balancing/definitions.ts'
 import type { Machine } from './machine/machine.ts'
 
 /** How machines show themselves on port 50000. Handed in, because what answers there changes machines in turn. */
@@ -18,6 +19,8 @@ export interface World {
   clock: Clock
   machines: readonly Machine[]
   etcd: EtcdRegistry
+  /** Of new clusters. */
+  loadBalancer: LoadBalancer
   api: Api
   /** Added to the third byte of every address. */
   subnetOffset: number

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NodeConfig } from '../config/node-config.ts'
+import type { LoadBalancer } from '../kubernetes/balancing/definitions.ts'
 import type { Machine } from '../machine/machine.ts'
 import { makeFolder, readState, writeState } from '../store.ts'
 
@@ -17,6 +18,8 @@ export interface Member {
 }
 
 export interface KubernetesState {
+  /** What hands out addresses to Services; not there before it first ran. */
+  loadBalancer?: LoadBalancer
   resourceVersion: number
   /** Objects by storage key, `group/plural/namespace/name`. */
   objects: Record<string, StoredObject>

@@ -8,23 +8,16 @@ import { factoryFaultSchema, type Factory } from '../factory/serve.ts'
 import { faultSchema } from '../fleet/faults.ts'
 import { bootSchema } from '../fleet/booted.ts'
 import { GrowError } from '../grow.ts'
+import { Refusal } from '../kubernetes/refusal.ts'
 import { addFault, clearFaults } from '../machine/trouble.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { Simulator } from '../start.ts'
+import { clusterCall } from './clusters.ts'
+import { parsed, Refused } from './refused.ts'
 import { presentBooted, presentCounters, presentServer } from './present.ts'
 
 const MAX_BODY_BYTES = 64 * 1024
 const speedSchema = z.strictObject({ speed: z.number().check(z.minimum(MIN_SPEED), z.maximum(MAX_SPEED)) })
-
-class Refused extends Error {
-  override name = 'Refused'
-  readonly status: number
-
-  constructor(status: number, message: string) {
-    super(message)
-    this.status = status
-  }
-}
 
 /** The control socket: HTTP and JSON for tests and for people, on a unix socket that only its owner can open. */
 export const openControl = async (simulator: Simulator): Promise<{ close(): Promise<void> }> => {
@@ -66,7 +59,7 @@ const handle = async (simulator: Simulator, request: IncomingMessage, response: 
   try {
     answer = await route(simulator, request)
   } catch (cause) {
-    status = cause instanceof Refused ? cause.status : cause instanceof GrowError ? 409 : 500
+    status = cause instanceof Refused ? cause.status : cause instanceof GrowError ? 409 : cause instanceof Refusal ? cause.code : 500
     answer = { error: cause instanceof Error ? cause.message : String(cause) }
   }
   const body = JSON.stringify(answer)
@@ -77,6 +70,7 @@ const handle = async (simulator: Simulator, request: IncomingMessage, response: 
 const route = async (simulator: Simulator, request: IncomingMessage): Promise<unknown> => {
   const [, noun, which, act, ...more] = (request.url ?? '/').split('?')[0]!.split('/').map(decodeURIComponent)
   const call = `${request.method} /${noun}`
+  if (noun === 'clusters') return clusterCall(simulator.world, request, [which, act, ...more], readJson)
   if (more.length > 0) throw new Refused(404, 'There is no such call')
   if (which === undefined) {
     if (call === 'GET /servers') return { simulated: true, servers: await Promise.all(simulator.servers.map(presentServer)) }
@@ -130,12 +124,6 @@ const find = (simulator: Simulator, which: string): Simulator['servers'][number]
   } catch (cause) {
     throw new Refused(404, cause instanceof Error ? cause.message : String(cause))
   }
-}
-
-const parsed = <Schema extends z.ZodMiniType>(schema: Schema, value: unknown): z.output<Schema> => {
-  const result = schema.safeParse(value)
-  if (!result.success) throw new Refused(422, result.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`).join('; '))
-  return result.data
 }
 
 const readJson = async (request: IncomingMessage): Promise<unknown> => {

@@ -3,6 +3,7 @@ import { parse } from 'yaml'
 import * as z from 'zod/mini'
 import { MAX_SPEED, MIN_SPEED } from '../clock.ts'
 import { isTalosVersion } from '../config/versions.ts'
+import { LOAD_BALANCERS } from '../kubernetes/balancing/definitions.ts'
 import { faultSchema } from './faults.ts'
 import { MODEL_NAMES } from './hardware.ts'
 import { PLACES } from './places.ts'
@@ -37,6 +38,8 @@ export const scenarioSchema = z.strictObject({
   datacenters: z._default(z.array(placeCode).check(z.minLength(1)), ['PL-POZ-1', 'DE-FRA-1']),
   /** Given out in turn within each datacenter. Without it the first datacenter runs the newest and the others a mix. */
   talos: z.optional(z.array(talosVersion).check(z.minLength(1))),
+  /** What hands out addresses to the Services of a new cluster. */
+  load_balancer: z._default(z.enum(LOAD_BALANCERS), 'cilium'),
   /** Server number, from 1, to what is special about it. Without it a fleet of twelve or more has one without disks, one that fails its first install and one that is slow. */
   special: z.optional(z.record(z.string().check(z.regex(/^[1-9]\d*$/, 'a server number, from 1')), serverSchema)),
 })

@@ -4,7 +4,9 @@ import { isObject, object, text } from '../config/shape.ts'
 import type { Machine } from '../machine/machine.ts'
 import { mergePatch } from './apply.ts'
 import { authorize, type User } from './access.ts'
+import { discover } from './discovery.ts'
 import { apiVersionOf } from './kinds.ts'
+import { listOf } from './listing.ts'
 import { presentNode } from './nodes.ts'
 import { Objects, type Target } from './objects.ts'
 import { badRequest, notFound, Refusal } from './refusal.ts'
@@ -44,7 +46,8 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
   })
   if (!cluster.hasQuorum) throw new Refusal(500, 'InternalError', 'etcdserver: no leader')
   const isNode = place.kind.plural === 'nodes' && place.kind.group === ''
-  const shown = (body: Body): Body => (isNode ? presentNode(machine.world, body) : body)
+  // Every version of a kind is served from the same objects.
+  const shown = (body: Body): Body => ({ ...(isNode ? presentNode(machine.world, body) : body), apiVersion: apiVersionOf(place.kind) })
   const manager = searchParams.get('fieldManager') ?? ''
   const dryRun = searchParams.get('dryRun') === 'All'
 
@@ -89,35 +92,8 @@ const withoutResource = (machine: Machine, cluster: EtcdCluster, objects: Object
     if (!cluster.hasQuorum) throw new Refusal(500, 'InternalError', '[-]etcd failed: reason withheld')
     return { status: 200, plain: 'ok' }
   }
-  if (path === '/api') return { status: 200, json: { kind: 'APIVersions', versions: ['v1'] } }
-  const groups = new Set(objects.kinds.map(({ group }) => group))
-  if (path === '/apis') {
-    const list = [...groups]
-      .filter((group) => group !== '')
-      .map((name) => {
-        const versions = [...new Set(objects.kinds.filter(({ group }) => group === name).map(({ version: own }) => own))].map((own) => ({
-          groupVersion: `${name}/${own}`,
-          version: own,
-        }))
-        return { name, versions, preferredVersion: versions[0] }
-      })
-    return { status: 200, json: { kind: 'APIGroupList', apiVersion: 'v1', groups: list } }
-  }
-  const discovered = /^\/(?:api\/(v1)|apis\/([^/]+)\/([^/]+))$/.exec(path)
-  if (!discovered) return null
-  const group = discovered[2] ?? ''
-  const own = discovered[1] ?? discovered[3]
-  const resources = objects.kinds
-    .filter((kind) => kind.group === group && kind.version === own)
-    .map(({ plural, kind, namespaced }) => ({
-      name: plural,
-      singularName: kind.toLowerCase(),
-      namespaced,
-      kind,
-      verbs: ['create', 'delete', 'get', 'list', 'patch', 'update'],
-    }))
-  if (resources.length === 0) throw new Refusal(404, 'NotFound', 'the server could not find the requested resource')
-  return { status: 200, json: { kind: 'APIResourceList', groupVersion: group === '' ? own : `${group}/${own}`, resources } }
+  const discovered = discover(objects.kinds, path)
+  return discovered === null ? null : { status: 200, json: discovered }
 }
 
 /** Which objects a path means. */
@@ -155,34 +131,6 @@ const read = (request: Request): Body => {
   if (!isObject(value)) throw badRequest('the body is no object')
   return value
 }
-
-const listOf = (objects: Objects, { kind, namespace }: Target, query: URLSearchParams, shown: (body: Body) => Body): object => {
-  if (query.get('watch') === 'true' || query.get('watch') === '1') throw new Refusal(405, 'MethodNotAllowed', 'this simulated API server has no watches')
-  const labels = selector(query.get('labelSelector'))
-  const fields = selector(query.get('fieldSelector'))
-  const items = objects.list(kind, namespace).filter((body) => {
-    const metadata = object(body.metadata)
-    const own = object(metadata.labels)
-    return (
-      labels.every(([key, value, isEqual]) => (value === null ? key in own : (own[key] === value) === isEqual)) &&
-      fields.every(
-        ([key, value, isEqual]) =>
-          (text(key === 'metadata.namespace' ? metadata.namespace : key === 'metadata.name' ? metadata.name : undefined) === value) === isEqual,
-      )
-    )
-  })
-  return { kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata: { resourceVersion: objects.resourceVersion }, items: items.map(shown) }
-}
-
-const selector = (query: string | null): [key: string, value: string | null, isEqual: boolean][] =>
-  (query ?? '')
-    .split(',')
-    .filter((part) => part !== '')
-    .map((part) => {
-      const match = /^([^=!]+)(==?|!=)?(.*)$/.exec(part)
-      if (!match) throw badRequest(`unable to parse requirement: ${part}`)
-      return [match[1]!.trim(), match[2] === undefined ? null : match[3]!.trim(), match[2] !== '!=']
-    })
 
 const removed = (objects: Objects, target: Target, dryRun: boolean): object => {
   const body = objects.remove(target, dryRun)

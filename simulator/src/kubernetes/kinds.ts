@@ -5,12 +5,14 @@ export interface ResourceKind {
   plural: string
   kind: string
   namespaced: boolean
+  /** Its status is a subresource: only controllers write it. */
+  hasStatus: boolean
 }
 
 const kinds = (group: string, version: string, namespaced: boolean, list: string): ResourceKind[] =>
   list.split(' ').map((entry) => {
     const [plural = '', kind = ''] = entry.split(':')
-    return { group, version, plural, kind, namespaced }
+    return { group, version, plural, kind, namespaced, hasStatus: plural === 'services' }
   })
 
 export const BUILT_IN: readonly ResourceKind[] = [

@@ -1,41 +1,12 @@
-import { request, type RequestOptions } from 'node:https'
 import { expect, test } from 'vitest'
-import { createAuthority } from '#talos/pki/certificates.ts'
 import { mintKubernetesClient } from '#talos/pki/clients.ts'
 import { standardKey } from '#talos/pki/keys.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
+import { createAuthority } from '#talos/pki/certificates.ts'
 import { cluster, dataFolder, fleet, openSecure, rack, secrets, until } from '../testing/fleet.ts'
+import { APPLY, as, asker } from '../testing/kubernetes.ts'
 
-interface Reply {
-  status: number
-  body: Record<string, unknown>
-  text: string
-}
-type Ask = (method: string, path: string, body?: unknown, contentType?: string) => Promise<Reply>
-
-const APPLY = 'application/apply-patch+yaml'
 const SECRET = '/api/v1/namespaces/kube-system/secrets/steelyard-cluster-key'
-
-const asker =
-  (host: string, tls: RequestOptions): Ask =>
-  (method, path, body, contentType = 'application/json') =>
-    new Promise((resolve, reject) => {
-      const call = request({ host, port: 6443, method, path, ...tls, agent: false, headers: { 'content-type': contentType } }, (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('end', () => {
-          const text = Buffer.concat(chunks).toString()
-          resolve({ status: response.statusCode ?? 0, text, body: (text.startsWith('{') ? JSON.parse(text) : {}) as Reply['body'] })
-        })
-      })
-      call.on('error', reject)
-      call.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body))
-    })
-
-const as = async (bundle: SecretsBundle, host: string, commonName = 'steelyard', organizations = ['system:masters']): Promise<Ask> => {
-  const { ca, crt, key } = await mintKubernetesClient(bundle, { commonName, organizations, lifetimeMs: 3_600_000, now: new Date() })
-  return asker(host, { ca, cert: crt, key: standardKey(key) })
-}
 
 test('a control plane answers for its cluster: version, readiness, nodes', async () => {
   const simulator = await fleet({ scenario: rack(3) })

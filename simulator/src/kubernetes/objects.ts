@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { EtcdCluster, StoredObject } from '../cluster/etcd.ts'
-import { isObject, object, text } from '../config/shape.ts'
+import { isObject, list, object, text } from '../config/shape.ts'
 import { applyFields } from './apply.ts'
 import { apiVersionOf, BUILT_IN, type ResourceKind } from './kinds.ts'
+import { METALLB_POOLS } from './balancing/definitions.ts'
+import { refusedPool } from './balancing/metallb-pools.ts'
 import { badRequest, conflict, notFound, Refusal } from './refusal.ts'
 
 export interface Target {
@@ -29,13 +32,17 @@ export class Objects {
     const custom = this.#stored('apiextensions.k8s.io/customresourcedefinitions/').flatMap(({ body }) => {
       const spec = object(body.spec)
       const names = object(spec.names)
-      return (Array.isArray(spec.versions) ? spec.versions : []).map((version) => ({
-        group: text(spec.group),
-        version: text(object(version).name),
-        plural: text(names.plural),
-        kind: text(names.kind),
-        namespaced: spec.scope !== 'Cluster',
-      }))
+      return list(spec.versions)
+        .map(object)
+        .filter(({ served }) => served !== false)
+        .map((version) => ({
+          group: text(spec.group),
+          version: text(version.name),
+          plural: text(names.plural),
+          kind: text(names.kind),
+          namespaced: spec.scope !== 'Cluster',
+          hasStatus: isObject(object(version.subresources).status),
+        }))
     })
     return [...BUILT_IN, ...custom]
   }
@@ -60,7 +67,7 @@ export class Objects {
       (text(object(given.metadata).generateName) && `${text(object(given.metadata).generateName)}${randomUUID().slice(0, 5)}`)
     const target = this.#checked({ kind, namespace, name }, given)
     if (this.#objects[keyOf(target)]) throw new Refusal(409, 'AlreadyExists', `${qualified(kind)} "${name}" already exists`)
-    const made = applyFields(null, normal(kind, given), manager, false)
+    const made = applyFields(null, withoutStatus(kind, normal(kind, given)), manager, false)
     return this.#put(target, { body: this.#fresh(target, made.body), managers: made.managers }, dryRun)
   }
 
@@ -72,7 +79,7 @@ export class Objects {
       throw conflict(
         `Operation cannot be fulfilled on ${qualified(target.kind)} "${target.name}": the object has been modified; please apply your changes to the latest version and try again`,
       )
-    const body = normal(target.kind, given)
+    const body = withoutStatus(target.kind, normal(target.kind, given))
     const kept = object(existing.metadata)
     const made = applyFields(null, body, manager, false)
     return this.#put(
@@ -80,6 +87,7 @@ export class Objects {
       {
         body: {
           ...made.body,
+          ...(target.kind.hasStatus && existing.status !== undefined && { status: existing.status }),
           apiVersion: existing.apiVersion,
           kind: existing.kind,
           metadata: {
@@ -88,6 +96,7 @@ export class Objects {
             ...(kept.namespace !== undefined && { namespace: kept.namespace }),
             uid: kept.uid,
             creationTimestamp: kept.creationTimestamp,
+            ...(kept.generation !== undefined && { generation: kept.generation }),
           },
         },
         managers: made.managers,
@@ -100,7 +109,8 @@ export class Objects {
   apply(target: Target, given: Body, manager: string, force: boolean, dryRun = false): { body: Body; created: boolean } {
     this.#checked(target, given)
     const existing = this.#objects[keyOf(target)] ?? null
-    const merged = applyFields(existing, normal(target.kind, given), manager, force)
+    this.#declared(target, given)
+    const merged = applyFields(existing, withoutStatus(target.kind, normal(target.kind, given)), manager, force)
     return {
       body: this.#put(target, existing ? merged : { body: this.#fresh(target, merged.body), managers: merged.managers }, dryRun),
       created: existing === null,
@@ -114,6 +124,11 @@ export class Objects {
     if (dryRun) return body
     this.#cluster.change(({ kubernetes }) => {
       delete kubernetes.objects[keyOf(target)]
+      if (target.kind.plural === 'customresourcedefinitions') {
+        const { group, names } = object(body.spec)
+        const prefix = `${text(group)}/${text(object(names).plural)}/`
+        for (const key of Object.keys(kubernetes.objects)) if (key.startsWith(prefix)) delete kubernetes.objects[key]
+      }
       if (target.kind.plural === 'namespaces')
         for (const key of Object.keys(kubernetes.objects)) if (key.split('/').length > 3 && key.split('/')[2] === target.name) delete kubernetes.objects[key]
       kubernetes.resourceVersion++
@@ -121,12 +136,27 @@ export class Objects {
     return body
   }
 
+  /** What a controller saw. Nothing else of the object changes, and its generation doesn't count it. */
+  setStatus(target: Target, status: Body, manager: string): void {
+    const stored = this.#objects[keyOf(target)]
+    if (!stored) return
+    this.#put(target, { body: { ...stored.body, status }, managers: { ...stored.managers, [manager]: ['status'] } }, false)
+  }
+
+  setAnnotations(target: Target, annotations: Body): void {
+    const stored = this.#objects[keyOf(target)]
+    if (stored) this.#put(target, { ...stored, body: { ...stored.body, metadata: { ...object(stored.body.metadata), annotations } } }, false)
+  }
+
   get #objects(): Record<string, StoredObject> {
     return this.#cluster.state.kubernetes.objects
   }
 
   #stored(prefix: string): StoredObject[] {
-    return Object.entries(this.#objects).flatMap(([key, stored]) => (key.startsWith(prefix) ? [stored] : []))
+    return Object.entries(this.#objects)
+      .filter(([key]) => key.startsWith(prefix))
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, stored]) => stored)
   }
 
   #checked(target: Target, given: Body): Target {
@@ -159,13 +189,51 @@ export class Objects {
   #put(target: Target, stored: StoredObject, dryRun: boolean): Body {
     const { kubernetes } = this.#cluster.state
     const next = kubernetes.resourceVersion + 1
-    const body = { ...stored.body, metadata: { ...object(stored.body.metadata), resourceVersion: String(next) } }
+    const generation = this.#generationOf(target, stored.body)
+    const metadata = { ...object(stored.body.metadata), resourceVersion: String(next), ...(generation !== null && { generation }) }
+    const body = { ...stored.body, metadata }
+    this.#admit(target, body)
     if (dryRun) return body
     this.#cluster.change((state) => {
       state.kubernetes.resourceVersion = next
       state.kubernetes.objects[keyOf(target)] = { body, managers: stored.managers }
     })
     return body
+  }
+
+  /** Counts every change of what is wished; null for kinds that have no such number. */
+  #generationOf({ kind, namespace, name }: Target, body: Body): number | null {
+    const isCounted = kind.group !== '' && kind.group !== 'rbac.authorization.k8s.io'
+    if (!isCounted) return null
+    const before = this.#objects[keyOf({ kind, namespace, name })]?.body
+    if (!before) return 1
+    const wish = (whole: Body): Body => ({ ...whole, metadata: null, status: null })
+    return Number(object(before.metadata).generation ?? 1) + (isDeepStrictEqual(wish(before), wish(body)) ? 0 : 1)
+  }
+
+  /** Fields that a custom kind's schema doesn't know can't be applied. */
+  #declared({ kind, namespace, name }: Target, given: Body): void {
+    const definition = this.#stored('apiextensions.k8s.io/customresourcedefinitions/').find(
+      ({ body }) => text(object(body.metadata).name) === `${kind.plural}.${kind.group}`,
+    )
+    const version = list(object(definition?.body.spec).versions)
+      .map(object)
+      .find((candidate) => candidate.name === kind.version)
+    const declared = object(object(object(object(object(version?.schema).openAPIV3Schema).properties).spec).properties)
+    const unknown = Object.keys(declared).length === 0 ? undefined : Object.keys(object(given.spec)).find((field) => !(field in declared))
+    if (unknown !== undefined)
+      throw new Refusal(
+        500,
+        '',
+        `failed to create typed patch object (${namespace}/${name}; ${apiVersionOf(kind)}, Kind=${kind.kind}): .spec.${unknown}: field not declared in schema`,
+      )
+  }
+
+  /** MetalLB's webhook is asked about its pools. */
+  #admit({ kind, namespace, name }: Target, body: Body): void {
+    if (kind.group !== METALLB_POOLS.group || kind.plural !== METALLB_POOLS.plural) return
+    const reason = refusedPool(name, object(body.spec), this.list(METALLB_POOLS, namespace))
+    if (reason !== null) throw new Refusal(403, 'Forbidden', `admission webhook "ipaddresspoolvalidationwebhook.metallb.io" denied the request: ${reason}`)
   }
 
   /** What every new cluster has. */
@@ -205,6 +273,12 @@ const keyOf = ({ kind, namespace, name }: Target): string =>
   `${kind.group}/${kind.plural}/${kind.namespaced ? namespace : ''}${kind.namespaced ? '/' : ''}${name}`
 
 const qualified = ({ plural, group }: ResourceKind): string => (group === '' ? plural : `${plural}.${group}`)
+
+const withoutStatus = (kind: ResourceKind, given: Body): Body => {
+  if (!kind.hasStatus || given.status === undefined) return given
+  const { status: _, ...rest } = given
+  return rest
+}
 
 /** Secrets take plain text too and keep only base64. */
 const normal = (kind: ResourceKind, given: Body): Body => {

@@ -7,6 +7,7 @@ import { Interrupted } from '../clock.ts'
 import { isTalosVersion, imageTag } from '../config/versions.ts'
 import { matchDisk } from '../config/disk-selector.ts'
 import { TAKES } from './durations.ts'
+import { runLoadBalancer } from '../kubernetes/balancing/controller.ts'
 import { runVirtualAddresses } from './virtual-address.ts'
 
 /**
@@ -139,6 +140,7 @@ const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal
     background.run(runEtcd(machine, signal))
     background.run(runControlPlane(machine, signal))
     background.run(runVirtualAddresses(machine, signal))
+    background.run(runLoadBalancer(machine, signal))
   }
   background.run(runKubelet(machine, signal))
   const needed = ['cri', 'kubelet', 'apid', ...(isControlPlane ? ['etcd', 'trustd'] : [])]

@@ -20,6 +20,8 @@ export const TAKES = {
   apiServer: 1_600,
   virtualAddress: 1_000,
   registerNode: 500,
+  /** Until a controller has acted on what it watches. */
+  balance: 400,
   nodeReady: 1_500,
   trustdRetry: 700,
   stopServices: 400,

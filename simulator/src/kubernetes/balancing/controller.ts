@@ -1,0 +1,57 @@
+import type { EtcdCluster } from '../../cluster/etcd.ts'
+import { list, object, text } from '../../config/shape.ts'
+import { TAKES } from '../../machine/durations.ts'
+import type { Machine } from '../../machine/machine.ts'
+import { BUILT_IN } from '../kinds.ts'
+import { Objects } from '../objects.ts'
+import { balanceCilium } from './cilium.ts'
+import { definitionsOf, LOAD_BALANCERS, type LoadBalancer, METALLB_NAMESPACE } from './definitions.ts'
+import { balanceMetallb } from './metallb.ts'
+import { addNamespace, addService, servicesOf } from './services.ts'
+
+const DEFINITIONS = BUILT_IN.find(({ plural }) => plural === 'customresourcedefinitions')!
+
+/** Services that a new cluster has from the start, so that somebody wants the addresses that it is given. */
+const DEMO = [
+  { namespace: 'ingress', name: 'gateway', ports: [80, 443] },
+  { namespace: 'shop', name: 'storefront', ports: [443] },
+  { namespace: 'git', name: 'ssh', ports: [22] },
+]
+
+/**
+ * What hands out the addresses of a cluster's Services: on one control plane at a time, and some time after what it reacts to, as a controller does. It brings its custom resource
+ * definitions when the cluster is new.
+ */
+export const runLoadBalancer = async (machine: Machine, signal: AbortSignal): Promise<void> => {
+  let seen = ''
+  for (;;) {
+    await machine.takes(TAKES.balance, signal)
+    const cluster = machine.etcdCluster
+    if (!cluster || !machine.apiServerUp || cluster.leader?.machine !== machine.plan.index) continue
+    if (`${cluster.state.id} ${cluster.state.kubernetes.resourceVersion}` === seen) continue
+    const objects = new Objects(cluster, machine.world.clock.now)
+    if (cluster.state.kubernetes.loadBalancer === undefined) {
+      setLoadBalancer(cluster, objects, machine.world.loadBalancer)
+      for (const service of DEMO) addService(objects, service)
+    }
+    if (cluster.state.kubernetes.loadBalancer === 'cilium') balanceCilium(objects, machine.world.clock.now())
+    if (cluster.state.kubernetes.loadBalancer === 'metallb') balanceMetallb(objects)
+    seen = `${cluster.state.id} ${cluster.state.kubernetes.resourceVersion}`
+  }
+}
+
+/** Installs one and takes the others away, with all their objects; what Services had from those is gone with them. */
+export const setLoadBalancer = (cluster: EtcdCluster, objects: Objects, wanted: LoadBalancer): void => {
+  const before = cluster.state.kubernetes.loadBalancer
+  if (before === wanted) return
+  const present = new Set(objects.list(DEFINITIONS, '').map(({ metadata }) => text(object(metadata).name)))
+  const nameOf = (definition: Record<string, unknown>): string => text(object(definition.metadata).name)
+  for (const other of LOAD_BALANCERS.filter((which) => which !== wanted))
+    for (const name of definitionsOf(other).map(nameOf)) if (present.has(name)) objects.remove({ kind: DEFINITIONS, namespace: '', name })
+  for (const definition of definitionsOf(wanted)) if (!present.has(nameOf(definition))) objects.create(DEFINITIONS, '', definition, wanted)
+  if (wanted === 'metallb') addNamespace(objects, METALLB_NAMESPACE)
+  if (before !== undefined)
+    for (const { target, body } of servicesOf(objects))
+      if (list(object(object(body.status).loadBalancer).ingress).length > 0) objects.setStatus(target, { loadBalancer: {} }, wanted)
+  cluster.change((state) => (state.kubernetes.loadBalancer = wanted))
+}

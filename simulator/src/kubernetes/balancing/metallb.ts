@@ -1,0 +1,118 @@
+import { isDeepStrictEqual } from 'node:util'
+import { object, text } from '../../config/shape.ts'
+import type { Objects, Target } from '../objects.ts'
+import { METALLB_NAMESPACE, METALLB_POOLS } from './definitions.ts'
+import { metallbRanges } from './metallb-pools.ts'
+import { type Address, contains, type Range, sizeOf } from './ranges.ts'
+import { ingressOf, requestedBy, same, type Service, servicesOf } from './services.ts'
+
+type Body = Record<string, unknown>
+
+interface Pool {
+  target: Target
+  name: string
+  status: Body
+  ranges: Range[]
+  autoAssign: boolean
+  avoidBuggy: boolean
+}
+
+const FROM_POOL = 'metallb.io/ip-allocated-from-pool'
+const WANTED_POOL = 'metallb.io/address-pool'
+const REQUESTS = ['metallb.io/loadBalancerIPs']
+
+/**
+ * Gives addresses to Services out of the pools of MetalLB's own namespace, as its controller does (MetalLB: controller/service.go). A Service keeps its address as long as some pool
+ * has it, `autoAssign` or not; without one it gets another.
+ */
+export const balanceMetallb = (objects: Objects): void => {
+  const pools = objects.list(METALLB_POOLS, METALLB_NAMESPACE).map(poolOf)
+  const services = servicesOf(objects)
+  const taken: Address[] = []
+  const kept = new Map<Service, Address[]>()
+  for (const service of services) {
+    const addresses = isOurs(service) ? keep(service, pools, taken) : []
+    kept.set(service, addresses)
+    taken.push(...addresses)
+  }
+  for (const service of services) {
+    const addresses = kept.get(service) ?? []
+    if (isOurs(service) && addresses.length === 0) {
+      const found = find(service, pools, taken)
+      addresses.push(...found)
+      taken.push(...found)
+    }
+    write(objects, service, addresses, pools)
+  }
+  for (const pool of pools) count(objects, pool, taken)
+}
+
+const poolOf = (body: Body): Pool => {
+  const name = text(object(body.metadata).name)
+  const spec = object(body.spec)
+  return {
+    target: { kind: METALLB_POOLS, namespace: METALLB_NAMESPACE, name },
+    name,
+    status: object(body.status),
+    ranges: metallbRanges(spec).filter((range) => range !== null),
+    autoAssign: spec.autoAssign !== false,
+    avoidBuggy: spec.avoidBuggyIPs === true,
+  }
+}
+
+const isOurs = ({ isLoadBalancer, loadBalancerClass }: Service): boolean => isLoadBalancer && loadBalancerClass === null
+
+const has = (pool: Pool, address: Address): boolean => !(pool.avoidBuggy && isBuggy(address)) && pool.ranges.some((range) => contains(range, address))
+/** Addresses ending in 0 or 255, which some old firmware drops. */
+const isBuggy = ({ value, family }: Address): boolean => family === 4 && (value % 256n === 0n || value % 256n === 255n)
+
+const keep = (service: Service, pools: readonly Pool[], taken: readonly Address[]): Address[] => {
+  const requested = requestedBy(service, REQUESTS)
+  const wanted = text(service.annotations[WANTED_POOL])
+  const isRight = (address: Address): boolean =>
+    !taken.some((other) => same(other, address)) &&
+    service.families.includes(address.family) &&
+    pools.some((pool) => has(pool, address) && (wanted === '' || pool.name === wanted)) &&
+    (requested.length === 0 || requested.some((asked) => same(asked, address)))
+  return service.addresses.every(isRight) ? service.addresses : []
+}
+
+/** All the addresses that a Service needs, or none. */
+const find = (service: Service, pools: readonly Pool[], taken: readonly Address[]): Address[] => {
+  const isFree = (address: Address): boolean => !taken.some((other) => same(other, address))
+  const wanted = text(service.annotations[WANTED_POOL])
+  const requested = requestedBy(service, REQUESTS)
+  if (requested.length > 0)
+    return requested.every((asked) => isFree(asked) && pools.some((pool) => has(pool, asked) && (wanted === '' || pool.name === wanted))) ? requested : []
+  const open = wanted === '' ? pools.filter(({ autoAssign }) => autoAssign) : pools.filter(({ name }) => name === wanted)
+  const found = service.families.map((family) => open.map((pool) => firstFree(pool, family, isFree)).find((address) => address !== null))
+  return found.every((address) => address !== undefined) ? found : []
+}
+
+const firstFree = (pool: Pool, family: 4 | 6, isFree: (address: Address) => boolean): Address | null => {
+  for (const range of pool.ranges.filter((candidate) => candidate.family === family))
+    for (let { from: value } = range; value <= range.to; value++) if (isFree({ value, family }) && has(pool, { value, family })) return { value, family }
+  return null
+}
+
+const write = (objects: Objects, { target, body, annotations }: Service, addresses: readonly Address[], pools: readonly Pool[]): void => {
+  const [first] = addresses
+  const pool = first && pools.find((candidate) => has(candidate, first))
+  const { [FROM_POOL]: before, ...others } = annotations
+  const status = { ...object(body.status), loadBalancer: ingressOf(addresses) }
+  const isChanged = !isDeepStrictEqual(object(object(body.status).loadBalancer), status.loadBalancer)
+  if (isChanged) objects.setStatus(target, status, 'metallb-controller')
+  if ((text(before) || undefined) !== pool?.name) objects.setAnnotations(target, { ...others, ...(pool && { [FROM_POOL]: pool.name }) })
+}
+
+const count = (objects: Objects, pool: Pool, taken: readonly Address[]): void => {
+  const of = (family: 4 | 6): [assigned: number, available: number] => {
+    const total = pool.ranges.filter((range) => range.family === family).reduce((sum, range) => sum + sizeOf(range), 0n)
+    const assigned = taken.filter((address) => address.family === family && has(pool, address)).length
+    const rest = total - BigInt(assigned)
+    return [assigned, Number(rest > BigInt(Number.MAX_SAFE_INTEGER) ? BigInt(Number.MAX_SAFE_INTEGER) : rest)]
+  }
+  const [[assignedIPv4, availableIPv4], [assignedIPv6, availableIPv6]] = [of(4), of(6)]
+  const status = { assignedIPv4, assignedIPv6, availableIPv4, availableIPv6 }
+  if (!isDeepStrictEqual(pool.status, status)) objects.setStatus(pool.target, status, 'metallb-controller')
+}

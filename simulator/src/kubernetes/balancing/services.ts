@@ -1,0 +1,91 @@
+import { list, object, text } from '../../config/shape.ts'
+import { BUILT_IN } from '../kinds.ts'
+import type { Objects, Target } from '../objects.ts'
+import { type Address, formatAddress, parseAddress } from './ranges.ts'
+
+type Body = Record<string, unknown>
+
+export const SERVICES = BUILT_IN.find(({ plural }) => plural === 'services')!
+const NAMESPACES = BUILT_IN.find(({ plural }) => plural === 'namespaces')!
+
+/** A Service as those see it who give it addresses. */
+export interface Service {
+  target: Target
+  body: Body
+  isLoadBalancer: boolean
+  loadBalancerClass: string | null
+  annotations: Record<string, unknown>
+  labels: Record<string, unknown>
+  families: (4 | 6)[]
+  /** What stands in its status. */
+  addresses: Address[]
+}
+
+/** Every Service, the oldest first: who came first keeps what it has. */
+export const servicesOf = (objects: Objects): Service[] =>
+  byAge(objects.list(SERVICES, '')).map((body) => {
+    const metadata = object(body.metadata)
+    const spec = object(body.spec)
+    const ingress = list(object(object(body.status).loadBalancer).ingress)
+    return {
+      target: { kind: SERVICES, namespace: text(metadata.namespace), name: text(metadata.name) },
+      body,
+      isLoadBalancer: spec.type === 'LoadBalancer',
+      loadBalancerClass: text(spec.loadBalancerClass) || null,
+      annotations: object(metadata.annotations),
+      labels: object(metadata.labels),
+      families: familiesOf(spec),
+      addresses: ingress.flatMap((item) => parseAddress(text(object(item).ip)) ?? []),
+    }
+  })
+
+export const byAge = (bodies: readonly Body[]): Body[] => {
+  const key = ({ metadata }: Body): string => `${text(object(metadata).creationTimestamp)} ${text(object(metadata).namespace)}/${text(object(metadata).name)}`
+  return bodies.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
+}
+
+/** One IPv4 address where nothing else is asked for: the simulated clusters have no IPv6 by themselves. */
+const familiesOf = (spec: Body): (4 | 6)[] => {
+  const asked = list(spec.ipFamilies).map((family): 4 | 6 => (family === 'IPv6' ? 6 : 4))
+  if (asked.length === 0) return [4]
+  return spec.ipFamilyPolicy === 'PreferDualStack' || spec.ipFamilyPolicy === 'RequireDualStack' ? asked : asked.slice(0, 1)
+}
+
+/** Addresses that a Service asks for by name, in its specification or in one of these annotations. */
+export const requestedBy = ({ body, annotations }: Service, names: readonly string[]): Address[] =>
+  [text(object(body.spec).loadBalancerIP), ...names.flatMap((name) => text(annotations[name]).split(','))].flatMap((item) => parseAddress(item.trim()) ?? [])
+
+export const same = (one: Address, other: Address): boolean => one.value === other.value && one.family === other.family
+
+/** What stands in `status.loadBalancer`. */
+export const ingressOf = (addresses: readonly Address[]): Body =>
+  addresses.length === 0 ? {} : { ingress: addresses.map((address) => ({ ip: formatAddress(address), ipMode: 'VIP' })) }
+
+export const addNamespace = (objects: Objects, name: string): void => {
+  if (objects.list(NAMESPACES, '').some(({ metadata }) => object(metadata).name === name)) return
+  objects.create(NAMESPACES, '', { metadata: { name }, spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }, 'simulator')
+}
+
+export interface ServiceWish {
+  namespace: string
+  name: string
+  ports?: number[]
+  labels?: Record<string, string>
+  annotations?: Record<string, string>
+}
+
+/** Adds a Service of type LoadBalancer, with its namespace if that isn't there. Throws a `Refusal` where there is one of this name. */
+export const addService = (objects: Objects, { namespace, name, ports = [443], labels, annotations }: ServiceWish): void => {
+  addNamespace(objects, namespace)
+  const metadata = { name, labels: { app: name, ...labels }, ...(annotations && { annotations }) }
+  const spec = {
+    type: 'LoadBalancer',
+    selector: { app: name },
+    ports: ports.map((port) => ({ name: `p${port}`, port, protocol: 'TCP', targetPort: port })),
+    ipFamilies: ['IPv4'],
+    ipFamilyPolicy: 'SingleStack',
+    externalTrafficPolicy: 'Cluster',
+    allocateLoadBalancerNodePorts: true,
+  }
+  objects.create(SERVICES, namespace, { metadata, spec }, 'simulator')
+}

@@ -1,0 +1,99 @@
+import type { EtcdCluster } from '../cluster/etcd.ts'
+import { list, object, text } from '../config/shape.ts'
+import type { World } from '../world.ts'
+import { mergePatch } from './apply.ts'
+import { setLoadBalancer } from './balancing/controller.ts'
+import { CILIUM_POOLS, type LoadBalancer, METALLB_NAMESPACE, METALLB_POOLS } from './balancing/definitions.ts'
+import { formatAddress } from './balancing/ranges.ts'
+import { addService, SERVICES, servicesOf, type ServiceWish } from './balancing/services.ts'
+import { Objects, type Target } from './objects.ts'
+import { notFound, Refusal } from './refusal.ts'
+
+type Body = Record<string, unknown>
+
+export interface ShownCluster {
+  simulated: true
+  id: string
+  name: string
+  hasQuorum: boolean
+  loadBalancer: LoadBalancer | null
+  services: { namespace: string; name: string; type: string; addresses: string[] }[]
+  pools: { name: string; spec: Body; status: Body }[]
+}
+
+/** What somebody else does in a simulated cluster, behind the back of whoever manages it: Services that come and go, objects that are changed or deleted. */
+export interface Hand {
+  show(): ShownCluster
+  setLoadBalancer(wanted: LoadBalancer): void
+  addService(wish: ServiceWish): void
+  removeService(namespace: string, name: string): void
+  /** Merges into an object of a load balancer, by the plural name of its kind, as `kubectl edit` would. */
+  edit(plural: string, name: string, change: Body): void
+  remove(plural: string, name: string): void
+}
+
+export const clustersOf = (world: World): Hand[] => world.etcd.all.filter(({ state }) => state.members.length > 0).map((cluster) => handOf(world, cluster))
+
+/** The cluster of this name or Talos id, one with quorum first; undefined where there is none. The hand throws `Refusal` for what Kubernetes refuses, and where etcd has no leader. */
+export const handOn = (world: World, which: string): Hand | undefined => {
+  const found = world.etcd.all.filter(({ state }) => (state.name === which || state.talosId === which) && state.members.length > 0)
+  const cluster = found.find(({ hasQuorum }) => hasQuorum) ?? found.at(-1)
+  return cluster && handOf(world, cluster)
+}
+
+const handOf = (world: World, cluster: EtcdCluster): Hand => {
+  const objects = (): Objects => {
+    if (!cluster.hasQuorum) throw new Refusal(409, 'Conflict', 'etcdserver: no leader')
+    return new Objects(cluster, world.clock.now)
+  }
+  const target = (plural: string, name: string): Target => {
+    const kind = objects().kinds.find((candidate) => candidate.plural === plural)
+    if (!kind) throw notFound(plural, name)
+    return { kind, namespace: kind.namespaced ? METALLB_NAMESPACE : '', name }
+  }
+  return {
+    show: () => show(cluster, new Objects(cluster, world.clock.now)),
+    setLoadBalancer: (wanted) => setLoadBalancer(cluster, objects(), wanted),
+    addService: (wish) => addService(objects(), wish),
+    removeService: (namespace, name) => void objects().remove({ kind: SERVICES, namespace, name }),
+    edit(plural, name, change) {
+      const place = target(plural, name)
+      const { metadata, ...rest } = objects().get(place)
+      const { resourceVersion: _, ...kept } = object(metadata)
+      objects().replace(place, object(mergePatch({ ...rest, metadata: kept }, change)), 'kubectl-edit')
+    },
+    remove: (plural, name) => void objects().remove(target(plural, name)),
+  }
+}
+
+const show = (cluster: EtcdCluster, objects: Objects): ShownCluster => {
+  const { state } = cluster
+  const loadBalancer = state.kubernetes.loadBalancer ?? null
+  const kind = loadBalancer === 'cilium' ? CILIUM_POOLS : loadBalancer === 'metallb' ? METALLB_POOLS : null
+  return {
+    simulated: true,
+    id: state.talosId,
+    name: state.name,
+    hasQuorum: cluster.hasQuorum,
+    loadBalancer,
+    services: servicesOf(objects).map(({ target, body, addresses }) => ({
+      namespace: target.namespace,
+      name: target.name,
+      type: text(object(body.spec).type) || 'ClusterIP',
+      addresses: addresses.map(formatAddress),
+    })),
+    pools: (kind ? objects.list(kind, '') : []).map(({ metadata, spec, status }) => ({
+      name: text(object(metadata).name),
+      spec: object(spec),
+      status: conditions(object(status)),
+    })),
+  }
+}
+
+/** Conditions as one line each. */
+const conditions = (status: Body): Body =>
+  status.conditions === undefined
+    ? status
+    : Object.fromEntries(
+        list(status.conditions).map((condition) => [text(object(condition).type), text(object(condition).message) || object(condition).status]),
+      )
