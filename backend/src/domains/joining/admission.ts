@@ -58,9 +58,12 @@ export function admission({ db, clock, engine, tell }: AdmissionParts): (asked: 
     const status = statusOf(token, at.getTime())
     const verdict = canUseJoinToken({ status: status === 'used_up' && isUsed ? 'usable' : status })
     if (!verdict.ok) return { kind: 'refused', reason: verdict.reason, over: status !== 'used_up' } as const
-    // Its own row, or one of its own that waits for nothing any more: a UUID that waits at two addresses is perhaps two machines.
+    // The row of its address, or one of its own that waits for nothing any more: what waits at two addresses, or has two serials, is perhaps two machines.
     const waiting = known.filter((a) => a.result === 'waiting')
-    const row = known.find((a) => a.address === address) ?? known.find((a) => a.result !== 'waiting') ?? (waiting.length >= mostTwins ? waiting[0] : undefined)
+    const row =
+      known.find((a) => a.address === address) ??
+      known.find((a) => a.result !== 'waiting' && a.serial === announcement.serial) ??
+      (waiting.length >= mostTwins ? waiting[0] : undefined)
     const isAgain = row?.address === address && row.result === 'waiting' && at.getTime() - row.at.getTime() < sameAnswerMs
     const id = row?.id ?? randomUUID()
     const hostName = !mayDial.ok ? null : isAgain ? row.host_name : oneTimeHostName()

@@ -244,10 +244,7 @@ describe('where it came from', () => {
     const { id, token: own } = await make('ipv6')
     await announce(own, uuid(), 'FD12:0:0::00a1')
     await announce(own, uuid(), '::ffff:127.20.9.4')
-    expect((await arrivals(id)).map((a) => [a.address, a.result]).toSorted()).toEqual([
-      ['127.20.9.4', 'waiting'],
-      ['fd12::a1', 'waiting'],
-    ])
+    expect((await arrivals(id)).map((a) => `${a.address} ${a.result}`).toSorted()).toEqual(['127.20.9.4 waiting', 'fd12::a1 waiting'])
   })
 
   test('X-Forwarded-For is believed from trusted proxies only', async () => {
@@ -288,7 +285,7 @@ describe('floods', () => {
     nextMinute()
     const written = async () => (await audited()).slice(0, (await audited()).length - before).filter((e) => e.ip === '127.20.6.1')
     await expect.poll(async () => (await written()).length).toBe(2)
-    expect((await written()).map((e) => e.after?.['count']).toSorted()).toEqual([1, 9999])
+    expect(new Set((await written()).map((e) => e.after?.['count']))).toEqual(new Set([1, 9999]))
   }, 60_000)
 
   test('guesses from a thousand addresses are counted together past the first ones', async () => {

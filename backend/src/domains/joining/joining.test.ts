@@ -1,0 +1,326 @@
+/** Simulated servers boot with the kernel argument of a token and announce themselves from addresses of their own: over the real wire, in real time. */
+import { describe, expect, test } from 'vitest'
+import { auditList } from '#contract/audit.ts'
+import { type Arrival, joinArgument, joinTokenArrivals, joinTokenCreate, joinTokenGet, joinTokenRevoke } from '#contract/join-tokens.ts'
+import { type Server, serverAdd, serverConfirm, serverEvents, serverGet, serverList, serverRemove } from '#contract/servers.ts'
+import type { Simulator } from '#simulator/src/start.ts'
+import { clearFaults } from '#simulator/src/machine/trouble.ts'
+import type { Call } from '../../testing/backend.ts'
+import { type ClusterWorld, clusterWorld } from '../clusters/testing/world.ts'
+import { patienceMs, wrongNameMs } from './arriving.ts'
+
+const world = await clusterWorld({ servers: 4, seed: 'joining' })
+const { backend, simulator, datacenterId } = world
+const until: ClusterWorld['until'] = (...asked) => world.until(...asked)
+const { db } = backend.platform
+const url = await backend.listen()
+type Machine = Simulator['servers'][number]
+
+let signedIn = world.admin
+/** The tests move the clock past the end of access tokens. */
+const call: Call = async (...asked) => {
+  const answer = await signedIn.call(...asked)
+  if (answer.problem?.code !== 'session_expired') return answer
+  signedIn = await backend.signIn()
+  return signedIn.call(...asked)
+}
+const make = async (name: string, more: object = {}) => (await call(joinTokenCreate, { body: { name, ...more } })).answer!
+const lineOf = (token: string) => `talos.platform=metal console=tty0 ${joinArgument(url, token)}`
+const boot = (token: string, more: Omit<Parameters<Simulator['boot']>[0], 'kernel_command_line'> = {}) =>
+  simulator.boot({ kernel_command_line: lineOf(token), ...more })
+const again = async (machine: Machine) => {
+  await machine.lifecycle.powerOff()
+  machine.lifecycle.powerOn()
+}
+const arrivals = async (id: string) => (await call(joinTokenArrivals, { params: { id }, query: { per_page: 1000 } })).answer!.items
+const settled = (id: string, count: number): Promise<Arrival[]> =>
+  until(
+    () => arrivals(id),
+    (all) => all.length >= count && all.every((a) => a.result !== 'waiting'),
+  )
+const servers = async (query: object = {}) => (await call(serverList, { query: { per_page: 1000, ...query } })).answer!.items
+const serverOf = async (machine: Machine): Promise<Server | undefined> => (await servers()).find((s) => s.identity.uuid === machine.disk.identity.uuid)
+const get = async (id: string) => (await call(serverGet, { params: { id } })).answer!
+const uses = async (id: string) => (await call(joinTokenGet, { params: { id } })).answer!.uses
+const audited = async (action: string) => {
+  await backend.publish()
+  return (await call(auditList, { query: { action, per_page: 1000 } })).answer!.items
+}
+/** Announces in a machine's place: what a lie needs that the machine itself doesn't tell. */
+const announce = (token: string, from: string, said: { uuid: string; serial: string; mac?: string }) =>
+  backend.app.inject({ url: `/join/${token}?${new URLSearchParams(said).toString()}`, remoteAddress: from })
+const identityOf = ({ disk: { identity } }: Machine) => ({ uuid: identity.uuid, serial: identity.serial })
+
+test('four servers that were booted with the kernel argument appear by themselves within 10 s, in the right datacenter, with their hardware, confirmed', async () => {
+  const { id, token } = await make('rack-12', { datacenter_id: datacenterId, max_uses: 4 })
+  const machines = await boot(token, { count: 4 })
+  const found = await until(
+    () => Promise.all(machines.map(serverOf)),
+    (all) => all.every((s) => s !== undefined),
+    10_000,
+  )
+  for (const [i, server] of found.entries()) {
+    const machine = machines[i]!
+    expect(server).toMatchObject({
+      status: 'maintenance',
+      datacenter: { id: datacenterId },
+      nodeAddresses: [machine.plan.address],
+      identity: { state: 'confirmed', ...identityOf(machine), note: 'Announced itself with the join token rack-12', fingerprint: expect.stringMatching(/=$/) },
+      talos: { reachable: true, stage: 'maintenance' },
+    })
+    expect(server!.resources.processors.length).toBeGreaterThan(0)
+    expect(server!.resources.disks.length).toBeGreaterThan(0)
+    expect(server!.eligibility.filter((e) => !e.ok)).toEqual([])
+    expect(machine.hostname).toMatch(/^sy-[0-9a-f]{20}$/)
+  }
+  expect(new Set(found.map((s) => s!.name)).size).toBe(4)
+  expect(await uses(id)).toBe(4)
+  const came = await settled(id, 4)
+  expect(came.every((a) => a.result === 'joined' && a.reason === null)).toBe(true)
+  expect(new Set(came.map((a) => a.server?.id))).toEqual(new Set(found.map((s) => s!.id)))
+  for (const machine of machines)
+    expect(came.find((a) => a.uuid === machine.disk.identity.uuid)).toMatchObject({ address: machine.plan.address, mac: machine.managementLink.mac })
+  const entry = (await audited('server.added')).find((e) => e.target?.id === found[0]!.id)
+  expect(entry).toMatchObject({ actor: 'Steelyard', after: { join_token: 'rack-12', identity: { state: 'confirmed' } } })
+  const { items } = (await call(serverEvents, { params: { id: found[0]!.id } })).answer!
+  expect(items.map((e) => e.message)).toContain('Registered: announced itself with the join token rack-12')
+})
+
+test('a server that boots again is recognised: no new use, no second row, whether or not the token is used up', async () => {
+  const { id, token } = await make('boots-again', { max_uses: 1 })
+  const [machine] = (await boot(token)) as [Machine]
+  const [first] = await settled(id, 1)
+  const name = machine.hostname
+  await again(machine)
+  const seen = await until(
+    () => arrivals(id),
+    ([a]) => a!.result === 'joined' && a!.at > first!.at,
+  )
+  expect(seen).toMatchObject([{ id: first!.id, server: first!.server, reason: `Registered already as ${first!.server!.name}` }])
+  expect(machine.hostname).not.toBe(name)
+  expect(await uses(id)).toBe(1)
+  expect(await get(first!.server!.id)).toMatchObject({ identity: { state: 'confirmed' }, talos: { reachable: true } })
+})
+
+test('one that comes back at another address is updated with a note', async () => {
+  const { id, token } = await make('moves')
+  const [machine] = (await boot(token)) as [Machine]
+  const [first] = await settled(id, 1)
+  const from = machine.plan.address
+  const to = await simulator.move(machine)
+  await again(machine)
+  const server = await until(
+    () => get(first!.server!.id),
+    (s) => s.nodeAddresses.includes(to),
+  )
+  expect(server.identity).toMatchObject({ state: 'confirmed', note: `${server.name} has moved from ${from} to ${to}` })
+  expect(await settled(id, 1)).toMatchObject([{ id: first!.id, address: to, result: 'joined', reason: `${server.name} has moved from ${from} to ${to}` }])
+  expect(await uses(id)).toBe(1)
+  expect((await audited('server.moved')).some((e) => e.target?.id === server.id)).toBe(true)
+})
+
+test('a removed one that announces itself again is a new server, which remembers the old one', async () => {
+  const { id, token } = await make('removed')
+  const [machine] = (await boot(token)) as [Machine]
+  const [first] = await settled(id, 1)
+  await call(serverRemove, { params: { id: first!.server!.id } })
+  await again(machine)
+  const server = await until(
+    () => serverOf(machine),
+    (s) => s !== undefined,
+  )
+  expect(server!.id).not.toBe(first!.server!.id)
+  expect(server!.identity.note).toMatch(
+    new RegExp(`^Announced itself with the join token removed\\. This machine was ${first!.server!.name}, which was removed on \\d{4}-\\d\\d-\\d\\d$`),
+  )
+  expect(await uses(id)).toBe(1)
+})
+
+test('one that was added by its address and nobody has confirmed yet has proved itself; one that came out of a cluster still waits for a person', async () => {
+  const { id, token } = await make('proof')
+  const [one, two] = (await boot(token, { count: 2 })) as [Machine, Machine]
+  await settled(id, 2)
+  const [first, second] = [(await serverOf(one))!, (await serverOf(two))!]
+  const doubt = (server: Server, note: string | null) =>
+    db
+      .updateTable('server')
+      .set({ identity_state: 'unconfirmed', identity_note: note, version: server.version + 10 })
+      .where('id', '=', server.id)
+      .execute()
+  await doubt(first, null)
+  await doubt(second, 'Released from the cluster prod: confirm that this is the machine')
+  for (const machine of [one, two]) await again(machine)
+  await until(
+    () => get(first.id),
+    (s) => s.identity.state === 'confirmed',
+  )
+  const before = Date.parse((await get(second.id)).created_at)
+  await until(
+    () => arrivals(id),
+    (all) => all.every((a) => a.result === 'joined' && Date.parse(a.at) > before && a.reason !== null),
+  )
+  expect((await get(second.id)).identity).toMatchObject({ state: 'unconfirmed', note: 'Released from the cluster prod: confirm that this is the machine' })
+})
+
+// Before those that move the clock: certificates are good from five minutes ago.
+test('one of a cluster that announces itself is recognised and left alone', { timeout: 90_000 }, async () => {
+  const [node] = world.take(1) as [Server]
+  const { operation, cluster } = await world.create([node])
+  expect((await world.ended(operation.id, 60_000)).status).toBe('done')
+  const machine = world.machine(node)
+  const { id, token } = await make('member')
+  const before = await get(node.id)
+  await announce(token, machine.plan.address, identityOf(machine))
+  expect(await settled(id, 1)).toMatchObject([
+    { result: 'joined', reason: `Recognised as ${node.name}, which is in the cluster ${cluster.name}`, server: { id: node.id } },
+  ])
+  expect(await get(node.id)).toMatchObject({ status: 'ready', cluster: { id: cluster.id }, identity: before.identity })
+  // From anywhere else its word is worth nothing.
+  await announce(token, simulator.servers[3]!.plan.address, identityOf(machine))
+  expect((await settled(id, 1)).find((a) => a.address === simulator.servers[3]!.plan.address)).toMatchObject({ result: 'failed' })
+  expect(await get(node.id)).toMatchObject({ status: 'ready', cluster: { id: cluster.id }, identity: before.identity })
+})
+
+describe('lies', () => {
+  test.each([
+    ['another UUID', { uuid: '11111111-2222-4333-8444-555555555555' }, 'Another machine answers at'],
+    ['another serial', { serial: 'LIE-1' }, 'Another machine answers at'],
+    ['another MAC address', { mac: '02:ff:ff:ff:ff:ff' }, 'The announced MAC address 02:ff:ff:ff:ff:ff is on no interface'],
+  ])('a server that announces %s than its API tells is not registered, and it is written down', async (_what, lie, reason) => {
+    const { id, token } = await make(`lie-${Object.keys(lie)[0]!}`)
+    const [machine] = (await boot(token, { announce: lie })) as [Machine]
+    expect(await settled(id, 1)).toMatchObject([{ result: 'failed', reason: expect.stringContaining(reason), server: null, address: machine.plan.address }])
+    expect(await serverOf(machine)).toBeUndefined()
+    expect((await audited('join.failed')).find((e) => e.target?.id === id)).toMatchObject({
+      result: 'identity_changed',
+      target: { name: `lie-${Object.keys(lie)[0]!}` },
+    })
+  })
+
+  test('who only knows UUID and serial of a machine that is there is not believed: it does not show the name', async () => {
+    const { id, token } = await make('no-name')
+    // In maintenance since long: nobody gave it a name.
+    const machine = simulator.servers[2]!
+    const server = (await serverOf(machine))!
+    const other = await make('other')
+    const [booted] = (await boot(other.token)) as [Machine]
+    await settled(other.id, 1)
+    for (const m of [machine, booted]) await announce(token, m.plan.address, identityOf(m))
+    const began = backend.clock.now()
+    await until(
+      async () => {
+        backend.clock.advance(1_000)
+        return arrivals(id)
+      },
+      (all) => all.length === 2 && all.every((a) => a.result !== 'waiting'),
+    )
+    expect(backend.clock.now() - began).toBeGreaterThanOrEqual(wrongNameMs)
+    for (const arrival of await settled(id, 2))
+      expect(arrival).toMatchObject({ result: 'failed', reason: expect.stringContaining('not the one that this address was given'), server: null })
+    expect((await get(server.id)).identity.note).toBe(server.identity.note)
+  })
+
+  test('one whose API never opens is given up after some minutes with the reason; the next boot is taken as the first', async () => {
+    const { id, token } = await make('silent')
+    const [machine] = (await boot(token, { faults: [{ kind: 'refuse', port: 'apid' }] })) as [Machine]
+    await until(
+      () => arrivals(id),
+      (all) => all.length === 1,
+    )
+    backend.clock.advance(patienceMs)
+    const [arrival] = await settled(id, 1)
+    expect(arrival).toMatchObject({ result: 'failed', server: null })
+    expect(arrival!.reason).toBe(`Waited 5 minutes for its API at ${machine.plan.address}: connection refused`)
+    expect((await audited('join.failed')).find((e) => e.target?.id === id)).toMatchObject({ result: 'server_unreachable' })
+    await clearFaults(machine)
+    await again(machine)
+    await until(
+      () => serverOf(machine),
+      (s) => s !== undefined,
+    )
+    expect(await settled(id, 1)).toMatchObject([{ id: arrival!.id, result: 'joined' }])
+    expect(await uses(id)).toBe(1)
+  })
+
+  test('one that hangs delays no other', async () => {
+    const { id, token } = await make('hang')
+    await boot(token, { count: 12, faults: [{ kind: 'hang', port: 'apid' }] })
+    await until(
+      () => arrivals(id),
+      (all) => all.length === 12,
+    )
+    const good = await make('beside')
+    const [machine] = (await boot(good.token)) as [Machine]
+    await until(
+      () => serverOf(machine),
+      (s) => s !== undefined,
+      10_000,
+    )
+    await call(joinTokenRevoke, { params: { id } })
+    // Who waited through a token that was revoked meanwhile comes in no more.
+    for (const hanging of simulator.servers.filter((m) => m.kernelCommandLine.includes(token))) await clearFaults(hanging)
+    for (const arrival of await settled(id, 12))
+      expect(arrival).toMatchObject({ result: 'refused', reason: expect.stringContaining('was revoked'), server: null })
+  })
+})
+
+describe('two machines with one UUID', () => {
+  test.each([
+    ['and one serial, as some boards are sold', undefined],
+    ['and different serials', ['A-1', 'A-2']],
+  ])('%s: one is registered, the other raises an alarm there and is sent nothing', async (_what, serials) => {
+    const name = serials ? 'two-serials' : 'one-serial'
+    const { id, token } = await make(name)
+    const uuid = serials ? '03000200-0400-0500-0006-000700080009' : '03000200-0400-0500-0006-00070008000a'
+    const machines = serials
+      ? (await Promise.all(serials.map((serial) => boot(token, { uuid, serial })))).flat()
+      : await boot(token, { uuid, serial: 'Default string', count: 2 })
+    const server = await until(
+      async () => (await servers()).find((s) => s.identity.uuid === uuid),
+      (s) => s?.identity.state === 'changed',
+    )
+    expect((await servers()).filter((s) => s.identity.uuid === uuid)).toHaveLength(1)
+    expect(server!.identity.seen).toMatchObject({ uuid })
+    const alarm = await until(
+      async () => (await arrivals(id)).find((a) => a.result === 'failed'),
+      (a) => a !== undefined,
+    )
+    expect(alarm).toMatchObject({
+      reason: expect.stringMatching(serials ? /^A second machine has the UUID of/ : /^Two machines have the UUID and serial of/),
+      server: { id: server!.id },
+    })
+    for (const machine of machines) expect(machine.disk.state.counters.installs).toBe(0)
+    expect(await uses(id)).toBe(1)
+  })
+})
+
+test('sixty servers that boot at once are all there within 60 s, none twice, each with a name of its own', { timeout: 90_000 }, async () => {
+  const { id, token } = await make('sixty')
+  const machines = await boot(token, { count: 60 })
+  const came = await until(
+    () => arrivals(id),
+    (all) => all.filter((a) => a.result === 'joined').length === 60,
+    60_000,
+  )
+  expect(came).toHaveLength(60)
+  const uuids = new Set(machines.map((m) => m.disk.identity.uuid))
+  const there = (await servers()).filter((s) => uuids.has(s.identity.uuid!))
+  expect(there).toHaveLength(60)
+  expect(new Set(there.map((s) => s.name)).size).toBe(60)
+  expect(new Set(there.map((s) => s.identity.uuid)).size).toBe(60)
+  expect(await uses(id)).toBe(60)
+})
+
+test('added by address as ever: a person confirms it', async () => {
+  const [machine] = await simulator.boot({ kernel_command_line: 'talos.platform=metal' })
+  await until(
+    async () => machine!.stage.stage,
+    (stage) => stage === 'maintenance',
+  )
+  const { answer } = await call(serverAdd, { body: { addresses: [machine!.plan.address] } })
+  await world.ended(answer!.operation.id)
+  const server = (await serverOf(machine!))!
+  expect(server.identity).toMatchObject({ state: 'unconfirmed', note: null })
+  const confirmed = await call(serverConfirm, { params: { id: server.id }, body: { uuid: server.identity.uuid!, serial: server.identity.serial! } })
+  expect(confirmed.answer!.identity.state).toBe('confirmed')
+})
