@@ -1,8 +1,13 @@
-// Query · loader · page.
+// Query · loader · page. The tab Addresses is a feature of its own: only the route knows both.
+import { lazy } from 'react'
+import type { Cluster } from '#contract/clusters.ts'
 import type { Load } from '../api/page.ts'
 import { clusterOne } from '../features/clusters/cluster-queries.ts'
 import { ClusterPage } from '../features/clusters/ClusterPage.tsx'
 import { useParams, useSearch } from '../lib/use-search.ts'
+
+const ClusterAddresses = lazy(() => import('../features/network/ClusterAddresses.tsx'))
+const addressesOf = (cluster: Cluster) => <ClusterAddresses cluster={cluster} />
 
 // Not awaited for its answer: what can't be had is said by the page itself.
 export const load: Load = ({ params, client }) => client.prefetchQuery(clusterOne(params['id'] ?? ''))
@@ -10,5 +15,5 @@ export const load: Load = ({ params, client }) => client.prefetchQuery(clusterOn
 export function Page() {
   const { id = '' } = useParams()
   const { search } = useSearch()
-  return <ClusterPage id={id} tab={search['tab']} />
+  return <ClusterPage id={id} tab={search['tab']} addresses={addressesOf} />
 }

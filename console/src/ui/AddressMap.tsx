@@ -192,7 +192,7 @@ export function AddressMap<Run extends MapRun>({ label, cidr, runs, about, by, a
           >
             <AddressCells id={id} runs={runs} stretch={now} columns={columns} />
             {index !== null && (
-              <span className={css['ring']} aria-hidden="true" style={{ gridColumn: (index % columns) + 2, gridRow: Math.floor(index / columns) + 2 }} />
+              <span className={css['ring']} aria-hidden="true" style={ringAt(index, columns)} />
             )}
           </div>
           {card}
@@ -202,6 +202,12 @@ export function AddressMap<Run extends MapRun>({ label, cidr, runs, about, by, a
       {!alone && <AddressRanges cidr={cidr} runs={runs} only={only} current={current} by={by} onGo={goTo} />}
     </div>
   )
+}
+
+/** Both lines of each axis: what is placed absolutely would reach to the end of the grid. */
+function ringAt(index: number, columns: number): React.CSSProperties {
+  const [column, row] = [(index % columns) + 2, Math.floor(index / columns) + 2]
+  return { gridColumn: `${column} / ${column + 1}`, gridRow: `${row} / ${row + 1}` }
 }
 
 /** What each look means, and how many there are; pressed, the list shows only these. */

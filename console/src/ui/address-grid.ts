@@ -19,16 +19,16 @@ export interface Stretch {
   readonly bits: number
 }
 
-/** Up to so many addresses (a /22) are drawn one by one; longer stretches in that many blocks. */
-export const cellBits = 10
+/** Up to so many addresses (a /22) are drawn one by one, as a power of two; longer stretches in that many blocks. Of IPv6 fewer: nearly all of it is empty. */
+const cellBits = { 4: 10, 6: 8 } as const
 
 export const wholeOf = (cidr: Cidr): Stretch => ({ family: cidr.family, base: cidr.base, bits: (cidr.family === 4 ? 32 : 128) - cidr.prefix })
 export const lastIn = ({ base, bits }: Stretch): bigint => base + (1n << BigInt(bits)) - 1n
 export const holds = (stretch: Stretch, value: bigint): boolean => value >= stretch.base && value <= lastIn(stretch)
 
 /** How many addresses a cell stands for, as a power of two: 0 where each has its own. */
-export const blockBits = ({ bits }: Stretch): number => Math.max(0, bits - cellBits)
-export const cellCount = (stretch: Stretch): number => 2 ** Math.min(stretch.bits, cellBits)
+export const blockBits = ({ family, bits }: Stretch): number => Math.max(0, bits - cellBits[family])
+export const cellCount = (stretch: Stretch): number => 2 ** (stretch.bits - blockBits(stretch))
 /** The addresses of the cell at `index`, as a stretch of its own. */
 export const cellAt = (stretch: Stretch, index: number): Stretch => ({
   family: stretch.family,
@@ -142,17 +142,17 @@ export const addressText = (family: Address['family'], value: bigint): string =>
 export const stretchText = ({ family, base, bits }: Stretch): string =>
   bits === 0 ? addressText(family, base) : `${addressText(family, base)}/${(family === 4 ? 32 : 128) - bits}`
 
-/** What of an address tells it from the others of its subnet: ".10", ".3.10" of IPv4; its end from the prefix on for IPv6. */
+/** What of an address tells it from the others of its subnet: ".10", ".3.10" of IPv4; "::2" of IPv6, where the prefix ends between two groups. */
 export function shortText(cidr: Cidr, value: bigint): string {
   const text = addressText(cidr.family, value)
   if (cidr.family === 4) {
     const same = Math.min(3, Math.floor(cidr.prefix / 8))
     return same === 0 ? text : `.${text.split('.').slice(same).join('.')}`
   }
-  return text
+  return cidr.prefix > 0 && cidr.prefix % 16 === 0 ? addressText(6, value - cidr.base) : text
 }
 
-/** "…0–…9", short on both sides. */
+/** ".10–.62", short on both sides. */
 export function rangeText(cidr: Cidr, first: bigint, last: bigint): string {
   const from = shortText(cidr, first)
   return first === last ? from : `${from}–${shortText(cidr, last)}`

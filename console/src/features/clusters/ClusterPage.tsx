@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { type ReactNode, Suspense, useMemo } from 'react'
 import { computeUnits } from '#contract/capacity.ts'
 import { canDownloadAccess, type Cluster, clusterKubeconfig, clusterTalosconfig } from '#contract/clusters.ts'
 import { type Server, serverList } from '#contract/servers.ts'
@@ -26,19 +26,19 @@ import { clusterOne } from './cluster-queries.ts'
 import { clusterSaid, endpointShown, isUnderWay, versionShown } from './cluster-state.ts'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
 
-export const clusterTabs = ['overview', 'servers', 'timeline', 'keys'] as const
+export const clusterTabs = ['overview', 'servers', 'timeline', 'addresses', 'keys'] as const
 export type ClusterTab = (typeof clusterTabs)[number]
 
 /** The servers of a cluster with their hardware and state. */
 export const clusterServersQuery = (id: string) => query(serverList, { query: { cluster: id } })
 
-/** One cluster. While it is being made, its timeline is what one sees first. */
-export function ClusterPage({ id, tab }: { id: string; tab: string | undefined }) {
+/** One cluster. While it is being made, its timeline is what one sees first. What the tab Addresses shows is a feature of its own. */
+export function ClusterPage({ id, tab, addresses }: { id: string; tab: string | undefined; addresses: (cluster: Cluster) => ReactNode }) {
   const { data: cluster, error, refetch } = useQuery(clusterOne(id))
   if (error instanceof CallError && error.status === 404) return <NotFound sentence={error.message} />
   if (cluster === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />
   const current = clusterTabs.find((t) => t === tab) ?? (isUnderWay(cluster) ? 'timeline' : 'overview')
-  return <Shown cluster={cluster} tab={current} />
+  return <Shown cluster={cluster} tab={current} addresses={addresses} />
 }
 
 /** Deleted, or never there: also while it is looked at. */
@@ -60,7 +60,7 @@ function NotFound({ sentence }: { sentence: string }) {
   )
 }
 
-function Shown({ cluster, tab }: { cluster: Cluster; tab: ClusterTab }) {
+function Shown({ cluster, tab, addresses }: { cluster: Cluster; tab: ClusterTab; addresses: (cluster: Cluster) => ReactNode }) {
   const actionsOf = useClusterActions('page')
   const actions = useMemo(() => actionsOf(cluster), [actionsOf, cluster])
   useCommands(`Act on ${cluster.name}`, actions)
@@ -138,6 +138,7 @@ function Shown({ cluster, tab }: { cluster: Cluster; tab: ClusterTab }) {
           { id: 'overview', text: 'Overview', href: link('overview') },
           { id: 'servers', text: 'Servers', count: cluster.servers.length, href: link('servers') },
           { id: 'timeline', text: 'Timeline', href: link('timeline') },
+          { id: 'addresses', text: 'Addresses', count: cluster.subnets.length, href: link('addresses') },
           { id: 'keys', text: 'Keys', href: link('keys') },
         ]}
       />
@@ -145,6 +146,7 @@ function Shown({ cluster, tab }: { cluster: Cluster; tab: ClusterTab }) {
         {tab === 'overview' && <Overview cluster={cluster} />}
         {tab === 'servers' && <Servers cluster={cluster} />}
         {tab === 'timeline' && <ClusterTimeline cluster={cluster} />}
+        {tab === 'addresses' && <Suspense fallback={<SkeletonRows rows={4} />}>{addresses(cluster)}</Suspense>}
         {tab === 'keys' && <Keys cluster={cluster} />}
       </div>
     </>
@@ -193,11 +195,21 @@ function Overview({ cluster }: { cluster: Cluster }) {
                   {cluster.service_cidr}
                 </span>,
               ],
-              cluster.subnets.length > 0 && [
+              [
                 'IP subnets',
-                <span key="n" className="mono">
-                  {cluster.subnets.map((s) => s.cidr).join(', ')}
-                </span>,
+                cluster.subnets.length === 0 ? (
+                  <a key="n" href={paths.cluster(cluster.id, 'addresses')}>
+                    None yet
+                  </a>
+                ) : (
+                  <span key="n">
+                    {cluster.subnets.map((s) => (
+                      <a key={s.id} className="mono row" href={paths.network({ q: s.name, open: s.id })}>
+                        {s.cidr}
+                      </a>
+                    ))}
+                  </span>
+                ),
               ],
             ]}
           />

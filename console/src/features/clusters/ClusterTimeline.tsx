@@ -68,7 +68,10 @@ function OperationView({ id, cluster }: { id: string; cluster: Cluster }) {
     confirm({
       title: `Cancel: ${operationTitle(operation)}?`,
       label: 'Cancel operation',
-      text: 'It stops at the next safe point. Servers that got no configuration yet are free at once; the others are reset first, which wipes what was installed.',
+      text:
+        operation.kind === 'clusterSubnetsAssign'
+          ? 'What is not done yet is turned back: the cluster keeps the subnets that it had.'
+          : 'It stops at the next safe point. Servers that got no configuration yet are free at once; the others are reset first, which wipes what was installed.',
       danger: true,
       act: async () => {
         await call(operationCancel, { params: { id } })
@@ -128,23 +131,25 @@ function OperationView({ id, cluster }: { id: string; cluster: Cluster }) {
             }))}
           />
         </Panel>
-        <Panel title="Every server, every step">
-          <Matrix
-            label="Every server, every step"
-            columns={matrix.columns}
-            rows={matrix.rows.map(({ member, cells, hot }) => ({
-              key: member.node_id,
-              title: (
-                <>
-                  <a href={paths.server(member.node_id)}>{member.name}</a>
-                  {member.role === 'control_plane' && <span className="t3 fs12"> cp</span>}
-                </>
-              ),
-              cells,
-              hot,
-            }))}
-          />
-        </Panel>
+        {matrix.rows.length > 0 && (
+          <Panel title="Every server, every step">
+            <Matrix
+              label="Every server, every step"
+              columns={matrix.columns}
+              rows={matrix.rows.map(({ member, cells, hot }) => ({
+                key: member.node_id,
+                title: (
+                  <>
+                    <a href={paths.server(member.node_id)}>{member.name}</a>
+                    {member.role === 'control_plane' && <span className="t3 fs12"> cp</span>}
+                  </>
+                ),
+                cells,
+                hot,
+              }))}
+            />
+          </Panel>
+        )}
       </div>
       {replacing && <ReplaceServer cluster={cluster} server={replacing} onClose={() => setReplacing(null)} />}
     </>

@@ -66,3 +66,13 @@ test('a worker has no cell for etcd', () => {
 test('a step that is new to us is shown by its own title', () => {
   expect(phasesOf([step('polish', 'running')], members)[0]).toMatchObject({ key: 'polish', title: 'polish', state: 'running' })
 })
+
+test('the steps of subnets stand one by one, and servers have no part in them', () => {
+  const steps = [step('apply/s1', 'done'), step('apply/s2', 'running'), step('read-back/s1', 'todo')].map((s) => ({ ...s, node_id: null }))
+  expect(phasesOf(steps, members).map((p) => [p.key, p.state])).toEqual([
+    ['apply/s1', 'done'],
+    ['apply/s2', 'running'],
+    ['read-back/s1', 'todo'],
+  ])
+  expect(matrixOf({ steps }, members).rows).toEqual([])
+})

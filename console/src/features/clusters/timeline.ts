@@ -66,7 +66,8 @@ export function phasesOf(steps: readonly Step[], members: readonly Member[]): Ph
     const place = step.key.split('/')[0]!
     const role: ClusterRole | undefined = step.node_id === null ? undefined : byId.get(step.node_id)?.role
     const withRole = `${role ?? 'control_plane'}/${place}`
-    const id = step.node_id !== null && phaseOf.has(withRole) ? withRole : place
+    // Steps that are about neither a server nor the whole cluster, such as those of a subnet, stand alone.
+    const id = step.node_id !== null && phaseOf.has(withRole) ? withRole : step.node_id === null && !phaseOf.has(place) ? step.key : place
     groups.set(id, [...(groups.get(id) ?? []), step])
   }
   const rank = (id: string) => phaseOf.get(id)?.rank ?? 45

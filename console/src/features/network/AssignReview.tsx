@@ -14,6 +14,7 @@ import { Button } from '../../ui/Button.tsx'
 import { useCopy } from '../../ui/Copyable.tsx'
 import { DiffView } from '../../ui/DiffView.tsx'
 import { Checkbox } from '../../ui/Field.tsx'
+import { Icon } from '../../ui/Icon.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Alert, Badge } from '../../ui/Status.tsx'
@@ -123,7 +124,10 @@ export function AssignReview({
               ) : (
                 <ul className={css['change']}>
                   {preview.data.warnings.map((w) => (
-                    <li key={w}>{w}</li>
+                    <li key={w} className={css['warning']}>
+                      <Icon name="alert" className="c-warn" />
+                      <span>{w}</span>
+                    </li>
                   ))}
                 </ul>
               )}
@@ -175,7 +179,7 @@ function Manifest({ preview, cluster }: { preview: PoolChange; cluster: Cluster 
       flush
     >
       {preview.provider === null && (
-        <div style={{ padding: 'var(--s-3) var(--s-4) 0' }}>
+        <div className={css['note']}>
           <Alert tone="warn">Nothing that is known here hands out addresses in {cluster.name}. Copy this manifest for what does.</Alert>
         </div>
       )}

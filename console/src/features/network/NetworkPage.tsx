@@ -111,6 +111,7 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
         sort={sort}
         onSort={(next) => set('sort', next)}
         selection={selection}
+        grows
         bulk={{ actions: bulk, matching: total, onSelectMatching: () => void selectMatching() }}
         filtered={isFiltered(search)}
         onReset={() => setSearch(noFilters)}

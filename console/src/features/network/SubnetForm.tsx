@@ -2,8 +2,8 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useBlocker } from '@tanstack/react-router'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { Related } from '#contract/errors.ts'
-import { all } from '#contract/rule.ts'
-import { canChangeCidr, type Subnet, subnetCreate, subnetGet, subnetUpdate } from '#contract/subnets.ts'
+import { all, no, yes } from '#contract/rule.ts'
+import { canChangeCidr, canChangePurpose, type Subnet, subnetCreate, subnetGet, subnetUpdate } from '#contract/subnets.ts'
 import type { Datacenter } from '#contract/datacenters.ts'
 import { call, CallError } from '../../api/client.ts'
 import { newKey } from '../../api/http.ts'
@@ -43,9 +43,10 @@ import { FormNotices, type Refusal } from './SubnetNotices.tsx'
 
 const how = { read: readKept, same: sameDraft }
 const purposes = [
-  { value: 'workload', text: 'Workload', more: 'a cluster hands out its addresses' },
-  { value: 'management', text: 'Management', more: 'carries the addresses of servers' },
+  { value: 'workload', text: 'Workload' },
+  { value: 'management', text: 'Management' },
 ] as const
+const purposeHints = { workload: 'A cluster hands out its addresses', management: 'Carries the addresses of servers; clusters may share it' } as const
 
 /** Adds a subnet (`subnet` null), or changes one. What the space amounts to is drawn beside it as it is typed. */
 export function SubnetForm({
@@ -149,7 +150,8 @@ export function SubnetForm({
 
   const code = subnet?.datacenter.code ?? datacenters.find((d) => d.id === draft.datacenterId)?.code ?? 'CODE'
   const operation = subnet === null ? subnetCreate : subnetUpdate
-  const fixed = subnet === null ? null : canChangeCidr(subnet)
+  const canCidr = subnet === null ? yes : canChangeCidr(subnet)
+  const canPurpose = subnet === null ? yes : canChangePurpose(subnet)
   const type = spaceOf(draft)?.type
   const sentence = refusal?.kind === 'failed' ? (refused.cidr ?? refused.exclude ?? refusal.message) : ''
   const stands = toExclude(sentence)
@@ -198,13 +200,8 @@ export function SubnetForm({
                 )}
               </Field>
               <div>
-                <Field
-                  label="CIDR"
-                  note={type}
-                  error={errorOf('cidr')}
-                  hint={fixed !== null && !fixed.ok ? fixed.reason : 'IPv4 or IPv6, such as 198.18.7.0/26'}
-                >
-                  <TextInput {...wire('cidr')} mono readOnly={fixed !== null && !fixed.ok} />
+                <Field label="CIDR" note={type} error={errorOf('cidr')} hint={!canCidr.ok ? canCidr.reason : 'IPv4 or IPv6, such as 198.18.7.0/26'}>
+                  <TextInput {...wire('cidr')} mono readOnly={!canCidr.ok} />
                 </Field>
                 <Fixes
                   corrected={left.has('cidr') ? corrected : null}
@@ -220,8 +217,8 @@ export function SubnetForm({
               <Field label="VLAN ID" optional error={errorOf('vlan')} hint="1 to 4094; none where it comes untagged">
                 <TextInput {...wire('vlan')} inputMode="numeric" className="num" />
               </Field>
-              <Field label="Purpose" error={errorOf('purpose')}>
-                <Select value={draft.purpose} options={purposes} onValue={(purpose) => edit({ purpose })} />
+              <Field label="Purpose" error={errorOf('purpose')} hint={canPurpose.ok ? purposeHints[draft.purpose] : canPurpose.reason}>
+                <Select value={draft.purpose} options={purposes} disabled={!canPurpose.ok} onValue={(purpose) => edit({ purpose })} />
               </Field>
               <Field
                 label="Exclude IPs"
@@ -246,7 +243,7 @@ export function SubnetForm({
               </div>
             </div>
             <div className={css['buttons']}>
-              <Button kind="ghost" can={dirty ? undefined : { ok: false, reason: 'Nothing was changed' }} onClick={kept.discard}>
+              <Button kind="ghost" can={dirty ? yes : no('Nothing was changed')} onClick={kept.discard}>
                 Discard
               </Button>
               <AsCommand
@@ -262,7 +259,7 @@ export function SubnetForm({
                 type="submit"
                 busy={busy}
                 busyText="Saving"
-                can={subnet === null ? allowed(subnetCreate) : all(allowed(subnetUpdate), dirty ? { ok: true } : { ok: false, reason: 'Nothing was changed' })}
+                can={subnet === null ? allowed(subnetCreate) : all(allowed(subnetUpdate), dirty ? yes : no('Nothing was changed'))}
               >
                 {subnet === null ? 'Add subnet' : 'Save subnet'}
               </Button>

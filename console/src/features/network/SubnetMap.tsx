@@ -23,7 +23,9 @@ export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string |
     <>
       {isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
       <div className={css['mapnote']}>
-        <SubnetStatus subnet={subnet} />
+        <span className={subnet.reason === null ? 'only-sm' : undefined}>
+          <SubnetStatus subnet={subnet} />
+        </span>
         {subnet.purpose === 'management' && <span>Management: carries the addresses of servers</span>}
         {subnet.clusters.length > 0 &&
           (data.observed_at === null ? (

@@ -57,12 +57,12 @@ export function SubnetUse({ subnet }: { subnet: Subnet }) {
 }
 
 export const subnetColumns = columns<Subnet>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, width: 136, card: 'name', cell: (s) => s.name },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, width: 128, card: 'name', cell: (s) => s.name },
   {
     id: 'type',
     head: 'Type',
     sortable: true,
-    width: 58,
+    width: 52,
     from: 'md',
     cell: (s) => <span title={s.purpose === 'management' ? 'Management: carries the addresses of servers' : undefined}>{s.type}</span>,
   },
@@ -70,7 +70,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'cidr',
     head: 'CIDR',
     sortable: true,
-    width: 154,
+    width: 146,
     card: 'state',
     cell: (s) => <span className={`mono ${css['cidr']}`}>{s.cidr}</span>,
   },
@@ -78,16 +78,16 @@ export const subnetColumns = columns<Subnet>([
     id: 'gateway',
     head: 'Gateway',
     sortable: true,
-    width: 122,
+    width: 112,
     from: 'md',
     cell: (s) => (s.gateway === null ? none : <span className={`mono ${css['cidr']}`}>{s.gateway}</span>),
   },
-  { id: 'vlan_id', head: 'VLAN', sortable: true, numeric: true, width: 64, from: 'md', cell: (s) => s.vlan_id ?? none },
+  { id: 'vlan_id', head: 'VLAN', sortable: true, numeric: true, width: 56, from: 'md', cell: (s) => s.vlan_id ?? none },
   {
     id: 'datacenter',
     head: 'Datacenter',
     sortable: true,
-    width: 112,
+    width: 110,
     from: 'sm',
     cell: (s) => (
       <span className="row">
@@ -100,7 +100,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'cluster',
     head: 'Cluster',
     sortable: true,
-    width: 120,
+    width: 112,
     from: 'sm',
     cell: (s) =>
       s.clusters.length > 0 ? (
@@ -118,6 +118,6 @@ export const subnetColumns = columns<Subnet>([
         none
       ),
   },
-  { id: 'used', head: 'Used', sortable: true, width: 172, card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
+  { id: 'used', head: 'Used', sortable: true, width: 164, card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
   { id: 'status', head: 'Status', sortable: true, from: 'sm', cell: (s) => <SubnetStatus subnet={s} /> },
 ])

@@ -13,6 +13,7 @@ import { CapacityPanel } from './CapacityPanel.tsx'
 import { FailuresPanel, RunningPanel } from './OperationPanels.tsx'
 import css from './Overview.module.css'
 import { clusterGroups, sums } from './overview-sums.ts'
+import { SubnetsPanel } from './SubnetsPanel.tsx'
 
 export const overviewQuery = () => query(overviewGet)
 
@@ -152,7 +153,10 @@ export function Overview() {
         </div>
       )}
       <div className={css['grid']}>
-        <CapacityPanel capacity={data.capacity} />
+        <div className={css['side']}>
+          <CapacityPanel capacity={data.capacity} />
+          <SubnetsPanel subnets={data.subnets} />
+        </div>
         <div className={css['side']}>
           <RunningPanel operations={data.running} />
           <FailuresPanel operations={data.failures} />

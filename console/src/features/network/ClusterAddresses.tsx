@@ -1,0 +1,99 @@
+import { useQuery } from '@tanstack/react-query'
+import { no, yes } from '#contract/rule.ts'
+import { clusterSubnetsAssign, type Subnet } from '#contract/subnets.ts'
+import { counted } from '#contract/words.ts'
+import { allowed } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
+import { useGo } from '../../lib/use-search.ts'
+import { both } from '../../ui/actions.ts'
+import { Button } from '../../ui/Button.tsx'
+import { useCopy } from '../../ui/Copyable.tsx'
+import { columns, DataTable } from '../../ui/DataTable.tsx'
+import { Yaml } from '../../ui/DiffView.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
+import css from './ClusterAddresses.module.css'
+import { clusterSubnetsOf } from './network-queries.ts'
+import { SubnetStatus, SubnetUse } from './subnet-columns.tsx'
+
+const rows = columns<Subnet>([
+  { id: 'name', head: 'Subnet', card: 'name', width: 160, cell: (s) => s.name },
+  { id: 'cidr', head: 'CIDR', card: 'fact', width: 170, cell: (s) => <span className="mono fs12">{s.cidr}</span> },
+  { id: 'gateway', head: 'Gateway', from: 'lg', width: 140, cell: (s) => (s.gateway === null ? '–' : <span className="mono fs12">{s.gateway}</span>) },
+  { id: 'used', head: 'Used', from: 'sm', width: 200, cell: (s) => <SubnetUse subnet={s} /> },
+  { id: 'status', head: 'Status', card: 'state', cell: (s) => <SubnetStatus subnet={s} /> },
+])
+const providers = { cilium: 'Cilium', metallb: 'MetalLB' } as const
+
+/** The subnets of a cluster with their state, and the manifest that its load balancer is given. */
+export default function ClusterAddresses({ cluster }: { cluster: { id: string; name: string; status: string } }) {
+  const { data, error, refetch } = useQuery(clusterSubnetsOf(cluster.id))
+  const go = useGo()
+  if (data === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={4} />
+  const stands = cluster.status === 'ready' || cluster.status === 'degraded' ? yes : no('The cluster is not ready yet')
+  const assign = (
+    <Button
+      kind="primary"
+      can={both(allowed(clusterSubnetsAssign), stands)}
+      onClick={() => void go(paths.assignSubnets({ cluster: cluster.id, step: 'subnets' }))}
+    >
+      Assign subnets
+    </Button>
+  )
+  return (
+    <>
+      <div className="row wrap">
+        <span className="t2 fs13">{counted(data.items.length, 'subnet')}</span>
+        <a className="fs13" href={paths.network({ cluster: cluster.name })}>
+          Show in Network
+        </a>
+        {data.items.length > 0 && <span className="right">{assign}</span>}
+      </div>
+      <DataTable
+        label={`Subnets of ${cluster.name}`}
+        rows={data.items}
+        columns={rows}
+        rowKey={(s) => s.id}
+        rowName={(s) => s.name}
+        href={(s) => paths.network({ q: s.name, open: s.id })}
+        grows
+        empty={
+          <Empty
+            title="No subnets"
+            text="Services of the type LoadBalancer have no addresses to be given. Assign a subnet of its datacenter."
+            actions={assign}
+          />
+        }
+      />
+      {data.manifest.trim() !== '' && <Manifest manifest={data.manifest} provider={data.provider === null ? null : providers[data.provider]} />}
+    </>
+  )
+}
+
+/** What the load balancer is given; where none is known, for copying. */
+function Manifest({ manifest, provider }: { manifest: string; provider: string | null }) {
+  const { copied, copy } = useCopy()
+  return (
+    <Panel
+      title="Manifest"
+      note={provider === null ? 'nothing that hands out addresses is known in the cluster: copy it for what does' : `applied to ${provider}`}
+      actions={
+        <Button size="small" icon={copied ? 'check' : 'copy'} onClick={() => copy(manifest)}>
+          {copied ? 'Copied' : 'Copy'}
+        </Button>
+      }
+      flush
+    >
+      <pre className={css['manifest']} tabIndex={0} aria-label="Manifest">
+        {manifest
+          .replace(/\n$/, '')
+          .split('\n')
+          .map((line, i) => (
+            <span key={i}>
+              <Yaml text={line === '' ? '\u00a0' : line} />
+            </span>
+          ))}
+      </pre>
+    </Panel>
+  )
+}

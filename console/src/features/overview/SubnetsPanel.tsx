@@ -1,0 +1,39 @@
+import type { Overview } from '#contract/overview.ts'
+import { utilisation } from '#contract/subnet-rules.ts'
+import { paths } from '../../lib/paths.ts'
+import { fillTone, Meter } from '../../ui/Meter.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import css from './Overview.module.css'
+
+/** Where addresses run out first. Each leads to its address map. */
+export function SubnetsPanel({ subnets }: { subnets: Overview['subnets'] }) {
+  return (
+    <Panel title="Subnets nearest to full" actions={<a href={paths.network({ sort: '-used' })}>Network</a>} flush={subnets.length > 0}>
+      {subnets.length === 0 ? (
+        <p className={css['quiet']}>No cluster has told yet which addresses it uses.</p>
+      ) : (
+        <ul className={css['subnets']}>
+          {subnets.map((s) => (
+            <li key={s.id}>
+              <a className="strong clip" href={paths.network({ q: s.name, open: s.id })}>
+                {s.name}
+              </a>
+              <span className="mono fs12 t2 clip">{s.cidr}</span>
+              {s.used !== null && s.total !== null && (
+                <span title={utilisation(s.used, s.total) ?? undefined}>
+                  <Meter
+                    value={s.used}
+                    of={s.total}
+                    tone={fillTone(s.used, s.total)}
+                    label={`Addresses of ${s.name} in use`}
+                    text={`${s.used} of ${s.total}`}
+                  />
+                </span>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}
