@@ -1,0 +1,70 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Cluster } from '#contract/clusters.ts'
+import { clusterSubnetsAssign, type Subnet, subnetCreate, subnetGet } from '#contract/subnets.ts'
+import type { Caller } from '../../tools/api-client.ts'
+import type { Program } from './testing/processes.ts'
+import { create, ended, openSite, patiently, signIn } from './testing/world.ts'
+
+const site = await openSite({ servers: 1, seed: 'kill-pools' })
+afterAll(() => site.stop())
+
+let program: Program = await site.start()
+let call: Caller = await signIn(program.url)
+let cluster: Cluster
+let net = 0
+
+beforeAll(async () => {
+  const made = await create(call, site, 'pools', await site.take(call, 1))
+  expect((await ended(call, made.operation.id)).status).toBe('done')
+  cluster = made.cluster
+}, 90_000)
+
+/** Pools that the simulated cluster holds, by name. */
+const pools = async () => {
+  const { pools: held } = await site.simulator.ask<{ pools: { name: string; spec: { disabled?: boolean } }[] }>('GET', `/clusters/${cluster.name}`)
+  return Object.fromEntries(held.map((p) => [p.name, p.spec.disabled === true]))
+}
+const look = (subnet: Subnet) => patiently(() => call(subnetGet, { params: { id: subnet.id } }))
+const assign = (subnets: readonly Subnet[], force = false) =>
+  patiently(() => call(clusterSubnetsAssign, { params: { id: cluster.id }, body: { subnet_ids: subnets.map((s) => s.id), force } }))
+const add = (): Promise<Subnet> => {
+  const n = ++net
+  return patiently(() => call(subnetCreate, { body: { name: `net-${n}`, cidr: `203.0.113.${n * 16}/28`, datacenter_id: site.datacenterId } }))
+}
+
+/** Does `act` in a program that is killed at the point, and starts another; answers the operation as it ended there. */
+async function killedAt(point: string, act: () => ReturnType<typeof assign>) {
+  await program.kill()
+  const doomed = await site.start({ FAILPOINT: point })
+  call = await signIn(doomed.url)
+  const { operation } = await act()
+  expect(await Promise.race([doomed.ended, pause(60_000).then(() => 'not reached')])).toBe('SIGKILL')
+  program = await site.start()
+  call = await signIn(program.url)
+  return ended(call, operation.id)
+}
+
+test.each(['pool:before', 'pool:after', 'announce:before', 'announce:after'])(
+  'an assignment killed −9 at %s ends with the pool in the cluster, active',
+  async (point) => {
+    const subnet = await add()
+    const end = await killedAt(point, () => assign([subnet]))
+    expect({ status: end.status, open: end.steps.filter((s) => s.status !== 'done') }).toEqual({ status: 'done', open: [] })
+    expect(await look(subnet)).toMatchObject({ status: 'active', reason: null, clusters: [{ id: cluster.id }] })
+    expect(await pools()).toEqual({ [`subnet-${subnet.id}`]: false })
+    await ended(call, (await assign([], true)).operation.id)
+    expect(await pools()).toEqual({})
+  },
+)
+
+test.each(['remove:before', 'remove:after', 'unannounce:after'])(
+  'an unassignment killed −9 at %s ends with nothing of it in the cluster, and the subnet free',
+  async (point) => {
+    const subnet = await add()
+    await ended(call, (await assign([subnet])).operation.id)
+    expect((await killedAt(point, () => assign([], true))).status).toBe('done')
+    expect(await look(subnet)).toMatchObject({ status: 'unassigned', clusters: [] })
+    expect(await pools()).toEqual({})
+  },
+)
