@@ -14,6 +14,7 @@ import { Empty, Stale } from '../../ui/States.tsx'
 import { StatusDot, type Tone } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
 import { shortName } from './extensions.ts'
+import { madeFor } from './image-form.ts'
 import { ImageResult } from './ImageResult.tsx'
 import { imagesPerPage, imagesQuery } from './image-queries.ts'
 import css from './PrepareImage.module.css'
@@ -26,9 +27,6 @@ const tokenWords: Readonly<Record<NonNullable<Image['token']>['status'], { tone:
   expired: { tone: 'off', word: 'expired' },
   revoked: { tone: 'danger', word: 'revoked' },
 }
-
-/** "v1.13.9, arm64, SecureBoot" */
-const madeFor = (i: Image): string => [i.talos_version, i.arch, i.secureboot && 'SecureBoot'].filter(Boolean).join(', ')
 
 const imageColumns = (use: (image: Image) => ReactNode) =>
   columns<Image>([

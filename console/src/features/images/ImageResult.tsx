@@ -18,7 +18,7 @@ export const simulatedSentence = 'Simulated image factory: these files boot no r
 export function ImageResult({ image }: { image: Image }) {
   const chosenFirst = image.links.toSorted((a, b) => Number(b.format === image.format) - Number(a.format === image.format))
   return (
-    <div className="stack">
+    <div className={css['parts']}>
       {image.factory.simulated && <Alert tone="warn">{simulatedSentence}.</Alert>}
       <Registered image={image} />
       {image.warnings.map((warning) => (
@@ -26,7 +26,7 @@ export function ImageResult({ image }: { image: Image }) {
           {warning}
         </Alert>
       ))}
-      <section aria-label="Schematic id">
+      <section aria-label="Schematic id" className={css['id']}>
         <h3 className="label">Schematic id</h3>
         <Copyable value={image.schematic_id} what="schematic id" />
       </section>

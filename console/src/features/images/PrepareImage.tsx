@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { architectures, type Image, imageCreate, imageFormats, imageList } from '#contract/images.ts'
+import { type FormEvent, type ReactNode, useCallback, useEffect, useId, useMemo, useRef, useState } from 'react'
+import { type Image, imageCreate, imageList } from '#contract/images.ts'
 import { type JoinToken, joinTokenCreate } from '#contract/join-tokens.ts'
 import { call, CallError } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
@@ -8,21 +8,18 @@ import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
 import { AsCommand } from '../../ui/AsCommand.tsx'
-import { Button, Segmented } from '../../ui/Button.tsx'
-import { cx } from '../../ui/cx.ts'
-import { Field, Select, Switch, TextArea } from '../../ui/Field.tsx'
+import { Button } from '../../ui/Button.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import { EarlierImages } from './EarlierImages.tsx'
-import { ExtensionPicker } from './ExtensionPicker.tsx'
 import { FactoryNotice } from './FactoryNotice.tsx'
-import { argsOf, atFields, blank, draftOf, type Field as FieldName, formatHints, formatNames, readDraft, withDatacenter, withToken } from './image-form.ts'
+import { argsOf, atFields, blank, draftOf, type Field as FieldName, madeFor, readDraft, withToken } from './image-form.ts'
 import { datacentersQuery, factoryQuery, imageQuery, tokensQuery } from './image-queries.ts'
+import { ImageFields } from './ImageFields.tsx'
 import { ImageResult } from './ImageResult.tsx'
 import css from './PrepareImage.module.css'
 import { Summary } from './Summary.tsx'
-import { TokenField } from './TokenField.tsx'
 import { useImageDraft } from './use-image-draft.ts'
 
 export type ImageSearch = Readonly<Record<string, string | undefined>>
@@ -53,8 +50,18 @@ export function PrepareImage({
   const [busy, setBusy] = useState(false)
   const [making, setMaking] = useState({ open: false, turn: 0 })
   const form = useRef<HTMLFormElement>(null)
+  const formId = useId()
   const result = useRef<HTMLDivElement>(null)
   const { data: image, error: lost } = useQuery({ ...imageQuery(search['image'] ?? ''), enabled: search['image'] !== undefined })
+
+  // What was made is led to: on a narrow screen it stands below all that was filled in.
+  const made = useRef<string | null>(null)
+  useEffect(() => {
+    if (made.current === null || image?.id !== made.current) return
+    made.current = null
+    result.current?.focus({ preventScroll: true })
+    result.current?.scrollIntoView({ block: 'start' })
+  }, [image])
 
   const now = draft ?? blank
   const newest = factory?.versions[0]
@@ -70,14 +77,16 @@ export function PrepareImage({
     [change],
   )
 
-  // A link from the list of join tokens says which one to begin with.
-  const wanted = search['token']
-  const wantedToken = tokens?.items.find((t) => t.id === wanted)
+  // A link from the list of join tokens says which one to begin with; it is taken once, and then off the address.
+  const taken = useRef<string | undefined>(undefined)
+  const wanted = tokens?.items.find((t) => t.id === search['token'])
+  const isRead = draft !== null
   useEffect(() => {
-    if (wantedToken === undefined || draft === null) return
-    change({ token: wantedToken.id, datacenter: wantedToken.datacenter?.id ?? '' })
+    if (wanted === undefined || !isRead || taken.current === wanted.id) return
+    taken.current = wanted.id
+    change({ token: wanted.id, datacenter: wanted.datacenter?.id ?? '' })
     onSearch({ token: undefined })
-  }, [wantedToken, draft, change, onSearch])
+  }, [wanted, isRead, change, onSearch])
 
   const useAgain = useCallback(
     (earlier: Image) => {
@@ -117,13 +126,13 @@ export function PrepareImage({
     setBusy(true)
     setProblem(null)
     try {
-      const made = await call(imageCreate, { body: read.body }, { key: attempt })
-      client.setQueryData(imageQuery(made.id).queryKey, made)
+      const answer = await call(imageCreate, { body: read.body }, { key: attempt })
+      client.setQueryData(imageQuery(answer.id).queryKey, answer)
       void invalidate(client, imageList)
       // Another press makes another image, even of the same settings.
       change({})
-      onSearch({ image: made.id, page: undefined })
-      result.current?.focus()
+      made.current = answer.id
+      onSearch({ image: answer.id, page: undefined })
     } catch (error) {
       const fields = error instanceof CallError ? atFields(error.fields, now.kernelArgs) : {}
       setRefused(fields)
@@ -146,141 +155,62 @@ export function PrepareImage({
       {unknown !== null && factory === undefined && <ErrorState boxed error={unknown} onRetry={() => void refetch()} />}
       {factory !== undefined && <FactoryNotice factory={factory} onRetry={() => void refetch()} />}
       <div className={css['cols']}>
-        <form ref={form} className={css['form']} onSubmit={(event) => void generate(event)} noValidate>
-          <Panel title="Talos">
-            <div className={css['fields']}>
-              <div data-field="version">
-                <Field label="Talos version" error={errorOf('version')} hint="Servers join clusters of the minor version that they boot, or a later one.">
-                  <Select
-                    value={version}
-                    placeholder="Loading"
-                    options={versions.map((v, i) => ({ value: v, text: v, ...(i === 0 && v === newest && { more: 'newest' }) }))}
-                    onValue={(to) => set({ version: to === newest ? '' : to })}
-                  />
-                </Field>
-              </div>
-              <Choice label="Architecture">
-                <Segmented
-                  size="medium"
-                  label="Architecture"
-                  value={now.arch}
-                  options={architectures.map((value) => ({ value, text: value }))}
-                  onChange={(arch) => set({ arch })}
-                />
-              </Choice>
-              <Choice label="File" hint={formatHints[now.format]}>
-                <Segmented
-                  size="medium"
-                  label="File"
-                  value={now.format}
-                  options={imageFormats.map((value) => ({ value, text: formatNames[value] }))}
-                  onChange={(format) => set({ format })}
-                />
-              </Choice>
-              <Choice
-                label="SecureBoot"
-                hint={now.secureboot ? 'The machine boots only what is signed: enrol the keys at its first start.' : 'The machine boots it as it is.'}
-              >
-                <span className={css['switch']}>
-                  <Switch checked={now.secureboot} onChange={(secureboot) => set({ secureboot })} label="SecureBoot" />
-                </span>
-              </Choice>
-            </div>
-          </Panel>
-          <Panel title="Extensions" note={now.extensions.length === 0 ? 'none chosen' : `${now.extensions.length} chosen`}>
-            <div data-field="extensions">
-              <ExtensionPicker version={version} chosen={now.extensions} onChosen={(extensions) => set({ extensions })} error={errorOf('extensions')} />
-            </div>
-          </Panel>
-          <Panel title="Kernel arguments">
-            <div data-field="kernelArgs">
-              <Field
-                label="Extra kernel arguments"
-                optional
-                error={errorOf('kernelArgs')}
-                hint={`One a line, such as console=ttyS0. A hyphen in front takes one of Talos's own off. ${argsOf(now.kernelArgs).length === 0 ? '' : `${argsOf(now.kernelArgs).length} written.`}`}
-              >
-                <TextArea
-                  mono
-                  rows={3}
-                  value={now.kernelArgs}
-                  onValue={(kernelArgs) => set({ kernelArgs })}
-                  onBlur={() => left('kernelArgs')}
-                  spellCheck={false}
-                  autoCapitalize="none"
-                />
-              </Field>
-            </div>
-          </Panel>
-          <Panel title="Joining">
-            <div className={css['fields']}>
-              <div data-field="datacenter">
-                <Field label="Datacenter" error={errorOf('datacenter')} hint="Where the servers will stand.">
-                  <Select
-                    value={now.datacenter === '' ? 'none' : now.datacenter}
-                    options={[{ value: 'none', text: 'None yet' }, ...known.datacenters.map((d) => ({ value: d.id, text: d.code, more: d.city_name }))]}
-                    onValue={(id) => set(withDatacenter(now, id === 'none' ? '' : id, known.tokens))}
-                  />
-                </Field>
-              </div>
-              <div data-field="token">
-                <TokenField
-                  draft={now}
-                  tokens={known.tokens}
-                  error={errorOf('token')}
-                  onChange={set}
-                  onLeft={() => left('token')}
-                  onCreate={() => setMaking((was) => ({ open: true, turn: was.turn + 1 }))}
-                />
-              </div>
-            </div>
-          </Panel>
-          <div className={css['foot']}>
-            {problem !== null && <Alert tone="danger">{problem}</Alert>}
-            <div className="row wrap">
-              <Button kind="primary" type="submit" busy={busy} busyText="Loading" can={allowed(imageCreate)}>
-                Generate
-              </Button>
-              <AsCommand
-                cli={cliOf(['image', 'create'], {
-                  'talos-version': version,
-                  arch: now.arch,
-                  secureboot: now.secureboot,
-                  extension: now.extensions.toSorted(),
-                  'kernel-arg': argsOf(now.kernelArgs),
-                  format: now.format,
-                  datacenter: named.site,
-                  token: named.token,
-                })}
-                api={curlOf(imageCreate, {}, body ?? {}, { origin: location.origin })}
-              />
-              <Button
-                kind="ghost"
-                className="right"
-                onClick={() => {
-                  discard()
-                  setTouched(new Set())
-                  setRefused({})
-                  setProblem(null)
-                }}
-              >
-                Start over
-              </Button>
-            </div>
-          </div>
+        <form ref={form} id={formId} className={css['form']} onSubmit={(event) => void generate(event)} noValidate>
+          <ImageFields
+            draft={now}
+            set={set}
+            version={version}
+            versions={versions}
+            known={known}
+            errorOf={errorOf}
+            onLeft={left}
+            onCreateToken={() => setMaking((was) => ({ open: true, turn: was.turn + 1 }))}
+          />
         </form>
-        <div ref={result} className={css['result']} tabIndex={-1} aria-label="Image" role="region">
-          <Panel title="Image" note={image === undefined ? undefined : image.talos_version}>
-            {image !== undefined ? (
-              <ImageResult image={image} />
-            ) : search['image'] !== undefined && lost !== null ? (
-              <ErrorState error={lost} />
-            ) : search['image'] !== undefined ? (
-              <SkeletonRows rows={4} />
-            ) : (
-              <Summary draft={now} version={version} site={named.site} token={named.token} />
-            )}
+        <div className={css['right']}>
+          <Panel title="Image">
+            <Summary draft={now} version={version} site={named.site} token={named.token} />
+            <div className={css['foot']}>
+              {problem !== null && <Alert tone="danger">{problem}</Alert>}
+              <div className="row wrap">
+                <Button kind="primary" type="submit" form={formId} busy={busy} busyText="Loading" can={allowed(imageCreate)}>
+                  Generate
+                </Button>
+                <AsCommand
+                  cli={cliOf(['image', 'create'], {
+                    'talos-version': version,
+                    arch: now.arch,
+                    secureboot: now.secureboot,
+                    extension: now.extensions.toSorted(),
+                    'kernel-arg': argsOf(now.kernelArgs),
+                    format: now.format,
+                    datacenter: named.site,
+                    token: named.token,
+                  })}
+                  api={curlOf(imageCreate, {}, body ?? {}, { origin: location.origin })}
+                />
+                <Button
+                  kind="ghost"
+                  className="right"
+                  onClick={() => {
+                    discard()
+                    setTouched(new Set())
+                    setRefused({})
+                    setProblem(null)
+                  }}
+                >
+                  Start over
+                </Button>
+              </div>
+            </div>
           </Panel>
+          {search['image'] !== undefined && (
+            <div ref={result} className={css['made']} tabIndex={-1} aria-label="Generated image" role="region">
+              <Panel title="Generated" note={image === undefined ? undefined : madeFor(image)}>
+                {image !== undefined ? <ImageResult image={image} /> : lost === null ? <SkeletonRows rows={4} /> : <ErrorState error={lost} />}
+              </Panel>
+            </div>
+          )}
         </div>
       </div>
       <EarlierImages page={search['page']} onPage={(page) => onSearch({ page })} onUse={useAgain} />
@@ -298,19 +228,6 @@ export function PrepareImage({
           })}
         </div>
       )}
-    </div>
-  )
-}
-
-/** Label and hint of a choice that is no single control. */
-function Choice({ label, hint, children }: { label: string; hint?: string; children: ReactNode }) {
-  return (
-    <div className={css['choose']}>
-      <span className={css['label']} aria-hidden="true">
-        {label}
-      </span>
-      {children}
-      {hint !== undefined && <p className={cx('fs12', 't3', css['hint'])}>{hint}</p>}
     </div>
   )
 }

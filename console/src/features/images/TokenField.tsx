@@ -1,7 +1,6 @@
 import type { JoinToken } from '#contract/join-tokens.ts'
 import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { allowed } from '../../api/session.ts'
-import { paths } from '../../lib/paths.ts'
 import { until } from '../../lib/time.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Field, Select } from '../../ui/Field.tsx'
@@ -59,9 +58,6 @@ export function TokenField({
           New token
         </Button>
       </span>
-      <a className="fs12" href={paths.joinTokens()}>
-        All join tokens
-      </a>
     </Field>
   )
 }

@@ -69,6 +69,10 @@ export const formatHints: Readonly<Record<ImageFormat, string>> = {
   qcow2: 'A disk image for virtual machines.',
 }
 
+/** "v1.13.9, arm64, SecureBoot" */
+export const madeFor = (i: Pick<Image, 'talos_version' | 'arch' | 'secureboot'>): string =>
+  [i.talos_version, i.arch, i.secureboot && 'SecureBoot'].filter(Boolean).join(', ')
+
 /** Arguments as typed: one a line. Commas belong to an argument: `console=ttyS0,115200`. */
 export const argsOf = (text: string): string[] =>
   text

@@ -54,16 +54,16 @@ export function Arrivals({ token }: { token: JoinToken }) {
                   <StatusDot tone={arrivalResults[a.result].tone}>{arrivalResults[a.result].word}</StatusDot>
                   {a.reason !== null && <div className="fs12 t3">{a.reason}</div>}
                 </td>
-                <td>{a.server === null ? <span className="t3">None</span> : <a href={paths.server(a.server.id)}>{a.server.name}</a>}</td>
-                <td>
+                <td data-label="Server">{a.server === null ? <span className="t3">None</span> : <a href={paths.server(a.server.id)}>{a.server.name}</a>}</td>
+                <td data-label="Address">
                   <Copyable value={a.address} what="address" />
                 </td>
-                <td>
+                <td data-label="UUID">
                   <Copyable value={a.uuid} what="UUID">
                     {truncate(a.uuid, 8, 6)}
                   </Copyable>
                 </td>
-                <td>{a.serial === '' ? <span className="t3">Unknown</span> : <Copyable value={a.serial} what="serial" />}</td>
+                <td data-label="Serial">{a.serial === '' ? <span className="t3">Unknown</span> : <Copyable value={a.serial} what="serial" />}</td>
                 <td className={css['wide']}>{a.mac === null ? <span className="t3">Unknown</span> : <span className="mono">{a.mac}</span>}</td>
               </tr>
             ))}

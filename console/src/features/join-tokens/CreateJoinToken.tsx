@@ -151,7 +151,7 @@ function Form({ open, onClose, onMade, datacenter }: { open: boolean; onClose: (
               <TextInput {...wire('hours')} inputMode="numeric" unit="h" />
             </Field>
           ) : null}
-          <Field label="Uses" optional error={errorOf('uses')} hint="How many machines; empty is any number.">
+          <Field label="Uses" optional error={errorOf('uses')} hint="How many machines">
             <TextInput {...wire('uses')} inputMode="numeric" placeholder="Any number" />
           </Field>
         </div>

@@ -54,19 +54,16 @@ export function ServerStatus({ server, inList = false }: { server: Server; inLis
 function Name({ server: s }: { server: Server }) {
   const isNew = useStore(newServers).has(s.id)
   return isNew ? (
-    <>
-      {s.name}{' '}
-      <span className={css['new']} aria-hidden="true">
-        new
-      </span>
-    </>
+    <span className={css['new']} title="Joined just now">
+      {s.name}
+    </span>
   ) : (
     s.name
   )
 }
 
 export const serverColumns = columns<Server>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, width: 152, card: 'name', cell: (s) => <Name server={s} /> },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, width: 168, card: 'name', cell: (s) => <Name server={s} /> },
   { id: 'datacenter', head: 'Datacenter', sortable: true, width: 98, from: 'md', cell: (s) => s.datacenter?.code ?? none },
   {
     id: 'cluster',
