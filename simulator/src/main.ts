@@ -96,12 +96,15 @@ const command = async (values: Record<string, unknown>, [name = '', ...rest]: st
   const socket = resolve(dataDir(values.data), 'control.sock')
   const [which, ...more] = rest
   const show = (answer: unknown): void => print(values.json === true ? JSON.stringify(answer, null, 2) : table(answer))
-  if (values['boot-with'] !== undefined) return show(await ask(socket, 'POST', '/boot', bootWish(values)))
+  if (typeof values['boot-with'] === 'string') {
+    if (/[?&](?:uuid|serial|mac)=(?:&|\s|$)/.test(values['boot-with'])) say('Put the command line into single quotes: the shell has taken its ${…} away')
+    return show(await ask(socket, 'POST', '/boot', bootWish(values)))
+  }
   const server = (): string => {
     if (which === undefined) throw new ScenarioError(`${name} needs the name of a server`)
     return `/servers/${encodeURIComponent(which)}`
   }
-  if (name === 'servers' || name === 'counters' || name === 'datacenters') return show(await ask(socket, 'GET', `/${name}`))
+  if (name === 'servers' || name === 'counters' || name === 'datacenters' || name === 'clusters') return show(await ask(socket, 'GET', `/${name}`))
   if (name === 'power-on' || name === 'power-off') return show(await ask(socket, 'POST', `${server()}/${name}`))
   if (name === 'factory')
     return show(

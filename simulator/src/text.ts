@@ -3,7 +3,7 @@ import { isObject } from './config/shape.ts'
 /** What `--help` prints. */
 export const help = `Simulated Talos servers: real gRPC and TLS on 127.20.0.0/16, no hardware behind them.
 
-  npm run simulate -- [--servers N] [--scenario FILE] [--data DIR] [--seed TEXT] [--speed X] [--subnet-offset N]
+  npm run simulate -- [--servers N] [--scenario FILE] [--data DIR] [--seed TEXT] [--speed X] [--subnet-offset N] [--factory-port N]
       Starts the fleet and serves until it is stopped. Twelve servers in two datacenters by default.
 
   --servers N       how many servers (1 to 20000)
@@ -12,6 +12,19 @@ export const help = `Simulated Talos servers: real gRPC and TLS on 127.20.0.0/16
   --seed TEXT       another fleet; the same seed always gives the same one
   --speed X         how much faster than the clock on the wall everything takes (default 1)
   --subnet-offset N every datacenter gets its addresses N blocks later: 127.20.(1+N).1 on, so that two simulators run beside each other (default 0)
+  --factory-port N  port of the simulated image factory on 127.0.0.1 (default: the one of the last time, or a free one)
+
+  npm run simulate -- --boot-with 'KERNEL COMMAND LINE' [--count N] [--data DIR]
+      Switches new machines on, in the simulator that runs: they fetch what talos.config names and wait in maintenance.
+
+  --count N         how many, all at once (default 1)
+  --datacenter CODE, --talos-version V, --schematic ID, --hardware MODEL, --slowness X
+                    where they stand, what their image is, what they are
+  --uuid U, --serial S
+                    what their boards say that they are
+  --announce-uuid U, --announce-serial S, --announce-mac M
+                    what they say of themselves in the URL, in place of the truth
+  --never-answer    they announce themselves and can't be reached
 
 Commands for one that runs (add --json for the whole answer):
 
@@ -22,6 +35,11 @@ Commands for one that runs (add --json for the whole answer):
   fault NAME KIND [key=value …]  refuse, hang, drip, garbage, delay ms=, identity, vanish stage=, fail-install times=,
                                  close-after-apply times=, lost-reply method= times=
   clear-faults NAME              ends all faults of a server
+  move NAME [ADDRESS]            another address from its next boot on
+  remove NAME                    takes a server away that was booted with --boot-with
+  factory [KIND key=value … | ok]
+                                 the image factory: down, slow ms=, refuse status=, nonsense what=page|half|other-id|endless
+  clusters                       simulated clusters with their Services
   speed [X]                      shows or sets the speed`
 
 /** An answer of the control socket for people: one line per thing, columns aligned. */
@@ -46,6 +64,7 @@ export const table = (answer: unknown): string => {
 }
 
 const SHOWN: Record<string, string[]> = {
+  clusters: ['name', 'hasQuorum', 'loadBalancer', 'services', 'pools'],
   servers: [
     'name',
     'address',
@@ -69,9 +88,15 @@ const SHOWN: Record<string, string[]> = {
 const short = (value: unknown): string => {
   if (value === null || value === undefined) return '-'
   if (isObject(value)) return typeof value.code === 'string' ? value.code : JSON.stringify(value)
-  if (Array.isArray(value))
-    return value.map((item) => (isObject(item) ? (typeof item.kind === 'string' ? item.kind : JSON.stringify(item)) : String(item))).join(', ') || '-'
+  if (Array.isArray(value)) return value.map((item) => (isObject(item) ? named(item) : String(item))).join(', ') || '-'
   return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** A fault by its kind, a Service by its name and addresses, a pool by its name. */
+const named = ({ kind, name, addresses, ...rest }: Record<string, unknown>): string => {
+  if (typeof kind === 'string') return kind
+  if (typeof name !== 'string') return JSON.stringify(rest)
+  return Array.isArray(addresses) && addresses.length > 0 ? `${name} ${addresses.join('+')}` : name
 }
 
 const rows = (items: Record<string, string>[]): string => {

@@ -29,7 +29,7 @@ export interface ActiveConfig {
   node: NodeConfig | null
 }
 
-const METAL = { platform: 'metal', arch: 'amd64', secureboot: false } as const
+const METAL = { platform: 'metal', arch: 'amd64' } as const
 
 /** How the API on port 50000 answers: not at all, to anybody (maintenance), or to holders of a certificate of the cluster. A configured worker without its own certificate is dark. */
 export type ApiMode = 'off' | 'maintenance' | 'secured' | 'dark'
@@ -106,8 +106,14 @@ export class Machine {
   get kernelCommandLine(): string {
     const own = this.bootedFromDisk ? this.world.schematic(this.schematic) : undefined
     const booted = this.bootedFromDisk && this.schematic !== this.plan.schematic ? undefined : this.plan.boot?.kernelCommandLine
-    const line = own ? kernelCommandLine(METAL, own) : (booted ?? kernelCommandLine(METAL, { extraKernelArgs: [] }))
+    const image = { ...METAL, secureboot: this.bootedFromDisk && this.disk.state.installed?.image.includes('-secureboot/') === true }
+    const line = own ? kernelCommandLine(image, own) : (booted ?? kernelCommandLine(image, { extraKernelArgs: [] }))
     return `${line} simulated=1`
+  }
+
+  /** Images for secure boot lock the kernel down; the others can't be booted that way. */
+  get isSecureBoot(): boolean {
+    return this.kernelCommandLine.includes('lockdown=confidentiality')
   }
 
   /** What this machine says of itself to whoever it fetches its configuration from. */

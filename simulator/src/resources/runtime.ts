@@ -126,13 +126,13 @@ const machineType = (machine: Machine): Item[] => {
 export const RUNTIME: Kind[] = [
   kind('MachineStatuses.runtime.talos.dev', 'runtime', machineStatus, { aliases: ['machinestatus'] }),
   kind('Versions.runtime.talos.dev', 'runtime', (machine) => [item('version', VersionSpecSchema, { version: machine.talosVersion, name: 'Talos' })]),
-  kind('SecurityStates.talos.dev', 'runtime', () => [
+  kind('SecurityStates.talos.dev', 'runtime', ({ isSecureBoot }) => [
     item(
       'securitystate',
       SecurityStateSpecSchema,
-      { secureBoot: false, seLinuxState: RuntimeSELinuxState.SE_LINUX_STATE_PERMISSIVE, bootedWithUki: true, moduleSignatureEnforced: true },
+      { secureBoot: isSecureBoot, seLinuxState: RuntimeSELinuxState.SE_LINUX_STATE_PERMISSIVE, bootedWithUki: true, moduleSignatureEnforced: true },
       {
-        secureBoot: false,
+        secureBoot: isSecureBoot,
         uKISigningKeyFingerprint: '',
         pCRSigningKeyFingerprint: '',
         seLinuxState: 'permissive',
