@@ -1,55 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { afterAll, afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
-import { datacenterCreate } from '#contract/datacenters.ts'
 import { extensionList, imageCreate, imageFactoryGet, imageGet, imageList, imageRegister, imageRemove, type NewImage } from '#contract/images.ts'
 import { joinTokenCreate, joinTokenRevoke } from '#contract/join-tokens.ts'
-import { startFactory } from '#simulator/src/factory/serve.ts'
 import { emptySchematicId, schematicId } from '#talos/schematic/schematic.ts'
-import { type Fields, logger } from '../../log.ts'
+import type { Fields } from '../../log.ts'
 import { startBackend } from '../../testing/backend.ts'
+import { image, imageWorld } from './testing.ts'
 
-const simulated = await startFactory()
-afterAll(() => simulated.stop())
-const lines: string[] = []
-const log = logger({ level: 'debug', readable: false, now: () => Date.now(), write: (line) => void lines.push(line) })
-const backend = await startBackend({
-  log,
-  environment: { IMAGE_FACTORY_URL: simulated.url, STEELYARD_PUBLIC_URL: 'https://steelyard.example.com' },
-})
-const people = async () => ({
-  operator: await backend.signIn({ role: 'operator' }),
-  viewer: await backend.signIn({ role: 'viewer' }),
-  admin: await backend.signIn(),
-})
-let { operator, viewer, admin } = await people()
+const world = await imageWorld()
+const { backend, simulated, lines, later, datacenter, token, create } = world
 const { db } = backend.platform
 
-afterEach(() => simulated.fault(null))
-/** Time passes: what is known of the factory is old, and sessions have ended. */
-const later = async (ms = 11 * 60_000) => {
-  backend.clock.advance(ms)
-  ;({ operator, viewer, admin } = await people())
-}
-
-const image = (more: Partial<NewImage> = {}) => ({ talos_version: 'v1.13.9', ...more })
-const create = (more: Partial<NewImage> = {}) => operator.call(imageCreate, { body: image(more) })
-let city = 0
-const datacenter = async () => {
-  city += 1
-  const code = `${String.fromCodePoint(65 + Math.floor(city / 26))}${String.fromCodePoint(65 + (city % 26))}X`
-  const body = { country_code: 'PL', city_code: code, city_name: 'Somewhere' }
-  return (await operator.call(datacenterCreate, { body })).answer!
-}
-let tokens = 0
-const token = async (more: { datacenter_id?: string; max_uses?: number; lifetime_hours?: number | null } = {}) => {
-  tokens += 1
-  return (await operator.call(joinTokenCreate, { body: { name: `token-${tokens}`, lifetime_hours: null, ...more } })).answer!
-}
-
 test('the factory is told with its versions, and that it is a simulated one', async () => {
-  const { answer } = await viewer.call(imageFactoryGet)
+  const { answer } = await world.people.viewer.call(imageFactoryGet)
   expect(answer).toMatchObject({ url: simulated.url, simulated: true, reachable: true, reason: null })
   expect(answer!.versions[0]).toBe('v1.13.9')
 })
@@ -62,7 +27,7 @@ test('a factory that is down is told with the reason, and with the versions that
 })
 
 test('extensions are searched by name and description, paged, and are those of the version', async () => {
-  const list = async (query: object) => (await viewer.call(extensionList, { query: { version: 'v1.13.9', ...query } })).answer!
+  const list = async (query: object) => (await world.people.viewer.call(extensionList, { query: { version: 'v1.13.9', ...query } })).answer!
   const all = await list({ per_page: 1000 })
   expect(all.total).toBe(all.items.length)
   expect(all.total).toBeGreaterThan(40)
@@ -74,7 +39,7 @@ test('extensions are searched by name and description, paged, and are those of t
   expect((await list({ q: byText.description.slice(3, 15), per_page: 1000 })).items.map((e) => e.name)).toContain(byText.name)
   expect((await list({ sort: '-name', per_page: 1 })).items).toEqual(all.items.slice(-1))
   expect((await list({ q: '.*' })).total).toBe(0)
-  const older = (await viewer.call(extensionList, { query: { version: '1.12.11', per_page: 1000 } })).answer!
+  const older = (await world.people.viewer.call(extensionList, { query: { version: '1.12.11', per_page: 1000 } })).answer!
   expect(older.items.map((e) => e.name)).not.toContain('siderolabs/intel-npu')
   expect(all.items.map((e) => e.name)).toContain('siderolabs/intel-npu')
 })
@@ -83,7 +48,7 @@ test.each([
   ['v1.11.6', 400, 'Talos v1.11.6 is not supported; choose 1.12 or 1.13'],
   ['v1.13.99', 422, 'The image factory does not build Talos v1.13.99'],
 ])('extensions of %s are refused', async (version, status, error) => {
-  expect(await viewer.call(extensionList, { query: { version } })).toMatchObject({ status, problem: { error } })
+  expect(await world.people.viewer.call(extensionList, { query: { version } })).toMatchObject({ status, problem: { error } })
 })
 
 test.each([
@@ -101,7 +66,7 @@ test.each([
   expect(answer!.schematic_id).toBe(id)
   expect(answer!.factory).toEqual({ url: simulated.url, simulated: true, registered_at: new Date(backend.clock.now()).toISOString(), reason: null })
   expect(simulated.schematic(id)!.text).toBe(answer!.schematic)
-  expect((await viewer.call(imageGet, { params: { id: answer!.id } })).answer).toEqual(answer)
+  expect((await world.people.viewer.call(imageGet, { params: { id: answer!.id } })).answer).toEqual(answer)
 })
 
 test('every link leads to a file that the factory has, with secure boot and without, for both architectures', async () => {
@@ -154,25 +119,25 @@ test('arguments of one’s own and the announcement stand in the schematic and o
 
 test('the token is told only to those who may make one, and stands nowhere', async () => {
   const join = await token()
-  const { answer } = await operator.call(imageCreate, { body: image({ token_id: join.id }) }, { idempotencyKey: randomUUID() })
+  const { answer } = await world.people.operator.call(imageCreate, { body: image({ token_id: join.id }) }, { idempotencyKey: randomUUID() })
   for (const field of ['schematic', 'pxe_script', 'kernel_command_line'] as const) expect(answer![field]).toContain(join.token)
   await simulated.fault({ kind: 'refuse', status: 400 })
-  expect((await operator.call(imageRegister, { params: { id: answer!.id } })).status).toBe(422)
+  expect((await world.people.operator.call(imageRegister, { params: { id: answer!.id } })).status).toBe(422)
   await simulated.fault(null)
   await backend.publish()
 
   for (const reader of [
-    viewer.call(imageGet, { params: { id: answer!.id } }),
-    viewer.call(imageList, {}),
-    viewer.call(imageList, { query: { q: join.name } }),
+    world.people.viewer.call(imageGet, { params: { id: answer!.id } }),
+    world.people.viewer.call(imageList, {}),
+    world.people.viewer.call(imageList, { query: { q: join.name } }),
   ]) {
     const { status, text } = await reader
     expect(status).toBe(200)
     expect(text).toContain('/join/…?uuid=')
     expect(text).not.toContain('sy-join-')
   }
-  expect((await operator.call(imageList, { query: { q: join.name } })).text).toContain(join.token)
-  expect((await admin.call(auditList, { query: { per_page: 1000 } })).text).toContain('image.created')
+  expect((await world.people.operator.call(imageList, { query: { q: join.name } })).text).toContain(join.token)
+  expect((await world.people.admin.call(auditList, { query: { per_page: 1000 } })).text).toContain('image.created')
   const secret = join.token.slice('sy-join-'.length)
   const { rows: tables } = await sql<{ name: string }>`select table_name as name from information_schema.tables where table_schema = current_schema()`.execute(
     db,
@@ -187,11 +152,11 @@ test('the token is told only to those who may make one, and stands nowhere', asy
 test('search finds images by what they are made of, and does not find tokens by their text', async () => {
   const join = await token()
   await create({ token_id: join.id, kernel_args: ['needle=1'], extensions: ['siderolabs/zfs'] })
-  const found = async (q: string) => (await operator.call(imageList, { query: { q } })).answer!.total
+  const found = async (q: string) => (await world.people.operator.call(imageList, { query: { q } })).answer!.total
   expect(await found('needle=1')).toBe(1)
   expect(await found('LABS/ZFS')).toBe(1)
   expect(await found(join.name)).toBe(1)
-  expect(await found(operator.email)).toBeGreaterThan(0)
+  expect(await found(world.people.operator.email)).toBeGreaterThan(0)
   expect(await found(join.token)).toBe(0)
   expect(await found('%needle')).toBe(0)
 })
@@ -243,10 +208,10 @@ test.each<[string, Partial<NewImage>, number, string, string]>([
     'The kernel command line would have 2304 characters; at most 1960 fit',
   ],
 ])('%s is refused, and nothing is kept', async (_name, more, status, field, error) => {
-  const before = (await operator.call(imageList, {})).answer!.total
+  const before = (await world.people.operator.call(imageList, {})).answer!.total
   const given = simulated.counters.schematics
   expect(await create(more)).toMatchObject({ status, problem: { error, fields: { [field]: error } } })
-  expect((await operator.call(imageList, {})).answer!.total).toBe(before)
+  expect((await world.people.operator.call(imageList, {})).answer!.total).toBe(before)
   expect(simulated.counters.schematics).toBe(given)
 })
 
@@ -270,13 +235,16 @@ test('datacenter and token have to agree', async () => {
 test('a token that is not good any more prepares nothing; images made with it say so', async () => {
   const [revoked, expiring] = [await token(), await token({ lifetime_hours: 1 })]
   const made = (await create({ token_id: revoked.id })).answer!
-  await operator.call(joinTokenRevoke, { params: { id: revoked.id } })
+  await world.people.operator.call(joinTokenRevoke, { params: { id: revoked.id } })
   expect(await create({ token_id: revoked.id })).toMatchObject({ status: 409, problem: { code: 'conflict', error: 'The join token was revoked' } })
-  expect(await operator.call(imageRegister, { params: { id: made.id } })).toMatchObject({ status: 409, problem: { error: 'The join token was revoked' } })
+  expect(await world.people.operator.call(imageRegister, { params: { id: made.id } })).toMatchObject({
+    status: 409,
+    problem: { error: 'The join token was revoked' },
+  })
   // Whoever has the image of this version by heart is told as well.
-  const { answer } = await operator.call(imageGet, { params: { id: made.id } }, { headers: { 'if-none-match': `"${made.version}"` } })
+  const { answer } = await world.people.operator.call(imageGet, { params: { id: made.id } }, { headers: { 'if-none-match': `"${made.version}"` } })
   expect(answer!.token!.status).toBe('revoked')
-  expect(answer!.warnings[0]).toBe('The join token was revoked: servers that boot this image do not announce themselves')
+  expect(answer!.warnings[0]).toBe('The join token was revoked: new servers that boot this image are not listed')
   await later(2 * 3600_000)
   expect((await create({ token_id: expiring.id })).problem).toMatchObject({ error: 'The join token has expired' })
 })
@@ -290,90 +258,32 @@ test('servers can not reach an address of this machine, and the image says so', 
   expect((await user.call(imageCreate, { body: image() })).answer!.warnings.filter((w) => w.includes('reach'))).toEqual([])
   // Seen from where Steelyard has another address.
   const seen =
-    (await admin.call(imageGet, { params: { id: made.id } })).answer ?? (await (await backend.signIn()).call(imageGet, { params: { id: made.id } })).answer
+    (await world.people.admin.call(imageGet, { params: { id: made.id } })).answer ??
+    (await (await backend.signIn()).call(imageGet, { params: { id: made.id } })).answer
   expect(seen!.warnings).toContain('Servers announce themselves at http://127.0.0.1:0, but Steelyard is at https://steelyard.example.com now')
-})
-
-test.each([
-  ['down', { kind: 'down' }, /refuses connections$/],
-  ['a page', { kind: 'nonsense', what: 'page' }, /answered nonsense/],
-  ['half an answer', { kind: 'nonsense', what: 'half' }, /answered nonsense/],
-  ['an answer without an end', { kind: 'nonsense', what: 'endless' }, /answered nonsense/],
-  ['failing', { kind: 'refuse', status: 500 }, /failed with 500/],
-] as const)('with a factory that is %s, before and after its lists were read, the image is kept and registered later', async (_name, fault, reason) => {
-  for (const known of [false, true]) {
-    await later()
-    if (known) await operator.call(extensionList, { query: { version: 'v1.13.9' } })
-    await simulated.fault(fault)
-    const { status, answer } = await operator.call(imageCreate, { body: image({ kernel_args: [`x=${randomUUID()}`], extensions: ['siderolabs/gvisor'] }) })
-    expect(status).toBe(201)
-    expect(answer!.factory).toMatchObject({ registered_at: null, reason: expect.stringMatching(reason) as string })
-    expect(simulated.schematic(answer!.schematic_id)).toBeUndefined()
-    const params = { id: answer!.id }
-    expect((await operator.call(imageRegister, { params })).problem).toMatchObject({
-      code: 'factory_unreachable',
-      error: expect.stringMatching(reason) as string,
-    })
-    await simulated.fault(null)
-    const registered = (await operator.call(imageRegister, { params })).answer!
-    expect(registered.factory).toMatchObject({ simulated: true, reason: null, registered_at: expect.any(String) as string })
-    expect(registered.version).toBeGreaterThan(answer!.version)
-    expect(simulated.schematic(answer!.schematic_id)!.text).toBe(registered.schematic)
-  }
-})
-
-test('a factory that knows the schematic by another id never makes an image good', async () => {
-  await operator.call(imageFactoryGet)
-  await simulated.fault({ kind: 'nonsense', what: 'other-id' })
-  const { answer } = await operator.call(imageCreate, { body: image({ kernel_args: ['other=1'] }) })
-  expect(answer!.factory.registered_at).toBeNull()
-  expect(answer!.factory.reason).toMatch(/knows the schematic as [0-9a-f]{12}…, not as [0-9a-f]{12}…/)
-  expect((await operator.call(imageRegister, { params: { id: answer!.id } })).problem!.code).toBe('factory_unreachable')
-  expect((await operator.call(imageGet, { params: { id: answer!.id } })).answer!.factory.registered_at).toBeNull()
-})
-
-test('a refusal at creation keeps nothing; one at a later try keeps the reason', async () => {
-  await operator.call(imageFactoryGet)
-  await simulated.fault({ kind: 'refuse', status: 403 })
-  const refused = await operator.call(imageCreate, { body: image({ kernel_args: ['refused=1'] }) })
-  expect(refused).toMatchObject({ status: 422, problem: { code: 'factory_refused' } })
-  expect(refused.problem!.error).toBe(`The image factory at ${simulated.url} refuses: the simulated image factory was told to refuse`)
-  expect((await operator.call(imageList, { query: { q: 'refused=1' } })).answer!.total).toBe(0)
-  await simulated.fault({ kind: 'down' })
-  const kept = (await operator.call(imageCreate, { body: image({ kernel_args: ['kept=1'] }) })).answer!
-  await simulated.fault({ kind: 'refuse', status: 403 })
-  expect((await operator.call(imageRegister, { params: { id: kept.id } })).problem!.code).toBe('factory_refused')
-  expect((await operator.call(imageGet, { params: { id: kept.id } })).answer!.factory.reason).toContain('refuses')
-})
-
-test('an image that was registered stays so, whatever becomes of the factory', async () => {
-  const made = (await operator.call(imageCreate, { body: image() })).answer!
-  await simulated.fault({ kind: 'down' })
-  expect((await operator.call(imageRegister, { params: { id: made.id } })).problem!.code).toBe('factory_unreachable')
-  expect((await operator.call(imageGet, { params: { id: made.id } })).answer).toEqual(made)
 })
 
 test('the same call sent again is one image; two at once are two images of one schematic', async () => {
   const body = image({ kernel_args: ['twice=1'] })
-  const calls = Array.from({ length: 5 }, () => operator.call(imageCreate, { body }, { idempotencyKey: 'once' }))
+  const calls = Array.from({ length: 5 }, () => world.people.operator.call(imageCreate, { body }, { idempotencyKey: 'once' }))
   expect(new Set((await Promise.all(calls)).map((c) => c.text)).size).toBe(1)
-  const both = await Promise.all([operator.call(imageCreate, { body }), operator.call(imageCreate, { body })])
+  const both = await Promise.all([world.people.operator.call(imageCreate, { body }), world.people.operator.call(imageCreate, { body })])
   expect(new Set(both.map((b) => b.answer!.schematic_id)).size).toBe(1)
-  expect((await operator.call(imageList, { query: { q: 'twice=1' } })).answer!.total).toBe(3)
+  expect((await world.people.operator.call(imageList, { query: { q: 'twice=1' } })).answer!.total).toBe(3)
   const params = { id: both[0].answer!.id }
-  const registered = await Promise.all(Array.from({ length: 4 }, () => operator.call(imageRegister, { params })))
+  const registered = await Promise.all(Array.from({ length: 4 }, () => world.people.operator.call(imageRegister, { params })))
   expect(registered.map((r) => r.status)).toEqual([200, 200, 200, 200])
-  expect((await operator.call(imageGet, { params })).answer!.version).toBe(5)
+  expect((await world.people.operator.call(imageGet, { params })).answer!.version).toBe(5)
 })
 
 test('an image is removed by version, and registering one that is gone is 404', async () => {
-  const made = (await operator.call(imageCreate, { body: image() })).answer!
+  const made = (await world.people.operator.call(imageCreate, { body: image() })).answer!
   const params = { id: made.id }
-  await operator.call(imageRegister, { params })
-  expect((await operator.call(imageRemove, { params }, { ifMatch: made.version })).status).toBe(412)
-  expect((await viewer.call(imageRemove, { params })).status).toBe(403)
-  expect((await operator.call(imageRemove, { params }, { ifMatch: made.version + 1 })).status).toBe(204)
-  for (const operation of [imageRemove, imageRegister, imageGet]) expect((await operator.call(operation, { params })).status).toBe(404)
+  await world.people.operator.call(imageRegister, { params })
+  expect((await world.people.operator.call(imageRemove, { params }, { ifMatch: made.version })).status).toBe(412)
+  expect((await world.people.viewer.call(imageRemove, { params })).status).toBe(403)
+  expect((await world.people.operator.call(imageRemove, { params }, { ifMatch: made.version + 1 })).status).toBe(204)
+  for (const operation of [imageRemove, imageRegister, imageGet]) expect((await world.people.operator.call(operation, { params })).status).toBe(404)
 })
 
 test('failures are logged by nobody as ours', () => {

@@ -1,0 +1,127 @@
+/** Images while the factory is down, slow, talks nonsense or refuses. */
+import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import * as z from 'zod/mini'
+import { extensionList, imageCreate, imageFactoryGet, imageGet, imageList, imageRegister, imageRemove, type NewImage } from '#contract/images.ts'
+import { joinTokenRevoke } from '#contract/join-tokens.ts'
+import { testClock } from '../../clock.ts'
+import { system } from '../../http/caller.ts'
+import { type CallLimits, usualLimits } from './factory-call.ts'
+import { factory } from './factory.ts'
+import { images } from './images.ts'
+import { image, imageWorld } from './testing.ts'
+
+const world = await imageWorld()
+const { backend, simulated, later, token, create } = world
+
+test.each([
+  ['down', { kind: 'down' }, /refuses connections$/],
+  ['a page', { kind: 'nonsense', what: 'page' }, /answered nonsense/],
+  ['half an answer', { kind: 'nonsense', what: 'half' }, /answered nonsense/],
+  ['an answer without an end', { kind: 'nonsense', what: 'endless' }, /answered nonsense/],
+  ['failing', { kind: 'refuse', status: 500 }, /failed with 500/],
+] as const)('with a factory that is %s, before and after its lists were read, the image is kept and registered later', async (_name, fault, reason) => {
+  for (const known of [false, true]) {
+    await later()
+    if (known) await world.people.operator.call(extensionList, { query: { version: 'v1.13.9' } })
+    await simulated.fault(fault)
+    const { status, answer } = await world.people.operator.call(imageCreate, {
+      body: image({ kernel_args: [`x=${randomUUID()}`], extensions: ['siderolabs/gvisor'] }),
+    })
+    expect(status).toBe(201)
+    expect(answer!.factory).toMatchObject({ registered_at: null, reason: expect.stringMatching(reason) as string })
+    expect(simulated.schematic(answer!.schematic_id)).toBeUndefined()
+    const params = { id: answer!.id }
+    expect((await world.people.operator.call(imageRegister, { params })).problem).toMatchObject({
+      code: 'factory_unreachable',
+      error: expect.stringMatching(reason) as string,
+    })
+    await simulated.fault(null)
+    const registered = (await world.people.operator.call(imageRegister, { params })).answer!
+    expect(registered.factory).toMatchObject({ simulated: true, reason: null, registered_at: expect.any(String) as string })
+    expect(registered.version).toBeGreaterThan(answer!.version)
+    expect(simulated.schematic(answer!.schematic_id)!.text).toBe(registered.schematic)
+  }
+})
+
+test('a factory that knows the schematic by another id never makes an image good', async () => {
+  await world.people.operator.call(imageFactoryGet)
+  await simulated.fault({ kind: 'nonsense', what: 'other-id' })
+  const { answer } = await world.people.operator.call(imageCreate, { body: image({ kernel_args: ['other=1'] }) })
+  expect(answer!.factory.registered_at).toBeNull()
+  expect(answer!.factory.reason).toMatch(/knows the schematic as [0-9a-f]{12}…, not as [0-9a-f]{12}…/)
+  expect((await world.people.operator.call(imageRegister, { params: { id: answer!.id } })).problem!.code).toBe('factory_unreachable')
+  expect((await world.people.operator.call(imageGet, { params: { id: answer!.id } })).answer!.factory.registered_at).toBeNull()
+})
+
+test('a refusal at creation keeps nothing; one at a later try keeps the reason', async () => {
+  await world.people.operator.call(imageFactoryGet)
+  await simulated.fault({ kind: 'refuse', status: 403 })
+  const refused = await world.people.operator.call(imageCreate, { body: image({ kernel_args: ['refused=1'] }) })
+  expect(refused).toMatchObject({ status: 422, problem: { code: 'factory_refused' } })
+  expect(refused.problem!.error).toBe(`The image factory at ${simulated.url} refuses: the simulated image factory was told to refuse`)
+  expect((await world.people.operator.call(imageList, { query: { q: 'refused=1' } })).answer!.total).toBe(0)
+  await simulated.fault({ kind: 'down' })
+  const kept = (await world.people.operator.call(imageCreate, { body: image({ kernel_args: ['kept=1'] }) })).answer!
+  await simulated.fault({ kind: 'refuse', status: 403 })
+  expect((await world.people.operator.call(imageRegister, { params: { id: kept.id } })).problem!.code).toBe('factory_refused')
+  expect((await world.people.operator.call(imageGet, { params: { id: kept.id } })).answer!.factory.reason).toContain('refuses')
+})
+
+test('an image that was registered stays so, whatever becomes of the factory', async () => {
+  const made = (await world.people.operator.call(imageCreate, { body: image() })).answer!
+  await simulated.fault({ kind: 'down' })
+  expect((await world.people.operator.call(imageRegister, { params: { id: made.id } })).problem!.code).toBe('factory_unreachable')
+  expect((await world.people.operator.call(imageGet, { params: { id: made.id } })).answer).toEqual(made)
+})
+
+/** The domain with another factory than the app's. */
+const imagesOf = (url: string, limits: CallLimits) => {
+  const { datacenters, joining } = backend.domains
+  const around = { publicUrl: 'https://steelyard.example.com', factoryUrl: url, simulated: false }
+  return images({ ...backend.platform, factory: factory({ url, clock: testClock(), limits }), datacenters, tokenFor: joining.tokenFor, around })
+}
+const read = (more: Partial<NewImage>) => ({ ...z.parse(imageCreate.body, image()), ...more })
+
+test('a factory that does not answer in time costs no more than that: the image is kept', async () => {
+  const slow = imagesOf(simulated.url, { callMs: 200, overallMs: 300, tries: 2, pauseMs: 10 })
+  await simulated.fault({ kind: 'slow', ms: 60_000 })
+  const made = await slow.create(system, read({ kernel_args: ['slow=1'] }))
+  expect(made.factory).toMatchObject({ registered_at: null, reason: `The image factory at ${simulated.url} did not answer within 0.2 s` })
+  await expect(slow.register(system, made.id)).rejects.toMatchObject({ code: 'factory_unreachable' })
+  expect((await slow.factory()).versions).toEqual(['v1.13.9', 'v1.12.11'])
+})
+
+test('what happens while the factory thinks is seen when it has answered', async () => {
+  await later()
+  const join = await token()
+  const made = (await create()).answer!
+  const waiting: (() => void)[] = []
+  const thinking = createServer(async (request, response) => {
+    const body = await text(request)
+    if (request.method === 'GET') response.end('["v1.13.9"]')
+    else waiting.push(() => void response.writeHead(201).end(JSON.stringify({ id: createHash('sha256').update(body).digest('hex') })))
+  })
+  thinking.listen(0, '127.0.0.1')
+  await once(thinking, 'listening')
+  const slow = imagesOf(`http://127.0.0.1:${(thinking.address() as AddressInfo).port}`, usualLimits)
+  const creating = slow.create(system, read({ token_id: join.id, kernel_args: ['thinking=1'] }))
+  const registering = slow.register(system, made.id)
+  const both = Promise.allSettled([creating, registering])
+  await expect.poll(() => waiting.length).toBe(2)
+  await world.people.operator.call(joinTokenRevoke, { params: { id: join.id } })
+  await world.people.operator.call(imageRemove, { params: { id: made.id } })
+  for (const answer of waiting) answer()
+  expect(await both).toMatchObject([
+    { status: 'rejected', reason: { code: 'conflict', message: 'The join token was revoked' } },
+    { status: 'rejected', reason: { code: 'not_found' } },
+  ])
+  expect((await world.people.operator.call(imageList, { query: { q: 'thinking=1' } })).answer!.total).toBe(0)
+  thinking.closeAllConnections()
+  thinking.close()
+  await once(thinking, 'close')
+})
