@@ -44,7 +44,7 @@ export function poolReconciler(parts: PoolParts): Reconciler {
       return { againMs: spread(nextMs(job, look)) }
     } catch (error) {
       if (!(error instanceof KubernetesError)) throw error
-      const misses = await write.unanswered(job, state, error.message)
+      const misses = await write.unanswered(job, state, error)
       return { againMs: spread(Math.min(longestSilenceMs, 1_000 * 2 ** misses)) }
     }
   }

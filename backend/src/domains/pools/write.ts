@@ -3,6 +3,7 @@ import { hasEnded } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
+import type { KubernetesError } from '../clusters/kubernetes.ts'
 import type { PoolParts } from './parts.ts'
 import { driftMark, type Finding, type Held, type Look, type State } from './state.ts'
 import { done, endOf, failed, running, show, type Shown, skipped, stepKey, todo, waiting } from './steps.ts'
@@ -93,12 +94,12 @@ export function writing({ clusters, subnets, operations, recorder }: PoolParts) 
     })
 
   /** The cluster does not answer: what waits says so, and what is in use is unknown. Answers how often in a row. */
-  const unanswered = (job: Job, state: State, message: string): Promise<number> =>
+  const unanswered = (job: Job, state: State, { message, status }: KubernetesError): Promise<number> =>
     job.fence.write(async (tx) => {
       const locked = await lockAll(tx, state.cluster.id)
       if (!locked) return 0
       const misses = locked.pool.misses + 1
-      const reason = `The Kubernetes API does not answer: ${message}`
+      const reason = `The Kubernetes API ${status === undefined ? 'does not answer' : 'fails'}: ${message}`
       const told: string[] = []
       for (const { row } of state.held) {
         const before = locked.rows.get(row.subnet_id)
