@@ -113,6 +113,12 @@ export function canHaveControlPlanes(count: number): Verdict {
 export const controlPlaneWarning = (count: number): string | null =>
   count === 1 ? 'With one control plane, the cluster is down while that server is. Three are recommended.' : null
 
+/** The same of what stays after a control plane has left. */
+export const afterLeaving = (controlPlanes: number): string | null =>
+  controlPlanes % 2 === 1
+    ? controlPlaneWarning(controlPlanes)
+    : `${controlPlanes} control planes stay, an even number: losing one then costs as much as with ${controlPlanes - 1}`
+
 /** Talos needs 1,698 MiB on a control plane and 874 MiB on a worker, and 6 GiB of system disk (its own checks). */
 export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = { control_plane: 1698 * 1024 ** 2, worker: 874 * 1024 ** 2 }
 export const leastDiskBytes = 6 * 1024 ** 3

@@ -1,5 +1,4 @@
 /** Whether etcd can do without one of its members: pure functions of what the control planes tell of it. */
-import { controlPlaneWarning } from '#contract/clusters.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { listed } from './sentences.ts'
@@ -35,10 +34,4 @@ export function canLeaveEtcd({ members, healthy }: EtcdMembers, name: string, cl
       `etcd of ${cluster} has no majority, so no member can be taken out of it: ${healthyNow} of ${voters.length} are healthy and ${majorityOf(voters.length)} are needed. Bring ${name}${ill.length > 0 ? ` or ${listed(ill.map((m) => m.name))}` : ''} back, or delete the cluster`,
     )
   return yes
-}
-
-/** What is allowed but unwise about the control planes that stay. */
-export function afterLeaving(controlPlanes: number): string | null {
-  if (controlPlanes % 2 === 1) return controlPlaneWarning(controlPlanes)
-  return `${counted(controlPlanes, 'control plane')} stay, an even number: losing one then costs as much as with ${controlPlanes - 1}`
 }

@@ -1,9 +1,10 @@
 /** What is special about a server that leaves a cluster which stays: an operation of its own, asked to stop, tried again, or given up. */
+import { afterLeaving } from '#contract/clusters.ts'
 import { hasEnded } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
-import { afterLeaving, canLeaveEtcd } from './decide-leaving.ts'
+import { canLeaveEtcd } from './decide-leaving.ts'
 import type { State } from './facts.ts'
 import { type ClusterParts, clusterQueue } from './parts.ts'
 import { afterWipe } from './plan.ts'

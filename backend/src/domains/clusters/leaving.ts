@@ -2,6 +2,7 @@
  * A server leaves a cluster that stays: reset, where it answers, or forgotten, where it doesn't. What can be known only by asking the machines is
  * asked before the transaction; the reconciler asks again before anything is wiped.
  */
+import { afterLeaving } from '#contract/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'
 import { hasEnded } from '#contract/operations.ts'
@@ -12,7 +13,7 @@ import type { Caller } from '../../http/caller.ts'
 import { checkVersion } from '../../http/serve.ts'
 import type { ServerFacts } from '../servers/for-clusters.ts'
 import type { Seen } from './decide-server.ts'
-import { afterLeaving, canLeaveEtcd } from './decide-leaving.ts'
+import { canLeaveEtcd } from './decide-leaving.ts'
 import { whyNotNow } from './leaving-alone.ts'
 import { look, unseen } from './look.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
