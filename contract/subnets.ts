@@ -8,7 +8,7 @@ import { operation } from './operation.ts'
 import { begun } from './operations.ts'
 import { byId, listQuery, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
-import { mostExclusions, subnetProblems, tooManyExclusions } from './subnet-rules.ts'
+import { mostExclusions, subnetProblems, type SubnetText, tooManyExclusions } from './subnet-rules.ts'
 import { counted } from './words.ts'
 
 /** Active: the cluster was seen to hold the pool as we want it. Draining: no new address is handed out, those in use are waited for. */
@@ -65,19 +65,24 @@ const declared = z.strictObject({
 })
 
 /** What the rules look at, where the fields are of the right kind at all: so a wrong name doesn't hide a wrong CIDR. */
-const ruled = z.object({
-  cidr: z.string(),
-  gateway: z.catch(z.nullable(z.string()), null),
-  vlan_id: z.catch(z.nullable(z.int()), null),
-  exclude: z.catch(z.array(z.string()), []),
-  first_and_last: z.catch(z.boolean(), false),
-})
+function ruled(body: unknown): SubnetText | null {
+  if (typeof body !== 'object' || body === null) return null
+  const { cidr, gateway, exclude, first_and_last } = body as Record<string, unknown>
+  if (typeof cidr !== 'string') return null
+  return {
+    cidr,
+    gateway: typeof gateway === 'string' ? gateway : null,
+    vlan_id: null,
+    exclude: Array.isArray(exclude) ? exclude.filter((line) => typeof line === 'string') : [],
+    first_and_last: first_and_last === true,
+  }
+}
 
 export const NewSubnet = declared.check(
   z.check(
     (context) => {
-      const read = ruled.safeParse(context.value)
-      const fields = read.success ? subnetProblems(read.data).fields : {}
+      const subnet = ruled(context.value)
+      const fields = subnet ? subnetProblems(subnet).fields : {}
       for (const [field, message] of Object.entries(fields)) context.issues.push({ code: 'custom', path: [field], message, input: context.value })
     },
     { when: () => true },

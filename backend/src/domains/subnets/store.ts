@@ -317,12 +317,17 @@ export type MapRow = NonNullable<Awaited<ReturnType<typeof mapOf>>>
 /** Addresses that clusters were seen to use, in order, and at the same place in the other list what uses them. As texts: rows cost more than all else. */
 export async function usesInOrder(on: On, subnetId: string): Promise<{ addresses: string[]; usedBy: string[] }> {
   const { addresses, used_by } = await on
-    .selectFrom('subnet_use')
-    .select([
-      sql<string | null>`string_agg(host(address), ' ' order by address, used_by)`.as('addresses'),
-      sql<string | null>`string_agg(used_by, chr(10) order by address, used_by)`.as('used_by'),
-    ])
-    .where('subnet_id', '=', subnetId)
+    .selectFrom((e) =>
+      e
+        .selectFrom('subnet_use')
+        .select(['address', 'used_by'])
+        .where('subnet_id', '=', subnetId)
+        // The order of the primary key: nothing is sorted.
+        .orderBy('address')
+        .orderBy('cluster_id')
+        .as('u'),
+    )
+    .select([sql<string | null>`string_agg(host(u.address), ' ')`.as('addresses'), sql<string | null>`string_agg(u.used_by, chr(10))`.as('used_by')])
     .executeTakeFirstOrThrow()
   return { addresses: addresses?.split(' ') ?? [], usedBy: used_by?.split('\n') ?? [] }
 }

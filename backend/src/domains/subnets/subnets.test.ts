@@ -137,7 +137,7 @@ test('fifty at once that overlap: exactly one is saved, the others are told whic
   const stored = (await operator.call(subnetList, { query: { q: '192.0.2.0/24' } })).answer!.items
   expect(stored.map((s) => s.id).toSorted()).toEqual(saved.map((s) => s.answer!.id).toSorted())
   // Of those that all overlap, one; small ones may stand beside each other.
-  for (const a of stored) for (const b of stored) if (a.id !== b.id) expect([a.cidr, b.cidr]).not.toContain('192.0.2.0/24')
+  expect(stored.some((s) => s.cidr === '192.0.2.0/24') && stored.length > 1).toBe(false)
   for (const t of tries.filter((one) => one.status !== 201)) {
     expect(t).toMatchObject({ status: 409, problem: { code: 'subnet_overlap', related: { kind: 'subnet' } } })
     expect(stored.map((s) => s.id)).toContain(t.problem!.related!.id)
@@ -186,13 +186,11 @@ test('a datacenter is removed or gets its first subnet, never both', async () =>
       operator.call(datacenterRemove, { params: { id: place.id } }),
       create({ datacenter_id: place.id, cidr: '10.60.0.0/24' }),
     ])
-    if (removed.status === 204) expect(added).toMatchObject({ status: 404, problem: { fields: { datacenter_id: 'There is no such datacenter' } } })
-    else {
-      expect(removed).toMatchObject({ status: 409, problem: { code: 'datacenter_in_use' } })
-      expect(added.status).toBe(201)
-      expect((await operator.call(datacenterGet, { params: { id: place.id } })).answer!.subnets).toBe(1)
-      expect((await operator.call(datacenterRemove, { params: { id: place.id } })).problem!.error).toContain('1 subnet')
-    }
+    const gone = { removed: 204, added: 404, said: 'There is no such datacenter' }
+    const stays = { removed: 409, added: 201, said: 'In this datacenter: 1 subnet. Move or remove them first' }
+    const again = await operator.call(datacenterRemove, { params: { id: place.id } })
+    const said = added.problem?.fields?.['datacenter_id'] ?? again.problem?.error
+    expect([gone, stays]).toContainEqual({ removed: removed.status, added: added.status, said })
   }
 })
 
@@ -274,7 +272,7 @@ test('who changes what somebody else changed is told by whom', async () => {
   expect(await change(made.id, { vlan_id: 91 }, 1)).toMatchObject({ status: 412, problem: { code: 'stale', error: sentence } })
   expect(await operator.call(subnetRemove, { params: { id: made.id } }, { ifMatch: 1 })).toMatchObject({ status: 412, problem: { error: sentence } })
   const both = await Promise.all([change(made.id, { vlan_id: 92 }, 2), change(made.id, { vlan_id: 93 }, 2)])
-  expect(both.map((b) => b.status).toSorted()).toEqual([200, 412])
+  expect(new Set(both.map((b) => b.status))).toEqual(new Set([200, 412]))
   expect((await operator.call(subnetRemove, { params: { id: made.id } }, { ifMatch: 3 })).status).toBe(204)
 })
 

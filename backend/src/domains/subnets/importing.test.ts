@@ -1,0 +1,307 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { csvColumns, importLimits, subnetExport, subnetGet, subnetImport, subnetList, subnetRemove, subnetUpdate } from '#contract/subnets.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
+
+const backend = await startBackend()
+const operator = await backend.signIn({ role: 'operator' })
+const poznan = await addDatacenter(operator, 'POZ')
+const warsaw = await addDatacenter(operator, 'WAW')
+const cluster = await addCluster(backend, poznan.id, 'alpha', { pod: '172.16.0.0/16', service: '172.17.0.0/16' })
+
+const send = async (csv: string, more: { dry_run?: boolean } = {}) => {
+  const { answer, text } = await operator.call(subnetImport, { body: { csv, ...more } })
+  if (!answer) throw new Error(text)
+  return answer
+}
+const lines = (...rows: string[]) => rows.map((r) => `${r}\r\n`).join('')
+const exported = async (query: object = {}) => (await operator.call(subnetExport, { query })).text
+const stored = async () => (await operator.call(subnetList, { query: { per_page: 1000 } })).answer!.items
+const problems = async (...rows: string[]) => (await send(lines(...rows))).problems.map((p) => `${p.line} ${p.column ?? '-'}: ${p.message}`)
+
+test('rows become subnets, with defaults for what the file leaves out', async () => {
+  const answer = await send(
+    lines(
+      ' Name ,CIDR,DATACENTER,gateway,vlan,exclude,first_and_last,purpose,cluster',
+      `imported-a,203.0.113.0/28,${poznan.code},203.0.113.1,30,203.0.113.4;203.0.113.6 - 203.0.113.7,TRUE,,`,
+      `imported-b, 2001:DB8:0::/64 ,${warsaw.code},,,,,management,`,
+    ),
+  )
+  expect(answer).toEqual({
+    written: true,
+    problems: [],
+    rows: [
+      { line: 2, name: 'imported-a', cidr: '203.0.113.0/28', does: 'create' },
+      { line: 3, name: 'imported-b', cidr: '2001:db8::/64', does: 'create' },
+    ],
+  })
+  expect(await stored()).toMatchObject([
+    {
+      name: 'imported-a',
+      gateway: '203.0.113.1',
+      vlan_id: 30,
+      exclude: ['203.0.113.4', '203.0.113.6-203.0.113.7'],
+      first_and_last: true,
+      total: 12,
+      version: 1,
+    },
+    { name: 'imported-b', cidr: '2001:db8::/64', gateway: null, vlan_id: null, exclude: [], first_and_last: false, purpose: 'management' },
+  ])
+})
+
+test('what is exported is imported again without a change', async () => {
+  const subnet = await addSubnet(operator, poznan.id, 'exported', '10.1.0.0/24', { gateway: '10.1.0.1', exclude: ['10.1.0.64/26', '10.1.0.9'], vlan_id: 7 })
+  await assign(backend, subnet, cluster)
+  const shared = await addSubnet(operator, poznan.id, 'shared', '10.2.0.0/24', { purpose: 'management' })
+  for (const id of [cluster, await addCluster(backend, poznan.id, 'beta', { pod: '172.18.0.0/16', service: '172.19.0.0/16' })])
+    await assign(backend, shared, id)
+  const { text, headers } = await operator.call(subnetExport)
+  expect(headers['content-disposition']).toBe('attachment; filename="subnets.csv"')
+  const [header, ...rows] = text.split('\r\n')
+  expect(header).toBe(csvColumns.join())
+  expect(rows).toContain(`${subnet.id},1,exported,10.1.0.0/24,10.1.0.1,7,10.1.0.9;10.1.0.64-10.1.0.127,false,workload,${poznan.code},alpha`)
+  expect(rows.find((r) => r.includes(shared.id))).toContain(`${poznan.code},alpha;beta`)
+  for (const csv of [
+    text,
+    `\u{FEFF}${text}`,
+    text.replaceAll('\r\n', '\n'),
+    text
+      .split('\r\n')
+      .map((l) =>
+        l
+          .split(',')
+          .map((c) => (l === '' ? '' : `"${c}"`))
+          .join(),
+      )
+      .join('\r\n'),
+  ]) {
+    const answer = await send(csv)
+    expect(answer.problems).toEqual([])
+    expect(new Set(answer.rows.map((r) => r.does))).toEqual(new Set(['nothing']))
+    expect(answer.rows).toHaveLength((await stored()).length)
+  }
+  expect((await stored()).every((s) => s.version === 1)).toBe(true)
+  expect(await exported()).toBe(text)
+  // A list that is filtered is exported as it is seen.
+  expect((await exported({ q: '10.1.0.9' })).split('\r\n').filter(Boolean)).toHaveLength(2)
+  expect((await exported({ cluster: 'beta' })).split('\r\n').filter(Boolean)).toHaveLength(2)
+})
+
+test('every problem of every row is told with its line, and nothing is written', async () => {
+  const before = await stored()
+  const known = before.find((s) => s.name === 'imported-a')!
+  expect(
+    await problems(
+      csvColumns.join(),
+      `,,Bad_Name,10.0.0.5/24,,4095,,maybe,both,XX-XXX-9,`,
+      `,,good,10.3.0.0/24,,,,,,${poznan.code},`,
+      `,,good,10.3.0.128/25,,,,,,${poznan.code},`,
+      `,,imported-a,203.0.113.8/29,,,,,,${warsaw.code},`,
+      `,,short,10.4.0.0/24`,
+      `,,gateway,10.5.0.0/24,10.6.0.1,,10.5.0.9-10.5.0.3,,,${poznan.code},`,
+      `,,"with ""quotes""",,,,,,,,`,
+      `,2,versioned,10.7.0.0/24,,,,,,${poznan.code},alpha`,
+      `${randomUUID()},1,unknown,10.8.0.0/24,,,,,,${poznan.code},`,
+      `=cmd|' /C calc'!A1,1,formula,10.9.0.0/24,,,,,,${poznan.code},`,
+      `${known.id},,without-version,203.0.113.0/28,,,,,,${poznan.code},`,
+      `,,pods,172.16.4.0/24,,,,,,${poznan.code},`,
+      `,,everything,10.10.0.0/24,,,10.10.0.0/25;10.10.0.128-10.10.0.255,,,${poznan.code},`,
+      `,,lines,10.11.0.0/24,,,10.11.0.1;x;10.12.0.1,,,${poznan.code},`,
+    ),
+  ).toEqual([
+    '2 name: Subnet name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
+    '2 datacenter: There is no datacenter XX-XXX-9',
+    '2 vlan: VLAN ID must be a whole number from 1 to 4094',
+    '2 first_and_last: Enter true or false',
+    '2 purpose: Enter workload or management',
+    '2 cidr: 10.0.0.5/24 is not a network address. Did you mean 10.0.0.0/24?',
+    '4 name: Line 3 has the same name',
+    '4 cidr: Overlaps with good (10.3.0.0/24) in line 3',
+    '5 name: Subnet name already exists. Please choose a different name.',
+    `5 cidr: Overlaps with subnet imported-a (203.0.113.0/28) in ${poznan.code}`,
+    '6 -: The header has 11 columns, this line has 4',
+    '7 gateway: Gateway must be inside 10.5.0.0/24',
+    '7 exclude: range end is before its start',
+    '8 name: Subnet name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
+    '8 datacenter: Datacenter is required',
+    '8 cidr: CIDR is required',
+    '9 version: Only a row with an id has a version',
+    '9 cluster: A new subnet has no cluster. Use Assign Subnets once it is there',
+    expect.stringMatching(/^10 id: There is no subnet with the id [0-9a-f-]{36}\. Leave it empty to add one$/) as string,
+    "11 id: There is no subnet with the id =cmd|' /c calc'!a1. Leave it empty to add one",
+    '12 version: A row with an id needs the version that it was exported with',
+    '13 cidr: Overlaps with the pod network 172.16.0.0/16 of cluster alpha',
+    '14 exclude: No usable addresses remain after exclusions',
+    '15 exclude: "x" is not an IP address, CIDR or range',
+  ])
+  expect(await stored()).toEqual(before)
+})
+
+test.each([
+  ['name,cidr', ['1 -: The column datacenter is missing']],
+  ['name;cidr;datacenter', ['1 -: Columns must stand between commas, not semicolons']],
+  ['name,cidr,datacenter,name', ['1 -: The column name stands there twice']],
+  ['name,cidr,datacenter,owner', [`1 -: There is no column "owner". Columns are ${csvColumns.join(', ')}`]],
+  ['name,cidr,datacenter,', [`1 -: There is no column "". Columns are ${csvColumns.join(', ')}`]],
+  ['"name,cidr', ['1 -: A quote is not closed']],
+  ['\n\n', ['1 -: The file is empty']],
+])('the header %j is refused', async (header, wrong) => expect(await problems(header)).toEqual(wrong))
+
+test('a quote that is not closed is told beside what is wrong before it', async () => {
+  expect(await problems('name,cidr,datacenter', 'Bad,10.20.0.0/24,x', 'good,"10.21.0.0/24,x')).toEqual([
+    '2 name: Subnet name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
+    '2 datacenter: There is no datacenter x',
+    '3 -: A quote is not closed',
+  ])
+})
+
+test('a file is at most a megabyte and 5,000 rows', async () => {
+  const sentence = 'A file is at most 1 MiB'
+  const refused = await operator.call(subnetImport, { body: { csv: 'x'.repeat(importLimits.bytes + 1) } })
+  expect(refused).toMatchObject({ status: 422, problem: { code: 'invalid', fields: { csv: sentence } } })
+  // Characters of two bytes.
+  expect((await operator.call(subnetImport, { body: { csv: 'ż'.repeat(importLimits.bytes / 2 + 1) } })).problem).toMatchObject({ fields: { csv: sentence } })
+  expect((await operator.call(subnetImport, { body: { csv: '"'.repeat(importLimits.bytes) } })).status).toBe(200)
+  expect((await operator.call(subnetImport, { body: { csv: '' } })).problem).toMatchObject({ fields: { csv: 'The file is empty' } })
+  expect((await operator.call(subnetImport, { body: { csv: 'name\u0000' } })).status).toBe(422)
+  expect((await operator.call(subnetImport, { body: { csv: 'x'.repeat(4 * importLimits.bytes) } })).status).toBe(413)
+  const row = (n: number) => `n-${n},10.${n >> 8}.${n & 255}.0/24,${warsaw.code}`
+  expect(await problems('name,cidr,datacenter', ...Array.from({ length: importLimits.rows + 1 }, (_, n) => row(n)))).toEqual([
+    `${importLimits.rows + 2} -: A file has at most 5000 rows`,
+  ])
+})
+
+test('a dry run judges and writes nothing', async () => {
+  const before = await stored()
+  const answer = await send(lines('name,cidr,datacenter', `dry,10.30.0.0/24,${poznan.code}`), { dry_run: true })
+  expect(answer).toEqual({ written: false, problems: [], rows: [{ line: 2, name: 'dry', cidr: '10.30.0.0/24', does: 'create' }] })
+  expect(await stored()).toEqual(before)
+})
+
+test('rows with an id change what they name; columns that are not there stay', async () => {
+  const one = await addSubnet(operator, poznan.id, 'one', '10.40.0.0/24', { gateway: '10.40.0.1', vlan_id: 4 })
+  const two = await addSubnet(operator, poznan.id, 'two', '10.41.0.0/24')
+  // They swap their names and their space, and one frees its gateway.
+  const answer = await send(
+    lines(
+      'id,version,name,cidr,datacenter,gateway',
+      `${one.id},1,two,10.41.0.0/24,${poznan.code},`,
+      `${two.id.toUpperCase()},1,one,10.40.0.0/24,${poznan.code},10.40.0.9`,
+    ),
+  )
+  expect(answer).toMatchObject({ written: true, problems: [], rows: [{ does: 'update' }, { does: 'update' }] })
+  expect((await operator.call(subnetGet, { params: { id: one.id } })).answer).toMatchObject({
+    name: 'two',
+    cidr: '10.41.0.0/24',
+    gateway: null,
+    vlan_id: 4,
+    version: 2,
+  })
+  expect((await operator.call(subnetGet, { params: { id: two.id } })).answer).toMatchObject({
+    name: 'one',
+    cidr: '10.40.0.0/24',
+    gateway: '10.40.0.9',
+    version: 2,
+  })
+  // The versions have moved on; the same file again is stale, and one that says things twice is wrong.
+  expect(
+    await problems(
+      'id,version,name,cidr,datacenter',
+      `${one.id},1,two,10.41.0.0/24,${poznan.code}`,
+      `${two.id},2,one,10.40.0.0/24,${warsaw.code}`,
+      `${one.id},2,two,10.41.0.0/24,${poznan.code}`,
+      `${one.id},2,three,10.42.0.0/24,${poznan.code}`,
+    ),
+  ).toEqual([
+    `2 version: Changed by ${operator.email} since it was exported. Export it again`,
+    `3 datacenter: The datacenter of a subnet is fixed: it is in ${poznan.code}`,
+    '5 id: Line 4 is about the same subnet',
+  ])
+})
+
+test('what is assigned is guarded in a file as well', async () => {
+  const subnet = await addSubnet(operator, poznan.id, 'guarded', '10.50.0.0/24')
+  await assign(backend, subnet, cluster, { uses: { '10.50.0.7': 'default/web' } })
+  await addServer(backend, poznan.id, 'calm-otter-9', '10.51.0.9')
+  const row = (cidr: string, exclude: string, purpose: string, named: string) => `${subnet.id},1,guarded,${cidr},${exclude},${purpose},${poznan.code},${named}`
+  const columns = 'id,version,name,cidr,exclude,purpose,datacenter,cluster'
+  expect(await problems(columns, row('10.50.0.0/25', '', 'workload', 'alpha'))).toEqual([
+    '2 cidr: This subnet is assigned to alpha. Unassign it before changing the CIDR',
+  ])
+  expect(await problems(columns, row('10.50.0.0/24', '', 'management', 'alpha'))).toEqual([
+    '2 purpose: This subnet is assigned to alpha. Unassign it before changing the purpose',
+  ])
+  expect(await problems(columns, row('10.50.0.0/24', '10.50.0.7', 'workload', 'alpha'))).toEqual([
+    '2 exclude: In use by cluster alpha: 10.50.0.7 (default/web). Free it first',
+  ])
+  for (const named of ['', 'beta', 'alpha;beta'])
+    expect(await problems(columns, row('10.50.0.0/24', '', 'workload', named))).toEqual([
+      '2 cluster: An import does not change the cluster: it is assigned to alpha. Use Assign Subnets',
+    ])
+  expect(await problems('name,cidr,datacenter', `rack,10.51.0.0/24,${poznan.code}`)).toEqual([
+    '2 cidr: Contains 10.51.0.9, the address of server calm-otter-9. Exclude it first',
+  ])
+  // The cluster is told what it hands out, and not of a VLAN.
+  const status = async () => {
+    const { answer } = await operator.call(subnetGet, { params: { id: subnet.id } })
+    await sql`update subnet_assignment set state = 'active'`.execute(backend.platform.db)
+    return answer!.status
+  }
+  expect((await send(lines(columns, row('10.50.0.0/24', '10.50.0.8', 'workload', 'alpha')))).written).toBe(true)
+  expect(await status()).toBe('applying')
+  expect((await operator.call(subnetUpdate, { params: { id: subnet.id }, body: { vlan_id: 5 } })).status).toBe(200)
+  expect(await status()).toBe('active')
+  expect((await operator.call(subnetUpdate, { params: { id: subnet.id }, body: { exclude: [] } })).status).toBe(200)
+  expect(await status()).toBe('applying')
+})
+
+test('a file is written whole or not at all, also while others write', async () => {
+  const own = await startBackend()
+  const by = await own.signIn({ role: 'operator' })
+  const place = await addDatacenter(by, 'POZ')
+  const file = (from: number) => lines('name,cidr,datacenter', ...Array.from({ length: 20 }, (_, n) => `f${from}-${n},10.0.${from + n}.0/24,${place.code}`))
+  // Each overlaps with its neighbours.
+  const answers = await Promise.all([0, 10, 20, 30, 40].map((from) => by.call(subnetImport, { body: { csv: file(from) } })))
+  const written = answers.filter((a) => a.answer!.written)
+  const all = (await by.call(subnetList, { query: { per_page: 1000 } })).answer!
+  expect(written.length).toBeGreaterThan(0)
+  expect(all.total).toBe(20 * written.length)
+  for (const refused of answers.filter((a) => !a.answer!.written)) {
+    expect(refused.answer!.problems.length).toBeGreaterThanOrEqual(10)
+    for (const p of refused.answer!.problems) expect(p.message).toMatch(/^Overlaps with subnet f\d+-\d+ \(10\.0\.\d+\.0\/24\) in PL-POZ-1$/)
+  }
+  await own.publish()
+  const { rows } = await sql<{
+    action: string
+    n: number
+  }>`select action, count(*)::int as n from audit_entry where action like 'subnet.%' group by action`.execute(own.platform.db)
+  expect(rows).toEqual([{ action: 'subnet.created', n: all.total }])
+})
+
+test('five thousand rows are judged and written in one go, and a removal meanwhile waits or is told', async () => {
+  const own = await startBackend()
+  const by = await own.signIn({ role: 'operator' })
+  const place = await addDatacenter(by, 'POZ')
+  const file = lines('name,cidr,datacenter', ...Array.from({ length: importLimits.rows }, (_, n) => `n-${n},10.${n >> 8}.${n & 255}.0/24,${place.code}`))
+  const answer = (await by.call(subnetImport, { body: { csv: file } })).answer!
+  expect([answer.written, answer.rows.length, answer.problems]).toEqual([true, importLimits.rows, []])
+  const text = (await by.call(subnetExport)).text
+  expect(Buffer.byteLength(text)).toBeLessThan(importLimits.bytes)
+  const [first] = (await by.call(subnetList)).answer!.items
+  const [again, removed] = await Promise.all([
+    by.call(subnetImport, { body: { csv: text.replace(',false,workload', ',true,workload') } }),
+    by.call(subnetRemove, { params: { id: first!.id } }),
+  ])
+  expect(removed.status).toBe(204)
+  const { problems: wrong, rows, written } = again.answer!
+  // Either the row was changed before it was removed, or it was gone and is told.
+  expect([
+    { written: true, updated: [2], wrong: [] },
+    { written: false, updated: [], wrong: ['2 id'] },
+  ]).toContainEqual({ written, updated: rows.filter((r) => r.does === 'update').map((r) => r.line), wrong: wrong.map((p) => `${p.line} ${p.column}`) })
+  // All that can be wrong at once.
+  const wrongRows = lines('name,cidr,datacenter', ...Array.from({ length: importLimits.rows }, (_, n) => `N_${n},10.0.0.${n & 255}/8,nowhere`))
+  expect((await by.call(subnetImport, { body: { csv: wrongRows } })).answer!.problems.length).toBeGreaterThan(3 * importLimits.rows - 100)
+})
