@@ -180,7 +180,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const { joining, domain: joinsDomain } = joinDomain(platform, { servers, datacenters, fleet })
   const images = makeImages({
     ...platform,
-    factory: makeFactory({ url: config.imageFactoryUrl, clock }),
+    factory: makeFactory({ ...platform, url: config.imageFactoryUrl }),
     datacenters,
     tokenFor: joining.tokenFor,
     around: { publicUrl: config.publicUrl, factoryUrl: config.imageFactoryUrl, simulated: config.simulate !== undefined },

@@ -29,7 +29,7 @@ const bad = (check: string, text: string): Finding => ({ check, verdict: 'bad', 
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const largestSkewMs = 5_000
-const factoryLimits = { callMs: 5_000, overallMs: 8_000, tries: 2, pauseMs: 500 }
+const factoryLimits = { callMs: 5_000, overallMs: 8_000, tries: 2, pauseMs: 500, atOnce: 1 }
 /** Below this much free space the database may stop in the middle of something. */
 const leastFreeBytes = 512 * 1024 ** 2
 
@@ -134,7 +134,7 @@ async function inside(config: Config, around: Surroundings, database: Database):
 async function factory(config: Config): Promise<Finding> {
   const check = 'image factory'
   try {
-    const { items, simulated } = await makeFactory({ url: config.imageFactoryUrl, clock: systemClock, limits: factoryLimits }).versions()
+    const { items, simulated } = await makeFactory({ url: config.imageFactoryUrl, clock: systemClock, log: silent, limits: factoryLimits }).versions()
     if (items.length === 0)
       return warning(check, `${config.imageFactoryUrl} answers, but builds no Talos that Steelyard supports: set IMAGE_FACTORY_URL to one that does`)
     if (simulated && config.simulate === undefined)

@@ -23,8 +23,10 @@ export interface CallLimits {
   readonly tries: number
   /** Pause before the second try; it doubles. */
   readonly pauseMs: number
+  /** Questions at once; each holds the request of somebody who waits. */
+  readonly atOnce: number
 }
-export const usualLimits: CallLimits = { callMs: 10_000, overallMs: 15_000, tries: 3, pauseMs: 250 }
+export const usualLimits: CallLimits = { callMs: 10_000, overallMs: 15_000, tries: 3, pauseMs: 250, atOnce: 16 }
 
 export interface Question {
   /** Begins with a slash. */
@@ -145,7 +147,7 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits): Ask
     }
   }
 
-  return async (question) => {
+  const patiently = async (question: Question): Promise<Answered> => {
     const overall = AbortSignal.timeout(limits.overallMs)
     const until = performance.now() + limits.overallMs
     for (let tried = 1; ; tried++) {
@@ -158,6 +160,17 @@ export function factoryCalls(url: string, limits: CallLimits = usualLimits): Ask
         if (tried >= limits.tries || performance.now() + pauseMs >= until) throw error.error
         await wait(pauseMs)
       }
+    }
+  }
+
+  let underWay = 0
+  return async (question) => {
+    if (underWay >= limits.atOnce) throw unreachable(`has ${underWay} questions to answer already`)
+    underWay += 1
+    try {
+      return await patiently(question)
+    } finally {
+      underWay -= 1
     }
   }
 }

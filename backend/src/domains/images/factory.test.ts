@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { startFactory } from '#simulator/src/factory/serve.ts'
 import { type Schematic, schematicId, schematicText } from '#talos/schematic/schematic.ts'
 import { testClock } from '../../clock.ts'
+import { silent } from '../../log.ts'
 import { type CallLimits, FactoryError, usualLimits } from './factory-call.ts'
 import { factory } from './factory.ts'
 
@@ -16,14 +17,14 @@ afterEach(async () => {
 })
 
 /** For failures that are waited for; what has to succeed has the usual limits. */
-const short: CallLimits = { callMs: 200, overallMs: 400, tries: 3, pauseMs: 10 }
+const short: CallLimits = { callMs: 200, overallMs: 400, tries: 3, pauseMs: 10, atOnce: 16 }
 const patient: CallLimits = { ...usualLimits, pauseMs: 10 }
 
 async function simulated(limits: CallLimits = patient) {
   const server = await startFactory()
   stops.push(() => server.stop())
   const clock = testClock()
-  return { server, clock, client: factory({ url: server.url, clock, limits }) }
+  return { server, clock, client: factory({ url: server.url, clock, log: silent, limits }) }
 }
 
 /** A factory of one answer to everything, and how often it was asked. */
@@ -42,7 +43,7 @@ async function answering(listener: RequestListener, limits: CallLimits = patient
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const clock = testClock()
-  return { url, calls, clock, client: factory({ url, clock, limits }) }
+  return { url, calls, clock, client: factory({ url, clock, log: silent, limits }) }
 }
 
 const failing = async (call: Promise<unknown>): Promise<FactoryError> => {
@@ -203,6 +204,20 @@ describe('trouble', () => {
       response.once('close', () => clearInterval(timer))
     }, short)
     expect((await failing(client.versions())).message).toContain('did not answer within')
+  })
+
+  test('one that keeps many waiting is asked no more', async () => {
+    const waiting: (() => void)[] = []
+    const { url, client } = await answering((_request, response) => void waiting.push(() => response.writeHead(201).end(`{"id":"${'a'.repeat(64)}"}`)))
+    const first = Array.from({ length: 16 }, () => client.register('customization: {}\n'))
+    await expect.poll(() => waiting.length).toBe(16)
+    expect((await failing(client.register('customization: {}\n'))).message).toBe(`The image factory at ${url} has 16 questions to answer already`)
+    for (const answer of waiting.splice(0)) answer()
+    expect(await Promise.all(first)).toHaveLength(16)
+    const next = client.register('customization: {}\n')
+    await expect.poll(() => waiting.length).toBe(1)
+    waiting[0]!()
+    await next
   })
 
   test('no redirect is followed, and it is said where it leads', async () => {

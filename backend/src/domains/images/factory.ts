@@ -7,6 +7,7 @@ import { type Extension, extensionTiers } from '#contract/images.ts'
 import { text as printable } from '#talos/client/text.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
 import type { Clock } from '../../clock.ts'
+import type { Log } from '../../log.ts'
 import { type CallLimits, factoryCalls, FactoryError } from './factory-call.ts'
 
 /** A list, with why it isn't of now where it isn't. */
@@ -56,9 +57,9 @@ const ExtensionAnswer = z.object({
 const Extensions = z.array(ExtensionAnswer).check(z.maxLength(2000))
 const Created = z.object({ id: z.string().check(z.regex(/^[0-9a-f]{64}$/)) })
 
-const parts = (version: string): number[] => version.slice(1).split('.').map(Number)
+const numbersOf = (version: string): number[] => version.slice(1).split('.').map(Number)
 export const newestFirst = (a: string, b: string): number => {
-  const [x, y] = [parts(a), parts(b)]
+  const [x, y] = [numbersOf(a), numbersOf(b)]
   return y[0]! - x[0]! || y[1]! - x[1]! || y[2]! - x[2]!
 }
 
@@ -85,7 +86,10 @@ interface Kept<T> {
 }
 
 /** One list, asked for once however many want it. */
-function kept<T>(clock: Clock, ask: () => Promise<{ items: readonly T[]; simulated: boolean }>): (patient?: boolean) => Promise<Listed<T>> {
+function kept<T>(
+  { clock, log }: Pick<FactoryParts, 'clock' | 'log'>,
+  ask: () => Promise<{ items: readonly T[]; simulated: boolean }>,
+): (patient?: boolean) => Promise<Listed<T>> {
   let last: Kept<T> | undefined
   let failed: { readonly error: FactoryError; readonly at: number } | undefined
   let running: Promise<void> | undefined
@@ -96,6 +100,7 @@ function kept<T>(clock: Clock, ask: () => Promise<{ items: readonly T[]; simulat
     } catch (error) {
       if (!(error instanceof FactoryError)) throw error
       failed = { error, at: clock.now() }
+      log.warn('image_factory.failed', { reason: error.message })
     } finally {
       running = undefined
     }
@@ -113,14 +118,16 @@ export interface FactoryParts {
   /** Without a slash at the end. */
   readonly url: string
   readonly clock: Clock
+  readonly log: Log
   readonly limits?: CallLimits
 }
 
-export function factory({ url, clock, limits }: FactoryParts): Factory {
+export function factory(parts: FactoryParts): Factory {
+  const { url, limits } = parts
   const ask = factoryCalls(url, limits)
   const nonsense = (what: string) => new FactoryError('unreachable', `The image factory at ${url} answered nonsense: ${what}`)
 
-  const versions = kept(clock, async () => {
+  const versions = kept(parts, async () => {
     const { json, simulated } = await ask({ path: '/versions', status: 200, mostBytes: mostListBytes })
     const read = z.safeParse(Versions, json)
     if (!read.success) throw nonsense('not a list of versions')
@@ -132,7 +139,7 @@ export function factory({ url, clock, limits }: FactoryParts): Factory {
   const extensions: Factory['extensions'] = (version, patient) => {
     const list =
       byVersion.get(version) ??
-      kept(clock, async () => {
+      kept(parts, async () => {
         const { json, simulated } = await ask({ path: `/version/${version}/extensions/official`, status: 200, mostBytes: mostListBytes })
         const read = z.safeParse(Extensions, json)
         if (!read.success) throw nonsense('not a list of extensions')

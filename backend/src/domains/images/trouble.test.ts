@@ -10,6 +10,7 @@ import { extensionList, imageCreate, imageFactoryGet, imageGet, imageList, image
 import { joinTokenRevoke } from '#contract/join-tokens.ts'
 import { testClock } from '../../clock.ts'
 import { system } from '../../http/caller.ts'
+import { silent } from '../../log.ts'
 import { type CallLimits, usualLimits } from './factory-call.ts'
 import { factory } from './factory.ts'
 import { images } from './images.ts'
@@ -83,12 +84,12 @@ test('an image that was registered stays so, whatever becomes of the factory', a
 const imagesOf = (url: string, limits: CallLimits) => {
   const { datacenters, joining } = backend.domains
   const around = { publicUrl: 'https://steelyard.example.com', factoryUrl: url, simulated: false }
-  return images({ ...backend.platform, factory: factory({ url, clock: testClock(), limits }), datacenters, tokenFor: joining.tokenFor, around })
+  return images({ ...backend.platform, factory: factory({ url, clock: testClock(), log: silent, limits }), datacenters, tokenFor: joining.tokenFor, around })
 }
 const read = (more: Partial<NewImage>) => ({ ...z.parse(imageCreate.body, image()), ...more })
 
 test('a factory that does not answer in time costs no more than that: the image is kept', async () => {
-  const slow = imagesOf(simulated.url, { callMs: 200, overallMs: 300, tries: 2, pauseMs: 10 })
+  const slow = imagesOf(simulated.url, { callMs: 200, overallMs: 300, tries: 2, pauseMs: 10, atOnce: 16 })
   await simulated.fault({ kind: 'slow', ms: 60_000 })
   const made = await slow.create(system, read({ kernel_args: ['slow=1'] }))
   expect(made.factory).toMatchObject({ registered_at: null, reason: `The image factory at ${simulated.url} did not answer within 0.2 s` })
