@@ -19,8 +19,12 @@ import * as store from './store.ts'
 
 /** Asked at once in one part; with `shards` parts no more than half of all dials that may be under way. */
 const atOnce = 4
+/** Of those at most so many that didn't answer in time before: whoever hangs delays nobody who came just now. */
+const silentAtOnce = 2
 /** For connecting, and for each answer. */
 const dialDeadlineMs = 5_000
+/** For a whole look, so that a machine which drips its answers keeps a place no longer than one that says nothing. */
+const lookDeadlineMs = 15_000
 /** How long a machine is waited for after its announcement: firmware and disks are behind it by then, only Talos's API is to come. */
 export const patienceMs = 300_000
 /** How long a machine may show another name than it was given: Talos takes the document before it opens its API, but for the moments between. */
@@ -153,14 +157,22 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
     const { address, uuid, host_name } = arrival
     const state = tryOf(arrival)
     const act = async (client: TalosClient, found: Found): Promise<Answer> => ({ found, reading: await readEverything(client) })
+    const late = new AbortController()
+    let timer: NodeJS.Timeout | undefined
+    const begin = () => {
+      // From here: the wait for a place isn't the machine's.
+      timer = setTimeout(() => late.abort(new Error('late')), lookDeadlineMs)
+      return fleet.probe(address, act, { signal: AbortSignal.any([job.signal, late.signal]), deadlineMs: dialDeadlineMs, lane: 'held' })
+    }
     let answer: Answer
     try {
-      answer = await fleet.probe(address, act, { signal: job.signal, deadlineMs: dialDeadlineMs, lane: state.isSilent ? 'suspect' : 'contact' })
+      answer = await fleet.budget.run(state.isSilent ? 'suspect' : 'contact', begin, job.signal)
     } catch (error) {
       if (job.signal.aborted) throw error
       if (error instanceof Problem) return fail(write, arrival, error.message, 'dial_refused')
+      state.isSilent = late.signal.aborted || (error instanceof TalosError && error.kind === 'timeout')
+      if (late.signal.aborted) return wait(write, arrival, state, `did not answer within ${lookDeadlineMs / 1000} s`, 'server_unreachable')
       if (!(error instanceof TalosError)) throw error
-      state.isSilent = error.kind === 'timeout'
       // Configured, so that only its cluster may ask it who it is: nothing is written of it but that it announced itself.
       const member = error.kind === 'permission_denied' ? await servers.memberAt(db, uuid, address) : null
       if (member)
@@ -170,6 +182,8 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
           server_id: member.id,
         }))
       return wait(write, arrival, state, error.message, 'server_unreachable')
+    } finally {
+      clearTimeout(timer)
     }
     state.isSilent = false
     try {
@@ -189,7 +203,7 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
     const shard = Number(job.key)
     const write = oneByOne(job.fence)
     const began = clock.now()
-    const inFlight = new Map<string, Promise<void>>()
+    const inFlight = new Map<string, { readonly isSilent: boolean; readonly done: Promise<void> }>()
     const failures: unknown[] = []
     let waiting: store.Waiting[] = []
     for (;;) {
@@ -198,15 +212,18 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
       const isEnding = job.signal.aborted || failures.length > 0 || now - began >= longestRunMs
       // Who was tried least goes first: those that never answer must not delay those that came just now.
       const due = isEnding ? [] : waiting.filter((a) => !inFlight.has(a.id) && tryOf(a).dueAt <= now).toSorted((a, b) => tryOf(a).tries - tryOf(b).tries)
-      for (const arrival of due.slice(0, atOnce - inFlight.size)) {
-        const one = look(job, write, arrival)
+      for (const arrival of due) {
+        const { isSilent } = tryOf(arrival)
+        const silent = [...inFlight.values()].filter((f) => f.isSilent).length
+        if (inFlight.size >= atOnce || (isSilent && silent >= silentAtOnce)) continue
+        const done = look(job, write, arrival)
           .catch((error: unknown) => void failures.push(error))
           .finally(() => inFlight.delete(arrival.id))
-        inFlight.set(arrival.id, one)
+        inFlight.set(arrival.id, { isSilent, done })
       }
       if (inFlight.size === 0) break
       const woken = new AbortController()
-      await Promise.race([...inFlight.values(), clock.sleep(lookMs, woken.signal).catch(() => undefined)])
+      await Promise.race([...[...inFlight.values()].map((f) => f.done), clock.sleep(lookMs, woken.signal).catch(() => undefined)])
       woken.abort(new Error('Looked'))
     }
     if (failures.length > 0) throw failures[0]

@@ -10,6 +10,9 @@ export type NewArrival = Insertable<Tables['join_arrival']> & { id: string }
 /** All of them: there are tens or hundreds, and the status is computed, so that sorting and filtering happen in memory. */
 export const tokens = (on: Db | Tx): Promise<TokenRow[]> => on.selectFrom('join_token').selectAll().orderBy('created_at', 'desc').orderBy('id').execute()
 
+export const tokensOf = (on: Db | Tx, datacenterId: string): Promise<TokenRow[]> =>
+  on.selectFrom('join_token').selectAll().where('datacenter_id', '=', datacenterId).execute()
+
 export const token = (on: Db | Tx, id: string): Promise<TokenRow | undefined> => on.selectFrom('join_token').selectAll().where('id', '=', id).executeTakeFirst()
 
 /** In the order of ids: two that lock the same rows wait for each other instead of dead-locking. */

@@ -45,6 +45,8 @@ export interface Tokens {
   arrivals(id: string, query: Input<typeof joinTokenArrivals>['query']): Promise<Page<Arrival>>
   /** For images, of whatever status the token is; null: there is no such token. */
   tokenFor(on: Db | Tx, tokenId: string): Promise<TokenForImage | null>
+  /** How many tokens can still be used that put servers into the datacenter. */
+  usableIn(on: Db | Tx, datacenterId: string): Promise<number>
 }
 
 export interface TokenParts {
@@ -165,6 +167,11 @@ export function joinTokens({ db, clock, record, key, publicUrl, datacenters, ser
         rows.flatMap((r) => r.server_id ?? []),
       )
       return { items: rows.map((row) => presentArrival(row, names)), page: query.page, per_page: query.per_page, total }
+    },
+
+    async usableIn(on, datacenterId) {
+      const rows = await store.tokensOf(on, datacenterId)
+      return rows.filter((row) => statusOf(row, clock.now()) === 'usable').length
     },
 
     async tokenFor(on, tokenId) {
