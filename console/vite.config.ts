@@ -43,12 +43,12 @@ export default defineConfig(({ mode, command }) => {
         output: {
           codeSplitting: {
             includeDependenciesRecursively: false,
-            // What nearly every signed-in page needs comes in one piece, `app`: many small ones compress badly. What the entry imports is left out of it by name, or the sign-in page would have to fetch it all.
+            // What nearly every signed-in page needs comes in one piece, `app`: many small ones compress badly. What the entry imports is left out of it by name, or the sign-in page would have to fetch it all; so are the contracts of addresses and images, which few pages need.
             groups: [
               { name: 'parts', test: /console\/src\/ui\/(Icon|Button|Tooltip|Field|Status|States|cx)\b/, priority: 2 },
               {
                 name: 'app',
-                test: /\/contract\/|node_modules\/(zod|@tanstack\/(query-core|react-query))\/|console\/src\/(ui|lib|api|layout)\/(?!(auth|http|tokens|entry-calls|messages|report|installation|jwt|store|search|use-search|paths|nonce|fields|RootFrame|pages|Mark|Toast|toast|States|Button|Icon|Tooltip|Field|Status|cx)\b)/,
+                test: /\/contract\/(?!subnets|subnet-rules|address-ranges|images|join-tokens)|node_modules\/(zod|@tanstack\/(query-core|react-query))\/|console\/src\/(ui|lib|api|layout)\/(?!(auth|http|tokens|entry-calls|messages|report|installation|jwt|store|search|use-search|paths|nonce|fields|RootFrame|pages|Mark|Toast|toast|States|Button|Icon|Tooltip|Field|Status|cx)\b)/,
                 minShareCount: 3,
               },
             ],

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { operation } from './operation.ts'
 import { Operation } from './operations.ts'
-import { Subnet } from './subnets.ts'
+import { Subnet } from './subnet.ts'
 
 const Amount = z.object({ total: z.int(), in_clusters: z.int(), free: z.int() })
 

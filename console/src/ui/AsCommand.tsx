@@ -4,8 +4,15 @@ import { Popover } from './Popover.tsx'
 
 const short = (text: string): string => (text.length > 600 ? `${text.slice(0, 600)}…` : text)
 
-/** What a form would do, as a command of the command line and as a call of the API; both are copied whole. */
-export function AsCommand({ cli, api }: { cli: string; api: string }) {
+/** What a form would do, as a command of the command line and as a call of the API; both are copied whole. Not while a part is missing: `complete`. */
+export function AsCommand({ cli, api, complete = true }: { cli: string; api: string; complete?: boolean }) {
+  if (!complete) {
+    return (
+      <Button icon="terminal" can={{ ok: false, reason: 'Fill in the form first' }}>
+        Command
+      </Button>
+    )
+  }
   return (
     <Popover label="As a command" align="end" width="min(36rem, 92vw)" trigger={<Button icon="terminal">Command</Button>}>
       <div className="stack stack2">

@@ -71,7 +71,6 @@ export default function DatacenterDialog({ edit, onClose }: { edit: Datacenter |
   const code = codePreview(typed)
   const country = /^[A-Za-z]{2}$/.test(typed.country_code) ? countryName(typed.country_code.toUpperCase()) : null
   const fixed = 'Fixed while something stands here'
-  const body = read.ok ? (edit ? changeOf(edit, read.body, inUse) : read.body) : {}
   return (
     <Dialog
       open
@@ -84,6 +83,7 @@ export default function DatacenterDialog({ edit, onClose }: { edit: Datacenter |
           {edit === null && (
             <span className={css['command']}>
               <AsCommand
+                complete={read.ok}
                 cli={cliOf(['datacenter', 'add'], {
                   country: typed.country_code.toUpperCase(),
                   'city-code': typed.city_code.toUpperCase(),
@@ -99,7 +99,7 @@ export default function DatacenterDialog({ edit, onClose }: { edit: Datacenter |
                   racks: typed.rack_capacity,
                   notes: typed.notes,
                 })}
-                api={curlOf(datacenterCreate, {}, body, { origin: location.origin })}
+                api={curlOf(datacenterCreate, {}, read.ok ? read.body : {}, { origin: location.origin })}
               />
             </span>
           )}

@@ -41,17 +41,18 @@ const imageColumns = (use: (image: Image) => ReactNode) =>
         </time>
       ),
     },
-    { id: 'made', head: 'Talos', card: 'name', width: 190, cell: madeFor },
+    { id: 'made', head: 'Talos', card: 'name', width: 170, cell: madeFor },
     {
       id: 'extensions',
       head: 'Extensions',
+      from: 'md',
       cell: (i) => (i.extensions.length === 0 ? none : <span title={i.extensions.map(shortName).join(', ')}>{i.extensions.map(shortName).join(', ')}</span>),
     },
-    { id: 'datacenter', head: 'Datacenter', width: 110, cell: (i) => i.datacenter?.code ?? none },
+    { id: 'datacenter', head: 'Datacenter', width: 110, from: 'md', cell: (i) => i.datacenter?.code ?? none },
     {
       id: 'token',
       head: 'Join token',
-      width: 210,
+      width: 176,
       card: 'state',
       cell: (i) =>
         i.token === null ? (
@@ -88,7 +89,7 @@ const imageColumns = (use: (image: Image) => ReactNode) =>
       ),
     },
     { id: 'by', head: 'By', from: 'lg', width: 190, cell: (i) => i.created_by ?? none },
-    { id: 'use', head: 'Again', width: 112, from: 'sm', cell: use },
+    { id: 'use', head: 'Again', width: 108, from: 'sm', cell: use },
   ])
 
 /** Images that were prepared before: what they are, whether servers may still come through them, and one click to begin with one. */

@@ -143,7 +143,6 @@ export function PrepareImage({
   }
 
   if (draft === null) return <SkeletonRows rows={6} />
-  const body = read.ok ? read.body : null
   const named = {
     site: known.datacenters.find((d) => d.id === now.datacenter)?.code,
     token: known.tokens.find((t) => t.id === now.token)?.name,
@@ -177,6 +176,7 @@ export function PrepareImage({
                   Generate
                 </Button>
                 <AsCommand
+                  complete={read.ok}
                   cli={cliOf(['image', 'create'], {
                     'talos-version': version,
                     arch: now.arch,
@@ -187,7 +187,7 @@ export function PrepareImage({
                     datacenter: named.site,
                     token: named.token,
                   })}
-                  api={curlOf(imageCreate, {}, body ?? {}, { origin: location.origin })}
+                  api={curlOf(imageCreate, {}, read.ok ? read.body : {}, { origin: location.origin })}
                 />
                 <Button
                   kind="ghost"

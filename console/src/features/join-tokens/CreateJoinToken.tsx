@@ -101,7 +101,6 @@ function Form({ open, onClose, onMade, datacenter }: { open: boolean; onClose: (
   }
 
   const site = datacenters?.items.find((d) => d.id === typed.datacenter)
-  const body = read.ok ? read.body : { name: typed.name }
   return (
     <Dialog
       open={open}
@@ -113,13 +112,14 @@ function Form({ open, onClose, onMade, datacenter }: { open: boolean; onClose: (
         <>
           <span className={css['command']}>
             <AsCommand
-              cli={cliOf(['token', 'create', typed.name === '' ? 'NAME' : typed.name], {
+              complete={read.ok}
+              cli={cliOf(['token', 'create', typed.name], {
                 'lifetime-hours': read.ok ? read.body.lifetime_hours : null,
                 'no-expiry': typed.lifetime === 'never',
                 uses: typed.uses,
                 datacenter: site?.code,
               })}
-              api={curlOf(joinTokenCreate, {}, body, { origin: location.origin })}
+              api={curlOf(joinTokenCreate, {}, read.ok ? read.body : {}, { origin: location.origin })}
             />
           </span>
           <Button onClick={onClose}>Cancel</Button>

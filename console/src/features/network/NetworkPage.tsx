@@ -7,6 +7,7 @@ import { download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { PageCount } from '../../layout/PageCount.tsx'
+import { later } from '../../lib/later.ts'
 import { paths } from '../../lib/paths.ts'
 import { useStore } from '../../lib/store.ts'
 import { sentence } from '../../lib/text.ts'
@@ -30,7 +31,7 @@ import { defaultSize, filterQuery, isFiltered, type NetworkSearch, noFilters, ty
 import { results, useSubnetDeeds } from './subnet-actions.ts'
 import { subnetColumns } from './subnet-columns.tsx'
 
-const SubnetMap = lazy(() => import('./SubnetMap.tsx'))
+const SubnetMap = later(() => import('./SubnetMap.tsx'))
 const ImportDialog = lazy(() => import('./ImportDialog.tsx'))
 const Results = lazy(() => import('./Results.tsx'))
 
@@ -82,6 +83,12 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
   const commands = useMemo(() => (selected.length > 0 ? deeds.bulk(selected, selection.clear) : general), [deeds, selected, selection.clear, general])
   useCommands(selected.length > 0 ? `Act on ${counted(selected.length, 'selected subnet')}` : 'Network', commands)
   const [add, assign, bring, save] = general as [Action, Action, Action, Action]
+
+  // The map's code is there before the first row is opened.
+  const any = (page?.items.length ?? 0) > 0
+  useEffect(() => {
+    if (any) SubnetMap.load()
+  }, [any])
 
   const searched = search.q !== undefined && parseAddress(search.q) !== null ? search.q : undefined
   const opened = useMemo(() => new Set(search.open === undefined ? [] : [search.open]), [search.open])

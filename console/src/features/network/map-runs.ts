@@ -12,18 +12,26 @@ export interface SubnetRun extends MapRun {
   readonly nodeId: string | null
 }
 
-/** Many runs are those of neighbouring addresses: the last text that was read is not read twice. */
-function reader(): (text: string) => bigint {
-  let [was, value] = ['', 0n]
-  return (text) => {
-    if (text !== was) [was, value] = [text, parseAddress(text)?.value ?? 0n]
-    return value
-  }
+/** An address of the API, which writes each in its one spelling: IPv4 needs no more than its four numbers. */
+function valueOf(text: string): bigint {
+  if (text.includes(':')) return parseAddress(text)?.value ?? 0n
+  let value = 0
+  for (const octet of text.split('.')) value = value * 256 + Number(octet)
+  return BigInt(value)
 }
 
+/** An answer is read once, however often its map is opened: it may have a run for each of 65,536 addresses. */
+const known = new WeakMap<readonly AddressRun[], SubnetRun[]>()
+
 export function readRuns(runs: readonly AddressRun[]): SubnetRun[] {
-  const read = reader()
-  return runs.map(({ first, last, state, by, node_id }) => ({ first: read(first), last: read(last), state, by, nodeId: node_id }))
+  const before = known.get(runs)
+  if (before) return before
+  const read = runs.map(({ first, last, state, by, node_id }): SubnetRun => {
+    const from = valueOf(first)
+    return { first: from, last: first === last ? from : valueOf(last), state, by, nodeId: node_id }
+  })
+  known.set(runs, read)
+  return read
 }
 
 /** What the map of a subnet would show before anybody uses it. Null while its text is not valid. */

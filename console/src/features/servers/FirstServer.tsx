@@ -1,4 +1,3 @@
-import { imageCreate } from '#contract/images.ts'
 import { serverAdd } from '#contract/servers.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
@@ -12,7 +11,7 @@ const example = '192.0.2.10'
 
 /** No server yet: the three ways to the first one. */
 export default function FirstServer({ onAdd }: { onAdd: () => void }) {
-  const image = allowed(imageCreate)
+  const image = allowed(serverAdd)
   return (
     <div className={css['first']}>
       <h2 className="h2">No servers yet</h2>

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
-import { clusterGet } from '#contract/clusters.ts'
+import { afterLeaving, clusterGet } from '#contract/clusters.ts'
 import { canForceRemoveServer, canResetServer, type Server, serverRemove, serverReset } from '#contract/servers.ts'
 import { call } from '../../api/client.ts'
 import { newKey } from '../../api/http.ts'
@@ -25,6 +25,7 @@ export default function LeaveCluster({ server: s, way, open, onClose }: { server
   const formId = useId()
   const isReset = way === 'reset'
   const may = isReset ? canResetServer(s, cluster) : canForceRemoveServer(s, cluster)
+  const left = s.type === 'control_plane' && cluster !== undefined ? afterLeaving(cluster.control_planes - 1) : null
   const role = s.type === 'control_plane' ? 'control plane' : 'worker'
 
   const submit = async (event: FormEvent) => {
@@ -92,6 +93,7 @@ export default function LeaveCluster({ server: s, way, open, onClose }: { server
             </p>
           )}
         </div>
+        {left !== null && <Alert tone="warn">{left}</Alert>}
         {isReset && <Checkbox checked={keep} onChange={setKeep} label="Keep what is on the workload disks" />}
         <Field
           label={

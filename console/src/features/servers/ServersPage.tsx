@@ -1,7 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
 import { computeUnits } from '#contract/capacity.ts'
-import { imageCreate } from '#contract/images.ts'
 import { nodeTypes, type Server, serverAdd, serverStatuses } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
 import { usePreferences } from '../../api/preferences.ts'
@@ -86,7 +85,7 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
         ? bulk
         : [
             { label: 'Add servers', icon: 'add', can: allowed(serverAdd), run: () => setSearch({ add: 'new' }) },
-            { label: 'Prepare image', icon: 'disk', can: allowed(imageCreate), to: paths.prepareImage() },
+            { label: 'Prepare image', icon: 'disk', can: allowed(serverAdd), to: paths.prepareImage() },
             { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
           ],
     [selected.length, bulk, setSearch],
@@ -198,7 +197,8 @@ interface ToolbarProps {
 function Toolbar({ search, set, narrow, sort, shown, onShown, onAdd }: ToolbarProps) {
   const { data: datacenters } = useQuery(datacentersQuery)
   const wide = useMedia('from', 'lg')
-  const image = allowed(imageCreate)
+  // Images go by the same permission; their contract is not fetched for a link.
+  const image = allowed(serverAdd)
   const sites = (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name }))
   const filters = [
     { key: 'status', label: 'Status', options: statusOptions },
