@@ -19,8 +19,8 @@ export interface ForPools {
 
 /** What subnets ask of the pools domain. */
 export interface PoolAccess {
-  /** The addresses that an assigned subnet hands out have changed: its clusters are to be told, after the transaction. */
-  changed(tx: Tx, subnetId: string): Promise<void>
+  /** The addresses that assigned subnets hand out have changed: their clusters are to be told, after the transaction. */
+  changed(tx: Tx, subnetIds: readonly string[]): Promise<void>
 }
 
 /** Pools are made after subnets, which they need; until then there is no assignment that could be told. */
@@ -30,6 +30,6 @@ export function latePools(): PoolAccess & { bind(access: PoolAccess): void } {
     bind(access) {
       bound = access
     },
-    changed: async (tx, subnetId) => bound?.changed(tx, subnetId),
+    changed: async (tx, subnetIds) => bound?.changed(tx, subnetIds),
   }
 }

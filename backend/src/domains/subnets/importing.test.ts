@@ -284,9 +284,18 @@ test('five thousand rows are judged and written in one go, and a removal meanwhi
   const own = await startBackend()
   const by = await own.signIn({ role: 'operator' })
   const place = await addDatacenter(by, 'POZ')
+  // What each row is held against: two thousand servers with ten addresses each, and the networks of a hundred clusters.
+  await sql`insert into server (name, datacenter_id, address, identity_state, identity_since, hardware, created_at, updated_at)
+    select 'server-' || n, ${place.id}, '11.0.' || n / 256 || '.' || n % 256, 'unconfirmed', now(), json_build_object('links', json_build_array(json_build_object(
+      'name', 'eth0', 'addresses', (select json_agg('11.' || k || '.' || n / 256 || '.' || n % 256 || '/8') from generate_series(1, 9) k)))), now(), now()
+    from generate_series(1, 2000) n`.execute(own.platform.db)
+  for (let n = 0; n < 100; n++) await addCluster(own, place.id, `cluster-${n}`, { pod: `172.16.${n}.0/24`, service: `172.17.${n}.0/24` })
   const file = lines('name,cidr,datacenter', ...Array.from({ length: importLimits.rows }, (_, n) => `n-${n},10.${n >> 8}.${n & 255}.0/24,${place.code}`))
-  const answer = (await by.call(subnetImport, { body: { csv: file } })).answer!
+  const sent = await by.call(subnetImport, { body: { csv: file } }, { idempotencyKey: 'five-thousand' })
+  const answer = sent.answer!
   expect([answer.written, answer.rows.length, answer.problems]).toEqual([true, importLimits.rows, []])
+  // Sent again, as after an answer that was lost, it is answered again and not done again.
+  expect((await by.call(subnetImport, { body: { csv: file } }, { idempotencyKey: 'five-thousand' })).answer).toEqual(answer)
   const text = (await by.call(subnetExport)).text
   expect(Buffer.byteLength(text)).toBeLessThan(importLimits.bytes)
   const [first] = (await by.call(subnetList)).answer!.items

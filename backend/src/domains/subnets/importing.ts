@@ -7,6 +7,7 @@ import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { ServerAddress } from '../servers/addresses.ts'
 import { overlapsAmong } from './among.ts'
+import { around } from './around.ts'
 import { type CsvRecord, parseCsv } from './csv.ts'
 import { audited } from './present.ts'
 import { containsServer, type Finding, fixedWhileAssigned, shadowedBy, takesUsed } from './rules.ts'
@@ -30,6 +31,13 @@ interface GoodRow extends ReadRow {
 const isGood = (row: ReadRow): row is GoodRow => row.wanted !== null
 const doesOf = ({ before, wanted }: GoodRow): Imported['rows'][number]['does'] => (before === null ? 'create' : isSame(before, wanted) ? 'nothing' : 'update')
 
+/** For all records of one call but one: its Idempotency-Key is marked once, not five thousand times in a row of versions. */
+function withoutKey(caller: Caller): Caller {
+  if (caller.kind !== 'user') return caller
+  const { idempotency: _marked, ...rest } = caller
+  return rest
+}
+
 /** Rows of one statement: each has a dozen parameters, and a statement at most 65,535. */
 const batch = 500
 
@@ -38,7 +46,7 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
   const judge = async (tx: Tx, rows: readonly GoodRow[], subnets: readonly store.SubnetRow[], held: readonly ServerAddress[]): Promise<Trouble[]> => {
     const troubles: Trouble[] = []
     const wrong = (line: number, column: string | null, message: string) => void troubles.push({ line, column, message })
-    const networks = await store.clusterNetworks(tx)
+    const near = around(held, await store.clusterNetworks(tx))
     const changed = new Map(rows.flatMap((r) => (r.before ? [[r.before.id, r] as const] : [])))
     const standing = subnets.filter((s) => !changed.has(s.id))
 
@@ -55,7 +63,7 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
       else if (namesake !== undefined) wrong(line, 'name', `Line ${namesake} has the same name`)
       firstByName.set(wanted.name, namesake ?? line)
       if (before && isSame(before, wanted)) continue
-      const findings: (Finding | undefined)[] = [shadowedBy(wanted, networks), containsServer(wanted, before, held)]
+      const findings: (Finding | undefined)[] = [shadowedBy(wanted, near), containsServer(wanted, before, near)]
       if (before && before.clusters.length > 0) {
         findings.unshift(fixedWhileAssigned(before, wanted))
         if (!handsOutSame(before, wanted)) findings.push(takesUsed(wanted, before, before.clusters, await store.uses(tx, before.id)))
@@ -71,10 +79,12 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
     // Two subnets may swap names or space: the constraints are asked when all is written.
     await store.deferConstraints(tx)
     const updates = rows.filter((r) => doesOf(r) === 'update')
-    for (const { before, wanted } of updates) {
-      await store.update(tx, before!.id, { ...columnsOf(wanted), ...stamp })
-      if (before!.clusters.length > 0 && !handsOutSame(before!, wanted)) await pools.changed(tx, before!.id)
-    }
+    for (const { before, wanted } of updates) await store.update(tx, before!.id, { ...columnsOf(wanted), ...stamp })
+    const told = updates.filter(({ before, wanted }) => before!.clusters.length > 0 && !handsOutSame(before!, wanted))
+    await pools.changed(
+      tx,
+      told.map((r) => r.before!.id),
+    )
     const creations = rows.filter((r) => r.before === null).map((r) => r.wanted)
     const ids: string[] = []
     for (let from = 0; from < creations.length; from += batch) {
@@ -87,10 +97,11 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
     }
     await store.demandConstraints(tx)
     const before = new Map(updates.map((r) => [r.before!.id, r.before!]))
-    for (const row of await store.byIds(tx, [...ids, ...before.keys()])) {
+    const rest = withoutKey(caller)
+    for (const [i, row] of (await store.byIds(tx, [...ids, ...before.keys()])).entries()) {
       const old = before.get(row.id)
       const name = old ? 'subnet.updated' : 'subnet.created'
-      await record(tx, caller, {
+      await record(tx, i === 0 ? caller : rest, {
         action: name,
         target: { kind: 'subnet', id: row.id, name: row.name },
         ...(old && { before: audited(old) }),

@@ -1,12 +1,12 @@
 /** Rules of subnets that need what else there is. Pure, so that a single change and an import of thousands judge alike. */
-import { type Cidr, overlap, parseAddress, parseCidr } from '#contract/addresses.ts'
+import { type Address, parseAddress, parseCidr } from '#contract/addresses.ts'
 import { inRange } from '#contract/address-ranges.ts'
 import { type ErrorCode, Problem, type Related } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
 import { isPrivate, piecesOf, type SubnetText } from '#contract/subnet-rules.ts'
 import { canChangeCidr, canChangePurpose, type Subnet } from '#contract/subnets.ts'
-import type { ServerAddress } from '../servers/addresses.ts'
-import type { ClusterNetworks, Neighbour, SubnetRow, Use } from './store.ts'
+import type { Around } from './around.ts'
+import type { Neighbour, SubnetRow, Use } from './store.ts'
 import type { Wanted } from './wanted.ts'
 
 export interface Finding {
@@ -43,49 +43,32 @@ export function fixedWhileAssigned(
 }
 
 /** Pods and services of a cluster would be reached instead of the subnet. */
-export function shadowedBy(wanted: Wanted, networks: readonly ClusterNetworks[]): Finding | undefined {
-  const cidr = parseCidr(wanted.cidr)!
-  for (const cluster of networks) {
-    if (cluster.datacenter_id !== wanted.datacenter_id) continue
-    const shadow = (
-      [
-        ['pod', cluster.pod_cidr],
-        ['service', cluster.service_cidr],
-      ] as const
-    ).find(([, network]) => overlap(parseCidr(network)!, cidr))
-    if (shadow)
-      return {
-        code: 'conflict',
-        field: 'cidr',
-        message: `Overlaps with the ${shadow[0]} network ${shadow[1]} of cluster ${cluster.name}`,
-        related: { kind: 'cluster', id: cluster.id, name: cluster.name },
-      }
-  }
-  return undefined
+export function shadowedBy(wanted: Wanted, near: Around): Finding | undefined {
+  const shadow = near.shadow(parseCidr(wanted.cidr)!, wanted.datacenter_id)
+  return (
+    shadow && {
+      code: 'conflict',
+      field: 'cidr',
+      message: `Overlaps with the ${shadow.what} network ${shadow.network} of cluster ${shadow.cluster.name}`,
+      related: { kind: 'cluster', id: shadow.cluster.id, name: shadow.cluster.name },
+    }
+  )
 }
 
 /** Whether an address may be handed out by one, and was not by the other. */
-function newly(after: SubnetText, before: SubnetText | null): (address: string) => boolean {
+function newly(after: SubnetText, before: SubnetText | null): (address: Address) => boolean {
   const now = piecesOf(after)
   const then = before === null ? [] : piecesOf(before)
-  return (text) => {
-    const address = parseAddress(text)
-    return address !== null && now.some((p) => inRange(p, address)) && !then.some((p) => inRange(p, address))
-  }
+  return (address) => now.some((p) => inRange(p, address)) && !then.some((p) => inRange(p, address))
 }
 
 /** A cluster would hand a server's own address to somebody else. Told of what the change adds. */
-export function containsServer(
-  wanted: Wanted,
-  before: (SubnetText & { purpose: Subnet['purpose'] }) | null,
-  held: readonly ServerAddress[],
-): Finding | undefined {
+export function containsServer(wanted: Wanted, before: (SubnetText & { purpose: Subnet['purpose'] }) | null, near: Around): Finding | undefined {
   if (wanted.purpose !== 'workload') return undefined
-  const cidr = parseCidr(wanted.cidr)!
-  const near = held.filter((h) => isNear(h, wanted.datacenter_id, cidr))
-  if (near.length === 0) return undefined
+  const servers = near.serversIn(parseCidr(wanted.cidr)!, wanted.datacenter_id)
+  if (servers.length === 0) return undefined
   const isNew = newly(wanted, before?.purpose === 'workload' ? before : null)
-  const server = near.find((h) => isNew(h.address))
+  const server = servers.find((s) => isNew(s.parsed))
   return (
     server && {
       code: 'conflict',
@@ -96,16 +79,13 @@ export function containsServer(
   )
 }
 
-/** Private addresses of another datacenter are other places. */
-export const isNear = (held: ServerAddress, datacenterId: string, cidr: Cidr): boolean => !isPrivate(cidr) || held.datacenter_id === datacenterId
-
 /** How many addresses a sentence lists. */
 const mostListed = 10
 
 /** Addresses that a cluster uses and would no longer be handed out. */
 export function takesUsed(wanted: Wanted, before: SubnetText, clusters: SubnetRow['clusters'], uses: readonly Use[]): Finding | undefined {
   const isLost = newly(before, wanted)
-  const lost = [...new Map(uses.filter((u) => isLost(u.address)).map((u) => [u.address, u])).values()]
+  const lost = [...new Map(uses.filter((u) => isLost(parseAddress(u.address)!)).map((u) => [u.address, u])).values()]
   const [first] = lost
   if (!first) return undefined
   const listed = lost.slice(0, mostListed).map((u) => `${u.address} (${u.used_by})`)

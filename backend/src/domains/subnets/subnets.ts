@@ -11,6 +11,7 @@ import { type Caller, callerName } from '../../http/caller.ts'
 import type { Recorder } from '../../record.ts'
 import type { ServerAddress } from '../servers/addresses.ts'
 import { addressMap } from './address-map.ts'
+import { around } from './around.ts'
 import { writeCsv } from './csv.ts'
 import type { ForPools, PoolAccess } from './for-pools.ts'
 import { importing } from './importing.ts'
@@ -89,8 +90,9 @@ export function subnets(parts: SubnetParts): Subnets {
     if (await store.isNameTaken(tx, wanted.name, id)) throw asProblem(nameTaken)
     const other = await store.overlapping(tx, wanted.cidr, scopeOf(wanted.cidr, wanted.datacenter_id), id)
     demand(other && overlaps(other))
-    demand(shadowedBy(wanted, await store.clusterNetworks(tx, wanted.datacenter_id)))
-    demand(containsServer(wanted, before, held))
+    const near = around(held, await store.clusterNetworks(tx, wanted.datacenter_id))
+    demand(shadowedBy(wanted, near))
+    demand(containsServer(wanted, before, near))
   }
 
   return {
@@ -147,7 +149,7 @@ export function subnets(parts: SubnetParts): Subnets {
           await demandFree(tx, wanted, before, addresses)
           if (before.clusters.length > 0) demand(takesUsed(wanted, before, before.clusters, await store.uses(tx, id)))
           await store.update(tx, id, { ...columnsOf(wanted), ...written(caller) })
-          if (before.clusters.length > 0 && !handsOutSame(before, wanted)) await pools.changed(tx, id)
+          if (before.clusters.length > 0 && !handsOutSame(before, wanted)) await pools.changed(tx, [id])
           const after = (await store.byId(tx, id, heldOf(addresses)))!
           await record(tx, caller, {
             action: 'subnet.updated',
