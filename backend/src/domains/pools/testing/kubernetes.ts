@@ -3,7 +3,7 @@
  * controllers are documented to do: generations, conflicts, counts, addresses for Services.
  */
 import { formatAddress, parseAddress } from '#contract/addresses.ts'
-import { isRecord, type Kubernetes, KubernetesError } from '../clusters/kubernetes.ts'
+import { isRecord, type Kubernetes, KubernetesError } from '../../clusters/kubernetes.ts'
 
 type Json = Record<string, unknown>
 export interface Stored {
