@@ -11,12 +11,16 @@ export interface TextOption extends Described {
   /** Stands for the value in the help. */
   readonly value: string
   readonly choices?: readonly string[]
-  /** May be given several times, each also as a comma-separated list. */
+  /** May be given several times, each also as a comma-separated list unless it is `whole`. */
   readonly many?: true
+  /** A comma belongs to the value. */
+  readonly whole?: true
 }
 export interface NumberOption extends Described {
   readonly kind: 'number'
   readonly value: string
+  /** Takes fractions and negative numbers too, such as coordinates. */
+  readonly decimal?: true
 }
 export interface FlagOption extends Described {
   readonly kind: 'flag'

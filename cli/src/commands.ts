@@ -3,11 +3,15 @@ import type { Command } from './command.ts'
 import { clusterCommands } from './commands/clusters.ts'
 import { completionCommand } from './commands/completion.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
+import { imageCommands } from './commands/images.ts'
 import { operationCommands } from './commands/operations.ts'
 import { patchCommands } from './commands/patches.ts'
 import { programCommands } from './commands/program.ts'
+import { serverActionCommands } from './commands/server-actions.ts'
 import { serverCommands } from './commands/servers.ts'
 import { sessionCommands } from './commands/session.ts'
+import { subnetCommands } from './commands/subnets.ts'
+import { tokenCommands } from './commands/tokens.ts'
 import { userCommands } from './commands/users.ts'
 
 /** Every command, in the order in which the help shows them. */
@@ -15,9 +19,13 @@ export function allCommands(sessions: Sessions): readonly Command[] {
   const commands: readonly Command[] = [
     ...sessionCommands(sessions),
     ...serverCommands,
+    ...serverActionCommands,
+    ...imageCommands,
+    ...tokenCommands,
     ...patchCommands,
     ...clusterCommands,
     ...datacenterCommands,
+    ...subnetCommands,
     ...operationCommands,
     ...userCommands,
     ...programCommands,

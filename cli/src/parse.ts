@@ -51,10 +51,11 @@ function readOption(command: Command, name: string, option: Options[string], val
   const texts = [value ?? []].flat().map(String)
   if (option.kind === 'number') {
     if (texts[0] === undefined) return undefined
-    if (!/^\d{1,9}$/.test(texts[0])) throw usage(`--${name} takes a whole number, not ${oneLine(texts[0])}`, command)
+    const pattern = option.decimal ? /^-?\d{1,9}(?:\.\d{1,9})?$/ : /^\d{1,9}$/
+    if (!pattern.test(texts[0])) throw usage(`--${name} takes a ${option.decimal ? '' : 'whole '}number, not ${oneLine(texts[0])}`, command)
     return Number(texts[0])
   }
-  const each = option.many ? texts.flatMap((t) => t.split(',').map((part) => part.trim())).filter((t) => t !== '') : texts
+  const each = option.many && !option.whole ? texts.flatMap((t) => t.split(',').map((part) => part.trim())).filter((t) => t !== '') : texts
   const wrong = option.choices && each.find((t) => !option.choices!.includes(t))
   if (wrong !== undefined) throw usage(`--${name} is one of ${shownChoices(option.choices).join(', ')}, not ${oneLine(wrong)}`, command)
   return option.many ? each : each[0]

@@ -2,8 +2,10 @@
 import * as z from 'zod/mini'
 import { clusterList } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
+import { joinTokenList } from '#contract/join-tokens.ts'
 import { patchList } from '#contract/patches.ts'
 import { serverList } from '#contract/servers.ts'
+import { subnetList } from '#contract/subnets.ts'
 import type { Api } from './api/client.ts'
 import { CliError } from './exit.ts'
 import { oneLine } from './text.ts'
@@ -33,6 +35,24 @@ export async function datacenterId(api: Api, text: string): Promise<string> {
   if (isId(text)) return text
   const page = await api.call(datacenterList, { query: { q: text.slice(0, longestQuery), per_page: 1000 } })
   return found('datacenter', text.toUpperCase(), page.items, (d) => d.code).id
+}
+
+export async function subnetId(api: Api, text: string): Promise<string> {
+  if (isId(text)) return text
+  const page = await api.call(subnetList, { query: { q: text.slice(0, longestQuery), per_page: 1000 } })
+  return found('subnet', text, page.items, (s) => s.name).id
+}
+
+/** Names of revoked tokens may have been given again: the one that can be used counts before them. */
+export async function joinTokenId(api: Api, text: string): Promise<string> {
+  if (isId(text)) return text
+  const { items } = await api.call(joinTokenList, { query: { q: text.slice(0, longestQuery), per_page: 1000 } })
+  return found(
+    'join token',
+    text,
+    items.toSorted((a, b) => Number(b.status === 'usable') - Number(a.status === 'usable')),
+    (t) => t.name,
+  ).id
 }
 
 /** A patch of a server by its name or id; the two system layers have ids that are words. */

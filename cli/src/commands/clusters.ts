@@ -1,6 +1,7 @@
 import {
   type Cluster,
   clusterCreate,
+  clusterDelete,
   clusterGet,
   clusterKubeconfig,
   clusterList,
@@ -11,6 +12,7 @@ import {
 import { writeSecretFile } from '../api/secret-file.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import { clusterId } from '../resolve.ts'
+import { beSure, sureOption } from '../sure.ts'
 import { type Column, facts, shownOf, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
 import { localTime, oneLine, words } from '../text.ts'
@@ -150,6 +152,27 @@ export const clusterCommands: Command[] = [
       const watched = await waitOr(context, created.operation.id, options.wait)
       const answer = watched ? { cluster: await api.call(clusterGet, { params: { id: created.cluster.id } }), operation: watched.operation } : created
       show(answer, ({ cluster }) => `Cluster ${oneLine(cluster.name)} is ${cluster.status}${cluster.reason ? `: ${oneLine(cluster.reason)}` : ''}\n`)
+      return watched?.exit
+    },
+  }),
+  command({
+    name: 'cluster delete',
+    summary: 'Delete a cluster: its servers are wiped and come back in maintenance mode. Asks for its name first.',
+    operands: operand,
+    options: { force: { kind: 'flag', help: 'Forget the servers as they are, where they do not answer' }, ...sureOption, ...waitOption },
+    examples: ['cluster delete web --wait', 'cluster delete web --force --yes'],
+    async run(context, { operands, options }) {
+      const { api, terminal, show } = context
+      const { id, name } = await api.call(clusterGet, { params: { id: await clusterId(api, operands.cluster) } })
+      await beSure(
+        terminal,
+        options.force ? `The servers of ${oneLine(name)} are forgotten as they are.` : `This wipes the servers of ${oneLine(name)}.`,
+        name,
+        options.yes,
+      )
+      const begun = await api.call(clusterDelete, { params: { id }, query: options.force ? { force: 'true' } : {} })
+      const watched = await waitOr(context, begun.operation.id, options.wait)
+      show(watched ? { operation: watched.operation } : begun, () => (watched ? '' : `Cluster ${oneLine(name)} is being deleted\n`))
       return watched?.exit
     },
   }),

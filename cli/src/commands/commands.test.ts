@@ -4,39 +4,17 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { clusterCreate, clusterGet, clusterKubeconfig, clusterList, clusterPreview } from '#contract/clusters.ts'
-import { type Datacenter, datacenterList } from '#contract/datacenters.ts'
+import { datacenterList } from '#contract/datacenters.ts'
 import { operationGet } from '#contract/operations.ts'
 import { patchGet, patchList } from '#contract/patches.ts'
 import { serverConfirm, serverGet, serverList, serverUpdate } from '#contract/servers.ts'
 import { userList } from '#contract/users.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
-import { aCluster, anOperation, aServer, aStep, id, pageOf } from '../testing/things.ts'
+import { aCluster, aDatacenter, anOperation, aServer, aStep, id, pageOf } from '../testing/things.ts'
 
 const at = '2026-11-20T08:00:00.000Z'
-const poznan: Datacenter = {
-  id: id(50),
-  code: 'PL-POZ-1',
-  country_code: 'PL',
-  city_code: 'POZ',
-  city_name: 'Poznań',
-  tier: 3,
-  certifications: [],
-  latitude: null,
-  longitude: null,
-  facility: null,
-  address: null,
-  power_capacity_kw: null,
-  rack_capacity: null,
-  notes: null,
-  servers: 2,
-  clusters: 0,
-  subnets: 0,
-  compute_units: { total: 64, free: 64 },
-  version: 1,
-  created_at: at,
-  updated_at: at,
-}
+const poznan = aDatacenter()
 
 async function signedIn() {
   const api = await startApi()
@@ -66,7 +44,7 @@ describe('lists', () => {
     api.on(datacenterList, () => pageOf([poznan]))
     api.on(userList, () => pageOf([{ id: id(9), email: 'a@example.com', name: 'A', role: 'admin', created_at: at, last_sign_in_at: null }]))
     expect((await cli.run('cluster list')).out).toMatch(/^web +ready +PL-POZ-1 +1 +0 +1\.36\.3 +1\.13\.0/m)
-    expect((await cli.run('datacenter list')).out).toMatch(/^PL-POZ-1 +Poznań +PL +3 +2 +0 +64 +64$/m)
+    expect((await cli.run('datacenter list')).out).toMatch(/^PL-POZ-1 +Poznań +PL +3 +2 +0 +0 +64 +64$/m)
     expect((await cli.run('user list')).out).toMatch(/^a@example\.com +A +admin +- /m)
   })
 })
@@ -249,7 +227,7 @@ test('the completion script completes in bash', async () => {
     return stdout.trim()
   }
   expect(await complete('clu')).toBe('cluster')
-  expect(await complete('server', '')).toBe('list show rename confirm add')
+  expect(await complete('server', '')).toBe('list show rename confirm add reboot shutdown reset remove')
   expect(await complete('server', 'list', '--st')).toBe('--status')
   expect(await complete('server', 'list', '--status', 'm')).toBe('maintenance')
   expect(await complete('login', '--pass')).toBe('--password-stdin')

@@ -1,6 +1,10 @@
-import { type Datacenter, datacenterList } from '#contract/datacenters.ts'
+import { type Datacenter, datacenterCreate, datacenterGet, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
 import { command, type Command, given, listOptions } from '../command.ts'
-import { type Column, shownOf, table } from '../table.ts'
+import { CliError } from '../exit.ts'
+import { datacenterId } from '../resolve.ts'
+import { type Column, facts, shownOf, table } from '../table.ts'
+import type { Terminal } from '../terminal.ts'
+import { oneLine } from '../text.ts'
 
 const columns: readonly Column<Datacenter>[] = [
   { title: 'CODE', text: (d) => d.code },
@@ -9,9 +13,68 @@ const columns: readonly Column<Datacenter>[] = [
   { title: 'TIER', text: (d) => (d.tier === null ? '-' : String(d.tier)), right: true },
   { title: 'SERVERS', text: (d) => String(d.servers), right: true },
   { title: 'CLUSTERS', text: (d) => String(d.clusters), right: true },
+  { title: 'SUBNETS', text: (d) => String(d.subnets), right: true },
   { title: 'FREE CU', text: (d) => String(d.compute_units.free), right: true },
   { title: 'TOTAL CU', text: (d) => String(d.compute_units.total), right: true },
 ]
+
+const datacenterText = (terminal: Terminal, d: Datacenter): string =>
+  facts(terminal, [
+    ['Code', d.code],
+    ['Id', d.id],
+    ['City', `${d.city_name}, ${d.country_code}`],
+    ['Tier, declared', d.tier],
+    ['Certifications', d.certifications.join(', ')],
+    ['Coordinates', d.latitude === null ? null : `${d.latitude}, ${d.longitude}`],
+    ['Facility', d.facility],
+    ['Address', d.address],
+    ['Power', d.power_capacity_kw === null ? null : `${d.power_capacity_kw} kW`],
+    ['Racks', d.rack_capacity],
+    ['Servers', d.servers],
+    ['Clusters', d.clusters],
+    ['Subnets', d.subnets],
+    ['Compute units', `${d.compute_units.free} of ${d.compute_units.total} free`],
+    ['Notes', d.notes],
+  ])
+
+const operand = { datacenter: { value: 'CODE', help: 'Code or id of the datacenter' } } as const
+const noteOptions = {
+  tier: { kind: 'number', value: 'N', help: 'Tier that is declared, 1 to 4' },
+  certification: { kind: 'text', value: 'NAME', help: 'Certification, such as "ISO 27001"', many: true, whole: true },
+  latitude: { kind: 'number', decimal: true, value: 'DEGREES', help: 'With --longitude; south is written --latitude=-33.9' },
+  longitude: { kind: 'number', decimal: true, value: 'DEGREES', help: 'With --latitude; west is written --longitude=-0.1' },
+  facility: { kind: 'text', value: 'NAME', help: 'Building or its operator' },
+  address: { kind: 'text', value: 'TEXT', help: 'Where it stands' },
+  'power-kw': { kind: 'number', decimal: true, value: 'KW', help: 'Power capacity' },
+  racks: { kind: 'number', value: 'N', help: 'Racks that there is room for' },
+  notes: { kind: 'text', value: 'TEXT', help: 'Anything else' },
+} as const
+
+interface Noted {
+  readonly tier: number | undefined
+  readonly certification: string[]
+  readonly latitude: number | undefined
+  readonly longitude: number | undefined
+  readonly facility: string | undefined
+  readonly address: string | undefined
+  readonly 'power-kw': number | undefined
+  readonly racks: number | undefined
+  readonly notes: string | undefined
+}
+
+/** Only what was given; the API's own check refuses a tier that there is none of. */
+const noted = (o: Noted) =>
+  given({
+    tier: o.tier as Datacenter['tier'] | undefined,
+    certifications: o.certification.length > 0 ? o.certification : undefined,
+    latitude: o.latitude,
+    longitude: o.longitude,
+    facility: o.facility,
+    address: o.address,
+    power_capacity_kw: o['power-kw'],
+    rack_capacity: o.racks,
+    notes: o.notes,
+  })
 
 export const datacenterCommands: Command[] = [
   command({
@@ -22,6 +85,62 @@ export const datacenterCommands: Command[] = [
     async run({ terminal, api, show }, { options }) {
       const query = given({ q: options.search, sort: options.sort, page: options.page, per_page: options['per-page'] })
       show(await api.call(datacenterList, { query }), (page) => table(terminal, page.items, columns, 'No datacenters') + shownOf(page))
+    },
+  }),
+  command({
+    name: 'datacenter show',
+    summary: 'One datacenter.',
+    operands: operand,
+    examples: ['datacenter show PL-POZ-1'],
+    async run({ terminal, api, show }, { operands }) {
+      show(await api.call(datacenterGet, { params: { id: await datacenterId(api, operands.datacenter) } }), (d) => datacenterText(terminal, d))
+    },
+  }),
+  command({
+    name: 'datacenter add',
+    summary: 'Add a datacenter; its code is made from country, city and a running number.',
+    options: {
+      country: { kind: 'text', value: 'CC', help: 'Country, two letters (ISO 3166)' },
+      'city-code': { kind: 'text', value: 'CODE', help: 'City, three characters (UN/LOCODE)' },
+      city: { kind: 'text', value: 'NAME', help: 'What the city is called' },
+      index: { kind: 'number', value: 'N', help: 'Number in the code; the next of the city if not given' },
+      ...noteOptions,
+    },
+    examples: ['datacenter add --country PL --city-code POZ --city Poznań --tier 3'],
+    async run({ api, show }, { options }) {
+      const { country, 'city-code': cityCode, city, index } = options
+      if (country === undefined || cityCode === undefined || city === undefined) throw new CliError('usage', 'Give --country, --city-code and --city')
+      const body = { country_code: country.toUpperCase(), city_code: cityCode.toUpperCase(), city_name: city, ...given({ index }), ...noted(options) }
+      show(await api.call(datacenterCreate, { body }), (d) => `${d.code} is added\n`)
+    },
+  }),
+  command({
+    name: 'datacenter edit',
+    summary: 'Change what is noted of a datacenter; its code only while nothing refers to it.',
+    operands: operand,
+    options: {
+      'city-code': { kind: 'text', value: 'CODE', help: 'City, three characters (UN/LOCODE)' },
+      city: { kind: 'text', value: 'NAME', help: 'What the city is called' },
+      index: { kind: 'number', value: 'N', help: 'Number in the code' },
+      ...noteOptions,
+    },
+    examples: ['datacenter edit PL-POZ-1 --tier 4 --certification ISO-27001'],
+    async run({ api, show }, { operands, options }) {
+      const body = { ...given({ city_code: options['city-code']?.toUpperCase(), city_name: options.city, index: options.index }), ...noted(options) }
+      if (Object.keys(body).length === 0) throw new CliError('usage', 'Say what to change')
+      const id = await datacenterId(api, operands.datacenter)
+      show(await api.call(datacenterUpdate, { params: { id }, body }), (d) => `${d.code} is changed\n`)
+    },
+  }),
+  command({
+    name: 'datacenter remove',
+    summary: 'Remove a datacenter that nothing stands in.',
+    operands: operand,
+    examples: ['datacenter remove PL-POZ-2'],
+    async run({ api, show }, { operands }) {
+      const id = await datacenterId(api, operands.datacenter)
+      await api.call(datacenterRemove, { params: { id } })
+      show({ id }, () => `${oneLine(operands.datacenter)} is removed\n`)
     },
   }),
 ]

@@ -20,10 +20,10 @@ export interface TestCli {
   readonly sessions: Sessions
   /** Aborting it is Ctrl-C. */
   readonly interrupt: AbortController
-  run(args: string, more?: Partial<Terminal> & { program?: RunProgram }): Promise<Ran>
+  run(args: string | readonly string[], more?: Partial<Terminal> & { program?: RunProgram }): Promise<Ran>
 }
 
-/** A client of its own configuration folder; signed in where an API is given. Arguments are split at spaces. */
+/** A client of its own configuration folder; signed in where an API is given. A command line given as one text is split at spaces. */
 export async function startCli(api?: TestApi): Promise<TestCli> {
   const folder = await mkdtemp(join(tmpdir(), 'steelyard-cli-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -56,7 +56,7 @@ export async function startCli(api?: TestApi): Promise<TestCli> {
         interrupted: () => interrupt.signal,
         ...more,
       }
-      const exit = await run(args.split(' '), terminal, program)
+      const exit = await run(typeof args === 'string' ? args.split(' ') : args, terminal, program)
       return { exit, out, err }
     },
   }

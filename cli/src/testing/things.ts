@@ -1,5 +1,6 @@
 /** Objects as the API answers them, for tests that are about something else. */
 import type { Cluster } from '#contract/clusters.ts'
+import type { Datacenter } from '#contract/datacenters.ts'
 import type { Operation, Step } from '#contract/operations.ts'
 import type { Server } from '#contract/servers.ts'
 
@@ -53,6 +54,31 @@ export const aCluster = (more: Partial<Cluster> = {}): Cluster => ({
   offerId: null,
   offer_detection: 'looking',
   operation_id: null,
+  version: 1,
+  created_at: at,
+  updated_at: at,
+  ...more,
+})
+
+export const aDatacenter = (more: Partial<Datacenter> = {}): Datacenter => ({
+  id: id(50),
+  code: 'PL-POZ-1',
+  country_code: 'PL',
+  city_code: 'POZ',
+  city_name: 'Poznań',
+  tier: 3,
+  certifications: [],
+  latitude: null,
+  longitude: null,
+  facility: null,
+  address: null,
+  power_capacity_kw: null,
+  rack_capacity: null,
+  notes: null,
+  servers: 2,
+  clusters: 0,
+  subnets: 0,
+  compute_units: { total: 64, free: 64 },
   version: 1,
   created_at: at,
   updated_at: at,

@@ -1,0 +1,189 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { clusterGet, clusterList } from '#contract/clusters.ts'
+import { datacenterCreate, datacenterList, datacenterUpdate } from '#contract/datacenters.ts'
+import { clusterSubnets, clusterSubnetsAssign, type Subnet, subnetAddresses, subnetCreate, subnetImport, subnetList, subnetUpdate } from '#contract/subnets.ts'
+import { startApi } from '../testing/api.ts'
+import { startCli } from '../testing/cli.ts'
+import { aCluster, aDatacenter, anOperation, id, pageOf } from '../testing/things.ts'
+
+const at = '2026-11-20T08:00:00.000Z'
+const aSubnet = (more: Partial<Subnet> = {}): Subnet => ({
+  id: id(30),
+  name: 'edge-pool',
+  type: 'IPv4',
+  cidr: '198.18.4.0/26',
+  gateway: '198.18.4.1',
+  vlan_id: null,
+  exclude: [],
+  first_and_last: false,
+  purpose: 'workload',
+  datacenter: { id: id(50), code: 'PL-POZ-1' },
+  clusters: [],
+  status: 'unassigned',
+  reason: null,
+  total: 61,
+  used: null,
+  observed_at: null,
+  version: 1,
+  created_at: at,
+  updated_at: at,
+  ...more,
+})
+
+async function signedIn() {
+  const api = await startApi()
+  const cli = await startCli(api)
+  api.on(datacenterList, () => pageOf([aDatacenter()]))
+  api.on(clusterList, () => pageOf([aCluster()]))
+  api.on(clusterGet, () => aCluster())
+  return { api, cli }
+}
+const web = [{ id: id(20), name: 'web' }]
+
+test('the list tells what is used, and says unknown where a cluster has not told', async () => {
+  const { api, cli } = await signedIn()
+  api.on(subnetList, () =>
+    pageOf([
+      aSubnet(),
+      aSubnet({ name: 'told', clusters: web, status: 'active', used: 12 }),
+      aSubnet({ name: 'silent', clusters: web, status: 'applying' }),
+      aSubnet({ name: 'six', type: 'IPv6', cidr: 'fd00::/64', clusters: web, status: 'active', used: 3, total: null }),
+    ]),
+  )
+  const { out } = await cli.run('subnet list --search 198.18.4.7')
+  expect(out).toMatch(/^edge-pool .* 0 of 61 +unassigned$/m)
+  expect(out).toMatch(/^told .* web +12 of 61 +active$/m)
+  expect(out).toMatch(/^silent .* web +unknown +applying$/m)
+  expect(out).toMatch(/^six .* web +3 +active$/m)
+  expect(api.callsOf(subnetList)[0]!.query).toEqual({ q: '198.18.4.7' })
+})
+
+test('a subnet is added as it was written, and its warnings are told', async () => {
+  const { api, cli } = await signedIn()
+  api.on(subnetCreate, ({ body }) => aSubnet({ name: body.name, cidr: body.cidr, vlan_id: body.vlan_id ?? null }))
+  const ran = await cli.run(
+    'subnet add p --cidr 198.18.4.0/26 --datacenter pl-poz-1 --gateway 198.18.4.1 --vlan 1 --exclude 198.18.4.9,198.18.4.20-198.18.4.29',
+  )
+  expect(ran).toMatchObject({ exit: 0, out: 'p (198.18.4.0/26) is added\n', err: 'Warning: VLAN 1 is the default VLAN of most switches\n' })
+  expect(api.callsOf(subnetCreate)[0]!.body).toEqual({
+    name: 'p',
+    datacenter_id: id(50),
+    cidr: '198.18.4.0/26',
+    gateway: '198.18.4.1',
+    vlan_id: 1,
+    exclude: ['198.18.4.9', '198.18.4.20-198.18.4.29'],
+    first_and_last: false,
+  })
+})
+
+test.each([
+  ['--cidr 198.18.4.5/26 --datacenter PL-POZ-1', '198.18.4.5/26 is not a network address. Did you mean 198.18.4.0/26?'],
+  ['--cidr 198.18.4.0/26 --datacenter PL-POZ-1 --gateway 198.18.5.1', 'Gateway must be inside 198.18.4.0/26'],
+  ['--cidr 198.18.4.0/26', 'Give --cidr and --datacenter'],
+])('%s is refused without being sent', async (options, sentence) => {
+  const { api, cli } = await signedIn()
+  expect(await cli.run(`subnet add p ${options}`)).toMatchObject({ exit: 2, err: expect.stringContaining(sentence) as string })
+  expect(api.callsOf(subnetCreate)).toHaveLength(0)
+})
+
+test('an edit sends only what was said', async () => {
+  const { api, cli } = await signedIn()
+  api.on(subnetUpdate, () => aSubnet())
+  await cli.run(`subnet edit ${id(30)} --no-gateway --no-exclusions --vlan 7`)
+  expect(api.callsOf(subnetUpdate)[0]!.body).toEqual({ gateway: null, exclude: [], vlan_id: 7 })
+  expect(await cli.run(`subnet edit ${id(30)} --gateway 198.18.4.1 --no-gateway`)).toMatchObject({ exit: 2 })
+  expect(await cli.run(`subnet edit ${id(30)}`)).toMatchObject({ exit: 2, err: expect.stringContaining('Say what to change') as string })
+})
+
+test('the map shows runs', async () => {
+  const { api, cli } = await signedIn()
+  api.on(subnetAddresses, () => ({
+    cidr: '198.18.4.0/30',
+    observed_at: at,
+    runs: [
+      { first: '198.18.4.0', last: '198.18.4.0', state: 'reserved' as const, by: 'network address', node_id: null },
+      { first: '198.18.4.1', last: '198.18.4.2', state: 'free' as const, by: null, node_id: null },
+      { first: '198.18.4.3', last: '198.18.4.3', state: 'used' as const, by: 'shop/front', node_id: null },
+    ],
+  }))
+  expect((await cli.run(`subnet map ${id(30)}`)).out).toMatch(/^198\.18\.4\.1-198\.18\.4\.2 +free +-\n198\.18\.4\.3 +used +shop\/front$/m)
+})
+
+test('assigning adds to what a cluster has, unassigning takes away; what drains already is left out', async () => {
+  const { api, cli } = await signedIn()
+  api.on(clusterSubnets, () => ({
+    items: [aSubnet({ id: id(31), name: 'kept', clusters: web }), aSubnet({ id: id(32), name: 'going', clusters: web, status: 'draining' })],
+    provider: 'cilium' as const,
+    manifest: '',
+  }))
+  api.on(clusterSubnetsAssign, () => ({ operation: anOperation() }))
+  expect((await cli.run(`subnet assign web ${id(30)} ${id(31)}`)).exit).toBe(0)
+  expect((await cli.run(`subnet unassign web ${id(31)}`)).exit).toBe(0)
+  expect(api.callsOf(clusterSubnetsAssign).map((c) => c.body)).toEqual([
+    { subnet_ids: [id(31), id(30)], force: false },
+    { subnet_ids: [], force: false },
+  ])
+  expect(await cli.run(`subnet unassign web ${id(39)}`)).toMatchObject({ exit: 5 })
+})
+
+test('forcing Services off their addresses asks for the name of the cluster', async () => {
+  const { api, cli } = await signedIn()
+  api.on(clusterSubnets, () => ({ items: [aSubnet({ clusters: web })], provider: null, manifest: '' }))
+  api.on(clusterSubnetsAssign, () => ({ operation: anOperation() }))
+  expect(await cli.run(`subnet unassign web ${id(30)} --force`)).toMatchObject({ exit: 2, err: expect.stringContaining('--yes') as string })
+  expect(await cli.run(`subnet unassign web ${id(30)} --force`, { ask: async () => 'wed' })).toMatchObject({ exit: 1, err: 'Nothing was done\n' })
+  expect(api.callsOf(clusterSubnetsAssign)).toHaveLength(0)
+  expect((await cli.run(`subnet unassign web ${id(30)} --force`, { ask: async () => 'web' })).exit).toBe(0)
+  expect((await cli.run(`subnet unassign web ${id(30)} --force --yes`)).exit).toBe(0)
+  expect(api.callsOf(clusterSubnetsAssign).map((c) => c.body)).toEqual([
+    { subnet_ids: [], force: true },
+    { subnet_ids: [], force: true },
+  ])
+})
+
+test('an import tells every problem with its line and fails, or says what it did', async () => {
+  const { api, cli } = await signedIn()
+  const file = join(cli.folder, 'subnets.csv')
+  await writeFile(file, 'name,cidr\na,198.18.4.0/26\n')
+  api.on(subnetImport, ({ body }) =>
+    body.dry_run
+      ? { written: false, rows: [], problems: [{ line: 2, column: 'cidr', message: 'CIDR is required' }] }
+      : { written: true, rows: [{ line: 2, name: 'a', cidr: '198.18.4.0/26', does: 'create' as const }], problems: [] },
+  )
+  expect(await cli.run(`subnet import ${file} --dry-run`)).toMatchObject({ exit: 1, out: 'LINE  COLUMN  PROBLEM\n   2  cidr    CIDR is required\n' })
+  expect(await cli.run(`subnet import ${file}`)).toMatchObject({ exit: 0, out: '1 added, 0 changed, 0 as they are\n' })
+  expect(await cli.run('subnet import /nowhere/at-all.csv')).toMatchObject({ exit: 1, err: '/nowhere/at-all.csv can not be read\n' })
+})
+
+test('a datacenter is added and changed with what was said of it', async () => {
+  const { api, cli } = await signedIn()
+  api.on(datacenterCreate, () => aDatacenter({ code: 'DE-FRA-1' }))
+  api.on(datacenterUpdate, () => aDatacenter())
+  await cli.run([
+    'datacenter',
+    'add',
+    '--country',
+    'de',
+    '--city-code',
+    'fra',
+    '--city',
+    'Frankfurt',
+    '--certification',
+    'ISO 27001, 2022',
+    '--latitude=-50.1',
+    '--longitude',
+    '8.6',
+  ])
+  expect(api.callsOf(datacenterCreate)[0]!.body).toEqual({
+    country_code: 'DE',
+    city_code: 'FRA',
+    city_name: 'Frankfurt',
+    certifications: ['ISO 27001, 2022'],
+    latitude: -50.1,
+    longitude: 8.6,
+  })
+  await cli.run('datacenter edit pl-poz-1 --power-kw 900')
+  expect(api.callsOf(datacenterUpdate)[0]).toMatchObject({ params: { id: id(50) }, body: { power_capacity_kw: 900 } })
+})

@@ -1,0 +1,314 @@
+import { readFile } from 'node:fs/promises'
+import { clusterGet } from '#contract/clusters.ts'
+import {
+  type AddressRun,
+  clusterSubnets,
+  clusterSubnetsAssign,
+  clusterSubnetsPreview,
+  type Subnet,
+  subnetAddresses,
+  subnetCreate,
+  subnetExport,
+  subnetGet,
+  subnetImport,
+  subnetList,
+  subnetPurposes,
+  subnetRemove,
+  subnetStatuses,
+  subnetUpdate,
+} from '#contract/subnets.ts'
+import { subnetWarnings, utilisation } from '#contract/subnet-rules.ts'
+import { command, type Command, type Context, given, listOptions } from '../command.ts'
+import { CliError } from '../exit.ts'
+import { clusterId, datacenterId, subnetId } from '../resolve.ts'
+import { beSure, sureOption } from '../sure.ts'
+import { type Column, facts, shownOf, table } from '../table.ts'
+import type { Colour, Terminal } from '../terminal.ts'
+import { ago, manyLines, oneLine } from '../text.ts'
+import { waitOption, waitOr } from './operations.ts'
+
+const colourOf = (s: Subnet): Colour | null => ({ unassigned: null, applying: 'yellow', active: 'green', draining: 'yellow', error: 'red' } as const)[s.status]
+const clustersOf = (s: Subnet) => s.clusters.map((c) => c.name).join(', ')
+/** Unknown is never 0, and of IPv6 only the number in use says anything. */
+function used(s: Subnet): string {
+  if (s.clusters.length === 0) return s.total === null ? '' : `0 of ${s.total}`
+  if (s.used === null) return 'unknown'
+  return s.total === null || s.type === 'IPv6' ? String(s.used) : `${s.used} of ${s.total}`
+}
+
+const columns: readonly Column<Subnet>[] = [
+  { title: 'NAME', text: (s) => s.name },
+  { title: 'CIDR', text: (s) => s.cidr },
+  { title: 'GATEWAY', text: (s) => s.gateway ?? '' },
+  { title: 'VLAN', text: (s) => (s.vlan_id === null ? '' : String(s.vlan_id)), right: true },
+  { title: 'DATACENTER', text: (s) => s.datacenter.code },
+  { title: 'CLUSTER', text: clustersOf },
+  { title: 'USED', text: used, right: true },
+  { title: 'STATUS', text: (s) => s.status, colour: colourOf },
+]
+const runColumns: readonly Column<AddressRun>[] = [
+  { title: 'ADDRESSES', text: (r) => (r.first === r.last ? r.first : `${r.first}-${r.last}`) },
+  { title: 'STATE', text: (r) => r.state },
+  { title: 'BY', text: (r) => r.by ?? '' },
+]
+
+function subnetText(terminal: Terminal, s: Subnet): string {
+  return facts(terminal, [
+    ['Name', s.name],
+    ['Id', s.id],
+    ['CIDR', `${s.cidr} (${s.type})`],
+    ['Gateway', s.gateway],
+    ['VLAN', s.vlan_id],
+    ['Excluded', s.exclude.join(', ')],
+    ['First and last address', s.first_and_last ? 'handed out too' : 'kept free'],
+    ['Purpose', s.purpose],
+    ['Datacenter', s.datacenter.code],
+    ['Cluster', clustersOf(s) || 'none'],
+    ['Status', s.status],
+    ['Reason', s.reason],
+    ['Used', `${used(s)}${utilisation(s.used, s.total) ? ` (${utilisation(s.used, s.total)})` : ''}`],
+    ['Seen', s.observed_at === null ? null : ago(s.observed_at, terminal.now())],
+  ])
+}
+
+const operand = { subnet: { value: 'SUBNET', help: 'Name or id of the subnet' } } as const
+const filters = {
+  status: { kind: 'text', value: 'STATUS', help: 'Only in this status', choices: subnetStatuses },
+  cluster: { kind: 'text', value: 'NAME', help: 'Only of this cluster' },
+  datacenter: { kind: 'text', value: 'CODE', help: 'Only in this datacenter' },
+  type: { kind: 'text', value: 'TYPE', help: 'Only of this type', choices: ['IPv4', 'IPv6'] },
+  purpose: { kind: 'text', value: 'PURPOSE', help: 'Only for this purpose', choices: subnetPurposes },
+} as const
+const gateway = { kind: 'text', value: 'ADDRESS', help: 'Gateway, inside the CIDR' } as const
+const vlan = { kind: 'number', value: 'N', help: 'VLAN ID, 1 to 4094' } as const
+const exclude = { kind: 'text', value: 'ENTRY', help: 'Address, CIDR or a-b range that is never handed out', many: true } as const
+const firstAndLast = { kind: 'flag', help: 'Hand out network and broadcast address too: for space that is routed' } as const
+const purpose = {
+  kind: 'text',
+  value: 'PURPOSE',
+  help: 'Workload: the pool of one cluster. Management: addresses of servers',
+  choices: subnetPurposes,
+} as const
+
+const warn = (terminal: Terminal, s: Subnet) => subnetWarnings(s).forEach((w) => terminal.err(`Warning: ${w}\n`))
+
+/** Gives a cluster its subnets with some more or without some. */
+async function assign(
+  context: Context,
+  cluster: string,
+  names: readonly string[],
+  { remove, force, wait, yes, dryRun }: { remove: boolean; force: boolean; wait: boolean; yes: boolean; dryRun: boolean },
+) {
+  const { api, terminal, show } = context
+  const id = await clusterId(api, cluster)
+  const [{ items }, ids] = await Promise.all([api.call(clusterSubnets, { params: { id } }), Promise.all(names.map((name) => subnetId(api, name)))])
+  const now = items.filter((s) => s.status !== 'draining').map((s) => s.id)
+  const stranger = remove ? ids.findIndex((one) => !items.some((s) => s.id === one)) : -1
+  if (stranger >= 0) throw new CliError('not_found', `${oneLine(names[stranger]!)} is not assigned to this cluster`)
+  const subnet_ids = remove ? now.filter((one) => !ids.includes(one)) : [...new Set([...now, ...ids])]
+  if (dryRun) {
+    show(await api.call(clusterSubnetsPreview, { params: { id }, body: { subnet_ids } }), (p) =>
+      [
+        ...p.warnings.map((w) => `Warning: ${oneLine(w)}\n`),
+        ...p.losing.map((l) => `${oneLine(l.service)} would lose ${oneLine(l.address)}\n`),
+        p.provider === null ? '# Nothing that is known hands out addresses in this cluster: apply this yourself\n' : `# For ${p.provider}\n`,
+        manyLines(p.after),
+      ].join(''),
+    )
+    return undefined
+  }
+  if (force) {
+    const { name } = await api.call(clusterGet, { params: { id } })
+    await beSure(terminal, `Services of ${oneLine(name)} lose their addresses at once.`, name, yes)
+  }
+  const begun = await api.call(clusterSubnetsAssign, { params: { id }, body: { subnet_ids, force } })
+  const watched = await waitOr(context, begun.operation.id, wait)
+  show(watched ? { operation: watched.operation } : begun, () =>
+    watched ? '' : `Subnets of ${oneLine(cluster)} are being ${remove ? 'taken back' : 'assigned'}\n`,
+  )
+  return watched?.exit
+}
+
+const ofCluster = {
+  cluster: { value: 'CLUSTER', help: 'Name or id of the cluster' },
+  subnets: { value: 'SUBNET', help: 'Names or ids of subnets', many: true },
+} as const
+const dryRunOption = { 'dry-run': { kind: 'flag', help: 'Only show what the cluster would be given' } } as const
+
+export const subnetCommands: Command[] = [
+  command({
+    name: 'subnet list',
+    summary: 'The subnets with how much of each is used. --search with an address finds the subnet that holds it.',
+    options: { ...filters, ...listOptions(['name', 'type', 'cidr', 'gateway', 'vlan_id', 'datacenter', 'cluster', 'used', 'status']) },
+    examples: ['subnet list --datacenter PL-POZ-1', 'subnet list --search 203.0.113.7'],
+    async run({ terminal, api, show }, { options }) {
+      const { search, sort, page, 'per-page': perPage, ...exact } = options
+      const query = given({ ...exact, q: search, sort, page, per_page: perPage })
+      show(await api.call(subnetList, { query }), (found) => table(terminal, found.items, columns, 'No subnets') + shownOf(found))
+    },
+  }),
+  command({
+    name: 'subnet show',
+    summary: 'One subnet.',
+    operands: operand,
+    examples: ['subnet show edge-pool'],
+    async run({ terminal, api, show }, { operands }) {
+      show(await api.call(subnetGet, { params: { id: await subnetId(api, operands.subnet) } }), (s) => subnetText(terminal, s))
+    },
+  }),
+  command({
+    name: 'subnet map',
+    summary: 'Every address of a subnet, in runs: free, gateway, excluded, reserved, used and by whom.',
+    operands: operand,
+    examples: ['subnet map edge-pool'],
+    async run({ terminal, api, show }, { operands }) {
+      const answer = await api.call(subnetAddresses, { params: { id: await subnetId(api, operands.subnet) } })
+      show(answer, ({ runs }) => table(terminal, runs, runColumns, 'No addresses'))
+    },
+  }),
+  command({
+    name: 'subnet add',
+    summary: 'Add a subnet.',
+    operands: { name: { value: 'NAME', help: 'Name of the subnet' } },
+    options: {
+      cidr: { kind: 'text', value: 'CIDR', help: 'The network, such as 203.0.113.0/24' },
+      datacenter: { kind: 'text', value: 'CODE', help: 'Where it is routed to' },
+      gateway,
+      vlan,
+      exclude,
+      'first-and-last': firstAndLast,
+      purpose,
+    },
+    examples: ['subnet add edge-pool --cidr 203.0.113.0/26 --datacenter PL-POZ-1 --gateway 203.0.113.1 --exclude 203.0.113.10-203.0.113.19'],
+    async run({ terminal, api, show }, { operands, options }) {
+      if (options.cidr === undefined || options.datacenter === undefined) throw new CliError('usage', 'Give --cidr and --datacenter')
+      const made = await api.call(subnetCreate, {
+        body: {
+          name: operands.name,
+          datacenter_id: await datacenterId(api, options.datacenter),
+          cidr: options.cidr,
+          exclude: options.exclude,
+          first_and_last: options['first-and-last'],
+          ...given({ gateway: options.gateway, vlan_id: options.vlan, purpose: options.purpose }),
+        },
+      })
+      warn(terminal, made)
+      show(made, (s) => `${oneLine(s.name)} (${s.cidr}) is added\n`)
+    },
+  }),
+  command({
+    name: 'subnet edit',
+    summary: 'Change a subnet; --exclude replaces what was excluded.',
+    operands: operand,
+    options: {
+      name: { kind: 'text', value: 'NAME', help: 'New name' },
+      cidr: { kind: 'text', value: 'CIDR', help: 'New network, while it is assigned to no cluster' },
+      gateway,
+      'no-gateway': { kind: 'flag', help: 'It has no gateway' },
+      vlan,
+      'no-vlan': { kind: 'flag', help: 'It is in no VLAN' },
+      exclude,
+      'no-exclusions': { kind: 'flag', help: 'Nothing is excluded' },
+      'first-and-last': firstAndLast,
+      'no-first-and-last': { kind: 'flag', help: 'Keep network and broadcast address free' },
+      purpose,
+    },
+    examples: ['subnet edit edge-pool --exclude 203.0.113.10-203.0.113.31', 'subnet edit edge-pool --no-vlan'],
+    async run({ terminal, api, show }, { operands, options: o }) {
+      const twice = (['gateway', 'vlan', 'first-and-last'] as const).find((name) => o[`no-${name}`] && o[name] !== undefined && o[name] !== false)
+      if (twice) throw new CliError('usage', `Give either --${twice} or --no-${twice}`)
+      const body = given({
+        name: o.name,
+        cidr: o.cidr,
+        gateway: o['no-gateway'] ? null : o.gateway,
+        vlan_id: o['no-vlan'] ? null : o.vlan,
+        exclude: o['no-exclusions'] ? [] : o.exclude.length > 0 ? o.exclude : undefined,
+        first_and_last: o['first-and-last'] ? true : o['no-first-and-last'] ? false : undefined,
+        purpose: o.purpose,
+      })
+      if (Object.keys(body).length === 0) throw new CliError('usage', 'Say what to change')
+      const changed = await api.call(subnetUpdate, { params: { id: await subnetId(api, operands.subnet) }, body })
+      warn(terminal, changed)
+      show(changed, (s) => `${oneLine(s.name)} (${s.cidr}) is changed\n`)
+    },
+  }),
+  command({
+    name: 'subnet remove',
+    summary: 'Remove a subnet that no cluster has.',
+    operands: operand,
+    examples: ['subnet remove edge-pool'],
+    async run({ api, show }, { operands }) {
+      const id = await subnetId(api, operands.subnet)
+      await api.call(subnetRemove, { params: { id } })
+      show({ id }, () => `${oneLine(operands.subnet)} is removed\n`)
+    },
+  }),
+  command({
+    name: 'subnet assign',
+    summary: 'Give a cluster subnets beside those that it has: the pools of its load balancer.',
+    operands: ofCluster,
+    options: { ...dryRunOption, ...waitOption },
+    examples: ['subnet assign web edge-pool --wait', 'subnet assign web edge-pool --dry-run'],
+    run: (context, { operands, options }) =>
+      assign(context, operands.cluster, operands.subnets, { remove: false, force: false, wait: options.wait, yes: true, dryRun: options['dry-run'] }),
+  }),
+  command({
+    name: 'subnet unassign',
+    summary: 'Take subnets back from a cluster once nothing uses their addresses any more.',
+    operands: ofCluster,
+    options: {
+      force: { kind: 'flag', help: 'At once: Services lose their addresses. Asks for the name of the cluster' },
+      ...dryRunOption,
+      ...sureOption,
+      ...waitOption,
+    },
+    examples: ['subnet unassign web edge-pool --wait', 'subnet unassign web edge-pool --force --yes'],
+    run: (context, { operands, options }) =>
+      assign(context, operands.cluster, operands.subnets, {
+        remove: true,
+        force: options.force,
+        wait: options.wait,
+        yes: options.yes,
+        dryRun: options['dry-run'],
+      }),
+  }),
+  command({
+    name: 'subnet import',
+    summary: 'Add and change subnets from CSV: all of it, or nothing and every problem with its line.',
+    operands: { file: { value: 'FILE', help: 'CSV with a header; /dev/stdin reads standard input' } },
+    options: { 'dry-run': { kind: 'flag', help: 'Only say what each row would do' } },
+    examples: ['subnet import subnets.csv --dry-run', 'subnet import subnets.csv'],
+    async run({ terminal, api, show }, { operands, options }) {
+      const csv = await readFile(operands.file, 'utf8').catch((cause: unknown) => {
+        throw new CliError('failure', `${oneLine(operands.file)} can not be read`, { cause })
+      })
+      const answer = await api.call(subnetImport, { body: { csv, dry_run: options['dry-run'] } })
+      show(answer, ({ rows, problems, written }) => {
+        if (problems.length > 0)
+          return table(
+            terminal,
+            problems,
+            [
+              { title: 'LINE', text: (p) => String(p.line), right: true },
+              { title: 'COLUMN', text: (p) => p.column ?? '' },
+              { title: 'PROBLEM', text: (p) => p.message },
+            ],
+            '',
+          )
+        const count = (does: string) => rows.filter((r) => r.does === does).length
+        return `${count('create')} ${written ? 'added' : 'to add'}, ${count('update')} ${written ? 'changed' : 'to change'}, ${count('nothing')} as they are\n`
+      })
+      return answer.problems.length > 0 ? 1 : undefined
+    },
+  }),
+  command({
+    name: 'subnet export',
+    summary: 'The subnets as CSV, which can be imported again.',
+    options: filters,
+    examples: ['subnet export > subnets.csv', 'subnet export --datacenter PL-POZ-1'],
+    json: false,
+    async run({ terminal, api }, { options }) {
+      terminal.out(await api.call(subnetExport, { query: given({ ...options }) }))
+    },
+  }),
+]
