@@ -14,7 +14,7 @@ import { serverAdd, serverConfirm, serverList, type Server } from '#contract/ser
 import { authorize } from '#contract/sessions.ts'
 import { operationGet } from '#contract/operations.ts'
 import { apiClient, type Caller } from './api-client.ts'
-import { control } from './processes.ts'
+import { control, freePort, isFree } from './processes.ts'
 
 interface SimulatedServer {
   uuid: string
@@ -60,6 +60,12 @@ function start(args: string[], ready: RegExp, env: NodeJS.ProcessEnv = {}): { ch
     void ended.then((code) => reject(new Error(`${args[0]} ended with ${code} before it was ready`)))
   })
   return { child, ready: line, ended }
+}
+
+/** The port that the simulated image factory had the last time, so that links made with it go on working; another where somebody else has that now. */
+async function portOfFactory(file: string): Promise<number> {
+  const kept = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { port: number }).port : 0
+  return kept > 0 && (await isFree(kept)) ? kept : freePort()
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -121,14 +127,17 @@ try {
     STEELYARD_DIAL_NETWORKS: process.env['STEELYARD_DIAL_NETWORKS'] ?? '127.20.0.0/16',
   }
   const what = /^\d+$/.test(simulate) ? ['--servers', simulate] : ['--scenario', simulate]
-  const simulator = start(['simulator/src/main.ts', ...what, ...handedOn, '--data', join(data, 'simulator')], /^Simulator is ready/)
-  children.push(simulator)
-  // Its image factory is the program's, unless the person has one: what is prepared in the demo then needs no network, and boots nothing real.
+  // The simulator's image factory is the program's, unless the person has one: what is prepared in the demo then needs no network, and boots nothing real.
   const ownFactory = process.env['IMAGE_FACTORY_URL']
-  const simulated = / image factory (\S+)$/.exec(await simulator.ready)?.[1] ?? ''
+  const factoryPort = await portOfFactory(join(data, 'simulator', 'factory.json'))
+  const simulated = `http://127.0.0.1:${factoryPort}`
+  const simulator = start(
+    ['simulator/src/main.ts', ...what, ...handedOn, '--factory-port', String(factoryPort), '--data', join(data, 'simulator')],
+    /^Simulator is ready/,
+  )
   const program = start(['backend/src/main.ts', 'serve'], /^Steelyard is ready at/, { ...settings, IMAGE_FACTORY_URL: ownFactory || simulated })
-  children.push(program)
-  const line = await program.ready
+  children.push(simulator, program)
+  const [, line] = await Promise.all([simulator.ready, program.ready])
   say(line)
   say(`Sign in as ${admin.email} with the password ${admin.password}`)
   say(`The servers are simulated: ${simulate} of them, in this process's own network. Ctrl-C stops everything; the data stays in ${data}`)

@@ -23,6 +23,17 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
+/** Whether nothing listens at this port of 127.0.0.1. */
+export async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1')
+  const listens = await new Promise<boolean>((resolve) => {
+    server.once('listening', () => resolve(true))
+    server.once('error', () => resolve(false))
+  })
+  if (listens) await new Promise((resolve) => server.close(resolve))
+  return listens
+}
+
 /** A folder for data that every account may enter, as the embedded database needs when root runs this. */
 export function scratch(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'sy-bench-'))
