@@ -11,10 +11,10 @@ import { allOperations } from '#contract/all.ts'
 import { clusterCreate, clusterKubeconfig, clusterPreview, clusterTalosconfig } from '#contract/clusters.ts'
 import { eventStream } from '#contract/events.ts'
 import { imageCreate, imageRegister } from '#contract/images.ts'
-import { joinTokenCreate } from '#contract/join-tokens.ts'
+import { joinArgument, joinTokenCreate } from '#contract/join-tokens.ts'
 import type { Operation } from '#contract/operation.ts'
 import { patchCreate, patchPreview, patchUpdate } from '#contract/patches.ts'
-import { serverAdd, serverTalosconfig } from '#contract/servers.ts'
+import { serverAdd, serverList, serverTalosconfig } from '#contract/servers.ts'
 import { authorize, authorizeLogout, authorizeRefresh } from '#contract/sessions.ts'
 import { userCreate } from '#contract/users.ts'
 import { clusterWorld } from './domains/clusters/testing/world.ts'
@@ -24,6 +24,7 @@ const lines: string[] = []
 const log = logger({ level: 'debug', readable: false, now: () => Date.now(), write: (line) => void lines.push(line) })
 const world = await clusterWorld({ servers: 3, seed: 'canary', log })
 const { backend, admin } = world
+const listening = await backend.listen()
 const { db, vault } = backend.platform
 
 /** Name → secret. */
@@ -104,7 +105,7 @@ function files(): Record<string, string> {
 async function events(token: string): Promise<string> {
   const stop = new AbortController()
   setTimeout(() => stop.abort(), 1_500)
-  const response = await fetch((await backend.listen()) + eventStream.path, {
+  const response = await fetch(listening + eventStream.path, {
     headers: { authorization: `Bearer ${token}`, 'last-event-id': '0' },
     signal: stop.signal,
   })
@@ -187,11 +188,25 @@ test('secrets come into being', async () => {
   const idempotencyKey = 'canary'
   const join = (await admin.call(joinTokenCreate, { body: { name: 'canary' } }, { idempotencyKey })).answer!
   plant('join token', join.token)
+  plant('join token without its beginning', join.token.slice('sy-join-'.length))
   // Prepared with a factory that doesn't answer, so that the reason is kept too.
   const image = await admin.call(imageCreate, { body: { talos_version: 'v1.13.9', token_id: join.id } }, { idempotencyKey })
   expect(image.answer!.schematic).toContain(join.token)
   keep('imageRegister', await admin.call(imageRegister, { params: { id: image.answer!.id } }), 503)
-  await backend.app.inject({ url: `/join/${join.token}?uuid=canary&serial=canary&mac=canary` })
+  // A server that comes in through it, one that is refused, and whoever writes it where it doesn't belong.
+  const [booted] = await world.simulator.boot({ kernel_command_line: `talos.platform=metal ${joinArgument(listening, join.token)}` })
+  await world.until(
+    async () => (await admin.call(serverList, { query: { q: booted!.disk.identity.uuid } })).answer!.total,
+    (total) => total === 1,
+  )
+  const uuid = '4c4c4544-0042-4b10-8057-b9c04f4e4d32'
+  for (const path of [
+    `${join.token}?uuid=canary&serial=canary&mac=canary`,
+    `${join.token}?uuid=${uuid}&serial=${join.token}`,
+    `${join.token}/x`,
+    `x${join.token}`,
+  ])
+    await backend.app.inject({ url: `/join/${path}`, headers: { 'x-forwarded-for': join.token, 'user-agent': join.token } })
   const member = { params: { id: nodes[0]!.id } }
   const downloads = [
     await admin.call(clusterKubeconfig, { params: { id: cluster.id } }),

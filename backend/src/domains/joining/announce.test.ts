@@ -143,6 +143,7 @@ describe('what firmware and people write into the query', () => {
     ['a NUL', `uuid=${uuid()}&serial=%00`, 'The query holds a character that can not be kept'],
     ['the UUID of boards that have none', 'uuid=00000000-0000-0000-0000-000000000000', 'Its firmware gives it no UUID of its own'],
     ['the other one', 'uuid=FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF', 'Its firmware gives it no UUID of its own'],
+    ['a token in place of the serial number', `uuid=${uuid()}&serial=sy-join-${'C'.repeat(22)}`, 'The announced serial number is a join token'],
     ['a MAC address that is none', `uuid=${uuid()}&mac=hello`, 'The announced MAC address can not be read'],
   ]
   test.each(refused)('%s: harmless, nothing waits, the reason is written down', async (_what, text, reason) => {

@@ -1,5 +1,6 @@
 /** What a booting server says of itself, and where it says it from. All of it is anybody's word until the machine's own API has confirmed it. */
 import { formatAddress, parseAddress } from '#contract/addresses.ts'
+import { joinTokenPattern } from '#contract/join-tokens.ts'
 import { text } from '#talos/client/text.ts'
 
 export interface Announcement {
@@ -19,6 +20,9 @@ const macPattern = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?$/
 /** "Not present" and "not present, but may be set" (SMBIOS 3.7, 7.2.1): all boards without a UUID say so, and no two could be told apart. */
 const noUuid = /^(?:[0-]+|[f-]+)$/
 
+/** What is announced is kept and shown, and a token never is. */
+const tokenInside = new RegExp(joinTokenPattern.source.slice(1, -1))
+
 const no = (reason: string): Reading => ({ ok: false, reason })
 
 /** @param url of the request, path and query */
@@ -33,7 +37,9 @@ export function readAnnouncement(url: string): Reading {
   if (noUuid.test(uuid)) return no(`Its firmware gives it no UUID of its own (${uuid}), so it can't be told from other machines. Add it by its address`)
   const mac = (given.get('mac') ?? '').trim().toLowerCase()
   if (mac !== '' && !macPattern.test(mac)) return no('The announced MAC address can not be read')
-  return { ok: true, announcement: { uuid, serial: text(given.get('serial') ?? ''), mac: mac === '' ? null : mac } }
+  const serial = text(given.get('serial') ?? '')
+  if (tokenInside.test(serial)) return no('The announced serial number is a join token')
+  return { ok: true, announcement: { uuid, serial, mac: mac === '' ? null : mac } }
 }
 
 /** The address of a request in its one spelling; undefined where it is none (a proxy may pass on anything). An IPv4 peer of a dual-stack socket is IPv4. */

@@ -37,7 +37,7 @@ export function joinRoute(app: FastifyInstance, { clock, log, directory, refusal
   const paces = bucket({ ...perAddress, clock })
   const send = (reply: FastifyReply, document: string) => reply.status(200).type('application/yaml; charset=utf-8').send(document)
   const refuse = ({ ip, id }: FastifyRequest, reply: FastifyReply, reason: string, about: Pick<Refusal, 'token' | 'announcement'> = {}) => {
-    refusals.note({ action: 'join.refused', reason, ip: readSource(ip) ?? ip.slice(0, 64), requestId: id, ...about })
+    refusals.note({ action: 'join.refused', reason, ip: readSource(ip) ?? 'unknown', requestId: id, ...about })
     return send(reply, harmless)
   }
 
