@@ -27,7 +27,8 @@ export interface Change {
   }
 }
 
-export type RecordChange = (tx: Tx, caller: Caller, change: Change) => Promise<void>
+/** Several changes of one call, such as the rows of an import, are written together. */
+export type RecordChange = (tx: Tx, caller: Caller, changes: Change | readonly Change[]) => Promise<void>
 /** An event without an audit entry: observed state, the progress of an operation. */
 export type Tell = (
   tx: Tx,
@@ -40,23 +41,30 @@ export interface Recorder {
   readonly tell: Tell
 }
 
+/** Rows of one statement. */
+const batch = 500
+
 /** Builds both; the publisher is woken by the outbox table itself (a trigger that notifies at commit). */
 export function recorder({ clock }: { clock: Clock }): Recorder {
   const scopeOf = (kind: string): string | null => {
     const scope = kind in eventKinds ? eventKinds[kind as EventKind] : 'users:manage'
     return scope === 'signed_in' ? null : scope
   }
-  const write = async (tx: Tx, at: Date, audit: object | null, event: object | null): Promise<void> => {
-    await tx
-      .insertInto('outbox')
-      .values({ at, audit: audit === null ? null : JSON.stringify(audit), event: event === null ? null : JSON.stringify(event) })
-      .execute()
+  const write = async (tx: Tx, at: Date, entries: readonly { audit: object | null; event: object | null }[]): Promise<void> => {
+    for (let from = 0; from < entries.length; from += batch) {
+      const rows = entries.slice(from, from + batch).map(({ audit, event }) => ({
+        at,
+        audit: audit === null ? null : JSON.stringify(audit),
+        event: event === null ? null : JSON.stringify(event),
+      }))
+      await tx.insertInto('outbox').values(rows).execute()
+    }
   }
-  return {
-    async record(tx, caller, change) {
-      const at = new Date(clock.now())
-      const user = caller.kind === 'user' ? caller : undefined
-      const audit = {
+  const entryOf = (caller: Caller, change: Change) => {
+    const user = caller.kind === 'user' ? caller : undefined
+    const object = change.event?.object ?? { kind: change.target.kind, id: change.target.id }
+    return {
+      audit: {
         action: change.action,
         outcome: change.result ?? 'ok',
         actor_kind: caller.kind,
@@ -70,27 +78,37 @@ export function recorder({ clock }: { clock: Clock }): Recorder {
         target_name: change.target.name ?? null,
         before: change.before ?? null,
         after: change.after ?? null,
-      }
-      const object = change.event?.object ?? { kind: change.target.kind, id: change.target.id }
-      const event = change.event && {
-        name: change.event.name,
-        scope: change.event.scope === undefined ? scopeOf(object.kind) : change.event.scope,
-        data: { object: { ...object, version: change.event.version ?? null }, by: callerName(caller) },
-      }
-      await write(tx, at, audit, event ?? null)
-      if (user?.idempotency) {
+      },
+      event: change.event
+        ? {
+            name: change.event.name,
+            scope: change.event.scope === undefined ? scopeOf(object.kind) : change.event.scope,
+            data: { object: { ...object, version: change.event.version ?? null }, by: callerName(caller) },
+          }
+        : null,
+    }
+  }
+  return {
+    async record(tx, caller, changes) {
+      const at = new Date(clock.now())
+      await write(
+        tx,
+        at,
+        [changes].flat().map((change: Change) => entryOf(caller, change)),
+      )
+      if (caller.kind === 'user' && caller.idempotency) {
         await tx
           .updateTable('idempotent_call')
           .set({ committed_at: at })
-          .where('person_id', '=', user.userId)
-          .where('operation', '=', user.idempotency.operation)
-          .where('key', '=', user.idempotency.key)
+          .where('person_id', '=', caller.userId)
+          .where('operation', '=', caller.idempotency.operation)
+          .where('key', '=', caller.idempotency.key)
           .execute()
       }
     },
     async tell(tx, caller, { name, object, version, scope, contacts }) {
       const data = { object: { ...object, version: version ?? null }, by: callerName(caller), ...(contacts && { contacts }) }
-      await write(tx, new Date(clock.now()), null, { name, scope: scope === undefined ? scopeOf(object.kind) : scope, data })
+      await write(tx, new Date(clock.now()), [{ audit: null, event: { name, scope: scope === undefined ? scopeOf(object.kind) : scope, data } }])
     },
   }
 }

@@ -31,13 +31,6 @@ interface GoodRow extends ReadRow {
 const isGood = (row: ReadRow): row is GoodRow => row.wanted !== null
 const doesOf = ({ before, wanted }: GoodRow): Imported['rows'][number]['does'] => (before === null ? 'create' : isSame(before, wanted) ? 'nothing' : 'update')
 
-/** For all records of one call but one: its Idempotency-Key is marked once, not five thousand times in a row of versions. */
-function withoutKey(caller: Caller): Caller {
-  if (caller.kind !== 'user') return caller
-  const { idempotency: _marked, ...rest } = caller
-  return rest
-}
-
 /** Rows of one statement: each has a dozen parameters, and a statement at most 65,535. */
 const batch = 500
 
@@ -97,18 +90,22 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
     }
     await store.demandConstraints(tx)
     const before = new Map(updates.map((r) => [r.before!.id, r.before!]))
-    const rest = withoutKey(caller)
-    for (const [i, row] of (await store.byIds(tx, [...ids, ...before.keys()])).entries()) {
-      const old = before.get(row.id)
-      const name = old ? 'subnet.updated' : 'subnet.created'
-      await record(tx, i === 0 ? caller : rest, {
-        action: name,
-        target: { kind: 'subnet', id: row.id, name: row.name },
-        ...(old && { before: audited(old) }),
-        after: audited(row),
-        event: { name, version: row.version },
-      })
-    }
+    const after = await store.byIds(tx, [...ids, ...before.keys()])
+    await record(
+      tx,
+      caller,
+      after.map((row) => {
+        const old = before.get(row.id)
+        const name = old ? 'subnet.updated' : 'subnet.created'
+        return {
+          action: name,
+          target: { kind: 'subnet', id: row.id, name: row.name },
+          ...(old && { before: audited(old) }),
+          after: audited(row),
+          event: { name, version: row.version },
+        }
+      }),
+    )
   }
 
   /** Those that the file may change: nobody assigns, changes or removes them meanwhile. */
