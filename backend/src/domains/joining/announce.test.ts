@@ -158,8 +158,8 @@ describe('what firmware and people write into the query', () => {
 
   test('a serial number is taken as it is, made one line of what can be seen', async () => {
     const { id, token: own } = await make('serials')
-    const serials = ['', 'Not Specified', 'To Be Filled By O.E.M.', 'a\nb\u202e', 'ü'.repeat(300)]
-    for (const serial of serials) await ask(`/join/${own}?${new URLSearchParams({ uuid: uuid(), serial }).toString()}`)
+    const serials = ['', '${serial}', 'Not Specified', 'To Be Filled By O.E.M.', 'a\nb\u202e', 'ü'.repeat(300)]
+    for (const serial of serials) await ask(`/join/${own}?${new URLSearchParams({ uuid: uuid(), serial, mac: '${MAC}' }).toString()}`)
     const shown = (await arrivals(id)).map((a) => a.serial)
     expect(new Set(shown)).toEqual(new Set(['', 'Not Specified', 'To Be Filled By O.E.M.', 'a�b�', 'ü'.repeat(256)]))
     expect((await arrivals(id)).every((a) => a.mac === null)).toBe(true)

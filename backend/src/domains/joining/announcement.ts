@@ -6,7 +6,7 @@ import { text } from '#talos/client/text.ts'
 export interface Announcement {
   /** Lower case. */
   readonly uuid: string
-  /** As the API tells it: one line, at most 256 characters. Firmware writes such things as "Not Specified" or "Default string": they are taken as they are. */
+  /** As the API tells it: one line, at most 256 characters. Firmware writes such things as "Not Specified" or "Default string": they are taken as they are. Empty: none. */
   readonly serial: string
   /** `aa:bb:cc:dd:ee:ff`; null where none was given. */
   readonly mac: string | null
@@ -20,6 +20,11 @@ const macPattern = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}(?:(?::[0-9a-f]{2}){2})?$/
 /** "Not present" and "not present, but may be set" (SMBIOS 3.7, 7.2.1): all boards without a UUID say so, and no two could be told apart. */
 const noUuid = /^(?:[0-]+|[f-]+)$/
 
+/**
+ * A variable that the machine has no value for. Talos takes a serial number that is empty, or "To Be Filled By O.E.M.", for not known yet: it waits for it half of
+ * an attempt (90 s) and then asks with the variable as it stands (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`, `siderolabs/go-smbios`).
+ */
+const unfilled = /^\$\{\w+\}$/
 /** What is announced is kept and shown, and a token never is. */
 const tokenInside = new RegExp(joinTokenPattern.source.slice(1, -1))
 
@@ -31,13 +36,17 @@ export function readAnnouncement(url: string): Reading {
   const query = at === -1 ? '' : url.slice(at + 1)
   if (query.length > longestQuery) return no('The announcement is too long')
   const given = new URLSearchParams(query)
+  const said = (name: string): string => {
+    const value = (given.get(name) ?? '').trim()
+    return unfilled.test(value) ? '' : value
+  }
   for (const name of ['uuid', 'serial', 'mac']) if (given.getAll(name).length > 1) return no(`The announcement has more than one ${name}`)
-  const uuid = (given.get('uuid') ?? '').trim().toLowerCase()
+  const uuid = said('uuid').toLowerCase()
   if (!uuidPattern.test(uuid)) return no('The announcement has no UUID')
   if (noUuid.test(uuid)) return no(`Its firmware gives it no UUID of its own (${uuid}), so it can't be told from other machines. Add it by its address`)
-  const mac = (given.get('mac') ?? '').trim().toLowerCase()
+  const mac = said('mac').toLowerCase()
   if (mac !== '' && !macPattern.test(mac)) return no('The announced MAC address can not be read')
-  const serial = text(given.get('serial') ?? '')
+  const serial = text(said('serial'))
   if (tokenInside.test(serial)) return no('The announced serial number is a join token')
   return { ok: true, announcement: { uuid, serial, mac: mac === '' ? null : mac } }
 }

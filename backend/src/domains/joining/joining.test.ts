@@ -119,6 +119,18 @@ test('one that comes back at another address is updated with a note', async () =
   expect((await audited('server.moved')).some((e) => e.target?.id === server.id)).toBe(true)
 })
 
+test('a board without a serial number announces itself late, with the variable left as it stands, and comes in all the same', async () => {
+  const { id, token } = await make('no-serial')
+  const [machine] = (await boot(token, { serial: '' })) as [Machine]
+  expect(await settled(id, 1)).toMatchObject([{ result: 'joined', serial: '', mac: machine.managementLink.mac }])
+  expect((await serverOf(machine))!.identity).toMatchObject({ state: 'confirmed', serial: '' })
+  await again(machine)
+  await until(
+    () => arrivals(id),
+    ([a]) => a!.reason?.startsWith('Registered already') === true,
+  )
+})
+
 test('a removed one that announces itself again is a new server, which remembers the old one', async () => {
   const { id, token } = await make('removed')
   const [machine] = (await boot(token)) as [Machine]
