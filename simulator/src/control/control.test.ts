@@ -52,6 +52,16 @@ test('faults are set, shown and cleared; what makes no sense is refused', async 
   await expect(ask('/nowhere.sock', 'GET', '/servers')).rejects.toThrow('No simulator answers at /nowhere.sock')
 })
 
+test('the image factory is shown, made to misbehave, and itself again', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  expect(await ask(simulator.control, 'GET', '/factory')).toEqual({ simulated: true, url: simulator.factory.url, fault: null, calls: 0, schematics: 0 })
+  expect(await ask(simulator.control, 'POST', '/factory/fault', { kind: 'refuse', status: 429 })).toMatchObject({ fault: { kind: 'refuse', status: 429 } })
+  expect((await fetch(`${simulator.factory.url}/versions`)).status).toBe(429)
+  expect(await ask(simulator.control, 'DELETE', '/factory/fault')).toMatchObject({ fault: null, calls: 1 })
+  expect((await fetch(`${simulator.factory.url}/versions`)).status).toBe(200)
+  await expect(ask(simulator.control, 'POST', '/factory/fault', { kind: 'burn' })).rejects.toThrow('kind')
+})
+
 test('counters tell how often an etcd was made for a cluster', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   await cluster(simulator, 1, 0)
@@ -82,11 +92,14 @@ test('the program says when it is ready, obeys its commands, and continues after
     code: 1,
     stderr: expect.stringContaining('Another simulator uses this folder'),
   })
+  const announcing = 'talos.platform=metal talos.config=http://127.0.0.1:9/join/x?uuid=${uuid}'
+  const { stdout: booted } = await run(process.execPath, [MAIN, '--boot-with', announcing, '--count', '2', '--never-answer', '--data', dataDir])
+  expect(booted).toMatch(/boot-001 .*\nboot-002 /)
   child.kill('SIGKILL')
   await once(child, 'exit')
   const again = await start(dataDir, offset)
   const { servers } = (await ask(join(dataDir, 'control.sock'), 'GET', '/servers')) as { servers: Shown[] }
-  expect(servers.map(({ power }) => power)).toEqual(['on', 'off'])
+  expect(servers.map(({ name, power }) => `${name} ${power}`)).toEqual(['poz-01 on', 'poz-02 off', 'boot-001 on', 'boot-002 on'])
   again.child.kill('SIGTERM')
   expect(await once(again.child, 'exit')).toEqual([0, null])
 })
