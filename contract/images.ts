@@ -105,7 +105,10 @@ export const Image = z.object({
   format: z.enum(imageFormats),
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
   token: z.nullable(z.object({ id: z.uuid(), name: z.string(), status: z.enum(joinTokenStatuses) })),
-  /** Lower-case hexadecimal SHA-256 of the schematic's text, the token in it. */
+  /**
+   * Lower-case hexadecimal SHA-256 of the schematic's text, the token in it: computed here, confirmed by the factory. A factory that writes the same
+   * schematic with other quotes knows it by the hash of its own text, which then stands here.
+   */
   schematic_id: z.string(),
   /** What the factory is given, as YAML. */
   schematic: z.string(),

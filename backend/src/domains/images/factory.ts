@@ -2,6 +2,9 @@
  * The image factory as Steelyard knows it: which Talos versions it builds, with which extensions, and the registration of schematics
  * (image-factory `docs/api.md`). Lists are kept for a while, and told with the reason for longer while it doesn't answer.
  */
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { parse } from 'yaml'
 import * as z from 'zod/mini'
 import { type Extension, extensionTiers } from '#contract/images.ts'
 import { text as printable } from '#talos/client/text.ts'
@@ -19,7 +22,10 @@ export interface Listed<T> {
 }
 
 export interface Registered {
+  /** Lower-case hexadecimal SHA-256, as the factory says. */
   readonly id: string
+  /** The schematic as the factory writes it; null from those that don't tell. */
+  readonly text: string | null
   readonly simulated: boolean
 }
 
@@ -33,7 +39,7 @@ export interface Factory {
   versions(patient?: boolean): Promise<Listed<string>>
   /** Extensions for `v1.13.9`, by name. @throws FactoryError as above, and `refused` where it has none of that version */
   extensions(version: string, patient?: boolean): Promise<Listed<Extension>>
-  /** Gives it a schematic. Answers the id by which it knows it, which the caller compares with its own. @throws FactoryError */
+  /** Gives it a schematic. Answers the id by which it knows it, which isn't to be believed before `knownAs` has looked at it. @throws FactoryError */
   register(schematic: string): Promise<Registered>
 }
 
@@ -55,7 +61,7 @@ const ExtensionAnswer = z.object({
   description: z._default(z.string().check(z.maxLength(20_000)), ''),
 })
 const Extensions = z.array(ExtensionAnswer).check(z.maxLength(2000))
-const Created = z.object({ id: z.string().check(z.regex(/^[0-9a-f]{64}$/)) })
+const Created = z.object({ id: z.string().check(z.regex(/^[0-9a-f]{64}$/)), schematic: z.optional(z.string()) })
 
 const numbersOf = (version: string): number[] => version.slice(1).split('.').map(Number)
 export const newestFirst = (a: string, b: string): number => {
@@ -162,7 +168,21 @@ export function factory(parts: FactoryParts): Factory {
       const { json, simulated } = await ask({ path: '/schematics', body: schematic, status: 201, mostBytes: mostSchematicBytes })
       const read = z.safeParse(Created, json)
       if (!read.success) throw nonsense('no schematic id')
-      return { id: read.data.id, simulated }
+      return { id: read.data.id, text: read.data.schematic ?? null, simulated }
     },
+  }
+}
+
+/**
+ * The id by which a factory knows the schematic that it was given; null where what it knows by that id is another one. The same schematic may have
+ * another id than ours: which quotes a text is written with depends on the version of the factory's YAML library, and its own text counts.
+ */
+export function knownAs(ours: { readonly text: string; readonly id: string }, { id, text }: Pick<Registered, 'id' | 'text'>): string | null {
+  if (id === ours.id) return id
+  if (text === null || createHash('sha256').update(text).digest('hex') !== id) return null
+  try {
+    return isDeepStrictEqual(parse(text, { maxAliasCount: 0 }), parse(ours.text)) ? id : null
+  } catch {
+    return null
   }
 }

@@ -16,7 +16,7 @@ import { checkVersion } from '../../http/serve.ts'
 import type { RecordChange } from '../../record.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import { FactoryError } from './factory-call.ts'
-import { type Factory, ownVersions } from './factory.ts'
+import { type Factory, knownAs, ownVersions } from './factory.ts'
 import { audited, type ImageToken, present, schematicOf, type Surroundings } from './present.ts'
 import * as store from './store.ts'
 import { asProblem, checkLength, notBuilt, offered, placed, supportedVersion, type TokenFor, unsupported } from './wishes.ts'
@@ -53,7 +53,7 @@ const mayReveal = (caller: Caller): boolean => caller.kind === 'user' && caller.
 const nameOf = (image: Image): string => `Talos ${image.talos_version} ${image.arch} ${image.format}`
 
 /** What came of giving a schematic to the factory. */
-type Outcome = { readonly registered: true; readonly simulated: boolean } | { readonly registered: false; readonly reason: string }
+type Outcome = { readonly registered: true; readonly id: string; readonly simulated: boolean } | { readonly registered: false; readonly reason: string }
 
 export function images({ db, clock, record, factory, datacenters, tokenFor, around }: ImageParts): Images {
   const now = () => new Date(clock.now())
@@ -61,11 +61,14 @@ export function images({ db, clock, record, factory, datacenters, tokenFor, arou
   const whole = async (on: Db | Tx, row: store.ImageRow, reveal: boolean): Promise<Image> => present(row, await tokenOf(on, row), around, reveal)
 
   /** @throws FactoryError refused */
-  const give = async (text: string, id: string): Promise<Outcome> => {
+  const give = async (image: Parameters<typeof schematicOf>[0], token: ImageToken | null): Promise<Outcome> => {
+    const schematic = schematicOf(image, token?.text)
+    const ours = { text: schematicText(schematic), id: schematicId(schematic) }
     try {
-      const answered = await factory.register(text)
-      if (answered.id === id) return { registered: true, simulated: answered.simulated }
-      const reason = `The image factory at ${factory.url} knows the schematic as ${answered.id.slice(0, 12)}…, not as ${id.slice(0, 12)}…: its files would be those of another image`
+      const answered = await factory.register(ours.text)
+      const id = knownAs(ours, answered)
+      if (id !== null) return { registered: true, id, simulated: answered.simulated }
+      const reason = `The image factory at ${factory.url} knows the schematic as ${answered.id.slice(0, 12)}…, not as ${ours.id.slice(0, 12)}…: its files would be those of another image`
       return { registered: false, reason }
     } catch (error) {
       if (error instanceof FactoryError && error.kind === 'unreachable') return { registered: false, reason: error.message }
@@ -138,12 +141,10 @@ export function images({ db, clock, record, factory, datacenters, tokenFor, arou
       const wanted = { ...input, talos_version, extensions, public_url: around.publicUrl, factory_url: factory.url }
       const { token } = await placed(db, { datacenters, tokenFor }, { token_id, datacenter_id })
       checkLength(wanted, token)
-      const schematic = schematicOf(wanted, token?.text)
-      const schematic_id = schematicId(schematic)
       const reason = await offered(factory, talos_version, extensions)
       const outcome: Outcome =
         reason === null
-          ? await give(schematicText(schematic), schematic_id).catch((error: unknown) => {
+          ? await give(wanted, token).catch((error: unknown) => {
               throw asProblem(error)
             })
           : { registered: false, reason }
@@ -157,7 +158,7 @@ export function images({ db, clock, record, factory, datacenters, tokenFor, arou
             ...wanted,
             token_id,
             datacenter_id: datacenter?.id ?? null,
-            schematic_id,
+            schematic_id: outcome.registered ? outcome.id : schematicId(schematicOf(wanted, token?.text)),
             factory_simulated: outcome.registered && outcome.simulated,
             registered_at: outcome.registered ? at : null,
             reason: outcome.registered ? null : outcome.reason,
@@ -188,9 +189,9 @@ export function images({ db, clock, record, factory, datacenters, tokenFor, arou
       }
       try {
         const reason = await offered(factory, row.talos_version, row.extensions)
-        const outcome: Outcome = reason === null ? await give(schematicText(schematicOf(row, token?.text)), row.schematic_id) : { registered: false, reason }
+        const outcome: Outcome = reason === null ? await give(row, token) : { registered: false, reason }
         if (!outcome.registered) return await failed(new Problem('factory_unreachable', outcome.reason))
-        return await keep({ registered_at: now(), reason: null, factory_url: factory.url, factory_simulated: outcome.simulated })
+        return await keep({ schematic_id: outcome.id, registered_at: now(), reason: null, factory_url: factory.url, factory_simulated: outcome.simulated })
       } catch (error) {
         const problem = asProblem(error)
         if (problem instanceof Problem && problem.code === 'factory_refused') return failed(problem)

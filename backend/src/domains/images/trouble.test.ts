@@ -5,9 +5,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
 import * as z from 'zod/mini'
 import { extensionList, imageCreate, imageFactoryGet, imageGet, imageList, imageRegister, imageRemove, type NewImage } from '#contract/images.ts'
 import { joinTokenRevoke } from '#contract/join-tokens.ts'
+import { schematicId } from '#talos/schematic/schematic.ts'
 import { testClock } from '../../clock.ts'
 import { system } from '../../http/caller.ts'
 import { silent } from '../../log.ts'
@@ -95,6 +97,48 @@ test('a factory that does not answer in time costs no more than that: the image 
   expect(made.factory).toMatchObject({ registered_at: null, reason: `The image factory at ${simulated.url} did not answer within 0.2 s` })
   await expect(slow.register(system, made.id)).rejects.toMatchObject({ code: 'factory_unreachable' })
   expect((await slow.factory()).versions).toEqual(['v1.13.9', 'v1.12.11'])
+})
+
+/** A factory that answers what `knows` makes of a schematic. */
+async function factoryThat(knows: (text: string) => string): Promise<{ url: string; stop: () => Promise<unknown> }> {
+  const server = createServer(async (request, response) => {
+    const given = await text(request)
+    if (request.method === 'GET') return void response.end('["v1.13.9"]')
+    const schematic = knows(given)
+    return void response.writeHead(201).end(JSON.stringify({ id: createHash('sha256').update(schematic).digest('hex'), schematic }))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const stop = () => {
+    server.closeAllConnections()
+    server.close()
+    return once(server, 'close')
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop }
+}
+
+test('a factory that writes the same with other quotes has the last word on the id', async () => {
+  const quoting = await factoryThat((given) => stringify(parse(given), { defaultStringType: 'QUOTE_SINGLE' }))
+  const domain = imagesOf(quoting.url, usualLimits)
+  const made = await domain.create(system, read({ kernel_args: ['on', 'a=1'] }))
+  expect(made.factory).toMatchObject({ reason: null, registered_at: expect.any(String) as string })
+  expect(made.schematic_id).not.toBe(schematicId({ extraKernelArgs: ['on', 'a=1'] }))
+  expect(made.url).toContain(made.schematic_id)
+  expect((await domain.register(system, made.id)).schematic_id).toBe(made.schematic_id)
+  await quoting.stop()
+})
+
+test.each([
+  ['another argument', (given: string) => given.replace('a=1', 'a=2')],
+  ['an argument more', (given: string) => `${given}        - b=1\n`],
+  ['a bomb of aliases', (given: string) => `x: &x [1]\ny: [*x, *x]\n${given}`],
+  ['no YAML', () => '{'],
+])('a factory that knows %s instead does not', async (_name, knows) => {
+  const lying = await factoryThat(knows)
+  const made = await imagesOf(lying.url, usualLimits).create(system, read({ kernel_args: ['a=1'] }))
+  expect(made.factory).toMatchObject({ registered_at: null, reason: expect.stringContaining('would be those of another image') as string })
+  expect(made.schematic_id).toBe(schematicId({ extraKernelArgs: ['a=1'] }))
+  await lying.stop()
 })
 
 test('what happens while the factory thinks is seen when it has answered', async () => {
