@@ -38,7 +38,7 @@ export interface ForPools {
 
 export function forPools(parts: ClusterParts, secrets: ClusterSecrets): ForPools {
   const { db, clock, recorder } = parts
-  const { api } = reach(parts, secrets)
+  const reached = reach(parts, secrets)
 
   const find = async (on: Db | Tx, id: string): Promise<PoolCluster | undefined> => {
     const row = await store.find(on, id)
@@ -69,7 +69,7 @@ export function forPools(parts: ClusterParts, secrets: ClusterSecrets): ForPools
     async api(id) {
       const state = await load(db, id)
       if (!state) throw new Error(`There is no cluster ${id}`)
-      return api(state)
+      return reached.api(state)
     },
   }
 }

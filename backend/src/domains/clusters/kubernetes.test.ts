@@ -47,18 +47,20 @@ test('an object is answered as it was sent, one that is not there as null, and a
   await expect(api.get('/x', signal)).rejects.toThrow('the API server sent invalid data')
 })
 
-test('a list is read page by page, to its end', async () => {
+test('a list is read page by page, to its end, and what nobody wants of it is not kept', async () => {
   answer = (request, reply) => {
     const next = new URL(`https://x${request.url}`).searchParams.get('continue')
     json(next === null ? { metadata: { continue: 'a&b=c' }, items: [1, 2] } : { metadata: {}, items: [3] })(request, reply)
   }
-  expect(await api.list('/api/v1/services', { most: 10, fieldSelector: 'spec.type=LoadBalancer' }, signal)).toEqual([1, 2, 3])
+  expect(await api.list('/api/v1/services', { most: 10, fieldSelector: 'spec.type=LoadBalancer', keep: (o) => (o === 2 ? undefined : o) }, signal)).toEqual([
+    1, 3,
+  ])
   expect(asked).toEqual([
     'GET /api/v1/services?limit=250&fieldSelector=spec.type%3DLoadBalancer',
     'GET /api/v1/services?limit=250&fieldSelector=spec.type%3DLoadBalancer&continue=a%26b%3Dc',
   ])
   answer = json({}, 404)
-  expect(await api.list('/apis/x', { most: 10 }, signal)).toBeNull()
+  expect(await api.list('/apis/x', { most: 10, keep: (o) => o }, signal)).toBeNull()
 })
 
 test.each([
@@ -69,7 +71,7 @@ test.each([
   ['with a token without end', { metadata: { continue: 'x'.repeat(5_000) }, items: [] }, 'invalid data (continue)'],
 ])('a list %s is refused', async (_what, body, sentence) => {
   answer = json(body)
-  await expect(api.list('/api/v1/services', { most: 50 }, signal)).rejects.toThrow(sentence)
+  await expect(api.list('/api/v1/services', { most: 50, keep: (o) => o }, signal)).rejects.toThrow(sentence)
   expect(asked.length).toBeLessThan(10)
 })
 

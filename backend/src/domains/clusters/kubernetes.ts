@@ -48,14 +48,17 @@ export interface Kubernetes {
   /** An object, or what a group or version serves: as it was sent, for the caller to distrust. null where there is none. */
   get(path: string, signal: AbortSignal): Promise<unknown>
   /**
-   * Every object of a kind, page by page, each as it was sent. null where the kind is not served.
+   * Every object of a kind, page by page; only what `keep` makes of an object stays in memory. null where the kind is not served.
    * @throws KubernetesError also where there are more than `most`
    */
-  list(path: string, options: ListOptions, signal: AbortSignal): Promise<unknown[] | null>
+  list<T>(path: string, options: ListOptions<T>, signal: AbortSignal): Promise<T[] | null>
 }
 
-export interface ListOptions {
+export interface ListOptions<T> {
+  /** Objects that are looked at. */
   readonly most: number
+  /** Is given each object as it was sent, to distrust; undefined leaves it out. */
+  readonly keep: (object: unknown) => T | undefined
   /** Such as `spec.type=LoadBalancer`; what it lets through is the server's word, so look at the objects too. */
   readonly fieldSelector?: string
 }
@@ -122,18 +125,23 @@ export function kubernetes(targets: readonly KubernetesTarget[], credentials: Cr
       if (reply.status !== 200) throw refused(reply)
       return parse(reply.text)
     },
-    async list(path, { most, fieldSelector }, signal) {
-      const found: unknown[] = []
+    async list<T>(path: string, { most, fieldSelector, keep }: ListOptions<T>, signal: AbortSignal) {
+      const kept: T[] = []
+      let seen = 0
       const query = new URLSearchParams({ limit: String(pageSize), ...(fieldSelector !== undefined && { fieldSelector }) })
       for (let pages = 0; ; pages++) {
         const reply = await any({ method: 'GET', path: `${path}?${query.toString()}` }, signal)
         if (reply.status === 404 && pages === 0) return null
         if (reply.status !== 200) throw refused(reply)
         const { items, next } = readPage(reply.text)
-        found.push(...items)
+        for (const item of items) {
+          const wanted = keep(item)
+          if (wanted !== undefined) kept.push(wanted)
+        }
+        seen += items.length
         // A server may send less than was asked for on each page, but not for ever.
-        if (found.length > most || pages > most / 10) throw new KubernetesError(`the API server has more than ${most} objects at ${path}`)
-        if (next === '') return found
+        if (seen > most || pages > most / 10) throw new KubernetesError(`the API server has more than ${most} objects at ${path}`)
+        if (next === '') return kept
         query.set('continue', next)
       }
     },

@@ -1,7 +1,7 @@
 /** What makes a cluster's addresses known on layer 2: applied, read back, put right, and removed with the last pool. */
 import type { Job } from '../../engine/engine.ts'
 import type { Kubernetes } from '../clusters/kubernetes.ts'
-import { announcementsIn, isOurs } from './look.ts'
+import { announcementsIn } from './look.ts'
 import { announcementCollection, type LinkGroup, type Manifest, pathOf, type PoolApi, type PoolSubnet, render } from './manifest.ts'
 import { isRefusal } from './refusal.ts'
 import { differences, foundInstead, hashOf } from './read-back.ts'
@@ -27,9 +27,9 @@ export async function announce(
   const collection = announcementCollection(api)
   if (collection === null) return { hash: null, refused: null, found: null }
   const { announcements } = render(subnets, api, links)
-  const there = await announcementsIn(client, api, job.signal)
   const wanted = new Set(announcements.map((m) => m.object.metadata.name))
-  const stale = [...there].filter(([name, object]) => !wanted.has(name) && isOurs(object)).map(([name]) => name)
+  const there = await announcementsIn(client, api, wanted, job.signal)
+  const stale = [...there.keys()].filter((name) => !wanted.has(name))
   const hash = announcements.length === 0 ? null : hashOf(announcements.map((m) => m.object))
   const changed = announcements.map((m) => ({ m, differs: differences(m.object, there.get(m.object.metadata.name)) })).filter((c) => c.differs !== null)
   const found =

@@ -1,7 +1,7 @@
 /** What a cluster shows: the pools and announcements that it holds, and its Services. */
 import { isRecord, type Kubernetes, KubernetesError } from '../clusters/kubernetes.ts'
 import { announcementCollection, labels, type PoolApi, poolCollection } from './manifest.ts'
-import { type LoadBalancer, readServices } from './uses.ts'
+import { type LoadBalancer, readService } from './uses.ts'
 
 /** Far more than one cluster has of them; what has more can't be looked after here and is said to. */
 const mostServices = 10_000
@@ -9,31 +9,39 @@ const mostObjects = 2_000
 
 /** @throws KubernetesError */
 export async function servicesOf(client: Kubernetes, signal: AbortSignal): Promise<LoadBalancer[]> {
-  const items = await client.list('/api/v1/services', { most: mostServices, fieldSelector: 'spec.type=LoadBalancer' }, signal)
-  if (items === null) throw new KubernetesError('the API server lists no Services')
-  return readServices(items)
+  const options = { most: mostServices, fieldSelector: 'spec.type=LoadBalancer', keep: readService }
+  const services = await client.list('/api/v1/services', options, signal)
+  if (services === null) throw new KubernetesError('the API server lists no Services')
+  return services
 }
 
-const named = (items: readonly unknown[]): ReadonlyMap<string, unknown> =>
-  new Map(items.flatMap((o) => (isRecord(o) && isRecord(o['metadata']) && typeof o['metadata']['name'] === 'string' ? [[o['metadata']['name'], o]] : [])))
-
-async function objectsIn(client: Kubernetes, collection: string, signal: AbortSignal) {
-  const items = await client.list(collection, { most: mostObjects }, signal)
-  if (items === null) throw new KubernetesError(`the API server serves ${collection} no more`)
-  return named(items)
+async function objectsIn(client: Kubernetes, collection: string, isWanted: (name: string, object: unknown) => boolean, signal: AbortSignal) {
+  const keep = (object: unknown): [string, unknown] | undefined => {
+    const name = isRecord(object) && isRecord(object['metadata']) ? object['metadata']['name'] : undefined
+    return typeof name === 'string' && isWanted(name, object) ? [name, object] : undefined
+  }
+  const found = await client.list(collection, { most: mostObjects, keep }, signal)
+  if (found === null) throw new KubernetesError(`the API server serves ${collection} no more`)
+  return new Map(found)
 }
 
-/** Every pool by name, whoever made it. @throws KubernetesError */
-export const poolsIn = (client: Kubernetes, api: PoolApi, signal: AbortSignal) => objectsIn(client, poolCollection(api), signal)
+/** Pools of these names. @throws KubernetesError */
+export const poolsIn = (client: Kubernetes, api: PoolApi, names: ReadonlySet<string>, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>> =>
+  objectsIn(client, poolCollection(api), (name) => names.has(name), signal)
 
-/** Every announcement by name, whoever made it. @throws KubernetesError */
-export async function announcementsIn(client: Kubernetes, api: PoolApi, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>> {
+/** Announcements of these names, and whatever else has our label: what was wanted once. @throws KubernetesError */
+export async function announcementsIn(
+  client: Kubernetes,
+  api: PoolApi,
+  names: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, unknown>> {
   const collection = announcementCollection(api)
-  return collection === null ? new Map() : objectsIn(client, collection, signal)
+  return collection === null ? new Map() : objectsIn(client, collection, (name, object) => names.has(name) || isOurs(object), signal)
 }
 
 const [[label, value]] = Object.entries(labels) as [[string, string]]
-export function isOurs(object: unknown): boolean {
+function isOurs(object: unknown): boolean {
   const metadata = isRecord(object) && isRecord(object['metadata']) ? object['metadata'] : {}
   return isRecord(metadata['labels']) && metadata['labels'][label] === value
 }

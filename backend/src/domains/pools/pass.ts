@@ -116,7 +116,7 @@ export function passing(parts: PoolParts) {
       const services = await servicesOf(client, job.signal)
       return { provider: null, findings: held.map((h) => without(h, services)), announced: null, announcementsFound: null }
     }
-    const objects = await poolsIn(client, api, job.signal)
+    const objects = await poolsIn(client, api, new Set(held.map((h) => poolName(h.subnet.id))), job.signal)
     const manifests = held.map((h) => renderPool(poolSubnet(h.subnet, h.row.state === 'draining'), api))
     const applied: Applied[] = []
     for (const [i, h] of held.entries()) {

@@ -72,6 +72,22 @@ test('an assignment to a cluster that is down can be taken back: nothing reached
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
+test('what is asked for again while it is being cancelled is done', async () => {
+  const c = await world.cluster()
+  c.fake.down = 'no route to the server'
+  const s = await world.subnet()
+  const id = await world.assign(c.id, [s])
+  await engine.run(5_000)
+  await world.admin().call(operationCancel, { params: { id } })
+  const again = await world.assign(c.id, [s])
+  expect(again).not.toBe(id)
+  c.fake.down = null
+  await engine.run(40_000)
+  expect(await world.operation(id)).toMatchObject({ status: 'cancelled' })
+  expect(await world.operation(again)).toMatchObject({ status: 'done' })
+  expect(await world.look(s)).toMatchObject({ status: 'active' })
+})
+
 test('a cancel takes back what may have reached the cluster by draining it, and lets stay what was going', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })

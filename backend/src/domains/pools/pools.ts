@@ -53,7 +53,8 @@ export function pools(parts: PoolParts): Pools {
   const begin = async (tx: Tx, caller: Caller, cluster: PoolCluster, changed: Changed, force: boolean): Promise<Operation> => {
     const { coming, going } = changed
     const former = await openOperation(tx, await store.pool(tx, cluster.id))
-    if (former && changed.touched.length === 0) return former
+    // One that is being cancelled is on its way back.
+    if (former && former.status !== 'cancelling' && changed.touched.length === 0) return former
     if (former) await operations.set(tx, former.id, { status: 'cancelled', reason: 'A later change of the subnets goes on with it' })
     const operation = await operations.create(tx, caller, {
       kind: 'clusterSubnetsAssign',

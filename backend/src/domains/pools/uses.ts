@@ -11,7 +11,7 @@ export interface Use {
 
 /** What of a Service is kept: names as Kubernetes allows them (RFC 1123). */
 const namePattern = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/
-const mostIngresses = 64
+const mostIngresses = 16
 /** Of the names that share an address. */
 const longestBy = 400
 
@@ -20,20 +20,15 @@ export interface LoadBalancer {
   readonly addresses: readonly Address[]
 }
 
-/** Services as a cluster sent them → names and addresses; what is no Service of this type, or has no proper name, is left out. */
-export function readServices(items: readonly unknown[]): LoadBalancer[] {
-  return items.flatMap((item) => {
-    if (!isRecord(item) || !isRecord(item['metadata']) || !isRecord(item['spec']) || item['spec']['type'] !== 'LoadBalancer') return []
-    const { name, namespace } = item['metadata']
-    if (typeof name !== 'string' || typeof namespace !== 'string' || !namePattern.test(name) || !namePattern.test(namespace)) return []
-    const status = isRecord(item['status']) && isRecord(item['status']['loadBalancer']) ? item['status']['loadBalancer'] : {}
-    const ingress: unknown[] = Array.isArray(status['ingress']) ? status['ingress'].slice(0, mostIngresses) : []
-    const addresses = ingress.flatMap((entry) => {
-      const address = isRecord(entry) && typeof entry['ip'] === 'string' ? parseAddress(entry['ip']) : null
-      return address ? [address] : []
-    })
-    return [{ name: `${namespace}/${name}`, addresses }]
-  })
+/** A Service as a cluster sent it → its name and addresses; undefined for what is no Service of this type, or has no proper name. */
+export function readService(item: unknown): LoadBalancer | undefined {
+  if (!isRecord(item) || !isRecord(item['metadata']) || !isRecord(item['spec']) || item['spec']['type'] !== 'LoadBalancer') return undefined
+  const { name, namespace } = item['metadata']
+  if (typeof name !== 'string' || typeof namespace !== 'string' || !namePattern.test(name) || !namePattern.test(namespace)) return undefined
+  const status = isRecord(item['status']) && isRecord(item['status']['loadBalancer']) ? item['status']['loadBalancer'] : {}
+  const ingress: unknown[] = Array.isArray(status['ingress']) ? status['ingress'].slice(0, mostIngresses) : []
+  const addresses = ingress.flatMap((entry) => (isRecord(entry) && typeof entry['ip'] === 'string' ? (parseAddress(entry['ip']) ?? []) : []))
+  return { name: `${namespace}/${name}`, addresses }
 }
 
 /** Addresses of one subnet in use, in order of address text, each once. */

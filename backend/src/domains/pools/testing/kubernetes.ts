@@ -3,7 +3,7 @@
  * controllers are documented to do: generations, conflicts, counts, addresses for Services.
  */
 import { formatAddress, parseAddress } from '#contract/addresses.ts'
-import { isRecord, type Kubernetes, KubernetesError } from '../../clusters/kubernetes.ts'
+import { isRecord, type Kubernetes, KubernetesError, type ListOptions } from '../../clusters/kubernetes.ts'
 
 type Json = Record<string, unknown>
 export interface Stored {
@@ -69,17 +69,21 @@ export class FakeKubernetes implements Kubernetes {
     return structuredClone(this.objects.get(path)) ?? null
   }
 
-  async list(path: string): Promise<unknown[] | null> {
+  async list<T>(path: string, { keep }: ListOptions<T>): Promise<T[] | null> {
     await this.reach(`list ${path}`)
-    if (path === '/api/v1/services') {
-      this.allocate()
-      return this.services.map(({ name, ip }) => ({
-        metadata: { name, namespace: 'web' },
-        spec: { type: 'LoadBalancer' },
-        status: { loadBalancer: ip === null ? {} : { ingress: [{ ip }] } },
-      }))
-    }
-    return [...this.objects].filter(([at]) => at.startsWith(`${path}/`)).map(([, o]) => structuredClone(o))
+    return this.objectsAt(path)
+      .map(keep)
+      .filter((kept) => kept !== undefined)
+  }
+
+  private objectsAt(path: string): unknown[] {
+    if (path !== '/api/v1/services') return [...this.objects].filter(([at]) => at.startsWith(`${path}/`)).map(([, o]) => structuredClone(o))
+    this.allocate()
+    return this.services.map(({ name, ip }) => ({
+      metadata: { name, namespace: 'web' },
+      spec: { type: 'LoadBalancer' },
+      status: { loadBalancer: ip === null ? {} : { ingress: [{ ip }] } },
+    }))
   }
 
   async apply(path: string, object: object): Promise<void> {
