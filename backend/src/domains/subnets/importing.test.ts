@@ -280,6 +280,27 @@ test('a file is written whole or not at all, also while others write', async () 
   expect(rows).toEqual([{ action: 'subnet.created', n: all.total }])
 })
 
+test('what the constraints refuse in the end leaves nothing written', async () => {
+  const before = (await stored()).length
+  let sent!: ReturnType<typeof operator.call<typeof subnetImport>>
+  await backend.platform.db.transaction().execute(async (tx) => {
+    await sql`insert into subnet (name, datacenter_id, cidr, total, created_at, updated_at, updated_by)
+      values ('past-the-lock', ${poznan.id}, '10.61.0.0/24', 254, now(), now(), 'test')`.execute(tx)
+    sent = operator.call(subnetImport, {
+      body: { csv: lines('name,cidr,datacenter', `first,10.60.0.0/24,${poznan.code}`, `second,10.61.0.0/25,${poznan.code}`) },
+    })
+    await expect
+      .poll(async () => {
+        const { rows } = await sql<{ n: number }>`select count(*)::int as n from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'transactionid'`.execute(backend.platform.db)
+        return rows[0]!.n
+      })
+      .toBeGreaterThan(0)
+  })
+  expect(await sent).toMatchObject({ status: 409, problem: { code: 'conflict' } })
+  expect(await stored()).toHaveLength(before + 1)
+})
+
 test('five thousand rows are judged and written in one go, and a removal meanwhile waits or is told', async () => {
   const own = await startBackend()
   const by = await own.signIn({ role: 'operator' })

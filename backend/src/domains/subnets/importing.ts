@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import type { Answer, Input } from '#contract/operation.ts'
 import { Problem } from '#contract/errors.ts'
 import { importLimits, type subnetImport } from '#contract/subnets.ts'
-import { inTransaction, type Tx } from '../../db/db.ts'
+import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { ServerAddress } from '../servers/addresses.ts'
 import { overlapsAmong } from './among.ts'
@@ -112,7 +112,13 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
   const idsIn = (body: readonly CsvRecord[], columns: readonly string[]): string[] =>
     body.map(({ cells }) => cells[columns.indexOf('id')]?.trim() ?? '').filter((id) => z.uuid().safeParse(id).success)
 
-  /** @throws Problem invalid where the file is larger than a file may be */
+  /** What came between the judgement and the constraints: a datacenter that was removed, or a subnet that was written past the lock. */
+  const explained = (error: unknown): unknown =>
+    ['subnet_name', 'subnet_overlap', 'subnet_datacenter_id_fkey'].includes(violatedConstraint(error) ?? '')
+      ? new Problem('conflict', 'Something else was changed at the same moment. Nothing was written: please import it again.')
+      : error
+
+  /** @throws Problem invalid where the file is larger than a file may be, conflict where something came between */
   return async (caller: Caller, { csv, dry_run }: Asked): Promise<Imported> => {
     const tooLarge = Buffer.byteLength(csv) > importLimits.bytes
     if (tooLarge) throw new Problem('invalid', 'A file is at most 1 MiB', { csv: 'A file is at most 1 MiB' })
@@ -132,7 +138,7 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
       }
 
     const held = await servers.addresses()
-    return inTransaction(db, async (tx) => {
+    const whole = inTransaction(db, async (tx) => {
       await store.lockNetworks(tx)
       await store.lock(tx, idsIn(body, header.columns))
       const [subnets, datacenters] = [await store.all(tx, {}), await store.datacenterCodes(tx)]
@@ -145,6 +151,9 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
       const writes = problems.length === 0 && !dry_run
       if (writes) await write(tx, caller, good)
       return { written: writes, rows, problems }
+    })
+    return whole.catch((error: unknown) => {
+      throw explained(error)
     })
   }
 }

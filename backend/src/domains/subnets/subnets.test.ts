@@ -5,7 +5,7 @@ import { auditList } from '#contract/audit.ts'
 import { datacenterGet, datacenterRemove } from '#contract/datacenters.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { subnetCreate, subnetGet, subnetList, subnetRemove, subnetUpdate } from '#contract/subnets.ts'
-import { clusterGet } from '#contract/clusters.ts'
+import { clusterCreate, clusterGet, clusterPreview } from '#contract/clusters.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
 
@@ -157,23 +157,23 @@ test('the database has the last word: one that is written behind our back is nam
   await backend.platform.db.transaction().execute(async (tx) => {
     await insert.execute(tx)
     refused = create({ cidr: '10.50.0.128/25' })
-    await somebodyWaits()
+    await somebodyWaits('transactionid')
   })
   expect((await refused).problem).toMatchObject({ code: 'subnet_overlap', related: { kind: 'subnet', id, name: 'behind' } })
   await backend.platform.db.transaction().execute(async (tx) => {
     await sql`update subnet set name = 'behind-too' where id = ${id}`.execute(tx)
     refused = create({ name: 'behind-too', cidr: '10.51.0.0/24' })
-    await somebodyWaits()
+    await somebodyWaits('transactionid')
   })
   expect((await refused).problem).toMatchObject({ code: 'name_taken' })
 })
 
-/** Until a statement of ours waits for another transaction, as it does at a constraint. */
-async function somebodyWaits(): Promise<void> {
+/** Until a statement of ours waits for a lock: at a constraint for another transaction, or for `lockNetworks`. */
+async function somebodyWaits(type: 'transactionid' | 'advisory'): Promise<void> {
   await expect
     .poll(async () => {
-      const { rows } = await sql<{ n: number }>`select count(*)::int as n from pg_locks l join pg_database d on d.oid = l.database or l.database is null
-        where not l.granted and l.locktype in ('transactionid', 'speculative token') and d.datname = current_database()`.execute(backend.platform.db)
+      const { rows } = await sql<{ n: number }>`select count(*)::int as n from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and wait_event = ${type}`.execute(backend.platform.db)
       return rows[0]!.n
     })
     .toBeGreaterThan(0)
@@ -212,6 +212,29 @@ test('the networks of a cluster of the datacenter are in the way, also for one t
     await backend.domains.subnets.lockNetworks(tx)
     expect(await backend.domains.subnets.inDatacenter(tx, place.id)).toEqual([{ name: expect.any(String) as string, cidr: '10.244.7.0/24' }])
   })
+})
+
+test('a cluster that would shadow a subnet of its datacenter is refused', async () => {
+  const place = await addDatacenter(operator, 'KTW')
+  await addSubnet(operator, place.id, 'shadowed', '10.244.7.0/24')
+  const node_id = await addServer(backend, place.id, 'calm-otter-201', '10.9.0.1')
+  const body = { name: 'shadow', datacenter_id: place.id, servers: [{ node_id, role: 'control_plane' as const }] }
+  const { answer, text } = await operator.call(clusterPreview, { body })
+  expect(answer?.checks ?? text).toContainEqual({
+    check: 'pod_cidr',
+    ok: false,
+    message: 'The pod network 10.244.0.0/16 overlaps with subnet shadowed (10.244.7.0/24)',
+  })
+  // Its creation waits for a subnet that is being added, which it could not see yet.
+  let created!: ReturnType<typeof operator.call<typeof clusterCreate>>
+  await backend.platform.db.transaction().execute(async (tx) => {
+    await backend.domains.subnets.lockNetworks(tx)
+    created = operator.call(clusterCreate, { body: { ...body, pod_cidr: '10.128.0.0/16' } })
+    await somebodyWaits('advisory')
+    await sql`insert into subnet (name, datacenter_id, cidr, total, created_at, updated_at, updated_by)
+      values ('meanwhile', ${place.id}, '10.128.4.0/24', 254, now(), now(), 'test')`.execute(tx)
+  })
+  expect((await created).problem!.fields).toMatchObject({ pod_cidr: 'The pod network 10.128.0.0/16 overlaps with subnet meanwhile (10.128.4.0/24)' })
 })
 
 test('a workload subnet never hands out the address of a server', async () => {
