@@ -116,8 +116,10 @@ export class Growth {
       await new Port(address, 50_000).probe()
       return true
     } catch (cause) {
-      // Another simulation has it. Anything else, an address that the system lacks above all, is for the caller.
+      // Another simulation has it.
       if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE') return false
+      if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRNOTAVAIL')
+        throw new GrowError(`This system doesn't have the address ${address}; "sudo ifconfig lo0 alias ${address} up" adds it, and the like the next ones`)
       throw cause
     }
   }

@@ -17,6 +17,7 @@ import { Port } from '../wire/port.ts'
 import type { World } from '../world.ts'
 import type { Variables } from './download.ts'
 import { MachineDisk } from './disk.ts'
+import { kernelArgument } from './kernel-line.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { Journal } from './journal.ts'
 import { Services, type ServiceState } from './services.ts'
@@ -120,12 +121,12 @@ export class Machine {
   get announced(): Variables {
     const { uuid, serial } = this.disk.identity
     const lies = this.plan.boot?.announce
-    // Without a configuration Talos has no host name to tell.
+    // Without a configuration Talos has no host name to tell but the kernel's argument.
     return {
       uuid: lies?.uuid ?? uuid,
       serial: lies?.serial ?? serial,
       mac: lies?.mac ?? this.managementLink.mac,
-      hostname: '',
+      hostname: kernelArgument(this.kernelCommandLine, 'talos.hostname') ?? '',
       code: this.disk.state.meta['0x0b'] ?? '',
     }
   }
@@ -135,11 +136,13 @@ export class Machine {
     return installed ? installed.disk || (this.hardware.disks[0]?.name ?? null) : null
   }
 
-  /** The name from the configuration, else the stable one that Talos derives from the machine's identity. */
+  /** The name from the configuration, else the kernel's argument, else the stable one that Talos derives from the machine's identity. */
   get hostname(): string {
     const configured = this.config?.loaded.documents.find(({ kind }) => kind === 'HostnameConfig')?.body.hostname
     if (this.config?.node?.hostname) return this.config.node.hostname
     if (typeof configured === 'string' && configured !== '') return configured
+    const booted = kernelArgument(this.kernelCommandLine, 'talos.hostname')
+    if (booted) return booted
     const hash = BigInt(`0x${createHash('sha256').update(this.disk.identity.uuid).digest('hex').slice(0, 16)}`).toString(36)
     return `talos-${hash.slice(0, 3)}-${hash.slice(3, 6)}`
   }
