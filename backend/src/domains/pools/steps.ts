@@ -43,7 +43,8 @@ export async function show(operations: Operations, tx: Tx, id: string, steps: Re
   if (!operation || hasEnded(operation)) return
   for (const step of operation.steps) {
     const wanted = steps.get(step.key)
-    if (wanted && !isEnd(step.status)) await operations.step(tx, id, step.key, wanted)
+    const isNew = wanted && (wanted.status !== step.status || wanted.reason !== step.reason)
+    if (isNew && !isEnd(step.status)) await operations.step(tx, id, step.key, wanted)
   }
 }
 
