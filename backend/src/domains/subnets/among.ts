@@ -1,7 +1,7 @@
 /** Overlaps among thousands of CIDRs at once: two of them are disjoint or one holds the other, so a walk in order of their first address finds each. */
 import { type Cidr, contains, parseCidr } from '#contract/addresses.ts'
 import { scopeOf } from './rules.ts'
-import type { SubnetRow } from './store.ts'
+import type { SubnetRow } from './store-shown.ts'
 import type { Wanted } from './wanted.ts'
 
 interface Placed {

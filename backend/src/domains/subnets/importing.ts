@@ -12,6 +12,7 @@ import { type CsvRecord, parseCsv } from './csv.ts'
 import { audited } from './present.ts'
 import { containsServer, type Finding, fixedWhileAssigned, shadowedBy, takesUsed } from './rules.ts'
 import * as store from './store.ts'
+import * as shown from './store-shown.ts'
 import type { SubnetParts } from './subnets.ts'
 import { type ReadRow, readHeader, readRow } from './table.ts'
 import { columnsOf, handsOutSame, isSame, type Wanted } from './wanted.ts'
@@ -36,7 +37,7 @@ const batch = 500
 
 export function importing({ db, servers, pools, recorder: { record }, written }: ImportParts) {
   /** Everything that is wrong with rows that are good on their own. */
-  const judge = async (tx: Tx, rows: readonly GoodRow[], subnets: readonly store.SubnetRow[], held: readonly ServerAddress[]): Promise<Trouble[]> => {
+  const judge = async (tx: Tx, rows: readonly GoodRow[], subnets: readonly shown.SubnetRow[], held: readonly ServerAddress[]): Promise<Trouble[]> => {
     const troubles: Trouble[] = []
     const wrong = (line: number, column: string | null, message: string) => void troubles.push({ line, column, message })
     const near = around(held, await store.clusterNetworks(tx))
@@ -90,7 +91,7 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
     }
     await store.demandConstraints(tx)
     const before = new Map(updates.map((r) => [r.before!.id, r.before!]))
-    const after = await store.byIds(tx, [...ids, ...before.keys()])
+    const after = await shown.byIds(tx, [...ids, ...before.keys()])
     await record(
       tx,
       caller,
@@ -141,7 +142,7 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
     const whole = inTransaction(db, async (tx) => {
       await store.lockNetworks(tx)
       await store.lock(tx, idsIn(body, header.columns))
-      const [subnets, datacenters] = [await store.all(tx, {}), await store.datacenterCodes(tx)]
+      const [subnets, datacenters] = [await shown.all(tx, {}), await store.datacenterCodes(tx)]
       const known = { subnets: new Map(subnets.map((s) => [s.id, s])), datacenters: new Map(datacenters.map((d) => [d.code, d.id])) }
       const read = body.map((row) => readRow(row, header.columns, known))
       const good = read.filter(isGood)

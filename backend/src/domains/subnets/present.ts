@@ -1,5 +1,5 @@
 import type { Subnet } from '#contract/subnets.ts'
-import type { SubnetRow } from './store.ts'
+import type { SubnetRow } from './store-shown.ts'
 
 /** Row → contract. The only place where a subnet's columns become its fields. */
 export const present = (row: SubnetRow): Subnet => ({

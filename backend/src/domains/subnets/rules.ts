@@ -6,7 +6,8 @@ import { nameSentences } from '#contract/names.ts'
 import { isPrivate, piecesOf, type SubnetText } from '#contract/subnet-rules.ts'
 import { canChangeCidr, canChangePurpose, type Subnet } from '#contract/subnets.ts'
 import type { Around } from './around.ts'
-import type { Neighbour, SubnetRow, Use } from './store.ts'
+import type { Neighbour, Use } from './store.ts'
+import type { SubnetRow } from './store-shown.ts'
 import type { Wanted } from './wanted.ts'
 
 export interface Finding {

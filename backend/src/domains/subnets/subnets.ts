@@ -18,6 +18,7 @@ import { importing } from './importing.ts'
 import { audited, present } from './present.ts'
 import { asProblem, containsServer, demand, fixedWhileAssigned, nameTaken, overlaps, scopeOf, shadowedBy, takesUsed } from './rules.ts'
 import * as store from './store.ts'
+import * as shown from './store-shown.ts'
 import { tableOf } from './table.ts'
 import { canonical, columnsOf, handsOutSame, isSame, type Wanted } from './wanted.ts'
 
@@ -61,7 +62,7 @@ export interface SubnetParts {
 
 const missing = () => new Problem('not_found', 'There is no such subnet')
 
-export const heldOf = (addresses: readonly ServerAddress[]): store.Held => ({
+export const heldOf = (addresses: readonly ServerAddress[]): shown.Held => ({
   datacenterIds: addresses.map((a) => a.datacenter_id),
   addresses: addresses.map((a) => a.address),
 })
@@ -85,7 +86,7 @@ export function subnets(parts: SubnetParts): Subnets {
 
   const noDatacenter = () => new Problem('not_found', 'There is no such datacenter', { datacenter_id: 'There is no such datacenter' })
 
-  const demandFree = async (tx: Tx, wanted: Wanted, before: store.SubnetRow | null, held: readonly ServerAddress[]): Promise<void> => {
+  const demandFree = async (tx: Tx, wanted: Wanted, before: shown.SubnetRow | null, held: readonly ServerAddress[]): Promise<void> => {
     const id = before?.id ?? null
     if (await store.isNameTaken(tx, wanted.name, id)) throw asProblem(nameTaken)
     const other = await store.overlapping(tx, wanted.cidr, scopeOf(wanted.cidr, wanted.datacenter_id), id)
@@ -97,12 +98,12 @@ export function subnets(parts: SubnetParts): Subnets {
 
   return {
     async list(query) {
-      const { rows, total } = await store.page(db, query, heldOf(await servers.addresses()))
+      const { rows, total } = await shown.page(db, query, heldOf(await servers.addresses()))
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
     },
 
     async get(id) {
-      const row = await store.byId(db, id, heldOf(await servers.addresses()))
+      const row = await shown.byId(db, id, heldOf(await servers.addresses()))
       if (!row) throw missing()
       return present(row)
     },
@@ -115,7 +116,7 @@ export function subnets(parts: SubnetParts): Subnets {
           await store.lockNetworks(tx)
           await demandFree(tx, wanted, null, addresses)
           const [made] = await store.insert(tx, [{ ...columnsOf(wanted), datacenter_id: wanted.datacenter_id, created_at: now(), ...written(caller) }])
-          const row = (await store.byId(tx, made!.id, heldOf(addresses)))!
+          const row = (await shown.byId(tx, made!.id, heldOf(addresses)))!
           await record(tx, caller, {
             action: 'subnet.created',
             target: { kind: 'subnet', id: row.id, name: row.name },
@@ -150,7 +151,7 @@ export function subnets(parts: SubnetParts): Subnets {
           if (before.clusters.length > 0) demand(takesUsed(wanted, before, before.clusters, await store.uses(tx, id)))
           await store.update(tx, id, { ...columnsOf(wanted), ...written(caller) })
           if (before.clusters.length > 0 && !handsOutSame(before, wanted)) await pools.changed(tx, [id])
-          const after = (await store.byId(tx, id, heldOf(addresses)))!
+          const after = (await shown.byId(tx, id, heldOf(addresses)))!
           await record(tx, caller, {
             action: 'subnet.updated',
             target: { kind: 'subnet', id, name: after.name },
@@ -198,11 +199,11 @@ export function subnets(parts: SubnetParts): Subnets {
       return addressMap(row, uses, held)
     },
 
-    export: async (query) => writeCsv(tableOf(await store.all(db, query))),
+    export: async (query) => writeCsv(tableOf(await shown.all(db, query))),
 
     import: importing({ ...parts, written }),
 
-    fullest: async (most) => (await store.fullest(db, most, heldOf(await servers.addresses()))).map(present),
+    fullest: async (most) => (await shown.fullest(db, most, heldOf(await servers.addresses()))).map(present),
     countByDatacenter: async (on) => new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.subnets])),
     async namesByCluster(on, clusterIds) {
       const rows = await store.namesByCluster(on, clusterIds)
@@ -213,15 +214,15 @@ export function subnets(parts: SubnetParts): Subnets {
     lockNetworks: async (tx) => void (await store.lockNetworks(tx)),
 
     lockForAssignment: async (tx, ids) => (await store.locked(tx, ids)).map(present),
-    find: async (on, ids) => (await store.byIds(on, ids)).map(present),
-    byCluster: async (on, clusterId) => (await store.byCluster(on, clusterId)).map(present),
+    find: async (on, ids) => (await shown.byIds(on, ids)).map(present),
+    byCluster: async (on, clusterId) => (await shown.byCluster(on, clusterId)).map(present),
     async tellChanged(tx, caller, ids) {
-      for (const { id, version } of await store.byIds(tx, ids)) await tell(tx, caller, { name: 'subnet.updated', object: { kind: 'subnet', id }, version })
+      for (const { id, version } of await shown.byIds(tx, ids)) await tell(tx, caller, { name: 'subnet.updated', object: { kind: 'subnet', id }, version })
     },
   }
 }
 
-function demandVersion(ifMatch: number | undefined, row: Pick<store.SubnetRow, 'version' | 'updated_by'>): void {
+function demandVersion(ifMatch: number | undefined, row: Pick<shown.SubnetRow, 'version' | 'updated_by'>): void {
   if (ifMatch !== undefined && ifMatch !== row.version) throw new Problem('stale', `Changed by ${row.updated_by} since you opened it. Review the changes`)
 }
 

@@ -5,7 +5,7 @@ import { parseCidr } from '#contract/addresses.ts'
 import { readExclusions, subnetProblems } from '#contract/subnet-rules.ts'
 import { csvColumns, subnetPurposes, wrongVlan } from '#contract/subnets.ts'
 import type { CsvRecord } from './csv.ts'
-import type { SubnetRow } from './store.ts'
+import type { SubnetRow } from './store-shown.ts'
 import { canonical, type Wanted } from './wanted.ts'
 
 type Column = (typeof csvColumns)[number]

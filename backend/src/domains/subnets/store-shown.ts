@@ -1,0 +1,180 @@
+/** SQL of what is shown of subnets, with what the pools domain knows of them: assignments and use are only read here. */
+import { type Selectable, sql, type SqlBool } from 'kysely'
+import type { Input } from '#contract/operation.ts'
+import type { subnetList, SubnetStatus } from '#contract/subnets.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { search } from './search.ts'
+import type { SubnetTable } from './tables.ts'
+
+type On = Db | Tx
+export type Filters = Omit<Input<typeof subnetList>['query'], 'page' | 'per_page' | 'sort'>
+
+/** A subnet with everything that is shown of it. */
+export interface SubnetRow extends Omit<Selectable<SubnetTable>, 'scope'> {
+  readonly datacenter_code: string
+  readonly clusters: readonly { readonly id: string; readonly name: string }[]
+  readonly status: SubnetStatus
+  readonly reason: string | null
+  /** Addresses seen in use, of those that may be handed out; null where a cluster has not told. */
+  readonly used: number | null
+  readonly observed_at: Date | null
+}
+/** Addresses that servers have, for the use of management subnets. Without them it is unknown. */
+export interface Held {
+  readonly datacenterIds: readonly (string | null)[]
+  /** In the order of `datacenterIds`. */
+  readonly addresses: readonly string[]
+}
+
+/** Whether the address of `u` may be handed out: usable (RFC 4291 §2.6.1, RFC 3021), no gateway and not excluded. */
+const handedOut = sql<SqlBool>`(
+  (subnet.first_and_last or masklen(subnet.cidr) >= case family(subnet.cidr) when 4 then 31 else 127 end
+    or (u.address <> host(subnet.cidr)::inet and (family(subnet.cidr) = 6 or u.address <> host(broadcast(subnet.cidr))::inet)))
+  and u.address is distinct from subnet.gateway
+  and not exists (
+    select from unnest(subnet.exclude) as e (entry)
+    where u.address between split_part(e.entry, '-', 1)::inet
+      and (case strpos(e.entry, '-') when 0 then e.entry else split_part(e.entry, '-', 2) end)::inet))`
+
+/** Evaluated after the page is cut, unless it is sorted by. */
+const usedOf = (held: Held | undefined) => {
+  const byServers = held
+    ? sql`(select count(distinct u.address)::int from unnest(${held.datacenterIds}::uuid[], ${held.addresses}::inet[]) as u (datacenter_id, address)
+        where u.address <<= subnet.cidr and (subnet.scope = 'public' or u.datacenter_id = subnet.datacenter_id) and ${handedOut})`
+    : sql`null::int`
+  return sql<number | null>`case
+    when subnet.purpose = 'management' then ${byServers}
+    when coalesce(assigned.told, true) then (select count(distinct u.address)::int from subnet_use u where u.subnet_id = subnet.id and ${handedOut})
+  end`
+}
+
+/** Of several clusters, what needs a look comes first. */
+const byUrgency = sql`array_position(array['error', 'draining', 'applying', 'active'], a.state), c.name`
+
+const shown = (on: On) =>
+  on
+    .selectFrom('subnet')
+    .innerJoin('datacenter', 'datacenter.id', 'subnet.datacenter_id')
+    .leftJoin(
+      (e) =>
+        e
+          .selectFrom('subnet_assignment as a')
+          .innerJoin('cluster as c', 'c.id', 'a.cluster_id')
+          .groupBy('a.subnet_id')
+          .select([
+            'a.subnet_id',
+            sql<{ id: string; name: string }[]>`json_agg(json_build_object('id', c.id, 'name', c.name) order by c.name)`.as('clusters'),
+            sql<string>`min(c.name)`.as('first_cluster'),
+            sql<Exclude<SubnetStatus, 'unassigned'>>`(array_agg(a.state order by ${byUrgency}))[1]`.as('state'),
+            sql<string | null>`(array_agg(a.reason order by ${byUrgency}))[1]`.as('reason'),
+            sql<boolean>`bool_and(a.used is not null)`.as('told'),
+            sql<Date | null>`min(a.observed_at)`.as('observed_at'),
+          ])
+          .as('assigned'),
+      (join) => join.onRef('assigned.subnet_id', '=', 'subnet.id'),
+    )
+
+const status = sql<SubnetStatus>`coalesce(assigned.state, 'unassigned')`
+
+const columns = (held?: Held) =>
+  [
+    'subnet.id',
+    'subnet.name',
+    'subnet.datacenter_id',
+    'subnet.cidr',
+    sql<string | null>`host(subnet.gateway)`.as('gateway'),
+    'subnet.vlan_id',
+    'subnet.exclude',
+    'subnet.first_and_last',
+    'subnet.purpose',
+    'subnet.total',
+    'subnet.version',
+    'subnet.created_at',
+    'subnet.updated_at',
+    'subnet.updated_by',
+    'datacenter.code as datacenter_code',
+    sql<SubnetRow['clusters']>`coalesce(assigned.clusters, '[]')`.as('clusters'),
+    status.as('status'),
+    'assigned.reason',
+    usedOf(held).as('used'),
+    'assigned.observed_at',
+  ] as const
+
+function matching(on: On, { q, status: wanted, cluster, datacenter, type, purpose }: Filters) {
+  let rows = shown(on)
+  if (q) rows = rows.where(search(q))
+  if (wanted) rows = rows.where(status, '=', wanted)
+  if (datacenter) rows = rows.where((e) => e.or([e('datacenter.code', '=', datacenter), e(sql`datacenter.id::text`, '=', datacenter)]))
+  if (cluster)
+    rows = rows.where(
+      sql<SqlBool>`exists (select from subnet_assignment a join cluster c on c.id = a.cluster_id
+        where a.subnet_id = subnet.id and (c.name = ${cluster} or c.id::text = ${cluster}))`,
+    )
+  if (type) rows = rows.where(sql`family(subnet.cidr)`, '=', type === 'IPv4' ? 4 : 6)
+  if (purpose) rows = rows.where('subnet.purpose', '=', purpose)
+  return rows
+}
+
+export const byName = sql`subnet.name collate "C"`
+const share = (held?: Held) => sql<number | null>`${usedOf(held)} / greatest(subnet.total, 1)`
+/** What has no value, or an unknown one, comes last in both directions. */
+const orders = {
+  name: () => byName,
+  type: () => sql`family(subnet.cidr)`,
+  cidr: () => sql`subnet.cidr`,
+  gateway: () => sql`subnet.gateway`,
+  vlan_id: () => sql`subnet.vlan_id`,
+  datacenter: () => sql`datacenter.code collate "C"`,
+  cluster: () => sql`assigned.first_cluster collate "C"`,
+  used: share,
+  status: () => sql`array_position(array['error', 'draining', 'applying', 'active', 'unassigned'], ${status})`,
+} as const
+
+export async function page(on: On, query: Input<typeof subnetList>['query'], held: Held): Promise<{ rows: SubnetRow[]; total: number }> {
+  const rows = matching(on, query)
+  const column = orders[(query.sort?.replace(/^-/, '') ?? 'name') as keyof typeof orders](held)
+  const direction = query.sort?.startsWith('-') ? sql`desc nulls last` : sql`asc nulls last`
+  const [found, count] = await Promise.all([
+    rows
+      .select(columns(held))
+      .orderBy(sql`${column} ${direction}`)
+      .orderBy(byName)
+      .limit(query.per_page)
+      .offset((query.page - 1) * query.per_page)
+      .execute(),
+    rows.select(sql<number>`count(*)::int`.as('n')).executeTakeFirstOrThrow(),
+  ])
+  return { rows: found, total: count.n }
+}
+
+/** Every match, by name. */
+export const all = (on: On, filters: Filters): Promise<SubnetRow[]> => matching(on, filters).select(columns()).orderBy(byName).execute()
+
+export const byIds = (on: On, ids: readonly string[], held?: Held): Promise<SubnetRow[]> =>
+  ids.length === 0
+    ? Promise.resolve([])
+    : shown(on)
+        .select(columns(held))
+        .where('subnet.id', '=', sql<string>`any(${ids}::uuid[])`)
+        .orderBy(byName)
+        .execute()
+
+export const byId = async (on: On, id: string, held?: Held): Promise<SubnetRow | undefined> => (await byIds(on, [id], held))[0]
+
+export const byCluster = (on: On, clusterId: string): Promise<SubnetRow[]> =>
+  shown(on)
+    .select(columns())
+    .where('subnet.id', 'in', (e) => e.selectFrom('subnet_assignment').select('subnet_id').where('cluster_id', '=', clusterId))
+    .orderBy(byName)
+    .execute()
+
+/** The fullest first, of those that a cluster has and has told the use of. */
+export const fullest = (on: On, most: number, held: Held): Promise<SubnetRow[]> =>
+  shown(on)
+    .select(columns(held))
+    .where('assigned.subnet_id', 'is not', null)
+    .where(usedOf(held), 'is not', null)
+    .orderBy(sql`${share(held)} desc`)
+    .orderBy(byName)
+    .limit(most)
+    .execute()
