@@ -129,3 +129,50 @@ test('making and revoking stand in the audit log, the token does not', async () 
   expect(answer!.items.map((e) => e.action)).toEqual(['join_token.revoked', 'join_token.created'])
   expect(text).not.toContain(token)
 })
+
+test('what says nothing any more is removed: refused after a month, everything of tokens that are over after three', async () => {
+  const own = await startBackend()
+  const admin = await own.signIn()
+  const day = 24 * hour
+  const at = (days: number) => new Date(own.clock.now() - days * day)
+  const make = async (name: string, over: number | null) => {
+    const { answer } = await admin.call(joinTokenCreate, { body: { name, lifetime_hours: null } })
+    await own.platform.db
+      .updateTable('join_token')
+      .set({ revoked_at: over === null ? null : at(over) })
+      .where('id', '=', answer!.id)
+      .execute()
+    return answer!.id
+  }
+  const tokens = { good: await make('good', null), lately: await make('lately', 10), long: await make('long', 91) }
+  const arrive = (token: keyof typeof tokens, result: 'joined' | 'refused', days: number) =>
+    own.platform.db
+      .insertInto('join_arrival')
+      .values({
+        token_id: tokens[token],
+        uuid: `${token} ${result} ${days}`,
+        serial: '',
+        mac: null,
+        address: '10.0.0.1',
+        host_name: null,
+        at: at(days),
+        result,
+        reason: null,
+        server_id: null,
+        shard: 0,
+      })
+      .execute()
+  for (const token of Object.keys(tokens) as (keyof typeof tokens)[])
+    for (const [result, days] of [
+      ['joined', 200],
+      ['joined', 95],
+      ['refused', 40],
+      ['refused', 5],
+    ] as const)
+      await arrive(token, result, days)
+  await own.domains.all.find((d) => d.name === 'joining')!.removeOld!()
+  const left = (await own.platform.db.selectFrom('join_arrival').select('uuid').execute()).map((a) => a.uuid)
+  expect(left.toSorted()).toEqual(
+    ['good joined 200', 'good joined 95', 'good refused 5', 'lately joined 200', 'lately joined 95', 'lately refused 5', 'long refused 5'].toSorted(),
+  )
+})
