@@ -55,8 +55,10 @@ test('a server changes its identity at a stage', async () => {
 test('a server vanishes while it installs and stays away until somebody switches it on', async () => {
   const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'vanish', stage: 'installing' }] } }) })
   const [machine] = simulator.servers
-  await give(machine!, configFor(await secrets(), machine!, 'control_plane', machine!.plan.address))
+  // The reply may still be under way when the power goes.
+  await Promise.allSettled([give(machine!, configFor(await secrets(), machine!, 'control_plane', machine!.plan.address))])
   await until('it is gone', () => !machine!.isOn)
+  expect(machine!.disk.state.counters.applies).toBe(1)
   await expect(readCertificate({ host: machine!.plan.address })).rejects.toMatchObject({ kind: 'unreachable' })
   machine!.lifecycle.powerOn()
   await until('it is back, with nothing on its disk', () => machine!.stage.stage === 'maintenance')
