@@ -158,12 +158,13 @@ export function engineQueue({ core, pool, listener, log, superviseSeconds = 60 }
       shutdown.signal.addEventListener('abort', done)
     })
 
-  /** Says that this process lives; what it no longer holds is ended here. */
+  /** Says that this process lives; what it no longer holds is ended here. Rows in one order: a transaction that wakes several does so in the same. */
   const beat = async (): Promise<void> => {
     const running = core.running()
     if (running.length === 0) return
     const { rows } = await sql<{ queue: string; key: string; fence: number }>`
-      update wake_up set beat_at = now() where owner = ${core.owner} returning queue, key, fence`.execute(db)
+      with held as (select queue, key from wake_up where owner = ${core.owner} order by queue, key for update)
+      update wake_up w set beat_at = now() from held h where w.queue = h.queue and w.key = h.key returning w.queue, w.key, w.fence`.execute(db)
     const held = new Set(rows.map((r) => `${r.queue} ${r.key} ${r.fence}`))
     for (const run of running) if (!held.has(`${run.queue} ${run.key} ${run.fence}`)) core.lose(run)
   }
