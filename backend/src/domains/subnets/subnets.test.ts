@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { datacenterGet, datacenterRemove } from '#contract/datacenters.ts'
 import { overviewGet } from '#contract/overview.ts'
-import { subnetCreate, subnetGet, subnetList, subnetRemove, subnetUpdate } from '#contract/subnets.ts'
+import { clusterSubnetsAssign, subnetCreate, subnetGet, subnetImport, subnetList, subnetRemove, subnetUpdate } from '#contract/subnets.ts'
 import { clusterCreate, clusterGet, clusterPreview } from '#contract/clusters.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
@@ -364,6 +364,33 @@ test('an assignment and a removal at once: the subnet goes, or stays with its cl
     expect(removed.status).toBe(locked.length === 0 ? 204 : 409)
   }
   expect((await subnets.byCluster(backend.platform.db, cluster)).every((s) => s.clusters[0]!.id === cluster && s.used === null)).toBe(true)
+})
+
+test('edits, imports, assignments and removals of the same subnets at once all end with an answer', async () => {
+  const own = await startBackend()
+  const by = await own.signIn({ role: 'operator' })
+  const place = await addDatacenter(by, 'KIE')
+  const clusters = [
+    await addCluster(own, place.id, 'one', elsewhere),
+    await addCluster(own, place.id, 'two', { pod: '172.18.0.0/16', service: '172.19.0.0/16' }),
+  ]
+  const subnets = await Promise.all(Array.from({ length: 4 }, (_, i) => addSubnet(by, place.id, `busy-${i}`, `10.0.${i}.0/24`)))
+  const some = (n: number) => subnets.filter((_, i) => (n >> i) % 2 === 1).map((s) => s.id)
+  const csv = (n: number) =>
+    `id,version,name,cidr,datacenter,exclude\r\n${subnets.map((s) => `${s.id},1,${s.name},${s.cidr},${place.code},10.0.${s.name.at(-1)}.${n}`).join('\r\n')}`
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, n) => {
+      const id = subnets[n % 4]!.id
+      if (n % 5 === 0) return by.call(clusterSubnetsAssign, { params: { id: clusters[n % 2]! }, body: { subnet_ids: some(n % 16) } })
+      if (n % 5 === 1) return by.call(subnetImport, { body: { csv: csv(n) } })
+      if (n === 58) return by.call(subnetRemove, { params: { id } })
+      return by.call(subnetUpdate, { params: { id }, body: { exclude: [`10.0.${n % 4}.${n}`] } })
+    }),
+  )
+  expect(answers.map((a) => a.status).filter((status) => ![200, 202, 204, 404, 409].includes(status))).toEqual([])
+  const left = (await by.call(subnetList)).answer!.items
+  // The database agrees with itself: one cluster each, and what was counted is what is handed out.
+  for (const s of left) expect([s.clusters.length <= 1, s.total]).toEqual([true, 254 - s.exclude.length])
 })
 
 test('what a cluster has of subnets is shown with it; the overview shows the nearest to full', async () => {
