@@ -215,6 +215,33 @@ test('a wake-up whose job was lost is found by the sweep', async () => {
   await one.stop()
 }, 30_000)
 
+test('saying that a process lives never dead-locks with who wakes several objects, in whatever order', async () => {
+  const connection = await database()
+  const told: string[] = []
+  const note = (event: string) => void told.push(event)
+  const log = { debug: note, info: note, warn: note, error: note }
+  const one = await engineProcess(connection, ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())), { log })
+  await one.start()
+  await one.wake('a')
+  await one.wake('z')
+  const beats = (key: string) => async () => {
+    const { rows } = await sql<{ beaten: boolean }>`select beat_at > taken_at as beaten from wake_up where key = ${key} and owner is not null`.execute(one.db)
+    return rows[0]?.beaten === true
+  }
+  await waitFor(async () => (await one.db.selectFrom('wake_up').select('key').where('owner', 'is not', null).execute()).length === 2)
+  const client = new Client(connection)
+  await client.connect()
+  await client.query(`begin`)
+  await client.query(`select 1 from wake_up where key = 'z' for update`)
+  await waitFor(beats('a'), 15_000)
+  await client.query(`select 1 from wake_up where key = 'a' for update`)
+  await client.query(`commit`)
+  await client.end()
+  await waitFor(beats('z'), 15_000)
+  await one.stop()
+  expect(told).toEqual([])
+}, 60_000)
+
 test('stopping lets what runs end, and leaves nothing held', async () => {
   const connection = await database()
   let ended = 0

@@ -158,15 +158,24 @@ export function engineQueue({ core, pool, listener, log, superviseSeconds = 60 }
       shutdown.signal.addEventListener('abort', done)
     })
 
-  /** Says that this process lives; what it no longer holds is ended here. Rows in one order: a transaction that wakes several does so in the same. */
+  /**
+   * Says that this process lives; what it no longer holds is ended here. It waits for a row only while it holds no other: transactions that wake
+   * several objects lock their rows in orders of their own, and a statement that held some and waited for others could dead-lock with any of them.
+   */
   const beat = async (): Promise<void> => {
     const running = core.running()
     if (running.length === 0) return
     const { rows } = await sql<{ queue: string; key: string; fence: number }>`
-      with held as (select queue, key from wake_up where owner = ${core.owner} order by queue, key for update)
-      update wake_up w set beat_at = now() from held h where w.queue = h.queue and w.key = h.key returning w.queue, w.key, w.fence`.execute(db)
+      with free as (select queue, key from wake_up where owner = ${core.owner} for update skip locked)
+      update wake_up w set beat_at = now() from free f where w.queue = f.queue and w.key = f.key returning w.queue, w.key, w.fence`.execute(db)
     const held = new Set(rows.map((r) => `${r.queue} ${r.key} ${r.fence}`))
-    for (const run of running) if (!held.has(`${run.queue} ${run.key} ${run.fence}`)) core.lose(run)
+    for (const run of running) {
+      if (held.has(`${run.queue} ${run.key} ${run.fence}`)) continue
+      const { queue, key, fence } = run
+      const { rows: mine } = await sql<{ fence: number }>`
+        update wake_up set beat_at = now() where queue = ${queue} and key = ${key} and fence = ${fence} and owner = ${core.owner} returning fence`.execute(db)
+      if (mine.length === 0) core.lose(run)
+    }
   }
 
   /** Frees objects and makes them due at once. */
