@@ -64,6 +64,7 @@ export function AddressMap<Run extends MapRun>({ label, cidr, runs, about, by, a
   const [only, setOnly] = useState<CellState | null>(null)
   const [of, setOf] = useState(text)
   const narrow = useMedia('below', 'sm')
+  const wide = useMedia('from', 'md')
   const grid = useRef<HTMLDivElement>(null)
   const { copied, copy } = useCopy()
   // Another CIDR is another map: nothing of where one was is kept.
@@ -77,7 +78,7 @@ export function AddressMap<Run extends MapRun>({ label, cidr, runs, about, by, a
   const now = way.at(-1)!
   const single = blockBits(now) === 0
   const count = cellCount(now)
-  const columns = Math.min(count, count > 256 && !narrow && !alone ? 32 : 16)
+  const columns = Math.min(count, count > 256 && wide && !alone ? 32 : 16)
   const counts = useMemo(() => countsIn(runs, now), [runs, now])
   const seen = held ? cursor : (hover ?? (focused ? cursor : null))
   const index = seen === null || seen >= count ? null : seen
@@ -191,9 +192,7 @@ export function AddressMap<Run extends MapRun>({ label, cidr, runs, about, by, a
             }}
           >
             <AddressCells id={id} runs={runs} stretch={now} columns={columns} />
-            {index !== null && (
-              <span className={css['ring']} aria-hidden="true" style={ringAt(index, columns)} />
-            )}
+            {index !== null && <span className={css['ring']} aria-hidden="true" style={ringAt(index, columns)} />}
           </div>
           {card}
         </div>

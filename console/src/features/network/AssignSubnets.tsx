@@ -42,7 +42,9 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
     last.current = step
   }, [step])
 
-  if (clusters.data === undefined)
+  // Which cluster may be chosen depends on them.
+  const reading = given.some((g) => g.isPending)
+  if (clusters.data === undefined || reading)
     return clusters.error ? <ErrorState boxed error={clusters.error} onRetry={() => void clusters.refetch()} /> : <SkeletonRows rows={8} />
   if (search['operation'] !== undefined && cluster !== undefined)
     return <AssignOperation id={search['operation']} cluster={cluster} onMore={() => setSearch({ operation: undefined, step: 'subnets' }, { push: true })} />

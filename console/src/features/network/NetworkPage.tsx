@@ -202,11 +202,6 @@ function Toolbar({
   // An address may name a cluster by its id.
   const shown = (key: 'cluster' | 'datacenter' | 'status' | 'type') =>
     key === 'cluster' ? (clusters?.items.find((c) => c.id === search.cluster)?.name ?? search.cluster ?? '') : (search[key] ?? '')
-  const addButton = (
-    <Button kind="primary" icon="add" can={add.can} onClick={() => void add.run?.()}>
-      Add subnet
-    </Button>
-  )
   return (
     <div className="toolbar">
       <Search label="Search subnets" placeholder="Name, CIDR or address" value={search.q ?? ''} onValue={(q) => set('q', q)} />
@@ -241,7 +236,9 @@ function Toolbar({
             Assign subnets
           </Button>
         )}
-        {addButton}
+        <Button kind="primary" icon="add" can={add.can} aria-label="Add subnet" onClick={() => void add.run?.()}>
+          {narrow ? 'Add' : 'Add subnet'}
+        </Button>
       </span>
     </div>
   )

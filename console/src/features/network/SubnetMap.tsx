@@ -23,9 +23,10 @@ export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string |
     <>
       {isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
       <div className={css['mapnote']}>
-        <span className={subnet.reason === null ? 'only-sm' : undefined}>
+        <span className={subnet.reason === null ? css['status'] : undefined}>
           <SubnetStatus subnet={subnet} />
         </span>
+        {subnet.clusters.length > 0 && <span className={css['status']}>{clustersOf(subnet)}</span>}
         {subnet.purpose === 'management' && <span>Management: carries the addresses of servers</span>}
         {subnet.clusters.length > 0 &&
           (data.observed_at === null ? (
@@ -56,13 +57,16 @@ function By({ run }: { run: SubnetRun }) {
 
 const byOf = (run: SubnetRun) => (run.by === null ? null : <By run={run} />)
 
-function aboutOf(run: SubnetRun, subnet: Subnet) {
-  const clusters = subnet.clusters.map((c, i) => (
+const clustersOf = (subnet: Subnet) =>
+  subnet.clusters.map((c, i) => (
     <span key={c.id}>
       {i > 0 && ', '}
       <a href={paths.cluster(c.id, 'addresses')}>{c.name}</a>
     </span>
   ))
+
+function aboutOf(run: SubnetRun, subnet: Subnet) {
+  const clusters = clustersOf(subnet)
   if (run.state === 'used')
     return (
       <KeyValue

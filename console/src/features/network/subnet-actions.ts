@@ -36,9 +36,10 @@ export const subnetActions = (client: QueryClient, s: Subnet): Action[] => [
   ...(s.clusters.length === 0
     ? [{ label: 'Unassign', icon: 'minus', can: no('No cluster has it') } satisfies Action]
     : s.clusters.map((c): Action => ({
-        label: `Unassign from ${c.name}`,
+        // What drains is waited for; who can't wait takes it at once.
+        label: s.status === 'draining' ? `Take from ${c.name} at once` : `Unassign from ${c.name}`,
         icon: 'minus',
-        can: all(allowed(clusterSubnetsAssign), s.status === 'draining' ? no('It is being drained already') : yes),
+        can: allowed(clusterSubnetsAssign),
         to: paths.assignSubnets({ cluster: c.id, remove: s.id, step: 'review' }),
       }))),
   { label: 'Remove', icon: 'trash', danger: true, can: removable(s), run: () => removeSubnets(client, [s]) },

@@ -88,7 +88,7 @@ export const subnetColumns = columns<Subnet>([
     head: 'Datacenter',
     sortable: true,
     width: 110,
-    from: 'sm',
+    from: 'md',
     cell: (s) => (
       <span className="row">
         <Flag code={countryOf(s.datacenter.code)} />
@@ -101,7 +101,7 @@ export const subnetColumns = columns<Subnet>([
     head: 'Cluster',
     sortable: true,
     width: 112,
-    from: 'sm',
+    from: 'md',
     cell: (s) =>
       s.clusters.length > 0 ? (
         s.clusters.map((c, i) => (
@@ -119,5 +119,5 @@ export const subnetColumns = columns<Subnet>([
       ),
   },
   { id: 'used', head: 'Used', sortable: true, width: 164, card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
-  { id: 'status', head: 'Status', sortable: true, from: 'sm', cell: (s) => <SubnetStatus subnet={s} /> },
+  { id: 'status', head: 'Status', sortable: true, from: 'md', cell: (s) => <SubnetStatus subnet={s} /> },
 ])
