@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type Image, imageGet, imageList, imageRegister } from '#contract/images.ts'
+import { type Image, imageFactoryGet, imageGet, imageList, imageRegister } from '#contract/images.ts'
 import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
@@ -74,7 +74,7 @@ function Registered({ image }: { image: Image }) {
     } catch (error) {
       setProblem(error instanceof Error ? error.message : 'The image factory could not be asked')
     } finally {
-      await invalidate(client, imageGet, imageList)
+      await invalidate(client, imageGet, imageList, imageFactoryGet)
       setBusy(false)
     }
   }

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useCallback, useEffect, useId, useMemo, useRef, useState } from 'react'
-import { type Image, imageCreate, imageList } from '#contract/images.ts'
+import { type Image, imageCreate, imageFactoryGet, imageList } from '#contract/images.ts'
 import { type JoinToken, joinTokenCreate } from '#contract/join-tokens.ts'
 import { call, CallError } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
@@ -128,7 +128,7 @@ export function PrepareImage({
     try {
       const answer = await call(imageCreate, { body: read.body }, { key: attempt })
       client.setQueryData(imageQuery(answer.id).queryKey, answer)
-      void invalidate(client, imageList)
+      void invalidate(client, imageList, imageFactoryGet)
       // Another press makes another image, even of the same settings.
       change({})
       made.current = answer.id
