@@ -1,4 +1,4 @@
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef } from 'react'
 import type { Cluster } from '#contract/clusters.ts'
 import { clusterSubnetsAssign, type Subnet } from '#contract/subnets.ts'
@@ -16,7 +16,7 @@ import { canChoose, canReview, type Choice, choiceOf, idsOf, type StepId, steps,
 import css from './AssignSubnets.module.css'
 import { AssignOperation } from './AssignOperation.tsx'
 import { AssignReview } from './AssignReview.tsx'
-import { clustersQuery, subnetOne, subnetsOf } from './network-queries.ts'
+import { clustersQuery, subnetsByIds, subnetsOf } from './network-queries.ts'
 import { type Entry, TwoLists } from './TwoLists.tsx'
 import { subnetSaid, usedText } from './subnet-state.ts'
 
@@ -28,7 +28,7 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
   const clusters = useQuery(clustersQuery)
   const head = useRef<HTMLDivElement>(null)
   const [add, remove] = useMemo(() => [idsOf(search['subnets']), idsOf(search['remove'])], [search])
-  const given = useQueries({ queries: add.map((id) => subnetOne(id)) })
+  const given = useQuery(subnetsByIds(add))
   const cluster = clusters.data?.items.find((c) => c.id === search['cluster'] || c.name === search['cluster'])
   const subnets = useQuery({ ...subnetsOf(cluster?.datacenter.code ?? ''), enabled: cluster !== undefined })
   const choice = useMemo(() => (cluster && subnets.data ? choiceOf(cluster, subnets.data.items, add, remove) : null), [cluster, subnets.data, add, remove])
@@ -42,14 +42,13 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
     last.current = step
   }, [step])
 
-  // Which cluster may be chosen depends on them.
-  const reading = given.some((g) => g.isPending)
-  if (clusters.data === undefined || reading)
+  // Which cluster may be chosen depends on what is given.
+  if (clusters.data === undefined || given.data === undefined)
     return clusters.error ? <ErrorState boxed error={clusters.error} onRetry={() => void clusters.refetch()} /> : <SkeletonRows rows={8} />
   if (search['operation'] !== undefined && cluster !== undefined)
     return <AssignOperation id={search['operation']} cluster={cluster} onMore={() => setSearch({ operation: undefined, step: 'subnets' }, { push: true })} />
   const go = (to: StepId) => setSearch({ step: to === 'cluster' ? undefined : to }, { push: true })
-  const found = given.flatMap((g) => g.data ?? [])
+  const found = given.data
   const list = (subset: Iterable<string>) => textOfIds(subset)
   return (
     <div className={css['page']}>

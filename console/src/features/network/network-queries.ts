@@ -1,15 +1,25 @@
 /** What the pages about subnets ask of the API. */
-import { keepPreviousData, type QueryClient } from '@tanstack/react-query'
+import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { clusterGet, clusterList } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { operationGet } from '#contract/operations.ts'
 import { overviewGet } from '#contract/overview.ts'
-import { clusterSubnets, subnetAddresses, subnetGet, subnetList } from '#contract/subnets.ts'
-import { invalidate, query } from '../../api/query.ts'
+import { clusterSubnets, subnetAddresses, type Subnet, subnetGet, subnetList } from '#contract/subnets.ts'
+import { call } from '../../api/client.ts'
+import { invalidate, keyOf, query } from '../../api/query.ts'
 import { type NetworkSearch, subnetQuery } from './network-search.ts'
 
 export const subnetsQuery = (search: NetworkSearch) => ({ ...query(subnetList, { query: subnetQuery(search) }), placeholderData: keepPreviousData })
 export const subnetOne = (id: string) => query(subnetGet, { params: { id } })
+/** Those that are left of several: what is gone meanwhile is not among them. */
+export const subnetsByIds = (ids: readonly string[]) =>
+  queryOptions<Subnet[]>({
+    queryKey: [keyOf(subnetGet), { several: ids }],
+    queryFn: async ({ signal }) => {
+      const answers = await Promise.allSettled(ids.map((id) => call(subnetGet, { params: { id } }, signal)))
+      return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+    },
+  })
 export const addressesOf = (id: string) => query(subnetAddresses, { params: { id } })
 /** Every subnet of a datacenter, by its code: what can be chosen from. */
 export const subnetsOf = (datacenter: string) => query(subnetList, { query: { datacenter, per_page: 1000, sort: 'name' } })
