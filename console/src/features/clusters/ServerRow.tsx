@@ -62,7 +62,7 @@ export function ChosenRow({
         aria-label={`Workload interface of ${s.name}`}
         value={chosen.link === '' ? 'auto' : chosen.link}
         options={[
-          { value: 'auto', text: 'Management link' },
+          { value: 'auto', text: 'Management' },
           ...s.resources.interfaces.map((i) => ({ value: i.id, text: i.id, ...(i.link_state !== true && { more: 'no link', disabled: true }) })),
         ]}
         onValue={(link) => onSet({ link: link === 'auto' ? '' : link })}

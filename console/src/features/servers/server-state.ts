@@ -36,7 +36,8 @@ function maintenance(s: Stateful, stage: string | null): Pick<Said, 'why' | 'mor
   const only = (why: string) => ({ why, more: null })
   if (stage !== null) return only(stage)
   if (s.cluster) return only('reserved')
-  if (s.identity.state === 'changed') return only('other hardware answered')
+  if (s.identity.state === 'changed')
+    return { why: 'in doubt', more: s.identity.seen?.uuid === s.identity.uuid ? 'two machines have one UUID' : 'other hardware answered' }
   if (s.identity.state !== 'confirmed') return only('to be confirmed')
   const failed = s.eligibility.find((e) => !e.ok)
   return failed === undefined ? only('free to use') : { why: 'not eligible', more: failed.reason }
