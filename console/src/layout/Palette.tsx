@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import { clusterCreate, clusterList } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
-import { serverList } from '#contract/servers.ts'
+import { serverAdd, serverList } from '#contract/servers.ts'
 import { subnetCreate, subnetList } from '#contract/subnets.ts'
 import { query } from '../api/query.ts'
 import { allowed, logOut } from '../api/session.ts'
@@ -67,12 +67,14 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
       actions: [
         { label: 'Overview', icon: 'overview', to: paths.home },
         ...menu.flatMap((entry): Action[] => (entry.path === undefined ? [] : [{ label: entry.label, icon: entry.icon, to: entry.path }])),
+        { label: 'Join tokens', icon: 'key', to: paths.joinTokens() },
       ],
     },
     {
       heading: 'Do',
       actions: [
         { label: 'Create cluster', icon: 'add', to: paths.createCluster(), can: allowed(clusterCreate) },
+        { label: 'Prepare image', icon: 'disk', to: paths.prepareImage(), can: allowed(serverAdd) },
         { label: 'Add subnet', icon: 'add', to: paths.addSubnet(), can: allowed(subnetCreate) },
         {
           label: look === 'dark' ? 'Light theme' : 'Dark theme',
