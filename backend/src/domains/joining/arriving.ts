@@ -74,17 +74,25 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
     return fresh
   }
 
+  /** The token was good when the machine asked, and is no more: it gets in no more either, and the audit log says so. */
+  const refuse = async (tx: Tx, { token_id, token_name, uuid, serial, mac, address }: store.Waiting): Promise<Parameters<typeof store.settle>[2]> => {
+    const reason = 'The join token was revoked while the machine was waited for'
+    await record(tx, system, {
+      action: 'join.refused',
+      target: { kind: 'join_token', id: token_id, name: token_name },
+      result: 'forbidden',
+      after: { reason, address, count: 1, uuid, serial, mac },
+    })
+    return { result: 'refused', reason }
+  }
+
   /** Ends the wait, if the machine wasn't given another name meanwhile; `act` says how. */
   const settle = (write: Fence['write'], arrival: store.Waiting, act: (tx: Tx, arrival: store.Waiting) => Promise<Parameters<typeof store.settle>[2]>) =>
     write(async (tx) => {
       const current = await store.lockWaiting(tx, arrival)
       if (!current) return
       const isOver = current.token_revoked_at !== null
-      await store.settle(
-        tx,
-        current.id,
-        isOver ? { result: 'refused', reason: 'The join token was revoked while the machine was waited for' } : await act(tx, current),
-      )
+      await store.settle(tx, current.id, isOver ? await refuse(tx, current) : await act(tx, current))
       await tell(tx, system, { name: 'join_token.updated', object: { kind: 'join_token', id: current.token_id } })
     })
 

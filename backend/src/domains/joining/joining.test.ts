@@ -273,6 +273,9 @@ describe('lies', () => {
     for (const hanging of simulator.servers.filter((m) => m.kernelCommandLine.includes(token))) await clearFaults(hanging)
     for (const arrival of await settled(id, 12))
       expect(arrival).toMatchObject({ result: 'refused', reason: expect.stringContaining('was revoked'), server: null })
+    const entries = (await audited('join.refused')).filter((e) => e.target?.id === id)
+    expect(entries).toHaveLength(12)
+    expect(entries[0]).toMatchObject({ result: 'forbidden', after: { reason: expect.stringContaining('was revoked') } })
   })
 })
 

@@ -149,6 +149,15 @@ test.each([
   ['\n\n', ['1 -: The file is empty']],
 ])('the header %j is refused', async (header, wrong) => expect(await problems(header)).toEqual(wrong))
 
+test('a header of a million columns is told of in a few sentences', async () => {
+  const columns = Array.from({ length: 100_000 }, (_, i) => `c${i}`)
+  const found = await problems(`name,${columns.join(',')}`)
+  expect(found).toHaveLength(23)
+  expect(found).toContain('1 -: 99980 more columns are not known')
+  expect(await problems(','.repeat(importLimits.bytes - 8))).toHaveLength(4)
+  expect(await problems(`cidr,datacenter${',name'.repeat(200_000)}`)).toEqual(['1 -: The column name stands there twice'])
+})
+
 test('a quote that is not closed is told beside what is wrong before it', async () => {
   expect(await problems('name,cidr,datacenter', 'Bad,10.20.0.0/24,x', 'good,"10.21.0.0/24,x')).toEqual([
     '2 name: Subnet name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',

@@ -15,7 +15,7 @@ export type SubnetColumns = Pick<
  * Whoever adds a network (a subnet, the pods and services of a cluster) takes this first: of two at once the second sees what the first wrote, and
  * can name it. The constraints of the tables stand behind it.
  */
-const networksLock = 7_219_004_115
+const networksLock = 7_219_004_116
 export const lockNetworks = (tx: Tx) => sql`select pg_advisory_xact_lock(${networksLock})`.execute(tx)
 
 /** Just what a cluster shows of its subnets. */
