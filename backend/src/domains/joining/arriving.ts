@@ -86,13 +86,15 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
     return { result: 'refused', reason }
   }
 
-  /** Ends the wait, if the machine wasn't given another name meanwhile; `act` says how. */
-  const settle = (write: Fence['write'], arrival: store.Waiting, act: (tx: Tx, arrival: store.Waiting) => Promise<Parameters<typeof store.settle>[2]>) =>
+  /** Ends the wait, if the machine wasn't given another name meanwhile; `act` says how, or null to go on waiting. */
+  const settle = (write: Fence['write'], arrival: store.Waiting, act: (tx: Tx, arrival: store.Waiting) => Promise<Parameters<typeof store.settle>[2] | null>) =>
     write(async (tx) => {
       const current = await store.lockWaiting(tx, arrival)
       if (!current) return
       const isOver = current.token_revoked_at !== null
-      await store.settle(tx, current.id, isOver ? await refuse(tx, current) : await act(tx, current))
+      const how = isOver ? await refuse(tx, current) : await act(tx, current)
+      if (!how) return
+      await store.settle(tx, current.id, how)
       await tell(tx, system, { name: 'join_token.updated', object: { kind: 'join_token', id: current.token_id } })
     })
 
@@ -130,10 +132,13 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
       identity: found.identity,
       fingerprint: found.pin.fingerprint,
       addresses: reading.inventory.node_addresses,
-      isTwice: await servers.isTwice(address, found, signal),
+      elsewhere: await servers.elsewhere(address, found, signal),
     }
     await settle(write, arrival, async (tx, { datacenter_id, token_id, token_name: token, uuid, serial, mac }) => {
-      const { kind, server, sentence } = await servers.join(tx, system, candidate, reading, { datacenterId: datacenter_id, token })
+      const joined = await servers.join(tx, system, candidate, reading, { datacenterId: datacenter_id, token })
+      // Known elsewhere since a moment ago: the next try, which is due at once, looks there too.
+      if (!joined) return null
+      const { kind, server, sentence } = joined
       if (kind !== 'alarm') return { result: 'joined', reason: kind === 'new' ? null : sentence, server_id: server.id }
       await record(tx, system, {
         action: 'join.failed',

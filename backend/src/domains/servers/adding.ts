@@ -32,7 +32,7 @@ const addressOf = (key: string): string => key.slice('probe/'.length)
 const isOpen = (step: Operation['steps'][number]): boolean => step.status === 'todo' || step.status === 'running' || step.status === 'waiting'
 
 export function adding({ db, fleet, operations, register }: AddingParts): (job: Job) => Promise<Outcome> {
-  const isTwice = twice({ db, fleet })
+  const elsewhere = twice({ db, fleet })
 
   const probe = async ({ signal }: Job, key: string, { scan, datacenter_id, operation_id }: store.Addition, write: Fence['write']): Promise<void> => {
     const address = addressOf(key)
@@ -48,17 +48,17 @@ export function adding({ db, fleet, operations, register }: AddingParts): (job: 
       )
     }
     const { found, reading } = answer
-    const candidate = {
-      address,
-      identity: found.identity,
-      fingerprint: found.pin.fingerprint,
-      addresses: reading.inventory.node_addresses,
-      isTwice: await isTwice(address, found, signal),
+    const candidate = { address, identity: found.identity, fingerprint: found.pin.fingerprint, addresses: reading.inventory.node_addresses }
+    for (let isDone = false; !isDone;) {
+      const seen = { ...candidate, elsewhere: await elsewhere(address, found, signal) }
+      isDone = await write(async (tx) => {
+        const registered = await register(tx, system, seen, reading, { datacenterId: datacenter_id })
+        if (!registered) return false
+        const { kind, server, sentence } = registered
+        await operations.step(tx, operation_id, key, { status: kind === 'alarm' ? 'failed' : 'done', reason: sentence, node_id: server.id })
+        return true
+      })
     }
-    await write(async (tx) => {
-      const { kind, server, sentence } = await register(tx, system, candidate, reading, { datacenterId: datacenter_id })
-      await operations.step(tx, operation_id, key, { status: kind === 'alarm' ? 'failed' : 'done', reason: sentence, node_id: server.id })
-    })
   }
 
   /** Probes a part at once; waits for all of them, so that nothing of this run goes on after it. */

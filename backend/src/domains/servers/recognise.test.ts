@@ -5,7 +5,7 @@ import type { ServerRow } from './store.ts'
 const identity = { uuid: 'aaaaaaaa-0000-4000-8000-000000000001', serial: 'S1', manufacturer: 'Supermicro', product: 'AS-1115CS' }
 const server = (change: Partial<ServerRow>): ServerRow =>
   ({ name: 'calm-oak-001', uuid: identity.uuid, serial: 'S1', address: '10.0.0.5', cluster_id: null, cluster_name: null, ...change }) as ServerRow
-const candidate = { address: '10.0.0.5', identity, fingerprint: 'f', isTwice: false, addresses: ['10.0.0.5'] }
+const candidate = { address: '10.0.0.5', identity, fingerprint: 'f', elsewhere: { address: '10.0.0.5', answers: false }, addresses: ['10.0.0.5'] }
 
 test('a machine that nobody knows is new', () => {
   expect(recognise([], candidate)).toEqual({ kind: 'new' })
@@ -24,6 +24,13 @@ test('known hardware at a new address has moved', () => {
   })
 })
 
+test('known hardware at a new address is looked for where it is known before it has moved', () => {
+  for (const address of [null, '10.0.0.7'])
+    expect(recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'], elsewhere: { address, answers: true } })).toEqual({
+      kind: 'unasked',
+    })
+})
+
 test('other hardware at a known address is an alarm', () => {
   const found = recognise([server({ uuid: 'bbbbbbbb-0000-4000-8000-000000000002', serial: 'S2' })], candidate)
   expect(found).toMatchObject({
@@ -37,7 +44,9 @@ test('one UUID twice is an alarm: with another serial, or answering at both addr
     kind: 'alarm',
     sentence: expect.stringContaining('A second machine has the UUID of calm-oak-001'),
   })
-  expect(recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'], isTwice: true })).toMatchObject({
+  expect(
+    recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'], elsewhere: { address: '10.0.0.5', answers: true } }),
+  ).toMatchObject({
     kind: 'alarm',
     sentence: expect.stringContaining('Two machines'),
   })

@@ -4,13 +4,14 @@
  */
 import type { Identity } from '#talos/client/inventory.ts'
 import type { ServerRow } from './store.ts'
+import type { Elsewhere } from './twice.ts'
 
 export interface Candidate {
   readonly address: string
   readonly identity: Identity
   readonly fingerprint: string
-  /** The known server with this UUID still answers at its own address, with another key: there are two of them. */
-  readonly isTwice: boolean
+  /** What was seen where the hardware is known: if it still answers there by another key, there are two of them. */
+  readonly elsewhere: Elsewhere
   /** Addresses that the machine says are its own. */
   readonly addresses: readonly string[]
 }
@@ -19,6 +20,8 @@ export type Recognition =
   | { readonly kind: 'new' }
   /** Known, at the address that is known or another of its own. */
   | { readonly kind: 'known'; readonly server: ServerRow; readonly sentence: string }
+  /** Known elsewhere, and nobody has looked whether it still answers there: two of one UUID that come at once are only seen so. */
+  | { readonly kind: 'unasked' }
   /** Known, at a new address. */
   | { readonly kind: 'moved'; readonly server: ServerRow; readonly sentence: string }
   /** Something contradicts what is known; `server` carries the alarm, and nothing is sent to what answered. */
@@ -27,7 +30,7 @@ export type Recognition =
 const called = ({ uuid, serial, product }: Identity): string => `${product ? `${product}, ` : ''}UUID ${uuid}, serial ${serial || 'unknown'}`
 
 /** @param servers those not removed that have the UUID or the address */
-export function recognise(servers: readonly ServerRow[], { address, identity, isTwice, addresses }: Candidate): Recognition {
+export function recognise(servers: readonly ServerRow[], { address, identity, elsewhere, addresses }: Candidate): Recognition {
   const byUuid = servers.find((s) => s.uuid === identity.uuid)
   const byAddress = servers.find((s) => s.address === address && s.uuid !== identity.uuid && s.uuid !== null)
   if (byUuid) {
@@ -39,7 +42,8 @@ export function recognise(servers: readonly ServerRow[], { address, identity, is
       }
     }
     if (byUuid.address === address) return { kind: 'known', server: byUuid, sentence: `Registered already as ${byUuid.name}` }
-    if (isTwice) {
+    const isAsked = elsewhere.address === byUuid.address
+    if (isAsked && elsewhere.answers) {
       return {
         kind: 'alarm',
         server: byUuid,
@@ -56,6 +60,7 @@ export function recognise(servers: readonly ServerRow[], { address, identity, is
     // A machine with several addresses is found several times in one network; the one that it is known by stays.
     if (addresses.includes(byUuid.address))
       return { kind: 'known', server: byUuid, sentence: `Registered already as ${byUuid.name}, which is reached at ${byUuid.address}` }
+    if (!isAsked) return { kind: 'unasked' }
     return { kind: 'moved', server: byUuid, sentence: `${byUuid.name} has moved from ${byUuid.address} to ${address}` }
   }
   if (byAddress) {

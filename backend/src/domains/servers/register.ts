@@ -101,8 +101,11 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
     throw new Error('No name is free for a new server')
   }
 
-  /** The caller has locked nothing of servers yet. */
-  const register = async (tx: Tx, caller: Caller, found: Candidate, reading: Reading, options: RegisterOptions): Promise<Registration> => {
+  /**
+   * The caller has locked nothing of servers yet.
+   * @returns null where the hardware is known at an address at which nobody has looked for it: look there (`twice`), and come back
+   */
+  const register = async (tx: Tx, caller: Caller, found: Candidate, reading: Reading, options: RegisterOptions): Promise<Registration | null> => {
     const { datacenterId, token } = options
     const at = new Date(clock.now())
     const { identity } = found
@@ -117,6 +120,8 @@ export function registering({ clock, random, recorder: { record, tell } }: Regis
       ...readingColumns(reading, at),
     }
     switch (recognised.kind) {
+      case 'unasked':
+        return null
       case 'new': {
         const server = await makeNew(tx, caller, found, reading, options)
         if (!server) return register(tx, caller, found, reading, options)

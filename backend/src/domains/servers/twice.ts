@@ -7,18 +7,24 @@ import * as store from './store.ts'
 /** An address that nobody uses answers nothing at all: this is how long it is waited for. */
 export const probeDeadlineMs = 5_000
 
-/** Whether the known server with the found UUID still answers where it is known, by another key than the one that was just seen. */
+/** Where the found hardware was known when this was asked, null where nowhere else, and whether something answers there by another key than the one that was just seen. */
+export interface Elsewhere {
+  readonly address: string | null
+  readonly answers: boolean
+}
+
 export const twice =
   ({ db, fleet }: { db: Db; fleet: Fleet }) =>
-  async (address: string, found: Found, signal: AbortSignal): Promise<boolean> => {
+  async (address: string, found: Found, signal: AbortSignal): Promise<Elsewhere> => {
     const known = await store.liveByUuid(db, found.identity.uuid)
-    if (!known || known.address === address || known.serial !== found.identity.serial) return false
+    if (!known || known.address === address || (known.serial !== null && known.serial !== found.identity.serial)) return { address: null, answers: false }
     try {
       const options = { signal, deadlineMs: probeDeadlineMs, lane: 'probe' } as const
-      return await fleet.connection(known).maintenance((_, pin) => Promise.resolve(pin.fingerprint !== found.pin.fingerprint), options)
+      const answers = await fleet.connection(known).maintenance((_, pin) => Promise.resolve(pin.fingerprint !== found.pin.fingerprint), options)
+      return { address: known.address, answers }
     } catch (error) {
       // Silent there, or something else answers there: either way it isn't the same hardware at both.
-      if (error instanceof TalosError || error instanceof OtherHardware) return false
+      if (error instanceof TalosError || error instanceof OtherHardware) return { address: known.address, answers: false }
       throw error
     }
   }
