@@ -3,7 +3,7 @@ import { useDeferredValue, useState } from 'react'
 import { clusterCreate, clusterList } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { serverAdd, serverList } from '#contract/servers.ts'
-import { subnetCreate, subnetList } from '#contract/subnets.ts'
+import { clusterSubnetsAssign, subnetCreate, subnetList } from '#contract/subnets.ts'
 import { query } from '../api/query.ts'
 import { allowed, logOut } from '../api/session.ts'
 import { paths } from '../lib/paths.ts'
@@ -76,6 +76,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
         { label: 'Create cluster', icon: 'add', to: paths.createCluster(), can: allowed(clusterCreate) },
         { label: 'Prepare image', icon: 'disk', to: paths.prepareImage(), can: allowed(serverAdd) },
         { label: 'Add subnet', icon: 'add', to: paths.addSubnet(), can: allowed(subnetCreate) },
+        { label: 'Assign subnets', icon: 'network', to: paths.assignSubnets(), can: allowed(clusterSubnetsAssign) },
         {
           label: look === 'dark' ? 'Light theme' : 'Dark theme',
           icon: look === 'dark' ? 'sun' : 'moon',

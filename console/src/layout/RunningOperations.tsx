@@ -24,9 +24,10 @@ const kindWords: Record<Operation['kind'], string> = {
 export const operationTitle = (operation: Pick<Operation, 'kind' | 'target'>): string =>
   `${kindWords[operation.kind] ?? sentence(operation.kind)} ${operation.target.name}`.trim()
 
-/** Where an operation can be watched: the page of what it is about. */
-export function operationPage(operation: Pick<Operation, 'target'>): string | null {
+/** Where an operation can be watched: the page of what it is about, or one that follows it. */
+export function operationPage(operation: Pick<Operation, 'id' | 'kind' | 'target'>): string | null {
   const { kind, id } = operation.target
+  if (operation.kind === 'clusterSubnetsAssign' && id !== null) return paths.assignSubnets({ cluster: id, operation: operation.id })
   if (id === null) return kind === 'server' ? paths.servers() : null
   return kind === 'cluster' ? paths.cluster(id) : kind === 'server' ? paths.server(id) : paths.datacenters()
 }

@@ -48,6 +48,8 @@ export const paths = {
       subnets?: string | undefined
       remove?: string | undefined
       step?: string | undefined
+      /** Id of an assignment that is under way, to follow it. */
+      operation?: string | undefined
     } = {},
   ) => `/infra/network/assign-subnets${stringifySearch(search)}`,
 } as const

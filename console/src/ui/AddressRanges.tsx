@@ -33,7 +33,7 @@ export function AddressRanges<Run extends MapRun>({
   return (
     <section className={css['ranges']} aria-label="Ranges">
       <div className={css['rangehead']}>
-        <h3 className="h2">Ranges</h3>
+        <h2 className="h2">Ranges</h2>
         <span className="t3 fs12 hide-sm">arrow keys move, Enter holds, Enter again copies</span>
         {next === null ? (
           <span className="t3 fs13 right">No free address</span>

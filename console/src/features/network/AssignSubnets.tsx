@@ -179,13 +179,10 @@ function ChooseCluster({
 function entryOf(s: Subnet, can: Entry['can'], mark: string | null): Entry {
   return {
     id: s.id,
-    name: `${s.name}, ${s.cidr}${mark === null ? '' : `, ${mark}`}`,
     can,
     shown: (
       <>
-        <b>{s.name}</b>
-        <span className="mono fs12">{s.cidr}</span>
-        {s.purpose === 'management' && <span className="t3">management</span>}
+        <b>{s.name}</b> <span className="mono fs12">{s.cidr}</span> {s.purpose === 'management' && <span className="t3">management</span>}
         <span className={`t3 fs12 ${css['mark']}`}>{mark}</span>
       </>
     ),

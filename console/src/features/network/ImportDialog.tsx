@@ -1,12 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type ChangeEvent, useId, useRef, useState } from 'react'
+import { type ChangeEvent, type ReactNode, useId, useRef, useState } from 'react'
 import type { Answer } from '#contract/operation.ts'
 import { csvColumns, importLimits, subnetImport } from '#contract/subnets.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { newKey } from '../../api/http.ts'
 import { Button } from '../../ui/Button.tsx'
-import { cx } from '../../ui/cx.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, TextArea } from '../../ui/Field.tsx'
 import { Alert, Badge } from '../../ui/Status.tsx'
@@ -17,6 +16,7 @@ import { refreshNetwork } from './network-queries.ts'
 
 type Outcome = Answer<typeof subnetImport>
 
+const tones = { create: 'ok', update: 'accent', nothing: 'neutral' } as const
 const doing = { create: 'Add', update: 'Change', nothing: 'No change' } as const
 /** So many lines of a table are drawn: a file may have thousands, and the rest is told as a number. */
 const most = 200
@@ -136,58 +136,60 @@ export default function ImportDialog({ onClose }: { onClose: () => void }) {
           <>
             <Alert tone={ready ? 'ok' : 'danger'}>{summary.text}</Alert>
             {outcome.problems.length > 0 && (
-              <div className={css['box']} role="group" aria-label="Problems" {...reachable}>
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">Line</th>
-                      <th scope="col">Column</th>
-                      <th scope="col">Problem</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {outcome.problems.slice(0, most).map((p, i) => (
-                      <tr key={i}>
-                        <td className="num">{p.line}</td>
-                        <td className="mono">{p.column ?? '–'}</td>
-                        <td className={css['says']}>{p.message}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-                {outcome.problems.length > most && <p className="t3">and {counted(outcome.problems.length - most, 'more problem')}</p>}
-              </div>
+              <Listed
+                label="Problems"
+                noun="problem"
+                heads={['Line', 'Column', 'Problem']}
+                rows={outcome.problems.map((p) => [p.line, <code key="c">{p.column ?? '–'}</code>, p.message])}
+              />
             )}
             {outcome.rows.length > 0 && (
-              <div className={css['box']} role="group" aria-label="What each row does" {...reachable}>
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">Line</th>
-                      <th scope="col">Name</th>
-                      <th scope="col">CIDR</th>
-                      <th scope="col">Does</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {outcome.rows.slice(0, most).map((row) => (
-                      <tr key={row.line}>
-                        <td className="num">{row.line}</td>
-                        <td className={css['says']}>{row.name}</td>
-                        <td className={cx('mono', css['says'])}>{row.cidr}</td>
-                        <td>
-                          <Badge tone={row.does === 'create' ? 'ok' : row.does === 'update' ? 'accent' : 'neutral'}>{doing[row.does]}</Badge>
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-                {outcome.rows.length > most && <p className="t3">and {counted(outcome.rows.length - most, 'more row')}</p>}
-              </div>
+              <Listed
+                label="What each row does"
+                noun="row"
+                heads={['Line', 'Does', 'CIDR', 'Name']}
+                rows={outcome.rows.map((row) => [
+                  row.line,
+                  <Badge key="d" tone={tones[row.does]}>
+                    {doing[row.does]}
+                  </Badge>,
+                  <code key="c">{row.cidr}</code>,
+                  row.name,
+                ])}
+              />
             )}
           </>
         )}
       </form>
     </Dialog>
+  )
+}
+
+/** The first lines of a table, and how many more there are. The last cell of each takes the room that is left. */
+function Listed({ label, noun, heads, rows }: { label: string; noun: string; heads: readonly string[]; rows: readonly (readonly ReactNode[])[] }) {
+  return (
+    <div className={css['box']} role="group" aria-label={label} {...reachable}>
+      <table>
+        <thead>
+          <tr>
+            {heads.map((head) => (
+              <th key={head} scope="col">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, most).map((cells, i) => (
+            <tr key={i}>
+              {cells.map((cell, c) => (
+                <td key={heads[c]}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length > most && <p className="t3">and {counted(rows.length - most, `more ${noun}`)}</p>}
+    </div>
   )
 }

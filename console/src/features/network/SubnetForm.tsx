@@ -1,5 +1,4 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useBlocker } from '@tanstack/react-router'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import type { Related } from '#contract/errors.ts'
 import { all, no, yes } from '#contract/rule.ts'
@@ -9,10 +8,10 @@ import { call, CallError } from '../../api/client.ts'
 import { newKey } from '../../api/http.ts'
 import { allowed } from '../../api/session.ts'
 import { useDraft } from '../../api/use-draft.ts'
+import { useLeaveGuard } from '../../layout/use-leave-guard.ts'
 import { paths } from '../../lib/paths.ts'
 import { curlOf } from '../../lib/shell.ts'
 import { useGo } from '../../lib/use-search.ts'
-import { confirm } from '../../ui/actions.ts'
 import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Checkbox, Field, Select, TextArea, TextInput } from '../../ui/Field.tsx'
@@ -77,22 +76,11 @@ export function SubnetForm({
   const [busy, setBusy] = useState(false)
   const attempt = useRef(newKey())
   const form = useRef<HTMLFormElement>(null)
-  const leaving = useRef(false)
 
   useEffect(() => {
     if (subnet === null) form.current?.querySelector('input')?.focus()
   }, [subnet])
-  useBlocker({
-    shouldBlockFn: async () => {
-      if (leaving.current || !dirty) return false
-      return !(await confirm({
-        title: 'Leave without saving?',
-        label: 'Leave',
-        text: 'A draft of this subnet is kept in this browser until you save it or log out.',
-      }))
-    },
-    enableBeforeUnload: () => dirty && !leaving.current,
-  })
+  const mayLeave = useLeaveGuard(dirty, 'subnet')
 
   const refused = refusal?.kind === 'failed' ? problemsOfFields(refusal.fields) : {}
   const errorOf = (field: DraftField): string | undefined => refused[field] ?? (left.has(field) ? problems[field] : undefined)
@@ -126,13 +114,13 @@ export function SubnetForm({
     setRefusal(null)
     try {
       const done = await send(version)
-      leaving.current = true
+      mayLeave(true)
       await kept.settle()
       await refreshNetwork(client)
       toast.success(subnet === null ? `${done.name} was added` : `${done.name} was changed`)
       await go(paths.network({ q: done.name, open: done.id }))
     } catch (error) {
-      leaving.current = false
+      mayLeave(false)
       setRefusal(await refusalOf(error, subnet))
       queueMicrotask(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus())
       // What is sent next is another request, and must not be answered with this one's answer.

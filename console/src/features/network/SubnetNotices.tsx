@@ -1,8 +1,8 @@
 import type { Related } from '#contract/errors.ts'
 import type { Subnet } from '#contract/subnets.ts'
 import type { KeptDraft } from '../../api/use-draft.ts'
-import { moment } from '../../lib/time.ts'
 import { Button } from '../../ui/Button.tsx'
+import { DraftNotice } from '../../ui/DraftNotice.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import { differences, draftOf, problemsOfFields, type SubnetDraft } from './subnet-form.ts'
 import css from './SubnetForm.module.css'
@@ -38,19 +38,7 @@ export function FormNotices({
   const atField = refusal?.kind === 'failed' && Object.keys(problemsOfFields(refusal.fields)).length > 0
   return (
     <div className={css['alerts']}>
-      {restored !== null && (
-        <Alert
-          tone={restored.older ? 'warn' : 'info'}
-          action={
-            <Button size="small" onClick={onDiscard}>
-              Discard the draft
-            </Button>
-          }
-        >
-          A draft of {moment(new Date(restored.savedAt).toISOString())} was put back.{' '}
-          {restored.older && 'The subnet has been changed since: compare before you save.'}
-        </Alert>
-      )}
+      {restored !== null && <DraftNotice what="subnet" {...restored} onDiscard={onDiscard} />}
       {theirs !== null && was !== null && (
         <Alert tone="warn">
           <b>{refusal?.kind === 'stale' ? refusal.message : 'Somebody else has changed this subnet since you opened it.'}</b>{' '}

@@ -6,8 +6,6 @@ import css from './AssignSubnets.module.css'
 
 export interface Entry {
   id: string
-  /** What it is called: read out. */
-  name: string
   shown: ReactNode
   can: Verdict
 }
@@ -128,7 +126,6 @@ function List({
               tabIndex={-1}
               aria-selected={entry.can.ok && picked.has(entry.id)}
               aria-disabled={!entry.can.ok || undefined}
-              aria-label={entry.can.ok ? entry.name : `${entry.name}: ${entry.can.reason}`}
               className={cx(css['option'], focused && i === current && css['at'])}
               onClick={() => {
                 setAt(i)

@@ -1,6 +1,6 @@
 import type { KeptDraft } from '../../api/use-draft.ts'
-import { moment } from '../../lib/time.ts'
 import { Button } from '../../ui/Button.tsx'
+import { DraftNotice } from '../../ui/DraftNotice.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import css from './PatchEditor.module.css'
 
@@ -34,19 +34,7 @@ export function Notices({
   )
   return (
     <div className={css['alerts']}>
-      {restored !== null && (
-        <Alert
-          tone={restored.older ? 'warn' : 'info'}
-          action={
-            <Button size="small" onClick={onDiscard}>
-              Discard the draft
-            </Button>
-          }
-        >
-          A draft of {moment(new Date(restored.savedAt).toISOString())} was put back.{' '}
-          {restored.older && 'The patch has been changed since: compare before you save.'}
-        </Alert>
-      )}
+      {restored !== null && <DraftNotice what="patch" {...restored} onDiscard={onDiscard} />}
       {newer && refusal?.kind !== 'stale' && (
         <Alert tone="warn" action={loadNewer}>
           Somebody else has changed this patch since you opened it.

@@ -1,5 +1,4 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useBlocker } from '@tanstack/react-router'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { canChangePatch, type Patch, patchCreate, patchLimits, type PatchProblem, patchUpdate } from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
@@ -7,6 +6,7 @@ import { counted } from '#contract/words.ts'
 import { call, CallError } from '../../api/client.ts'
 import { newKey } from '../../api/http.ts'
 import { allowed } from '../../api/session.ts'
+import { useLeaveGuard } from '../../layout/use-leave-guard.ts'
 import { paths } from '../../lib/paths.ts'
 import { curlOf } from '../../lib/shell.ts'
 import { useGo } from '../../lib/use-search.ts'
@@ -54,23 +54,12 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
   const attempt = useRef(newKey())
   const form = useRef<HTMLFormElement>(null)
   const editor = useRef<CodeEditorHandle>(null)
-  const leaving = useRef(false)
   const help = useSchemaHelp()
 
   useEffect(() => {
     if (patch === null) form.current?.querySelector('input')?.focus()
   }, [patch])
-  useBlocker({
-    shouldBlockFn: async () => {
-      if (leaving.current || !dirty) return false
-      return !(await confirm({
-        title: 'Leave without saving?',
-        label: 'Leave',
-        text: 'A draft of this patch is kept in this browser until you save it or log out.',
-      }))
-    },
-    enableBeforeUnload: () => dirty && !leaving.current,
-  })
+  const mayLeave = useLeaveGuard(dirty, 'patch')
 
   const errorOf = (field: FieldName): string | null => {
     const refused = refusal?.kind === 'failed' ? refusal.fields[field] : undefined
@@ -105,13 +94,13 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
     setRefusal(null)
     try {
       await send(version)
-      leaving.current = true
+      mayLeave(true)
       await kept.settle()
       await refreshPatches(client)
       toast.success(patch === null ? `${draft.name} was created` : `${draft.name} was saved`)
       await go(paths.server(server.id))
     } catch (error) {
-      leaving.current = false
+      mayLeave(false)
       if (error instanceof CallError && error.status === 412) setRefusal({ kind: 'stale' })
       else setRefusal({ kind: 'failed', message: error instanceof Error ? error.message : '', fields: error instanceof CallError ? error.fields : {} })
       // What is sent next is another request, and must not be answered with this one's answer.
