@@ -4,6 +4,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { text as printable } from '#talos/client/text.ts'
+import { withoutTokens } from '../joining/without-tokens.ts'
 
 /** `unreachable`: nothing that can be used came back, now. `refused`: it answered that it will not. */
 export class FactoryError extends Error {
@@ -44,8 +45,7 @@ export interface Answered {
 
 const mostWords = 200
 /** What the factory repeats of a schematic may hold a join token: it goes into answers, the log and the database. */
-const withoutToken = (text: string): string => text.replaceAll(/sy-join-[A-Za-z0-9_-]+/g, '…')
-const words = (text: string): string => printable(withoutToken(text).replaceAll(/\s+/g, ' ').trim(), mostWords)
+const words = (text: string): string => printable(withoutTokens(text).replaceAll(/\s+/g, ' ').trim(), mostWords)
 const seconds = (ms: number): string => `${Number((ms / 1000).toFixed(1))} s`
 
 /** It may be asked again. `afterMs`: not sooner than that. */

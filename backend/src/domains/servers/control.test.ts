@@ -15,6 +15,7 @@ import {
 } from '#contract/servers.ts'
 import { startSimulator, type Simulator } from '#simulator/src/start.ts'
 import { generateConfig } from '#talos/config/generate.ts'
+import { ConfigLoadErrorEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
 import { mintTalosClient } from '#talos/pki/clients.ts'
 import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
@@ -119,6 +120,20 @@ test('services, logs and events are asked of the machine by mutual TLS', async (
     message: expect.stringContaining('The server is running'),
     at: expect.stringMatching(/^20\d\d-/),
   })
+})
+
+test('a join token that the machine wrote down is shown to nobody', async () => {
+  const token = `sy-join-${'k7'.repeat(11)}`
+  const said = `fetching machine config from: "http://steelyard/join/${token}?uuid=1"`
+  const { journal } = simulator.servers[0]!
+  journal.log('machined', said)
+  journal.event(ConfigLoadErrorEventSchema, { error: `failed: ${said}` })
+  const viewer = await backend.signIn({ role: 'viewer' })
+  const log = await viewer.call(serverLogs, { params, query: { service: 'machined', tail: 20 } })
+  expect(log.text).toContain('fetching machine config from: "http://steelyard/join/…?uuid=1"')
+  const events = (await viewer.call(serverEvents, { params })).answer!
+  expect(events.items.find((e) => e.type === 'configuration')).toMatchObject({ message: expect.stringContaining('/join/…?uuid=1') })
+  expect(JSON.stringify([log.text, events])).not.toContain(token)
 })
 
 test('a talosconfig is minted for the download, and who may not download it is refused', async () => {

@@ -7,6 +7,7 @@ import type { TalosClient } from '#talos/client/client.ts'
 import type { TalosEvent } from '#talos/client/events.ts'
 import type * as z from 'zod/mini'
 import type { Fleet } from '../../talos-fleet/fleet.ts'
+import { streamWithoutTokens, withoutTokens } from '../joining/without-tokens.ts'
 import type { ClusterAccess } from './for-clusters.ts'
 import type { ServerRow } from './store.ts'
 
@@ -71,7 +72,7 @@ export function questions({ fleet, access }: QuestionParts) {
     ): AsyncGenerator<Uint8Array, void, undefined> {
       const client = await open(row, signal)
       try {
-        yield* client.logs({ service, follow: follow === 'true', tail }, { signal })
+        yield* streamWithoutTokens(client.logs({ service, follow: follow === 'true', tail }, { signal }))
       } catch (error) {
         if (!signal.aborted) throw asProblem(row, error)
       } finally {
@@ -88,7 +89,7 @@ export function questions({ fleet, access }: QuestionParts) {
         try {
           for await (const event of client.events({ tail: eventsOfMachine }, { signal: stop })) {
             const shown = presentEvent(event)
-            if (shown) items.push(shown)
+            if (shown) items.push({ ...shown, message: withoutTokens(shown.message) })
             if (items.length >= eventsOfMachine) break
           }
         } catch (error) {

@@ -92,6 +92,14 @@ test.each([
     ],
   ],
   ['fd00:7::/127', {}, [['fd00:7::-fd00:7::1', 'free', null]]],
+  [
+    'fd00:8::/126',
+    { gateway: 'fd00:8::' },
+    [
+      ['fd00:8::', 'gateway', null],
+      ['fd00:8::1-fd00:8::3', 'free', null],
+    ],
+  ],
 ] as [string, object, unknown[]][])('the map of %s with %j', async (cidr, more, runs) => {
   const subnet = await addSubnet(operator, place.id, `s-${cidr.replaceAll(/[^0-9a-f]/g, '')}`, cidr, more)
   expect(shortly((await mapOf(subnet.id)).runs)).toEqual(runs)

@@ -25,8 +25,9 @@ interface Holder {
 function declaredRuns(row: MapRow, cidr: Cidr): Run[] {
   const { family } = cidr
   const whole = { family, first: cidr.base, last: lastOf(cidr) }
-  const reserved = withoutRanges(whole, [usableRange(cidr, row.first_and_last)])
   const gateway = row.gateway === null ? [] : [rangeOfAddress(parseAddress(row.gateway)!)]
+  // The gateway of an IPv6 network may have its first address, which is that of all its routers (RFC 4291, 2.6.1).
+  const reserved = withoutRanges(whole, [usableRange(cidr, row.first_and_last), ...gateway])
   const read = readExclusions(row.exclude, cidr)
   const exclusions = read.ok ? mergeRanges(read.entries.map((e) => e.range)) : []
   const why = (r: Range) => (r.first !== cidr.base ? 'Broadcast address' : family === 4 ? 'Network address' : 'Subnet-router anycast address')

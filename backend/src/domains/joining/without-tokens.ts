@@ -1,0 +1,27 @@
+/**
+ * What others say may hold a join token: a booting Talos writes the whole URL into its log and its events, and an image factory repeats what it was given.
+ * Whoever may read those need not be one who may make tokens.
+ */
+import { joinTokenPattern } from '#contract/join-tokens.ts'
+
+const token = new RegExp(joinTokenPattern.source.slice(1, -1), 'g')
+/** Also of one that was cut short, or has something behind it. */
+const any = /sy-join-[A-Za-z0-9_-]+/g
+/** What may be the beginning of one, at the end of what has come so far. */
+const begun = /(?:s|sy|sy-|sy-j|sy-jo|sy-joi|sy-join|sy-join-[A-Za-z0-9_-]{0,21})$/
+const longestBegun = 'sy-join-'.length + 21
+/** Bytes are read as characters of one byte each, so that nothing else is touched; this is the ellipsis in UTF-8. */
+const hidden = Buffer.from('…').toString('latin1')
+
+export const withoutTokens = (text: string): string => text.replaceAll(any, '…')
+
+/** The same of a stream, wherever its pieces begin and end. Only what may become a token waits for the next piece. */
+export async function* streamWithoutTokens(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  let kept = ''
+  for await (const piece of pieces) {
+    const text = (kept + Buffer.from(piece).toString('latin1')).replaceAll(token, hidden)
+    kept = begun.exec(text.slice(-longestBegun))?.[0] ?? ''
+    if (text.length > kept.length) yield Buffer.from(text.slice(0, text.length - kept.length), 'latin1')
+  }
+  if (kept !== '') yield Buffer.from(kept, 'latin1')
+}
