@@ -6,6 +6,8 @@ import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverAdd, serverGet, serverList, serverRemove } from '#contract/servers.ts'
 import { expectAccessible, launch, open, shot, signIn, tell, type Theme, type Watched, widths } from './browser.ts'
 import { type Installation, startInstallation, until } from './installation.ts'
+import { furnishJoining } from './joining-screens.ts'
+import { furnishNetwork } from './network-screens.ts'
 import { type Screen, screens, type World } from './screens.ts'
 
 let installation: Installation
@@ -40,8 +42,8 @@ async function furnish(): Promise<World> {
   const machineOf = (s: Server) => simulated.find((m) => m.uuid === s.identity.uuid)!.name
   const at = (code: string) => items.filter((s) => s.datacenter?.code === code && s.eligibility.every((e) => e.ok))
   const [one, two] = at('DE-FRA-1').toSorted((a, b) => ((a.talos.version ?? '') < (b.talos.version ?? '') ? -1 : 1))
-  const [server, removed, controlPlane, worker] = at('PL-POZ-1').toSorted((a, b) => (a.name < b.name ? -1 : 1))
-  if (!one || !two || !server || !removed || !controlPlane || !worker) throw new Error('Too few free servers')
+  const [server, removed, controlPlane, worker, twin] = at('PL-POZ-1').toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  if (!one || !two || !server || !removed || !controlPlane || !worker || !twin) throw new Error('Too few free servers')
 
   const made = (name: string, cp: Server, w: Server) =>
     call(clusterCreate, {
@@ -71,7 +73,9 @@ async function furnish(): Promise<World> {
     (await call(serverList, { query: {} })).items.find((s) => s.identity.state === 'unconfirmed'),
   )
   await until('the server went dark', async () => (await call(serverGet, { params: { id: two.id } })).talos.reachable === false)
-  return { server: { id: server.id, name: server.name, patchId: patch.patch_id }, unconfirmed, removed, ready, waiting }
+  const joining = await furnishJoining(installation, twin, worker)
+  const network = await furnishNetwork(installation, ready)
+  return { ...joining, ...network, server: { id: server.id, name: server.name, patchId: patch.patch_id }, unconfirmed, removed, ready, waiting }
 }
 
 /** What is still on its way has come: nothing says that it is busy. */

@@ -1,9 +1,11 @@
 /** Every screen of the console, and how one comes to it. `screens.e2e.ts` holds each to what every screen is held to, and keeps its picture. */
 import type { Page } from 'playwright-core'
 import { write } from './browser.ts'
+import { joiningScreens, type JoiningWorld } from './joining-screens.ts'
+import { networkScreens, type NetworkWorld } from './network-screens.ts'
 
 /** What the screens show: made by `furnish` in screens.e2e.ts. */
-export interface World {
+export interface World extends JoiningWorld, NetworkWorld {
   /** A free server with a patch… */
   server: { id: string; name: string; patchId: string }
   /** …one whose hardware a person has yet to confirm… */
@@ -306,6 +308,9 @@ export const screens: readonly Screen[] = [
       await dialog(page, `Delete ${ready.name}?`)
     },
   },
+
+  ...joiningScreens,
+  ...networkScreens,
 
   { name: 'not-found', path: '/nothing/here', ready: (page) => heading(page, 'Page Not Found') },
   {

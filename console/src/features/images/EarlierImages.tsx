@@ -130,7 +130,7 @@ export function EarlierImages({
   )
   const use = useCallback(
     (image: Image) => (
-      <Button size="small" can={allowed(imageCreate)} aria-label={`Use the image of ${exact(image.created_at)} again`} onClick={() => onUse(image)}>
+      <Button size="small" can={allowed(imageCreate)} aria-label={`Use again: the image of ${exact(image.created_at)}`} onClick={() => onUse(image)}>
         Use again
       </Button>
     ),

@@ -77,7 +77,7 @@ export function ImageFields({
       <Panel
         title="Joining"
         actions={
-          <a className="fs13" href={paths.joinTokens()}>
+          <a className={css['all']} href={paths.joinTokens()}>
             All join tokens
           </a>
         }

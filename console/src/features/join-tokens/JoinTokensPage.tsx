@@ -118,6 +118,7 @@ export function JoinTokensPage({
   )
   return (
     <>
+      <h1 className="sr">Join tokens</h1>
       <PageCount n={data?.total} />
       <div className="toolbar">
         <Search label="Search join tokens" placeholder="Name" value={search['q'] ?? ''} onValue={(q) => onSearch({ q, page: undefined })} />

@@ -5,7 +5,6 @@ import { canForceRemoveServer, canResetServer, type Server, serverRemove, server
 import { call } from '../../api/client.ts'
 import { newKey } from '../../api/http.ts'
 import { query } from '../../api/query.ts'
-import { paths } from '../../lib/paths.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Checkbox, Field, TextInput } from '../../ui/Field.tsx'
@@ -77,7 +76,7 @@ export default function LeaveCluster({ server: s, way, open, onClose }: { server
         <div className="stack stack2 fs13">
           {s.cluster !== null && (
             <p>
-              It is a {role} of the cluster <a href={paths.cluster(s.cluster.id)}>{s.cluster.name}</a>.{' '}
+              It is a {role} of the cluster <b className="strong">{s.cluster.name}</b>.{' '}
               {isReset ? 'What runs on it stops, and starts elsewhere where there is room.' : ''}
             </p>
           )}

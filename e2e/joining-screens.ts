@@ -1,0 +1,208 @@
+/** The screens about images, join tokens and what servers can come to, and what they show. */
+import type { Page } from 'playwright-core'
+import { imageCreate, imageFactoryGet } from '#contract/images.ts'
+import { joinTokenArrivals, joinTokenCreate, joinTokenRevoke } from '#contract/join-tokens.ts'
+import { type Server, serverList } from '#contract/servers.ts'
+import { type Installation, until } from './installation.ts'
+import type { Screen } from './screens.ts'
+
+/** What they show, beside the rest of the world. */
+export interface JoiningWorld {
+  /** A prepared image, whose token has let one server in. */
+  image: { id: string; tokenName: string }
+  /** A server whose UUID a second machine has. */
+  doubted: { id: string; name: string }
+  /** A worker of the cluster that is ready. */
+  worker: { id: string; name: string }
+}
+
+/** `twin` is a free server that a second machine is made of; `worker` the one that the ready cluster has. */
+export async function furnishJoining({ call, simulator }: Installation, twin: Server, worker: Server): Promise<JoiningWorld> {
+  const [factory, token, spent] = await Promise.all([
+    call(imageFactoryGet, {}),
+    call(joinTokenCreate, { body: { name: 'rack-7', datacenter_id: twin.datacenter!.id, max_uses: 10 } }),
+    call(joinTokenCreate, { body: { name: 'rack-6', lifetime_hours: null } }),
+  ])
+  const image = await call(imageCreate, {
+    body: {
+      talos_version: factory.versions[0]!,
+      extensions: ['siderolabs/amd-ucode', 'siderolabs/iscsi-tools'],
+      kernel_args: ['console=ttyS0'],
+      datacenter_id: twin.datacenter!.id,
+      token_id: token.id,
+    },
+  })
+  await simulator('/boot', { kernel_command_line: image.kernel_command_line })
+  await simulator('/boot', { kernel_command_line: image.kernel_command_line, uuid: twin.identity.uuid, serial: 'SAME-BOARD' })
+  await call(joinTokenRevoke, { params: { id: spent.id } })
+  await until('one has joined', async () => (await call(joinTokenArrivals, { params: { id: token.id }, query: {} })).items.some((a) => a.result === 'joined'))
+  const doubted = await until('two machines have one UUID', async () =>
+    (await call(serverList, { query: {} })).items.find((s) => s.id === twin.id && s.identity.state === 'changed'),
+  )
+  return { image: { id: image.id, tokenName: token.name }, doubted, worker }
+}
+
+const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first().click()
+const dialog = (page: Page, name: string | RegExp) => page.getByRole('dialog', { name }).waitFor()
+const table = (page: Page, name: string) => page.getByRole('table', { name, exact: true }).waitFor()
+
+async function rowAction(page: Page, row: string, item: string): Promise<void> {
+  await press(page, `Actions for ${row}`)
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
+export const joiningScreens: readonly Screen[] = [
+  {
+    name: 'datacenters-row-open',
+    path: '/infra/datacenters',
+    async ready(page) {
+      await press(page, 'Details of PL-POZ-1')
+      await page.getByText('Facility', { exact: true }).waitFor()
+    },
+  },
+  {
+    name: 'datacenter-edit',
+    path: '/infra/datacenters',
+    async ready(page) {
+      await rowAction(page, 'PL-POZ-1', 'Edit')
+      await dialog(page, 'Edit PL-POZ-1')
+    },
+  },
+  {
+    name: 'datacenter-problems',
+    path: '/infra/datacenters',
+    async ready(page) {
+      await press(page, 'Add datacenter')
+      await page.getByLabel('Latitude').fill('91')
+      await page.getByRole('dialog').getByRole('button', { name: 'Add datacenter' }).click()
+      await page.getByText('Enter the name of the city').waitFor()
+    },
+  },
+  {
+    name: 'prepare-image',
+    path: '/infra/servers/prepare-image',
+    async ready(page) {
+      await page.getByText('Simulated image factory: these files boot no real machine').waitFor()
+      await page.getByRole('list', { name: /^Extensions for v/ }).waitFor()
+      await table(page, 'Earlier images')
+    },
+  },
+  {
+    name: 'prepare-image-problems',
+    path: '/infra/servers/prepare-image',
+    async ready(page) {
+      await page.getByRole('list', { name: /^Extensions for v/ }).waitFor()
+      // A draft that was kept has a token already.
+      await press(page, 'Start over')
+      await page.getByLabel('Extra kernel arguments').fill('two words')
+      await press(page, 'Generate')
+      await page.getByText('Choose a join token, or none', { exact: true }).waitFor()
+      await page.getByText(/^Line 1: /).waitFor()
+    },
+  },
+  {
+    name: 'prepare-image-generated',
+    path: (w) => `/infra/servers/prepare-image?image=${w.image.id}`,
+    ready: (page) => page.getByRole('region', { name: 'Generated image' }).getByText('Confirmed by the image factory').waitFor(),
+  },
+  {
+    name: 'prepare-image-used-again',
+    path: '/infra/servers/prepare-image',
+    async ready(page) {
+      await press(page, /^Details of the image of/)
+      await page.getByRole('region', { name: 'PXE script' }).waitFor()
+      await rowAction(page, 'the image of', 'Use again')
+      await page.getByRole('list', { name: 'Chosen extensions' }).waitFor()
+    },
+  },
+  {
+    name: 'prepare-image-command',
+    path: '/infra/servers/prepare-image',
+    anew: true,
+    async ready(page) {
+      await rowAction(page, 'the image of', 'Use again')
+      await page.getByRole('list', { name: 'Chosen extensions' }).waitFor()
+      await press(page, 'Command')
+      await page
+        .getByRole('dialog', { name: 'As a command' })
+        .getByText(/^steelyard image create/)
+        .waitFor()
+    },
+  },
+  { name: 'join-tokens', path: '/infra/servers/join-tokens', ready: (page) => table(page, 'Join tokens') },
+  {
+    name: 'join-tokens-row-open',
+    path: '/infra/servers/join-tokens',
+    async ready(page, { image }) {
+      await press(page, `Details of ${image.tokenName}`)
+      await page
+        .getByRole('table', { name: `What came through ${image.tokenName}` })
+        .getByText('Joined', { exact: true })
+        .waitFor()
+    },
+  },
+  {
+    name: 'join-tokens-no-match',
+    path: '/infra/servers/join-tokens?q=nothing-is-called-so',
+    ready: (page) => page.getByText('No join token matches these filters.').waitFor(),
+  },
+  {
+    name: 'join-token-create',
+    path: '/infra/servers/join-tokens',
+    async ready(page) {
+      await press(page, 'Create token')
+      await page.getByRole('dialog').getByLabel('Lifetime').selectOption('other')
+      await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click()
+      await page.getByText('Lifetime must be a whole number of hours').waitFor()
+    },
+  },
+  {
+    name: 'join-token-created',
+    path: '/infra/servers/join-tokens',
+    async ready(page) {
+      await press(page, 'Create token')
+      await page
+        .getByRole('dialog')
+        .getByLabel('Name')
+        .fill(`shown-once-${Date.now() % 1_000_000_000}`)
+      await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click()
+      await page.getByText('Copy it now: it is not shown again.').waitFor()
+    },
+  },
+  {
+    name: 'join-token-revoke',
+    path: '/infra/servers/join-tokens',
+    async ready(page, { image }) {
+      await rowAction(page, image.tokenName, 'Revoke')
+      await dialog(page, `Revoke ${image.tokenName}?`)
+    },
+  },
+  {
+    name: 'server-in-doubt',
+    path: (w) => `/infra/servers/${w.doubted.id}`,
+    ready: (page) => page.getByText('Two machines have one UUID.').waitFor(),
+  },
+  {
+    name: 'server-reset',
+    path: (w) => `/infra/servers?cluster=${w.ready.name}`,
+    async ready(page, { worker }) {
+      await rowAction(page, worker.name, 'Reset to maintenance')
+      await dialog(page, `Reset ${worker.name} to maintenance?`)
+    },
+  },
+  {
+    name: 'servers-assign-some',
+    path: '/infra/servers',
+    async ready(page, { server, worker }) {
+      for (const { name } of [server, worker]) await page.getByRole('checkbox', { name: `Select ${name}` }).check()
+      // Where there is little room it is in the menu of the selection.
+      const assign = page.getByRole('region', { name: 'Selection' }).getByRole('button', { name: 'Assign datacenter' })
+      if (await assign.isVisible()) await assign.click()
+      else {
+        await press(page, 'More for the selection')
+        await page.getByRole('menuitem', { name: 'Assign datacenter' }).click()
+      }
+      await page.getByText(/can’t be moved, and stays selected/).waitFor()
+    },
+  },
+]
