@@ -274,9 +274,10 @@ function Card<Run extends MapRun>({
     const [box, cell, frame] = [card.current, place?.() ?? null, card.current?.parentElement]
     if (!floats || box === null || cell === null || !frame) return
     const [c, f] = [cell.getBoundingClientRect(), frame.getBoundingClientRect()]
-    const room = document.documentElement.clientWidth - f.left - box.offsetWidth - 8
-    box.style.left = `${Math.max(0, Math.min(c.right - f.left + 8, room))}px`
-    // Beside the cell, or above it near the foot of the screen.
+    // Within the map: what stands beside it stays in sight and can be pressed.
+    const room = (frame.parentElement ?? frame).getBoundingClientRect().width - box.offsetWidth
+    box.style.left = `${Math.max(0, Math.min(c.left - f.left, room))}px`
+    // Below the cell, or above it near the foot of the screen.
     const below = c.top + 8 + box.offsetHeight < document.documentElement.clientHeight - 40
     box.style.top = `${below ? c.bottom - f.top + 6 : c.top - f.top - box.offsetHeight - 6}px`
   })

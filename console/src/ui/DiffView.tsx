@@ -41,8 +41,10 @@ export function DiffView({
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set())
   const parts = useMemo(() => (whole ? [{ from: 0, lines, hidden: false as const }] : collapse(lines)), [lines, whole])
   if (!whole && !lines.some((l) => l.kind !== 'same')) return <p className={css['empty']}>{empty}</p>
+  // Without layers to name there is no column for them.
+  const plain = sources.length + removed.length === 0
   return (
-    <div className={css['diff']} role="group" aria-label={label} {...reachable}>
+    <div className={cx(css['diff'], plain && css['plain'])} role="group" aria-label={label} {...reachable}>
       {parts.map((part) =>
         part.hidden && !opened.has(part.from) ? (
           <button key={part.from} type="button" className={css['hunk']} onClick={() => setOpened((now) => new Set(now).add(part.from))}>

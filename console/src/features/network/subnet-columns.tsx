@@ -72,7 +72,11 @@ export const subnetColumns = columns<Subnet>([
     sortable: true,
     width: 146,
     card: 'state',
-    cell: (s) => <span className={`mono ${css['cidr']}`}>{s.cidr}</span>,
+    cell: (s) => (
+      <span className={`mono ${css['cidr']}`} title={s.cidr}>
+        {s.cidr}
+      </span>
+    ),
   },
   {
     id: 'gateway',
@@ -80,7 +84,14 @@ export const subnetColumns = columns<Subnet>([
     sortable: true,
     width: 112,
     from: 'md',
-    cell: (s) => (s.gateway === null ? none : <span className={`mono ${css['cidr']}`}>{s.gateway}</span>),
+    cell: (s) =>
+      s.gateway === null ? (
+        none
+      ) : (
+        <span className={`mono ${css['cidr']}`} title={s.gateway}>
+          {s.gateway}
+        </span>
+      ),
   },
   { id: 'vlan_id', head: 'VLAN', sortable: true, numeric: true, width: 56, from: 'md', cell: (s) => s.vlan_id ?? none },
   {
