@@ -98,6 +98,8 @@ export const joiningScreens: readonly Screen[] = [
       await press(page, 'Generate')
       await page.getByText('Choose a join token, or none', { exact: true }).waitFor()
       await page.getByText(/^Line 1: /).waitFor()
+      // The first mistake was led to: seen from the top, at any width, nothing lies half under the page's head.
+      await page.evaluate('scrollTo(0, 0)')
     },
   },
   {

@@ -59,7 +59,7 @@ const tableColumns = (most: number) =>
       head: 'Code',
       sortable: true,
       fixed: true,
-      width: 140,
+      width: 132,
       card: 'name',
       cell: (d) => (
         <span className="row">
@@ -105,7 +105,7 @@ const tableColumns = (most: number) =>
       head: 'Servers',
       numeric: true,
       sortable: true,
-      width: 90,
+      width: 76,
       cell: (d) => linked(d.servers, paths.servers({ datacenter: d.code }), `servers of ${d.code}`),
     },
     {
@@ -128,7 +128,6 @@ const tableColumns = (most: number) =>
       id: 'free',
       head: 'Free CU',
       sortable: true,
-      width: 220,
       card: 'state',
       help: 'Compute units: 1 physical core with 4 GiB of memory. Servers whose hardware is unknown are left out.',
       cell: (d) => (

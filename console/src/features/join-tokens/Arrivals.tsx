@@ -12,10 +12,13 @@ import css from './JoinTokens.module.css'
 import { arrivalsPerPage, arrivalsQuery } from './token-queries.ts'
 import { arrivalResults } from './token-state.ts'
 
+/** Who is refused makes no event, or strangers could set every open console fetching: while a token's row is open, it asks by itself, this often in ms. */
+const refusalsMs = 5_000
+
 /** What announced itself with a join token, newest first: each machine with what became of it. */
 export function Arrivals({ token }: { token: JoinToken }) {
   const [page, setPage] = useState(1)
-  const { data, error, refetch } = useQuery({ ...arrivalsQuery(token.id, page), placeholderData: keepPreviousData })
+  const { data, error, refetch } = useQuery({ ...arrivalsQuery(token.id, page), placeholderData: keepPreviousData, refetchInterval: refusalsMs })
   if (data === undefined) return error === null ? <SkeletonRows rows={3} /> : <ErrorState error={error} onRetry={() => void refetch()} />
   if (data.total === 0)
     return (

@@ -31,13 +31,13 @@ const when = (at: string) => (
 )
 
 const tokenColumns = columns<JoinToken>([
-  { id: 'name', head: 'Name', sortable: true, card: 'name', width: 190, cell: (t) => t.name },
+  { id: 'name', head: 'Name', sortable: true, card: 'name', width: 150, cell: (t) => t.name },
   {
     id: 'status',
     head: 'Status',
     sortable: true,
     card: 'state',
-    width: 110,
+    width: 98,
     cell: (t) => <StatusDot tone={tokenStates[t.status].tone}>{tokenStates[t.status].word}</StatusDot>,
   },
   {
@@ -46,14 +46,14 @@ const tokenColumns = columns<JoinToken>([
     help: 'One use is one machine, by its UUID. A machine that boots again uses nothing.',
     sortable: true,
     card: 'fact',
-    width: 110,
+    width: 92,
     cell: (t) => <span className="num">{usesOf(t)}</span>,
   },
   {
     id: 'expires_at',
     head: 'Expires',
     sortable: true,
-    width: 110,
+    width: 92,
     cell: (t) =>
       t.expires_at === null ? (
         'Never'
@@ -66,7 +66,7 @@ const tokenColumns = columns<JoinToken>([
   {
     id: 'datacenter',
     head: 'Datacenter',
-    width: 110,
+    width: 98,
     cell: (t) =>
       t.datacenter === null ? (
         none
