@@ -262,17 +262,25 @@ test('stopping lets what runs end, and leaves nothing held', async () => {
   expect(rows).toEqual([{ n: 0 }])
 })
 
-test('the library tidies up after itself without trouble', async () => {
+test('what ran while the library counted its jobs is looked at again at once, and the library counts no more', async () => {
+  const connection = await database()
   const told: string[] = []
   const note = (event: string, fields?: { error?: unknown; reason?: unknown }) =>
     void told.push(`${event} ${fields?.error instanceof Error ? fields.error.message : ''}`)
   const log = { debug: note, info: note, warn: note, error: note }
-  let runs = 0
-  const one = await engineProcess(await database(), async () => void (runs += 1), { log, superviseSeconds: 1 })
+  const before = await engineProcess(connection, async () => undefined)
+  await before.stop()
+  const client = new Client(connection)
+  await client.connect()
+  await client.query(`update pgboss.queue set singletons_active = '{a0,a1}'`)
+  const runs: string[] = []
+  const one = await engineProcess(connection, async ({ key }) => void runs.push(key), { log })
   await one.start()
   for (let i = 0; i < 10; i++) await one.wake(`a${i}`)
-  await sleep(3_500)
+  await waitFor(() => runs.length === 10)
   await one.stop()
-  expect(runs).toBe(10)
+  const { rows } = await client.query(`select singletons_active, monitor_on from pgboss.queue`)
+  await client.end()
+  expect(rows).toEqual([{ singletons_active: null, monitor_on: null }])
   expect(told).toEqual([])
 })

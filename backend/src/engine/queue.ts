@@ -7,7 +7,7 @@
  */
 import { fromKysely, PgBoss } from 'pg-boss'
 import { sql } from 'kysely'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { type Db, inTransaction, isDatabaseGone, type Tx } from '../db/db.ts'
 import type { Listener } from '../db/listen.ts'
 import type { Log } from '../log.ts'
@@ -42,8 +42,6 @@ export interface QueueParts {
   readonly pool: Pool
   readonly listener: Listener
   readonly log: Log
-  /** How often the library tidies up after itself. */
-  readonly superviseSeconds?: number
 }
 
 interface Fetched {
@@ -52,18 +50,16 @@ interface Fetched {
   data: { key: string }
 }
 
-export function engineQueue({ core, pool, listener, log, superviseSeconds = 60 }: QueueParts): EngineQueue {
+export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQueue {
   const db: Db = core.db
   const boss = new PgBoss({
     schema,
     // What the driver answers, as it is: for several statements in one text the library expects a list of results.
     db: { executeSql: (text, values) => pool.query(text, values) },
     schedule: false,
-    reindex: false,
-    monitorVacuum: false,
-    superviseIntervalSeconds: superviseSeconds,
-    monitorIntervalSeconds: superviseSeconds,
-    maintenanceIntervalSeconds: superviseSeconds,
+    // Its supervision has nothing to tidy up, because no job is ever left completed or failed. And it notes which keys ran while it counted jobs: those are
+    // then passed over by every fetch for up to two minutes, however soon they are due.
+    supervise: false,
   })
   boss.on('error', (error) => log.warn('queue.trouble', { error }))
   boss.on('warning', (warning) => log.debug('queue.warning', { text: warning.message }))
@@ -240,6 +236,13 @@ export function engineQueue({ core, pool, listener, log, superviseSeconds = 60 }
     }
   }
 
+  /** What supervision noted in a database that it was once used on would be passed over for ever. Before the library reads its queues. */
+  const forgetCounted = async (client: PoolClient): Promise<void> => {
+    const column = `select 1 from information_schema.columns where table_schema = $1 and table_name = 'queue' and column_name = 'singletons_active'`
+    const { rowCount } = await client.query(column, [schema])
+    if (rowCount) await client.query(`update ${schema}.queue set singletons_active = null where singletons_active is not null`)
+  }
+
   let loops: Promise<unknown> = Promise.resolve()
   let unlisten: () => void = () => undefined
   return {
@@ -248,6 +251,7 @@ export function engineQueue({ core, pool, listener, log, superviseSeconds = 60 }
       const client = await pool.connect()
       try {
         await client.query('select pg_advisory_lock($1)', [openLock])
+        await forgetCounted(client)
         await boss.start()
         for (const queue of core.reconcilers.keys()) {
           await boss.createQueue(queue, {

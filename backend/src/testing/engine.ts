@@ -22,12 +22,7 @@ export interface EngineProcess {
 export async function engineProcess(
   connection: ClientConfig,
   reconcile: Reconciler['reconcile'],
-  {
-    owner = `engine ${randomUUID()}`,
-    concurrency = 8,
-    log = silent,
-    superviseSeconds = 60,
-  }: { owner?: string; concurrency?: number; log?: Log; superviseSeconds?: number } = {},
+  { owner = `engine ${randomUUID()}`, concurrency = 8, log = silent }: { owner?: string; concurrency?: number; log?: Log } = {},
 ): Promise<EngineProcess> {
   const database = connect({ connection, poolSize: 10 })
   const { db, pool } = database
@@ -37,7 +32,7 @@ export async function engineProcess(
   }
   const core = makeEngine({ db, clock: systemClock, random: Math.random, log, owner, failpoint: failpoint(undefined, never) })
   core.register({ queue: 'test', reconcile, concurrency })
-  const queue = engineQueue({ core, pool, listener, log, superviseSeconds })
+  const queue = engineQueue({ core, pool, listener, log })
   await queue.open()
   listener.start()
   const close = async () => {
