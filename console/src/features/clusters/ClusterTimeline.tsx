@@ -27,7 +27,7 @@ const canReplace = both(allowed(clusterServerReplace))
 /** The operation on the cluster, step by step as it happens; the last one where nothing is under way. */
 export function ClusterTimeline({ cluster }: { cluster: Cluster }) {
   const all = useQuery(operationsOf(cluster.id))
-  const id = cluster.operation_id ?? all.data?.items[0]?.id
+  const id = all.data?.items.find((o) => !hasEnded(o))?.id ?? cluster.operation_id ?? all.data?.items[0]?.id
   if (id === undefined) {
     if (all.error) return <ErrorState boxed error={all.error} onRetry={() => void all.refetch()} />
     return all.data ? <Empty boxed title="Nothing has been done to this cluster" /> : <SkeletonRows rows={8} />

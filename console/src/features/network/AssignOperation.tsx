@@ -9,12 +9,12 @@ import { both } from '../../ui/actions.ts'
 import { Button, ButtonLink } from '../../ui/Button.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
-import { Alert } from '../../ui/Status.tsx'
+import { Alert, StatusDot } from '../../ui/Status.tsx'
 import { Timeline } from '../../ui/Timeline.tsx'
 import { toast } from '../../ui/toast.ts'
 import css from './AssignSubnets.module.css'
 import { clusterSubnetsOf, operationOne, refreshNetwork } from './network-queries.ts'
-import { SubnetStatus } from './subnet-columns.tsx'
+import { subnetSaid } from './subnet-state.ts'
 
 /** An assignment as it happens, until each subnet was seen in the cluster as it is wanted there. */
 export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: Cluster; onMore: () => void }) {
@@ -86,7 +86,8 @@ export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: 
                 <li key={s.id}>
                   <a href={paths.network({ q: s.name, open: s.id })}>{s.name}</a>
                   <span className="mono fs12 t2">{s.cidr}</span>
-                  <SubnetStatus subnet={s} />
+                  <StatusDot tone={subnetSaid(s).tone}>{subnetSaid(s).word}</StatusDot>
+                  {s.reason !== null && <p className="t2">{s.reason}</p>}
                 </li>
               ))}
             </ul>
@@ -98,11 +99,13 @@ export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: 
           Back to Network
         </ButtonLink>
         <span className="row right">
-          <Button kind="ghost" onClick={onMore}>
-            Change more
-          </Button>
+          <span className="hide-sm">
+            <Button kind="ghost" onClick={onMore}>
+              Change more
+            </Button>
+          </span>
           <ButtonLink kind="primary" href={paths.cluster(cluster.id, 'addresses')}>
-            Open {cluster.name}
+            Open cluster
           </ButtonLink>
         </span>
       </div>

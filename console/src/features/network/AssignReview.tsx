@@ -180,7 +180,9 @@ function Manifest({ preview, cluster }: { preview: PoolChange; cluster: Cluster 
     >
       {preview.provider === null && (
         <div className={css['note']}>
-          <Alert tone="warn">Nothing that is known here hands out addresses in {cluster.name}. Copy this manifest for what does.</Alert>
+          <Alert tone="warn">
+            Which load balancer hands out addresses in {cluster.name} is not known. This is the manifest of each that could, for copying.
+          </Alert>
         </div>
       )}
       <div className={css['diff']}>

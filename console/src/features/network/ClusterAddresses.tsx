@@ -76,7 +76,7 @@ function Manifest({ manifest, provider }: { manifest: string; provider: string |
   return (
     <Panel
       title="Manifest"
-      note={provider === null ? 'nothing that hands out addresses is known in the cluster: copy it for what does' : `applied to ${provider}`}
+      note={provider === null ? 'the load balancer is not known: for copying' : `applied to ${provider}`}
       actions={
         <Button size="small" icon={copied ? 'check' : 'copy'} onClick={() => copy(manifest)}>
           {copied ? 'Copied' : 'Copy'}
