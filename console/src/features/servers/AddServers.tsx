@@ -7,6 +7,8 @@ import { counted } from '#contract/words.ts'
 import { call, CallError } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
+import { cliOf, curlOf } from '../../lib/shell.ts'
+import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, Select, TextArea } from '../../ui/Field.tsx'
@@ -44,6 +46,8 @@ function WhatToAdd({ open, onClose, onBegun }: { open: boolean; onClose: () => v
   const [refused, setRefused] = useState<{ field: boolean; message: string } | null>(null)
   const area = useRef<HTMLDivElement>(null)
   const read = readAddresses(text)
+  const wanted: { addresses?: string[]; cidr?: string } = read.ok ? read.body : {}
+  const site = datacenters?.items.find((d) => d.id === datacenter)
   const submit = async () => {
     setTouched(true)
     if (busy) return
@@ -70,6 +74,13 @@ function WhatToAdd({ open, onClose, onBegun }: { open: boolean; onClose: () => v
       title="Add servers by address"
       footer={
         <>
+          <span className={css['command']}>
+            <AsCommand
+              complete={read.ok}
+              cli={cliOf(['server', 'add', ...(wanted.addresses ?? [])], { cidr: wanted.cidr, datacenter: site?.code })}
+              api={curlOf(serverAdd, {}, { ...wanted, datacenter_id: site?.id ?? null }, { origin: location.origin })}
+            />
+          </span>
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" busy={busy} busyText="Loading" can={allowed(serverAdd)} onClick={() => void submit()}>
             {read.ok && read.count > 1 ? `Look at ${read.count} addresses` : 'Add servers'}
