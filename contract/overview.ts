@@ -4,7 +4,10 @@ import { operation } from './operation.ts'
 import { Operation } from './operations.ts'
 import { Subnet } from './subnet.ts'
 
-const Amount = z.object({ total: z.int(), in_clusters: z.int(), free: z.int() })
+const amounts = (of: z.ZodMiniNumber) => z.object({ total: of, in_clusters: of, free: of })
+const Amount = amounts(z.int())
+/** The disks of a thousand servers pass 2^53 bytes: from there on a sum is right to some bytes, and no safe integer. */
+const Bytes = amounts(z.number().check(z.gte(0)))
 
 export const Overview = z.object({
   servers: z.object({ total: z.int(), maintenance: z.int(), ready: z.int(), reachable: z.int(), unreachable: z.int(), unconfirmed: z.int() }),
@@ -25,8 +28,8 @@ export const Overview = z.object({
       servers: z.int(),
       compute_units: Amount,
       vcpu: Amount,
-      memory_bytes: Amount,
-      disk_bytes: Amount,
+      memory_bytes: Bytes,
+      disk_bytes: Bytes,
       /** Servers whose hardware is not known and which are in none of the sums. */
       unknown_servers: z.int(),
     }),

@@ -26,25 +26,36 @@ export interface Held {
   readonly addresses: readonly string[]
 }
 
-/** Whether the address of `u` may be handed out: usable (RFC 4291 §2.6.1, RFC 3021), no gateway and not excluded. */
-const handedOut = sql<SqlBool>`(
+/** Whether the address of `u` is usable (RFC 4291 §2.6.1, RFC 3021) and no gateway. */
+const usable = sql<SqlBool>`(
   (subnet.first_and_last or masklen(subnet.cidr) >= case family(subnet.cidr) when 4 then 31 else 127 end
     or (u.address <> host(subnet.cidr)::inet and (family(subnet.cidr) = 6 or u.address <> host(broadcast(subnet.cidr))::inet)))
-  and u.address is distinct from subnet.gateway
-  and not exists (
-    select from unnest(subnet.exclude) as e (entry)
-    where u.address between split_part(e.entry, '-', 1)::inet
-      and (case strpos(e.entry, '-') when 0 then e.entry else split_part(e.entry, '-', 2) end)::inet))`
+  and u.address is distinct from subnet.gateway)`
+
+/** What is excluded, as ranges `r` from `first` to `last`; no two of them share an address. */
+const excluded = sql`unnest(subnet.exclude) as e (entry) cross join lateral (
+  select split_part(e.entry, '-', 1)::inet as first, (case strpos(e.entry, '-') when 0 then e.entry else split_part(e.entry, '-', 2) end)::inet as last
+  offset 0) as r`
+
+/**
+ * Addresses that the cluster was seen to use, of those that may be handed out. What is excluded is counted by itself, each range by the primary key:
+ * a comparison of every address with every exclusion takes seconds where there are thousands.
+ */
+const byClusters = sql`(
+  (select count(distinct u.address)::int from subnet_use u where u.subnet_id = subnet.id and ${usable})
+  - (select coalesce(sum((select count(distinct u.address) from subnet_use u where u.subnet_id = subnet.id and u.address between r.first and r.last and ${usable})), 0)::int
+      from ${excluded}))`
 
 /** Evaluated after the page is cut, unless it is sorted by. */
 const usedOf = (held: Held | undefined) => {
   const byServers = held
     ? sql`(select count(distinct u.address)::int from unnest(${held.datacenterIds}::uuid[], ${held.addresses}::inet[]) as u (datacenter_id, address)
-        where u.address <<= subnet.cidr and (subnet.scope = 'public' or u.datacenter_id = subnet.datacenter_id) and ${handedOut})`
+        where u.address <<= subnet.cidr and (subnet.scope = 'public' or u.datacenter_id = subnet.datacenter_id) and ${usable}
+          and not exists (select from ${excluded} where u.address between r.first and r.last))`
     : sql`null::int`
   return sql<number | null>`case
     when subnet.purpose = 'management' then ${byServers}
-    when coalesce(assigned.told, true) then (select count(distinct u.address)::int from subnet_use u where u.subnet_id = subnet.id and ${handedOut})
+    when coalesce(assigned.told, true) then ${byClusters}
   end`
 }
 

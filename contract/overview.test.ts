@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import * as z from 'zod/mini'
+import { Overview } from './overview.ts'
+
+const units = { total: 12, in_clusters: 0, free: 12 }
+const overview = (disks: number) => ({
+  servers: { total: 1, maintenance: 1, ready: 0, reachable: 1, unreachable: 0, unconfirmed: 0 },
+  clusters: { total: 0, by_status: {} },
+  capacity: [
+    {
+      datacenter: null,
+      servers: 1,
+      compute_units: units,
+      vcpu: units,
+      memory_bytes: units,
+      disk_bytes: { total: disks, in_clusters: 0, free: disks },
+      unknown_servers: 0,
+    },
+  ],
+  subnets: [],
+  running: [],
+  failures: [],
+})
+
+test('the disks of a large fleet, or what a machine says of its own, may pass 2^53 bytes', () => {
+  expect(z.safeParse(Overview, overview(10_000 * 10 ** 15)).success).toBe(true)
+  expect(z.safeParse(Overview, overview(-1)).success).toBe(false)
+})
