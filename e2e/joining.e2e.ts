@@ -55,6 +55,15 @@ const generated = () => page.getByRole('region', { name: 'Generated image' })
 const snippet = (name: string) => generated().getByRole('region', { name })
 const fleet = async (): Promise<Server[]> => (await installation.call(serverList, { query: {} })).items
 const tokenId = async (name: string): Promise<string> => (await installation.call(joinTokenList, { query: { q: name } })).items.find((t) => t.name === name)!.id
+/** What this browser keeps of what was typed and not sent. */
+const keptDrafts = (): Promise<string> =>
+  page.evaluate(`new Promise((resolve) => {
+    const opened = indexedDB.open('steelyard')
+    opened.onsuccess = () => {
+      const all = opened.result.transaction('drafts').objectStore('drafts').getAll()
+      all.onsuccess = () => { opened.result.close(); resolve(JSON.stringify(all.result)) }
+    }
+  })`)
 /** The value of the option that begins so. */
 const option = (select: string, text: RegExp) => page.getByLabel(select, { exact: true }).getByRole('option', { name: text }).getAttribute('value')
 
@@ -236,7 +245,7 @@ describe('servers that join by themselves', () => {
     await page.getByText('Choose a join token, or none', { exact: true }).waitFor()
     // What was chosen outlasts the page.
     await page.getByRole('button', { name: 'Remove amd-ucode' }).click()
-    await page.waitForTimeout(600)
+    await expect.poll(keptDrafts).not.toContain('amd-ucode')
     await page.reload()
     await page.getByRole('list', { name: 'Chosen extensions' }).getByText('iscsi-tools', { exact: true }).waitFor()
     expect(await page.getByRole('button', { name: 'Remove amd-ucode' }).count()).toBe(0)
