@@ -25,7 +25,7 @@ const tokenWords: Readonly<Record<NonNullable<Image['token']>['status'], { tone:
   usable: { tone: 'ok', word: 'usable' },
   used_up: { tone: 'idle', word: 'used up' },
   expired: { tone: 'off', word: 'expired' },
-  revoked: { tone: 'danger', word: 'revoked' },
+  revoked: { tone: 'off', word: 'revoked' },
 }
 
 const imageColumns = (use: (image: Image) => ReactNode) =>

@@ -8,7 +8,7 @@ export const tokenStates: Readonly<Record<JoinToken['status'], { tone: Tone; wor
   usable: { tone: 'ok', word: 'Usable' },
   used_up: { tone: 'idle', word: 'Used up' },
   expired: { tone: 'off', word: 'Expired' },
-  revoked: { tone: 'danger', word: 'Revoked' },
+  revoked: { tone: 'off', word: 'Revoked' },
 }
 
 export const arrivalResults: Readonly<Record<Arrival['result'], { tone: Tone; word: string }>> = {
