@@ -50,8 +50,12 @@ export function places(count: number) {
   }
 }
 
+/** Sources that are remembered at once; past it, who came least lately is forgotten. */
+const mostSources = 20_000
+
 /** Tokens that fill up with time. Answers how many milliseconds to wait, 0 where one was taken. */
 export function bucket({ perSecond, burst, clock }: { perSecond: number; burst: number; clock: Clock }) {
+  /** Who came last stands last. */
   const level = new Map<string, { tokens: number; at: number }>()
   return {
     take(key: string): number {
@@ -59,9 +63,10 @@ export function bucket({ perSecond, burst, clock }: { perSecond: number; burst: 
       const last = level.get(key) ?? { tokens: burst, at: now }
       const tokens = Math.min(burst, last.tokens + ((now - last.at) / 1000) * perSecond)
       if (tokens < 1) return Math.ceil(((1 - tokens) / perSecond) * 1000)
+      level.delete(key)
       level.set(key, { tokens: tokens - 1, at: now })
-      // Who has been quiet for long enough to be full again need not be remembered.
-      if (level.size > 10_000) for (const [k, { at }] of level) if (now - at > (burst / perSecond) * 1000) level.delete(k)
+      // One at a time: to look through all of them for those that may be forgotten would make a flood dearer the longer it lasts.
+      if (level.size > mostSources) level.delete(level.keys().next().value!)
       return 0
     },
   }

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { testClock } from '../clock.ts'
+import { bucket } from './limits.ts'
+
+test('a source takes what it may at once and then at its pace, whatever others take', () => {
+  const clock = testClock()
+  const pace = bucket({ perSecond: 2, burst: 3, clock })
+  for (let n = 0; n < 3; n++) expect(pace.take('a')).toBe(0)
+  expect(pace.take('a')).toBe(500)
+  expect(pace.take('b')).toBe(0)
+  clock.advance(500)
+  expect(pace.take('a')).toBe(0)
+  expect(pace.take('a')).toBe(500)
+  clock.advance(3600_000)
+  for (let n = 0; n < 3; n++) expect(pace.take('a')).toBe(0)
+  expect(pace.take('a')).toBe(500)
+})
+
+test('a flood from ever new sources costs each of them the same, and who came just before is still known', () => {
+  const pace = bucket({ perSecond: 0.5, burst: 1, clock: testClock() })
+  const began = performance.now()
+  let refused = 0
+  for (let n = 0; n < 200_000; n++) if (pace.take(`source ${n}`) > 0) refused++
+  expect(refused).toBe(0)
+  expect(performance.now() - began).toBeLessThan(5_000)
+  expect(pace.take('source 199999')).toBeGreaterThan(0)
+  expect(pace.take('source 190000')).toBeGreaterThan(0)
+})
