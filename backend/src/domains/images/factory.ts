@@ -91,9 +91,13 @@ interface Kept<T> {
   readonly at: number
 }
 
-/** One list, asked for once however many want it. */
+/** The last time that it didn't answer, whatever it was asked; undefined since it answered. */
+type Silence = () => { readonly reason: string; readonly at: number } | undefined
+
+/** One list, asked for once however many want it. One from before it fell silent is old, however young. */
 function kept<T>(
   { clock, log }: Pick<FactoryParts, 'clock' | 'log'>,
+  silence: Silence,
   ask: () => Promise<{ items: readonly T[]; simulated: boolean }>,
 ): (patient?: boolean) => Promise<Listed<T>> {
   let last: Kept<T> | undefined
@@ -113,10 +117,11 @@ function kept<T>(
   }
   return async (patient = false) => {
     const now = clock.now()
-    const fresh = last !== undefined && now - last.at < keepMs
-    if (!fresh && (patient || failed === undefined || now - failed.at >= leaveAloneMs)) await (running ??= fetchOnce())
+    const fresh = last !== undefined && now - last.at < keepMs && silence() === undefined
+    const quietSince = Math.max(failed?.at ?? -Infinity, last ? (silence()?.at ?? -Infinity) : -Infinity)
+    if (!fresh && (patient || now - quietSince >= leaveAloneMs)) await (running ??= fetchOnce())
     if (failed !== undefined && (last === undefined || failed.error.kind === 'refused')) throw failed.error
-    return { items: last!.items, simulated: last!.simulated, reason: failed?.error.message ?? null }
+    return { items: last!.items, simulated: last!.simulated, reason: failed?.error.message ?? silence()?.reason ?? null }
   }
 }
 
@@ -129,11 +134,23 @@ export interface FactoryParts {
 }
 
 export function factory(parts: FactoryParts): Factory {
-  const { url, limits } = parts
-  const ask = factoryCalls(url, limits)
+  const { url, limits, clock } = parts
+  const call = factoryCalls(url, limits)
+  let silent: ReturnType<Silence>
+  const silence: Silence = () => silent
+  const ask: typeof call = async (asked) => {
+    try {
+      const answer = await call(asked)
+      silent = undefined
+      return answer
+    } catch (error) {
+      if (error instanceof FactoryError && error.kind === 'unreachable') silent = { reason: error.message, at: clock.now() }
+      throw error
+    }
+  }
   const nonsense = (what: string) => new FactoryError('unreachable', `The image factory at ${url} answered nonsense: ${what}`)
 
-  const versions = kept(parts, async () => {
+  const versions = kept(parts, silence, async () => {
     const { json, simulated } = await ask({ path: '/versions', status: 200, mostBytes: mostListBytes })
     const read = z.safeParse(Versions, json)
     if (!read.success) throw nonsense('not a list of versions')
@@ -145,7 +162,7 @@ export function factory(parts: FactoryParts): Factory {
   const extensions: Factory['extensions'] = (version, patient) => {
     const list =
       byVersion.get(version) ??
-      kept(parts, async () => {
+      kept(parts, silence, async () => {
         const { json, simulated } = await ask({ path: `/version/${version}/extensions/official`, status: 200, mostBytes: mostListBytes })
         const read = z.safeParse(Extensions, json)
         if (!read.success) throw nonsense('not a list of extensions')

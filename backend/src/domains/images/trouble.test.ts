@@ -39,6 +39,8 @@ test.each([
     expect(answer!.factory).toMatchObject({ registered_at: null, reason: expect.stringMatching(reason) as string })
     expect(simulated.schematic(answer!.schematic_id)).toBeUndefined()
     const params = { id: answer!.id }
+    // A list that was read a moment ago does not make it answer.
+    expect((await world.people.operator.call(imageFactoryGet)).answer).toMatchObject({ reachable: false, reason: expect.stringMatching(reason) as string })
     expect((await world.people.operator.call(imageRegister, { params })).problem).toMatchObject({
       code: 'factory_unreachable',
       error: expect.stringMatching(reason) as string,
@@ -47,6 +49,7 @@ test.each([
     const registered = (await world.people.operator.call(imageRegister, { params })).answer!
     expect(registered.factory).toMatchObject({ simulated: true, reason: null, registered_at: expect.any(String) as string })
     expect(registered.version).toBeGreaterThan(answer!.version)
+    expect((await world.people.operator.call(imageFactoryGet)).answer).toMatchObject({ reachable: true, reason: null })
     expect(simulated.schematic(answer!.schematic_id)!.text).toBe(registered.schematic)
   }
 })
