@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { isDatabaseGone } from './db/db.ts'
-import type { Platform } from './parts.ts'
+import type { Platform } from './platform.ts'
 
 type Sample = readonly [name: string, kind: 'gauge' | 'counter', help: string, value: number]
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { ReadyKeys } from '#talos/secrets/bundle.ts'
-import type { Domain, Platform } from '../../parts.ts'
+import type { Domain, Platform } from '../../platform.ts'
 import { type Clusters, clusters as makeClusters } from './clusters.ts'
 import type { ClusterParts } from './parts.ts'
 import { clusterRoutes } from './routes.ts'

@@ -1,5 +1,5 @@
 /** Joining as a part of the program: tokens, announcements, and the dialling of what announced itself. */
-import type { Domain, Platform } from '../../parts.ts'
+import type { Domain, Platform } from '../../platform.ts'
 import type { Fleet } from '../../talos-fleet/fleet.ts'
 import { apiPort } from '#talos/client/connect.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'

@@ -1,5 +1,5 @@
 /** Pools as a part of the program: how assigned subnets reach clusters. */
-import type { Domain, Platform } from '../../parts.ts'
+import type { Domain, Platform } from '../../platform.ts'
 import type { PoolParts } from './parts.ts'
 import { type Pools, pools as makePools } from './pools.ts'
 import { poolRoutes } from './routes.ts'

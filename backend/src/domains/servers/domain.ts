@@ -1,6 +1,6 @@
 /** Servers as a part of the program: the fleet's connections, the use-cases, and the contact that this process keeps. */
 import { networkInterfaces } from 'node:os'
-import type { Domain, Platform } from '../../parts.ts'
+import type { Domain, Platform } from '../../platform.ts'
 import { budget } from '../../talos-fleet/budget.ts'
 import { contacts } from '../../talos-fleet/contact.ts'
 import { dialPolicy } from '../../talos-fleet/dial-policy.ts'

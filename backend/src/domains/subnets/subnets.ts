@@ -5,16 +5,15 @@ import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { subnetProblems } from '#contract/subnet-rules.ts'
 import { canRemoveSubnet, type NewSubnet, type Subnet, type SubnetChange, type subnetExport, type subnetImport, type subnetList } from '#contract/subnets.ts'
-import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
-import type { Recorder } from '../../record.ts'
 import type { ServerAddress } from '../servers/addresses.ts'
 import { addressMap } from './address-map.ts'
 import { around } from './around.ts'
 import { writeCsv } from './csv.ts'
-import type { ForPools, PoolAccess } from './for-pools.ts'
+import type { ForPools } from './for-pools.ts'
 import { importing } from './importing.ts'
+import type { SubnetParts } from './parts.ts'
 import { audited, present } from './present.ts'
 import { asProblem, containsServer, demand, fixedWhileAssigned, nameTaken, overlaps, scopeOf, shadowedBy, takesUsed } from './rules.ts'
 import * as store from './store.ts'
@@ -50,14 +49,6 @@ export interface Subnets extends ForPools {
    * the cluster, subnets by id.
    */
   lockNetworks(tx: Tx): Promise<void>
-}
-
-export interface SubnetParts {
-  readonly db: Db
-  readonly clock: Clock
-  readonly recorder: Recorder
-  readonly servers: { addresses(): Promise<ServerAddress[]> }
-  readonly pools: PoolAccess
 }
 
 const missing = () => new Problem('not_found', 'There is no such subnet')
