@@ -1,9 +1,10 @@
 /** The first path by the keyboard alone: no pointer, and at every stop one can see where one is. */
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Server, serverList } from '#contract/servers.ts'
 import { launch, open, tell } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
+import { isFocused, type Keys, keysOf } from './keys.ts'
 
 const name = 'poz-keys-01'
 let installation: Installation
@@ -11,6 +12,11 @@ let browser: Browser
 let context: BrowserContext
 let page: Page
 let errors: string[]
+let key: Keys['key']
+let type: Keys['type']
+let focused: Keys['focused']
+let tabTo: Keys['tabTo']
+let walkTo: Keys['walkTo']
 /** By name, as the list has them. */
 let servers: Server[]
 
@@ -18,6 +24,7 @@ beforeAll(async () => {
   ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
   servers = (await installation.call(serverList, { query: {} })).items.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   ;({ context, page, errors } = await open(browser, installation.url))
+  ;({ key, type, focused, tabTo, walkTo } = keysOf(page))
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
 }, 120_000)
 afterAll(async () => {
@@ -28,50 +35,6 @@ afterEach(async ({ task }) => {
   await tell(page, task.result?.state)
   expect(errors.splice(0)).toEqual([])
 })
-
-const key = (name: string) => page.keyboard.press(name)
-const type = (text: string) => page.keyboard.type(text)
-const isFocused = (locator: Locator) => locator.evaluate((element) => element === element.ownerDocument.activeElement)
-async function focused(locator: Locator): Promise<void> {
-  try {
-    await expect.poll(() => isFocused(locator)).toBe(true)
-  } catch {
-    throw new Error(`${String(locator)} has not the focus, but ${(await focus()).what}`)
-  }
-}
-
-/** What has the focus, and whether that can be seen: an outline on it, on what stands around it, or on the mark beside a hidden input. */
-const focus = () =>
-  page.evaluate<{ what: string; seen: boolean }>(`(() => {
-    const element = document.activeElement
-    const up = [element, element.parentElement, element.parentElement?.parentElement, element.parentElement?.parentElement?.parentElement]
-    const around = [...up, element.nextElementSibling].filter(Boolean)
-    const outlined = (e) => { const { outlineStyle, outlineWidth } = getComputedStyle(e); return outlineStyle !== 'none' && parseFloat(outlineWidth) > 0 }
-    const what = element.tagName.toLowerCase() + ' ' + (element.getAttribute('aria-label') ?? element.textContent ?? '').trim().slice(0, 60)
-    return { what, seen: around.some(outlined) }
-  })()`)
-
-/** Tab after Tab until it is there. Every stop on the way is seen. */
-async function tabTo(wanted: Locator, by: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
-  await wanted.waitFor()
-  const way: string[] = []
-  for (let stops = 0; stops < 120; stops++) {
-    if (await isFocused(wanted)) return
-    await key(by)
-    const { what, seen } = await focus()
-    way.push(what)
-    expect({ what, seen }).toEqual({ what, seen: true })
-  }
-  throw new Error(`${String(wanted)} was not reached:\n${way.join('\n')}`)
-}
-
-/** Down the open menu to an item. */
-async function walkTo(item: string): Promise<void> {
-  const wanted = page.getByRole('menuitem', { name: item })
-  await wanted.waitFor()
-  for (let steps = 0; steps < 20 && !(await isFocused(wanted)); steps++) await key('ArrowDown')
-  await focused(wanted)
-}
 
 const button = (name: string | RegExp) => page.getByRole('button', { name })
 

@@ -38,6 +38,27 @@ function ourLink(event: Event): HTMLAnchorElement | null {
   return link
 }
 
+/**
+ * What had the focus goes with the page before, at once or when its menu or dialog has closed: the keyboard then goes on in the new page,
+ * and not at the top of the frame. Whoever presses something meanwhile is elsewhere already.
+ */
+function takeFocus(): void {
+  const look = () => {
+    if (document.activeElement !== document.body) return
+    end()
+    document.querySelector<HTMLElement>('#content')?.focus({ preventScroll: true })
+  }
+  const changes = new MutationObserver(look)
+  const pressed = new AbortController()
+  const end = () => {
+    changes.disconnect()
+    pressed.abort()
+  }
+  for (const press of ['keydown', 'pointerdown']) document.addEventListener(press, end, { capture: true, signal: pressed.signal })
+  changes.observe(document.body, { childList: true, subtree: true })
+  look()
+}
+
 /** Plain links are pages of the router: parts need not know it. With `data-replace` the entry in the history is replaced. What the pointer rests on is fetched ahead. */
 export function followLinks(): void {
   document.addEventListener('click', (event) => {
@@ -62,8 +83,9 @@ export function followLinks(): void {
   window.addEventListener('popstate', () => {
     back = true
   })
-  router.subscribe('onResolved', ({ pathChanged }) => {
+  router.subscribe('onResolved', ({ pathChanged, fromLocation }) => {
     if (pathChanged && !back) scrollTo(0, 0)
+    if (pathChanged && fromLocation !== undefined) takeFocus()
     back = false
   })
 }

@@ -42,7 +42,8 @@ export function Button({ kind, size, icon, iconAfter, busy = false, busyText, ca
       {iconAfter && <Icon name={iconAfter} className={css['after']} />}
     </button>
   )
-  return refused ? <Tooltip text={can.reason}>{button}</Tooltip> : button
+  // Always within one: a button that is refused after it was pressed is the same element, and keeps the focus.
+  return <Tooltip text={refused ? can.reason : null}>{button}</Tooltip>
 }
 
 export interface ButtonLinkProps extends Look, AnchorHTMLAttributes<HTMLAnchorElement> {

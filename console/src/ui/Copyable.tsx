@@ -71,8 +71,8 @@ export function Truncate({ value, front = 16, back = 10, mono = true }: { value:
   )
 }
 
-/** A command to be run elsewhere. What is copied is `command`; `shown` may abbreviate long parts of it. */
-export function Command({ command, shown = command, prompt = '$' }: { command: string; shown?: string; prompt?: string }) {
+/** A command to be run elsewhere. What is copied is `command`; `shown` may abbreviate long parts of it; `what` names it: "Copy token". */
+export function Command({ command, shown = command, prompt = '$', what }: { command: string; shown?: string; prompt?: string; what?: string }) {
   const { copied, copy } = useCopy()
   return (
     <div className={css['cmd']}>
@@ -80,8 +80,15 @@ export function Command({ command, shown = command, prompt = '$' }: { command: s
         {prompt}
       </span>
       <code title={command}>{shown}</code>
-      {copied && <span className={css['said']}>Copied</span>}
-      <IconButton icon={copied ? 'check' : 'copy'} label="Copy" className={copied ? css['copied'] : ''} onClick={() => copy(command)} />
+      <span className={copied ? css['said'] : 'sr'} aria-live="polite">
+        {copied ? 'Copied' : ''}
+      </span>
+      <IconButton
+        icon={copied ? 'check' : 'copy'}
+        label={what === undefined ? 'Copy' : `Copy ${what}`}
+        className={copied ? css['copied'] : ''}
+        onClick={() => copy(command)}
+      />
     </div>
   )
 }

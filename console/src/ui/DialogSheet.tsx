@@ -9,7 +9,13 @@ export default function DialogSheet({ open, onClose, title, footer, locked = fal
     <Drawer.Root open={open} onOpenChange={(to) => !to && onClose()} dismissible={!locked} closeThreshold={0.25} repositionInputs={false}>
       <Drawer.Portal>
         <Drawer.Overlay className={css['scrim-sheet']} />
-        <Drawer.Content className={cx(css['dialog'], css['sheet'])} aria-describedby={undefined} onCloseAutoFocus={onCloseAutoFocus}>
+        <Drawer.Content
+          className={cx(css['dialog'], css['sheet'])}
+          aria-describedby={undefined}
+          // The drawer leaves the focus outside, where Tab would walk the page behind it. On itself, so that no keyboard comes up on a phone.
+          onOpenAutoFocus={(event) => event.currentTarget instanceof HTMLElement && event.currentTarget.focus()}
+          onCloseAutoFocus={onCloseAutoFocus}
+        >
           <span className={css['grip']} aria-hidden="true" />
           <header className={css['head']}>
             <Drawer.Title asChild>

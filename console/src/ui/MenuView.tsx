@@ -51,7 +51,8 @@ export default function MenuView({
           aria-label={label}
           aria-labelledby={undefined}
           loop
-          onClick={(event) => event.stopPropagation()}
+          // Not to the row that it belongs to. A link goes on to the router, which would else load the whole program anew.
+          onClick={(event) => !(event.target instanceof Element && event.target.closest('a[href]')) && event.stopPropagation()}
           onCloseAutoFocus={(event) => {
             event.preventDefault()
             if (document.activeElement === document.body || document.activeElement === null) focusBack()

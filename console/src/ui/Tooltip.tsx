@@ -5,13 +5,14 @@ type Trigger = HTMLAttributes<HTMLElement> & { 'aria-describedby'?: string | und
 
 /**
  * A sentence that appears on hover and on keyboard focus, and goes with Escape (WCAG 2.2, 1.4.13). The child gets handlers and a description, and must pass them on to its element.
- * `delay` in ms: 0 for help icons.
+ * `delay` in ms: 0 for help icons. Without a text there is nothing to show; the child stays the same element when one comes.
  */
 export function Tooltip({ text, delay = 350, children }: { text: ReactNode; delay?: number; children: ReactElement<Trigger> }) {
   const id = useId()
   const [at, setAt] = useState<DOMRect | null>(null)
   const timer = useRef(0)
   const show = (target: HTMLElement, wait: number) => {
+    if (text === null) return
     clearTimeout(timer.current)
     timer.current = window.setTimeout(() => target.isConnected && setAt(target.getBoundingClientRect()), wait)
   }
@@ -60,7 +61,7 @@ export function Tooltip({ text, delay = 350, children }: { text: ReactNode; dela
   return (
     <>
       {child}
-      {at && <Bubble id={id} at={at} text={text} onEnter={() => clearTimeout(timer.current)} onLeave={hide} />}
+      {at && text !== null && <Bubble id={id} at={at} text={text} onEnter={() => clearTimeout(timer.current)} onLeave={hide} />}
     </>
   )
 }

@@ -7,21 +7,33 @@ function holder(): HTMLElement | null {
   return held instanceof HTMLElement && held !== document.body ? held : null
 }
 
+/** What the last dialog gives it back to: for one that takes the place of another. */
+let opener: HTMLElement | null = null
+
+/** What has the focus now, and where that is in a dialog, what had it before this one. */
+function holders(): readonly (HTMLElement | null)[] {
+  const held = holder()
+  if (!held?.closest('[role="dialog"]')) opener = held
+  return [held, opener]
+}
+
 /**
  * Gives the focus back to what had it when `open` became true, or to the page's content where that is gone (WCAG 2.4.3).
  * Radix gives it to its own trigger only, and what opens our dialogs lies elsewhere: the result goes to `onCloseAutoFocus`.
  */
 export function useFocusBack(open: boolean): (event: Event) => void {
   const was = useRef(false)
-  const before = useRef<HTMLElement | null>(null)
+  const before = useRef<readonly (HTMLElement | null)[]>([])
   // While drawing: once the dialog stands, the focus is in it, and the menu that led here is gone.
   if (open !== was.current) {
     was.current = open
-    if (open) before.current = holder()
+    if (open) before.current = holders()
   }
   return (event) => {
     event.preventDefault()
-    const to = before.current?.isConnected ? before.current : document.querySelector<HTMLElement>('#content')
+    // The next dialog has it already.
+    if (document.activeElement?.closest('[role="dialog"]')) return
+    const to = before.current.find((element) => element?.isConnected) ?? document.querySelector<HTMLElement>('#content')
     to?.focus({ preventScroll: true })
   }
 }

@@ -41,7 +41,7 @@ export default function DatacenterDialog({ edit, onClose }: { edit: Datacenter |
       setRefused({})
       key.current = newKey()
     },
-    onBlur: () => setTouched(new Set([...touched, field])),
+    onBlur: () => setTouched((now) => new Set([...now, field])),
   })
 
   async function submit(event: FormEvent) {

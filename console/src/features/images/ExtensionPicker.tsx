@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { type Extension, imageLimits } from '#contract/images.ts'
 import { counted } from '#contract/words.ts'
 import { Checkbox } from '../../ui/Field.tsx'
@@ -32,15 +32,25 @@ export function ExtensionPicker({
   const page = Math.min(at, pages)
   const gone = missing(chosen, data?.items)
   const full = chosen.length >= imageLimits.extensions
+  const chips = useRef<HTMLUListElement>(null)
+  const root = useRef<HTMLDivElement>(null)
+  /** The button goes with what it takes off: the next one has the focus then, or else the search. */
+  const takeOff = (name: string) => {
+    const buttons = [...(chips.current?.querySelectorAll('button') ?? [])]
+    const at = chosen.indexOf(name)
+    const next = buttons[at + 1] ?? buttons[at - 1] ?? root.current?.querySelector('input')
+    next?.focus()
+    onChosen(chosen.filter((n) => n !== name))
+  }
   const toggle = (name: string) => onChosen(chosen.includes(name) ? chosen.filter((n) => n !== name) : [...chosen, name])
   return (
-    <div className={css['extensions']}>
+    <div className={css['extensions']} ref={root}>
       {chosen.length > 0 && (
-        <ul className={css['chips']} aria-label="Chosen extensions">
+        <ul className={css['chips']} aria-label="Chosen extensions" ref={chips}>
           {chosen.map((name) => (
             <li key={name} className={gone.includes(name) ? css['gone'] : undefined}>
               {shortName(name)}
-              <button type="button" aria-label={`Remove ${shortName(name)}`} onClick={() => toggle(name)}>
+              <button type="button" aria-label={`Remove ${shortName(name)}`} onClick={() => takeOff(name)}>
                 <Icon name="close" size={12} />
               </button>
             </li>

@@ -189,11 +189,11 @@ function ShownOnce({ open, onClose, token }: { open: boolean; onClose: () => voi
         <Alert tone="warn">Copy it now: it is not shown again. An image that is prepared with it carries it.</Alert>
         <section className="stack stack2">
           <h3 className="label">Token</h3>
-          <Command command={token.token} prompt="" />
+          <Command command={token.token} prompt="" what="token" />
         </section>
         <section className="stack stack2">
           <h3 className="label">Kernel argument, for machines that are booted some other way</h3>
-          <Command command={token.kernel_argument} prompt="" />
+          <Command command={token.kernel_argument} prompt="" what="kernel argument" />
         </section>
         <p className="fs13 t2">
           {token.expires_at === null ? 'It does not expire' : `It expires on ${exact(token.expires_at)}`}

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef } from 'react'
 import type { Cluster } from '#contract/clusters.ts'
 import { clusterSubnetsAssign, type Subnet } from '#contract/subnets.ts'
@@ -28,32 +28,38 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
   const clusters = useQuery(clustersQuery)
   const head = useRef<HTMLDivElement>(null)
   const [add, remove] = useMemo(() => [idsOf(search['subnets']), idsOf(search['remove'])], [search])
-  const given = useQuery(subnetsByIds(add))
+  // The lists stand, and the focus in them, while those that were just moved are read.
+  const given = useQuery({ ...subnetsByIds(add), placeholderData: keepPreviousData })
   const cluster = clusters.data?.items.find((c) => c.id === search['cluster'] || c.name === search['cluster'])
   const subnets = useQuery({ ...subnetsOf(cluster?.datacenter.code ?? ''), enabled: cluster !== undefined })
   const choice = useMemo(() => (cluster && subnets.data ? choiceOf(cluster, subnets.data.items, add, remove) : null), [cluster, subnets.data, add, remove])
   const wantedStep = steps.find((s) => s.id === search['step'])?.id ?? 'cluster'
   const step: StepId = cluster === undefined ? 'cluster' : wantedStep === 'review' && choice !== null && !canReview(choice).ok ? 'subnets' : wantedStep
 
-  // A form whose step was changed begins at its head, also for those who hear it.
-  const last = useRef(step)
+  // A form whose step was changed begins at its head, also for those who hear it; so does what becomes of it.
+  const at = search['operation'] === undefined ? step : 'operation'
+  const last = useRef<string>(at)
   useEffect(() => {
-    if (last.current !== step) head.current?.focus()
-    last.current = step
-  }, [step])
+    if (last.current !== at) head.current?.focus()
+    last.current = at
+  }, [at])
 
   // Which cluster may be chosen depends on what is given.
   if (clusters.data === undefined || given.data === undefined)
     return clusters.error ? <ErrorState boxed error={clusters.error} onRetry={() => void clusters.refetch()} /> : <SkeletonRows rows={8} />
   if (search['operation'] !== undefined && cluster !== undefined)
-    return <AssignOperation id={search['operation']} cluster={cluster} onMore={() => setSearch({ operation: undefined, step: 'subnets' }, { push: true })} />
+    return (
+      <div ref={head} tabIndex={-1} role="group" aria-label={`Subnets of ${cluster.name} are changed`}>
+        <AssignOperation id={search['operation']} cluster={cluster} onMore={() => setSearch({ operation: undefined, step: 'subnets' }, { push: true })} />
+      </div>
+    )
   const go = (to: StepId) => setSearch({ step: to === 'cluster' ? undefined : to }, { push: true })
   const found = given.data
   const list = (subset: Iterable<string>) => textOfIds(subset)
   return (
     <div className={css['page']}>
       <h1 className="sr">Assign subnets</h1>
-      <div className={css['steps']} ref={head} tabIndex={-1}>
+      <div className={css['steps']} ref={head} tabIndex={-1} role="group" aria-label={stepLabel(step)}>
         <Stepper steps={steps} current={step} onGo={(id) => go(id as StepId)} />
         {cluster !== undefined && step !== 'cluster' && (
           <span className="t2 fs13 right hide-sm">
@@ -89,7 +95,9 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
       ) : (
         <div className={css['foot']}>
           {step !== 'cluster' && <Button onClick={() => go('cluster')}>Back</Button>}
-          <span className="t3 fs13 hide-sm">{summary(choice, step)}</span>
+          <span className="t3 fs13 hide-sm" aria-live="polite">
+            {summary(choice, step)}
+          </span>
           <span className="row right">
             <Button kind="primary" can={nextCan(step, cluster, found, choice)} onClick={() => go(step === 'cluster' ? 'subnets' : 'review')}>
               {step === 'cluster' ? 'Choose subnets' : 'Review'}
@@ -111,9 +119,15 @@ function nextCan(step: StepId, cluster: Cluster | undefined, given: readonly Sub
 function summary(choice: Choice | null, step: StepId): string {
   if (choice === null || step === 'cluster') return ''
   const { added, removed } = choice
+  if (added.length + removed.length === 0) return 'Nothing to change'
   return [added.length > 0 && `${counted(added.length, 'subnet')} to add`, removed.length > 0 && `${counted(removed.length, 'subnet')} to take away`]
     .filter(Boolean)
     .join(', ')
+}
+
+function stepLabel(step: StepId): string {
+  const at = steps.findIndex((s) => s.id === step)
+  return `Step ${at + 1} of ${steps.length}: ${steps[at]?.text ?? ''}`
 }
 
 const tones = { ready: 'ok', degraded: 'warn', failed: 'danger' } as const

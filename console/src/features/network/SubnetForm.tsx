@@ -80,6 +80,11 @@ export function SubnetForm({
   useEffect(() => {
     if (subnet === null) form.current?.querySelector('input')?.focus()
   }, [subnet])
+  // What was refused is gone to once it is marked.
+  useEffect(() => {
+    if (refusal !== null) form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus()
+  }, [refusal])
+  const focusOn = (field: DraftField) => form.current?.querySelector<HTMLElement>(`[name="${field}"]`)?.focus()
   const mayLeave = useLeaveGuard(dirty, 'subnet')
 
   const refused = refusal?.kind === 'failed' ? problemsOfFields(refusal.fields) : {}
@@ -122,7 +127,6 @@ export function SubnetForm({
     } catch (error) {
       mayLeave(false)
       setRefusal(await refusalOf(error, subnet))
-      queueMicrotask(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus())
       // What is sent next is another request, and must not be answered with this one's answer.
       if (error instanceof CallError && error.status > 0 && error.status < 500) attempt.current = newKey()
     } finally {
@@ -153,7 +157,10 @@ export function SubnetForm({
         was={subnet}
         mine={draft}
         refusal={refusal}
-        onDiscard={kept.discard}
+        onDiscard={() => {
+          kept.discard()
+          focusOn('name')
+        }}
         onTheirs={(theirs) => takeTheirs(theirs, draftOf(theirs))}
         onMerge={(theirs) => takeTheirs(theirs, merged(saved, draftOf(theirs), draft))}
       />
@@ -195,8 +202,14 @@ export function SubnetForm({
                   corrected={left.has('cidr') ? corrected : null}
                   stands={stands}
                   related={refusal?.kind === 'failed' ? refusal.related : null}
-                  onCorrect={(cidr) => edit({ cidr })}
-                  onExclude={(address) => edit({ exclude: withExclusion(draft.exclude, address) })}
+                  onCorrect={(cidr) => {
+                    edit({ cidr })
+                    focusOn('cidr')
+                  }}
+                  onExclude={(address) => {
+                    edit({ exclude: withExclusion(draft.exclude, address) })
+                    focusOn('exclude')
+                  }}
                 />
               </div>
               <Field label="Gateway" optional error={errorOf('gateway')} hint="The router's address in it; never handed out">

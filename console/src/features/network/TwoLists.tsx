@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useId, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import type { Verdict } from '#contract/rule.ts'
 import { Button } from '../../ui/Button.tsx'
 import { cx } from '../../ui/cx.ts'
@@ -31,16 +31,25 @@ export function TwoLists({
   onLeft: (ids: readonly string[]) => void
 }) {
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
+  const root = useRef<HTMLDivElement>(null)
+  // A list whose last entry was moved is gone, and the focus with it: the other one goes on.
+  const before = useRef<number | null>(null)
+  useEffect(() => {
+    if (before.current === null || before.current === left.length) return
+    before.current = null
+    if (document.activeElement === document.body) root.current?.querySelector<HTMLElement>('[role="listbox"]')?.focus()
+  })
   const of = (list: readonly Entry[]) => list.filter((entry) => entry.can.ok && picked.has(entry.id)).map((entry) => entry.id)
   const [toRight, toLeft] = [of(left), of(right)]
   const move = (ids: readonly string[], how: (ids: readonly string[]) => void) => {
     if (ids.length === 0) return
+    before.current = left.length
     how(ids)
     setPicked(new Set([...picked].filter((id) => !ids.includes(id))))
   }
   const none = (count: number): Verdict => (count > 0 ? { ok: true } : { ok: false, reason: 'Choose subnets in the list first' })
   return (
-    <div className={css['lists']}>
+    <div className={css['lists']} ref={root}>
       <List title={leftTitle} entries={left} picked={picked} onPicked={setPicked} onMove={(ids) => move(ids, onRight)} empty={leftEmpty} />
       <div className={css['between']}>
         <Button iconAfter="arrow-right" can={none(toRight.length)} onClick={() => move(toRight, onRight)}>

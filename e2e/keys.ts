@@ -1,0 +1,91 @@
+/** A page by the keyboard alone: no pointer, and at every stop one can see where one is. */
+import type { Locator, Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+export const isFocused = (locator: Locator): Promise<boolean> => locator.evaluate((element) => element === element.ownerDocument.activeElement)
+
+export interface Keys {
+  key: (name: string) => Promise<void>
+  type: (text: string) => Promise<void>
+  /** Waits until it has the focus. @throws Error that names what has it instead */
+  focused: (locator: Locator) => Promise<void>
+  /** Waits until something in it has the focus, or it itself, and that is seen. */
+  focusedIn: (locator: Locator) => Promise<void>
+  /** Tab after Tab until it is there. Every stop on the way is seen. */
+  tabTo: (wanted: Locator, by?: 'Tab' | 'Shift+Tab') => Promise<void>
+  /** Tabs there and presses Enter. */
+  enter: (wanted: Locator, by?: 'Tab' | 'Shift+Tab') => Promise<void>
+  /** Down the open menu to an item. */
+  walkTo: (item: string | RegExp) => Promise<void>
+  /** Tabs to a select and goes down it, to the option that begins so. */
+  choose: (select: Locator, text: string) => Promise<void>
+}
+
+export function keysOf(page: Page): Keys {
+  const key = (name: string) => page.keyboard.press(name)
+
+  /** What has the focus, and whether that can be seen: an outline on it, on what stands around it, on the mark beside a hidden input, or on a grid's ring. */
+  const focus = () =>
+    page.evaluate<{ what: string; seen: boolean }>(`(() => {
+      const element = document.activeElement
+      const up = [element, element.parentElement, element.parentElement?.parentElement, element.parentElement?.parentElement?.parentElement]
+      const around = [...up, element.nextElementSibling, ...document.querySelectorAll('[role="grid"]:focus > [aria-hidden]')].filter(Boolean)
+      const outlined = (e) => { const { outlineStyle, outlineWidth } = getComputedStyle(e); return outlineStyle !== 'none' && parseFloat(outlineWidth) > 0 }
+      const what = element.tagName.toLowerCase() + ' ' + (element.getAttribute('aria-label') ?? element.textContent ?? '').trim().slice(0, 60)
+      return { what, seen: around.some(outlined) }
+    })()`)
+
+  async function holds(locator: Locator, look: () => Promise<boolean>): Promise<void> {
+    try {
+      await expect.poll(look).toBe(true)
+    } catch {
+      throw new Error(`${String(locator)} has not the focus, but ${(await focus()).what}`)
+    }
+  }
+
+  async function tabTo(wanted: Locator, by: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
+    await wanted.waitFor()
+    const way: string[] = []
+    for (let stops = 0; stops < 120; stops++) {
+      if (await isFocused(wanted)) return
+      await key(by)
+      const { what, seen } = await focus()
+      way.push(what)
+      // Past the last stop of the page the browser's own follow.
+      if (what.startsWith('body ')) continue
+      expect({ what, seen }).toEqual({ what, seen: true })
+    }
+    throw new Error(`${String(wanted)} was not reached:\n${way.join('\n')}`)
+  }
+
+  const focused = (locator: Locator) => holds(locator, () => isFocused(locator))
+  return {
+    key,
+    type: (text) => page.keyboard.type(text),
+    focused,
+    async focusedIn(locator) {
+      await holds(locator, () => locator.evaluate((element) => element.contains(element.ownerDocument.activeElement)))
+      const { what, seen } = await focus()
+      // The page as a whole has no outline.
+      if (!what.startsWith('main ')) expect({ what, seen }).toEqual({ what, seen: true })
+    },
+    tabTo,
+    async enter(wanted, by) {
+      await tabTo(wanted, by)
+      await key('Enter')
+    },
+    async walkTo(item) {
+      const wanted = page.getByRole('menuitem', { name: item })
+      await wanted.waitFor()
+      for (let steps = 0; steps < 20 && !(await isFocused(wanted)); steps++) await key('ArrowDown')
+      await focused(wanted)
+    },
+    async choose(select, text) {
+      await tabTo(select)
+      const chosen = () => select.evaluate((element) => (element as unknown as { selectedOptions: { text: string }[] }).selectedOptions[0]?.text ?? '')
+      await key('Home')
+      for (let steps = 0; steps < 30 && !(await chosen()).startsWith(text); steps++) await key('ArrowDown')
+      expect(await chosen()).toContain(text)
+    },
+  }
+}
