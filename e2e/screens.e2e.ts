@@ -113,6 +113,8 @@ async function look(page: Page, screen: Screen, width: number): Promise<void> {
   const count = screen.anew ? await dialogs.count() : before
   await until('the dialogs stand where they can be seen', () => stand(dialogs, count))
   const what = `${screen.name} at ${width}`
+  // Keys that lead to a screen scroll it; what then lies halfway under the header would be judged by the half that is seen.
+  await page.evaluate('scrollTo(0, 0)')
   expect(await tooWide(page), `${what} is wider than the screen by`).toBeLessThanOrEqual(0)
   const everyTheme = width === 375 || width === 1280
   for (const theme of ['light', 'dark'] as const) {
