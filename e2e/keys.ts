@@ -82,7 +82,7 @@ export function keysOf(page: Page): Keys {
     },
     async choose(select, text) {
       await tabTo(select)
-      const chosen = () => select.evaluate((element) => (element as unknown as { selectedOptions: { text: string }[] }).selectedOptions[0]?.text ?? '')
+      const chosen = async () => (await select.locator('option:checked').textContent()) ?? ''
       await key('Home')
       for (let steps = 0; steps < 30 && !(await chosen()).startsWith(text); steps++) await key('ArrowDown')
       expect(await chosen()).toContain(text)

@@ -193,7 +193,7 @@ export function PrepareImage({
                   kind="ghost"
                   className="right"
                   onClick={() => {
-                    discard()
+                    void discard()
                     setTouched(new Set())
                     setRefused({})
                     setProblem(null)

@@ -9,7 +9,7 @@ import { Field, Select } from '../../ui/Field.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
 import { type ItemResult, sorted, toEach } from './bulk.ts'
-import { BulkResults } from './BulkResults.tsx'
+import { BulkResultsDialog } from './BulkResults.tsx'
 import { datacentersQuery, refreshServers } from './server-queries.ts'
 
 /** None is a choice of its own: '' would be "nothing chosen yet". */
@@ -65,24 +65,7 @@ export default function AssignDatacenter({
     if (all.every((r) => r.ok)) onClose()
     else setResults(all)
   }
-  if (results !== null) {
-    const failed = results.filter((r) => !r.ok).length
-    return (
-      <Dialog
-        open={open}
-        onClose={onClose}
-        width="34rem"
-        title={`${failed} of ${counted(results.length, 'server')} not assigned`}
-        footer={
-          <Button kind="primary" onClick={onClose}>
-            Close
-          </Button>
-        }
-      >
-        <BulkResults results={results} done="Assigned" label="Results" />
-      </Dialog>
-    )
-  }
+  if (results !== null) return <BulkResultsDialog results={results} done="Assigned" open={open} onClose={onClose} />
   return (
     <Dialog
       open={open}

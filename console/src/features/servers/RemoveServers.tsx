@@ -9,7 +9,7 @@ import { Field, TextInput } from '../../ui/Field.tsx'
 import { toast } from '../../ui/toast.ts'
 import { Unable } from './AssignDatacenter.tsx'
 import { type ItemResult, sorted, toEach } from './bulk.ts'
-import { BulkResults } from './BulkResults.tsx'
+import { BulkResultsDialog } from './BulkResults.tsx'
 import { refreshServers } from './server-queries.ts'
 
 /** Removes servers that are in no cluster, each for itself: what can't be is told by name and stays selected. */
@@ -48,24 +48,7 @@ export default function RemoveServers({
     if (gone.length === all.length) onClose()
     else setResults(all)
   }
-  if (results !== null) {
-    const failed = results.filter((r) => !r.ok).length
-    return (
-      <Dialog
-        open={open}
-        onClose={onClose}
-        width="34rem"
-        title={`${failed} of ${counted(results.length, 'server')} not removed`}
-        footer={
-          <Button kind="primary" onClick={onClose}>
-            Close
-          </Button>
-        }
-      >
-        <BulkResults results={results} done="Removed" label="Results" />
-      </Dialog>
-    )
-  }
+  if (results !== null) return <BulkResultsDialog results={results} done="Removed" open={open} onClose={onClose} />
   return (
     <Dialog
       open={open}
