@@ -3,7 +3,7 @@ import AxeBuilder from '@axe-core/playwright'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { afterEach, beforeEach, expect } from 'vitest'
 import { admin } from './installation.ts'
 
 export const widths = [375, 744, 1280, 1920] as const
@@ -85,4 +85,23 @@ export async function shot(page: Page, name: string): Promise<void> {
   if (!folder) return
   mkdirSync(folder, { recursive: true })
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: false })
+}
+
+/**
+ * Tests that tell one story, each from where the one before ended: after the first that fails, the rest would only fail for the same cause and wait for it, and is skipped by its name.
+ * Every one is held to a page without errors; of one that fails, where the page was is said.
+ */
+export function inOneStory(seen: () => { page: Page; errors: string[] }): void {
+  let broken: string | undefined
+  beforeEach((context) => {
+    context.skip(broken !== undefined, `"${broken}" failed before`)
+    context.onTestFailed(() => {
+      broken ??= context.task.name
+    })
+  })
+  afterEach(async ({ task }) => {
+    const { page, errors } = seen()
+    await tell(page, task.result?.state)
+    expect(errors.splice(0)).toEqual([])
+  })
 }

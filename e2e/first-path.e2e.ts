@@ -2,10 +2,10 @@
 import { request } from 'node:https'
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { type Server, serverGet, serverList } from '#contract/servers.ts'
-import { launch, open, signIn, tell, write } from './browser.ts'
+import { inOneStory, launch, open, signIn, write } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 
 const name = 'poz-first-01'
@@ -30,10 +30,7 @@ afterAll(async () => {
   await browser?.close()
   await installation?.stop()
 })
-afterEach(async ({ task }) => {
-  await tell(page, task.result?.state)
-  expect(errors.splice(0)).toEqual([])
-})
+inOneStory(() => ({ page, errors }))
 
 const go = (to: string) => page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: to }).click()
 const patches = () => page.getByRole('table', { name: 'Patches' })

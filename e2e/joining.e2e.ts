@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { imageList } from '#contract/images.ts'
 import { joinTokenArrivals, joinTokenList } from '#contract/join-tokens.ts'
 import { type Server, serverGet, serverList, serverRemove } from '#contract/servers.ts'
-import { launch, open, signIn, tell } from './browser.ts'
+import { inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation, until } from './installation.ts'
 
 interface Booted {
@@ -38,10 +38,7 @@ afterAll(async () => {
   await browser?.close()
   await installation?.stop()
 })
-afterEach(async ({ task }) => {
-  await tell(page, task.result?.state)
-  expect(errors.splice(0)).toEqual([])
-})
+inOneStory(() => ({ page, errors }))
 
 const run = promisify(execFile)
 /** What a person does with the simulator beside it: `npm run simulate -- …`. */

@@ -1,10 +1,10 @@
 /** Datacenter, join token, image and subnet by the keyboard alone: where one is can be seen at every stop, and is nowhere lost. */
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate, clusterGet } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { serverList } from '#contract/servers.ts'
-import { launch, open, signIn, tell } from './browser.ts'
+import { inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation, until } from './installation.ts'
 import { type Keys, keysOf } from './keys.ts'
 
@@ -38,10 +38,7 @@ afterAll(async () => {
   await browser?.close()
   await installation?.stop()
 })
-afterEach(async ({ task }) => {
-  await tell(page, task.result?.state)
-  expect(errors.splice(0)).toEqual([])
-})
+inOneStory(() => ({ page, errors }))
 
 const button = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' })
 const dialog = (name: string | RegExp) => page.getByRole('dialog', { name })

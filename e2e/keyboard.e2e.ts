@@ -1,8 +1,8 @@
 /** The first path by the keyboard alone: no pointer, and at every stop one can see where one is. */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Server, serverList } from '#contract/servers.ts'
-import { launch, open, tell } from './browser.ts'
+import { inOneStory, launch, open } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 import { isFocused, type Keys, keysOf } from './keys.ts'
 
@@ -31,10 +31,7 @@ afterAll(async () => {
   await browser?.close()
   await installation?.stop()
 })
-afterEach(async ({ task }) => {
-  await tell(page, task.result?.state)
-  expect(errors.splice(0)).toEqual([])
-})
+inOneStory(() => ({ page, errors }))
 
 const button = (name: string | RegExp) => page.getByRole('button', { name })
 

@@ -3,13 +3,13 @@ import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { type Server, serverList } from '#contract/servers.ts'
 import { type Subnet, subnetCreate, subnetList, subnetUpdate } from '#contract/subnets.ts'
 import { userCreate } from '#contract/users.ts'
-import { launch, open, signIn, tell } from './browser.ts'
+import { inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation, until } from './installation.ts'
 
 let installation: Installation
@@ -51,10 +51,7 @@ afterAll(async () => {
   await browser?.close()
   await installation?.stop()
 })
-afterEach(async ({ task }) => {
-  await tell(page, task.result?.state)
-  expect(errors.splice(0)).toEqual([])
-})
+inOneStory(() => ({ page, errors }))
 
 const list = () => page.getByRole('table', { name: 'Subnets', exact: true })
 const row = (name: string) => list().getByRole('row', { name: new RegExp(`Actions for ${name}`) })

@@ -4,13 +4,16 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startPostgres, systemPostgres } from './postgres.mjs'
 
 process.chdir(join(dirname(fileURLToPath(import.meta.url)), '..'))
 const only = process.argv.slice(2)
 const rows = []
+// Said again at the very end: where only the last part of the output is kept, that is what one needs.
+const failures = []
+const firstLine = (text) => String(text ?? '').split('\n', 1)[0]
 const total = { passed: 0, failed: 0, skipped: 0 }
 const reports = mkdtempSync(join(tmpdir(), 'sy-test-'))
 
@@ -26,6 +29,11 @@ function suite(name, command, args, env = {}) {
     env: { ...process.env, ...env },
   })
   const counted = isVitest && existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null
+  for (const file of counted?.testResults ?? []) {
+    if (file.status === 'failed' && file.assertionResults.length === 0) failures.push(`${name}: ${relative('.', file.name)}: ${firstLine(file.message)}`)
+    for (const test of file.assertionResults)
+      if (test.status === 'failed') failures.push(`${name}: ${relative('.', file.name)} > ${test.fullName}: ${firstLine(test.failureMessages[0])}`)
+  }
   const passed = counted ? counted.numPassedTests : ran.status === 0 ? 1 : 0
   const skipped = counted ? counted.numPendingTests + counted.numTodoTests : 0
   const failed = Math.max(counted ? counted.numFailedTests : 0, ran.status === 0 ? 0 : 1)
@@ -72,5 +80,6 @@ else skip('browser', 'apt-get install chromium')
 rmSync(reports, { recursive: true, force: true })
 console.log('\n── time of each suite')
 for (const [name, state, what, time] of rows) console.log(`${state.padEnd(8)} ${name.padEnd(34)} ${time.padStart(9)}  ${what}`)
+for (const failure of failures) console.log(`failed   ${failure}`)
 console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
 process.exit(total.failed > 0 ? 1 : 0)

@@ -1,24 +1,38 @@
 import { useNavigate, useRouter, useRouterState } from '@tanstack/react-router'
-import { useCallback } from 'react'
+import { useCallback, useState } from 'react'
 import { stringifySearch } from './search.ts'
 
 type Search = Record<string, string | undefined>
 
-/** The page's search params, and a way to change some of them: undefined or '' takes one off. Filters replace the entry in the history unless told to push. */
+/**
+ * The page's search params, and a way to change some of them: undefined or '' takes one off. Filters replace the entry in the history unless told to push.
+ * What is changed is answered at once, as a checkbox must be: the router shows it only when it has loaded, and until then a controlled input would jump back.
+ */
 export function useSearch(): { search: Search; setSearch: (change: Search, how?: { push?: boolean }) => void } {
   const router = useRouter()
   // That of the page that is shown, not of the one that is being fetched.
-  const search = useRouterState({ select: (state) => (state.matches.at(-1)?.search ?? {}) as Search })
+  const shown = useRouterState({ select: (state) => state.matches.at(-1)?.search })
+  // Holds only over the search it was made on: whatever the router shows next, be it this or another, takes its place.
+  const [ahead, setAhead] = useState<{ on: object | undefined; search: Search }>()
   const setSearch = useCallback(
     (change: Search, { push = false }: { push?: boolean } = {}) => {
       const { pathname, search: now } = router.state.location
-      const href = pathname + stringifySearch({ ...now, ...change })
-      void router.navigate({ href, replace: !push, resetScroll: false })
+      const search = Object.fromEntries(Object.entries({ ...now, ...change }).filter(([, value]) => value !== undefined && value !== ''))
+      const href = pathname + stringifySearch(search)
+      const page = router.state.matches.at(-1)
+      if (page?.pathname === pathname) setAhead({ on: page.search, search })
+      const go = async () => {
+        await router.navigate({ href, replace: !push, resetScroll: false })
+        // A refused navigation (a draft that is kept) changes nothing.
+        if (router.latestLocation.href !== href) setAhead(undefined)
+      }
+      void go()
     },
     [router],
   )
-  return { search, setSearch }
+  return { search: (ahead !== undefined && ahead.on === shown ? ahead.search : shown) ?? none, setSearch }
 }
+const none: Search = {}
 
 /** The page's path params. */
 export const useParams = (): Readonly<Record<string, string>> =>
