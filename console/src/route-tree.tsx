@@ -28,14 +28,17 @@ interface PageModule {
 
 const noSearch = (): Record<string, string | undefined> => ({})
 
-/** Loader and component of a page: its code and its data are fetched side by side. The query cache comes with the first page that needs it. */
+/**
+ * Loader and component of a page: its code and its data are fetched side by side. The query cache comes with the first page that needs it.
+ * A change of the search params alone loads beside the page that stands: as a dependency of the loader (`loaderDeps`) it would be another page to the router,
+ * which on a slow line puts the pending page in its place and so drops what was typed and where the focus was.
+ */
 const page = (importer: () => Promise<PageModule>) => ({
-  loaderDeps: ({ search }: { search: Record<string, string | undefined> }) => search,
-  loader: async ({ params, deps }: { params: unknown; deps: Record<string, string | undefined> }) => {
+  loader: async ({ params, location }: { params: unknown; location: { search: object } }) => {
     const { load } = await importer()
     if (load === undefined) return
     const { queryClient } = await import('./api/query.ts')
-    await load({ params: params as Record<string, string>, search: deps, client: queryClient })
+    await load({ params: params as Record<string, string>, search: location.search as Record<string, string | undefined>, client: queryClient })
   },
   component: lazyRouteComponent(importer, 'Page'),
 })

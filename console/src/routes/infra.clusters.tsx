@@ -4,7 +4,8 @@ import { clustersQuery } from '../features/clusters/cluster-queries.ts'
 import { ClustersPage } from '../features/clusters/ClustersPage.tsx'
 import { useSearch } from '../lib/use-search.ts'
 
-export const load: Load = ({ search, client }) => client.ensureQueryData(clustersQuery(search))
+// Waited for, and never thrown: the page shows an error in its place.
+export const load: Load = ({ search, client }) => client.prefetchQuery(clustersQuery(search))
 
 export function Page() {
   const { search, setSearch } = useSearch()

@@ -5,7 +5,8 @@ import { query } from '../api/query.ts'
 import { datacenterQuery, DatacentersPage } from '../features/datacenters/DatacentersPage.tsx'
 import { useSearch } from '../lib/use-search.ts'
 
-export const load: Load = ({ search, client }) => client.ensureQueryData(query(datacenterList, { query: datacenterQuery(search) }))
+// Waited for, and never thrown: the page shows an error in its place.
+export const load: Load = ({ search, client }) => client.prefetchQuery(query(datacenterList, { query: datacenterQuery(search) }))
 
 export function Page() {
   const { search, setSearch } = useSearch()

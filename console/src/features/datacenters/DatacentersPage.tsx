@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
 import { type Datacenter, datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import type { Asked } from '#contract/operation.ts'
@@ -146,7 +146,7 @@ const tableColumns = (most: number) =>
 export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch; onSearch: (change: Record<string, string | undefined>) => void }) {
   const client = useQueryClient()
   const asked = query(datacenterList, { query: datacenterQuery(search) })
-  const { data, error, refetch, dataUpdatedAt } = useQuery(asked)
+  const { data, error, refetch, dataUpdatedAt } = useQuery({ ...asked, placeholderData: keepPreviousData })
   const [form, setForm] = useState<{ edit: Datacenter | null } | null>(null)
   const edit = useCallback((d: Datacenter) => setForm({ edit: d }), [])
   const actions = useMemo(() => (d: Datacenter) => datacenterActions(client, edit, d), [client, edit])
