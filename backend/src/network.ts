@@ -1,5 +1,5 @@
 /** Networks as the settings name them. What may be dialled is `talos-fleet/dial-policy.ts`. */
-import { type Address, type Cidr, contains, parseAddress, parseCidr } from '#contract/addresses.ts'
+import { type Address, type Cidr, contains, formatAddress, parseAddress, parseCidr } from '#contract/addresses.ts'
 
 export interface Network {
   readonly cidr: Cidr
@@ -31,4 +31,12 @@ export const isLoopback = (address: string): boolean => loopback.some((n) => n.c
 export function onlyHere(url: string): boolean {
   const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')
   return host === 'localhost' || host.endsWith('.localhost') || host === '0.0.0.0' || host === '::' || isLoopback(host)
+}
+
+/** What requests of a source are counted by: an IPv6 network of a link, because one machine there may take any address in it (RFC 4291, 2.5.1). */
+export function sourceOf(ip: string): string {
+  const address = read(ip)
+  if (!address) return 'unknown'
+  if (address.family === 4) return formatAddress(address)
+  return `${formatAddress({ family: 6, value: (address.value >> 64n) << 64n })}/64`
 }

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 import { datacenterCreate, datacenterGet, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
 import { installationGet } from '#contract/users.ts'
+import { silent } from '../log.ts'
 import { type Backend, startBackend } from '../testing/backend.ts'
 
 const backend = await startBackend()
@@ -269,6 +270,12 @@ test.each([
   ['two lengths', 'POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}{}x'],
   ['a length beside chunks', 'POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
   ['bare line feeds in its headers', 'GET /healthz HTTP/1.1\nHost: x\nX: y\n\n'],
+  [
+    'chunks, with an extension',
+    'POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\n{}\r\n0\r\n\r\n',
+  ],
+  ['two hosts', 'GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n'],
+  ['no host', 'GET /healthz HTTP/1.1\r\n\r\n'],
   ['headers past 16 KiB', `GET /healthz HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`],
 ])('a request with %s is refused and the connection closed', async (_name, text) => {
   const port = Number(new URL(await listening()).port)
@@ -285,6 +292,69 @@ test.each([
   expect(JSON.parse(body)).toMatchObject({ code: 'bad_request', request_id: /x-request-id: (\S+)/.exec(head)![1] })
   for (const header of ['x-content-type-options: nosniff', 'cache-control: no-store', "content-security-policy: default-src 'none'"])
     expect(head).toContain(header)
+})
+
+test('an expectation that nobody knows is passed over, and a method that nobody serves is 405', async () => {
+  const port = Number(new URL(await listening()).port)
+  const ask = (text: string) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = dial(port, '127.0.0.1', () => socket.write(text))
+      let seen = ''
+      socket.on('data', (chunk: Buffer) => (seen += chunk.toString()))
+      socket.on('close', () => resolve(seen))
+      socket.on('error', reject)
+    })
+  const expecting = await ask('GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\nConnection: close\r\n\r\n')
+  expect(expecting).toMatch(/^HTTP\/1\.1 200 [\s\S]*x-content-type-options: nosniff/)
+  for (const method of ['QUERY', 'PROPFIND', 'TRACE']) {
+    const answer = await ask(`${method} /v1/nodes HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    expect(answer).toMatch(/^HTTP\/1\.1 405 [\s\S]*x-content-type-options: nosniff[\s\S]*allow: GET, HEAD, POST/)
+  }
+})
+
+test('bodies that drip in keep nobody else out', async () => {
+  const own = await startBackend({ limits: { inFlight: 4, waitMs: 50, delayMs: 60_000, writesPerSecond: 1000, writeBurst: 1000 } })
+  const port = Number(new URL(await own.listen()).port)
+  const { call } = await own.signIn()
+  const dripping = await Promise.all(
+    Array.from(
+      { length: 8 },
+      () =>
+        new Promise<ReturnType<typeof dial>>((resolve) => {
+          const socket = dial(port, '127.0.0.1', () =>
+            socket.write('POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{', () => resolve(socket)),
+          )
+        }),
+    ),
+  )
+  // Each is known to the server once the one that came after all of them was answered.
+  for (let asked = 0; asked < 3; asked++) expect((await fetch(`http://127.0.0.1:${port}/v1/installation`)).status).toBe(200)
+  expect((await call(datacenterList)).status).toBe(200)
+  expect((await call(datacenterCreate, { body: poznan })).status).toBe(201)
+  for (const socket of dripping) socket.destroy()
+})
+
+test('a stranger’s body is small', async () => {
+  const response = await backend.app.inject({
+    method: 'POST',
+    url: '/v1/authorize',
+    headers: { 'content-type': 'application/json' },
+    payload: JSON.stringify({ email: 'a@example.com', password: 'x'.repeat(9000) }),
+  })
+  expect(response.statusCode).toBe(413)
+})
+
+test('who hangs up while they send a body write no error into the log', async () => {
+  const failed: string[] = []
+  const own = await startBackend({ log: { ...silent, error: (event) => void failed.push(event) } })
+  const port = Number(new URL(await own.listen()).port)
+  const closed = new Promise<void>((resolve) => own.app.server.once('connection', (socket) => socket.once('close', () => resolve())))
+  const socket = dial(port, '127.0.0.1', () =>
+    socket.write('POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{', () => socket.resetAndDestroy()),
+  )
+  await closed
+  expect((await own.app.inject({ url: '/healthz' })).statusCode).toBe(200)
+  expect(failed).toEqual([])
 })
 
 let url: Promise<string> | undefined
@@ -332,10 +402,16 @@ test('the console is served from a list of files, packed as the browser takes it
 })
 
 test('the API is described for people on one page that needs no script', async () => {
+  const first = await backend.app.inject({ url: '/docs/api' })
   const page = await backend.app.inject({ url: '/docs/api' })
   expect(page.statusCode).toBe(200)
   expect(page.body).toContain('id="datacenterCreate"')
   expect(page.body).not.toContain('<script')
   const nonce = /<style nonce="([^"]+)"/.exec(page.body)![1]!
   expect(page.headers['content-security-policy']).toContain(`'nonce-${nonce}'`)
+  // Made once, or whoever asks for it again and again would keep the process busy with nothing else.
+  expect(first.body).not.toContain(nonce)
+  const began = performance.now()
+  for (let asked = 0; asked < 50; asked++) await backend.app.inject({ url: '/docs/api' })
+  expect(performance.now() - began).toBeLessThan(2_500)
 })

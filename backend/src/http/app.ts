@@ -1,13 +1,13 @@
 /** The HTTP app: limits, headers, session guard, errors, the routes of every domain, the console's files. */
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import type { Log } from '../log.ts'
-import { isText, readJson } from './body.ts'
+import { readJson } from './body.ts'
 import { refuseBroken } from './broken.ts'
 import { consoleFiles, serveConsole } from './console.ts'
 import { errorHandler, sendProblem } from './errors.ts'
@@ -20,6 +20,7 @@ import { openapiRoutes } from './openapi.ts'
 import { type Authenticate, guard } from './session.ts'
 import { limitSockets } from './sockets.ts'
 import { streams } from './streams.ts'
+import { refuseUnclear } from './unclear.ts'
 
 export interface AppParts {
   readonly config: Config
@@ -52,7 +53,6 @@ const stoppingRetrySeconds = 5
 const largestBodyBytes = 256 * 1024
 const largestHeadersBytes = 16 * 1024
 const mostHeaders = 64
-const longestUrl = 4 * 1024
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, clock, random, log } = parts
@@ -60,7 +60,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const files = consoleFiles(parts.consoleFolder, parts.cliFile)
   const sources = { reporting: files.reporting }
   const safe = securityHeaders(sources, config.tls !== undefined)
-  const sockets = { maxHeaderSize: largestHeadersBytes, connectionsCheckingInterval: slowCheckMs, headersTimeout: headersTimeoutMs }
+  const sockets = {
+    maxHeaderSize: largestHeadersBytes,
+    connectionsCheckingInterval: slowCheckMs,
+    headersTimeout: headersTimeoutMs,
+    // `refuseUnclear` looks for it, so that who is refused is told so with the headers of every answer.
+    requireHostHeader: false,
+  }
   const app = fastify({
     ...(tls ? { https: { ...tls, ...sockets } } : { http: sockets }),
     bodyLimit: largestBodyBytes,
@@ -108,16 +114,27 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.addHook('onRequest', async () => {
     if (stopping) throw new Problem('unavailable', 'Steelyard is stopping. Please try again in a moment.', undefined, stoppingRetrySeconds)
   })
-  app.addHook('onRequest', async (request) => {
-    if (request.url.length > longestUrl) throw new Problem('bad_request', 'The URL is too long')
-    const query = request.url.indexOf('?')
-    if (/%00/.test(query === -1 ? request.url : request.url.slice(0, query))) throw new Problem('bad_request', 'The path can not be read')
-    if (query === -1) return
-    const given = new URLSearchParams(request.url.slice(query + 1))
-    const names = [...given.keys()]
-    if (new Set(names).size !== names.length) throw new Problem('bad_request', 'A query parameter is given twice')
-    if (![...given].flat().every(isText)) throw new Problem('bad_request', 'The query holds a character that can not be kept')
-    if (names.includes('__proto__')) throw new Problem('bad_request', 'The query holds a key that is not allowed')
+  refuseUnclear(app)
+  const methods = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) methods.set(url, (methods.get(url) ?? new Set()).add(one))
+  })
+  let patterns: { pattern: RegExp; allowed: ReadonlySet<string> }[] = []
+  /** Nothing is served there; of other methods than GET that is said before their body is read. */
+  const nothingThere = (request: FastifyRequest, reply: FastifyReply): Problem | undefined => {
+    const path = request.url.split('?', 1)[0]!
+    const allowed = new Set<string>()
+    for (const { pattern, allowed: some } of patterns) if (pattern.test(path)) for (const method of some) allowed.add(method)
+    if (allowed.size > 0) {
+      void reply.header('allow', [...allowed].toSorted().join(', '))
+      return new Problem('method_not_allowed', `${request.method} is not possible here`)
+    }
+    const page = request.method === 'GET' || request.method === 'HEAD'
+    return page && !/^\/(?:v1|join|assets|cli)(?:\/|$)/.test(path) ? undefined : new Problem('not_found', 'There is no such path')
+  }
+  app.addHook('onRequest', async (request, reply) => {
+    const problem = request.is404 ? nothingThere(request, reply) : undefined
+    if (problem) throw problem
   })
   limit(app, { limits: parts.limits ?? defaultLimits, clock, random })
   guard(app, { authenticate: parts.authenticate, log })
@@ -138,29 +155,15 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     else log.debug('request', line)
   })
 
-  const methods = new Map<string, Set<string>>()
-  app.addHook('onRoute', ({ method, url }) => {
-    for (const one of [method].flat()) methods.set(url, (methods.get(url) ?? new Set()).add(one))
-  })
   healthRoutes(app, parts.health)
   for (const routes of parts.routes) routes(app)
   openapiRoutes(app, { version: parts.version })
   docsRoutes(app, { version: parts.version, sources })
   serveConsole(app, files)
 
-  const patterns = [...methods].map(([url, allowed]) => ({ pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`), allowed }))
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0]!
-    const allowed = new Set<string>()
-    for (const { pattern, allowed: some } of patterns) if (pattern.test(path)) for (const method of some) allowed.add(method)
-    if (allowed.size > 0) {
-      void reply.header('allow', [...allowed].toSorted().join(', '))
-      return sendProblem(request, reply, new Problem('method_not_allowed', `${request.method} is not possible here`))
-    }
-    if (request.method !== 'GET' && request.method !== 'HEAD') return sendProblem(request, reply, new Problem('not_found', 'There is no such path'))
-    if (/^\/(?:v1|join|assets|cli)(?:\/|$)/.test(path)) return sendProblem(request, reply, new Problem('not_found', 'There is no such path'))
-    return files.sendIndex(reply, sources)
-  })
+  patterns = [...methods].map(([url, allowed]) => ({ pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`), allowed }))
+  // What comes this far is a page of the console's.
+  app.setNotFoundHandler((_request, reply) => files.sendIndex(reply, sources))
   const sweep = setInterval(() => app.streams.sweep(), 1_000)
   sweep.unref()
   const closing: NodeJS.Timeout[] = []

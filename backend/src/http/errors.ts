@@ -63,6 +63,8 @@ export function asProblem(error: unknown, random: () => number): Problem | undef
 
 export function errorHandler({ log, random }: { log: Log; random: () => number }) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    // The client hung up while it sent its body: nobody reads the answer, and a log line for each would let anybody fill the log.
+    if (request.raw.destroyed && !request.raw.complete) return sendProblem(request, reply, new Problem('bad_request', 'The request was not sent whole'))
     const problem = asProblem(error, random)
     if (!problem) log.error('request.failed', { request_id: request.id, method: request.method, path: request.routeOptions.url ?? '', error })
     sendProblem(request, reply, problem ?? new Problem('internal', 'Something went wrong on our side'))

@@ -50,23 +50,26 @@ export function places(count: number) {
   }
 }
 
-/** Sources that are remembered at once; past it, who came least lately is forgotten. */
-const mostSources = 20_000
+/** Sources that are remembered for sure; past it, who came least lately is forgotten. */
+const mostSources = 10_000
 
 /** Tokens that fill up with time. Answers how many milliseconds to wait, 0 where one was taken. */
 export function bucket({ perSecond, burst, clock }: { perSecond: number; burst: number; clock: Clock }) {
-  /** Who came last stands last. */
-  const level = new Map<string, { tokens: number; at: number }>()
+  type Level = { tokens: number; at: number }
+  /** Who came lately, and who came before them. Forgetting all of the elder at once costs nothing, while a map whose oldest is taken out at each turn is slower the more was taken. */
+  let late = new Map<string, Level>()
+  let earlier = new Map<string, Level>()
   return {
     take(key: string): number {
       const now = clock.now()
-      const last = level.get(key) ?? { tokens: burst, at: now }
+      const last = late.get(key) ?? earlier.get(key) ?? { tokens: burst, at: now }
       const tokens = Math.min(burst, last.tokens + ((now - last.at) / 1000) * perSecond)
       if (tokens < 1) return Math.ceil(((1 - tokens) / perSecond) * 1000)
-      level.delete(key)
-      level.set(key, { tokens: tokens - 1, at: now })
-      // One at a time: to look through all of them for those that may be forgotten would make a flood dearer the longer it lasts.
-      if (level.size > mostSources) level.delete(level.keys().next().value!)
+      late.set(key, { tokens: tokens - 1, at: now })
+      if (late.size > mostSources) {
+        earlier = late
+        late = new Map()
+      }
       return 0
     },
   }
@@ -87,14 +90,21 @@ export function limit(app: FastifyInstance, { limits, clock, random }: { limits:
   }, 1_000)
   look.unref()
 
-  app.addHook('onRequest', async (request) => {
+  const enter = async (request: FastifyRequest): Promise<void> => {
     const { operation } = request.routeOptions.config
-    if (!operation) return
-    if (lagging && isRead(request)) throw busy(random)
     // A stream takes no place: it would hold it for minutes.
-    if (operation.media === 'text/event-stream') return
+    if (!operation || operation.media === 'text/event-stream') return
     if (!(await room.take(limits.waitMs))) throw busy(random)
     ;(request as unknown as Record<symbol, boolean>)[held] = true
+  }
+  app.addHook('onRequest', async (request) => {
+    if (!isRead(request) || !request.routeOptions.config.operation) return
+    if (lagging) throw busy(random)
+    await enter(request)
+  })
+  // A write only once its body is here: bodies that drip in must not keep everybody else out.
+  app.addHook('preValidation', async (request) => {
+    if (!isRead(request)) await enter(request)
   })
   app.addHook('preParsing', async (request) => {
     if (isRead(request) || request.caller.kind !== 'user') return

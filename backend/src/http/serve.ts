@@ -48,6 +48,9 @@ declare module 'fastify' {
   }
 }
 
+/** Of a call that anybody may make: a thousand open bodies of strangers must fit into memory. */
+const largestBodyOfStrangers = 8 * 1024
+
 const url = (operation: Operation): string => operation.path.replaceAll(/\{(\w+)\}/g, ':$1')
 
 function read<O extends Operation>(operation: O, request: FastifyRequest): Input<O> {
@@ -120,11 +123,12 @@ export interface ServeOptions {
 export const serve =
   (app: FastifyInstance, { isVolatile = false, ...options }: ServeOptions = {}) =>
   <O extends Operation>(operation: O, handler: Handler<O>): void => {
+    const largestBody = options.largestBody ?? (operation.scope === null ? largestBodyOfStrangers : undefined)
     app.route({
       method: operation.method,
       url: url(operation),
       config: { operation, ...options },
-      ...(options.largestBody !== undefined && { bodyLimit: options.largestBody }),
+      ...(largestBody !== undefined && { bodyLimit: largestBody }),
       handler: async (request, reply) => {
         const input = read(operation, request)
         const context = contextOf(request, reply)

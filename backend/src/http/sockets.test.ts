@@ -32,6 +32,10 @@ test('one address holds fifty sockets at most, and gets its place back when one 
   peers[0]!.emit('close')
   expect(open(server, '203.0.113.7', 2).map((p) => p.destroyed)).toEqual([false, true])
   expect(open(server, '203.0.113.8', 50).some((p) => p.destroyed)).toBe(false)
+  // Whoever has one IPv6 address has all of its /64.
+  const many = Array.from({ length: 52 }, (_, i) => open(server, `2001:db8::${(i + 1).toString(16)}`, 1)[0]!)
+  expect(many.filter((p) => p.destroyed)).toHaveLength(2)
+  expect(open(server, '2001:db8:0:1::1', 1)[0]!.destroyed).toBe(false)
 })
 
 test('loopback and trusted proxies stand for many people', () => {

@@ -2,7 +2,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Network } from '../network.ts'
-import { isLoopback } from '../network.ts'
+import { isLoopback, sourceOf } from '../network.ts'
 
 const mostSockets = 1_000
 const mostPerAddress = 50
@@ -13,16 +13,17 @@ export function limitSockets(server: Server, { trusted }: { trusted: readonly Ne
   server.on('connection', (socket: Socket) => {
     const address = socket.remoteAddress ?? ''
     if (address === '' || isLoopback(address) || trusted.some((network) => network.contains(address))) return
-    const open = (perAddress.get(address) ?? 0) + 1
+    const source = sourceOf(address)
+    const open = (perAddress.get(source) ?? 0) + 1
     if (open > mostPerAddress) {
       socket.destroy()
       return
     }
-    perAddress.set(address, open)
+    perAddress.set(source, open)
     socket.once('close', () => {
-      const left = perAddress.get(address)! - 1
-      if (left === 0) perAddress.delete(address)
-      else perAddress.set(address, left)
+      const left = perAddress.get(source)! - 1
+      if (left === 0) perAddress.delete(source)
+      else perAddress.set(source, left)
     })
   })
 }

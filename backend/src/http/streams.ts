@@ -1,4 +1,5 @@
 /** The open streams of this process: ended with their token, with their session, and at shutdown. */
+import { Problem } from '#contract/errors.ts'
 import type { Clock } from '../clock.ts'
 import type { Caller } from './caller.ts'
 
@@ -8,8 +9,14 @@ export interface OpenStream {
   readonly close: () => void
 }
 
+/** Open at once for one person. A browser reads one for all its tabs, and one per log that is looked at. */
+const mostOfOne = 50
+
 export interface Streams {
-  /** Answers how to take it off again. */
+  /**
+   * Answers how to take it off again.
+   * @throws Problem throttled where the person has too many already: a thousand of them would leave no socket for anybody else
+   */
   add(stream: OpenStream): () => void
   endSession(sessionId: string): void
   /** Ends what is past its token; called every second or so. */
@@ -29,6 +36,12 @@ export function streams(clock: Clock): Streams {
   const endWhere = (over: (stream: OpenStream) => boolean) => open.forEach((stream) => over(stream) && stream.close())
   return {
     add(stream) {
+      const { caller } = stream
+      if (caller.kind === 'user') {
+        let held = 0
+        for (const { caller: other } of open) if (other.kind === 'user' && other.userId === caller.userId) held++
+        if (held >= mostOfOne) throw new Problem('throttled', 'You have too many live views open. Close some and try again.')
+      }
       open.add(stream)
       return () => void open.delete(stream)
     },

@@ -293,7 +293,7 @@ describe('floods', () => {
     const before = (await audited()).length
     await Promise.all(Array.from({ length: 1000 }, (_, i) => ask('/join/guess', `127.21.${i >> 8}.${i & 255}`)))
     nextMinute()
-    await expect.poll(async () => (await audited()).reduce((n, e) => n + Number(e.after?.['count'] ?? 0), 0)).toBeGreaterThan(1000)
+    await expect.poll(async () => (await audited()).reduce((n, e) => n + Number(e.after?.['count'] ?? 0), 0), { timeout: 10_000 }).toBeGreaterThan(1000)
     const entries = (await audited()).length - before
     expect(entries).toBeLessThanOrEqual(251)
   })
@@ -312,7 +312,9 @@ describe('floods', () => {
     const answers = await Promise.all(Array.from({ length: 200 }, () => announce(own, uuid(), '127.20.5.2')))
     expect(answers.every((a) => a.statusCode === 200)).toBe(true)
     expect((await arrivals(id)).filter((a) => a.result === 'waiting').length).toBeLessThanOrEqual(30)
-    await expect.poll(async () => (await audited()).some((e) => String(e.after?.['reason']).includes('STEELYARD_TRUSTED_PROXIES'))).toBe(true)
+    await expect
+      .poll(async () => (await audited()).some((e) => String(e.after?.['reason']).includes('STEELYARD_TRUSTED_PROXIES')), { timeout: 10_000 })
+      .toBe(true)
   })
 })
 

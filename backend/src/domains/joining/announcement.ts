@@ -56,11 +56,3 @@ export function readSource(ip: string): string | undefined {
   const address = parseAddress(ip.replace(/^::ffff:(?=\d+\.)/i, ''))
   return address ? formatAddress(address) : undefined
 }
-
-/** What refusals of a source are counted by: an IPv6 network of a link, because one machine there may take any address in it (RFC 4291, 2.5.1). */
-export function sourceOf(ip: string): string {
-  const address = parseAddress(ip.replace(/^::ffff:(?=\d+\.)/i, ''))
-  if (!address) return 'unknown'
-  if (address.family === 4) return formatAddress(address)
-  return `${formatAddress({ family: 6, value: (address.value >> 64n) << 64n })}/64`
-}

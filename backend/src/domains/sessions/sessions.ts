@@ -11,8 +11,10 @@ import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Listener } from '../../db/listen.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
+import { bucket } from '../../http/limits.ts'
 import type { Authenticate } from '../../http/session.ts'
 import type { Log } from '../../log.ts'
+import { sourceOf } from '../../network.ts'
 import type { RecordChange } from '../../record.ts'
 import type { Users } from '../users/users.ts'
 import { PasswordsBusy, nobodysHash, verifyPassword, hashPassword } from './password.ts'
@@ -106,10 +108,29 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, rota
     })
   }
 
-  const audit = (caller: Caller, action: string, person: { id: string; email: string } | undefined, result: 'ok' | 'invalid_credentials' | 'throttled') =>
+  const audit = (caller: Caller, person: { id: string; email: string } | undefined, result: 'invalid_credentials' | 'throttled', more?: { since: number }) =>
     inTransaction(db, (tx) =>
-      record(tx, caller, { action, target: person ? { kind: 'user', id: person.id, name: person.email } : { kind: 'user', id: 'unknown' }, result }),
+      record(tx, caller, {
+        action: 'session.refused',
+        target: person ? { kind: 'user', id: person.id, name: person.email } : { kind: 'user', id: 'unknown' },
+        result,
+        ...(more && { after: { tries_not_listed: more.since } }),
+      }),
     )
+
+  // Failures have a pace of their own, by the throttle. What it refuses has none, and must not fill the audit log: not each try is listed, but all are counted.
+  const ofOne = bucket({ perSecond: 1 / 60, burst: 1, clock })
+  const ofAll = bucket({ perSecond: 1, burst: 60, clock })
+  let notListed = 0
+  const auditThrottled = async (caller: Caller, person: { id: string; email: string } | undefined, ip: string): Promise<void> => {
+    if (ofOne.take(`${sourceOf(ip)} ${person?.id ?? ''}`) > 0 || ofAll.take('') > 0) {
+      notListed += 1
+      return
+    }
+    const since = notListed
+    notListed = 0
+    await audit(caller, person, 'throttled', { since })
+  }
 
   return {
     /**
@@ -119,7 +140,7 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, rota
       const person = await users.forSignIn(email)
       const { waitMs, attempt } = await throttle.begin(email, ip)
       if (attempt === undefined) {
-        await audit(caller, 'session.refused', person, 'throttled')
+        await auditThrottled(caller, person, ip)
         throw new Problem('throttled', 'Too many tries. Please wait before you try again.', undefined, waitMs / 1000)
       }
       let verdict: { right: boolean; outdated: boolean }
@@ -132,7 +153,7 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, rota
       }
       if (!person || !verdict.right || person.disabled_at) {
         log.info('session.refused', { ip, request_id: caller.kind === 'anonymous' ? caller.requestId : undefined })
-        await audit(caller, 'session.refused', person, 'invalid_credentials')
+        await audit(caller, person, 'invalid_credentials')
         throw refused()
       }
       await throttle.succeed(email, attempt)

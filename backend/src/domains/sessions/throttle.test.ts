@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { auditList } from '#contract/audit.ts'
 import { authorize } from '#contract/sessions.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { delayMs } from './throttle.ts'
@@ -62,6 +63,35 @@ test('one address fails twenty times a minute at most; another address and accou
   expect((await attempt(user.email, user.password, '203.0.113.8')).status).toBe(200)
   backend.clock.advance(60_000)
   expect((await attempt('another@example.com', wrong, '203.0.113.7')).status).toBe(401)
+})
+
+test('one address is a whole /64 in IPv6', async () => {
+  const backend = await startBackend({ environment: { STEELYARD_TRUSTED_PROXIES: '127.0.0.1/32' } })
+  const attempt = (n: number, network: string) =>
+    backend.call(
+      authorize,
+      { body: { email: `nobody${n}@example.com`, password: wrong } },
+      { headers: { 'x-forwarded-for': `${network}::${(n + 1).toString(16)}` } },
+    )
+  for (let n = 0; n < 20; n++) expect((await attempt(n, '2001:db8:0:1')).status).toBe(401)
+  expect((await attempt(20, '2001:db8:0:1')).status).toBe(429)
+  expect((await attempt(21, '2001:db8:0:2')).status).toBe(401)
+})
+
+test('tries that are refused unseen do not fill the audit log, and are counted', async () => {
+  const backend = await startBackend()
+  const admin = await backend.signIn()
+  const { email } = await backend.signIn()
+  const attempt = () => backend.call(authorize, { body: { email, password: wrong } })
+  for (let n = 0; n < 5; n++) await attempt()
+  for (let n = 0; n < 60; n++) expect((await attempt()).status).toBe(429)
+  backend.clock.advance(61_000)
+  expect((await attempt()).status).toBe(401)
+  expect((await attempt()).status).toBe(429)
+  await backend.publish()
+  const { items } = (await admin.call(auditList, { query: { action: 'session.refused', per_page: 1000 } })).answer!
+  expect(items.filter((entry) => entry.result === 'invalid_credentials')).toHaveLength(6)
+  expect(items.filter((entry) => entry.result === 'throttled').map((entry) => entry.after)).toEqual([{ tries_not_listed: 59 }, { tries_not_listed: 0 }])
 })
 
 test('who is no trusted proxy can not choose an address', async () => {

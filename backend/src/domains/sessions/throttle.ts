@@ -5,10 +5,11 @@
 import { sql } from 'kysely'
 import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import { sourceOf } from '../../network.ts'
 
 export interface Throttle {
   /** Counts the try as a failure before the password is looked at, so that parallel tries count too. Answers the ms to wait, or 0 and the try's number. */
-  begin(email: string, address: string): Promise<{ waitMs: number; attempt: number | undefined }>
+  begin(email: string, ip: string): Promise<{ waitMs: number; attempt: number | undefined }>
   /** The password was right: this try doesn't count, and the account's earlier ones are forgotten. */
   succeed(email: string, attempt: number): Promise<void>
   /** Nothing was decided (the database or the hashing was too busy): this try doesn't count. */
@@ -49,8 +50,9 @@ export function throttle({ db, clock }: { db: Db; clock: Clock }): Throttle {
     return rows.length < addressFailures ? 0 : Math.max(0, rows.at(-1)!.at.getTime() + addressWindowMs - clock.now())
   }
   return {
-    begin: (email, address) =>
+    begin: (email, ip) =>
       inTransaction(db, async (tx) => {
+        const address = sourceOf(ip)
         // Tries of one account and of one address are counted one after the other.
         await sql`select pg_advisory_xact_lock(hashtextextended(key, 0)) from unnest(array[${`account ${email}`}, ${`address ${address}`}]::text[]) as key order by key`.execute(
           tx,

@@ -8,6 +8,7 @@ import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction } from '../../db/db.ts'
 import type { AnonymousCaller, Caller } from '../../http/caller.ts'
 import { bucket } from '../../http/limits.ts'
+import { sourceOf } from '../../network.ts'
 import type { RecordChange } from '../../record.ts'
 import * as store from './store.ts'
 
@@ -26,7 +27,7 @@ export function waitlist({ db, clock, record }: { db: Db; clock: Clock; record: 
   const pace = bucket({ perSecond, burst, clock })
   return {
     async join(caller, body, ip) {
-      const waitMs = pace.take(ip)
+      const waitMs = pace.take(sourceOf(ip))
       if (waitMs > 0) throw new Problem('throttled', 'Too many requests. Please wait a moment.', undefined, waitMs / 1000)
       const by: AnonymousCaller = { kind: 'anonymous', ip, requestId: caller.kind === 'system' ? '' : caller.requestId }
       await inTransaction(db, async (tx) => {

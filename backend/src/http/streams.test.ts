@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { testClock } from '../clock.ts'
+import type { Caller } from './caller.ts'
+import { streams } from './streams.ts'
+
+const of = (userId: string, sessionId: string): Caller => ({ kind: 'user', userId, email: '', sessionId, scopes: [], ip: '', requestId: '' })
+const nothing = () => undefined
+
+test('one person holds fifty streams at most, in however many sessions, and others are not kept out by it', () => {
+  const all = streams(testClock())
+  const ends = Array.from({ length: 50 }, (_, i) => all.add({ caller: of('a', `session ${i % 5}`), endsAt: undefined, close: nothing }))
+  expect(() => all.add({ caller: of('a', 'another'), endsAt: undefined, close: nothing })).toThrow('too many live views')
+  all.add({ caller: of('b', 'session'), endsAt: undefined, close: nothing })
+  ends[0]!()
+  all.add({ caller: of('a', 'another'), endsAt: undefined, close: nothing })
+  expect(all.count()).toBe(51)
+})
