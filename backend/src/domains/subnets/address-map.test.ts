@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { formatAddress, lastOf, parseAddress, parseCidr } from '#contract/addresses.ts'
-import { type AddressRun, subnetAddresses } from '#contract/subnets.ts'
+import { runsOfParts } from '#contract/address-map.ts'
+import { type AddressRun, subnetAddresses, type SubnetMap, subnetMap } from '#contract/subnets.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
 
@@ -10,9 +11,13 @@ const viewer = await backend.signIn({ role: 'viewer' })
 const operator = await backend.signIn({ role: 'operator' })
 const place = await addDatacenter(operator, 'POZ')
 const cluster = await addCluster(backend, place.id, 'alpha', { pod: '172.16.0.0/16', service: '172.17.0.0/16' })
+/** The runs; that the parts say the same is looked at each time. */
 const mapOf = async (id: string) => {
   const { answer, text } = await viewer.call(subnetAddresses, { params: { id } })
-  if (!answer) throw new Error(text)
+  const { answer: parts } = await viewer.call(subnetMap, { params: { id } })
+  if (!answer || !parts) throw new Error(text)
+  const written = runsOfParts(parts).map((run) => [run.first, run.last, run.state, run.by, run.nodeId])
+  expect(written).toEqual(answer.runs.map((run) => [parseAddress(run.first)!.value, parseAddress(run.last)!.value, run.state, run.by, run.node_id]))
   return answer
 }
 const shortly = (runs: readonly AddressRun[]) => runs.map((r) => [r.first === r.last ? r.first : `${r.first}-${r.last}`, r.state, r.by])
@@ -111,13 +116,13 @@ test('an address that two Services share stands there once, with both', async ()
   expect(shortly((await mapOf(subnet.id)).runs)[1]).toEqual(['10.7.0.1', 'used', 'default/a, default/b'])
 })
 
-/** In ms from the request to the parsed answer: the quickest of some, because a machine that does other things as well says nothing about this one. */
-async function quickest(id: string, enough: number): Promise<{ ms: number; runs: number }> {
+/** In ms from the request to the runs that are drawn: the quickest of some, because a machine that does other things as well says nothing about this one. */
+async function quickest(id: string): Promise<{ ms: number; runs: number }> {
   let best = { ms: Number.POSITIVE_INFINITY, runs: 0 }
-  for (let n = 0; n < 20 && best.ms > enough; n++) {
+  for (let n = 0; n < 20 && best.ms > 300; n++) {
     const began = performance.now()
-    const response = await backend.app.inject({ url: `/v1/subnets/${id}/addresses`, headers: { authorization: `Bearer ${viewer.accessToken}` } })
-    const runs = (JSON.parse(response.body) as { runs: unknown[] }).runs.length
+    const response = await backend.app.inject({ url: `/v1/subnets/${id}/map`, headers: { authorization: `Bearer ${viewer.accessToken}` } })
+    const runs = runsOfParts(JSON.parse(response.body) as SubnetMap).length
     best = { ms: Math.min(best.ms, performance.now() - began), runs }
   }
   return best
@@ -126,12 +131,12 @@ async function quickest(id: string, enough: number): Promise<{ ms: number; runs:
 test('65,536 addresses open within 300 ms, free or in use', async () => {
   const subnet = await addSubnet(operator, place.id, 'large', '10.8.0.0/16', { gateway: '10.8.0.1' })
   await assign(backend, subnet, cluster)
-  const free = await quickest(subnet.id, 300)
+  const free = await quickest(subnet.id)
   expect(free.runs).toBe(4)
   expect(free.ms).toBeLessThan(300)
   await sql`insert into subnet_use (subnet_id, cluster_id, address, used_by)
     select ${subnet.id}, ${cluster}, '10.8.0.0'::inet + n, 'default/service-' || n from generate_series(2, 65534) n`.execute(backend.platform.db)
-  const { ms, runs } = await quickest(subnet.id, 300)
+  const { ms, runs } = await quickest(subnet.id)
   expect(runs).toBe(65_536)
   expect(ms).toBeLessThan(300)
   const whole = await mapOf(subnet.id)

@@ -7,6 +7,7 @@ import {
   subnetGet,
   subnetImport,
   subnetList,
+  subnetMap,
   subnetRemove,
   subnetUpdate,
 } from '#contract/subnets.ts'
@@ -24,6 +25,7 @@ export function subnetRoutes(app: FastifyInstance, subnets: Subnets): void {
   on(subnetUpdate, ({ caller, params, body, ifMatch }) => subnets.update(caller, params.id, body, ifMatch))
   on(subnetRemove, ({ caller, params, ifMatch }) => subnets.remove(caller, params.id, ifMatch).then(() => undefined))
   on(subnetAddresses, async ({ params }) => asJson(await subnets.addresses(params.id)))
+  on(subnetMap, ({ params }) => subnets.map(params.id))
   on(subnetExport, async ({ query, saveAs }) => {
     const text = await subnets.export(query)
     saveAs('subnets.csv')

@@ -140,9 +140,15 @@ export const mapOf = (on: On, id: string) =>
     .executeTakeFirst()
 export type MapRow = NonNullable<Awaited<ReturnType<typeof mapOf>>>
 
-/** Addresses that clusters were seen to use, in order, and at the same place in the other list what uses them. As texts: rows cost more than all else. */
-export async function usesInOrder(on: On, subnetId: string): Promise<{ addresses: string[]; usedBy: string[] }> {
-  const { addresses, used_by } = await on
+/** Addresses that clusters were seen to use, in order with a space between, and what uses each, a line for each. */
+export interface UseTexts {
+  readonly addresses: string
+  readonly by: string
+}
+
+/** As texts: rows cost more than all else. */
+export const usesInOrder = (on: On, subnetId: string): Promise<UseTexts> =>
+  on
     .selectFrom((e) =>
       e
         .selectFrom('subnet_use')
@@ -153,10 +159,8 @@ export async function usesInOrder(on: On, subnetId: string): Promise<{ addresses
         .orderBy('cluster_id')
         .as('u'),
     )
-    .select([sql<string | null>`string_agg(host(u.address), ' ')`.as('addresses'), sql<string | null>`string_agg(u.used_by, chr(10))`.as('used_by')])
+    .select([sql<string>`coalesce(string_agg(host(u.address), ' '), '')`.as('addresses'), sql<string>`coalesce(string_agg(u.used_by, chr(10)), '')`.as('by')])
     .executeTakeFirstOrThrow()
-  return { addresses: addresses?.split(' ') ?? [], usedBy: used_by?.split('\n') ?? [] }
-}
 
 export interface Use {
   readonly address: string

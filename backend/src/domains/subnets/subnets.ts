@@ -4,11 +4,20 @@ import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { subnetProblems } from '#contract/subnet-rules.ts'
-import { canRemoveSubnet, type NewSubnet, type Subnet, type SubnetChange, type subnetExport, type subnetImport, type subnetList } from '#contract/subnets.ts'
+import {
+  canRemoveSubnet,
+  type NewSubnet,
+  type Subnet,
+  type SubnetChange,
+  type subnetExport,
+  type subnetImport,
+  type subnetList,
+  type SubnetMap,
+} from '#contract/subnets.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import type { ServerAddress } from '../servers/addresses.ts'
-import { addressMap } from './address-map.ts'
+import { addressMap, addressRuns } from './address-map.ts'
 import { around } from './around.ts'
 import { writeCsv } from './csv.ts'
 import type { ForPools } from './for-pools.ts'
@@ -33,6 +42,8 @@ export interface Subnets extends ForPools {
   remove(caller: Caller, id: string, ifMatch?: number): Promise<void>
   /** The address map as JSON text, ready to be sent. @throws Problem not_found */
   addresses(id: string): Promise<string>
+  /** The same in parts. @throws Problem not_found */
+  map(id: string): Promise<SubnetMap>
   export(query: Input<typeof subnetExport>['query']): Promise<string>
   /** @throws Problem invalid for a text that is too large */
   import(caller: Caller, body: Input<typeof subnetImport>['body']): Promise<Answer<typeof subnetImport>>
@@ -85,6 +96,13 @@ export function subnets(parts: SubnetParts): Subnets {
     const near = around(held, await store.clusterNetworks(tx, wanted.datacenter_id))
     demand(shadowedBy(wanted, near))
     demand(containsServer(wanted, before, near))
+  }
+
+  /** What a map is drawn from, asked for at once. */
+  const drawn = async (id: string) => {
+    const [row, uses, held] = await Promise.all([store.mapOf(db, id), store.usesInOrder(db, id), servers.addresses()])
+    if (!row) throw missing()
+    return [row, uses, held] as const
   }
 
   return {
@@ -183,12 +201,8 @@ export function subnets(parts: SubnetParts): Subnets {
         })
       }),
 
-    async addresses(id) {
-      const row = await store.mapOf(db, id)
-      if (!row) throw missing()
-      const [uses, held] = await Promise.all([store.usesInOrder(db, id), servers.addresses()])
-      return addressMap(row, uses, held)
-    },
+    addresses: async (id) => addressRuns(...(await drawn(id))),
+    map: async (id) => addressMap(...(await drawn(id))),
 
     export: async (query) => writeCsv(tableOf(await shown.all(db, query))),
 

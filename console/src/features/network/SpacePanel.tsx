@@ -1,10 +1,10 @@
 import { useMemo } from 'react'
+import { declaredRuns } from '#contract/address-map.ts'
 import { counted } from '#contract/words.ts'
 import { amount } from '../../ui/address-grid.ts'
 import { AddressMap } from '../../ui/AddressMap.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Alert } from '../../ui/Status.tsx'
-import { runsOfText } from './map-runs.ts'
 import { pieceText, spaceOf, type SubnetDraft, textOf } from './subnet-form.ts'
 import css from './SubnetForm.module.css'
 
@@ -19,7 +19,7 @@ export function SpacePanel({ draft }: { draft: SubnetDraft }) {
   const space = useMemo(() => spaceOf(draft), [draft])
   // The picture is drawn anew only when the space changes, not with each letter of the name.
   const picture = useMemo(
-    () => runsOfText(textOf({ cidr, gateway, exclude, firstAndLast, vlan: '', name: '', datacenterId: '', purpose: 'workload' })),
+    () => declaredRuns(textOf({ cidr, gateway, exclude, firstAndLast, vlan: '', name: '', datacenterId: '', purpose: 'workload' })),
     [cidr, gateway, exclude, firstAndLast],
   )
   return (

@@ -1,21 +1,22 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { parseAddress, parseCidr } from '#contract/addresses.ts'
+import type { MapRun } from '#contract/address-map.ts'
 import type { Subnet } from '#contract/subnets.ts'
 import { paths } from '../../lib/paths.ts'
 import { clock, exact } from '../../lib/time.ts'
 import { AddressMap } from '../../ui/AddressMap.tsx'
 import { KeyValue } from '../../ui/Panel.tsx'
 import { ErrorState, SkeletonRows, Stale } from '../../ui/States.tsx'
-import { readRuns, type SubnetRun } from './map-runs.ts'
+import { readMap } from './map-runs.ts'
 import css from './NetworkPage.module.css'
-import { addressesOf } from './network-queries.ts'
+import { mapOf } from './network-queries.ts'
 import { SubnetStatus } from './subnet-columns.tsx'
 
 /** Every address of a subnet: free, excluded, reserved, or in use by whom. `at` is the address that was searched for. */
 export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string | undefined }) {
-  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(addressesOf(subnet.id))
-  const runs = useMemo(() => data && readRuns(data.runs), [data])
+  const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(mapOf(subnet.id))
+  const runs = useMemo(() => data && readMap(data), [data])
   const cidr = useMemo(() => data && parseCidr(data.cidr), [data])
   if (!data || !runs || !cidr) return error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={6} widths={[340, 60, 260]} />
   const wanted = at === undefined ? null : parseAddress(at)
@@ -50,12 +51,12 @@ export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string |
 }
 
 /** Who has an address, as a link where there is a page about them. */
-function By({ run }: { run: SubnetRun }) {
+function By({ run }: { run: MapRun }) {
   if (run.by === null) return null
   return run.nodeId === null ? run.by : <a href={paths.server(run.nodeId)}>{run.by}</a>
 }
 
-const byOf = (run: SubnetRun) => (run.by === null ? null : <By run={run} />)
+const byOf = (run: MapRun) => (run.by === null ? null : <By run={run} />)
 
 const clustersOf = (subnet: Subnet) =>
   subnet.clusters.map((c, i) => (
@@ -65,7 +66,7 @@ const clustersOf = (subnet: Subnet) =>
     </span>
   ))
 
-function aboutOf(run: SubnetRun, subnet: Subnet) {
+function aboutOf(run: MapRun, subnet: Subnet) {
   const clusters = clustersOf(subnet)
   if (run.state === 'used')
     return (

@@ -4,7 +4,7 @@ import { clusterGet, clusterList } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { operationGet } from '#contract/operations.ts'
 import { overviewGet } from '#contract/overview.ts'
-import { clusterSubnets, subnetAddresses, type Subnet, subnetGet, subnetList } from '#contract/subnets.ts'
+import { clusterSubnets, type Subnet, subnetGet, subnetList, subnetMap } from '#contract/subnets.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, keyOf, query } from '../../api/query.ts'
 import { type NetworkSearch, subnetQuery } from './network-search.ts'
@@ -20,7 +20,7 @@ export const subnetsByIds = (ids: readonly string[]) =>
       return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
     },
   })
-export const addressesOf = (id: string) => query(subnetAddresses, { params: { id } })
+export const mapOf = (id: string) => query(subnetMap, { params: { id } })
 /** Every subnet of a datacenter, by its code: what can be chosen from. */
 export const subnetsOf = (datacenter: string) => query(subnetList, { query: { datacenter, per_page: 1000, sort: 'name' } })
 export const clusterSubnetsOf = (id: string) => query(clusterSubnets, { params: { id } })
@@ -31,4 +31,4 @@ export const clustersQuery = query(clusterList, { query: { per_page: 1000, sort:
 
 /** After a change of subnets or of who has them. */
 export const refreshNetwork = (client: QueryClient): Promise<unknown> =>
-  invalidate(client, subnetList, subnetGet, subnetAddresses, clusterSubnets, clusterList, clusterGet, datacenterList, overviewGet)
+  invalidate(client, subnetList, subnetGet, subnetMap, clusterSubnets, clusterList, clusterGet, datacenterList, overviewGet)
