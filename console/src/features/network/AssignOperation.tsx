@@ -95,15 +95,16 @@ export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: 
         </Panel>
       </div>
       <div className={css['foot']}>
-        <ButtonLink href={paths.network({ cluster: cluster.name })} icon="arrow-left">
-          Back to Network
-        </ButtonLink>
+        {/* On a narrow screen the way back is the arrow of the header alone: what only stands here has the room. */}
+        <span className="hide-sm">
+          <ButtonLink href={paths.network({ cluster: cluster.name })} icon="arrow-left">
+            Back to Network
+          </ButtonLink>
+        </span>
         <span className="row right">
-          <span className="hide-sm">
-            <Button kind="ghost" onClick={onMore}>
-              Change more
-            </Button>
-          </span>
+          <Button kind="ghost" onClick={onMore}>
+            Change more
+          </Button>
           <ButtonLink kind="primary" href={paths.cluster(cluster.id, 'addresses')}>
             Open cluster
           </ButtonLink>
