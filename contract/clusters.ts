@@ -57,7 +57,7 @@ const cidr = (what: string) =>
     z.trim(),
     z.refine((text) => parseCidr(text) !== null, { error: `${what} must be a network such as 10.244.0.0/16, with host bits zero` }),
   )
-const versionText = z.string().check(z.regex(/^v?\d+\.\d+\.\d+$/, 'Enter a version such as 1.36.3'))
+const versionText = (example: string) => z.string().check(z.regex(/^v?\d{1,4}\.\d{1,4}\.\d{1,4}$/, `Enter a version such as ${example}`))
 const dnsName = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 const hostOf = (endpoint: string) => endpoint.replace(/^https:\/\//, '').replace(/:6443\/?$/, '')
 
@@ -79,8 +79,8 @@ export type ClusterServer = z.infer<typeof ClusterServer>
 export const NewCluster = z.strictObject({
   name: nameOf('Cluster'),
   datacenter_id: z.uuid(),
-  talos_version: z.optional(versionText),
-  kubernetes_version: z.optional(versionText),
+  talos_version: z.optional(versionText('v1.13.9')),
+  kubernetes_version: z.optional(versionText('1.36.3')),
   /** Address or DNS name of the Kubernetes API, also as `https://host:6443`. Defaults to the first control plane's address, which falls with that server. */
   endpoint: z.optional(
     z.string().check(

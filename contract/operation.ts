@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import type { ErrorCode } from './errors.ts'
 import type { Scope } from './permissions.ts'
+import './sentences.ts'
 
 type Schema = z.core.$ZodType
 

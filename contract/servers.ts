@@ -134,7 +134,10 @@ export const serverGet = operation({
   errors: ['not_found'],
 })
 
+/** Of a CIDR: a /22. */
 export const addressesAtOnce = 1024
+/** Of a list, as of every list in a body. */
+export const addressesListed = 1000
 
 export const serverAdd = operation({
   name: 'serverAdd',
@@ -145,7 +148,9 @@ export const serverAdd = operation({
   body: z
     .strictObject({
       addresses: z.optional(
-        z.array(z.string().check(z.trim(), z.maxLength(64))).check(z.minLength(1, 'Enter at least one address'), z.maxLength(addressesAtOnce)),
+        z
+          .array(z.string().check(z.trim(), z.maxLength(64)))
+          .check(z.minLength(1, 'Enter at least one address'), z.maxLength(addressesListed, `At most ${addressesListed} addresses at once`)),
       ),
       cidr: z.optional(z.string().check(z.trim(), z.maxLength(64))),
       datacenter_id: z.optional(z.nullable(z.uuid())),

@@ -61,6 +61,24 @@ test('an unknown field is named, and nothing else is done', async () => {
   expect((await admin.call(datacenterList)).answer!.total).toBe(0)
 })
 
+test('what is wrong is told by name, also of a key and where nothing was sent', async () => {
+  expect((await post('')).json()).toMatchObject({ error: 'Required: country_code', fields: { country_code: 'Required', city_name: 'Required' } })
+  expect((await post(JSON.stringify({ ...poznan, tier: '3' }))).json()).toMatchObject({ error: 'tier: Expected one of 1, 2, 3, 4' })
+  expect((await send('GET', '/v1/datacenters?page=0')).json()).toMatchObject({ error: 'page: Expected at least 1' })
+  const labelled = await send('POST', `/v1/nodes/${randomUUID()}/patches`, JSON.stringify({ name: 'a', body: 'machine: {}', labels: { 'A B': 'x' } }))
+  expect(labelled.json()).toMatchObject({ fields: { 'labels.A B': 'A label key has up to 63 lowercase letters, digits, dots, slashes and hyphens' } })
+})
+
+test('where nothing is required nothing has to be sent, and where no body is taken an empty one does no harm', async () => {
+  const missing = randomUUID()
+  for (const payload of [undefined, '', '{}']) {
+    expect((await send('POST', `/v1/nodes/${missing}/reset`, payload)).json()).toMatchObject({ code: 'not_found', error: `Server ${missing} not found` })
+    expect((await send('POST', `/v1/nodes/${missing}/reboot`, payload)).json()).toMatchObject({ code: 'not_found', error: `Server ${missing} not found` })
+  }
+  for (const payload of ['{"a":1}', '[]', 'null', '"x"'])
+    expect((await send('POST', `/v1/nodes/${missing}/reboot`, payload)).json()).toMatchObject({ code: 'invalid', error: 'This call takes no body' })
+})
+
 test('a body past 256 KiB is 413, another media type 415', async () => {
   expect((await post(JSON.stringify({ a: 'x'.repeat(256 * 1024) }))).json()).toMatchObject({ code: 'too_large' })
   expect((await post(JSON.stringify(poznan), { 'content-type': 'text/plain' })).json()).toMatchObject({ code: 'unsupported_media' })
@@ -87,12 +105,26 @@ test.each([
 
 test('an unknown path is 404, an id that is none as well, a wrong method 405 with what is possible', async () => {
   expect((await send('GET', '/v1/nothing')).json()).toMatchObject({ code: 'not_found' })
-  expect((await send('GET', '/v1/datacenters/not-an-id')).json()).toMatchObject({ code: 'not_found' })
+  expect((await send('GET', '/v1/datacenters/not-an-id')).json()).toMatchObject({ code: 'not_found', error: 'Datacenter not-an-id not found' })
+  expect((await send('GET', `/v1/nodes/${'x'.repeat(100)}`)).json()).toMatchObject({ code: 'not_found', error: `Server ${'x'.repeat(64)} not found` })
   expect((await send('GET', `/v1/datacenters/${randomUUID()}`)).json()).toMatchObject({ code: 'not_found' })
   const wrong = await send('PUT', `/v1/datacenters/${randomUUID()}`, '{}')
   expect(wrong.statusCode).toBe(405)
   expect(wrong.json()).toMatchObject({ code: 'method_not_allowed' })
   expect(wrong.headers['allow']).toBe('DELETE, GET, HEAD, PATCH')
+})
+
+test('a stream has no head to be asked for: it would stay open without a word', async () => {
+  for (const url of ['/v1/events', `/v1/nodes/${randomUUID()}/logs`]) {
+    const { statusCode, headers } = await backend.app.inject({ method: 'HEAD', url, headers: { authorization: `Bearer ${admin.accessToken}` } })
+    expect([statusCode, headers['allow']]).toEqual([405, 'GET'])
+  }
+})
+
+test('the word Bearer may be written in any case (RFC 9110 §11.1)', async () => {
+  const asked = (authorization: string) => backend.app.inject({ url: '/v1/session', headers: { authorization } })
+  expect((await asked(`bearer ${admin.accessToken}`)).statusCode).toBe(200)
+  expect((await asked(`Basic ${admin.accessToken}`)).statusCode).toBe(401)
 })
 
 test('every answer carries the headers that keep a browser safe', async () => {

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod/mini'
 import { type ErrorBody, type ErrorCode, errors, Problem } from '#contract/errors.ts'
+import { isGeneral } from '#contract/sentences.ts'
 import { isDatabaseGone, sqlState } from '../db/db.ts'
 import type { Log } from '../log.ts'
 
@@ -14,7 +15,8 @@ export function fieldsOf(issues: readonly z.core.$ZodIssue[]): Record<string, st
   for (const issue of issues) {
     const at = issue.path.map(String).join('.')
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) fields.push([at === '' ? key : `${at}.${key}`, 'Unknown field'])
-    else fields.push([at, issue.message])
+    // Of a wrong key the sentence is inside: what was expected of keys.
+    else fields.push([at, (issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined) ?? issue.message])
   }
   // The first sentence of a field wins: it is the one that the form shows.
   return Object.fromEntries(fields.slice(0, mostFields).toReversed())
@@ -22,7 +24,7 @@ export function fieldsOf(issues: readonly z.core.$ZodIssue[]): Record<string, st
 
 const sentence = (fields: Record<string, string>): string => {
   const [name, text] = Object.entries(fields).at(-1) ?? ['', 'Invalid input']
-  return name === '' || text !== 'Unknown field' ? text : `${text}: ${name.slice(0, 80)}`
+  return name === '' || !isGeneral(text) ? text : text.startsWith('Expected') ? `${name.slice(0, 80)}: ${text}` : `${text}: ${name.slice(0, 80)}`
 }
 
 export const unreadable = (issues: readonly z.core.$ZodIssue[]): Problem => {

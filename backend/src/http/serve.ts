@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod/mini'
 import { Problem } from '#contract/errors.ts'
-import type { Answer, Input, Operation } from '#contract/operation.ts'
+import { type Answer, type Input, type Operation, takesBody } from '#contract/operation.ts'
 import type { Caller, UserCaller } from './caller.ts'
 import { invalid, unreadable } from './errors.ts'
 import type { Idempotency } from './idempotency.ts'
@@ -53,15 +53,34 @@ const largestBodyOfStrangers = 8 * 1024
 
 const url = (operation: Operation): string => operation.path.replaceAll(/\{(\w+)\}/g, ':$1')
 
+/** Those of whom it is said by name that they are not there, as the specification says it of servers. */
+const nouns: Readonly<Record<string, string>> = { nodes: 'Server', clusters: 'Cluster', datacenters: 'Datacenter' }
+
+/** An id that can't be one names nothing. */
+function nothing(operation: Operation, params: unknown, issues: readonly z.core.$ZodIssue[]): Problem {
+  if (!operation.errors.includes('not_found')) return unreadable(issues)
+  const noun = nouns[operation.path.split('/')[2]!]
+  const { id } = params as { id?: string }
+  return new Problem(
+    'not_found',
+    noun && id && issues.some(({ path }) => path[0] === 'id') ? `${noun} ${id.slice(0, 64)} not found` : 'There is no such object',
+  )
+}
+
+/** No body is an empty one: where nothing is required, nothing has to be sent. And an empty one is none where none is taken. */
+function bodyOf(operation: Operation, given: unknown): unknown {
+  if (takesBody(operation)) return given === undefined ? {} : given
+  const isEmpty = typeof given === 'object' && given !== null && !Array.isArray(given) && Object.keys(given).length === 0
+  if (given !== undefined && !isEmpty) throw new Problem('invalid', 'This call takes no body')
+  return undefined
+}
+
 function read<O extends Operation>(operation: O, request: FastifyRequest): Input<O> {
   const params = z.safeParse(operation.params, request.params ?? {})
-  if (!params.success) {
-    // An id that can't be one names nothing.
-    throw operation.errors.includes('not_found') ? new Problem('not_found', 'There is no such object') : unreadable(params.error.issues)
-  }
+  if (!params.success) throw nothing(operation, request.params, params.error.issues)
   const query = z.safeParse(operation.query, request.query ?? {})
   if (!query.success) throw unreadable(query.error.issues)
-  const body = z.safeParse(operation.body, request.body ?? undefined)
+  const body = z.safeParse(operation.body, bodyOf(operation, request.body))
   if (!body.success) throw invalid(body.error.issues)
   return { params: params.data, query: query.data, body: body.data } as Input<O>
 }
@@ -170,6 +189,8 @@ export const serveStream =
       method: operation.method,
       url: url(operation),
       config: { operation },
+      // Asked for the head alone, it would be kept open without a word.
+      exposeHeadRoute: false,
       handler: async (request, reply) => {
         const input = read(operation, request)
         const context = contextOf(request, reply)

@@ -17,7 +17,7 @@ const expired = () => new Problem('session_expired', 'Session expired. Please si
 
 function bearer(request: FastifyRequest): string {
   const header = request.headers.authorization
-  const match = header === undefined ? null : /^Bearer ([A-Za-z0-9._-]{1,4096})$/.exec(header)
+  const match = header === undefined ? null : /^Bearer ([A-Za-z0-9._-]{1,4096})$/i.exec(header)
   if (!match) throw expired()
   return match[1]!
 }

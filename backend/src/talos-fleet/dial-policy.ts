@@ -70,7 +70,7 @@ export function dialPolicy({ networks, own, simulate }: DialSettings): DialPolic
     const isSimulated = simulate && contains(simulated, address)
     if (!isSimulated) {
       const refused = never.find(([network]) => contains(network, address))
-      if (refused) return no(`${text} ${refused[1]} and is never dialled`)
+      if (refused) return no(`${text} ${refused[1]}, and is never dialled`)
       if (own().some((mine) => same(mine, address))) return no(`${text} is an address of this machine itself and is never dialled`)
     }
     return networks.some((network) => contains(network, address)) ? yes : no(`${text} is not in STEELYARD_DIAL_NETWORKS (${listed})`)

@@ -8,8 +8,6 @@ import { oneLine } from '../text.ts'
 import { checkSafe, defaultUrl, readUrl } from './address.ts'
 import type { Sessions } from './sessions.ts'
 
-z.config(z.locales.en())
-
 type Parts = 'params' | 'query' | 'body'
 /** Parts that have nothing required in them may be left out. */
 type Left<O extends Operation> = { [K in Parts]: Asked<O>[K] extends undefined ? K : Record<string, never> extends Asked<O>[K] ? K : never }[Parts]

@@ -93,6 +93,25 @@ test('a server that is chosen twice, unknown, elsewhere or without a disk is ref
   expect(wrong(asked(['control_plane']), around([candidate(1, { disks: [] })]))).toContain('web-1 has no disk of at least 6 GiB to install Talos on')
 })
 
+test('a server that no disk fits in is not eligible, and told so once', () => {
+  const none = candidate(1, { disks: [] })
+  const refusal = { check: 'disks' as const, ok: false, reason: 'The server has no disk' }
+  const { findings } = judge(asked(['control_plane']), { ...around([none]), eligibility: () => [refusal] })
+  expect(findings.filter((f) => !f.ok)).toEqual([
+    { check: 'disks', ok: false, message: "web-1 can't join: The server has no disk", field: 'servers.0', conflict: 'not_eligible' },
+  ])
+})
+
+test.each([
+  [{ talos_version: 'v1.9.0' }, 'talos_version'],
+  [{ talos_version: 'v1.13.9', kubernetes_version: '1.20.0' }, 'kubernetes_version'],
+])('%j is no supported pair, and the field is the one that is wrong', (versions, field) => {
+  expect(judge(asked(controlPlanes, versions), around(three, { versionProblem: () => 'no pair' })).findings.find((f) => f.check === 'versions')).toMatchObject({
+    ok: false,
+    field,
+  })
+})
+
 test('the disk that Talos is on already is kept', () => {
   const installed = candidate(1, { system_disk: '/dev/nvme0n1' })
   expect(defaultInstallDisk(installed, [])).toBe('/dev/nvme0n1')

@@ -92,6 +92,8 @@ export const talosTag = (version: string): string => (version.startsWith('v') ? 
 /** `1.36.3`: as Kubernetes is written here. */
 export const kubernetesVersion = (version: string): string => version.replace(/^v/, '')
 
+const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
+
 /** Host of an endpoint as it was entered: `https://host:6443`, `[::1]` or the bare host. */
 export const endpointHost = (endpoint: string): string =>
   endpoint
@@ -143,7 +145,10 @@ export function judge(asked: NewCluster, around: Surroundings): Judgement {
 
   const talos = talosTag(asked.talos_version ?? pairFor(asked, around).talos)
   const kubernetes = kubernetesVersion(asked.kubernetes_version ?? pairFor({ ...asked, talos_version: talos }, around).kubernetes)
-  find('versions', around.versionProblem(talos, kubernetes) ?? null, `Talos ${talos} runs Kubernetes ${kubernetes}`, { field: 'kubernetes_version' })
+  const isTalosKnown = around.pairs.some((p) => minorOf(p.talos) === minorOf(talos))
+  find('versions', around.versionProblem(talos, kubernetes) ?? null, `Talos ${talos} runs Kubernetes ${kubernetes}`, {
+    field: isTalosKnown ? 'kubernetes_version' : 'talos_version',
+  })
 
   const controlPlanes = asked.servers.filter((s) => s.role === 'control_plane')
   const count = canHaveControlPlanes(controlPlanes.length)
@@ -185,15 +190,14 @@ type Find = (check: string, problem: string | null, good: string, more?: Omit<Pa
 /** The pair that a version that was given belongs to; the newest where none was. */
 function pairFor(asked: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>, { pairs }: Surroundings) {
   const talos = asked.talos_version && talosTag(asked.talos_version)
-  const minor = (v: string) => v.split('.').slice(0, 2).join('.')
   return (
     pairs.find((p) => talos === p.talos) ??
-    pairs.find((p) => talos !== undefined && minor(p.talos) === minor(talos)) ??
+    pairs.find((p) => talos !== undefined && minorOf(p.talos) === minorOf(talos)) ??
     pairs.find((p) => asked.kubernetes_version !== undefined && around(p, asked.kubernetes_version)) ??
     pairs[0]!
   )
   function around(p: { kubernetes: string }, version: string) {
-    return minor(p.kubernetes) === minor(kubernetesVersion(version))
+    return minorOf(p.kubernetes) === minorOf(kubernetesVersion(version))
   }
 }
 
@@ -215,14 +219,19 @@ function judgeServers(asked: NewCluster, talos: string, around: Surroundings, fi
     }
     seen.add(c.id)
     const disk = server.install_disk ?? defaultInstallDisk(c, server.workload_disks)
+    let isWithoutDisk = false
     if (c.cluster) refused(at, `${c.name} is taken by the cluster ${c.cluster.name}`, { conflict: 'server_taken' })
     else {
       const wanted = { role: server.role, talosVersion: talos, installDisk: disk ?? undefined, interface: server.interface }
-      for (const e of around.eligibility(c, wanted)) if (!e.ok) refused(at, `${c.name} can't join: ${e.reason}`, { conflict: 'not_eligible', check: e.check })
+      for (const e of around.eligibility(c, wanted).filter((one) => !one.ok)) {
+        refused(at, `${c.name} can't join: ${e.reason}`, { conflict: 'not_eligible', check: e.check })
+        isWithoutDisk ||= e.check === 'disks' && disk === null
+      }
     }
     if (around.datacenter && c.datacenter_id !== around.datacenter.id)
       refused(at, `${c.name} is not in ${around.datacenter.code}`, { conflict: 'not_eligible' })
-    const problem = diskProblem(c, disk, server.workload_disks)
+    // Said already, as what it is: a server that does not fit, not a wrong request.
+    const problem = isWithoutDisk ? null : diskProblem(c, disk, server.workload_disks)
     if (problem !== null) refused(at, problem, { field: `servers.${at}.install_disk` })
     if (disk === null) continue
     warningsOf.set(c.id, c.system_disk === null ? [] : [`Talos is installed on ${c.system_disk} already; it is kept`])

@@ -15,6 +15,7 @@ import { checkVersion } from '../../http/serve.ts'
 import type { ClusterAccess } from '../servers/for-clusters.ts'
 import { defaultInstallDisk } from './check.ts'
 import { creation } from './creation.ts'
+import { waitingForMembers } from './decide-cluster.ts'
 import { type ForPools, forPools } from './for-pools.ts'
 import { operatorGroup } from './kubernetes-objects.ts'
 import { type Leaving, leaving } from './leaving.ts'
@@ -137,7 +138,7 @@ export function clusters(parts: ClusterParts): Clusters {
         if (running && !hasEnded(running)) {
           // A cancel or a deletion that hangs on a dead server must not hold the cluster for ever; anything else is cancelled first.
           if (!force || !(running.status === 'cancelling' || running.kind === 'clusterDelete'))
-            throw new Problem('operation_running', `${running.kind} on ${row.name} has not ended: cancel it first`)
+            throw new Problem('operation_running', `${row.name} is still being made: cancel that first`)
           await operations.set(tx, running.id, {
             status: running.kind === 'clusterDelete' ? 'failed' : 'cancelled',
             reason: 'The cluster was deleted by force',
@@ -161,7 +162,7 @@ export function clusters(parts: ClusterParts): Clusters {
           wanted: 'removed',
           forced: force,
           status: 'deleting',
-          reason: null,
+          reason: force ? null : waitingForMembers(members),
           operation_id: operation.id,
           operation_round: 1,
           updated_at: now,

@@ -98,7 +98,11 @@ export function isStuck(c: ClusterFacts): boolean {
   return others.every(settled)
 }
 
-const names = (members: readonly Member[]) => listed(members.map((m) => m.name))
+const names = (members: readonly Pick<Member, 'name'>[]) => listed(members.map((m) => m.name))
+
+/** What a deletion waits for. */
+export const waitingForMembers = (left: readonly Pick<Member, 'name'>[]): string | null =>
+  left.length > 0 ? `Waiting for ${names(left)} to be back in maintenance` : null
 
 /** The status and the sentence of what it is waiting for. */
 export function describe(c: ClusterFacts): { status: ClusterStatus; reason: string | null } {
@@ -106,7 +110,7 @@ export function describe(c: ClusterFacts): { status: ClusterStatus; reason: stri
   if (c.wanted === 'removed') {
     const left = c.members.filter((m) => !m.released)
     const stuck = failed.length > 0 ? `${failed[0]!.name}: ${failed[0]!.failure}` : null
-    return { status: 'deleting', reason: stuck ?? (left.length > 0 ? `Waiting for ${names(left)} to be back in maintenance` : null) }
+    return { status: 'deleting', reason: stuck ?? waitingForMembers(left) }
   }
   if (failed.length > 0 && isStuck(c)) return { status: 'failed', reason: `${failed[0]!.name}: ${failed[0]!.failure}` }
   if (!c.secrets || !c.escrowed) return { status: 'pending', reason: 'Making certificates and keys' }

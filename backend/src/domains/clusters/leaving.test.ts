@@ -28,8 +28,10 @@ describe.concurrent('leaving a cluster', () => {
       const deleted = await admin.call(clusterDelete, { params: { id: cluster.id } })
       expect(deleted.status).toBe(202)
       expect((await admin.call(clusterDelete, { params: { id: cluster.id } })).problem).toMatchObject({ code: 'operation_running' })
+      const leaving = (await admin.call(clusterGet, { params: { id: cluster.id } })).answer
+      expect(leaving).toMatchObject({ status: 'deleting', reason: expect.stringMatching(/^Waiting for .+ to be back in maintenance$/) as string })
       const end = await world.ended(deleted.answer!.operation.id, 80_000)
-      expect(end).toMatchObject({ status: 'done', kind: 'clusterDelete' })
+      expect(end).toMatchObject({ status: 'done', reason: null, kind: 'clusterDelete' })
       expect((await admin.call(clusterGet, { params: { id: cluster.id } })).status).toBe(404)
       await expectFree(nodes)
       const endOf = (n: Server) => Date.parse(end.steps.find((s) => s.key === `release/${n.id}`)!.ended_at!)
@@ -38,6 +40,7 @@ describe.concurrent('leaving a cluster', () => {
       expect([c, b, a]).toEqual([a, b, c].toSorted((x, y) => x - y))
       for (const node of nodes) {
         expect(world.machine(node).stage.stage).toBe('maintenance')
+        expect((await world.server(node.id)).talos.stage).toBe('maintenance')
         expect(world.machine(node).disk.state.counters.resets).toBe(1)
       }
       // The same machines make another cluster, on the disk that Talos is on already.

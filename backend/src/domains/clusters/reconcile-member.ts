@@ -185,7 +185,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
         // Taken out of both already.
         ...(m.wiped_at !== null && { etcd_at: null, node_ready_at: null }),
       })
-      await servers.release(tx, system, m.node_id)
+      await servers.release(tx, system, m.node_id, { wiped: m.reset_intent_at !== null })
       await steps.show(tx, operationOf(state, m), memberSteps(m.node_id, m.role, 'done', running(), false))
       await recorder.record(tx, system, {
         action: 'cluster.server_released',

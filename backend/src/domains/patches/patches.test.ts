@@ -95,6 +95,19 @@ test.each<[string, string, RegExp]>([
   expect((await operator.call(patchList, { params: { id } })).answer!.total).toBe(2)
 })
 
+test('without If-Match the last write wins, however many write at once; a change of nothing counts no version', async () => {
+  const id = await build()
+  const params = { id, patchId: (await create(id, { body: sysctl('10'), weight: 7, labels: { a: 'b' } })).answer!.patch_id }
+  const saved = await Promise.all([1, 2, 3, 4, 5].map((weight) => operator.call(patchUpdate, { params, body: { weight, body: sysctl(String(weight)) } })))
+  expect(saved.map((s) => s.status)).toEqual([200, 200, 200, 200, 200])
+  const { answer } = await operator.call(patchGet, { params })
+  const last = saved.find((s) => s.answer!.version === 6)!.answer!
+  expect(answer).toMatchObject({ version: 6, weight: last.weight, body: last.body })
+  expect(answer!.body).toBe(sysctl(String(answer!.weight)))
+  for (const body of [{}, { weight: answer!.weight }, { labels: { a: 'b' }, body: answer!.body, name: 'tuning' }])
+    expect((await operator.call(patchUpdate, { params, body })).answer).toMatchObject({ version: 6 })
+})
+
 test('rules of names, weights, labels and size hold without the form', async () => {
   const id = await build()
   const body = sysctl('1')

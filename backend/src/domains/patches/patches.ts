@@ -1,4 +1,5 @@
 /** What can be done with the patches of servers, and how a server's configuration is made from its layers. */
+import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
@@ -66,6 +67,10 @@ export interface PatchParts {
   readonly servers: Pick<Servers, 'forPlan' | 'connection' | 'patched' | 'locked'>
   readonly access: ClusterAccess
 }
+
+/** The patch was changed between its rehearsal and its writing. */
+class Overtaken extends Problem {}
+const mostTries = 10
 
 const isSystem = (id: string): id is keyof typeof systemLayers => Object.hasOwn(systemLayers, id)
 const missing = () => new Problem('not_found', 'There is no such patch')
@@ -143,6 +148,38 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     return { text: withPlaceholders(text), lineOf }
   }
 
+  const updateOnce = async (caller: Caller, nodeId: string, patchId: string, asked: PatchChange, ifMatch: number | undefined): Promise<Patch> => {
+    const known = await store.one(db, nodeId, patchId)
+    if (!known) throw missing()
+    checkVersion(ifMatch, known.version)
+    const body = asked.body === undefined ? undefined : unmask(asked.body, known.body)
+    if (body !== undefined) demandBody(body)
+    const change = { ...asked, body }
+    const isMerged = change.weight !== undefined || body !== undefined
+    const reorders = (change.weight !== undefined && change.weight !== known.weight) || (body !== undefined && body !== known.body)
+    const defined = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<NewPatch>
+    if (reorders) await rehearse(nodeId, (stored) => ({ stored: stored.map((p) => (p.id === patchId ? { ...p, ...defined } : p)) }))
+    return changeOne(async (tx) => {
+      const { cluster_id } = await servers.locked(tx, nodeId)
+      const before = await store.one(tx, nodeId, patchId)
+      if (!before) throw missing()
+      checkVersion(ifMatch, before.version)
+      // What was rehearsed must be what is saved.
+      if (isMerged && before.version !== known.version) throw new Overtaken('stale', 'It is being changed by others all the time. Please try again.')
+      if (Object.entries(defined).every(([key, value]) => isDeepStrictEqual(value, before[key as keyof NewPatch]))) return present(before)
+      const after = await store.update(tx, before, { ...change, ...(body !== undefined && { links: linksOf(body) }) }, new Date(clock.now()))
+      await record(tx, caller, {
+        action: 'patch.updated',
+        target: { kind: 'server', id: nodeId },
+        before: audited(before),
+        after: audited(after),
+        event: { name: 'patch.updated', version: after.version, object: { kind: 'patch', id: patchId } },
+      })
+      if (reorders) await follow(tx, caller, nodeId, cluster_id)
+      return present(after)
+    })
+  }
+
   return {
     async list(nodeId) {
       const server = await factsOf(db, nodeId)
@@ -171,32 +208,14 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
 
     async update(caller, nodeId, patchId, asked, ifMatch) {
       demandWritable(patchId)
-      const known = await store.one(db, nodeId, patchId)
-      if (!known) throw missing()
-      checkVersion(ifMatch, known.version)
-      const body = asked.body === undefined ? undefined : unmask(asked.body, known.body)
-      if (body !== undefined) demandBody(body)
-      const change = { ...asked, body }
-      const reorders = (change.weight !== undefined && change.weight !== known.weight) || (body !== undefined && body !== known.body)
-      const defined = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<NewPatch>
-      if (reorders) await rehearse(nodeId, (stored) => ({ stored: stored.map((p) => (p.id === patchId ? { ...p, ...defined } : p)) }))
-      return changeOne(async (tx) => {
-        const { cluster_id } = await servers.locked(tx, nodeId)
-        const before = await store.one(tx, nodeId, patchId)
-        if (!before) throw missing()
-        // What was rehearsed must be what is saved.
-        checkVersion(ifMatch ?? known.version, before.version)
-        const after = await store.update(tx, before, { ...change, ...(body !== undefined && { links: linksOf(body) }) }, new Date(clock.now()))
-        await record(tx, caller, {
-          action: 'patch.updated',
-          target: { kind: 'server', id: nodeId },
-          before: audited(before),
-          after: audited(after),
-          event: { name: 'patch.updated', version: after.version, object: { kind: 'patch', id: patchId } },
-        })
-        if (reorders) await follow(tx, caller, nodeId, cluster_id)
-        return present(after)
-      })
+      // Without If-Match the last write wins: what somebody else saved during the rehearsal is rehearsed with, and then replaced.
+      for (let tries = 1; ; tries++) {
+        try {
+          return await updateOnce(caller, nodeId, patchId, asked, ifMatch)
+        } catch (error) {
+          if (!(error instanceof Overtaken) || tries === mostTries) throw error
+        }
+      }
     },
 
     async remove(caller, nodeId, patchId, ifMatch) {

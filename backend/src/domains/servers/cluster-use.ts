@@ -95,7 +95,7 @@ export function clusterUse({ db, clock, recorder: { record, tell }, fleet }: Clu
       await change(tx, caller, nodeId, { status: 'ready', operation_id: null })
     },
 
-    async release(tx, caller, nodeId, { why } = {}) {
+    async release(tx, caller, nodeId, { why, wiped = false } = {}) {
       const row = await store.lockOne(tx, nodeId)
       if (!row || row.status === 'deleted' || (!row.cluster_id && row.status === 'maintenance' && row.operation_id === null)) return
       fleet.forget(nodeId)
@@ -105,6 +105,8 @@ export function clusterUse({ db, clock, recorder: { record, tell }, fleet }: Clu
         cluster_id: null,
         cluster_name: null,
         operation_id: null,
+        // What was true of the machine in the cluster, until the next contact tells more.
+        ...(wiped && { stage: 'maintenance', unmet: '[]' }),
         identity_state: row.identity_state === 'changed' ? 'changed' : 'unconfirmed',
         identity_since: new Date(clock.now()),
         identity_note:

@@ -104,8 +104,11 @@ export interface ForClusters {
   reserve(tx: Tx, caller: Caller, input: ReserveInput): Promise<void>
   /** In a cluster and running: status `ready`. The operation no longer holds it. Safe to repeat. */
   markReady(tx: Tx, caller: Caller, nodeId: string): Promise<void>
-  /** Out of its cluster, back to maintenance and unconfirmed (a person confirms it again). Safe to repeat. `why` is kept as the identity's note. */
-  release(tx: Tx, caller: Caller, nodeId: string, options?: { why?: string }): Promise<void>
+  /**
+   * Out of its cluster, back to maintenance and unconfirmed (a person confirms it again). Safe to repeat. `why` is kept as the identity's note;
+   * `wiped`: it was seen in maintenance after its reset.
+   */
+  release(tx: Tx, caller: Caller, nodeId: string, options?: { why?: string; wiped?: boolean }): Promise<void>
   /** Which operation is being done to the server; null: none. While there is one, the server is watched live. Safe to repeat. */
   hold(tx: Tx, nodeId: string, operationId: string | null): Promise<void>
   /** Facts of one server, its row locked until the transaction ends. @throws Problem `not_found`, also for one that was removed */

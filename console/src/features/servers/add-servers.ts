@@ -1,6 +1,6 @@
 /** What was typed into "Add servers", read: addresses or one CIDR, checked by the rules that the API has. */
 import { parseAddress, readCidr, sizeOf } from '#contract/addresses.ts'
-import { addressesAtOnce } from '#contract/servers.ts'
+import { addressesAtOnce, addressesListed } from '#contract/servers.ts'
 import { listOf } from '../../lib/text.ts'
 
 export type Wanted = { ok: true; body: { addresses: string[] } | { cidr: string }; count: number } | { ok: false; problem: string }
@@ -20,6 +20,6 @@ export function readAddresses(text: string): Wanted {
   }
   const bad = entries.find((e) => parseAddress(e) === null)
   if (bad !== undefined) return no(`"${bad.slice(0, 64)}" is not an IP address`)
-  if (entries.length > addressesAtOnce) return no(`${entries.length} addresses are too many: at most ${addressesAtOnce} at once`)
+  if (entries.length > addressesListed) return no(`${entries.length} addresses are too many: at most ${addressesListed} at once`)
   return { ok: true, body: { addresses: entries }, count: entries.length }
 }

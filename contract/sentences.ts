@@ -1,0 +1,41 @@
+/**
+ * What a schema says where it has no sentence of its own: "Required", "Expected string, received number". Each begins with one of those two words, so
+ * that it can be told from the sentences that the contract gives, which name what they are about.
+ */
+import * as z from 'zod/mini'
+
+/** The longest list of values that is written out. */
+const mostValues = 20
+const units: Readonly<Record<string, string>> = { string: 'characters', array: 'items' }
+const forms: Readonly<Record<string, string>> = { uuid: 'a UUID', datetime: 'a time in ISO 8601' }
+const types: Readonly<Record<string, string>> = { int: 'whole number', record: 'object', undefined: 'no value' }
+
+const typeOf = (input: unknown): string => (input === null ? 'null' : Array.isArray(input) ? 'array' : Number.isNaN(input) ? 'no number' : typeof input)
+const named = (type: string): string => types[type] ?? type
+const size = (origin: string, bound: number | bigint): string => (units[origin] ? `${bound} ${units[origin]}` : String(bound))
+
+/** Of what the schema expected; undefined where this file has no words for it. */
+export const sentenceOfIssue: z.core.$ZodErrorMap = (issue) => {
+  if (issue.input === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')) return 'Required'
+  switch (issue.code) {
+    case 'invalid_type':
+      return `Expected ${named(issue.expected)}, received ${typeOf(issue.input)}`
+    case 'invalid_value':
+      return `Expected ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.slice(0, mostValues).map(String).join(', ')}`
+    case 'too_small':
+      return `Expected at least ${size(issue.origin, issue.minimum)}`
+    case 'too_big':
+      return `Expected at most ${size(issue.origin, issue.maximum)}`
+    case 'invalid_format':
+      return `Expected ${forms[issue.format] ?? 'another form'}`
+    case 'unrecognized_keys':
+      return 'Unknown field'
+    default:
+      return undefined
+  }
+}
+
+/** Whether a sentence is one of these, and so says nothing without the name of its field. */
+export const isGeneral = (sentence: string): boolean => /^(?:Required$|Expected |Unknown field$)/.test(sentence)
+
+z.config({ localeError: sentenceOfIssue })
