@@ -6,7 +6,17 @@ import { canHaveControlPlanes, NewCluster } from './clusters.ts'
 import { errors } from './errors.ts'
 import { nameOf } from './names.ts'
 import { permits, scopesOf } from './permissions.ts'
-import { canBecome, canForceRemoveServer, canRemoveServer, canRenameServer, canResetServer, Resources, serverList, serverStatuses } from './servers.ts'
+import {
+  canBecome,
+  canForceRemoveServer,
+  canJoinCluster,
+  canRemoveServer,
+  canRenameServer,
+  canResetServer,
+  Resources,
+  serverList,
+  serverStatuses,
+} from './servers.ts'
 import { authorize } from './sessions.ts'
 
 const messageOf = (schema: z.core.$ZodType, value: unknown) => z.safeParse(schema, value).error?.issues[0]?.message
@@ -145,4 +155,15 @@ test('a cluster needs network addresses with host bits zero and an address or na
     expect(messageOf(NewCluster, { ...cluster, endpoint })).toBeUndefined()
   for (const endpoint of ['', 'a b', 'http://x', 'x_y', '10.0.0.10:70'])
     expect(messageOf(NewCluster, { ...cluster, endpoint })).toBe('Enter an IP address or a DNS name')
+})
+
+test('a server joins a cluster of its own minor of Talos or of an older one', () => {
+  const s = { status: 'maintenance', eligibility: [{ check: 'free', ok: true, reason: null }], talos: { version: 'v1.12.11' } } as const
+  expect(canJoinCluster({ ...s, eligibility: [...s.eligibility] })).toEqual({ ok: true })
+  expect(canJoinCluster({ ...s, eligibility: [...s.eligibility] }, 'v1.12.3')).toEqual({ ok: true })
+  expect(canJoinCluster({ ...s, eligibility: [...s.eligibility] }, 'v1.13.9')).toEqual({
+    ok: false,
+    reason: "Talos v1.12.11 runs here, which is older than the cluster's v1.13.9: boot a newer image",
+  })
+  expect(canJoinCluster({ ...s, eligibility: [...s.eligibility], talos: { version: 'v1.13.1' } }, 'v1.12.11')).toEqual({ ok: true })
 })

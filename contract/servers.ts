@@ -383,11 +383,21 @@ export function canConfirmServer(s: Pick<Server, 'status' | 'identity'>): Verdic
   return s.identity.state === 'confirmed' ? no('The hardware is confirmed already') : yes
 }
 
-/** The first check that does not hold says why. */
-export function canJoinCluster(s: Pick<Server, 'status' | 'eligibility'>): Verdict {
+const minorOf = (version: string): number => {
+  const match = /^v?(\d+)\.(\d+)/.exec(version)
+  return match ? Number(match[1]) * 1000 + Number(match[2]) : 0
+}
+
+/** A machine reads the configuration of its own Talos minor and of older ones: what runs on it is at least the minor of the cluster's version. */
+export const canRunTalos = (runs: string, wanted: string): Verdict =>
+  minorOf(runs) >= minorOf(wanted) ? yes : no(`Talos ${runs} runs here, which is older than the cluster's ${wanted}: boot a newer image`)
+
+/** The first check that does not hold says why. With the version of the cluster, also whether the server runs a Talos for it; what is installed on it only the backend knows. */
+export function canJoinCluster(s: Pick<Server, 'status' | 'eligibility'> & { talos: Pick<Server['talos'], 'version'> }, talosVersion?: string): Verdict {
   if (s.status === 'deleted') return no(removed)
   const failed = s.eligibility.find((e) => !e.ok)
-  return failed ? no(failed.reason ?? `The check ${failed.check} does not hold`) : yes
+  if (failed) return no(failed.reason ?? `The check ${failed.check} does not hold`)
+  return talosVersion !== undefined && s.talos.version !== null ? canRunTalos(s.talos.version, talosVersion) : yes
 }
 
 /** Which moves of status are allowed; every other is refused with 409. */

@@ -1,6 +1,7 @@
 /** The checks that a server must pass before it may join a cluster, each with what to do where it doesn't hold. */
-import type { Eligibility } from '#contract/servers.ts'
 import { leastDiskBytes, leastMemoryBytes } from '#contract/clusters.ts'
+import type { Verdict } from '#contract/rule.ts'
+import { canRunTalos, type Eligibility } from '#contract/servers.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
 import { anyLink } from '../patches/links.ts'
 import type { ServerFacts, Wanted } from './for-clusters.ts'
@@ -27,10 +28,6 @@ type Judged = Pick<
   | 'reason'
 >
 
-const minorOf = (version: string): number => {
-  const match = /^v?(\d+)\.(\d+)/.exec(version)
-  return match ? Number(match[1]) * 1000 + Number(match[2]) : 0
-}
 const gib = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`
 
 /** All checks, in the order of the contract. Without `wanted`: whether it may join any cluster of a supported version, as a worker at least. */
@@ -73,10 +70,14 @@ function identity({ identity }: Judged): string | null {
 
 function talosVersion({ talos_version }: Judged, wanted?: Wanted): string | null {
   if (!talos_version) return 'The version of Talos is not known yet'
-  const least = wanted ? wanted.talosVersion : minors[0]!.version
-  if (minorOf(talos_version) >= minorOf(least)) return null
-  return `Talos ${talos_version} runs here, which is older than ${wanted ? `the cluster's ${least}` : `the oldest supported ${minors[0]!.minor}`}: boot a newer image`
+  if (wanted) return reasonOf(canRunTalos(talos_version, wanted.talosVersion))
+  const oldest = minors[0]!
+  return canRunTalos(talos_version, oldest.version).ok
+    ? null
+    : `Talos ${talos_version} runs here, which is older than the oldest supported ${oldest.minor}: boot a newer image`
 }
+
+const reasonOf = (verdict: Verdict): string | null => (verdict.ok ? null : verdict.reason)
 
 function installedVersion({ installed_version, system_disk }: Judged, wanted?: Wanted): string | null {
   if (!installed_version || !system_disk) return null

@@ -89,6 +89,8 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
   const shown = step !== 'cluster' && !ready ? 'cluster' : step === 'review' && !canReview(draft).ok ? 'servers' : step
   const head = useRef<HTMLDivElement>(null)
   const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
+  const talos = draft.talos === '' ? versions[0]?.talos_version : draft.talos
+  const kubernetes = draft.kubernetes === '' ? versions.find((v) => v.talos_version === talos)?.kubernetes_versions[0] : draft.kubernetes
 
   // A form whose step was changed begins at its head, also for those who hear it.
   const last = useRef(shown)
@@ -112,7 +114,8 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
     } catch (error) {
       const fields = error instanceof CallError ? problemsOf(error.fields) : {}
       setRefused(fields)
-      setProblem(error instanceof Error ? error.message : 'The cluster could not be created')
+      // What belongs to a field is said there, and only there.
+      setProblem(Object.keys(fields).length > 0 ? null : error instanceof Error ? error.message : 'The cluster could not be created')
       const { servers: _, ...ofFirst } = fields
       if (Object.keys(ofFirst).length > 0) go('cluster')
       else if (error instanceof CallError && (error.code === 'server_taken' || error.code === 'not_eligible' || fields.servers)) go('servers')
@@ -161,12 +164,7 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
         <Stepper steps={steps} current={shown} onGo={(id) => go(id as StepId)} />
         {shown !== 'cluster' && (
           <span className="t2 fs13 right hide-sm">
-            {[
-              draft.name,
-              datacenter?.code,
-              draft.kubernetes && `Kubernetes ${versionShown(draft.kubernetes)}`,
-              draft.talos && `Talos ${versionShown(draft.talos)}`,
-            ]
+            {[draft.name, datacenter?.code, kubernetes && `Kubernetes ${versionShown(kubernetes)}`, talos && `Talos ${versionShown(talos)}`]
               .filter(Boolean)
               .join(', ')}
           </span>
@@ -183,7 +181,9 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
           versions={versions}
         />
       )}
-      {shown === 'servers' && <StepServers draft={draft} change={edit} servers={servers} datacenter={datacenter?.code ?? ''} refused={refused.servers} />}
+      {shown === 'servers' && (
+        <StepServers draft={draft} change={edit} servers={servers} datacenter={datacenter?.code ?? ''} talosVersion={talos ?? ''} refused={refused.servers} />
+      )}
       {shown === 'review' && <StepReview draft={draft} servers={servers.data ?? []} />}
       <div className={css['foot']}>
         {shown !== 'cluster' && <Button onClick={() => go(shown === 'review' ? 'servers' : 'cluster')}>Back</Button>}

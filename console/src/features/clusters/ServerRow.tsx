@@ -8,7 +8,7 @@ import { Button, Segmented } from '../../ui/Button.tsx'
 import { Checkbox, Select } from '../../ui/Field.tsx'
 import { Menu } from '../../ui/Menu.tsx'
 import { StatusDot } from '../../ui/Status.tsx'
-import { type Chosen, installDisks } from './create-draft.ts'
+import { type Chosen, installDisks, workloadText } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 
 /** "64 CU, 768 GiB, 5 disks, 2 links": what one has to know to choose. */
@@ -47,7 +47,7 @@ export function ChosenRow({
   const extra = disks.filter((d) => chosen.workloadDisks.includes(d.id))
   return (
     <div className={`${css['row']} ${css['chosen']}`} role="group" aria-label={s.name} data-server={s.id}>
-      <Checkbox checked label={<b>{s.name}</b>} onChange={onLeave} />
+      <Checkbox checked label={<b title={s.name}>{s.name}</b>} onChange={onLeave} />
       <Segmented
         label={`Role of ${s.name}`}
         value={chosen.role}
@@ -80,7 +80,7 @@ export function ChosenRow({
         align="start"
         trigger={
           <Button size="small" iconAfter="chevron-down">
-            {extra.length === 0 ? 'No workload disk' : `${extra.length} × ${size(extra[0]!.size)}`}
+            {workloadText(extra)}
             <span className="sr">, workload disks of {s.name}</span>
           </Button>
         }

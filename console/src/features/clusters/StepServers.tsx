@@ -27,12 +27,15 @@ export function StepServers({
   change,
   servers,
   datacenter,
+  talosVersion,
   refused,
 }: {
   draft: Draft
   change: (patch: (now: Draft) => Partial<Draft>) => void
   servers: UseQueryResult<Server[]>
   datacenter: string
+  /** Of the cluster: the one that was chosen, or the newest. */
+  talosVersion: string
   refused: string | undefined
 }) {
   const [q, setQ] = useState('')
@@ -40,13 +43,13 @@ export function StepServers({
   const { data, error, refetch } = servers
   const { chosen, eligible, others } = useMemo(() => {
     const found = (data ?? []).filter((s) => q === '' || matches(s, q.toLowerCase()))
-    const may = (s: Server) => canJoinCluster(s).ok
+    const may = (s: Server) => canJoinCluster(s, talosVersion).ok
     return {
       chosen: (data ?? []).filter((s) => draft.servers[s.id]),
       eligible: found.filter((s) => !draft.servers[s.id] && may(s)),
       others: found.filter((s) => !draft.servers[s.id] && !may(s)),
     }
-  }, [data, draft.servers, q])
+  }, [data, draft.servers, q, talosVersion])
   const patches = useQueries({ queries: chosen.map((s) => query(patchList, { params: { id: s.id } })) })
   // A server that is taken or left moves to other rows; the focus goes with it (WCAG 2.4.3).
   const list = useRef<HTMLElement>(null)
@@ -72,8 +75,8 @@ export function StepServers({
   }
   const set = (id: string, patch: Partial<Chosen>) => change((now) => ({ servers: { ...now.servers, [id]: { ...now.servers[id]!, ...patch } } }))
   const without = chosen.filter((s) => patchOf.get(s.id)?.length === 0)
-  // Chosen earlier, and meanwhile taken, removed or unreachable.
-  const lost = chosen.filter((s) => !canJoinCluster(s).ok)
+  // Chosen earlier, and meanwhile taken, removed or unreachable, or for another version.
+  const lost = chosen.filter((s) => !canJoinCluster(s, talosVersion).ok)
   const controlPlanes = Object.values(draft.servers).filter((c) => c.role === 'control_plane').length
 
   return (
@@ -100,7 +103,7 @@ export function StepServers({
               server={s}
               chosen={draft.servers[s.id]!}
               patches={patchOf.get(s.id)}
-              lost={lost.includes(s) ? canJoinCluster(s) : undefined}
+              lost={lost.includes(s) ? canJoinCluster(s, talosVersion) : undefined}
               onSet={(patch) => set(s.id, patch)}
               onLeave={() => leave(s.id)}
             />
@@ -124,7 +127,7 @@ export function StepServers({
                 Not eligible <span className="t3">{others.length}</span>
               </h2>
               {others.slice(0, 100).map((s) => {
-                const verdict = canJoinCluster(s)
+                const verdict = canJoinCluster(s, talosVersion)
                 return (
                   <div key={s.id} className={css['row']}>
                     <span className={css['off']}>{s.name}</span>
@@ -146,7 +149,7 @@ export function StepServers({
         checks={[
           { ...canHaveControlPlanes(controlPlanes), text: 'Odd number of control planes' },
           ...warningsOf(draft).map((text) => ({ ok: 'warn' as const, text })),
-          ...lost.map((s) => ({ ok: 'warn' as const, text: `${s.name} can't join any more` })),
+          ...lost.map((s) => ({ ok: 'warn' as const, text: `${s.name} can't join` })),
           ...(without.length > 0
             ? [{ ok: 'warn' as const, text: `${counted(without.length, 'server')} without a patch. You will be asked to confirm their networking.` }]
             : []),

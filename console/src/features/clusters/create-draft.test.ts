@@ -1,7 +1,20 @@
 import * as z from 'zod/mini'
 import { expect, test } from 'vitest'
 import { NewCluster } from '#contract/clusters.ts'
-import { blank, bodyOf, canReview, clusterProblems, type Draft, installDisks, problemsOf, readKept, sumOf, taking, warningsOf } from './create-draft.ts'
+import {
+  blank,
+  bodyOf,
+  canReview,
+  clusterProblems,
+  type Draft,
+  installDisks,
+  problemsOf,
+  readKept,
+  sumOf,
+  taking,
+  warningsOf,
+  workloadText,
+} from './create-draft.ts'
 
 const gib = 1024 ** 3
 const server = (id: string) => ({
@@ -78,4 +91,12 @@ test('a refusal of the server lands on the field it is about', () => {
 test('a kept draft of another shape is left', () => {
   expect(readKept(JSON.parse(JSON.stringify(filled)))).toEqual(filled)
   expect(readKept({ name: 'x' })).toBeNull()
+})
+
+test('workload disks are told as they are: alike by size, others by what they hold together', () => {
+  const tb = 1_000_000_000_000
+  expect(workloadText([])).toBe('No workload disk')
+  expect(workloadText([{ size: 2 * tb }, { size: 2 * tb }])).toBe('2 × 2\u00a0TB')
+  expect(workloadText([{ size: 2 * tb }, { size: 8 * tb }])).toBe('2 disks, 10\u00a0TB')
+  expect(workloadText([{ size: 2 * tb }, {}])).toBe('2 disks')
 })

@@ -15,6 +15,7 @@ import {
 import { nameSentences } from '#contract/names.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import type { Server } from '#contract/servers.ts'
+import { disk } from '../../lib/units.ts'
 
 export interface Chosen {
   role: ClusterRole
@@ -76,6 +77,15 @@ type Disk = Server['resources']['disks'][number]
 /** Disks that Talos can be installed on, smallest first: the first is the default, as the server would choose. */
 export const installDisks = (s: Pick<Server, 'resources'>): Disk[] =>
   s.resources.disks.filter((d) => (d.size ?? 0) >= leastDiskBytes).toSorted((a, b) => (a.size ?? 0) - (b.size ?? 0) || (a.id < b.id ? -1 : 1))
+
+/** "4 × 7.68 TB"; where they differ, how many and what they hold together. */
+export function workloadText(disks: readonly { size?: number | undefined }[]): string {
+  const [first] = disks
+  if (first === undefined) return 'No workload disk'
+  if (first.size === undefined || disks.some((d) => d.size === undefined)) return `${disks.length} disk${disks.length === 1 ? '' : 's'}`
+  if (disks.every((d) => d.size === first.size)) return `${disks.length} × ${disk(first.size)}`
+  return `${disks.length} disks, ${disk(disks.reduce((sum, d) => sum + (d.size ?? 0), 0))}`
+}
 
 /** How a server is taken when it is chosen: the first three are control planes, its other disks are for the workload. */
 export function firstChoice(s: Pick<Server, 'resources'>, others: readonly Chosen[]): Chosen {
