@@ -61,11 +61,24 @@ export const sessionGet = operation({
   answer: z.object({ user: User, scopes: z.array(Scope), expiresAt: time }),
 })
 
+/** At most so many views of a table, each with a name of at most so many characters. */
+export const viewLimits = { views: 20, nameLength: 40 } as const
+/** What a list was narrowed to and how it was ordered, as it stands in the console's address, under a name. */
+export const SavedView = z.strictObject({
+  name: z
+    .string()
+    .check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(viewLimits.nameLength, `A name has at most ${viewLimits.nameLength} characters`)),
+  search: z.record(z.string().check(z.maxLength(40)), z.string().check(z.maxLength(200))),
+})
+export type SavedView = z.infer<typeof SavedView>
+
 /** Theme, columns and saved views live with the user. */
 export const Preferences = z.strictObject({
   theme: z.optional(z.enum(['dark', 'light', 'system'])),
   /** Shown columns by table. */
   columns: z.optional(z.record(z.string().check(z.maxLength(40)), z.array(z.string().check(z.maxLength(40))).check(z.maxLength(40)))),
+  /** Saved views by table. */
+  views: z.optional(z.record(z.string().check(z.maxLength(40)), z.array(SavedView).check(z.maxLength(viewLimits.views)))),
   sidebar: z.optional(z.enum(['expanded', 'collapsed'])),
 })
 export type Preferences = z.infer<typeof Preferences>

@@ -5,6 +5,9 @@
 const database = 'steelyard'
 const store = 'drafts'
 
+/** How long typing pauses, in ms, before it is kept: shorter than a form waits before it asks the API, whose answer may end the session and the page. */
+export const keepAfterMs = 150
+
 let opened: Promise<IDBDatabase> | undefined
 
 function open(): Promise<IDBDatabase> {

@@ -1,21 +1,45 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type Preferences, preferencesGet, preferencesPut } from '#contract/sessions.ts'
+import { type Preferences, preferencesGet, preferencesPut, type SavedView } from '#contract/sessions.ts'
+import { toast } from '../ui/toast.ts'
 import { call } from './client.ts'
 import { query } from './query.ts'
+import { type PreferencesChange, savePreferences, withEntry } from './save-preferences.ts'
 
-/** The user's preferences; changes are shown at once and saved behind. */
-export function usePreferences(): { preferences: Preferences; setPreferences: (change: Partial<Preferences>) => void } {
+const atServer = { read: () => call(preferencesGet), write: (body: Preferences) => call(preferencesPut, { body }) }
+
+/** The user's preferences; changes are shown at once and saved behind, one after another. */
+export function usePreferences(): { preferences: Preferences; setPreferences: (change: PreferencesChange) => void } {
   const client = useQueryClient()
   const asked = query(preferencesGet)
   const { data } = useQuery({ ...asked, staleTime: Number.POSITIVE_INFINITY })
   const { mutate } = useMutation({
-    mutationFn: (body: Preferences) => call(preferencesPut, { body }),
-    onError: () => client.invalidateQueries({ queryKey: asked.queryKey }),
+    scope: { id: 'preferences' },
+    mutationFn: (change: PreferencesChange) => savePreferences(change, atServer),
+    onSuccess: (next) => client.setQueryData(asked.queryKey, next),
+    onError: (error) => {
+      toast.error(`Your preferences could not be saved: ${error.message}`, { id: 'preferences' })
+      void client.invalidateQueries({ queryKey: asked.queryKey })
+    },
   })
-  const setPreferences = (change: Partial<Preferences>) => {
-    const next = { ...client.getQueryData(asked.queryKey), ...change }
-    client.setQueryData(asked.queryKey, next)
-    mutate(next)
+  const setPreferences = (change: PreferencesChange) => {
+    client.setQueryData(asked.queryKey, (now) => change(now ?? {}))
+    mutate(change)
   }
   return { preferences: data ?? {}, setPreferences }
+}
+
+/** What a person has chosen for one table: which columns are shown (all without a choice), and the filters and orders that they gave a name. */
+export function useTablePreferences(table: string): {
+  shown: string[] | undefined
+  setShown: (ids: string[] | undefined) => void
+  views: readonly SavedView[]
+  setViews: (change: (now: readonly SavedView[]) => SavedView[]) => void
+} {
+  const { preferences, setPreferences } = usePreferences()
+  return {
+    shown: preferences.columns?.[table],
+    setShown: (ids) => setPreferences((now) => ({ ...now, columns: withEntry(now.columns, table, ids) })),
+    views: preferences.views?.[table] ?? [],
+    setViews: (change) => setPreferences((now) => ({ ...now, views: withEntry(now.views, table, change(now.views?.[table] ?? [])) })),
+  }
 }

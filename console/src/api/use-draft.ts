@@ -1,9 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
-import { readDraft, removeDraft, writeDraft } from './drafts.ts'
+import { keepAfterMs, readDraft, removeDraft, writeDraft } from './drafts.ts'
 import { useUser } from './session.ts'
-
-/** How long typing pauses, in ms, before it is kept. */
-const keepAfterMs = 400
 
 export interface KeptDraft<T> {
   draft: T

@@ -1,10 +1,7 @@
 import { useCallback, useEffect, useState } from 'react'
-import { readDraft, removeDraft, writeDraft } from './drafts.ts'
+import { keepAfterMs, readDraft, removeDraft, writeDraft } from './drafts.ts'
 import { newKey } from './http.ts'
 import { useUser } from './session.ts'
-
-/** How long typing pauses, in ms, before it is kept. */
-const keepAfterMs = 250
 
 export interface NewDraft<T> {
   /** Null until it has been looked for. */

@@ -69,6 +69,7 @@ function PaletteHost() {
   const open = useStore(paletteOpen)
   const [wanted, setWanted] = useState(false)
   if (open && !wanted) setWanted(true)
+  useEffect(() => () => paletteOpen.set(false), [])
   return wanted ? (
     <Suspense fallback={null}>
       <Palette open={open} onClose={() => paletteOpen.set(false)} />

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { operationList } from '#contract/operations.ts'
 import { query } from '../api/query.ts'
 import { usePreferences } from '../api/preferences.ts'
-import { logOut, useUser } from '../api/session.ts'
+import { useUser } from '../api/session.ts'
 import { useStore } from '../lib/store.ts'
 import { initials } from '../lib/text.ts'
 import { setTheme, theme } from '../lib/theme.ts'
@@ -12,6 +12,7 @@ import { Menu } from '../ui/Menu.tsx'
 import { Breadcrumbs } from './Breadcrumbs.tsx'
 import { paletteOpen } from './commands.ts'
 import css from './Header.module.css'
+import { askAndLogOut } from './log-out.ts'
 import { MobileMenu } from './MobileMenu.tsx'
 import { RunningOperations } from './RunningOperations.tsx'
 
@@ -63,11 +64,11 @@ function Profile() {
           stay: true,
           run: () => {
             setTheme(other)
-            setPreferences({ theme: other })
+            setPreferences((kept) => ({ ...kept, theme: other }))
           },
         },
         'rule',
-        { label: 'Log out', icon: 'log-out', run: () => void logOut() },
+        { label: 'Log out', icon: 'log-out', run: () => void askAndLogOut() },
       ]}
     />
   )

@@ -1,10 +1,10 @@
 import { useRouterState } from '@tanstack/react-router'
 import { useState } from 'react'
-import { logOut } from '../api/session.ts'
 import { count } from '../lib/units.ts'
 import { IconButton } from '../ui/Button.tsx'
 import { Drawer } from '../ui/Drawer.tsx'
 import { Icon } from '../ui/Icon.tsx'
+import { askAndLogOut } from './log-out.ts'
 import { Mark } from './Mark.tsx'
 import { isAt } from './menu.ts'
 import css from './MobileMenu.module.css'
@@ -78,7 +78,7 @@ export function MobileMenu() {
           </nav>
           {inside !== undefined && (
             <div className={css['foot']}>
-              <button type="button" className={css['item']} onClick={() => void logOut()}>
+              <button type="button" className={css['item']} onClick={() => void askAndLogOut()}>
                 <Icon name="log-out" size={20} />
                 Log out
               </button>

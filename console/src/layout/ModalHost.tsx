@@ -1,5 +1,7 @@
-import { type ComponentType, Suspense } from 'react'
+import { useRouter } from '@tanstack/react-router'
+import { type ComponentType, Suspense, useEffect } from 'react'
 import { useStore } from '../lib/store.ts'
+import { asked } from '../ui/actions.ts'
 import { type ModalName, modalOrder, type ModalProps, modals, modalStore, shownModal } from './modals.ts'
 import { modalViews } from './modal-views.ts'
 
@@ -7,6 +9,19 @@ import { modalViews } from './modal-views.ts'
 export function ModalHost() {
   const state = useStore(modalStore)
   const shown = shownModal(state)
+  const router = useRouter()
+  useEffect(() => {
+    // What was asked about a page goes with it, by whichever way it is left: the browser's Back, the end of the session.
+    const leave = () => {
+      modals.closeAll()
+      asked.get()?.answer(false)
+    }
+    const stop = router.subscribe('onResolved', ({ pathChanged }) => pathChanged && leave())
+    return () => {
+      stop()
+      leave()
+    }
+  }, [router])
   return modalOrder.map((name) => {
     const View = modalViews[name] as ComponentType<ModalProps<ModalName>> | undefined
     const modal = state[name]

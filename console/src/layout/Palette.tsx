@@ -4,8 +4,9 @@ import { clusterCreate, clusterList } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { serverAdd, serverList } from '#contract/servers.ts'
 import { clusterSubnetsAssign, subnetCreate, subnetList } from '#contract/subnets.ts'
+import { usePreferences } from '../api/preferences.ts'
 import { query } from '../api/query.ts'
-import { allowed, logOut } from '../api/session.ts'
+import { allowed } from '../api/session.ts'
 import { paths } from '../lib/paths.ts'
 import { useStore } from '../lib/store.ts'
 import { sentence } from '../lib/text.ts'
@@ -14,6 +15,7 @@ import { useGo } from '../lib/use-search.ts'
 import type { Action } from '../ui/actions.ts'
 import { CommandPalette, type PaletteGroup } from '../ui/CommandPalette.tsx'
 import { commandGroups } from './commands.ts'
+import { askAndLogOut } from './log-out.ts'
 import { menu } from './menu.ts'
 
 /** ⌘K: what the page offers, then places, then servers, clusters, datacenters and subnets by what is typed. */
@@ -26,7 +28,8 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
   }
   const go = useGo()
   const offered = useStore(commandGroups)
-  const look = useStore(theme)
+  const other = useStore(theme) === 'dark' ? 'light' : 'dark'
+  const { setPreferences } = usePreferences()
   const q = useDeferredValue(search.trim())
   const wanted = open && q !== ''
   const found = { per_page: 6, page: 1, q }
@@ -78,11 +81,14 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
         { label: 'Add subnet', icon: 'add', to: paths.addSubnet(), can: allowed(subnetCreate) },
         { label: 'Assign subnets', icon: 'network', to: paths.assignSubnets(), can: allowed(clusterSubnetsAssign) },
         {
-          label: look === 'dark' ? 'Light theme' : 'Dark theme',
-          icon: look === 'dark' ? 'sun' : 'moon',
-          run: () => setTheme(look === 'dark' ? 'light' : 'dark'),
+          label: other === 'light' ? 'Light theme' : 'Dark theme',
+          icon: other === 'light' ? 'sun' : 'moon',
+          run: () => {
+            setTheme(other)
+            setPreferences((kept) => ({ ...kept, theme: other }))
+          },
         },
-        { label: 'Log out', icon: 'log-out', run: () => void logOut() },
+        { label: 'Log out', icon: 'log-out', run: () => void askAndLogOut() },
       ],
     },
   ]

@@ -1,8 +1,8 @@
 import { useRouterState } from '@tanstack/react-router'
-import { logOut } from '../api/session.ts'
 import { count } from '../lib/units.ts'
 import { paths } from '../lib/paths.ts'
 import { Icon } from '../ui/Icon.tsx'
+import { askAndLogOut } from './log-out.ts'
 import { Mark } from './Mark.tsx'
 import { isAt, type MenuEntry } from './menu.ts'
 import css from './Sidebar.module.css'
@@ -32,7 +32,7 @@ export function Sidebar() {
             .map((entry) => (
               <Entry key={entry.label} entry={entry} current={entry.current} n={entry.n} />
             ))}
-          <button type="button" className={css['item']} title="Log out" onClick={() => void logOut()}>
+          <button type="button" className={css['item']} title="Log out" onClick={() => void askAndLogOut()}>
             <Icon name="log-out" size={20} />
             <span>Log out</span>
           </button>

@@ -31,3 +31,13 @@ test('what is opened again meanwhile stays', () => {
   vi.runAllTimers()
   expect(modalStore.get().editServerName).toMatchObject({ open: true, data: { serverId: 'b' } })
 })
+
+test('leaving the page closes whatever is open', () => {
+  vi.useFakeTimers()
+  modals.open('editServerName', { serverId: 's', name: 'n' })
+  modals.open('showClusterKey', { clusterIds: [] })
+  modals.closeAll()
+  expect(shownModal(modalStore.get())).toBeNull()
+  vi.runAllTimers()
+  expect(modalStore.get()).toEqual({ editServerName: undefined, showClusterKey: undefined, confirmServersWithoutPatch: undefined })
+})

@@ -50,4 +50,8 @@ export const modals = {
       if (modalStore.get()[name]?.open === false) patch(name, undefined)
     }, resetMs)
   },
+  /** For when another page is shown, or nobody is signed in any more. */
+  closeAll(): void {
+    for (const name of modalOrder) modals.close(name)
+  },
 }

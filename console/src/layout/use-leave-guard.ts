@@ -1,13 +1,17 @@
 import { useBlocker } from '@tanstack/react-router'
-import { useCallback, useRef } from 'react'
+import { useCallback, useEffect, useId, useRef } from 'react'
+import { authStatus } from '../api/auth.ts'
 import { confirm } from '../ui/actions.ts'
+import { unsaved } from './log-out.ts'
 
 /** Asks before a page is left while `dirty`. What it gives back says that it may be left now, such as once it is saved, or that it may not after all. */
 export function useLeaveGuard(dirty: boolean, what: string): (may: boolean) => void {
   const free = useRef(false)
+  const id = useId()
   useBlocker({
     shouldBlockFn: async () => {
-      if (free.current || !dirty) return false
+      // A session that has ended leaves nothing to stay for; the draft is put back after the next sign-in.
+      if (free.current || !dirty || authStatus.get() === 'signedOut') return false
       return !(await confirm({
         title: 'Leave without saving?',
         label: 'Leave',
@@ -16,6 +20,11 @@ export function useLeaveGuard(dirty: boolean, what: string): (may: boolean) => v
     },
     enableBeforeUnload: () => dirty && !free.current,
   })
+  useEffect(() => {
+    if (!dirty) return undefined
+    unsaved.set((now) => new Map(now).set(id, what))
+    return () => unsaved.set((now) => new Map([...now].filter(([one]) => one !== id)))
+  }, [dirty, id, what])
   return useCallback((may) => {
     free.current = may
   }, [])

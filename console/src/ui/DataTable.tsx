@@ -10,7 +10,7 @@ import { Checkbox } from './Field.tsx'
 import { Icon } from './Icon.tsx'
 import { Menu } from './Menu.tsx'
 import type { Selection } from './selection.ts'
-import { ErrorState, NoMatch, SkeletonRows } from './States.tsx'
+import { ErrorState, NoMatch, PastEnd, SkeletonRows } from './States.tsx'
 import { Tooltip } from './Tooltip.tsx'
 import { useWindow } from './use-window.ts'
 
@@ -64,6 +64,8 @@ export interface DataTableProps<Row> {
   /** Greyed, and not to be selected: the sentence why. */
   disabled?: (row: Row) => string | null
   empty: ReactNode
+  /** There are rows, whatever is on this page; and how to get to the first of them. An empty answer is then a page past the last. */
+  onFirstPage?: (() => void) | false
   /** Filters are set: an empty answer then is "no match". */
   filtered?: boolean
   onReset?: () => void
@@ -145,7 +147,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     return (
       <section className={css['panel']}>
         {notice}
-        {filtered && onReset ? <NoMatch what={`No ${props.noun ?? 'row'}`} onReset={onReset} /> : empty}
+        {props.onFirstPage ? (
+          <PastEnd onFirst={props.onFirstPage} />
+        ) : filtered && onReset ? (
+          <NoMatch what={`No ${props.noun ?? 'row'}`} onReset={onReset} />
+        ) : (
+          empty
+        )}
       </section>
     )
 

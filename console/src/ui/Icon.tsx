@@ -11,6 +11,7 @@ const paths = {
   'arrow-right': <path d="M3.5 8h9M8.8 4.2 12.6 8l-3.8 3.8" />,
   'arrow-up': <path d="M8 12.5v-9M4.8 6.5 8 3.3l3.2 3.2" />,
   book: <path d="M8 4.2C6.6 3.2 4.6 2.9 2.4 3v9.4c2.2-.1 4.2.2 5.6 1.2 1.4-1 3.4-1.3 5.6-1.2V3c-2.2-.1-4.2.2-5.6 1.2zM8 4.2v9.4" />,
+  bookmark: <path d="M4.2 2.6h7.6v10.8L8 10.7l-3.8 2.7z" />,
   check: <path d="m3.5 8.4 3 3 6-6.6" />,
   'chevron-down': <path d="m4.5 6.3 3.5 3.5 3.5-3.5" />,
   'chevron-left': <path d="M9.8 4.5 6.3 8l3.5 3.5" />,

@@ -26,6 +26,18 @@ export function NoMatch({ what = 'Nothing', onReset }: { what?: string; onReset:
   )
 }
 
+/** There are some, but not as many pages: the list became shorter, or the address was made for a longer one. */
+export function PastEnd({ onFirst }: { onFirst: () => void }) {
+  return (
+    <div className={css['line']}>
+      <span>The list ends before this page.</span>
+      <Button size="small" onClick={onFirst}>
+        First page
+      </Button>
+    </div>
+  )
+}
+
 /** Something failed in one place of the page. */
 export function ErrorState({ error, onRetry, boxed = false }: { error: unknown; onRetry?: () => void; boxed?: boolean }) {
   const message = error instanceof Error && error.message !== '' ? error.message : 'An unexpected error occurred'

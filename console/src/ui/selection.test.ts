@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { toggled } from './selection.ts'
+import { knownAfter, toggled } from './selection.ts'
 
 const page = ['a', 'b', 'c', 'd', 'e']
 
@@ -13,4 +13,14 @@ test('with shift everything between gets the new state, in either direction', ()
   expect([...toggled(new Set(['d']), 'b', 'd', page)].toSorted()).toEqual(['b', 'c', 'd'])
   expect([...toggled(new Set(page), 'c', 'a', page)].toSorted()).toEqual(['d', 'e'])
   expect([...toggled(new Set(), 'c', 'gone', page)]).toEqual(['c'])
+})
+
+test('what was chosen is known when a filter takes it out of sight; what was not, is forgotten', () => {
+  const rows = (...keys: string[]) => keys.map((key) => ({ key }))
+  const keyOf = (row: { key: string }) => row.key
+  const first = knownAfter(new Map(), new Set(), rows('a', 'b', 'c'), keyOf)
+  const narrowed = knownAfter(first, new Set(['a', 'c']), rows('d'), keyOf)
+  expect([...narrowed.keys()]).toEqual(['a', 'c', 'd'])
+  const fresh = { key: 'a', name: 'newer' }
+  expect(knownAfter(narrowed, new Set(['a']), [fresh], keyOf).get('a')).toBe(fresh)
 })

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 
 /** Which rows are chosen, by key. */
 export interface Selection {
@@ -37,4 +37,33 @@ export function useSelection(): Selection {
     }),
     [state],
   )
+}
+
+/**
+ * The chosen rows themselves, in the order in which they were chosen, also those that a filter or another page has taken out of sight since: what is done to the
+ * chosen is done to all that are counted. `remember` tells of rows that are chosen without having been shown. `keyOf` is the same from one drawing to the next.
+ */
+export function useChosen<Row>(
+  keys: ReadonlySet<string>,
+  shown: readonly Row[] | undefined,
+  keyOf: (row: Row) => string,
+): { chosen: Row[]; remember: (rows: readonly Row[]) => void } {
+  const [known, setKnown] = useState<{ of: readonly Row[] | undefined; rows: ReadonlyMap<string, Row> }>({ of: undefined, rows: new Map() })
+  if (known.of !== shown) setKnown({ of: shown, rows: knownAfter(known.rows, keys, shown ?? [], keyOf) })
+  const chosen = useMemo(() => [...keys].flatMap((key) => known.rows.get(key) ?? []), [keys, known.rows])
+  const remember = useCallback(
+    (rows: readonly Row[]) => setKnown((now) => ({ ...now, rows: new Map([...now.rows, ...rows.map((row) => [keyOf(row), row] as const)]) })),
+    [keyOf],
+  )
+  return { chosen, remember }
+}
+
+/** What is known once other rows are shown: these, and of those before only what is chosen. */
+export function knownAfter<Row>(
+  known: ReadonlyMap<string, Row>,
+  keys: ReadonlySet<string>,
+  shown: readonly Row[],
+  keyOf: (row: Row) => string,
+): Map<string, Row> {
+  return new Map([...[...known].filter(([key]) => keys.has(key)), ...shown.map((row) => [keyOf(row), row] as const)])
 }

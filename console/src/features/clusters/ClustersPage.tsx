@@ -2,20 +2,23 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { type Cluster, clusterCreate } from '#contract/clusters.ts'
 import { no } from '#contract/rule.ts'
+import { useTablePreferences } from '../../api/preferences.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { PageCount } from '../../layout/PageCount.tsx'
+import { SavedViews } from '../../layout/SavedViews.tsx'
 import { paths } from '../../lib/paths.ts'
 import { clock } from '../../lib/time.ts'
+import { useMedia } from '../../lib/use-media.ts'
 import { useGo } from '../../lib/use-search.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
-import { columns, DataTable } from '../../ui/DataTable.tsx'
+import { columns, ColumnsMenu, DataTable, SortMenu } from '../../ui/DataTable.tsx'
 import { Flag } from '../../ui/Flag.tsx'
 import { Menu } from '../../ui/Menu.tsx'
 import { Pager } from '../../ui/Pager.tsx'
 import { Search } from '../../ui/Search.tsx'
-import { useSelection } from '../../ui/selection.ts'
+import { useChosen, useSelection } from '../../ui/selection.ts'
 import { Empty, Stale } from '../../ui/States.tsx'
 import { StatusDot } from '../../ui/Status.tsx'
 import { showKeys, useClusterActions } from './cluster-actions.ts'
@@ -74,6 +77,10 @@ const clusterColumns = columns<Cluster>([
   },
 ])
 
+const viewKeys = ['q', 'sort'] as const
+
+const idOf = (c: Cluster) => c.id
+
 export function ClustersPage({
   search,
   setSearch,
@@ -84,9 +91,13 @@ export function ClustersPage({
   const { data: page, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(clustersQuery(search))
   const go = useGo()
   const selection = useSelection()
+  const { shown, setShown } = useTablePreferences('clusters')
+  const narrow = useMedia('below', 'sm')
+  const sort = search['sort'] ?? 'name'
+  const onSort = (to: string) => setSearch({ sort: to, page: undefined })
   const actions = useClusterActions('list')
   const items = useMemo(() => page?.items ?? [], [page])
-  const chosen = items.filter((c) => selection.has(c.id))
+  const { chosen } = useChosen(selection.keys, page?.items, idOf)
 
   const create = useMemo<Action>(() => ({ label: 'Create cluster', icon: 'add', can: allowed(clusterCreate), run: () => go(paths.createCluster()) }), [go])
   const fresh = items.filter((c) => c.offerId === null)
@@ -127,7 +138,14 @@ export function ClustersPage({
           value={search['q'] ?? ''}
           onValue={(q) => setSearch({ q: q === '' ? undefined : q, page: undefined })}
         />
+        {narrow && <SortMenu columns={clusterColumns} sort={sort} onSort={onSort} />}
         <span className="row right">
+          {!narrow && (
+            <>
+              <SavedViews table="clusters" search={search} keys={viewKeys} onView={setSearch} />
+              <ColumnsMenu columns={clusterColumns} shown={shown} onShown={setShown} />
+            </>
+          )}
           <Menu label="Actions" trigger={<Button iconAfter="chevron-down">Actions</Button>} items={menu} />
           {createButton}
         </span>
@@ -137,12 +155,13 @@ export function ClustersPage({
         noun="cluster"
         rows={page?.items}
         columns={clusterColumns}
-        rowKey={(c) => c.id}
+        rowKey={idOf}
         rowName={(c) => c.name}
         href={(c) => paths.cluster(c.id)}
         actions={actions}
-        sort={search['sort'] ?? 'name'}
-        onSort={(sort) => setSearch({ sort, page: undefined })}
+        sort={sort}
+        onSort={onSort}
+        shown={shown}
         selection={selection}
         bulk={{ actions: [{ label: 'Show cluster keys', icon: 'key', run: () => showKeys(chosen) }] }}
         filtered={search['q'] !== undefined}
@@ -153,6 +172,7 @@ export function ClustersPage({
         empty={
           <Empty title="No clusters yet" text="Choose free servers of a datacenter; Steelyard makes a Kubernetes cluster of them." actions={createButton} />
         }
+        onFirstPage={total > 0 && (() => setSearch({ page: undefined }))}
         foot={
           total > 0 && (
             <Pager

@@ -2,15 +2,17 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
 import { type Datacenter, datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import type { Asked } from '#contract/operation.ts'
+import { useTablePreferences } from '../../api/preferences.ts'
 import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { PageCount } from '../../layout/PageCount.tsx'
 import { paths } from '../../lib/paths.ts'
 import { clock } from '../../lib/time.ts'
+import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
-import { columns, DataTable } from '../../ui/DataTable.tsx'
+import { columns, ColumnsMenu, DataTable } from '../../ui/DataTable.tsx'
 import { Flag, countryName } from '../../ui/Flag.tsx'
 import { Meter } from '../../ui/Meter.tsx'
 import { Pager } from '../../ui/Pager.tsx'
@@ -147,6 +149,8 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
   const client = useQueryClient()
   const asked = query(datacenterList, { query: datacenterQuery(search) })
   const { data, error, refetch, dataUpdatedAt } = useQuery({ ...asked, placeholderData: keepPreviousData })
+  const { shown, setShown } = useTablePreferences('datacenters')
+  const narrow = useMedia('below', 'sm')
   const [form, setForm] = useState<{ edit: Datacenter | null } | null>(null)
   const edit = useCallback((d: Datacenter) => setForm({ edit: d }), [])
   const actions = useMemo(() => (d: Datacenter) => datacenterActions(client, edit, d), [client, edit])
@@ -165,7 +169,10 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
       {data !== undefined && data.items.length > 0 && <SitesPanel items={data.items} />}
       <div className="toolbar">
         <Search label="Search datacenters" placeholder="Code or city" value={search['q'] ?? ''} onValue={(q) => onSearch({ q, page: undefined })} />
-        <span className="right">{add}</span>
+        <span className="row right">
+          {!narrow && <ColumnsMenu columns={cols} shown={shown} onShown={setShown} />}
+          {add}
+        </span>
       </div>
       <DataTable
         label="Datacenters"
@@ -179,6 +186,7 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
         actions={actions}
         sort={search['sort'] ?? 'code'}
         onSort={(sort) => onSearch({ sort, page: undefined })}
+        shown={shown}
         filtered={search['q'] !== undefined}
         onReset={() => onSearch({ q: undefined, page: undefined })}
         error={error}
@@ -186,6 +194,7 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
         grows
         notice={data !== undefined && error ? <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} /> : undefined}
         empty={<Empty title="No datacenters yet" text="Add the site where your servers stand." actions={add} />}
+        onFirstPage={data !== undefined && data.total > 0 && (() => onSearch({ page: undefined }))}
         foot={
           data &&
           data.total > data.per_page && (

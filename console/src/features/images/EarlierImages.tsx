@@ -161,6 +161,7 @@ export function EarlierImages({
         onRetry={() => void refetch()}
         notice={isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
         empty={<Empty title="No images yet" text="What you generate above is kept here, so that it can be used again." />}
+        onFirstPage={data !== undefined && data.total > 0 && (() => onPage(undefined))}
         foot={
           data &&
           data.total > imagesPerPage && (

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo, useState } from 'react'
 import { type JoinToken, joinTokenCreate, joinTokenStatuses } from '#contract/join-tokens.ts'
+import { useTablePreferences } from '../../api/preferences.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { PageCount } from '../../layout/PageCount.tsx'
@@ -9,7 +10,7 @@ import { clock, exact, moment } from '../../lib/time.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
-import { columns, DataTable, SortMenu } from '../../ui/DataTable.tsx'
+import { columns, ColumnsMenu, DataTable, SortMenu } from '../../ui/DataTable.tsx'
 import { Filter } from '../../ui/Filter.tsx'
 import { Pager } from '../../ui/Pager.tsx'
 import { Search } from '../../ui/Search.tsx'
@@ -31,7 +32,7 @@ const when = (at: string) => (
 )
 
 const tokenColumns = columns<JoinToken>([
-  { id: 'name', head: 'Name', sortable: true, card: 'name', width: 150, cell: (t) => t.name },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', width: 150, cell: (t) => t.name },
   {
     id: 'status',
     head: 'Status',
@@ -101,6 +102,7 @@ export function JoinTokensPage({
   const client = useQueryClient()
   const { data, error, isRefetchError, refetch, dataUpdatedAt } = useQuery({ ...tokensQuery(search), placeholderData: keepPreviousData })
   const [creating, setCreating] = useState({ open: false, turn: 0 })
+  const { shown, setShown } = useTablePreferences('join-tokens')
   const narrow = useMedia('below', 'sm')
   const actions = useMemo(() => (t: JoinToken) => tokenActions(client, t), [client])
   const create = () => setCreating((now) => ({ open: true, turn: now.turn + 1 }))
@@ -124,7 +126,10 @@ export function JoinTokensPage({
         <Search label="Search join tokens" placeholder="Name" value={search['q'] ?? ''} onValue={(q) => onSearch({ q, page: undefined })} />
         <Filter<string> label="Status" value={search['status'] ?? ''} options={statusOptions} onValue={(status) => onSearch({ status, page: undefined })} />
         {narrow && <SortMenu columns={tokenColumns} sort={sort} onSort={onSort} />}
-        <span className="right">{add}</span>
+        <span className="row right">
+          {!narrow && <ColumnsMenu columns={tokenColumns} shown={shown} onShown={setShown} />}
+          {add}
+        </span>
       </div>
       <DataTable
         label="Join tokens"
@@ -137,6 +142,7 @@ export function JoinTokensPage({
         detail={detailOf}
         sort={sort}
         onSort={onSort}
+        shown={shown}
         filtered={isFiltered(search)}
         onReset={() => onSearch(noFilters)}
         error={error}
@@ -149,6 +155,7 @@ export function JoinTokensPage({
             actions={add}
           />
         }
+        onFirstPage={data !== undefined && data.total > 0 && (() => onSearch({ page: undefined }))}
         foot={
           data &&
           data.total > 0 && (

@@ -1,12 +1,14 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useMemo, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
 import { parseAddress } from '#contract/addresses.ts'
 import { clusterSubnetsAssign, type Subnet, subnetCreate, subnetExport, subnetImport, subnetStatuses } from '#contract/subnets.ts'
 import { counted } from '#contract/words.ts'
 import { download } from '../../api/client.ts'
+import { useTablePreferences } from '../../api/preferences.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { PageCount } from '../../layout/PageCount.tsx'
+import { SavedViews } from '../../layout/SavedViews.tsx'
 import { later } from '../../lib/later.ts'
 import { paths } from '../../lib/paths.ts'
 import { useStore } from '../../lib/store.ts'
@@ -16,18 +18,18 @@ import { useGo } from '../../lib/use-search.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button, IconButton } from '../../ui/Button.tsx'
-import { DataTable, SortMenu } from '../../ui/DataTable.tsx'
+import { ColumnsMenu, DataTable, SortMenu } from '../../ui/DataTable.tsx'
 import { Field, Select } from '../../ui/Field.tsx'
 import { Filter } from '../../ui/Filter.tsx'
 import { Menu } from '../../ui/Menu.tsx'
 import { Pager } from '../../ui/Pager.tsx'
 import { Popover } from '../../ui/Popover.tsx'
 import { Search } from '../../ui/Search.tsx'
-import { useSelection } from '../../ui/selection.ts'
+import { useChosen, useSelection } from '../../ui/selection.ts'
 import { Empty, Stale } from '../../ui/States.tsx'
 import { toast } from '../../ui/toast.ts'
 import { clustersQuery, datacentersQuery, subnetsQuery } from './network-queries.ts'
-import { defaultSize, filterQuery, isFiltered, type NetworkSearch, noFilters, types } from './network-search.ts'
+import { defaultSize, filterQuery, isFiltered, type NetworkSearch, noFilters, types, viewKeys } from './network-search.ts'
 import { results, useSubnetDeeds } from './subnet-actions.ts'
 import { subnetColumns } from './subnet-columns.tsx'
 
@@ -39,6 +41,8 @@ const mapOf = (s: Subnet, searched: string | undefined) => <SubnetMap key={`${s.
 
 type SetSearch = (change: { [Key in keyof NetworkSearch]: string | undefined }, how?: { push?: boolean }) => void
 
+const idOf = (s: Subnet) => s.id
+
 /** Subnets with their use; a row opens its address map. */
 export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setSearch: SetSearch }) {
   const client = useQueryClient()
@@ -46,17 +50,13 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
   const { data: page, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(subnetsQuery(search))
   const selection = useSelection()
   const deeds = useSubnetDeeds()
-  const [beyond, setBeyond] = useState<ReadonlyMap<string, Subnet>>(new Map())
+  const { chosen: selected, remember } = useChosen(selection.keys, page?.items, idOf)
   const [importing, setImporting] = useState(false)
   const told = useStore(results)
+  const { shown, setShown } = useTablePreferences('subnets')
   const sort = search.sort ?? 'name'
   /** A list that is narrowed or ordered anew begins at its first page. */
   const set = (key: keyof NetworkSearch, value: string) => setSearch({ page: undefined, [key]: value === '' ? undefined : value })
-
-  const selected = useMemo(() => {
-    const known = new Map([...beyond, ...(page?.items ?? []).map((s) => [s.id, s] as const)])
-    return [...selection.keys].flatMap((id) => known.get(id) ?? [])
-  }, [beyond, page, selection.keys])
 
   /** Everything that matches, past this page too. */
   const selectMatching = async () => {
@@ -66,7 +66,7 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
       if (items.length === 0) break
       for (const s of items) found.set(s.id, s)
     }
-    setBeyond(found)
+    remember([...found.values()])
     selection.set(found.keys())
   }
 
@@ -102,13 +102,27 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
   return (
     <>
       <PageCount n={page?.total} />
-      <Toolbar search={search} set={set} sort={sort} add={add} assign={assign} bring={bring} save={save} />
+      <Toolbar
+        search={search}
+        set={set}
+        sort={sort}
+        add={add}
+        assign={assign}
+        bring={bring}
+        save={save}
+        choices={
+          <>
+            <SavedViews table="subnets" search={search} keys={viewKeys} onView={setSearch} />
+            <ColumnsMenu columns={subnetColumns} shown={shown} onShown={setShown} />
+          </>
+        }
+      />
       <DataTable
         label="Subnets"
         noun="subnet"
         rows={page?.items}
         columns={subnetColumns}
-        rowKey={(s) => s.id}
+        rowKey={idOf}
         rowName={(s) => s.name}
         actions={deeds.actions}
         detail={(s) => mapOf(s, searched)}
@@ -117,6 +131,7 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
         onOpened={(keys) => setSearch({ open: [...keys].at(-1) })}
         sort={sort}
         onSort={(next) => set('sort', next)}
+        shown={shown}
         selection={selection}
         grows
         bulk={{ actions: bulk, matching: total, onSelectMatching: () => void selectMatching() }}
@@ -141,6 +156,7 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
             }
           />
         }
+        onFirstPage={total > 0 && (() => setSearch({ page: undefined }))}
         foot={
           total > 0 && (
             <Pager
@@ -181,6 +197,7 @@ function Toolbar({
   assign,
   bring,
   save,
+  choices,
 }: {
   search: NetworkSearch
   set: (key: keyof NetworkSearch, value: string) => void
@@ -189,6 +206,8 @@ function Toolbar({
   assign: Action
   bring: Action
   save: Action
+  /** Which views there are, and which columns. */
+  choices: ReactNode
 }) {
   const narrow = useMedia('below', 'sm')
   const { data: datacenters } = useQuery(datacentersQuery)
@@ -230,6 +249,7 @@ function Toolbar({
         filters.map((f) => <Filter<string> key={f.key} label={f.label} value={shown(f.key)} options={f.options} onValue={(value) => set(f.key, value)} />)
       )}
       <span className="row right">
+        {!narrow && choices}
         <Menu label="More actions" items={narrow ? [assign, bring, save] : [bring, save]} trigger={<IconButton icon="more" label="More actions" />} />
         {!narrow && (
           <Button can={assign.can} onClick={() => void assign.run?.()}>

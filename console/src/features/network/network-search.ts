@@ -55,6 +55,8 @@ export function subnetQuery(search: NetworkSearch): Ask {
 }
 
 const filterKeys = ['q', 'cluster', 'datacenter', 'status', 'type', 'purpose'] as const
+/** What of it a saved view keeps. */
+export const viewKeys = [...filterKeys, 'sort'] as const
 export const isFiltered = (search: NetworkSearch): boolean => filterKeys.some((key) => search[key] !== undefined)
 
 /** Takes off what narrows the list; order and page size stay. */

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { useStore } from '../../lib/store.ts'
 import { type ServerDialog, serverDialog } from './dialogs.ts'
 
@@ -20,6 +20,8 @@ export function ServerDialogs() {
     setShown(wanted)
     setTurn(turn + 1)
   }
+  // It belongs to the page: it is not found open on the next one.
+  useEffect(() => () => serverDialog.set(null), [])
   if (shown === null) return null
   const close = () => {
     serverDialog.set(null)

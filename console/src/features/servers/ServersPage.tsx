@@ -3,10 +3,11 @@ import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
 import { computeUnits } from '#contract/capacity.ts'
 import { nodeTypes, type Server, serverAdd, serverStatuses } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
-import { usePreferences } from '../../api/preferences.ts'
+import { useTablePreferences } from '../../api/preferences.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { PageCount } from '../../layout/PageCount.tsx'
+import { SavedViews } from '../../layout/SavedViews.tsx'
 import { paths } from '../../lib/paths.ts'
 import { sentence } from '../../lib/text.ts'
 import { clock } from '../../lib/time.ts'
@@ -19,14 +20,14 @@ import { Filter } from '../../ui/Filter.tsx'
 import { Pager } from '../../ui/Pager.tsx'
 import { Popover } from '../../ui/Popover.tsx'
 import { Search } from '../../ui/Search.tsx'
-import { useSelection } from '../../ui/selection.ts'
+import { useChosen, useSelection } from '../../ui/selection.ts'
 import { Stale } from '../../ui/States.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import type { ItemResult } from './bulk.ts'
 import { useServerDeeds } from './server-actions.ts'
 import { serverColumns } from './server-columns.tsx'
 import { datacentersQuery, serversQuery } from './server-queries.ts'
-import { defaultSize, isFiltered, noFilters, type ServerSearch, sizeOf } from './server-search.ts'
+import { defaultSize, isFiltered, noFilters, type ServerSearch, sizeOf, viewKeys } from './server-search.ts'
 import { ServerDialogs } from './ServerDialogs.tsx'
 import css from './ServersPage.module.css'
 import { ToConfirm } from './ToConfirm.tsx'
@@ -37,6 +38,7 @@ export type SetSearch = (patch: { [Key in keyof ServerSearch]: string | undefine
 
 /** Comes with the first row that is opened. */
 const ServerDetails = lazy(async () => ({ default: (await import('./ServerDetails.tsx')).ServerDetails }))
+const idOf = (s: Server) => s.id
 const detailOf = (s: Server) => <ServerDetails server={s} />
 const AddServers = lazy(async () => ({ default: (await import('./AddServers.tsx')).AddServers }))
 const FirstServer = lazy(() => import('./FirstServer.tsx'))
@@ -46,18 +48,13 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
   const { data: page, error, isRefetchError, isPlaceholderData, dataUpdatedAt, refetch } = useQuery(serversQuery(search))
   const selection = useSelection()
   const deeds = useServerDeeds()
-  const [beyond, setBeyond] = useState<ReadonlyMap<string, Server>>(new Map())
-  const { preferences, setPreferences } = usePreferences()
-  const shown = preferences.columns?.['servers']
+  const { chosen: selected, remember } = useChosen(selection.keys, page?.items, idOf)
+  const { shown, setShown } = useTablePreferences('servers')
   const narrow = useMedia('below', 'sm')
   // Once opened it stays, so that it can go away in one piece.
   const [adding, setAdding] = useState(false)
   if (search.add !== undefined && !adding) setAdding(true)
 
-  const selected = useMemo(() => {
-    const known = new Map([...beyond, ...(page?.items ?? []).map((s) => [s.id, s] as const)])
-    return [...selection.keys].flatMap((id) => known.get(id) ?? [])
-  }, [beyond, page, selection.keys])
   const units = selected.map((s) => computeUnits(s.resources))
   const sort = search.sort ?? 'name'
   /** A list that is narrowed or ordered anew begins at its first page. */
@@ -71,7 +68,7 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
       if (items.length === 0) break
       for (const s of items) all.set(s.id, s)
     }
-    setBeyond(all)
+    remember([...all.values()])
     selection.set(all.keys())
   }
 
@@ -104,7 +101,8 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
         narrow={narrow}
         sort={sort}
         shown={shown}
-        onShown={(ids) => setPreferences({ columns: withColumns(preferences.columns, ids) })}
+        onShown={setShown}
+        setSearch={setSearch}
         onAdd={() => setSearch({ add: 'new' })}
       />
       <div className={css['above']}>
@@ -123,7 +121,7 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
         noun="server"
         rows={page?.items}
         columns={serverColumns}
-        rowKey={(s) => s.id}
+        rowKey={idOf}
         rowName={(s) => s.name}
         href={(s) => paths.server(s.id)}
         actions={deeds.actions}
@@ -148,6 +146,7 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
             <FirstServer onAdd={() => setSearch({ add: 'new' })} />
           </Suspense>
         }
+        onFirstPage={total > 0 && (() => setSearch({ page: undefined }))}
         foot={
           total > 0 && (
             <Pager
@@ -171,12 +170,6 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
   )
 }
 
-/** The table's choice of columns; without one it shows all. */
-function withColumns(known: Record<string, string[]> | undefined, ids: string[] | undefined): Record<string, string[]> {
-  const { servers: _, ...others } = known ?? {}
-  return ids === undefined ? others : { ...others, servers: ids }
-}
-
 const statusOptions = serverStatuses.map((value) => ({ value, text: sentence(value) }))
 const contactOptions = [
   { value: 'true', text: 'Answers' },
@@ -191,10 +184,11 @@ interface ToolbarProps {
   sort: string
   shown: string[] | undefined
   onShown: (ids: string[] | undefined) => void
+  setSearch: SetSearch
   onAdd: () => void
 }
 
-function Toolbar({ search, set, narrow, sort, shown, onShown, onAdd }: ToolbarProps) {
+function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, onAdd }: ToolbarProps) {
   const { data: datacenters } = useQuery(datacentersQuery)
   const wide = useMedia('from', 'lg')
   // Images go by the same permission; their contract is not fetched for a link.
@@ -244,6 +238,7 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, onAdd }: ToolbarPr
       )}
       {narrow && <SortMenu columns={serverColumns} sort={sort} onSort={(next) => set('sort', next)} />}
       <span className="row right">
+        <SavedViews table="servers" search={search} keys={viewKeys} onView={setSearch} />
         {!narrow && <ColumnsMenu columns={serverColumns} shown={shown} onShown={onShown} />}
         {wide ? (
           <ButtonLink icon="key" href={paths.joinTokens()}>

@@ -61,6 +61,9 @@ export function serverQuery(search: ServerSearch): Asked<typeof serverList>['que
 
 const filterKeys = ['q', 'status', 'nodeType', 'datacenter', 'cluster', 'reachable'] as const
 
+/** What of it a saved view keeps. */
+export const viewKeys = [...filterKeys, 'sort'] as const
+
 export const isFiltered = (search: ServerSearch): boolean => filterKeys.some((key) => search[key] !== undefined)
 
 /** Takes off what narrows the list; order and page size stay. */

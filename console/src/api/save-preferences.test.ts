@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import type { Preferences } from '#contract/sessions.ts'
+import { savePreferences, withEntry } from './save-preferences.ts'
+
+test('a change is made to what the server has now: what another tab saved meanwhile stays', async () => {
+  let stored: Preferences = { theme: 'dark', columns: { servers: ['name'] } }
+  const server = {
+    read: async () => stored,
+    write: async (next: Preferences) => (stored = next),
+  }
+  expect(await savePreferences((now) => ({ ...now, theme: 'light' }), server)).toEqual({ theme: 'light', columns: { servers: ['name'] } })
+  expect(stored).toEqual({ theme: 'light', columns: { servers: ['name'] } })
+})
+
+test("one table's entry is set or taken out, the others stay", () => {
+  expect(withEntry({ servers: ['name'], clusters: ['name'] }, 'servers', undefined)).toEqual({ clusters: ['name'] })
+  expect(withEntry(undefined, 'servers', ['name'])).toEqual({ servers: ['name'] })
+})

@@ -1,0 +1,78 @@
+import { lazy, Suspense, useMemo, useState } from 'react'
+import { type SavedView, viewLimits } from '#contract/sessions.ts'
+import { no } from '#contract/rule.ts'
+import { useTablePreferences } from '../api/preferences.ts'
+import { sameView, showing, viewOf } from '../lib/views.ts'
+import { IconButton } from '../ui/Button.tsx'
+import { Menu, type MenuItem } from '../ui/Menu.tsx'
+import { toast } from '../ui/toast.ts'
+import { useCommands } from './commands.ts'
+
+const SaveView = lazy(() => import('./SaveView.tsx'))
+
+/** The views of a list that a person has saved: picks one, saves what is shown, forgets the one that is shown. `keys` of the address make a view. */
+export function SavedViews({
+  table,
+  search,
+  keys,
+  onView,
+}: {
+  table: string
+  search: Readonly<Record<string, string | undefined>>
+  keys: readonly string[]
+  onView: (change: Record<string, string | undefined>, how: { push: boolean }) => void
+}) {
+  const { views, setViews } = useTablePreferences(table)
+  const [saving, setSaving] = useState(false)
+  // Each time a dialog of its own, which stays until it has gone away.
+  const [turn, setTurn] = useState(0)
+  const now = viewOf(search, keys)
+  const shown = views.find((view) => sameView(view.search, now))
+  const forget = (view: SavedView) => {
+    setViews((kept) => kept.filter((one) => one.name !== view.name))
+    toast.success(`The view ${view.name} was forgotten`, { undo: () => setViews((kept) => [...kept.filter((one) => one.name !== view.name), view]) })
+  }
+  const commands = useMemo(
+    () =>
+      views.map((view) => ({ label: view.name, icon: 'bookmark' as const, hint: 'saved view', run: () => onView(showing(view.search, keys), { push: true }) })),
+    [views, keys, onView],
+  )
+  useCommands('Saved views', commands)
+  const items: MenuItem[] = [
+    ...views.map((view) => ({ label: view.name, checked: view === shown, run: () => onView(showing(view.search, keys), { push: true }) })),
+    ...(views.length > 0 ? (['rule'] as const) : []),
+    {
+      label: 'Save this view',
+      icon: 'add',
+      ...(shown !== undefined
+        ? { can: no(`It is saved as ${shown.name}`) }
+        : Object.keys(now).length === 0
+          ? { can: no('Filter or sort the list first') }
+          : views.length >= viewLimits.views && { can: no(`You have ${viewLimits.views} views of this list: forget one first`) }),
+      run: () => {
+        setTurn((n) => n + 1)
+        setSaving(true)
+      },
+    },
+    ...(shown === undefined ? [] : [{ label: `Forget ${shown.name}`, icon: 'trash' as const, run: () => forget(shown) }]),
+  ]
+  return (
+    <>
+      <Menu label="Saved views" trigger={<IconButton icon="bookmark" label="Saved views" />} items={items} />
+      {turn > 0 && (
+        <Suspense fallback={null}>
+          <SaveView
+            key={turn}
+            open={saving}
+            taken={views.map((view) => view.name)}
+            onClose={() => setSaving(false)}
+            onSave={(name) => {
+              setSaving(false)
+              setViews((kept) => [...kept, { name, search: now }])
+            }}
+          />
+        </Suspense>
+      )}
+    </>
+  )
+}
