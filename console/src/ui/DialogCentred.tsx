@@ -3,6 +3,16 @@ import { IconButton } from './Button.tsx'
 import type { ShapeProps } from './Dialog.tsx'
 import css from './Dialog.module.css'
 
+/** A form is there to be filled in: its first field has the focus, and what stands in it can be typed over. Where nothing is to be typed, Radix takes the first control. */
+function toFirstField(event: Event): void {
+  const field = event.currentTarget instanceof HTMLElement && event.currentTarget.querySelector<HTMLElement>(typed)
+  if (!field) return
+  event.preventDefault()
+  field.focus()
+  if (field instanceof HTMLInputElement) field.select()
+}
+const typed = 'input:enabled:not([type="checkbox"], [type="radio"], [type="file"], [hidden]), textarea:enabled, select:enabled'
+
 export default function DialogCentred({ open, onClose, title, footer, width, locked = false, children, onCloseAutoFocus }: ShapeProps) {
   const hold = (event: Event) => locked && event.preventDefault()
   return (
@@ -14,6 +24,7 @@ export default function DialogCentred({ open, onClose, title, footer, width, loc
             className={css['dialog']}
             style={{ width }}
             aria-describedby={undefined}
+            onOpenAutoFocus={toFirstField}
             onCloseAutoFocus={onCloseAutoFocus}
             onEscapeKeyDown={hold}
             onPointerDownOutside={(event) => (locked || (event.target as Element).closest('[data-sonner-toaster]')) && event.preventDefault()}
