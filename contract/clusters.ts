@@ -220,6 +220,18 @@ export const clusterTalosconfig = operation({
   errors: ['not_found', 'cluster_not_ready'],
 })
 
+export const ClusterEvent = z.object({ id: z.string(), at: time, type: z.string(), message: z.string(), by: z.nullable(z.string()) })
+export const clusterEvents = operation({
+  name: 'clusterEvents',
+  summary: 'What was done to a cluster and by whom, newest first.',
+  method: 'GET',
+  path: '/v1/clusters/{id}/events',
+  scope: 'clusters:read',
+  params: byId,
+  answer: z.object({ items: z.array(ClusterEvent) }),
+  errors: ['not_found'],
+})
+
 const Pair = z.object({ talos_version: z.string(), kubernetes_versions: z.array(z.string()) })
 export const versionList = operation({
   name: 'versionList',

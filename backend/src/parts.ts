@@ -92,6 +92,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const subnets = makeSubnets({ ...platform, recorder: platform, servers, pools: poolAccess })
   const { clusters, domain: clustersDomain } = clusterDomain(platform, {
     operations,
+    audit,
     datacenters,
     servers,
     patches,

@@ -4,8 +4,11 @@ import { Popover } from './Popover.tsx'
 
 const short = (text: string): string => (text.length > 600 ? `${text.slice(0, 600)}…` : text)
 
-/** What a form would do, as a command of the command line and as a call of the API; both are copied whole. Not while a part is missing: `complete`. */
-export function AsCommand({ cli, api, complete = true }: { cli: string; api: string; complete?: boolean }) {
+/**
+ * What a form would do, as a command of the command line and as a call of the API; both are copied whole. Not while a part is missing: `complete`.
+ * What the command line can't do has no `cli`.
+ */
+export function AsCommand({ cli, api, complete = true }: { cli?: string; api: string; complete?: boolean }) {
   if (!complete) {
     return (
       <Button icon="terminal" can={{ ok: false, reason: 'Fill in the form first' }}>
@@ -16,9 +19,13 @@ export function AsCommand({ cli, api, complete = true }: { cli: string; api: str
   return (
     <Popover label="As a command" align="end" width="min(36rem, 92vw)" trigger={<Button icon="terminal">Command</Button>}>
       <div className="stack stack2">
-        <p className="fs13 t2">The same from the command line, once signed in there:</p>
-        <Command command={cli} shown={short(cli)} />
-        <p className="fs13 t2">And as a call of the API. An access token goes into STEELYARD_TOKEN:</p>
+        {cli !== undefined && (
+          <>
+            <p className="fs13 t2">The same from the command line, once signed in there:</p>
+            <Command command={cli} shown={short(cli)} />
+          </>
+        )}
+        <p className="fs13 t2">{cli === undefined ? 'The same' : 'And'} as a call of the API. An access token goes into STEELYARD_TOKEN:</p>
         <Command command={api} shown={short(api)} />
       </div>
     </Popover>

@@ -1,5 +1,5 @@
 /** What can be done with clusters. Each change is one transaction: rows, audit, event and operation together; the reconcilers do the rest. */
-import type { clusterList, clusterPreview, Cluster, NewCluster, versionList } from '#contract/clusters.ts'
+import type { clusterEvents, clusterList, clusterPreview, Cluster, NewCluster, versionList } from '#contract/clusters.ts'
 import { canDeleteCluster, canDownloadAccess } from '#contract/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
@@ -14,6 +14,7 @@ import type { Caller, UserCaller } from '../../http/caller.ts'
 import { checkVersion } from '../../http/serve.ts'
 import type { ClusterAccess } from '../servers/for-clusters.ts'
 import { defaultInstallDisk } from './check.ts'
+import { clusterEvent } from './cluster-events.ts'
 import { creation } from './creation.ts'
 import { waitingForMembers } from './decide-cluster.ts'
 import { type ForPools, forPools } from './for-pools.ts'
@@ -35,6 +36,7 @@ const downloadLifetimeMs = 24 * 3_600_000
 export interface Clusters {
   list(query: Input<typeof clusterList>['query']): Promise<Page<Cluster>>
   get(id: string): Promise<Cluster>
+  events(id: string): Promise<Answer<typeof clusterEvents>>
   create(caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }>
   preview(asked: NewCluster): Promise<Answer<typeof clusterPreview>>
   remove(caller: Caller, id: string, options: { force: boolean; ifMatch?: number | undefined }): Promise<{ operation: Operation }>
@@ -61,7 +63,7 @@ export interface Clusters {
 const unknown = (id: string) => new Problem('not_found', `Cluster ${id} not found`)
 
 export function clusters(parts: ClusterParts): Clusters {
-  const { db, clock, servers, operations, recorder, engine } = parts
+  const { db, clock, servers, operations, recorder, engine, audit } = parts
   const secrets = clusterSecrets(parts)
   const rendered = rendering(parts, secrets)
   const made = creation(parts, secrets, rendered)
@@ -124,6 +126,10 @@ export function clusters(parts: ClusterParts): Clusters {
     },
 
     get: async (id) => (await shown([await found(db, id)]))[0]!,
+    async events(id) {
+      await found(db, id)
+      return { items: (await audit.ofTarget({ kind: 'cluster', id }, 200)).map(clusterEvent) }
+    },
 
     resetServer: (caller, nodeId, options) => left.resetServer(caller, nodeId, options),
 

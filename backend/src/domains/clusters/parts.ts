@@ -7,6 +7,7 @@ import type { Log } from '../../log.ts'
 import type { Recorder } from '../../record.ts'
 import type { DialPolicy } from '../../talos-fleet/dial-policy.ts'
 import type { Vault } from '../../vault/vault.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Operations } from '../operations/operations.ts'
 import type { Patches } from '../patches/patches.ts'
@@ -27,6 +28,7 @@ export interface ClusterParts {
   readonly servers: ForClusters
   readonly patches: Pick<Patches, 'createIn' | 'check' | 'render'>
   readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
+  readonly audit: Pick<Audit, 'ofTarget'>
   readonly dial: Pick<DialPolicy, 'check'>
   /** Called in the transaction in which a cluster ceases to be: what it had of others is theirs again. */
   readonly onRemoved: (tx: Tx, clusterId: string) => Promise<void>

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import {
   clusterCreate,
   clusterDelete,
+  clusterEvents,
   clusterGet,
   clusterKubeconfig,
   clusterList,
@@ -18,6 +19,7 @@ export function clusterRoutes(app: FastifyInstance, clusters: Clusters): void {
   const on = serve(app)
   on(clusterList, ({ query }) => clusters.list(query))
   on(clusterGet, ({ params }) => clusters.get(params.id))
+  on(clusterEvents, ({ params }) => clusters.events(params.id))
   on(clusterCreate, ({ caller, body }) => clusters.create(caller, body))
   on(clusterPreview, ({ body }) => clusters.preview(body))
   on(clusterDelete, ({ caller, params, query, ifMatch }) => clusters.remove(caller, params.id, { force: query.force === 'true', ifMatch }))

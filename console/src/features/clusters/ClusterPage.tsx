@@ -21,12 +21,14 @@ import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Alert, StatusDot } from '../../ui/Status.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
 import { kubeconfigAction, talosconfigAction, useClusterActions } from './cluster-actions.ts'
+import { ClusterEvents } from './ClusterEvents.tsx'
 import css from './ClusterPage.module.css'
 import { clusterOne } from './cluster-queries.ts'
 import { clusterSaid, endpointShown, isUnderWay, versionShown } from './cluster-state.ts'
+import { ClusterSettings } from './ClusterSettings.tsx'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
 
-export const clusterTabs = ['overview', 'servers', 'timeline', 'addresses', 'keys'] as const
+export const clusterTabs = ['overview', 'servers', 'timeline', 'addresses', 'keys', 'events', 'settings'] as const
 export type ClusterTab = (typeof clusterTabs)[number]
 
 /** The servers of a cluster with their hardware and state. */
@@ -140,6 +142,8 @@ function Shown({ cluster, tab, addresses }: { cluster: Cluster; tab: ClusterTab;
           { id: 'timeline', text: 'Timeline', href: link('timeline') },
           { id: 'addresses', text: 'Addresses', count: cluster.subnets.length, href: link('addresses') },
           { id: 'keys', text: 'Keys', href: link('keys') },
+          { id: 'events', text: 'Events', href: link('events') },
+          { id: 'settings', text: 'Settings', href: link('settings') },
         ]}
       />
       <div className={css['tab']}>
@@ -148,6 +152,8 @@ function Shown({ cluster, tab, addresses }: { cluster: Cluster; tab: ClusterTab;
         {tab === 'timeline' && <ClusterTimeline cluster={cluster} />}
         {tab === 'addresses' && <Suspense fallback={<SkeletonRows rows={4} />}>{addresses(cluster)}</Suspense>}
         {tab === 'keys' && <Keys cluster={cluster} />}
+        {tab === 'events' && <ClusterEvents id={cluster.id} />}
+        {tab === 'settings' && <ClusterSettings cluster={cluster} ending={actions.filter((a) => a.danger)} />}
       </div>
     </>
   )

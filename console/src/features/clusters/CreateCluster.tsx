@@ -11,13 +11,16 @@ import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { modals } from '../../layout/modals.ts'
 import { paths } from '../../lib/paths.ts'
+import { curlOf } from '../../lib/shell.ts'
 import { useGo } from '../../lib/use-search.ts'
+import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Stepper } from '../../ui/Stepper.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import { refreshClusters } from './cluster-queries.ts'
 import { versionShown } from './cluster-state.ts'
+import { createCommand } from './create-command.ts'
 import { bodyOf, canReview, clusterProblems, type Draft, problemsOf, type Problems, taking } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { StepCluster } from './StepCluster.tsx'
@@ -189,6 +192,13 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
         {shown !== 'cluster' && <Button onClick={() => go(shown === 'review' ? 'servers' : 'cluster')}>Back</Button>}
         <span className="t3 fs13 hide-sm">Kept in this browser until you create or discard it</span>
         <span className="row right">
+          {shown === 'review' && (
+            <AsCommand
+              cli={createCommand(draft, servers.data ?? [], datacenter?.code ?? '')}
+              api={curlOf(clusterCreate, {}, bodyOf(draft), { origin: location.origin })}
+              complete={servers.data !== undefined}
+            />
+          )}
           <Button kind="ghost" onClick={() => void discard().then(() => go('cluster'))}>
             Discard
           </Button>

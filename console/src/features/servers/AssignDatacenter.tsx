@@ -3,6 +3,8 @@ import { type FormEvent, useId, useState } from 'react'
 import { canMoveServer, type Server, serverUpdate } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
+import { curlOf } from '../../lib/shell.ts'
+import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, Select } from '../../ui/Field.tsx'
@@ -74,6 +76,14 @@ export default function AssignDatacenter({
       title={`Assign datacenter to ${what}`}
       footer={
         <>
+          <span className="grow">
+            <AsCommand
+              api={able
+                .map((s) => curlOf(serverUpdate, { id: s.id }, { datacenter_id: chosen === none ? null : chosen }, { origin: location.origin }))
+                .join(' && \\\n')}
+              complete={chosen !== '' && able.length > 0}
+            />
+          </span>
           <Button onClick={onClose}>Cancel</Button>
           <Button
             kind="primary"

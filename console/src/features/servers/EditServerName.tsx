@@ -6,6 +6,8 @@ import { no, yes } from '#contract/rule.ts'
 import { type Server, serverGet, serverList, serverUpdate } from '#contract/servers.ts'
 import { call } from '../../api/client.ts'
 import { keyOf } from '../../api/query.ts'
+import { cliOf, curlOf } from '../../lib/shell.ts'
+import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, TextInput } from '../../ui/Field.tsx'
@@ -58,6 +60,13 @@ export default function EditServerName({ open, data: { serverId, name: before },
       title="Edit server name"
       footer={
         <>
+          <span className="grow">
+            <AsCommand
+              cli={cliOf(['server', 'rename', before, name.trim()])}
+              api={curlOf(serverUpdate, { id: serverId }, { name: name.trim() }, { origin: location.origin })}
+              complete={problem === null && name.trim() !== before}
+            />
+          </span>
           <Button onClick={close}>Cancel</Button>
           <Button kind="primary" busy={rename.isPending} busyText="Loading" can={problem === null ? yes : no(problem)} onClick={submit}>
             Save

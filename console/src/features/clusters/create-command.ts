@@ -1,0 +1,28 @@
+/** Creating a cluster as a command of the command line, which takes servers by name. */
+import { defaultPodCidr, defaultServiceCidr } from '#contract/clusters.ts'
+import { cliOf } from '../../lib/shell.ts'
+import type { Draft } from './create-draft.ts'
+
+/** `servers` are those of the datacenter, `datacenter` its code. What is left to Steelyard is left out. */
+export function createCommand(draft: Draft, servers: readonly { id: string; name: string }[], datacenter: string): string {
+  const chosen = servers.flatMap((s) => {
+    const how = draft.servers[s.id]
+    return how === undefined ? [] : [{ name: s.name, ...how }]
+  })
+  const named = (role: string) => chosen.filter((s) => s.role === role).map((s) => s.name)
+  return cliOf(['cluster', 'create', draft.name], {
+    datacenter,
+    'control-plane': named('control_plane'),
+    worker: named('worker'),
+    interface: chosen.flatMap((s) => (s.link === '' ? [] : [`${s.name}=${s.link}`])),
+    'install-disk': chosen.flatMap((s) => (s.installDisk === '' ? [] : [`${s.name}=/dev/${s.installDisk}`])),
+    'workload-disk': chosen.flatMap((s) => s.workloadDisks.map((disk) => `${s.name}=/dev/${disk}`)),
+    'talos-version': draft.talos,
+    'kubernetes-version': draft.kubernetes,
+    endpoint: draft.endpointKind === 'first' ? '' : draft.endpoint,
+    'virtual-ip': draft.endpointKind === 'virtual',
+    'vlan-id': draft.vlan,
+    'pod-cidr': draft.podCidr === defaultPodCidr ? '' : draft.podCidr,
+    'service-cidr': draft.serviceCidr === defaultServiceCidr ? '' : draft.serviceCidr,
+  })
+}
