@@ -5,8 +5,11 @@
 const database = 'steelyard'
 const store = 'drafts'
 
-/** How long typing pauses, in ms, before it is kept: shorter than a form waits before it asks the API, whose answer may end the session and the page. */
-export const keepAfterMs = 150
+/** How long typing pauses, in ms, before it is kept. A form that goes away keeps what it has at once. */
+export const keepAfterMs = 250
+
+/** Whose drafts were deleted: a form of theirs that goes away after that must not bring one back. */
+let forgotten: string | null = null
 
 let opened: Promise<IDBDatabase> | undefined
 
@@ -43,13 +46,21 @@ export interface Draft<T> {
 }
 
 /** `name` says what it is a draft of: "patch/{server}/{patch}". What comes back was written by an older page perhaps: check it. */
-export const readDraft = (userId: string, name: string): Promise<Draft<unknown> | undefined> =>
-  ask('readonly', (drafts) => drafts.get([userId, name]) as IDBRequest<Draft<unknown> | undefined>)
+export function readDraft(userId: string, name: string): Promise<Draft<unknown> | undefined> {
+  // A form that begins belongs to somebody who has signed in again.
+  if (forgotten === userId) forgotten = null
+  return ask('readonly', (drafts) => drafts.get([userId, name]) as IDBRequest<Draft<unknown> | undefined>)
+}
 
-export const writeDraft = (userId: string, name: string, value: unknown): Promise<unknown> =>
-  ask('readwrite', (drafts) => drafts.put({ value, savedAt: Date.now() } satisfies Draft<unknown>, [userId, name]))
+export async function writeDraft(userId: string, name: string, value: unknown): Promise<void> {
+  if (forgotten === userId) return
+  await ask('readwrite', (drafts) => drafts.put({ value, savedAt: Date.now() } satisfies Draft<unknown>, [userId, name]))
+}
 
 export const removeDraft = (userId: string, name: string): Promise<unknown> => ask('readwrite', (drafts) => drafts.delete([userId, name]))
 
 /** Everything of one user, at Log out. */
-export const removeDrafts = (userId: string): Promise<unknown> => ask('readwrite', (drafts) => drafts.delete(IDBKeyRange.bound([userId], [userId, []])))
+export function removeDrafts(userId: string): Promise<unknown> {
+  forgotten = userId
+  return ask('readwrite', (drafts) => drafts.delete(IDBKeyRange.bound([userId], [userId, []])))
+}

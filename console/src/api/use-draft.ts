@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState } from 'react'
-import { keepAfterMs, readDraft, removeDraft, writeDraft } from './drafts.ts'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { readDraft, removeDraft } from './drafts.ts'
 import { useUser } from './session.ts'
+import { useKeep } from './use-keep.ts'
 
 export interface KeptDraft<T> {
   draft: T
@@ -46,11 +47,10 @@ export function useDraft<T extends object>(
     }
     void putBack()
   }, [userId, name, saved, base, read, same])
-  useEffect(() => {
-    if (userId === undefined || !dirty) return undefined
-    const timer = setTimeout(() => void writeDraft(userId, name, { ...draft, base }), keepAfterMs)
-    return () => clearTimeout(timer)
-  }, [userId, name, draft, dirty, base])
+  useKeep(
+    name,
+    useMemo(() => (dirty ? { ...draft, base } : undefined), [draft, base, dirty]),
+  )
   const forget = async () => {
     if (userId !== undefined) await removeDraft(userId, name)
   }

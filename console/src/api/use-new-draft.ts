@@ -1,7 +1,8 @@
 import { useCallback, useEffect, useState } from 'react'
-import { keepAfterMs, readDraft, removeDraft, writeDraft } from './drafts.ts'
+import { readDraft, removeDraft } from './drafts.ts'
 import { newKey } from './http.ts'
 import { useUser } from './session.ts'
+import { useKeep } from './use-keep.ts'
 
 export interface NewDraft<T> {
   /** Null until it has been looked for. */
@@ -28,11 +29,7 @@ export function useNewDraft<T extends object>(name: string, blank: T, read: (val
       gone = true
     }
   }, [userId, name, blank, read])
-  useEffect(() => {
-    if (draft === null || draft === blank || userId === undefined) return undefined
-    const timer = setTimeout(() => void writeDraft(userId, name, draft), keepAfterMs)
-    return () => clearTimeout(timer)
-  }, [draft, userId, name, blank])
+  useKeep(name, draft === null || draft === blank ? undefined : draft)
   const change = useCallback<NewDraft<T>['change']>(
     (patch) => {
       setDraft((now) => ({ ...(now ?? blank), ...(typeof patch === 'function' ? patch(now ?? blank) : patch) }))
