@@ -99,11 +99,14 @@ function reportingOrigin(build: Buffer): string | undefined {
   return typeof host === 'string' && /^[a-z0-9.-]+(?::\d+)?$/i.test(host) ? `https://${host}` : undefined
 }
 
+/** RFC 9110 §12.5.3, for what is named; `*` is as nothing. */
+export const accepts = (request: FastifyRequest, encoding: 'br' | 'gzip'): boolean =>
+  new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`).test(String(request.headers['accept-encoding'] ?? ''))
+
 function choose(request: FastifyRequest, { packed, bytes }: File): { bytes: Buffer; encoding?: 'br' | 'gzip' } {
-  const accepted = request.headers['accept-encoding'] ?? ''
   for (const encoding of ['br', 'gzip'] as const) {
     const found = packed[encoding]
-    if (found && new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`).test(accepted)) return { bytes: found, encoding }
+    if (found && accepts(request, encoding)) return { bytes: found, encoding }
   }
   return { bytes }
 }

@@ -5,7 +5,9 @@ import { Problem } from '#contract/errors.ts'
 import { type Answer, type Input, type Operation, takesBody } from '#contract/operation.ts'
 import type { Caller, UserCaller } from './caller.ts'
 import { invalid, unreadable } from './errors.ts'
+import { accepts } from './console.ts'
 import type { Idempotency } from './idempotency.ts'
+import { packed, tagOf, worthPacking } from './ready-made.ts'
 import { sendStream, type StreamPart } from './stream.ts'
 
 /** What a handler is given beside the parsed input. */
@@ -123,7 +125,7 @@ export function checkVersion(ifMatch: number | undefined, version: number): void
 
 const media = (operation: Operation) => (operation.media === 'application/json' ? 'application/json; charset=utf-8' : `${operation.media}; charset=utf-8`)
 
-/** The answer's `version` is also its ETag. */
+/** The answer's `version` is also its ETag; a list that is kept ready has that of its text. */
 function etag(answer: unknown): string | undefined {
   const version = typeof answer === 'object' && answer !== null && 'version' in answer ? answer.version : undefined
   return typeof version === 'number' ? `"${version}"` : undefined
@@ -153,14 +155,19 @@ export const serve =
         const context = contextOf(request, reply)
         const answer = await app.idempotency.run(request, operation, input.body, async (caller) => {
           const result = await handler({ ...input, ...context, caller })
-          return { status: operation.status, body: present(operation, result), etag: etag(result) }
+          const body = present(operation, result)
+          return { status: operation.status, body, etag: body instanceof Uint8Array ? tagOf(body) : etag(result) }
         })
+        const long = answer.body instanceof Uint8Array && answer.body.length >= worthPacking ? answer.body : null
+        if (long) void reply.header('vary', 'accept-encoding')
         if (answer.etag) {
           void reply.header('etag', answer.etag)
           if (request.method === 'GET' && !isVolatile && request.headers['if-none-match'] === answer.etag) return reply.status(304).send()
         }
         if (answer.body === null) return reply.status(answer.status).send()
-        return reply.status(answer.status).type(media(operation)).send(answer.body)
+        void reply.status(answer.status).type(media(operation))
+        if (!long || !accepts(request, 'gzip')) return reply.send(answer.body)
+        return reply.header('content-encoding', 'gzip').send(await packed(long))
       },
     })
   }
