@@ -101,7 +101,7 @@ function reportingOrigin(build: Buffer): string | undefined {
 
 /** RFC 9110 §12.5.3, for what is named; `*` is as nothing. */
 export const accepts = (request: FastifyRequest, encoding: 'br' | 'gzip'): boolean =>
-  new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`).test(String(request.headers['accept-encoding'] ?? ''))
+  new RegExp(`(?:^|,)\\s*${encoding}\\s*(?:$|[,;](?!\\s*q=0(?:\\.0*)?(?:$|,)))`).test(request.headers['accept-encoding'] ?? '')
 
 function choose(request: FastifyRequest, { packed, bytes }: File): { bytes: Buffer; encoding?: 'br' | 'gzip' } {
   for (const encoding of ['br', 'gzip'] as const) {
