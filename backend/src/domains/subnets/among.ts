@@ -2,11 +2,12 @@
 import { type Cidr, contains, parseCidr } from '#contract/addresses.ts'
 import { scopeOf } from './rules.ts'
 import type { SubnetRow } from './store-shown.ts'
-import type { Wanted } from './wanted.ts'
+import type { ReadRow } from './table.ts'
 
 interface Placed {
   readonly cidr: Cidr
-  readonly name: string
+  /** Null where the row has no name that could be one. */
+  readonly name: string | null
   readonly text: string
   /** Line of the file; null for a subnet that the file leaves alone. */
   readonly line: number | null
@@ -14,20 +15,15 @@ interface Placed {
 }
 
 /** One finding for each row that shares space with another row or with a subnet that stays as it is. */
-export function overlapsAmong(
-  rows: readonly { readonly line: number; readonly wanted: Wanted }[],
-  standing: readonly SubnetRow[],
-): { line: number; message: string }[] {
+export function overlapsAmong(rows: readonly Pick<ReadRow, 'line' | 'name' | 'place'>[], standing: readonly SubnetRow[]): { line: number; message: string }[] {
   const byScope = new Map<string, Placed[]>()
   const place = (scope: string, placed: Placed) => {
     const all = byScope.get(scope)
     if (all) all.push(placed)
     else byScope.set(scope, [placed])
   }
-  for (const { line, wanted } of rows) {
-    const cidr = parseCidr(wanted.cidr)!
-    place(scopeOf(wanted.cidr, wanted.datacenter_id), { cidr, name: wanted.name, text: wanted.cidr, line, code: '' })
-  }
+  for (const { line, name, place: at } of rows)
+    if (at) place(scopeOf(at.cidr, at.datacenter_id), { cidr: parseCidr(at.cidr)!, name, text: at.cidr, line, code: '' })
   for (const s of standing)
     place(scopeOf(s.cidr, s.datacenter_id), { cidr: parseCidr(s.cidr)!, name: s.name, text: s.cidr, line: null, code: s.datacenter_code })
 
@@ -57,6 +53,6 @@ function tell(found: Map<number, string>, outer: Placed, inner: Placed): void {
     wrong.line,
     other.line === null
       ? `Overlaps with subnet ${other.name} (${other.text}) in ${other.code}`
-      : `Overlaps with ${other.name} (${other.text}) in line ${other.line}`,
+      : `Overlaps with ${other.name === null ? other.text : `${other.name} (${other.text})`} in line ${other.line}`,
   )
 }

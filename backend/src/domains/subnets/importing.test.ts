@@ -139,6 +139,30 @@ test('every problem of every row is told with its line, and nothing is written',
   expect(await stored()).toEqual(before)
 })
 
+test('one fault hides no other: names and space of rows with a fault are compared too, and rows of nothing but commas are none', async () => {
+  expect(
+    await problems(
+      'name,cidr,vlan,datacenter',
+      `first,10.30.0.0/24,5000,${poznan.code}`,
+      `first,10.30.0.128/25,,${poznan.code}`,
+      ',,,',
+      `imported-a,10.30.0.0/25,no,${poznan.code}`,
+      `Bad,10.31.0.0/24,,${poznan.code}`,
+      `inner,10.31.0.0/25,,${poznan.code}`,
+      ' , ,,',
+    ),
+  ).toEqual([
+    '2 vlan: VLAN ID must be a whole number from 1 to 4094',
+    '3 name: Line 2 has the same name',
+    '3 cidr: Overlaps with first (10.30.0.0/24) in line 2',
+    '5 vlan: VLAN ID must be a whole number from 1 to 4094',
+    '5 name: Subnet name already exists. Please choose a different name.',
+    '5 cidr: Overlaps with first (10.30.0.0/24) in line 2',
+    '6 name: Subnet name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
+    '7 cidr: Overlaps with 10.31.0.0/24 in line 6',
+  ])
+})
+
 test.each([
   ['name,cidr', ['1 -: The column datacenter is missing']],
   ['name;cidr;datacenter', ['1 -: Columns must stand between commas, not semicolons']],

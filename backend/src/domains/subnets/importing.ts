@@ -36,26 +36,28 @@ const doesOf = ({ before, wanted }: GoodRow): Imported['rows'][number]['does'] =
 const batch = 500
 
 export function importing({ db, servers, pools, recorder: { record }, written }: ImportParts) {
-  /** Everything that is wrong with rows that are good on their own. */
-  const judge = async (tx: Tx, rows: readonly GoodRow[], subnets: readonly shown.SubnetRow[], held: readonly ServerAddress[]): Promise<Trouble[]> => {
+  /** Everything that is wrong beside what a row says on its own: names and space of all rows, so that one fault hides no other, the rest of those that are good. */
+  const judge = async (tx: Tx, rows: readonly ReadRow[], subnets: readonly shown.SubnetRow[], held: readonly ServerAddress[]): Promise<Trouble[]> => {
     const troubles: Trouble[] = []
     const wrong = (line: number, column: string | null, message: string) => void troubles.push({ line, column, message })
     const near = around(held, await store.clusterNetworks(tx))
-    const changed = new Map(rows.flatMap((r) => (r.before ? [[r.before.id, r] as const] : [])))
+    const changed = new Set(rows.filter(isGood).map((r) => r.before?.id))
     const standing = subnets.filter((s) => !changed.has(s.id))
 
     const firstById = new Map<string, number>()
     const namesStanding = new Set(standing.map((s) => s.name))
     const firstByName = new Map<string, number>()
-    for (const row of rows) {
-      const { line, before, wanted } = row
+    for (const { line, before, name } of rows) {
       const same = before && firstById.get(before.id)
       if (before && same !== undefined) wrong(line, 'id', `Line ${same} is about the same subnet`)
       if (before) firstById.set(before.id, same ?? line)
-      const namesake = firstByName.get(wanted.name)
-      if (namesStanding.has(wanted.name)) wrong(line, 'name', 'Subnet name already exists. Please choose a different name.')
+      if (name === null) continue
+      const namesake = firstByName.get(name)
+      if (namesStanding.has(name)) wrong(line, 'name', 'Subnet name already exists. Please choose a different name.')
       else if (namesake !== undefined) wrong(line, 'name', `Line ${namesake} has the same name`)
-      firstByName.set(wanted.name, namesake ?? line)
+      firstByName.set(name, namesake ?? line)
+    }
+    for (const { line, before, wanted } of rows.filter(isGood)) {
       if (before && isSame(before, wanted)) continue
       const findings: (Finding | undefined)[] = [shadowedBy(wanted, near), containsServer(wanted, before, near)]
       if (before && before.clusters.length > 0) {
@@ -124,7 +126,9 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
     const tooLarge = Buffer.byteLength(csv) > importLimits.bytes
     if (tooLarge) throw new Problem('invalid', 'A file is at most 1 MiB', { csv: 'A file is at most 1 MiB' })
     const { records, problem } = parseCsv(csv)
-    const [head, ...body] = records
+    const [head, ...rest] = records
+    // Spreadsheets leave rows of nothing but commas at the end.
+    const body = rest.filter(({ cells }) => cells.some((cell) => cell.trim() !== ''))
     const unreadable: Trouble[] = problem ? [{ ...problem, column: null }] : []
     if (!head) return { written: false, rows: [], problems: unreadable.length > 0 ? unreadable : [{ line: 1, column: null, message: 'The file is empty' }] }
     const header = readHeader(head.cells)
@@ -147,7 +151,7 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
       const read = body.map((row) => readRow(row, header.columns, known))
       const good = read.filter(isGood)
       const own = read.flatMap(({ line, troubles }) => troubles.map((t) => ({ line, ...t })))
-      const problems = [...unreadable, ...own, ...(await judge(tx, good, subnets, held))].toSorted((a, b) => a.line - b.line)
+      const problems = [...unreadable, ...own, ...(await judge(tx, read, subnets, held))].toSorted((a, b) => a.line - b.line)
       const rows = good.map((row) => ({ line: row.line, name: row.wanted.name, cidr: row.wanted.cidr, does: doesOf(row) }))
       const writes = problems.length === 0 && !dry_run
       if (writes) await write(tx, caller, good)

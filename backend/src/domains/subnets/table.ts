@@ -1,7 +1,7 @@
 /** Subnets as the rows of a CSV file, and a row of one as what a person wants. */
 import * as z from 'zod/mini'
 import { nameOf } from '#contract/names.ts'
-import { parseCidr } from '#contract/addresses.ts'
+import { formatCidr, parseCidr } from '#contract/addresses.ts'
 import { readExclusions, subnetProblems } from '#contract/subnet-rules.ts'
 import { csvColumns, subnetPurposes, wrongVlan } from '#contract/subnets.ts'
 import type { CsvRecord } from './csv.ts'
@@ -69,6 +69,12 @@ export interface ReadRow {
   readonly before: SubnetRow | null
   /** Null where something is wrong with it. */
   readonly wanted: Wanted | null
+  /**
+   * What of it can be compared with other rows, whatever else is wrong: null where that is itself, and in a row that doesn't change its subnet because
+   * something is wrong with it, which then stays what it is.
+   */
+  readonly name: string | null
+  readonly place: { readonly cidr: string; readonly datacenter_id: string } | null
   readonly troubles: readonly Trouble[]
 }
 
@@ -81,7 +87,7 @@ export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], 
   const wrong = (column: Column | null, message: string) => void troubles.push({ column, message })
   if (cells.length !== columns.length) {
     wrong(null, `The header has ${columns.length} columns, this line has ${cells.length}`)
-    return { line, before: null, wanted: null, troubles }
+    return { line, before: null, wanted: null, name: null, place: null, troubles }
   }
   const given = new Map(columns.map((column, i) => [column, cells[i]!.trim()]))
   const before = identify(given, known, wrong)
@@ -123,8 +129,18 @@ export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], 
       return value ?? 'workload'
     }),
   }
-  for (const [field, message] of Object.entries(subnetProblems(wanted).fields)) wrong(field as Column, field === 'exclude' ? exclusionTrouble(wanted) : message)
-  return { line, before, wanted: troubles.length === 0 ? canonical(wanted) : null, troubles }
+  const { fields } = subnetProblems(wanted)
+  for (const [field, message] of Object.entries(fields)) wrong(field as Column, field === 'exclude' ? exclusionTrouble(wanted) : message)
+  const isCompared = before === null || troubles.length === 0
+  const isPlaced = isCompared && datacenterId !== undefined && fields['cidr'] === undefined
+  return {
+    line,
+    before,
+    wanted: troubles.length === 0 ? canonical(wanted) : null,
+    name: isCompared && named.success ? named.data : null,
+    place: isPlaced ? { cidr: formatCidr(parseCidr(wanted.cidr)!), datacenter_id: datacenterId } : null,
+    troubles,
+  }
 }
 
 /** The entries of a cell stand on no lines of their own. */
