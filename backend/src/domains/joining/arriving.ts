@@ -217,21 +217,35 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
     const write = oneByOne(job.fence)
     const began = clock.now()
     const inFlight = new Map<string, { readonly isSilent: boolean; readonly done: Promise<void> }>()
+    /** Those whose look ended since `waiting` was read: what stands there of them is no more true. */
+    const ended = new Set<string>()
     const failures: unknown[] = []
     let waiting: store.Waiting[] = []
+    let readAt = Number.NEGATIVE_INFINITY
     for (;;) {
-      waiting = await store.waitingIn(db, shard)
+      // Not after each look: of thousands that wait that would be a list of thousands for each of them.
+      if (inFlight.size === 0 || clock.now() - readAt >= lookMs) {
+        const told = [...ended]
+        readAt = clock.now()
+        waiting = await store.waitingIn(db, shard)
+        for (const id of told) ended.delete(id)
+      }
       const now = clock.now()
       const isEnding = job.signal.aborted || failures.length > 0 || now - began >= longestRunMs
       // Who was tried least goes first: those that never answer must not delay those that came just now.
-      const due = isEnding ? [] : waiting.filter((a) => !inFlight.has(a.id) && tryOf(a).dueAt <= now).toSorted((a, b) => tryOf(a).tries - tryOf(b).tries)
+      const due = isEnding
+        ? []
+        : waiting.filter((a) => !inFlight.has(a.id) && !ended.has(a.id) && tryOf(a).dueAt <= now).toSorted((a, b) => tryOf(a).tries - tryOf(b).tries)
       for (const arrival of due) {
         const { isSilent } = tryOf(arrival)
         const silent = [...inFlight.values()].filter((f) => f.isSilent).length
         if (inFlight.size >= atOnce || (isSilent && silent >= silentAtOnce)) continue
         const done = look(job, write, arrival)
           .catch((error: unknown) => void failures.push(error))
-          .finally(() => inFlight.delete(arrival.id))
+          .finally(() => {
+            inFlight.delete(arrival.id)
+            ended.add(arrival.id)
+          })
         inFlight.set(arrival.id, { isSilent, done })
       }
       if (inFlight.size === 0) break
