@@ -118,9 +118,21 @@ describe('the list', () => {
     await page.goBack()
     await page.getByText('1–5 of 12 servers').waitFor()
     expect(await page.getByRole('button', { name: 'Previous page' }).getAttribute('aria-disabled')).toBe('true')
+    // What is chosen stays chosen where it is out of sight, and is what is acted on.
+    await table()
+      .getByRole('checkbox', { name: `Select ${servers[0]!.name}` })
+      .check({ force: true })
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await expect.poll(names).toEqual(servers.slice(5, 10).map((s) => s.name))
+    expect(await page.getByRole('region', { name: 'Selection' }).getByRole('link', { name: 'Create cluster' }).getAttribute('href')).toContain(servers[0]!.id)
+    // A page that is none leads back.
+    await page.goto('/infra/servers?size=5&page=9')
+    await page.getByText('The list ends before this page.').waitFor()
+    await page.getByRole('button', { name: 'First page' }).click()
+    await expect.poll(names).toEqual(servers.slice(0, 5).map((s) => s.name))
   })
 
-  test('columns that were hidden stay hidden after a reload', async () => {
+  test('columns that were hidden stay hidden after a reload, and a saved view is there', async () => {
     await list()
     await page.getByRole('button', { name: 'Columns' }).click()
     const saved = page.waitForResponse((response) => response.url().endsWith('/v1/session/preferences') && response.request().method() === 'PUT')
@@ -132,6 +144,18 @@ describe('the list', () => {
     await page.getByRole('button', { name: 'Columns' }).click()
     await page.getByRole('menuitem', { name: 'Reset columns' }).click()
     await table().getByRole('columnheader', { name: 'Node type' }).waitFor()
+    await list('?datacenter=DE-FRA-1&sort=-name')
+    await page.getByRole('button', { name: 'Saved views' }).click()
+    await page.getByRole('menuitem', { name: 'Save this view' }).click()
+    await page.getByRole('dialog', { name: 'Save this view' }).waitFor()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Frankfurt')
+    const kept = page.waitForResponse((response) => response.url().endsWith('/v1/session/preferences') && response.request().method() === 'PUT')
+    await page.keyboard.press('Enter')
+    await kept
+    await list()
+    await page.getByRole('button', { name: 'Saved views' }).click()
+    await page.getByRole('menuitemcheckbox', { name: 'Frankfurt' }).click()
+    await expect.poll(search).toBe('?datacenter=DE-FRA-1&sort=-name')
   })
 })
 

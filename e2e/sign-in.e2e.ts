@@ -1,9 +1,10 @@
 /** Signing in and out, and what keeps strangers out. */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { serverList } from '#contract/servers.ts'
 import { authorizeLogout, sessionGet } from '#contract/sessions.ts'
 import { apiClient } from '../tools/api-client.ts'
-import { launch, open, signIn, tell } from './browser.ts'
+import { launch, open, signIn, tell, write } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 
 let installation: Installation
@@ -185,9 +186,29 @@ test('logging out ends the session at once, here, in the other tab and at the se
   expect(await page.getByRole('navigation', { name: 'Sections' }).count()).toBe(0)
 })
 
-test('the sidebar logs out as well', async () => {
+test('what was typed outlasts an ended session, asks nobody on the way out, and is there again after signing in; logging out asks first, and deletes it', async () => {
   await signIn(page)
-  await page.getByRole('complementary', { name: 'Main' }).getByRole('button', { name: 'Log out' }).click()
+  const { items } = await apiClient(installation.url, await token('access')).call(serverList, {})
+  const editor = `/infra/servers/${items[0]!.id}/create-patch`
+  await page.goto(editor)
+  const name = page.getByRole('textbox', { name: 'Name' })
+  await name.fill('kept')
+  await apiClient(installation.url).call(authorizeLogout, { body: { refresh_token: await token('refresh') } })
+  // The preview is asked for, and answered that nobody is signed in.
+  await write(page, 'machine: {}')
+  await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+  await email().fill(admin.email)
+  await password().fill(admin.password)
+  await submit()
+  await page.getByText(/^A draft of .* was put back/).waitFor()
+  expect([path(), await name.inputValue(), await page.getByRole('dialog').count()]).toEqual([editor, 'kept', 0])
+  const logOut = page.getByRole('complementary', { name: 'Main' }).getByRole('button', { name: 'Log out' })
+  await logOut.click()
+  const question = page.getByRole('dialog', { name: 'Log out without saving?' })
+  await question.getByRole('button', { name: 'Cancel' }).click()
+  await question.waitFor({ state: 'detached' })
+  await logOut.click()
+  await question.getByRole('button', { name: 'Log out' }).click()
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
   expect(await stored()).toEqual({})
 })

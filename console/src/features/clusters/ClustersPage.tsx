@@ -57,7 +57,7 @@ const clusterColumns = columns<Cluster>([
   {
     id: 'subnets',
     head: 'IP subnets',
-    from: 'lg',
+    from: 'md',
     width: 170,
     cell: (c) => (c.subnets.length === 0 ? <span className="t3">–</span> : <span className="mono">{c.subnets.map((s) => s.cidr).join(', ')}</span>),
   },

@@ -1,3 +1,4 @@
+import { lazy } from 'react'
 import type { Overview } from '#contract/overview.ts'
 import { count, memory } from '../../lib/units.ts'
 import { columns, DataTable } from '../../ui/DataTable.tsx'
@@ -8,7 +9,10 @@ import { SiteMap } from '../../ui/SiteMap.tsx'
 import { Empty } from '../../ui/States.tsx'
 import css from './Overview.module.css'
 
-type Site = Overview['capacity'][number]
+export type Site = Overview['capacity'][number]
+
+/** Comes with the first row that is opened. */
+const SiteCapacity = lazy(() => import('./SiteCapacity.tsx'))
 
 const nameOf = (s: Site) => s.datacenter?.code ?? 'No datacenter'
 const listOf = (s: Site) => (s.datacenter ? `/infra/servers?datacenter=${encodeURIComponent(s.datacenter.code)}` : '/infra/servers')
@@ -89,6 +93,7 @@ export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) 
           rowKey={(s) => s.datacenter?.id ?? 'none'}
           rowName={nameOf}
           href={listOf}
+          detail={(s) => <SiteCapacity of={s} />}
           grows
           empty={<Empty title="No datacenters yet" text="Add the site where your servers stand." />}
         />
