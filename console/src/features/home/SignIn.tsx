@@ -1,5 +1,5 @@
 import { useRouter, useRouterState } from '@tanstack/react-router'
-import { type FormEvent, useRef, useState } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { messages, signInProblem } from '../../api/messages.ts'
 import { signIn } from '../../api/auth.ts'
 import { samePlace } from '../../lib/search.ts'
@@ -32,6 +32,9 @@ export function SignIn() {
   const [errors, setErrors] = useState<Record<string, string>>({})
   const [refused, setRefused] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
+  useEffect(() => {
+    document.title = 'Sign in · Steelyard'
+  }, [])
   const problem = refused ?? (search['error'] === undefined ? null : signInProblem(search['error']))
 
   const check = async () => {

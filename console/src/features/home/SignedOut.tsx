@@ -1,3 +1,4 @@
+import { useEffect } from 'react'
 import { paths } from '../../lib/paths.ts'
 import { JoinButton } from './JoinButton.tsx'
 import { ButtonLink } from '../../ui/Button.tsx'
@@ -13,6 +14,9 @@ const does = [
 
 /** Home for visitors: what this is, signing in, the waitlist. */
 export function SignedOut() {
+  useEffect(() => {
+    document.title = 'Steelyard'
+  }, [])
   return (
     <div className={css['page']}>
       <Beam title="h1">

@@ -76,7 +76,7 @@ export default function AssignDatacenter({
       title={`Assign datacenter to ${what}`}
       footer={
         <>
-          <span className="grow">
+          <span className="grow hide-sm">
             <AsCommand
               api={able
                 .map((s) => curlOf(serverUpdate, { id: s.id }, { datacenter_id: chosen === none ? null : chosen }, { origin: location.origin }))

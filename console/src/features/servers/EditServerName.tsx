@@ -60,7 +60,7 @@ export default function EditServerName({ open, data: { serverId, name: before },
       title="Edit server name"
       footer={
         <>
-          <span className="grow">
+          <span className="grow hide-sm">
             <AsCommand
               cli={cliOf(['server', 'rename', before, name.trim()])}
               api={curlOf(serverUpdate, { id: serverId }, { name: name.trim() }, { origin: location.origin })}

@@ -200,6 +200,7 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, onAdd }
     { key: 'datacenter', label: 'Datacenter', options: sites },
     { key: 'reachable', label: 'Contact', options: contactOptions },
   ] as const
+  const views = <SavedViews table="servers" search={search} keys={viewKeys} onView={setSearch} />
   const set_ = filters.filter((f) => search[f.key] !== undefined).length + (search.cluster === undefined ? 0 : 1)
   return (
     <div className="toolbar">
@@ -236,9 +237,14 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, onAdd }
           {search.cluster !== undefined && <Filter label="Cluster" value={search.cluster} options={[]} onValue={(value) => set('cluster', value)} />}
         </>
       )}
-      {narrow && <SortMenu columns={serverColumns} sort={sort} onSort={(next) => set('sort', next)} />}
+      {narrow && (
+        <>
+          <SortMenu columns={serverColumns} sort={sort} onSort={(next) => set('sort', next)} />
+          {views}
+        </>
+      )}
       <span className="row right">
-        <SavedViews table="servers" search={search} keys={viewKeys} onView={setSearch} />
+        {!narrow && views}
         {!narrow && <ColumnsMenu columns={serverColumns} shown={shown} onShown={onShown} />}
         {wide ? (
           <ButtonLink icon="key" href={paths.joinTokens()}>
