@@ -13,6 +13,7 @@ export type Site = Overview['capacity'][number]
 
 /** Comes with the first row that is opened. */
 const SiteCapacity = lazy(() => import('./SiteCapacity.tsx'))
+const capacityOf = (s: Site) => <SiteCapacity of={s} />
 
 const nameOf = (s: Site) => s.datacenter?.code ?? 'No datacenter'
 const listOf = (s: Site) => (s.datacenter ? `/infra/servers?datacenter=${encodeURIComponent(s.datacenter.code)}` : '/infra/servers')
@@ -93,7 +94,7 @@ export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) 
           rowKey={(s) => s.datacenter?.id ?? 'none'}
           rowName={nameOf}
           href={listOf}
-          detail={(s) => <SiteCapacity of={s} />}
+          detail={capacityOf}
           grows
           empty={<Empty title="No datacenters yet" text="Add the site where your servers stand." />}
         />
