@@ -13,6 +13,12 @@ const root = fileURLToPath(new URL('.', import.meta.url))
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 const noncePlaceholder = '__NONCE__'
 
+function originOf(dsn: string): string {
+  if (!/^https?:\/\/[^@/]+@[^@/]+\/.*\d+$/.test(dsn) || !URL.canParse(dsn))
+    throw new Error('VITE_SENTRY_DSN is not a DSN, which looks like https://KEY@HOST/PROJECT')
+  return new URL(dsn).origin
+}
+
 export default defineConfig(({ mode, command }) => {
   const env = { ...loadEnv(mode, root, 'VITE_'), ...process.env }
   const dsn = env['VITE_SENTRY_DSN'] ?? ''
@@ -27,7 +33,7 @@ export default defineConfig(({ mode, command }) => {
       react(),
       fontPreload(),
       flags(),
-      finish({ version, reporting_host: dsn === '' ? null : new URL(dsn).host, environment: env['VITE_ENVIRONMENT'] ?? 'production' }),
+      finish({ version, reporting_origin: dsn === '' ? null : originOf(dsn), environment: env['VITE_ENVIRONMENT'] ?? 'production' }),
     ],
     css: { modules: { generateScopedName: command === 'build' ? '[hash:base64:6]' : '[name]_[local]' } },
     optimizeDeps: { exclude: ['sonner', 'vaul'] },

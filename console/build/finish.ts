@@ -8,9 +8,9 @@ const text = /\.(js|css|svg|json|txt|webmanifest)$/
 
 /**
  * After the bundle is written: `.br` and `.gz` beside each text file, so that the server only reads, and `build.json` with what the server has to know of this build.
- * index.html is not compressed: the server puts a nonce into it for each answer, in place of `__NONCE__`. `reporting_host` is what the content policy has to let through.
+ * index.html is not compressed: the server puts a nonce into it for each answer, in place of `__NONCE__`. `reporting_origin` is what the content policy has to let through.
  */
-export const finish = (about: { version: string; reporting_host: string | null; environment: string }) => {
+export const finish = (about: { version: string; reporting_origin: string | null; environment: string }) => {
   let out = ''
   return {
     name: 'steelyard:finish',

@@ -6,7 +6,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { report } from './api/report.ts'
+import { watchPage } from './api/report.ts'
 import { authStatus, validateSession, whenSessionEnds } from './api/auth.ts'
 import { nonce } from './lib/nonce.ts'
 import { paths } from './lib/paths.ts'
@@ -23,8 +23,7 @@ whenSessionEnds(({ explicit }) => {
 followLinks()
 void validateSession()
 
-window.addEventListener('error', (event) => report(event.error))
-window.addEventListener('unhandledrejection', (event) => report(event.reason))
+watchPage()
 
 createRoot(document.querySelector('#root')!).render(
   <StrictMode>

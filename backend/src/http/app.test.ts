@@ -398,7 +398,7 @@ test('the console is served from a list of files, packed as the browser takes it
       const folder = path.join(config.dataFolder, 'console')
       mkdirSync(path.join(folder, 'assets'), { recursive: true })
       writeFileSync(path.join(folder, 'index.html'), '<meta name="csp-nonce" content="__NONCE__">')
-      writeFileSync(path.join(folder, 'build.json'), '{"reporting_host":"reports.example.com"}')
+      writeFileSync(path.join(folder, 'build.json'), '{"reporting_origin":"https://reports.example.com"}')
       writeFileSync(path.join(folder, 'assets/index-abc.js'), 'plain')
       writeFileSync(path.join(folder, 'assets/index-abc.js.br'), 'brotli')
       writeFileSync(path.join(folder, 'assets/index-abc.js.gz'), 'gzip')
@@ -428,7 +428,7 @@ test('the console is served from a list of files, packed as the browser takes it
   for (const hidden of ['/build.json', '/index.html', '/assets/missing.js', '/assets/../key', '/assets/%2e%2e/key', '/v1/../key']) {
     const response = await own.app.inject({ url: hidden })
     expect(response.body).not.toContain('steelyard-key')
-    expect(response.body).not.toContain('reporting_host')
+    expect(response.body).not.toContain('reporting_origin')
   }
   expect((await own.app.inject({ url: '/assets/missing.js' })).statusCode).toBe(404)
 })

@@ -95,8 +95,9 @@ export function consoleFiles(folder: string, cliFile: string): ConsoleFiles {
 }
 
 function reportingOrigin(build: Buffer): string | undefined {
-  const { reporting_host: host } = JSON.parse(build.toString('utf8')) as { reporting_host?: unknown }
-  return typeof host === 'string' && /^[a-z0-9.-]+(?::\d+)?$/i.test(host) ? `https://${host}` : undefined
+  const { reporting_origin: origin } = JSON.parse(build.toString('utf8')) as { reporting_origin?: unknown }
+  // It becomes part of the content policy.
+  return typeof origin === 'string' && /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?$/i.test(origin) ? origin : undefined
 }
 
 /** RFC 9110 §12.5.3, for what is named; `*` is as nothing. */

@@ -1,16 +1,33 @@
-/** Reporting of errors: off unless the build names a place (`VITE_SENTRY_DSN`), and not fetched before the first error. */
+/** Reporting of errors and of how long pages take: off unless the build names a place (`VITE_SENTRY_DSN`). */
 const dsn = import.meta.env['VITE_SENTRY_DSN'] as string | undefined
+const isOn = dsn !== undefined && dsn !== ''
 
-export function report(error: unknown): void {
-  if (dsn === undefined || dsn === '' || (error instanceof DOMException && error.name === 'AbortError')) return
-  void send(dsn, error)
+async function begun(to: string): Promise<(error: unknown) => void> {
+  const { begin, capture } = await import('./report-sentry.ts')
+  begin(to)
+  return capture
 }
 
-async function send(to: string, error: unknown): Promise<void> {
-  try {
-    const { capture } = await import('./report-sentry.ts')
-    capture(to, error)
-  } catch {
-    // Reporting must never be the next error.
-  }
+export function report(error: unknown): void {
+  if (!isOn || (error instanceof DOMException && error.name === 'AbortError')) return
+  void (async () => {
+    try {
+      const capture = await begun(dsn)
+      capture(error)
+    } catch {
+      // Reporting must never be the next error.
+    }
+  })()
+}
+
+/** Errors that nobody caught are reported from now on; the rest of the reporting is fetched when the page has come to rest, so that it delays nothing. */
+export function watchPage(): void {
+  if (!isOn) return
+  window.addEventListener('error', (event) => report(event.error))
+  window.addEventListener('unhandledrejection', (event) => report(event.reason))
+  const later = () => void begun(dsn).catch(() => undefined)
+  // Safari has no idle callback.
+  const whenIdle = () => ('requestIdleCallback' in window ? window.requestIdleCallback(later, { timeout: 3_000 }) : setTimeout(later, 500))
+  if (document.readyState === 'complete') whenIdle()
+  else window.addEventListener('load', whenIdle, { once: true })
 }

@@ -1,5 +1,6 @@
 import { lazy, type Ref, type RefObject, Suspense, useRef } from 'react'
 import css from './CodeEditor.module.css'
+import { unrecorded } from './unrecorded.ts'
 
 export interface CodeProblem {
   /** Counts from 1; null or absent: about the whole. */
@@ -62,6 +63,7 @@ export function CodeEditor(props: CodeEditorProps) {
             selected.current = area !== null && (pressed.current || area === document.activeElement) ? [area.selectionStart, area.selectionEnd] : null
           }}
           className={css['plain']}
+          {...unrecorded}
           aria-label={props.label}
           value={props.value}
           onMouseDown={() => {

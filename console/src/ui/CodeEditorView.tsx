@@ -18,6 +18,7 @@ import { useEffect, useImperativeHandle, useLayoutEffect, useRef } from 'react'
 import { nonce } from '../lib/nonce.ts'
 import type { CodeEditorViewProps, CodeProblem } from './CodeEditor.tsx'
 import css from './CodeEditor.module.css'
+import { unrecorded } from './unrecorded.ts'
 
 const colours = HighlightStyle.define([
   { tag: [tags.definition(tags.propertyName), tags.propertyName], color: 'var(--syn-key)' },
@@ -217,7 +218,7 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
     }),
     [],
   )
-  return <div ref={host} className={css['editor']} />
+  return <div ref={host} className={css['editor']} {...unrecorded} />
 }
 
 function hintElement({ key, type, text, values }: { key: string; type: string; text: string; values: readonly string[] }): HTMLElement {

@@ -4,6 +4,7 @@ import { IconButton } from './Button.tsx'
 import css from './Copyable.module.css'
 import { cx } from './cx.ts'
 import { Icon } from './Icon.tsx'
+import { unrecorded } from './unrecorded.ts'
 
 /** How long "Copied" shows, in ms: the specification's number. */
 export const copiedMs = 550
@@ -75,7 +76,7 @@ export function Truncate({ value, front = 16, back = 10, mono = true }: { value:
 export function Command({ command, shown = command, prompt = '$', what }: { command: string; shown?: string; prompt?: string; what?: string }) {
   const { copied, copy } = useCopy()
   return (
-    <div className={css['cmd']}>
+    <div className={css['cmd']} {...unrecorded}>
       <span className={css['prompt']} aria-hidden="true">
         {prompt}
       </span>

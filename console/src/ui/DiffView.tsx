@@ -2,6 +2,7 @@ import { type ReactNode, useMemo, useState } from 'react'
 import { collapse, diffLines, type DiffLine } from '../lib/diff.ts'
 import css from './DiffView.module.css'
 import { cx } from './cx.ts'
+import { unrecorded } from './unrecorded.ts'
 
 /** Which layer each line of the result comes from; `line` counts from 1. */
 export interface LineSource {
@@ -44,7 +45,7 @@ export function DiffView({
   // Without layers to name there is no column for them.
   const plain = sources.length + removed.length === 0
   return (
-    <div className={cx(css['diff'], plain && css['plain'])} role="group" aria-label={label} {...reachable}>
+    <div className={cx(css['diff'], plain && css['plain'])} role="group" aria-label={label} {...reachable} {...unrecorded}>
       {parts.map((part) =>
         part.hidden && !opened.has(part.from) ? (
           <button key={part.from} type="button" className={css['hunk']} onClick={() => setOpened((now) => new Set(now).add(part.from))}>

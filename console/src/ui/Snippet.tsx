@@ -1,6 +1,7 @@
 import { IconButton } from './Button.tsx'
 import { useCopy } from './Copyable.tsx'
 import css from './Snippet.module.css'
+import { unrecorded } from './unrecorded.ts'
 
 export interface SnippetProps {
   title: string
@@ -13,7 +14,7 @@ export interface SnippetProps {
 export function Snippet({ title, text, wrap = false }: SnippetProps) {
   const { copied, copy } = useCopy()
   return (
-    <section className={css['snippet']} aria-label={title}>
+    <section className={css['snippet']} aria-label={title} {...unrecorded}>
       <header>
         <h3 className="label">{title}</h3>
         <span className={copied ? css['said'] : 'sr'} aria-live="polite">

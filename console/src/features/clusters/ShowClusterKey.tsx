@@ -9,6 +9,7 @@ import { Dialog } from '../../ui/Dialog.tsx'
 import { Flag } from '../../ui/Flag.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { StatusDot } from '../../ui/Status.tsx'
+import { unrecorded } from '../../ui/unrecorded.ts'
 import { clusterOne } from './cluster-queries.ts'
 import css from './ShowClusterKey.module.css'
 
@@ -70,7 +71,7 @@ function Entry({ cluster: c }: { cluster: Cluster }) {
           {c.datacenter.code}
         </span>
       </div>
-      <dl className={css['pair']}>
+      <dl className={css['pair']} {...unrecorded}>
         <div>
           <dt>NEW CLUSTER ADDRESS</dt>
           <dd>
