@@ -16,6 +16,8 @@ export const paths = {
       datacenter?: string | undefined
       reachable?: string | undefined
       sort?: string | undefined
+      /** Opens "Add servers" over the list. */
+      add?: 'new' | undefined
     } = {},
   ) => `/infra/servers${stringifySearch(search)}`,
   joinTokens: (search: { q?: string | undefined; status?: string | undefined } = {}) => `/infra/servers/join-tokens${stringifySearch(search)}`,

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { overviewGet, type Overview as Shape } from '#contract/overview.ts'
 import { query } from '../../api/query.ts'
+import { paths } from '../../lib/paths.ts'
 import { clock } from '../../lib/time.ts'
 import { count, disk, memory } from '../../lib/units.ts'
 import { ButtonLink } from '../../ui/Button.tsx'
@@ -143,11 +144,16 @@ export function Overview() {
           <Empty
             boxed
             title="No servers yet"
-            text="Boot a server into Talos maintenance mode, then add it by its address."
+            text="Boot an image that you prepare here, and its servers appear by themselves; or add servers that wait in Talos maintenance mode by their addresses."
             actions={
-              <ButtonLink kind="primary" icon="add" href="/infra/servers?add=1">
-                Add servers
-              </ButtonLink>
+              <>
+                <ButtonLink kind="primary" icon="disk" href={paths.prepareImage()}>
+                  Prepare image
+                </ButtonLink>
+                <ButtonLink icon="add" href={paths.servers({ add: 'new' })}>
+                  Add servers
+                </ButtonLink>
+              </>
             }
           />
         </div>
