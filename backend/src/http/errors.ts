@@ -49,13 +49,17 @@ const frameworkProblems: Record<string, [ErrorCode, string]> = {
 const usualRetrySeconds = 20
 const retryAfter = (random: () => number): number => 1 + Math.floor(random() * 5)
 
+/** SQLSTATE disk_full: whoever asks can't mend it, so whoever runs the program is told in the log. */
+const diskFull = '53100'
+
 /** Any error as a Problem; undefined where it is our own fault. */
 export function asProblem(error: unknown, random: () => number): Problem | undefined {
   if (error instanceof Problem) return error
   if (isDatabaseGone(error))
     return new Problem('unavailable', 'The database can not be reached. Nothing was changed; please try again.', undefined, retryAfter(random))
   const state = sqlState(error)
-  // Out of disk or memory, a statement that took too long, a lock that didn't come.
+  if (state === diskFull) return new Problem('unavailable', 'The disk of the database is full. Nothing was changed; make room on it, then try again.')
+  // Out of memory or connections, a statement that took too long, a lock that didn't come.
   if (state?.startsWith('53') || state === '57014' || state === '55P03')
     return new Problem('unavailable', 'The database is too busy. Please try again.', undefined, retryAfter(random))
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
@@ -69,6 +73,7 @@ export function errorHandler({ log, random }: { log: Log; random: () => number }
     if (request.raw.destroyed && !request.raw.complete) return sendProblem(request, reply, new Problem('bad_request', 'The request was not sent whole'))
     const problem = asProblem(error, random)
     if (!problem) log.error('request.failed', { request_id: request.id, method: request.method, path: request.routeOptions.url ?? '', error })
+    else if (sqlState(error) === diskFull) log.error('database.full', { request_id: request.id, error })
     sendProblem(request, reply, problem ?? new Problem('internal', 'Something went wrong on our side'))
   }
 }
