@@ -55,6 +55,12 @@ export async function joinTokenId(api: Api, text: string): Promise<string> {
   ).id
 }
 
+/** What has no name of its own is named by its id alone. */
+export function idOf(what: 'operation' | 'image', text: string): string {
+  if (!isId(text)) throw new CliError('usage', `${oneLine(text)} is not the id of an ${what}`, { hint: `steelyard ${what} list shows them` })
+  return text
+}
+
 /** A patch of a server by its name or id; the two system layers have ids that are words. */
 export async function patchOf(api: Api, server: string, text: string) {
   const { items } = await api.call(patchList, { params: { id: server } })

@@ -65,6 +65,8 @@ describe('operation watch', () => {
     expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 7 })
     const gone = await watching([new Problem('not_found', 'No such operation')])
     expect(await gone.cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 5 })
+    const named = await gone.cli.run('operation watch web')
+    expect(named).toMatchObject({ exit: 2, err: 'web is not the id of an operation\nsteelyard operation list shows them\n' })
   })
 
   test('draws one line of progress on a terminal, never wider than it', async () => {

@@ -13,7 +13,7 @@ import {
 } from '#contract/images.ts'
 import { command, type Command, given, listOptions } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { datacenterId, joinTokenId } from '../resolve.ts'
+import { datacenterId, idOf, joinTokenId } from '../resolve.ts'
 import { type Column, facts, shownOf, table } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
@@ -74,7 +74,7 @@ export const imageCommands: Command[] = [
     operands: operand,
     examples: ['image show 0198c0de-0000-7000-8000-000000000001'],
     async run({ terminal, api, show }, { operands }) {
-      show(await api.call(imageGet, { params: { id: operands.image } }), (i) => imageText(terminal, i))
+      show(await api.call(imageGet, { params: { id: idOf('image', operands.image) } }), (i) => imageText(terminal, i))
     },
   }),
   command({
@@ -115,7 +115,7 @@ export const imageCommands: Command[] = [
     operands: operand,
     examples: ['image register 0198c0de-0000-7000-8000-000000000001'],
     async run({ terminal, api, show }, { operands }) {
-      const image = await api.call(imageRegister, { params: { id: operands.image } })
+      const image = await api.call(imageRegister, { params: { id: idOf('image', operands.image) } })
       show(image, (i) => imageText(terminal, i))
       return exitOf(image)
     },
@@ -126,7 +126,7 @@ export const imageCommands: Command[] = [
     operands: operand,
     examples: ['image remove 0198c0de-0000-7000-8000-000000000001'],
     async run({ api, show }, { operands }) {
-      await api.call(imageRemove, { params: { id: operands.image } })
+      await api.call(imageRemove, { params: { id: idOf('image', operands.image) } })
       show({ id: operands.image }, () => 'The image is forgotten\n')
     },
   }),

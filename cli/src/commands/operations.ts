@@ -1,6 +1,7 @@
 import { hasEnded, type Operation, operationCancel, operationKinds, operationList, operationRetry, operationStatuses } from '#contract/operations.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import type { Colour } from '../terminal.ts'
+import { idOf } from '../resolve.ts'
 import { type Column, shownOf, table } from '../table.ts'
 import { localTime, oneLine, words } from '../text.ts'
 import { watch, type Watched } from '../watch.ts'
@@ -53,7 +54,7 @@ export const operationCommands: Command[] = [
     operands: operand,
     examples: ['operation watch 0198c0de-0000-7000-8000-000000000001', 'operation watch 0198c0de-0000-7000-8000-000000000001 --json'],
     async run(context, { operands }) {
-      return (await watch(context, operands.operation, context.json ? 'json' : 'out')).exit
+      return (await watch(context, idOf('operation', operands.operation), context.json ? 'json' : 'out')).exit
     },
   }),
   command({
@@ -62,7 +63,10 @@ export const operationCommands: Command[] = [
     operands: operand,
     examples: ['operation cancel 0198c0de-0000-7000-8000-000000000001'],
     async run({ api, show }, { operands }) {
-      show(await api.call(operationCancel, { params: { id: operands.operation } }), (o) => `${oneLine(`${o.kind} of ${o.target.name}: ${words(o.status)}`)}\n`)
+      show(
+        await api.call(operationCancel, { params: { id: idOf('operation', operands.operation) } }),
+        (o) => `${oneLine(`${o.kind} of ${o.target.name}: ${words(o.status)}`)}\n`,
+      )
     },
   }),
   command({
@@ -72,7 +76,7 @@ export const operationCommands: Command[] = [
     options: waitOption,
     examples: ['operation retry 0198c0de-0000-7000-8000-000000000001 --wait'],
     async run(context, { operands, options }) {
-      const operation = await context.api.call(operationRetry, { params: { id: operands.operation } })
+      const operation = await context.api.call(operationRetry, { params: { id: idOf('operation', operands.operation) } })
       const watched = await waitOr(context, operation.id, options.wait)
       context.show(watched?.operation ?? operation, (o) => `${oneLine(`${o.kind} of ${o.target.name}: ${words(o.status)}`)}\n`)
       return watched?.exit

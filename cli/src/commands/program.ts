@@ -20,4 +20,12 @@ export const programCommands: Command[] = [
     examples: ['doctor'],
     run: ({ runProgram, json }) => runProgram(['doctor', ...(json ? ['--json'] : [])]),
   }),
+  command({
+    name: 'key add',
+    summary: 'On the machine itself: put a new key into the key file; the next start seals with it.',
+    local: true,
+    examples: ['key add'],
+    json: false,
+    run: ({ runProgram }) => runProgram(['key', 'add']),
+  }),
 ]
