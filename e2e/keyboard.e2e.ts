@@ -95,7 +95,7 @@ describe('by the keyboard alone', () => {
     await walkTo('Rename')
     await key('Enter')
     const dialog = page.getByRole('dialog', { name: 'Edit server name' })
-    await tabTo(dialog.getByRole('textbox', { name: 'Server name' }))
+    await focused(dialog.getByRole('textbox', { name: 'Server name' }))
     await key('Escape')
     await dialog.waitFor({ state: 'detached' })
     await focused(more)
@@ -127,6 +127,8 @@ describe('by the keyboard alone', () => {
     await tabTo(bin)
     await key('Enter')
     const question = page.getByRole('dialog', { name: 'Delete kernel-tuning?' })
+    // On the way out, so that Enter by mistake loses nothing.
+    await focused(question.getByRole('button', { name: 'Cancel' }))
     await tabTo(question.getByRole('button', { name: 'Delete' }))
     await key('Escape')
     await question.waitFor({ state: 'detached' })

@@ -43,7 +43,9 @@ function Question({ title, text, label, danger = false, typed, act, answer, open
       locked={busy}
       footer={
         <>
-          <Button onClick={() => answer(false)}>Cancel</Button>
+          <Button data-way-out="" onClick={() => answer(false)}>
+            Cancel
+          </Button>
           <Button
             kind={danger ? 'danger-fill' : 'primary'}
             busy={busy}

@@ -3,15 +3,20 @@ import { IconButton } from './Button.tsx'
 import type { ShapeProps } from './Dialog.tsx'
 import css from './Dialog.module.css'
 
-/** A form is there to be filled in: its first field has the focus, and what stands in it can be typed over. Where nothing is to be typed, Radix takes the first control. */
-function toFirstField(event: Event): void {
-  const field = event.currentTarget instanceof HTMLElement && event.currentTarget.querySelector<HTMLElement>(typed)
-  if (!field) return
-  event.preventDefault()
-  field.focus()
-  if (field instanceof HTMLInputElement) field.select()
-}
 const typed = 'input:enabled:not([type="checkbox"], [type="radio"], [type="file"], [hidden]), textarea:enabled, select:enabled'
+
+/**
+ * A form is there to be filled in: its first field has the focus, and what stands in it can be typed over. Else a question begins on its way out,
+ * so that Enter by mistake loses nothing, and what is to be read on the dialog itself. Nothing begins on the cross.
+ */
+function begin(event: Event): void {
+  const dialog = event.currentTarget
+  if (!(dialog instanceof HTMLElement)) return
+  event.preventDefault()
+  const first = dialog.querySelector<HTMLElement>(typed) ?? dialog.querySelector<HTMLElement>('[data-way-out]') ?? dialog
+  first.focus({ preventScroll: true })
+  if (first instanceof HTMLInputElement) first.select()
+}
 
 export default function DialogCentred({ open, onClose, title, footer, width, locked = false, children, onCloseAutoFocus }: ShapeProps) {
   const hold = (event: Event) => locked && event.preventDefault()
@@ -24,7 +29,7 @@ export default function DialogCentred({ open, onClose, title, footer, width, loc
             className={css['dialog']}
             style={{ width }}
             aria-describedby={undefined}
-            onOpenAutoFocus={toFirstField}
+            onOpenAutoFocus={begin}
             onCloseAutoFocus={onCloseAutoFocus}
             onEscapeKeyDown={hold}
             onPointerDownOutside={(event) => (locked || (event.target as Element).closest('[data-sonner-toaster]')) && event.preventDefault()}

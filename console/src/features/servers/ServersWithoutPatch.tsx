@@ -54,7 +54,9 @@ export default function ServersWithoutPatch({
       title="Custom Talos Patches have not been created for these servers"
       footer={
         <>
-          <Button onClick={close}>Cancel</Button>
+          <Button data-way-out="" onClick={close}>
+            Cancel
+          </Button>
           <Button kind="primary" busy={busy} busyText="Loading" onClick={() => void proceed()}>
             Proceed
           </Button>
