@@ -11,7 +11,7 @@ import { operationTitle } from '../../layout/RunningOperations.tsx'
 import { paths } from '../../lib/paths.ts'
 import { duration, exact, moment } from '../../lib/time.ts'
 import { both, confirm } from '../../ui/actions.ts'
-import { Button, ButtonLink } from '../../ui/Button.tsx'
+import { Button } from '../../ui/Button.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Alert, StatusDot } from '../../ui/Status.tsx'
@@ -199,9 +199,9 @@ function HeldUp({ server, live, children }: { server: { node_id: string; name: s
       )}
       <div className="row wrap">
         {children}
-        <ButtonLink size="small" kind="ghost" href={paths.server(server.node_id, 'logs')}>
+        <a className="fs13" href={paths.server(server.node_id, 'logs')}>
           All logs
-        </ButtonLink>
+        </a>
       </div>
     </>
   )

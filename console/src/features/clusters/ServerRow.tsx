@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
 import type { Patch } from '#contract/patches.ts'
 import type { Verdict } from '#contract/rule.ts'
@@ -24,6 +25,21 @@ export function hardwareLine(s: Server): string {
   ].join(', ')
 }
 
+/** Heads of the columns that a chosen server's row has where there is room for one line. */
+export const rowHeads = ['Server', 'Role', 'Workload interface', 'Install disk', 'Workload disks', 'Patch']
+
+/** One choice, under its own head where the rows have no columns. The control says by itself what it is of. */
+function Cell({ head, className, children }: { head: string; className: 'link' | 'disk' | 'work'; children: ReactNode }) {
+  return (
+    <div className={css[className]}>
+      <span className={css['cap']} aria-hidden="true">
+        {head}
+      </span>
+      {children}
+    </div>
+  )
+}
+
 /** A chosen server: role, interface, disks, and the patch that it has. */
 export function ChosenRow({
   server: s,
@@ -48,52 +64,62 @@ export function ChosenRow({
   return (
     <div className={`${css['row']} ${css['chosen']}`} role="group" aria-label={s.name} data-server={s.id}>
       <Checkbox checked label={<b title={s.name}>{s.name}</b>} onChange={onLeave} />
-      <Segmented
-        label={`Role of ${s.name}`}
-        value={chosen.role}
-        options={[
-          { value: 'control_plane', text: 'Control plane' },
-          { value: 'worker', text: 'Worker' },
-        ]}
-        onChange={(role) => onSet({ role })}
-      />
-      <Select
-        size="small"
-        aria-label={`Workload interface of ${s.name}`}
-        value={chosen.link === '' ? 'auto' : chosen.link}
-        options={[
-          { value: 'auto', text: 'Management' },
-          ...s.resources.interfaces.map((i) => ({ value: i.id, text: i.id, ...(i.link_state !== true && { more: 'no link', disabled: true }) })),
-        ]}
-        onValue={(link) => onSet({ link: link === 'auto' ? '' : link })}
-      />
-      <Select
-        size="small"
-        aria-label={`Install disk of ${s.name}`}
-        value={chosen.installDisk}
-        placeholder="Install disk"
-        options={installDisks(s).map((d) => ({ value: d.id, text: d.id, more: size(d.size) }))}
-        onValue={(installDisk) => onSet({ installDisk, workloadDisks: chosen.workloadDisks.filter((d) => d !== installDisk) })}
-      />
-      <Menu
-        label={`Workload disks of ${s.name}`}
-        align="start"
-        trigger={
-          <Button size="small" iconAfter="chevron-down">
-            {workloadText(extra)}
-            <span className="sr">, workload disks of {s.name}</span>
-          </Button>
-        }
-        items={disks
-          .filter((d) => d.id !== chosen.installDisk)
-          .map((d) => ({
-            label: `${d.id} ${size(d.size)}`,
-            checked: chosen.workloadDisks.includes(d.id),
-            stay: true,
-            run: () =>
-              onSet({ workloadDisks: chosen.workloadDisks.includes(d.id) ? chosen.workloadDisks.filter((x) => x !== d.id) : [...chosen.workloadDisks, d.id] }),
-          }))}
-      />
+      <div className={css['role']}>
+        <Segmented
+          label={`Role of ${s.name}`}
+          value={chosen.role}
+          options={[
+            { value: 'control_plane', text: 'Control plane' },
+            { value: 'worker', text: 'Worker' },
+          ]}
+          onChange={(role) => onSet({ role })}
+        />
+      </div>
+      <Cell head="Workload interface" className="link">
+        <Select
+          size="small"
+          aria-label={`Workload interface of ${s.name}`}
+          value={chosen.link === '' ? 'auto' : chosen.link}
+          options={[
+            { value: 'auto', text: 'Management' },
+            ...s.resources.interfaces.map((i) => ({ value: i.id, text: i.id, ...(i.link_state !== true && { more: 'no link', disabled: true }) })),
+          ]}
+          onValue={(link) => onSet({ link: link === 'auto' ? '' : link })}
+        />
+      </Cell>
+      <Cell head="Install disk" className="disk">
+        <Select
+          size="small"
+          aria-label={`Install disk of ${s.name}`}
+          value={chosen.installDisk}
+          placeholder="Install disk"
+          options={installDisks(s).map((d) => ({ value: d.id, text: d.id, more: size(d.size) }))}
+          onValue={(installDisk) => onSet({ installDisk, workloadDisks: chosen.workloadDisks.filter((d) => d !== installDisk) })}
+        />
+      </Cell>
+      <Cell head="Workload disks" className="work">
+        <Menu
+          label={`Workload disks of ${s.name}`}
+          align="start"
+          trigger={
+            <Button size="small" iconAfter="chevron-down">
+              {workloadText(extra)}
+              <span className="sr">, workload disks of {s.name}</span>
+            </Button>
+          }
+          items={disks
+            .filter((d) => d.id !== chosen.installDisk)
+            .map((d) => ({
+              label: `${d.id} ${size(d.size)}`,
+              checked: chosen.workloadDisks.includes(d.id),
+              stay: true,
+              run: () =>
+                onSet({
+                  workloadDisks: chosen.workloadDisks.includes(d.id) ? chosen.workloadDisks.filter((x) => x !== d.id) : [...chosen.workloadDisks, d.id],
+                }),
+            }))}
+        />
+      </Cell>
       <span className={css['patch']}>
         {lost && !lost.ok ? (
           <StatusDot tone="danger">{lost.reason}</StatusDot>

@@ -3,7 +3,7 @@ import type { Datacenter } from '#contract/datacenters.ts'
 import type { versionList } from '#contract/clusters.ts'
 import type { Answer } from '#contract/operation.ts'
 import { counted } from '#contract/words.ts'
-import { Segmented } from '../../ui/Button.tsx'
+import { ButtonLink, Segmented } from '../../ui/Button.tsx'
 import { Field, Select, TextInput } from '../../ui/Field.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Alert } from '../../ui/Status.tsx'
@@ -79,7 +79,7 @@ export function StepCluster({
       <Panel title="Network">
         <div className={css['fields']}>
           <div className={css['wide']}>
-            <p className="label">API endpoint</p>
+            <p className="fs13 strong">API endpoint</p>
             <div className={css['choice']}>
               <Segmented
                 label="API endpoint"
@@ -100,18 +100,29 @@ export function StepCluster({
               <TextInput {...wire('endpoint')} mono placeholder={draft.endpointKind === 'virtual' ? '10.20.14.10' : 'api.example.org'} />
             </Field>
           )}
-          <Field label="VLAN ID" optional hint="1 to 4094; none for untagged" error={errorOf('vlan')}>
-            <TextInput {...wire('vlan')} inputMode="numeric" />
-          </Field>
           <Field label="Pod CIDR" error={errorOf('podCidr')}>
             <TextInput {...wire('podCidr')} mono />
           </Field>
           <Field label="Service CIDR" error={errorOf('serviceCidr')}>
             <TextInput {...wire('serviceCidr')} mono />
           </Field>
+          <Field label="VLAN ID" optional hint="1 to 4094; none for untagged" error={errorOf('vlan')}>
+            <TextInput {...wire('vlan')} inputMode="numeric" />
+          </Field>
         </div>
       </Panel>
-      {datacenters.length === 0 && <Alert tone="warn">There is no datacenter yet. Add one, and servers to it, before you create a cluster.</Alert>}
+      {datacenters.length === 0 && (
+        <Alert
+          tone="warn"
+          action={
+            <ButtonLink size="small" href="/infra/datacenters">
+              Datacenters
+            </ButtonLink>
+          }
+        >
+          There is no datacenter yet. Add one, and servers to it, before you create a cluster.
+        </Alert>
+      )}
     </div>
   )
 }

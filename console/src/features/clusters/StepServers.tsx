@@ -13,7 +13,7 @@ import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import { type Chosen, type Draft, taking, warningsOf } from './create-draft.ts'
 import css from './CreateCluster.module.css'
-import { ChosenRow, hardwareLine } from './ServerRow.tsx'
+import { ChosenRow, hardwareLine, rowHeads } from './ServerRow.tsx'
 import { SumPanel } from './SumPanel.tsx'
 
 /** Rows of the eligible that are shown at once; the search finds the others. */
@@ -97,6 +97,13 @@ export function StepServers({
         </div>
         {refused !== undefined && <Alert tone="danger">{refused}</Alert>}
         <section className={css['table']} aria-label="Servers" ref={list}>
+          {chosen.length > 0 && (
+            <div className={css['heads']} aria-hidden="true">
+              {rowHeads.map((head) => (
+                <span key={head}>{head}</span>
+              ))}
+            </div>
+          )}
           {chosen.map((s) => (
             <ChosenRow
               key={s.id}
