@@ -22,8 +22,8 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode
   sortable?: boolean
   numeric?: boolean
-  /** Width in px; columns without one share what is left. */
-  width?: number
+  /** Width in px, or what it is on screens from each breakpoint; columns without one share what is left. */
+  width?: number | ((from: Readonly<Record<Breakpoint, boolean>>) => number | undefined)
   /** Left out on narrower screens. */
   from?: Breakpoint
   /** Never hidden by the choice of columns. */
@@ -116,6 +116,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const cols = props.columns.filter((c) =>
     narrow ? c.card !== undefined : (c.from === undefined || width[c.from]) && (shown === undefined || c.fixed || shown.includes(c.id)),
   )
+  const widthOf = ({ width: w }: Column<Row>) => (typeof w === 'function' ? w(width) : w)
   const count = rows?.length ?? 0
   const view = useWindow({ body, count, openRows: rows === undefined ? [] : indexesOf(rows, rowKey, open) })
 
@@ -137,7 +138,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     return (
       <section className={css['panel']}>
         {error === undefined || error === null ? (
-          <SkeletonRows widths={cols.map((c) => (c.width ?? 140) - 30)} />
+          <SkeletonRows widths={cols.map((c) => (widthOf(c) ?? 140) - 30)} />
         ) : (
           <ErrorState error={error} {...(onRetry && { onRetry })} />
         )}
@@ -157,12 +158,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       </section>
     )
 
-  const controls = [actions, href, detail].filter(Boolean).length
+  // Where there is little room the row itself is the way in.
+  const arrow = href !== undefined && width.md
+  const controls = [actions, arrow, detail].filter(Boolean).length
   const span = cols.length + (selection ? 1 : 0) + (controls > 0 ? 1 : 0)
   const selectable = rows.filter((row) => !disabled?.(row)).map(rowKey)
   const allOn = selection !== undefined && selectable.length > 0 && selectable.every((key) => selection.has(key))
   const someOn = selection !== undefined && selectable.some((key) => selection.has(key))
-  const minWidth = cols.reduce((sum, c) => sum + (c.width ?? 130), (selection ? 44 : 0) + controls * 32 + 16)
+  const minWidth = cols.reduce((sum, c) => sum + (widthOf(c) ?? 130), (selection ? 44 : 0) + controls * 32 + 16)
 
   const onKeyDown = (event: KeyboardEvent<HTMLTableSectionElement>) => {
     const target = event.target as HTMLElement
@@ -218,7 +221,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                 </th>
               )}
               {cols.map((column) => (
-                <Head key={column.id} column={column} sort={sort} onSort={onSort} />
+                <Head key={column.id} column={column} width={widthOf(column)} sort={sort} onSort={onSort} />
               ))}
               {controls > 0 && (
                 <th style={{ width: controls * 32 + 20 }}>
@@ -283,7 +286,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                       {acts !== undefined && acts.length > 0 && (
                         <Menu label={`Actions for ${name}`} items={acts} trigger={<IconButton icon="more" label={`Actions for ${name}`} />} />
                       )}
-                      {link !== undefined && !narrow && <IconLink icon="arrow-right" label={`Open ${name}`} href={link} />}
+                      {link !== undefined && arrow && <IconLink icon="arrow-right" label={`Open ${name}`} href={link} />}
                       {detail && (
                         <IconButton
                           icon={isOpen ? 'chevron-up' : 'chevron-down'}
@@ -327,10 +330,17 @@ const Space = ({ height, span }: { height: number; span: number }) => (
   </tr>
 )
 
-function Head<Row>({ column, sort, onSort }: { column: Column<Row>; sort: string | undefined; onSort: ((sort: string) => void) | undefined }) {
+interface HeadProps<Row> {
+  column: Column<Row>
+  width: number | undefined
+  sort: string | undefined
+  onSort: ((sort: string) => void) | undefined
+}
+
+function Head<Row>({ column, width, sort, onSort }: HeadProps<Row>) {
   const direction = sort === column.id ? 'ascending' : sort === `-${column.id}` ? 'descending' : undefined
   return (
-    <th scope="col" aria-sort={direction} className={cx(column.numeric && css['r'])} style={{ width: column.width }}>
+    <th scope="col" aria-sort={direction} className={cx(column.numeric && css['r'])} style={{ width }}>
       <span className={css['head']} data-sorted={direction}>
         {column.sortable && onSort ? (
           <button type="button" className={css['sort']} onClick={() => onSort(direction === 'ascending' ? `-${column.id}` : column.id)}>

@@ -69,7 +69,16 @@ export function ImageFields({
             hint={draft.secureboot ? 'The machine boots only what is signed: enrol the keys at its first start.' : 'The machine boots it as it is.'}
           >
             <span className={css['switch']}>
-              <Switch checked={draft.secureboot} onChange={(secureboot) => set({ secureboot })} label="SecureBoot" />
+              <Switch
+                checked={draft.secureboot}
+                onChange={(secureboot) => set({ secureboot })}
+                label={
+                  <>
+                    <span className="sr">SecureBoot </span>
+                    {draft.secureboot ? 'On' : 'Off'}
+                  </>
+                }
+              />
             </span>
           </Choice>
         </div>

@@ -32,7 +32,7 @@ const when = (at: string) => (
 )
 
 const tokenColumns = columns<JoinToken>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', width: 150, cell: (t) => t.name },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', width: (from) => (from.md ? undefined : 150), cell: (t) => t.name },
   {
     id: 'status',
     head: 'Status',
@@ -48,7 +48,12 @@ const tokenColumns = columns<JoinToken>([
     sortable: true,
     card: 'fact',
     width: 92,
-    cell: (t) => <span className="num">{usesOf(t)}</span>,
+    cell: (t) => (
+      <span className="num">
+        {usesOf(t)}
+        <span className="only-sm"> {t.uses === 1 && t.max_uses === null ? 'use' : 'uses'}</span>
+      </span>
+    ),
   },
   {
     id: 'expires_at',

@@ -210,6 +210,7 @@ function Toolbar({
   choices: ReactNode
 }) {
   const narrow = useMedia('below', 'sm')
+  const compact = useMedia('below', 'md')
   const { data: datacenters } = useQuery(datacentersQuery)
   const { data: clusters } = useQuery(clustersQuery)
   const filters = [
@@ -224,30 +225,28 @@ function Toolbar({
   return (
     <div className="toolbar">
       <Search label="Search subnets" placeholder="Name, CIDR or address" value={search.q ?? ''} onValue={(q) => set('q', q)} />
-      {narrow ? (
-        <>
-          <Popover
-            label="Filters"
-            width="18rem"
-            trigger={
-              <Button icon="filter">
-                Filters <b className="num">{filters.filter((f) => search[f.key] !== undefined).length}</b>
-              </Button>
-            }
-          >
-            <div className="stack stack3">
-              {filters.map((f) => (
-                <Field key={f.key} label={f.label}>
-                  <Select<string> value={shown(f.key)} options={[{ value: '', text: 'Any' }, ...f.options]} onValue={(value) => set(f.key, value)} />
-                </Field>
-              ))}
-            </div>
-          </Popover>
-          <SortMenu columns={subnetColumns} sort={sort} onSort={(next) => set('sort', next)} />
-        </>
+      {compact ? (
+        <Popover
+          label="Filters"
+          width="18rem"
+          trigger={
+            <Button icon="filter">
+              Filters <b className="num">{filters.filter((f) => search[f.key] !== undefined).length}</b>
+            </Button>
+          }
+        >
+          <div className="stack stack3">
+            {filters.map((f) => (
+              <Field key={f.key} label={f.label}>
+                <Select<string> value={shown(f.key)} options={[{ value: '', text: 'Any' }, ...f.options]} onValue={(value) => set(f.key, value)} />
+              </Field>
+            ))}
+          </div>
+        </Popover>
       ) : (
         filters.map((f) => <Filter<string> key={f.key} label={f.label} value={shown(f.key)} options={f.options} onValue={(value) => set(f.key, value)} />)
       )}
+      {narrow && <SortMenu columns={subnetColumns} sort={sort} onSort={(next) => set('sort', next)} />}
       <span className="row right">
         {!narrow && choices}
         <Menu label="More actions" items={narrow ? [assign, bring, save] : [bring, save]} trigger={<IconButton icon="more" label="More actions" />} />

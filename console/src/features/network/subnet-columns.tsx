@@ -38,7 +38,7 @@ export function SubnetUse({ subnet }: { subnet: Subnet }) {
   const seen = subnet.observed_at === null ? '' : `, seen ${ago(subnet.observed_at)}`
   if (!hasShare(subnet))
     return (
-      <span className="num" title={seen.slice(2) || undefined}>
+      <span className={`num ${css['alone']}`} title={seen.slice(2) || undefined}>
         {text}
       </span>
     )
@@ -57,12 +57,12 @@ export function SubnetUse({ subnet }: { subnet: Subnet }) {
 }
 
 export const subnetColumns = columns<Subnet>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, width: 128, card: 'name', cell: (s) => s.name },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', cell: (s) => s.name },
   {
     id: 'type',
     head: 'Type',
     sortable: true,
-    width: 52,
+    width: 50,
     from: 'md',
     cell: (s) => <span title={s.purpose === 'management' ? 'Management: carries the addresses of servers' : undefined}>{s.type}</span>,
   },
@@ -70,7 +70,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'cidr',
     head: 'CIDR',
     sortable: true,
-    width: 146,
+    width: (from) => (from.xl ? 176 : from.md ? 160 : undefined),
     card: 'state',
     cell: (s) => (
       <span className={`mono ${css['cidr']}`} title={s.cidr}>
@@ -82,7 +82,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'gateway',
     head: 'Gateway',
     sortable: true,
-    width: 112,
+    width: (from) => (from.xl ? 156 : 146),
     from: 'md',
     cell: (s) =>
       s.gateway === null ? (
@@ -98,11 +98,13 @@ export const subnetColumns = columns<Subnet>([
     id: 'datacenter',
     head: 'Datacenter',
     sortable: true,
-    width: 110,
+    width: (from) => (from.xl ? 118 : 90),
     from: 'md',
     cell: (s) => (
       <span className="row">
-        <Flag code={countryOf(s.datacenter.code)} />
+        <span className={css['flag']}>
+          <Flag code={countryOf(s.datacenter.code)} />
+        </span>
         {s.datacenter.code}
       </span>
     ),
@@ -111,7 +113,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'cluster',
     head: 'Cluster',
     sortable: true,
-    width: 112,
+    width: (from) => (from.xl ? 124 : 104),
     from: 'md',
     cell: (s) =>
       s.clusters.length > 0 ? (
@@ -129,6 +131,6 @@ export const subnetColumns = columns<Subnet>([
         none
       ),
   },
-  { id: 'used', head: 'Used', sortable: true, width: 164, card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
-  { id: 'status', head: 'Status', sortable: true, from: 'md', cell: (s) => <SubnetStatus subnet={s} /> },
+  { id: 'used', head: 'Used', sortable: true, width: (from) => (from.xl ? 204 : 160), card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
+  { id: 'status', head: 'Status', sortable: true, width: (from) => (from.xl ? undefined : 108), from: 'md', cell: (s) => <SubnetStatus subnet={s} /> },
 ])

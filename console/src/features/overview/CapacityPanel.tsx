@@ -32,7 +32,7 @@ const siteColumns = (scale: number) =>
         </span>
       ),
     },
-    { id: 'servers', head: 'Servers', numeric: true, width: 80, from: 'sm', cell: (s) => count(s.servers) },
+    { id: 'servers', head: 'Servers', numeric: true, width: 68, from: 'sm', cell: (s) => count(s.servers) },
     {
       id: 'units',
       head: 'CU, same scale',
@@ -40,8 +40,20 @@ const siteColumns = (scale: number) =>
       card: 'fact',
       cell: (s) => <Meter value={s.compute_units.in_clusters} of={s.compute_units.total} scale={scale} label={`Compute units of ${nameOf(s)} in clusters`} />,
     },
-    { id: 'used', head: 'In clusters', numeric: true, width: 92, from: 'sm', cell: (s) => count(s.compute_units.in_clusters) },
-    { id: 'free', head: 'Free', numeric: true, width: 72, card: 'state', cell: (s) => <b>{count(s.compute_units.free)}</b> },
+    { id: 'used', head: 'In clusters', numeric: true, width: 86, from: 'sm', cell: (s) => count(s.compute_units.in_clusters) },
+    {
+      id: 'free',
+      head: 'Free',
+      numeric: true,
+      width: 60,
+      card: 'state',
+      cell: (s) => (
+        <>
+          <b>{count(s.compute_units.free)}</b>
+          <span className="only-sm"> of {count(s.compute_units.total)} CU free</span>
+        </>
+      ),
+    },
     { id: 'ram', head: 'Free RAM', numeric: true, width: 100, from: 'lg', cell: (s) => memory(s.memory_bytes.free) },
   ])
 

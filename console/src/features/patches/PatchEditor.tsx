@@ -122,7 +122,8 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
     version: patch?.version,
   })
   const weight = weightOf(draft.weight)
-  const kib = (bodyBytes(draft.body) / 1024).toFixed(1)
+  // Rounded up: what is written is never 0.0.
+  const kib = (Math.ceil(bodyBytes(draft.body) / 102.4) / 10).toFixed(1)
   const lineProblems = preview.of === draft.body ? (preview.preview?.errors ?? noProblems) : noProblems
 
   return (

@@ -31,7 +31,8 @@ export function IdentityAlarm({ server }: { server: Server }) {
   }
   return (
     <Alert tone={alarm.tone} className={css['alarm']!}>
-      <b>{alarm.title}</b> {alarm.text}{' '}
+      <b>{alarm.title}</b> {alarm.text}
+      {/[.!?]$/.test(alarm.text) ? ' ' : '. '}
       <span className="t3" title={exact(server.identity.since)}>
         Since {moment(server.identity.since)}.
       </span>

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Server } from '#contract/servers.ts'
 import { Button, ButtonLink } from '../../ui/Button.tsx'
+import { Flag } from '../../ui/Flag.tsx'
 import { Copyable } from '../../ui/Copyable.tsx'
 import { KeyValue } from '../../ui/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
@@ -83,7 +84,10 @@ export function Platform({ server }: { server: Server }) {
           server.datacenter === null ? (
             <span className="t3">None</span>
           ) : (
-            <a href={paths.servers({ datacenter: server.datacenter.code })}>{server.datacenter.code}</a>
+            <span className="row">
+              <Flag code={server.datacenter.code.slice(0, 2)} />
+              <a href={paths.servers({ datacenter: server.datacenter.code })}>{server.datacenter.code}</a>
+            </span>
           ),
         ],
         [

@@ -4,6 +4,7 @@ import { useCommands } from '../../layout/commands.ts'
 import { paths } from '../../lib/paths.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button, IconButton } from '../../ui/Button.tsx'
+import { Flag } from '../../ui/Flag.tsx'
 import { Copyable, useCopy } from '../../ui/Copyable.tsx'
 import { Menu } from '../../ui/Menu.tsx'
 import { Facts, PageHeader, Panel } from '../../ui/Panel.tsx'
@@ -112,9 +113,12 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
           [
             'Datacenter',
             server.datacenter ? (
-              <a className={css['code']} href={paths.servers({ datacenter: server.datacenter.code })}>
-                {server.datacenter.code}
-              </a>
+              <span className="row">
+                <Flag code={server.datacenter.code.slice(0, 2)} />
+                <a className={css['code']} href={paths.servers({ datacenter: server.datacenter.code })}>
+                  {server.datacenter.code}
+                </a>
+              </span>
             ) : (
               <span className="t3">None</span>
             ),

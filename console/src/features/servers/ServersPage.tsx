@@ -191,6 +191,7 @@ interface ToolbarProps {
 function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, onAdd }: ToolbarProps) {
   const { data: datacenters } = useQuery(datacentersQuery)
   const wide = useMedia('from', 'lg')
+  const compact = useMedia('below', 'md')
   // Images go by the same permission; their contract is not fetched for a link.
   const image = allowed(serverAdd)
   const sites = (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name }))
@@ -206,11 +207,11 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, onAdd }
     <div className="toolbar">
       <Search
         label="Search servers"
-        placeholder={narrow ? 'Name, serial or address' : 'Name, id, serial, address or cluster'}
+        placeholder={wide || (compact && !narrow) ? 'Name, id, serial, address or cluster' : 'Name, serial or address'}
         value={search.q ?? ''}
         onValue={(q) => set('q', q)}
       />
-      {narrow ? (
+      {compact ? (
         <Popover
           label="Filters"
           width="18rem"

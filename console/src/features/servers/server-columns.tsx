@@ -3,6 +3,7 @@ import { paths } from '../../lib/paths.ts'
 import { useStore } from '../../lib/store.ts'
 import { sentence } from '../../lib/text.ts'
 import { columns } from '../../ui/DataTable.tsx'
+import { Flag } from '../../ui/Flag.tsx'
 import { StatusDot, type Tone } from '../../ui/Status.tsx'
 import { Contact } from './Contact.tsx'
 import css from './server-columns.module.css'
@@ -63,8 +64,25 @@ function Name({ server: s }: { server: Server }) {
 }
 
 export const serverColumns = columns<Server>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, width: 168, card: 'name', cell: (s) => <Name server={s} /> },
-  { id: 'datacenter', head: 'Datacenter', sortable: true, width: 98, from: 'md', cell: (s) => s.datacenter?.code ?? none },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, width: (from) => (from.md ? 168 : undefined), card: 'name', cell: (s) => <Name server={s} /> },
+  {
+    id: 'datacenter',
+    head: 'Datacenter',
+    sortable: true,
+    width: (from) => (from.xl ? 124 : 96),
+    from: 'md',
+    cell: (s) =>
+      s.datacenter ? (
+        <span className="row">
+          <span className={css['flag']}>
+            <Flag code={s.datacenter.code.slice(0, 2)} />
+          </span>
+          {s.datacenter.code}
+        </span>
+      ) : (
+        none
+      ),
+  },
   {
     id: 'cluster',
     head: 'Cluster',
@@ -83,7 +101,7 @@ export const serverColumns = columns<Server>([
   {
     id: 'cc',
     head: 'CC',
-    width: 104,
+    width: 80,
     from: 'md',
     cell: ({ capacity_commitment: cc }) => (cc ? <StatusDot tone={commitmentTones[cc.status] ?? 'idle'}>{sentence(cc.status)}</StatusDot> : none),
   },
@@ -91,22 +109,38 @@ export const serverColumns = columns<Server>([
     id: 'type',
     head: 'Node type',
     sortable: true,
-    width: 110,
+    width: 106,
     from: 'md',
     cell: (s) => <span className={s.type === 'unknown' ? 't3' : undefined}>{sentence(s.type)}</span>,
   },
-  { id: 'status', head: 'Status', sortable: true, card: 'state', cell: (s) => <ServerStatus server={s} inList /> },
+  {
+    id: 'status',
+    head: 'Status',
+    sortable: true,
+    card: 'state',
+    cell: (s) => (
+      <span className={css['state']}>
+        <ServerStatus server={s} inList />
+      </span>
+    ),
+  },
   {
     id: 'contact',
     head: 'Last Talos connection',
     help: contactHelp,
     sortable: true,
     card: 'fact',
+    width: (from) => (from.md && !from.xl ? 176 : undefined),
     cell: (s) => (
-      <>
-        <span className={css['site']}>{s.datacenter ? `${s.datacenter.code}, ` : ''}</span>
+      <span className={css['contact']}>
+        {s.datacenter && (
+          <span className={css['site']}>
+            {s.datacenter.code}
+            <span className={css['comma']}>,</span>
+          </span>
+        )}
         <Contact server={s} />
-      </>
+      </span>
     ),
   },
 ])
