@@ -221,7 +221,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                 </th>
               )}
               {cols.map((column) => (
-                <Head key={column.id} column={column} width={widthOf(column)} sort={sort} onSort={onSort} />
+                <Head key={column.id} column={column} width={widthOf(column)} help={width.md} sort={sort} onSort={onSort} />
               ))}
               {controls > 0 && (
                 <th style={{ width: controls * 32 + 20 }}>
@@ -333,11 +333,13 @@ const Space = ({ height, span }: { height: number; span: number }) => (
 interface HeadProps<Row> {
   column: Column<Row>
   width: number | undefined
+  /** Whether there is room for the question mark. */
+  help: boolean
   sort: string | undefined
   onSort: ((sort: string) => void) | undefined
 }
 
-function Head<Row>({ column, width, sort, onSort }: HeadProps<Row>) {
+function Head<Row>({ column, width, help, sort, onSort }: HeadProps<Row>) {
   const direction = sort === column.id ? 'ascending' : sort === `-${column.id}` ? 'descending' : undefined
   return (
     <th scope="col" aria-sort={direction} className={cx(column.numeric && css['r'])} style={{ width }}>
@@ -350,7 +352,7 @@ function Head<Row>({ column, width, sort, onSort }: HeadProps<Row>) {
         ) : (
           column.head
         )}
-        {column.help !== undefined && <Help text={column.help} />}
+        {help && column.help !== undefined && <Help text={column.help} />}
       </span>
     </th>
   )

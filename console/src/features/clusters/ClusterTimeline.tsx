@@ -213,7 +213,7 @@ function Earlier({ operations }: { operations: readonly Operation[] }) {
     <Panel title="Earlier" className={css['earlier'] ?? ''}>
       <ul className={css['plain']}>
         {operations.map((o) => (
-          <li key={o.id} className="row row3">
+          <li key={o.id} className="row">
             <time className="t3 num" dateTime={o.created_at} title={exact(o.created_at)}>
               {moment(o.created_at)}
             </time>

@@ -64,7 +64,7 @@ function Name({ server: s }: { server: Server }) {
 }
 
 export const serverColumns = columns<Server>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, width: (from) => (from.md ? 168 : undefined), card: 'name', cell: (s) => <Name server={s} /> },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, width: (from) => (from.md ? 188 : undefined), card: 'name', cell: (s) => <Name server={s} /> },
   {
     id: 'datacenter',
     head: 'Datacenter',
