@@ -8,20 +8,27 @@ const { STEELYARD_URL: url = 'http://127.0.0.1:8080', STEELYARD_EMAIL: email, ST
 const [name = 'first'] = process.argv.slice(2)
 let token = ''
 
-async function api(method, path, body, again = true) {
+async function api(method, path, body, { signInAgain = true, key = randomUUID(), tries = 30 } = {}) {
   const answer = await fetch(url + path, {
     method,
     headers: {
       ...(token && { authorization: `Bearer ${token}` }),
       ...(body && { 'content-type': 'application/json' }),
       // Whatever happens to the connection: repeated with the same key, it is done once.
-      ...(method === 'POST' && token && { 'idempotency-key': randomUUID() }),
+      ...(method === 'POST' && token && { 'idempotency-key': key }),
     },
     ...(body && { body: JSON.stringify(body) }),
+  }).catch((error) => {
+    if (tries === 0) throw error
   })
+  // Out of reach, or not able to answer now: that passes.
+  if (!answer || (answer.status === 503 && tries > 0)) {
+    await sleep(Number(answer?.headers.get('retry-after') ?? 2) * 1000)
+    return api(method, path, body, { signInAgain, key, tries: tries - 1 })
+  }
   const text = await answer.text()
   // An access token lasts 10 minutes, a creation on real servers may take longer.
-  if (answer.status === 401 && token && again) return signIn().then(() => api(method, path, body, false))
+  if (answer.status === 401 && token && signInAgain) return signIn().then(() => api(method, path, body, { signInAgain: false, key, tries }))
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
   return answer.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : text
 }

@@ -42,6 +42,11 @@ test('with the database away reads and writes are 503 with when to come back, an
   }
   const ready = async () => (await backend.app.inject({ url: '/readyz' })).statusCode
 
+  const reader = { kind: 'user', userId: '', email: '', sessionId: '', scopes: ['datacenters:read'], ip: '', requestId: '' } as const
+  const listen = () => backend.domains.events.stream(reader, undefined, new AbortController().signal)
+  const stream = listen()
+  await stream.next()
+
   await server.stop()
   const refused = [
     await admin.call(datacenterList),
@@ -59,6 +64,17 @@ test('with the database away reads and writes are 503 with when to come back, an
   expect(await ready()).toBe(503)
   expect((await backend.app.inject({ url: '/healthz' })).statusCode).toBe(200)
   expect((await backend.app.inject({ url: '/metrics' })).body).toContain('steelyard_database_up 0')
+  // A stream on which nothing can come must not look alive: it ends, and no other begins, so that its reader asks by itself.
+  let isOver = false
+  void (async () => {
+    while (!isOver) isOver = (await stream.next()).done === true
+  })()
+  const later = () => {
+    backend.clock.advance(5_000)
+    return isOver
+  }
+  await expect.poll(later, { timeout: 15_000 }).toBe(true)
+  await expect(listen().next()).rejects.toMatchObject({ code: 'unavailable' })
 
   server = make()
   await server.start()
@@ -66,6 +82,18 @@ test('with the database away reads and writes are 503 with when to come back, an
   expect((await admin.call(datacenterList)).answer!.total).toBe(1)
   expect(await announce(token)).toEqual({ statusCode: 200, retryAfter: false })
   expect((await admin.call(datacenterCreate, { body }, { idempotencyKey: 'away' })).answer!.code).toBe('PL-POZ-2')
+  await expect
+    .poll(
+      () =>
+        listen()
+          .next()
+          .then(
+            ({ done }) => done === false,
+            () => false,
+          ),
+      { timeout: 10_000 },
+    )
+    .toBe(true)
   // The stream's connection came back as well: what is published is told.
   await backend.publish()
   await backend.stop()

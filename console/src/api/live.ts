@@ -83,6 +83,8 @@ export function followEvents(client: QueryClient): () => void {
             misses = 0
             say('live')
             pass({ type: 'state', state: 'live' })
+            // What could not be fetched while nothing answered is tried again: no event will tell of it.
+            void client.invalidateQueries({ predicate: (query) => query.state.status === 'error' })
             // What was fetched well before the stream stood may have changed in between.
             if (lastId === null)
               void client.invalidateQueries({ predicate: (query) => query.state.dataUpdatedAt > 0 && query.state.dataUpdatedAt < begun - graceMs })

@@ -1,4 +1,5 @@
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
+import type { Query } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { report } from '../api/report.ts'
 import { paths } from '../lib/paths.ts'
@@ -44,6 +45,10 @@ export function NotFoundPage() {
   )
 }
 
+/** What failed because nothing answered, or the server couldn't: it may pass by itself. */
+const mayPass = (error: unknown): boolean => error instanceof Error && 'status' in error && (error.status === 0 || Number(error.status) >= 500)
+const lookAgainMs = 5_000
+
 export function FailedPage({ error, reset }: ErrorComponentProps) {
   const router = useRouter()
   useEffect(() => report(error), [error])
@@ -54,6 +59,20 @@ export function FailedPage({ error, reset }: ErrorComponentProps) {
     reset()
     await router.invalidate()
   }
+  useEffect(() => {
+    if (!mayPass(error)) return undefined
+    // Asked behind what is shown, which changes only when there is something else to show.
+    const timer = setInterval(async () => {
+      if (document.hidden) return
+      const { queryClient } = await import('../api/query.ts')
+      const failed = { predicate: (query: Query) => query.state.status === 'error' }
+      await queryClient.refetchQueries(failed)
+      if (queryClient.getQueryCache().findAll(failed).length > 0) return
+      reset()
+      await router.invalidate()
+    }, lookAgainMs)
+    return () => clearInterval(timer)
+  }, [error, reset, router])
   return (
     <section className={css['page']} role="alert">
       <h1>Something went wrong</h1>

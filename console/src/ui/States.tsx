@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react'
+import { clock } from '../lib/time.ts'
 import { Button } from './Button.tsx'
 import css from './States.module.css'
 import { cx } from './cx.ts'
@@ -38,13 +39,14 @@ export function PastEnd({ onFirst }: { onFirst: () => void }) {
   )
 }
 
+const reasonOf = (error: unknown): string => (error instanceof Error && error.message !== '' ? error.message : 'An unexpected error occurred')
+
 /** Something failed in one place of the page. */
 export function ErrorState({ error, onRetry, boxed = false }: { error: unknown; onRetry?: () => void; boxed?: boolean }) {
-  const message = error instanceof Error && error.message !== '' ? error.message : 'An unexpected error occurred'
   return (
     <div className={cx(css['line'], boxed && css['boxed'])} role="alert">
       <span>
-        <b>Something went wrong.</b> <span className="t2">{message}</span>
+        <b>Something went wrong.</b> <span className="t2">{reasonOf(error)}</span>
       </span>
       {onRetry && (
         <Button size="small" onClick={onRetry}>
@@ -88,11 +90,13 @@ export function SkeletonRows({ rows = 8, widths = [120, 80, 90, 70, 110] }: { ro
   )
 }
 
-/** What is shown was true at a time, and a newer answer has failed or is still out. `since` is ready to read. */
-export function Stale({ since, onRetry }: { since: string; onRetry?: () => void }) {
+/** What is shown was true `at` a time (ms since 1970), and a newer answer has failed: why. */
+export function Stale({ at, error, onRetry }: { at: number; error: unknown; onRetry?: () => void }) {
   return (
     <div className={css['stale']} role="status">
-      <span>Shown as of {since}. The last refresh failed.</span>
+      <span>
+        Shown as of {clock(new Date(at).toISOString())}. The last refresh failed: {reasonOf(error)}
+      </span>
       {onRetry && (
         <Button size="small" kind="ghost" icon="refresh" onClick={onRetry}>
           Try again

@@ -2,6 +2,7 @@
 import type { Clock } from '../../clock.ts'
 import { type Db, isDatabaseGone } from '../../db/db.ts'
 import type { Listener } from '../../db/listen.ts'
+import { Problem } from '#contract/errors.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import type { Log } from '../../log.ts'
 import { eventChannel } from './publisher.ts'
@@ -17,7 +18,8 @@ export interface PublishedEvent {
 export interface Events {
   /**
    * Server-sent events from after `lastId` on; without it, from now on. A reader who is too slow, or asks for what is no longer kept, is told `resync`:
-   * it then fetches again what it shows.
+   * it then fetches again what it shows. It ends while the database is away.
+   * @throws Problem unavailable where the database is away
    */
   stream(caller: UserCaller, lastId: number | undefined, signal: AbortSignal): AsyncGenerator<string>
   start(): Promise<void>
@@ -34,11 +36,14 @@ const pollMs = 1_000
 /** A comment line now and then, so that proxies and the reader know that the stream lives. */
 const heartbeatMs = 15_000
 const readBatch = 1_000
+/** So long without an answer of the database, and a stream would say that it is live while nothing can come: it ends, and its reader asks by itself. */
+const silentMs = 5_000
 
 interface Reader {
   readonly may: (scope: string | null) => boolean
   waiting: string[]
   overflown: boolean
+  ended: boolean
   wake: () => void
 }
 
@@ -48,6 +53,7 @@ export function events({ db, clock, listener, log }: { db: Db; clock: Clock; lis
   let ready = false
   let reading = false
   let again = false
+  let goneSince: number | undefined
   let timer: NodeJS.Timeout | undefined
   let unlisten: () => void = () => undefined
 
@@ -71,6 +77,12 @@ export function events({ db, clock, listener, log }: { db: Db; clock: Clock; lis
     }
   }
 
+  const isSilent = () => goneSince !== undefined && clock.now() - goneSince >= silentMs
+  const end = (reader: Reader) => {
+    reader.ended = true
+    reader.wake()
+  }
+
   /** Reads what is new, once at a time, and hands it to every reader of this process. */
   const read = async (): Promise<void> => {
     if (reading) {
@@ -86,8 +98,13 @@ export function events({ db, clock, listener, log }: { db: Db; clock: Clock; lis
           last = found.at(-1)!.id
         }
       } while (again)
+      if (goneSince !== undefined) log.info('database.answers', { duration_ms: clock.now() - goneSince })
+      goneSince = undefined
     } catch (error) {
       if (!isDatabaseGone(error)) log.error('events.read_failed', { error })
+      else if (goneSince === undefined) log.error('database.silent', { reason: error instanceof Error ? error.message : String(error) })
+      goneSince ??= clock.now()
+      if (isSilent()) for (const reader of readers) end(reader)
     } finally {
       reading = false
     }
@@ -109,7 +126,8 @@ export function events({ db, clock, listener, log }: { db: Db; clock: Clock; lis
   return {
     async *stream(caller, lastId, signal) {
       const may = (scope: string | null) => scope === null || (caller.scopes as readonly string[]).includes(scope)
-      const reader: Reader = { may, waiting: [], overflown: false, wake: () => undefined }
+      const reader: Reader = { may, waiting: [], overflown: false, ended: false, wake: () => undefined }
+      if (isSilent()) throw new Problem('unavailable', 'The database can not be reached: live updates go on once it is back.')
       readers.add(reader)
       try {
         // Registered first: what comes in from here on waits in the reader. `last` is what everybody was already given.
@@ -118,7 +136,7 @@ export function events({ db, clock, listener, log }: { db: Db; clock: Clock; lis
         yield `retry: 2000\n: Steelyard events, from ${lastId ?? upTo} on\n\n`
         if (missed === undefined) yield resync(upTo)
         else yield* missed
-        while (!signal.aborted) {
+        while (!signal.aborted && !reader.ended) {
           if (reader.overflown) {
             reader.overflown = false
             reader.waiting = []
@@ -139,7 +157,7 @@ export function events({ db, clock, listener, log }: { db: Db; clock: Clock; lis
             const beat = setTimeout(() => done(false), heartbeatMs)
             reader.wake = () => done(true)
             signal.addEventListener('abort', stop, { once: true })
-            if (signal.aborted || reader.waiting.length > 0 || reader.overflown) done(true)
+            if (signal.aborted || reader.waiting.length > 0 || reader.overflown || reader.ended) done(true)
           })
           if (!woken) yield ': \n\n'
         }

@@ -1,5 +1,6 @@
 /** Servers as a part of the program: the fleet's connections, the use-cases, and the contact that this process keeps. */
 import { networkInterfaces } from 'node:os'
+import { isDatabaseGone } from '../../db/db.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import { budget } from '../../talos-fleet/budget.ts'
 import { contacts } from '../../talos-fleet/contact.ts'
@@ -29,7 +30,8 @@ export function serverDomain(platform: Platform, parts: ServerDomainParts): { se
   const servers = makeServers({ db, clock, random, engine, recorder: platform, ...parts })
   const stop = new AbortController()
   let running: Promise<unknown> | undefined
-  const onError = (error: unknown) => log.error('contact.failed', { error })
+  // That the database is away is said where it is noticed, once, and not by each contact that could not be written down.
+  const onError = (error: unknown) => log[isDatabaseGone(error) ? 'debug' : 'error']('contact.failed', { error })
   const lease = leases({ db, clock, owner, onError })
   const contact = contacts({
     fleet,

@@ -8,7 +8,6 @@ import { useCommands } from '../../layout/commands.ts'
 import { PageCount } from '../../layout/PageCount.tsx'
 import { SavedViews } from '../../layout/SavedViews.tsx'
 import { paths } from '../../lib/paths.ts'
-import { clock } from '../../lib/time.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import { useGo } from '../../lib/use-search.ts'
 import type { Action } from '../../ui/actions.ts'
@@ -168,7 +167,7 @@ export function ClustersPage({
         onReset={() => setSearch({ q: undefined, page: undefined })}
         error={error}
         onRetry={() => void refetch()}
-        notice={isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+        notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
         empty={
           <Empty title="No clusters yet" text="Choose free servers of a datacenter; Steelyard makes a Kubernetes cluster of them." actions={createButton} />
         }

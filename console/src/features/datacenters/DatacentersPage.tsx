@@ -8,7 +8,6 @@ import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { PageCount } from '../../layout/PageCount.tsx'
 import { paths } from '../../lib/paths.ts'
-import { clock } from '../../lib/time.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -192,7 +191,7 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
         error={error}
         onRetry={() => void refetch()}
         grows
-        notice={data !== undefined && error ? <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} /> : undefined}
+        notice={data !== undefined && error ? <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} /> : undefined}
         empty={<Empty title="No datacenters yet" text="Add the site where your servers stand." actions={add} />}
         onFirstPage={data !== undefined && data.total > 0 && (() => onSearch({ page: undefined }))}
         foot={

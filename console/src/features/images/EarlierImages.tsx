@@ -5,7 +5,7 @@ import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { truncate } from '../../lib/text.ts'
-import { clock, exact, moment } from '../../lib/time.ts'
+import { exact, moment } from '../../lib/time.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
 import { columns, DataTable } from '../../ui/DataTable.tsx'
@@ -159,7 +159,7 @@ export function EarlierImages({
         grows
         error={error}
         onRetry={() => void refetch()}
-        notice={isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+        notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
         empty={<Empty title="No images yet" text="What you generate above is kept here, so that it can be used again." />}
         onFirstPage={data !== undefined && data.total > 0 && (() => onPage(undefined))}
         foot={

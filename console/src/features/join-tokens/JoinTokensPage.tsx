@@ -6,7 +6,7 @@ import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { PageCount } from '../../layout/PageCount.tsx'
 import { paths } from '../../lib/paths.ts'
-import { clock, exact, moment } from '../../lib/time.ts'
+import { exact, moment } from '../../lib/time.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -152,7 +152,7 @@ export function JoinTokensPage({
         onReset={() => onSearch(noFilters)}
         error={error}
         onRetry={() => void refetch()}
-        notice={isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+        notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
         empty={
           <Empty
             title="No join tokens yet"

@@ -13,7 +13,6 @@ import { later } from '../../lib/later.ts'
 import { paths } from '../../lib/paths.ts'
 import { useStore } from '../../lib/store.ts'
 import { sentence } from '../../lib/text.ts'
-import { clock } from '../../lib/time.ts'
 import { useGo } from '../../lib/use-search.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../../ui/actions.ts'
@@ -139,7 +138,7 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
         onReset={() => setSearch(noFilters)}
         error={error}
         onRetry={() => void refetch()}
-        notice={isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+        notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
         empty={
           <Empty
             title="No subnets yet"

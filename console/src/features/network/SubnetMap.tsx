@@ -22,7 +22,7 @@ export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string |
   const wanted = at === undefined ? null : parseAddress(at)
   return (
     <>
-      {isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+      {isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
       <div className={css['mapnote']}>
         <span className={subnet.reason === null ? css['status'] : undefined}>
           <SubnetStatus subnet={subnet} />

@@ -3,7 +3,6 @@ import type { ReactNode } from 'react'
 import { overviewGet, type Overview as Shape } from '#contract/overview.ts'
 import { query } from '../../api/query.ts'
 import { paths } from '../../lib/paths.ts'
-import { clock } from '../../lib/time.ts'
 import { count, disk, memory } from '../../lib/units.ts'
 import { ButtonLink } from '../../ui/Button.tsx'
 import { CapacityBar, type Segment } from '../../ui/Meter.tsx'
@@ -137,7 +136,7 @@ export function Overview() {
   if (data === undefined) return <Panel flush>{error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />}</Panel>
   return (
     <>
-      {error && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+      {error && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
       <Readings data={data} />
       {data.servers.total === 0 && (
         <div className={css['first']}>

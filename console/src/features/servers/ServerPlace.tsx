@@ -3,7 +3,6 @@ import type { ReactNode } from 'react'
 import type { Server } from '#contract/servers.ts'
 import { CallError } from '../../api/client.ts'
 import { paths } from '../../lib/paths.ts'
-import { clock } from '../../lib/time.ts'
 import { ButtonLink } from '../../ui/Button.tsx'
 import { Empty, ErrorState, Skeleton, SkeletonRows, Stale, useSlow } from '../../ui/States.tsx'
 import { serverQueryOf } from './server-queries.ts'
@@ -35,7 +34,7 @@ export function ServerPlace({ id, children }: { id: string; children: (server: S
     <>
       {isRefetchError && (
         <div className={css['stale']}>
-          <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />
+          <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />
         </div>
       )}
       {children(server)}

@@ -10,7 +10,6 @@ import { PageCount } from '../../layout/PageCount.tsx'
 import { SavedViews } from '../../layout/SavedViews.tsx'
 import { paths } from '../../lib/paths.ts'
 import { sentence } from '../../lib/text.ts'
-import { clock } from '../../lib/time.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button, ButtonLink, IconButton, IconLink } from '../../ui/Button.tsx'
@@ -140,7 +139,7 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
         onReset={() => setSearch(noFilters)}
         error={error}
         onRetry={() => void refetch()}
-        notice={isRefetchError && <Stale since={clock(new Date(dataUpdatedAt).toISOString())} onRetry={() => void refetch()} />}
+        notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
         empty={
           <Suspense fallback={null}>
             <FirstServer onAdd={() => setSearch({ add: 'new' })} />
