@@ -5,10 +5,10 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { dataFolder } from '../backend/src/data-folder.ts'
+import { dataFolder, makeDataFolder } from '../backend/src/data-folder.ts'
 import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import { serverAdd, serverConfirm, serverList, type Server } from '#contract/servers.ts'
 import { authorize } from '#contract/sessions.ts'
@@ -35,9 +35,6 @@ const handedOn = ['--speed', '--subnet-offset'].flatMap((option) => {
   return process.argv.includes(option) && value !== undefined ? [option, value] : []
 })
 const data = dataFolder(process.env['STEELYARD_DATA'], process.cwd())
-const host = process.env['HOST'] ?? '127.0.0.1'
-const port = process.env['PORT'] ?? '8080'
-const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 const simulate = process.env['STEELYARD_SIMULATE'] ?? '12'
 
 /** Email and password of the one admin of the demo, made up once and kept where only this user reads. */
@@ -51,13 +48,23 @@ function demoAdmin(): { email: string; password: string } {
   return made
 }
 
+/** A child ended before it was ready: it has said why on our standard error. */
+class NotReady extends Error {
+  override readonly name = 'NotReady'
+  readonly code: number
+  constructor(code: number) {
+    super(`It ended with ${code} before it was ready`)
+    this.code = code
+  }
+}
+
 /** Starts a child and waits for the line that says it is ready. Its standard error is ours. */
 function start(args: string[], ready: RegExp, env: NodeJS.ProcessEnv = {}): { child: ChildProcess; ready: Promise<string>; ended: Promise<number> } {
   const child = spawn(node, ['--max-semi-space-size=8', ...args], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
   const line = new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (text) => (ready.test(text) ? resolve(text) : say(text)))
-    void ended.then((code) => reject(new Error(`${args[0]} ended with ${code} before it was ready`)))
+    void ended.then((code) => reject(new NotReady(code)))
   })
   return { child, ready: line, ended }
 }
@@ -103,8 +110,6 @@ async function furnish(call: Caller): Promise<void> {
   }
 }
 
-mkdirSync(data, { recursive: true, mode: 0o700 })
-const admin = demoAdmin()
 const children: { child: ChildProcess; ended: Promise<number> }[] = []
 let stopping: Promise<void> | null = null
 /** The program first, so that it does not see its servers vanish. */
@@ -116,9 +121,17 @@ const stop = (code: number) =>
     }
     process.exit(code)
   })())
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    // Asked a second time: the children are told again, and wait for nothing any more.
+    if (stopping) for (const { child } of children) child.kill('SIGTERM')
+    void stop(0)
+  })
+}
 
 try {
+  makeDataFolder(data, process.getuid?.())
+  const admin = demoAdmin()
   const settings = {
     STEELYARD_DATA: data,
     STEELYARD_SIMULATE: simulate,
@@ -138,9 +151,12 @@ try {
   const program = start(['backend/src/main.ts', 'serve'], /^Steelyard is ready at/, { ...settings, IMAGE_FACTORY_URL: ownFactory || simulated })
   children.push(simulator, program)
   const [, line] = await Promise.all([simulator.ready, program.ready])
+  const url = line.slice(line.indexOf('http'))
   say(line)
   say(`Sign in as ${admin.email} with the password ${admin.password}`)
-  say(`The servers are simulated: ${simulate} of them, in this process's own network. Ctrl-C stops everything; the data stays in ${data}`)
+  say(
+    `${/^\d+$/.test(simulate) ? `Its ${simulate} servers are` : `The servers of ${simulate} are`} simulated. Ctrl-C stops everything; the data stays in ${data}`,
+  )
   say(
     ownFactory
       ? `Images are made by ${ownFactory}`
@@ -155,6 +171,7 @@ try {
   const signedIn = await apiClient(url).call(authorize, { body: admin })
   await furnish(apiClient(url, signedIn.accessToken).call)
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  await stop(1)
+  // What was under way when Ctrl-C came fails, and that is no news.
+  if (!stopping && !(error instanceof NotReady)) process.stderr.write(`The demo can't go on: ${error instanceof Error ? error.message : String(error)}\n`)
+  await stop(error instanceof NotReady ? error.code : 1)
 }

@@ -1,6 +1,6 @@
 /** Every setting of the program: name, default, meaning. Read once, from a plain object, and all problems reported at once. */
 import path from 'node:path'
-import type { Cidr } from '#contract/addresses.ts'
+import { type Cidr, readCidr } from '#contract/addresses.ts'
 import { email as emailSchema, newPassword } from '#contract/sessions.ts'
 import * as z from 'zod/mini'
 import { dataFolder as chooseDataFolder } from './data-folder.ts'
@@ -113,7 +113,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       .filter((text) => text !== '')
       .flatMap((text) => {
         const read = readNetwork(text)
-        if (!read) wrong(name, `holds ${text.slice(0, 60)}, which is not a CIDR (host bits must be zero)`)
+        const meant = readCidr(text)
+        const why = !meant.ok && meant.corrected !== null ? `has host bits set: ${meant.corrected} is the network` : 'is not a CIDR'
+        if (!read) wrong(name, `holds ${text.slice(0, 60)}, which ${why}`)
         return read ?? []
       })
 
@@ -188,7 +190,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     failpoint: value('FAILPOINT'),
   }
   const unknown = Object.keys(environment).filter((name) => name.startsWith('STEELYARD_') && !(name in settings) && !others.has(name))
-  for (const name of unknown) problems.push(`${name} is not a setting`)
+  for (const name of unknown) problems.push(`${name} is not a setting: docs/operations.md lists them all`)
   if (problems.length > 0) throw new ConfigRefused(problems)
   return config
 }

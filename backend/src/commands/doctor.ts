@@ -3,7 +3,8 @@ import { stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { counted } from '#contract/words.ts'
 import { systemClock } from '../clock.ts'
-import { type Config, ConfigRefused, readConfig } from '../config.ts'
+import { type Config, ConfigRefused } from '../config.ts'
+import { checkedConfig } from '../config-files.ts'
 import type { Database } from '../db/db.ts'
 import { readMigrations } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
@@ -142,7 +143,7 @@ async function factory(config: Config): Promise<Finding> {
       return warning(check, `${config.imageFactoryUrl} is a simulated one: its images boot no real server. Set IMAGE_FACTORY_URL to a real one`)
     return good(check, `${config.imageFactoryUrl} answers, with Talos up to ${items[0]}`)
   } catch (error) {
-    return warning(check, `${sentence(error)}: no new images can be made until it does, all else works. IMAGE_FACTORY_URL names one of your own`)
+    return warning(check, `${sentence(error)}. Until it answers no new images can be made; all else works. IMAGE_FACTORY_URL names one of your own`)
   }
 }
 
@@ -170,7 +171,7 @@ export async function doctor(args: readonly string[], around: Surroundings): Pro
   }
   const findings: Finding[] = []
   try {
-    const config = readConfig(around.environment, around.cwd)
+    const config = await checkedConfig(around.environment, around.cwd)
     findings.push(good('settings', 'All settings can be read'))
     if (config.dialNetworks.length === 0)
       findings.push(warning('dial networks', 'STEELYARD_DIAL_NETWORKS is not set: no server can be dialled until it names their networks'))

@@ -4,17 +4,19 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { systemClock } from '../clock.ts'
-import { type Config, ConfigRefused, readConfig } from '../config.ts'
+import { type Config, ConfigRefused } from '../config.ts'
+import { checkedConfig } from '../config-files.ts'
 import { isDatabaseGone } from '../db/db.ts'
 import { FolderInUse } from '../db/embedded/lock.ts'
-import { migrate, MigrationRefused, readMigrations } from '../db/migrate.ts'
+import { migrate, readMigrations } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { engineQueue } from '../engine/queue.ts'
 import { type Log, logger } from '../log.ts'
 import { buildDomains, buildWeb, type Domains } from '../parts.ts'
 import { buildPlatform, type Platform } from '../platform.ts'
-import { checkFingerprint, KeyFileRefused, readKeyFile } from '../vault/key-file.ts'
+import { Refusal, whyRefused } from '../refusal.ts'
+import { checkFingerprint, readKeyFile } from '../vault/key-file.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -65,10 +67,11 @@ function addressOf(config: Config, app: FastifyInstance): string {
   return `${config.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-async function start(config: Config, around: Surroundings, log: Log, steps: ReturnType<typeof shutdownSteps>): Promise<void> {
+async function start(config: Config, around: Surroundings, log: Log, steps: ReturnType<typeof shutdownSteps>, stopAsked: () => boolean): Promise<void> {
   const { machine, home, version } = around
-  const opened = await openDatabase({ config, machine, log })
+  const opened = await openDatabase({ config, machine, log, stopAsked })
   steps.push('database', () => opened.close())
+  if (stopAsked()) return
   const keys = await readKeyFile(config.keyFile)
   const ran = await migrate(opened.database.pool, await readMigrations())
   if (ran.length > 0) log.info('database.migrated', { migrations: ran.map(String) })
@@ -117,9 +120,13 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     app = await buildWeb(platform, domains, { consoleFolder: path.join(home, 'console/dist'), cliFile: path.join(home, 'cli/dist/steelyard.mjs') })
     const web = app
     steps.push('http', () => web.close())
-    await web.listen({ host: config.host, port: config.port })
+    await web.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
+      throw cannotListen(config, error)
+    })
     around.out(`Steelyard is ready at ${addressOf(config, web)}\n`)
   }
+  if (config.dialNetworks.length === 0 && config.simulate === undefined && config.roles.includes('reconcile'))
+    log.warn('dial.nowhere', { setting: 'STEELYARD_DIAL_NETWORKS', reason: 'No server can be dialled until STEELYARD_DIAL_NETWORKS names their networks' })
   log.info('ready', { version, roles: config.roles, pid: machine.pid })
 }
 
@@ -138,18 +145,22 @@ function keepHouse({ log }: Platform, domains: Domains, steps: ReturnType<typeof
   steps.push('housekeeping', async () => clearInterval(timer))
 }
 
-/** A sentence instead of a stack for what a person can put right. */
-const isExpected = (error: unknown): error is Error =>
-  error instanceof FolderInUse ||
-  error instanceof MigrationRefused ||
-  error instanceof KeyFileRefused ||
-  (error instanceof Error && 'syscall' in error) ||
-  (error instanceof Error && /^(The (embedded|database)|initdb|PostgreSQL|@embedded)/.test(error.message))
+/** Why the address can't be listened on, and what to do. */
+function cannotListen({ host, port }: Config, error: unknown): Refusal {
+  const why: Record<string, string> = {
+    EADDRINUSE: `port ${port} is taken by another program: stop that, or set PORT to another`,
+    EADDRNOTAVAIL: 'no interface of this machine has that address: set HOST to one of its own, or to 0.0.0.0 for all',
+    EACCES: `this user may not use port ${port}: set PORT to one above 1023`,
+    ENOTFOUND: 'the name is not known here: set HOST to an address',
+  }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return new Refusal(`Steelyard can't listen on ${host}:${port}: ${why[code] ?? whyRefused(error)}`, { cause: error })
+}
 
 export async function serve(around: Surroundings): Promise<number> {
   let config: Config
   try {
-    config = readConfig(around.environment, around.cwd)
+    config = await checkedConfig(around.environment, around.cwd)
   } catch (error) {
     if (!(error instanceof ConfigRefused)) throw error
     around.err(`${error.message}\n`)
@@ -157,11 +168,17 @@ export async function serve(around: Surroundings): Promise<number> {
   }
   const log = logger({ level: config.logLevel, readable: around.readable, now: Date.now, write: around.err })
   const steps = shutdownSteps(log)
+  let stopped = false
+  void around.stopAsked.then(() => (stopped = true))
+  const isStopped = () => stopped
   try {
-    await start(config, around, log, steps)
+    await start(config, around, log, steps, isStopped)
   } catch (error) {
     await steps.run()
-    if (isExpected(error)) around.err(`${error.message}\n`)
+    if (isStopped()) return exitCodes.ok
+    // A sentence instead of a stack for what a person can put right.
+    if (error instanceof Refusal) around.err(`${error.message}\n`)
+    else if (error instanceof Error && 'syscall' in error) around.err(`Steelyard can't start: ${error.message}\n`)
     else log.error('start.failed', { error })
     return error instanceof FolderInUse ? exitCodes.conflict : exitCodes.failure
   }

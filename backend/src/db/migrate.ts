@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Pool, PoolClient } from 'pg'
+import { Refusal } from '../refusal.ts'
 
 const folder = fileURLToPath(new URL('./migrations/', import.meta.url))
 /** Any number of our own: two processes that start at once wait for each other here. */
@@ -21,7 +22,7 @@ export interface Migration {
 }
 
 /** Why a database can't be brought to this program's schema. The message is for the person who starts it. */
-export class MigrationRefused extends Error {
+export class MigrationRefused extends Refusal {
   override readonly name = 'MigrationRefused'
 }
 

@@ -6,11 +6,12 @@ import type { Config } from '../config.ts'
 import { makeDataFolder, systemFolder } from '../data-folder.ts'
 import type { Log } from '../log.ts'
 import type { Machine } from '../machine.ts'
+import { Refusal, whyRefused } from '../refusal.ts'
 import { connect, type Database, isDatabaseGone } from './db.ts'
 import { type Account, canEnter, unprivilegedAccount } from './embedded/account.ts'
 import { binaries } from './embedded/binaries.ts'
 import { FolderInUse, lockFolder } from './embedded/lock.ts'
-import { type EmbeddedPostgres, embeddedPostgres } from './embedded/supervisor.ts'
+import { type EmbeddedPostgres, embeddedPostgres, removeHalfMade } from './embedded/supervisor.ts'
 
 export interface OpenedDatabase {
   readonly database: Database
@@ -28,6 +29,8 @@ export interface OpenOptions {
   readonly beside?: boolean
   /** How long an external database may take to answer. */
   readonly waitMs?: number
+  /** Whether the program was asked to stop meanwhile: then nothing is waited for any more. */
+  readonly stopAsked?: () => boolean
 }
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
@@ -46,25 +49,32 @@ function databaseFolder(dataFolder: string, account: Account | undefined, log: L
  * @throws FolderInUse where another Steelyard uses the data folder, and this isn't a command beside it
  * @throws Error with a sentence for people where the database doesn't start or answer
  */
-export async function openDatabase({ config, machine, log, beside = false, waitMs = 30_000 }: OpenOptions): Promise<OpenedDatabase> {
-  makeDataFolder(config.dataFolder, machine.uid)
+export async function openDatabase({ config, machine, log, beside = false, waitMs = 30_000, stopAsked = () => false }: OpenOptions): Promise<OpenedDatabase> {
+  try {
+    makeDataFolder(config.dataFolder, machine.uid)
+  } catch (error) {
+    throw new Refusal(`The data folder ${config.dataFolder} can't be made: ${whyRefused(error)}. STEELYARD_DATA names another`, { cause: error })
+  }
   let unlock: (() => void) | undefined
   try {
     unlock = lockFolder(config.dataFolder, machine)
   } catch (error) {
-    if (!(error instanceof FolderInUse) || !beside) throw error
+    if (!(error instanceof FolderInUse))
+      throw new Refusal(`Nothing can be written to the data folder ${config.dataFolder}: ${whyRefused(error)}`, { cause: error })
+    if (!beside) throw error
   }
   const onIdleError = (error: Error) => log.debug('database.idle_connection_lost', { error })
   try {
     if (config.databaseUrl !== undefined) {
       const database = connect({ connection: { connectionString: config.databaseUrl }, onIdleError })
-      await answering(database, waitMs)
+      await answering(database, { waitMs, stopAsked, log })
       return { database, embedded: undefined, close: () => database.close().finally(unlock) }
     }
     const account = unprivilegedAccount(machine.uid)
     const folder = databaseFolder(config.dataFolder, account, log)
     const spare = path.join(folder, 'binaries')
-    const embedded = embeddedPostgres({ folder, account, binaries: binaries(spare, account, machine.platform, machine.arch), machine, log })
+    if (unlock) removeHalfMade(folder)
+    const embedded = embeddedPostgres({ folder, account, binaries: binaries(spare, account, machine.platform, machine.arch), machine, log, stopAsked })
     const how = await embedded.start()
     log.info(how === 'adopted' ? 'database.adopted' : 'database.started', { pid: embedded.pid() ?? null, folder })
     const database = connect({ connection: embedded.connection, onIdleError })
@@ -81,18 +91,26 @@ export async function openDatabase({ config, machine, log, beside = false, waitM
   }
 }
 
-/** Waits with back-off until the database answers. */
-async function answering(database: Database, waitMs: number): Promise<void> {
+/** A name that resolves to several addresses fails with an error for each, and no message of its own. */
+const sentenceOf = (error: unknown): string =>
+  error instanceof AggregateError ? error.errors.map(sentenceOf).join('; ') : error instanceof Error ? error.message : String(error)
+
+/** Waits with back-off until the database answers; what it waits for is said once. */
+async function answering(database: Database, { waitMs, stopAsked, log }: { waitMs: number; stopAsked: () => boolean; log: Log }): Promise<void> {
+  let told = false
   const until = performance.now() + waitMs
   for (let pauseMs = 100; ; pauseMs = Math.min(2_000, pauseMs * 2)) {
     try {
       await database.pool.query('select 1')
       return
     } catch (error) {
-      if (!isDatabaseGone(error) || performance.now() > until) {
+      const reason = sentenceOf(error)
+      if (!isDatabaseGone(error) || performance.now() > until || stopAsked()) {
         await database.close()
-        throw new Error(`The database of DATABASE_URL doesn't answer: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+        throw new Refusal(`The database of DATABASE_URL doesn't answer: ${reason}`, { cause: error })
       }
+      if (!told) log.warn('database.awaited', { reason })
+      told = true
       await sleep(pauseMs)
     }
   }

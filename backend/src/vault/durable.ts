@@ -1,4 +1,4 @@
-import { mkdir, open, rename } from 'node:fs/promises'
+import { mkdir, open, rename, unlink } from 'node:fs/promises'
 import path from 'node:path'
 
 /**
@@ -13,10 +13,13 @@ export async function writeDurably(folder: string, name: string, bytes: Uint8Arr
   try {
     await file.writeFile(bytes)
     await file.sync()
-  } finally {
     await file.close()
+    await rename(making, target)
+  } catch (error) {
+    await file.close().catch(() => undefined)
+    await unlink(making).catch(() => undefined)
+    throw error
   }
-  await rename(making, target)
   const directory = await open(folder, 'r')
   try {
     await directory.sync()

@@ -6,6 +6,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { link, readFile, stat, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import { type Db, inTransaction } from '../db/db.ts'
+import { Refusal, whyRefused } from '../refusal.ts'
 import { writeDurably } from './durable.ts'
 
 export interface KeyRing {
@@ -14,7 +15,7 @@ export interface KeyRing {
 }
 
 /** The key file can't be used. The message says what to do. */
-export class KeyFileRefused extends Error {
+export class KeyFileRefused extends Refusal {
   override readonly name = 'KeyFileRefused'
 }
 
@@ -42,11 +43,13 @@ function parse(text: string, file: string): KeyRing {
 export async function readKeyFile(file: string): Promise<KeyRing> {
   const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
-    throw error
+    throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
   })
   if (!found) {
     const making = `${path.basename(file)}.${randomUUID()}`
-    const made = await writeDurably(path.dirname(file), making, Buffer.from(lineOf(randomBytes(32))))
+    const made = await writeDurably(path.dirname(file), making, Buffer.from(lineOf(randomBytes(32)))).catch((error: unknown) => {
+      throw new KeyFileRefused(`The key file ${file} can't be made: ${whyRefused(error)}`)
+    })
     try {
       // Whole from the first moment on, and of two processes that start at once only one makes it.
       await link(made, file)
@@ -58,7 +61,10 @@ export async function readKeyFile(file: string): Promise<KeyRing> {
   } else if ((found.mode & 0o077) !== 0) {
     throw new KeyFileRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`)
   }
-  return parse(await readFile(file, 'utf8'), file)
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
+  })
+  return parse(text, file)
 }
 
 /** Adds a new current key to the file; the older ones stay until `rotate` has wrapped everything anew. */

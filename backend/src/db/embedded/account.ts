@@ -1,6 +1,7 @@
 /** PostgreSQL refuses to run as root. As root it is run as an account without privileges, which must be able to enter its folders. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { Refusal } from '../../refusal.ts'
 
 export interface Account {
   readonly name: string
@@ -21,7 +22,9 @@ export function unprivilegedAccount(uid: number | undefined, passwd = '/etc/pass
     .map(([name, , id, group]): Account => ({ name: name!, uid: Number(id), gid: Number(group) }))
   const found = candidates.map((name) => accounts.find((a) => a.name === name && a.uid > 0)).find((a) => a !== undefined)
   if (!found)
-    throw new Error(`PostgreSQL refuses to run as root, and none of the accounts ${candidates.join(', ')} exists: add one, or start Steelyard as another user`)
+    throw new Refusal(
+      `PostgreSQL refuses to run as root, and none of the accounts ${candidates.join(', ')} exists: add one, or start Steelyard as another user`,
+    )
   return found
 }
 

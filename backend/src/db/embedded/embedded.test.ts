@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Client } from 'pg'
 import { afterAll, expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { temporaryFolder, testMachine } from '../../testing/postgres.ts'
 import { canEnter, unprivilegedAccount } from './account.ts'
 import { binaries } from './binaries.ts'
 import { FolderInUse, lockFolder } from './lock.ts'
-import { embeddedPostgres, type EmbeddedPostgres } from './supervisor.ts'
+import { embeddedPostgres, type EmbeddedPostgres, removeHalfMade } from './supervisor.ts'
 
 const account = unprivilegedAccount(testMachine.uid)
 const running: EmbeddedPostgres[] = []
@@ -53,6 +53,17 @@ test('a folder that holds nothing gets a database; stopped, it is there again at
   expect(await two.start()).toBe('started')
   expect(await ask(two, 'select n from kept')).toEqual([{ n: 42 }])
   await two.stop()
+  // What no waiting mends is said at once, in PostgreSQL's own words.
+  writeFileSync(path.join(folder, 'postgres/PG_VERSION'), '17\n')
+  await expect(server(folder).start()).rejects.toThrow(/incompatible with server/)
+})
+
+test('what a start that was killed in the making has left is removed, and nothing else', () => {
+  const folder = temporaryFolder('half')
+  for (const name of ['postgres.0a1b2c3d', 'postgres', 'postgres.old', 'escrow']) mkdirSync(path.join(folder, name))
+  writeFileSync(path.join(folder, 'postgres.log'), '')
+  removeHalfMade(folder)
+  expect(readdirSync(folder).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['escrow', 'postgres', 'postgres.log', 'postgres.old'])
 })
 
 test('a server that lives on after us is adopted, not started twice', async () => {

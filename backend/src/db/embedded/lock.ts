@@ -7,8 +7,9 @@ import { randomUUID } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { isAlive, type Machine } from '../../machine.ts'
+import { Refusal } from '../../refusal.ts'
 
-export class FolderInUse extends Error {
+export class FolderInUse extends Refusal {
   override readonly name = 'FolderInUse'
   readonly pid: number
   constructor(folder: string, pid: number) {

@@ -4,11 +4,27 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
-import { chownSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readFileSync, readSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+} from 'node:fs'
 import path from 'node:path'
 import { Client, type ClientConfig } from 'pg'
 import type { Log } from '../../log.ts'
 import { isAlive, type Machine } from '../../machine.ts'
+import { Refusal } from '../../refusal.ts'
 import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
 
@@ -21,6 +37,8 @@ export interface EmbeddedOptions {
   readonly log: Log
   /** Only for tests: nothing is kept, so nothing has to reach the disk. */
   readonly forgetful?: boolean
+  /** Whether the program was asked to stop meanwhile: then a start that takes long is given up. */
+  readonly stopAsked?: () => boolean
 }
 
 export interface EmbeddedPostgres {
@@ -40,6 +58,10 @@ const longestSocketFolder = 107 - '/.s.PGSQL.5432'.length
 const startTimeoutMs = 90_000
 const checkMs = 1_000
 const largestLogBytes = 8 * 1024 ** 2
+/** PostgreSQL's own words for what doesn't pass by waiting (src/backend/utils/init/miscinit.c, storage/file). */
+const hopeless = /No space left|incompatible with server|has invalid permissions|has wrong ownership|Permission denied|is not a valid data directory/
+/** With less free space than one segment of its log, PostgreSQL can't start. */
+const leastFreeBytes = 16 * 1024 ** 2
 
 // Relative to the folder that the server itself works in, wherever that was moved since: pg_control_system() would follow the path.
 const askIdentifier = `select encode(pg_read_binary_file('global/pg_control', 0, 8), 'hex') as id`
@@ -54,10 +76,22 @@ function socketFolder(machine: Machine, data: string, account: Account | undefin
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const found = lstatSync(folder)
   if (!found.isDirectory() || (found.uid !== machine.uid && found.uid !== account?.uid))
-    throw new Error(`${folder} belongs to somebody else: the database's socket can't lie there`)
-  if ((found.mode & 0o077) !== 0) throw new Error(`${folder} is open to others: remove it, or make its mode 0700`)
+    throw new Refusal(`${folder} belongs to another user: the database's socket can't lie there. Remove it, or start Steelyard as that user`)
+  if ((found.mode & 0o077) !== 0) throw new Refusal(`${folder} is open to others: remove it, or make its mode 0700`)
   if (account && found.uid !== account.uid) chownSync(folder, account.uid, account.gid)
   return folder
+}
+
+/** What PostgreSQL gives as the reason among the last lines that it wrote; the last two of them, where none says that it is one. */
+function reasonIn(text: string): string {
+  const lines = text.trim().split('\n').slice(-8)
+  const reasons = lines.filter((line) => /\b(?:FATAL|PANIC|error):/.test(line))
+  return (reasons.length > 0 ? reasons : lines).slice(-2).join(' ').trim()
+}
+
+/** What a start that was killed while it made the database has left. Only for who holds the data folder: another may be making it. */
+export function removeHalfMade(folder: string): void {
+  for (const name of readdirSync(folder)) if (/^postgres\.[0-9a-f]{8}$/.test(name)) rmSync(path.join(folder, name), { recursive: true, force: true })
 }
 
 /** First eight bytes of pg_control, as hex: the identifier that initdb gave this cluster (src/include/catalog/pg_control.h). */
@@ -72,7 +106,7 @@ function systemIdentifier(data: string): string {
   }
 }
 
-export function embeddedPostgres({ folder, account, binaries, machine, log, forgetful = false }: EmbeddedOptions): EmbeddedPostgres {
+export function embeddedPostgres({ folder, account, binaries, machine, log, forgetful = false, stopAsked = () => false }: EmbeddedOptions): EmbeddedPostgres {
   const data = path.join(folder, 'postgres')
   const logFile = path.join(folder, 'postgres.log')
   const identity = account ? { uid: account.uid, gid: account.gid } : {}
@@ -82,8 +116,15 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
   let stopping = false
   let timer: NodeJS.Timeout | undefined
 
+  /** Said beside PostgreSQL's own reason: on a full disk its log has none. */
+  const roomLeft = (): string => {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize < leastFreeBytes ? `. The disk that holds ${folder} is full: make room` : ''
+  }
+
   /** Never a half-made folder: made beside it and moved there. */
   const initialise = (): void => {
+    log.info('database.making', { folder: data })
     const building = path.join(folder, `postgres.${randomUUID().slice(0, 8)}`)
     mkdirSync(building, { mode: 0o700 })
     if (account) chownSync(building, account.uid, account.gid)
@@ -91,7 +132,7 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
     const made = spawnSync(binaries.initdb, flags, { ...identity, cwd: building, env: environment, encoding: 'utf8' })
     if (made.status !== 0) {
       rmSync(building, { recursive: true, force: true })
-      throw new Error(`initdb failed: ${(made.stderr || made.error?.message || '').trim().split('\n').slice(-3).join(' ')}`)
+      throw new Refusal(`The embedded PostgreSQL can't make its folder ${data}: ${reasonIn(made.stderr || made.error?.message || '')}${roomLeft()}`)
     }
     try {
       renameSync(building, data)
@@ -157,14 +198,15 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
 
   const lastLogLines = (): string => {
     try {
-      return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-2).join(' ')
+      return reasonIn(readFileSync(logFile, 'utf8'))
     } catch {
       return ''
     }
   }
 
   /** Starts or adopts. A start that PostgreSQL's lock refuses is tried again: the holder may be coming up, or a dead one not yet be reaped. */
-  const bringUp = async (): Promise<'started' | 'adopted'> => {
+  const bringUp = async (patient: boolean): Promise<'started' | 'adopted'> => {
+    let told = ''
     const until = performance.now() + startTimeoutMs
     for (let waitMs = 100; ; waitMs = Math.min(2000, waitMs * 2)) {
       if (await answers()) return 'adopted'
@@ -173,12 +215,15 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
         child.ended = true
       }
       void launch().then(end, end)
-      while (!child.ended && performance.now() < until) {
+      while (!child.ended && performance.now() < until && !stopAsked()) {
         await sleep(20)
         if (await answers()) return child.ended ? 'adopted' : 'started'
       }
-      if (stopping || performance.now() > until) throw new Error(`The embedded PostgreSQL doesn't start (${logFile}): ${lastLogLines()}`)
-      log.debug('database.start_again', { reason: lastLogLines() })
+      const reason = `${lastLogLines()}${roomLeft()}`
+      const isOver = stopping || stopAsked() || performance.now() > until || (!patient && hopeless.test(reason))
+      if (isOver) throw new Refusal(`The embedded PostgreSQL doesn't start: ${reason} (more in ${logFile})`)
+      if (reason !== told) log.warn('database.start_again', { reason })
+      told = reason
       await sleep(waitMs)
     }
   }
@@ -195,7 +240,7 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
       const silent = !(await answers()) && (!isAlive(machine, pid()) || !(await answersSoon()))
       if (silent) {
         log.error('database.gone', { folder: data })
-        const how = await bringUp()
+        const how = await bringUp(true)
         log.info('database.back', { reason: how })
       }
     } catch (error) {
@@ -213,7 +258,7 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
       socket = socketFolder(machine, data, account)
       connection = { host: socket, user: 'steelyard', database: 'postgres' }
       if (!existsSync(path.join(data, 'PG_VERSION'))) initialise()
-      return bringUp()
+      return bringUp(false)
     },
     supervise() {
       timer = setTimeout(() => void watch(), checkMs)
