@@ -21,6 +21,18 @@ test('a session is valid while user, refresh token and access token are there an
   expect(box.isValid(0)).toBe(false)
 })
 
+test('a server whose clock is ten minutes behind or ahead gives tokens that hold as long as any', () => {
+  for (const skew of [-630, 630]) {
+    const now = 1_000_000
+    const issued = now + skew
+    const token = `e30.${btoa(JSON.stringify({ sub: 'u1', sid: 's1', iat: issued, exp: issued + 600, scopes: [] }))}.sig`
+    box.signIn(user, token, 'refresh', now * 1000)
+    expect(box.access()?.expiresAt).toBe((now + 600) * 1000)
+    box.refreshed(token, undefined, now * 1000)
+    expect(box.isValid((now + 599) * 1000)).toBe(true)
+  }
+})
+
 test('a replacement of the refresh token lives no longer than the first', () => {
   box.signIn(user, access(600), 'one', 0)
   box.refreshed(access(1200), 'two', 500_000)

@@ -1,5 +1,5 @@
 import type { User } from '#contract/sessions.ts'
-import { readClaims } from '../lib/jwt.ts'
+import { type Claims, readClaims } from '../lib/jwt.ts'
 
 /**
  * What is kept in local storage, as the specification names it: the current user under a fixed key; tokens, each user's list of them, and sessions under prefixes. Nothing else is kept there.
@@ -39,6 +39,17 @@ interface UserTokens {
 /** The refresh token's life is assumed at sign-in: one day, in ms. */
 export const refreshLifetimeMs = 86_400_000
 
+/** Clocks that differ by less are as good as equal. */
+const mostSkewMs = 60_000
+
+/**
+ * When a token that was issued just now ends, in ms by the clock here: as its payload says, but where the server's clock is another, its life is counted from now.
+ * With a server ten minutes behind, every token would seem to have ended before it came, and nobody could sign in.
+ */
+function endOf({ exp, iat }: Pick<Claims, 'exp' | 'iat'>, now: number): number {
+  return iat === null || Math.abs(now - iat * 1000) < mostSkewMs ? exp * 1000 : now + (exp - iat) * 1000
+}
+
 type Box = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
 
 function readJson(box: Box, key: string): unknown {
@@ -74,7 +85,7 @@ export function tokenBox(box: Box) {
     signIn(who: User, accessToken: string, refreshToken: string, now: number): void {
       const claims = readClaims(accessToken)
       if (typeof refreshToken !== 'string') throw new TypeError('Invalid token: not a string')
-      putToken(accessToken, 'access', claims.exp * 1000, who.id, claims.sid)
+      putToken(accessToken, 'access', endOf(claims, now), who.id, claims.sid)
       putToken(refreshToken, 'refresh', now + refreshLifetimeMs, who.id, claims.sid)
       const entry: UserTokens = { accessToken: keys.token(claims.sid, 'access'), refreshToken: keys.token(claims.sid, 'refresh'), sessionId: claims.sid }
       put(keys.userTokens(who.id), [...list(who.id).filter((t) => t.sessionId !== claims.sid), entry])
@@ -88,7 +99,7 @@ export function tokenBox(box: Box) {
       const claims = readClaims(accessToken)
       const old = token('refresh')
       if (old === null) throw new Error('There is no session to refresh')
-      putToken(accessToken, 'access', claims.exp * 1000, old.userId, old.sessionId)
+      putToken(accessToken, 'access', endOf(claims, now), old.userId, old.sessionId)
       if (replacement !== undefined) putToken(replacement, 'refresh', old.expiresAt, old.userId, old.sessionId)
       const record = readJson(box, keys.session(old.sessionId)) as SessionRecord | null
       if (record !== null) put(keys.session(old.sessionId), { ...record, lastUsedAt: new Date(now).toISOString() })

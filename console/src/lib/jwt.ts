@@ -6,6 +6,8 @@ export interface Claims {
   scopes: readonly string[]
   /** Seconds since the epoch. */
   exp: number
+  /** Seconds since the epoch; null where the token doesn't say when it was issued. */
+  iat: number | null
 }
 
 const texts = (value: unknown): value is string[] => Array.isArray(value) && value.every((v) => typeof v === 'string')
@@ -22,8 +24,15 @@ export function readClaims(token: unknown): Claims {
   } catch {
     throw new Error('Invalid token: the payload can not be read')
   }
-  const { sub, sid, email, scopes, exp } = claims
+  const { sub, sid, email, scopes, exp, iat } = claims
   if (typeof sub !== 'string' || typeof sid !== 'string' || typeof exp !== 'number' || !Number.isFinite(exp))
     throw new Error('Invalid token: the payload lacks a field')
-  return { sub, sid, exp, email: typeof email === 'string' ? email : '', scopes: texts(scopes) ? scopes : [] }
+  return {
+    sub,
+    sid,
+    exp,
+    iat: typeof iat === 'number' && Number.isFinite(iat) ? iat : null,
+    email: typeof email === 'string' ? email : '',
+    scopes: texts(scopes) ? scopes : [],
+  }
 }
