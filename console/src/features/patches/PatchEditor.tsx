@@ -195,7 +195,8 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
         serverId={server.id}
         creating={patch === null}
         restored={dirty ? kept.restored : null}
-        newer={newest?.newer ?? false}
+        // While it is saved, the newer one is one's own.
+        newer={!busy && (newest?.newer ?? false)}
         refusal={refusal}
         onDiscard={kept.discard}
         onNewest={() => void loadNewer()}

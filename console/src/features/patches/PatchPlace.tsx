@@ -18,9 +18,10 @@ export interface Newest {
  * That there is a newer one is said, and the person decides.
  */
 export function PatchPlace({ serverId, patchId, children }: { serverId: string; patchId: string; children: (patch: Patch, others: Newest) => ReactNode }) {
-  const { data: newest, error, refetch } = useQuery(patchQuery(serverId, patchId))
-  const [patch, setPatch] = useState<Patch | undefined>(newest)
-  if (patch === undefined && newest !== undefined) setPatch(newest)
+  const { data: newest, error, isFetching, refetch } = useQuery(patchQuery(serverId, patchId))
+  const [patch, setPatch] = useState<Patch>()
+  // One that was seen before and has changed since is not begun with: what is on its way is.
+  if (patch === undefined && newest !== undefined && !isFetching) setPatch(newest)
   if (patch === undefined) {
     if (error instanceof CallError && error.status === 404) {
       return (
@@ -39,7 +40,7 @@ export function PatchPlace({ serverId, patchId, children }: { serverId: string; 
         </>
       )
     }
-    return error === null ? <SkeletonRows rows={8} /> : <ErrorState boxed error={error} onRetry={() => void refetch()} />
+    return error === null || newest !== undefined ? <SkeletonRows rows={8} /> : <ErrorState boxed error={error} onRetry={() => void refetch()} />
   }
   const takeNewest = async () => {
     const { data } = await refetch()

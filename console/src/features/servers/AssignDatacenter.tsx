@@ -10,7 +10,7 @@ import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, Select } from '../../ui/Field.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
-import { type ItemResult, sorted, toEach } from './bulk.ts'
+import { type ItemResult, namesOf, sorted, toEach } from './bulk.ts'
 import { BulkResultsDialog } from './BulkResults.tsx'
 import { datacentersQuery, refreshServers } from './server-queries.ts'
 
@@ -100,6 +100,7 @@ export default function AssignDatacenter({
     >
       <form id={formId} className="stack" onSubmit={(event) => void submit(event)}>
         {unable.length > 0 && <Unable results={unable} what="can’t be moved, and stays selected" plural="can’t be moved, and stay selected" />}
+        {able.length > 1 && <p className="fs13 t2">{namesOf(able)}</p>}
         <Field label="Datacenter" hint="The site that the machines stand in. Addresses and configuration do not change.">
           <Select
             value={chosen}

@@ -8,7 +8,7 @@ import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, TextInput } from '../../ui/Field.tsx'
 import { toast } from '../../ui/toast.ts'
 import { Unable } from './AssignDatacenter.tsx'
-import { type ItemResult, sorted, toEach } from './bulk.ts'
+import { type ItemResult, namesOf, sorted, toEach } from './bulk.ts'
 import { BulkResultsDialog } from './BulkResults.tsx'
 import { refreshServers } from './server-queries.ts'
 
@@ -73,6 +73,7 @@ export default function RemoveServers({
     >
       <form id={formId} className="stack" onSubmit={(event) => void submit(event)}>
         {unable.length > 0 && <Unable results={unable} what="can’t be removed, and stays selected" plural="can’t be removed, and stay selected" />}
+        {one === undefined && <p className="fs13 t2">{namesOf(able)}</p>}
         <div>
           Nothing is wiped. {one ? 'The server' : 'Each'} is kept in the history as deleted; a machine that announces itself again becomes a new server.
         </div>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { no, yes } from '#contract/rule.ts'
 import type { Server } from '#contract/servers.ts'
-import { anyAble, sorted, toEach } from './bulk.ts'
+import { anyAble, namesOf, sorted, toEach } from './bulk.ts'
 
 const servers = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ id, name: `n-${id}` }) as Server)
 const judge = (s: Server) => (s.id === 'b' ? no('It is in a cluster') : yes)
@@ -37,4 +37,9 @@ test('a selection may be acted on where one of it may', () => {
   expect(anyAble(servers, judge)).toEqual(yes)
   expect(anyAble([servers[1]!], judge)).toEqual(no('It is in a cluster'))
   expect(anyAble([servers[1]!, servers[1]!], judge)).toEqual(no('n-b: It is in a cluster'))
+})
+
+test('a dialog names whom it speaks of, the first of many', () => {
+  expect(namesOf(servers.slice(0, 2))).toBe('n-a, n-b')
+  expect(namesOf(servers, 4)).toBe('n-a, n-b, n-c, n-d and 2 more')
 })

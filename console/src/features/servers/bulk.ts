@@ -10,6 +10,12 @@ export interface ItemResult {
   reason: string | null
 }
 
+/** Of whom a dialog speaks: some of them may be out of sight, on another page or under a filter. "a, b, c, d, e, f and 3 more". */
+export function namesOf(servers: readonly Pick<Server, 'name'>[], most = 6): string {
+  const names = servers.slice(0, most).map((s) => s.name)
+  return servers.length > most ? `${names.join(', ')} and ${servers.length - most} more` : names.join(', ')
+}
+
 /** How many calls are under way at once. */
 const atOnce = 4
 
