@@ -227,7 +227,7 @@ describe('uses', () => {
 describe('where it came from', () => {
   test.each([
     ['not in a network that may be dialled', '10.0.0.5', '10.0.0.5 is not in STEELYARD_DIAL_NETWORKS'],
-    ['this machine itself', '127.0.0.1', '127.0.0.1 is this machine itself and is never dialled'],
+    ['this machine itself', '127.0.0.1', '127.0.0.1 is this machine itself, and is never dialled'],
     ['a metadata service', '169.254.169.254', 'is link-local'],
     ['IPv6 link-local', 'fe80::1', 'is link-local'],
     ['this machine in IPv6', '::1', 'is no host of its own'],

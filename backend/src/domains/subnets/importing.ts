@@ -47,10 +47,10 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
     const firstById = new Map<string, number>()
     const namesStanding = new Set(standing.map((s) => s.name))
     const firstByName = new Map<string, number>()
-    for (const { line, before, name } of rows) {
+    for (const { line, before, name, wanted } of rows) {
       const same = before && firstById.get(before.id)
-      if (before && same !== undefined) wrong(line, 'id', `Line ${same} is about the same subnet`)
-      if (before) firstById.set(before.id, same ?? line)
+      if (wanted && typeof same === 'number') wrong(line, 'id', `Line ${same} is about the same subnet`)
+      if (wanted && before) firstById.set(before.id, same ?? line)
       if (name === null) continue
       const namesake = firstByName.get(name)
       if (namesStanding.has(name)) wrong(line, 'name', 'Subnet name already exists. Please choose a different name.')

@@ -8,6 +8,7 @@ import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { PageCount } from '../../layout/PageCount.tsx'
 import { paths } from '../../lib/paths.ts'
+import { count } from '../../lib/units.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -137,7 +138,7 @@ const tableColumns = (most: number) =>
           of={d.compute_units.total}
           scale={most}
           label={`Compute units of ${d.code} in clusters`}
-          text={`${d.compute_units.free} of ${d.compute_units.total}`}
+          text={`${count(d.compute_units.free)} of ${count(d.compute_units.total)}`}
         />
       ),
     },

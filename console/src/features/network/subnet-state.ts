@@ -1,5 +1,6 @@
 /** How a subnet's state and use are said. */
 import type { Subnet, SubnetStatus } from '#contract/subnets.ts'
+import { count } from '../../lib/units.ts'
 import type { Tone } from '../../ui/Status.tsx'
 
 const said: Readonly<Record<SubnetStatus, { tone: Tone; word: string }>> = {
@@ -14,7 +15,7 @@ export const subnetSaid = (s: Pick<Subnet, 'status'>): { tone: Tone; word: strin
 /** "37 of 253"; of IPv6 the used ones alone, as a share of 2^64 says nothing; null where the cluster has not told. */
 export function usedText(s: Pick<Subnet, 'used' | 'total' | 'type'>): string | null {
   if (s.used === null) return null
-  return s.type === 'IPv6' || s.total === null ? `${s.used} in use` : `${s.used} of ${s.total}`
+  return s.type === 'IPv6' || s.total === null ? `${count(s.used)} in use` : `${count(s.used)} of ${count(s.total)}`
 }
 
 /** Whether there is a share to draw. */

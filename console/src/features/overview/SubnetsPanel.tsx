@@ -1,6 +1,7 @@
 import type { Overview } from '#contract/overview.ts'
 import { utilisation } from '#contract/subnet-rules.ts'
 import { paths } from '../../lib/paths.ts'
+import { count } from '../../lib/units.ts'
 import { fillTone, Meter } from '../../ui/Meter.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import css from './Overview.module.css'
@@ -26,7 +27,7 @@ export function SubnetsPanel({ subnets }: { subnets: Overview['subnets'] }) {
                     of={s.total}
                     tone={fillTone(s.used, s.total)}
                     label={`Addresses of ${s.name} in use`}
-                    text={`${s.used} of ${s.total}`}
+                    text={`${count(s.used)} of ${count(s.total)}`}
                   />
                 </span>
               )}
