@@ -8,6 +8,7 @@ import { issueCertificate } from '../pki/certificates.ts'
 import { mintTalosClient } from '../pki/clients.ts'
 import { standardKey } from '../pki/keys.ts'
 import { MachineService } from '../proto/gen/machine/machine_pb.ts'
+import type { SecretsBundle } from '../secrets/bundle.ts'
 import { hourMs, target, usePeers } from '../testing/peers.ts'
 import { connectMaintenance, connectSecure, fingerprint, readCertificate } from './connect.ts'
 
@@ -102,16 +103,22 @@ describe('mutual TLS', () => {
     await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({ kind: 'certificate' })
   })
 
-  test('an expired certificate is refused', async () => {
-    const old = await issueCertificate(peers.bundle.certs.os, {
+  test.each([
+    ['of the past', -2 * hourMs, 'has expired'],
+    ['of the future', 2 * hourMs, 'is not valid yet'],
+  ])('a certificate %s is refused, and the clock is named', async (_, aheadMs, what) => {
+    const odd = await issueCertificate(peers.bundle.certs.os, {
       subject: {},
       usages: ['server'],
       names: { addresses: ['127.0.0.1'] },
-      lifetimeMs: -60_000,
-      now,
+      lifetimeMs: hourMs,
+      now: new Date(now.getTime() + aheadMs),
     })
-    const server = await serve(old, version)
-    await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({ kind: 'certificate', message: "the server's certificate has expired" })
+    const server = await serve(odd, version)
+    await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({
+      kind: 'clock',
+      message: `the server's certificate ${what}; is its clock right?`,
+    })
   })
 
   test('our own certificate refused by the server is said so', async () => {
@@ -123,7 +130,7 @@ describe('mutual TLS', () => {
     await expect(client.version()).rejects.toMatchObject({ kind: 'certificate' })
   })
 
-  test.runIf(hasOpenssl)('the alert of a server that refuses our certificate is understood', async () => {
+  test.runIf(hasOpenssl)('the alerts of a server that refuses our certificate are understood', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'steelyard-tls-'))
     undo.push(() => rmSync(folder, { recursive: true }))
     for (const [name, pem] of Object.entries({ ca: peers.bundle.certs.os.crt, crt: peers.node.crt, key: standardKey(peers.node.key) }))
@@ -152,9 +159,16 @@ describe('mutual TLS', () => {
         if (found !== null) resolve(Number(found[1]))
       })
     })
-    const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
-    const client = closing(await connectSecure({ host: '127.0.0.1', port }, { ...stranger, ca: peers.bundle.certs.os.crt }))
-    await expect(client.version()).rejects.toMatchObject({ kind: 'certificate', message: 'server does not accept our certificate' })
+    const refusal = async (of: SecretsBundle, from: Date) => {
+      const own = await mintTalosClient(of, { roles: ['os:admin'], lifetimeMs: hourMs, now: from })
+      const client = closing(await connectSecure({ host: '127.0.0.1', port }, { ...own, ca: peers.bundle.certs.os.crt }))
+      return client.version().catch((error: unknown) => error)
+    }
+    expect(await refusal(peers.other, now)).toMatchObject({ kind: 'certificate', message: 'server does not accept our certificate' })
+    expect(await refusal(peers.bundle, new Date(now.getTime() - 2 * hourMs))).toMatchObject({
+      kind: 'clock',
+      message: 'for the server our certificate is out of its time; is its clock right?',
+    })
   })
 
   test('hundreds of connections one after another leave none open', async () => {

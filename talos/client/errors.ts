@@ -9,6 +9,8 @@ export type TalosErrorKind =
   | 'cancelled'
   /** A certificate that isn't the expected one, on either side. */
   | 'certificate'
+  /** A certificate out of its time, on either side: one of the two clocks is wrong. */
+  | 'clock'
   | 'permission_denied'
   | 'unimplemented'
   | 'invalid_argument'
@@ -82,6 +84,8 @@ function transportError(reason: unknown): TalosError | undefined {
     const code = (at as NodeJS.ErrnoException).code
     if (typeof code !== 'string') continue
     if (code in unreachable) return new TalosError('unreachable', unreachable[code]!, { cause: reason })
+    const clock = clockSentence(code)
+    if (clock !== undefined) return new TalosError('clock', clock, { cause: reason })
     const certificate = certificateSentence(code)
     if (certificate !== undefined) return new TalosError('certificate', certificate, { cause: reason })
     if (lost.has(code)) return new TalosError('unavailable', 'the connection was lost', { cause: reason })
@@ -91,14 +95,21 @@ function transportError(reason: unknown): TalosError | undefined {
   return undefined
 }
 
-function certificateSentence(code: string): string | undefined {
-  // The other side's word about our certificate comes as a TLS alert.
-  if (/^ERR_SSL_(TLSV\d+|SSLV3)_ALERT_.*(CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)/.test(code)) return 'server does not accept our certificate'
+function clockSentence(code: string): string | undefined {
   switch (code) {
     case 'CERT_HAS_EXPIRED':
-      return "the server's certificate has expired"
+      return "the server's certificate has expired; is its clock right?"
     case 'CERT_NOT_YET_VALID':
       return "the server's certificate is not valid yet; is its clock right?"
+  }
+  // Go, and so Talos, answers with this alert also to a certificate that is not valid yet (crypto/tls, `processCertsFromClient`). Ours are minutes old.
+  return /^ERR_SSL_.*_ALERT_CERTIFICATE_EXPIRED$/.test(code) ? 'for the server our certificate is out of its time; is its clock right?' : undefined
+}
+
+function certificateSentence(code: string): string | undefined {
+  // The other side's word about our certificate comes as a TLS alert. OpenSSL names them by the protocol that had them first: `SSLV3`, since 3.2 `SSL/TLS`, or `TLSV1`.
+  if (/^ERR_SSL_.*_ALERT_.*(CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)/.test(code)) return 'server does not accept our certificate'
+  switch (code) {
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return "the server's certificate is for another address"
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
