@@ -94,7 +94,27 @@ test('Talos 1.13 answers what a reader may ask and refuses the rest; Talos 1.12 
   expect((await older.state.get({ namespace: 'runtime', type: 'Versions.runtime.talos.dev', id: 'version' })).resource?.spec?.yamlSpec).toContain('v1.12.11')
   await expect(
     older.machine.applyConfiguration({ data: new TextEncoder().encode('version: v1alpha1'), mode: ApplyConfigurationRequest_Mode.STAGED }),
-  ).rejects.toMatchObject({ code: 3 })
+  ).rejects.toMatchObject({ code: 12, rawMessage: "apply configuration --mode='staged' is not supported in maintenance mode" })
+  await expect(older.machine.applyConfiguration({ data: new TextEncoder().encode('a: ['), mode: ApplyConfigurationRequest_Mode.AUTO })).rejects.toMatchObject({
+    code: 2,
+    rawMessage: expect.stringContaining('failed to parse config'),
+  })
+})
+
+test('a second configuration is nothing for a reader: Talos 1.13 refuses it at once, 1.12 never takes it', async () => {
+  const simulator = await fleet({ scenario: { ...rack(2), talos: ['v1.13.9', 'v1.12.11'] }, speed: 1 })
+  const bundle = await secrets()
+  for (const [i, code] of [
+    [0, 7],
+    [1, 14],
+  ] as const) {
+    const server = simulator.servers[i]!
+    const { machine } = insecure(server)
+    const data = new TextEncoder().encode(configFor(bundle, server, 'control_plane', server.plan.address))
+    await machine.applyConfiguration({ data, mode: ApplyConfigurationRequest_Mode.AUTO })
+    await expect(machine.applyConfiguration({ data, mode: ApplyConfigurationRequest_Mode.AUTO })).rejects.toMatchObject({ code })
+    expect(server.disk.state.counters.applies).toBe(1)
+  }
 })
 
 test('resources that are secret, unknown or unwritten are refused with the codes of the access policy', async () => {

@@ -156,15 +156,7 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
     memory: memory
       .filter(({ spec }) => spec.size > 0)
       .map(({ id, spec }) => ({ id, size: spec.size * 1024 ** 2, manufacturer: text(spec.manufacturer), device_locator: text(spec.deviceLocator) })),
-    disks: disks.filter(isHardware).map(({ id, spec }) => ({
-      id,
-      size: count(spec.size, 'disk size'),
-      io_size: count(spec.ioSize, 'disk I/O size'),
-      pretty_size: text(spec.prettySize),
-      type: diskType(spec),
-      model: text(spec.model),
-      wwid: text(spec.wwid),
-    })),
+    disks: disksOf(disks),
     interfaces: links
       .filter(({ spec }) => spec.kind === '' && spec.type === NethelpersLinkType.LINK_ETHER)
       .map(({ id, spec }) => ({
@@ -187,6 +179,22 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
     truncated,
   }
 }
+
+/** The machine's disks alone. Throws TalosError. */
+export async function readDisks(client: TalosClient, options: CallOptions = {}): Promise<Disk[]> {
+  return disksOf((await client.list(resources.disk, options)).items)
+}
+
+const disksOf = (disks: readonly Resource<DiskSpec>[]): Disk[] =>
+  disks.filter(isHardware).map(({ id, spec }) => ({
+    id,
+    size: count(spec.size, 'disk size'),
+    io_size: count(spec.ioSize, 'disk I/O size'),
+    pretty_size: text(spec.prettySize),
+    type: diskType(spec),
+    model: text(spec.model),
+    wwid: text(spec.wwid),
+  }))
 
 /** How the machine is now. Throws TalosError; what this version of Talos doesn't have is empty. */
 export async function readStatus(client: TalosClient, options: CallOptions = {}): Promise<Status> {

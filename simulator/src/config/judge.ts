@@ -74,8 +74,8 @@ const judgeInstall = (machine: Record<string, unknown>, { installed, disks, talo
     warnings.push('.machine.install.extensions is deprecated, please see https://www.talos.dev/latest/talos-guides/install/boot-assets/')
   if (text(image) !== '' && imageTag(text(image)) === null) errors.push(`install image "${text(image)}" has no tag`)
   // Only the server itself can tell whether a selector finds a disk.
-  if (!installed && text(disk) === '' && isObject(diskSelector) && !disks.some((candidate) => matchDisk(diskSelector, candidate)))
-    errors.push('no disks matched the expression')
+  if (!installed && isObject(diskSelector) && !disks.some((candidate) => matchDisk(diskSelector, candidate)))
+    errors.push(`no disks matched the expression: ${JSON.stringify(diskSelector)}`)
   const tag = minorOf(imageTag(text(image)) ?? '')
   if (tag > minorOf(talosVersion) + 1) warnings.push(`install image is of Talos 1.${tag}, the server runs ${talosVersion}`)
 }

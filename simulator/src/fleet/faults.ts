@@ -5,6 +5,7 @@ export type Stage = (typeof STAGES)[number] | 'unknown'
 
 const whenStage = z.optional(z.enum(STAGES))
 const times = z._default(z.int().check(z.minimum(1), z.maximum(1_000_000)), 1)
+const lasts = z.optional(z.int().check(z.minimum(1)))
 const port = z.optional(z.enum(['apid', 'trustd', 'kubernetes']))
 
 /**
@@ -12,9 +13,12 @@ const port = z.optional(z.enum(['apid', 'trustd', 'kubernetes']))
  * `for_ms` ends it after that many simulated milliseconds, otherwise it lasts until it is cleared.
  */
 export const faultSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.enum(['refuse', 'hang', 'drip', 'garbage']), port, stage: whenStage, for_ms: z.optional(z.int().check(z.minimum(1))) }),
-  z.strictObject({ kind: z.literal('delay'), ms: z.int().check(z.minimum(1), z.maximum(600_000)), for_ms: z.optional(z.int().check(z.minimum(1))) }),
+  z.strictObject({ kind: z.enum(['refuse', 'hang', 'drip', 'garbage']), port, stage: whenStage, for_ms: lasts }),
+  z.strictObject({ kind: z.literal('delay'), ms: z.int().check(z.minimum(1), z.maximum(600_000)), for_ms: lasts }),
   z.strictObject({ kind: z.literal('identity'), stage: whenStage }),
+  z.strictObject({ kind: z.literal('time'), off_ms: z._default(z.int(), 0), for_ms: lasts }),
+  z.strictObject({ kind: z.literal('no-image'), for_ms: lasts }),
+  z.strictObject({ kind: z.literal('disks'), what: z.enum(['swapped', 'lost']), stage: whenStage }),
   z.strictObject({ kind: z.literal('vanish'), stage: whenStage }),
   z.strictObject({ kind: z.literal('fail-install'), times }),
   z.strictObject({ kind: z.literal('close-after-apply'), times }),

@@ -218,6 +218,20 @@ export const hardwareOf = (seed: string, index: number, name: ModelName, options
   }
 }
 
+/** The same hardware after a boot that named its disks anew, or without its last disk. */
+export const rearranged = (hardware: Hardware, what: 'swapped' | 'lost' | undefined): Hardware => {
+  const { disks } = hardware
+  if (what === undefined || disks.length < 2) return hardware
+  if (what === 'lost') return { ...hardware, disks: disks.slice(0, -1) }
+  const [first, second] = disks.filter(({ transport }) => transport === disks[0]!.transport)
+  if (!first || !second) return hardware
+  const names = new Map([
+    [first.name, second.name],
+    [second.name, first.name],
+  ])
+  return { ...hardware, disks: disks.map((disk) => ({ ...disk, name: names.get(disk.name) ?? disk.name })) }
+}
+
 const disksOf = (model: Model, random: Random): Disk[] => {
   const disks: Disk[] = []
   let nvme = 0

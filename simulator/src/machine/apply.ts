@@ -5,6 +5,7 @@ import { lineDiff } from '../config/diff.ts'
 import { judgeConfig, multiError } from '../config/judge.ts'
 import { ConfigError, loadConfig, type Loaded } from '../config/load.ts'
 import { rebootReasons } from '../config/reboot.ts'
+import { TAKES } from './durations.ts'
 import type { Machine } from './machine.ts'
 
 export interface ApplyRequest {
@@ -31,23 +32,34 @@ const refuse = (message: string, code: Code): never => {
  * What was accepted is on the disk, if there is one to hold it, before this resolves. Rejects with a `ConnectError` of the code that a real server answers.
  */
 export const applyConfiguration = async (machine: Machine, request: ApplyRequest): Promise<Applied> => {
-  const inMaintenance = machine.mode === 'maintenance'
-  const loaded = load(machine, request.text)
+  // The small server that answers in maintenance until 1.12 has words of its own (Talos 1.12: internal/app/maintenance/server.go).
+  const isSmall = machine.mode === 'maintenance' && machine.talosMinor < 13
+  if (isSmall && (request.mode === Mode.NO_REBOOT || request.mode === Mode.STAGED)) {
+    refuse(`apply configuration --mode='${request.mode === Mode.STAGED ? 'staged' : 'no-reboot'}' is not supported in maintenance mode`, Code.Unimplemented)
+  }
+  // With a whole configuration it is in maintenance no more, whoever still reaches the API of maintenance: a reader may not apply.
+  const inMaintenance = !machine.config?.node
+  if (!isSmall && !inMaintenance && !request.isAdmin) refuse('not authorized', Code.PermissionDenied)
+  const loaded = load(machine, request.text, isSmall)
+  if (!inMaintenance && !isSmall && !loaded.v1alpha1)
+    refuse("the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch the machine config instead?", Code.InvalidArgument)
   const { errors, warnings } = judgeConfig(loaded, {
     talosVersion: machine.talosVersion,
     installed: machine.disk.state.installed !== null,
     disks: machine.hardware.disks,
   })
-  if (errors.length > 0) refuse(`configuration validation failed: ${multiError(errors)}`, Code.InvalidArgument)
+  if (errors.length > 0) refuse(`${isSmall ? 'configuration validation failed: ' : ''}${multiError(errors)}`, Code.InvalidArgument)
+  if (isSmall) return applyToSmallServer(machine, request, loaded, warnings)
   return inMaintenance ? applyInMaintenance(machine, request, loaded, warnings) : applyWhileRunning(machine, request, loaded, warnings)
 }
 
-const load = (machine: Machine, text: string): Loaded => {
+const load = (machine: Machine, text: string, isSmall: boolean): Loaded => {
   try {
     return loadConfig(text, machine.talosMinor)
   } catch (cause) {
-    if (cause instanceof ConfigError) throw new ConnectError(`failed to parse config: ${cause.message}`, Code.InvalidArgument, undefined, undefined, cause)
-    throw cause
+    if (!(cause instanceof ConfigError)) throw cause
+    const [message, code] = isSmall ? [`failed to parse config: ${cause.message}`, Code.Unknown] : [cause.message, Code.InvalidArgument]
+    throw new ConnectError(message, code, undefined, undefined, cause)
   }
 }
 
@@ -62,13 +74,7 @@ const dryRun = (machine: Machine, { text }: ApplyRequest, details: string, mode:
   return { mode, warnings: [], details: `Dry run summary:\n${details} (skipped in dry-run).\n${diff === '' ? 'No changes.' : `Config diff:\n\n${diff}`}` }
 }
 
-const applyInMaintenance = (machine: Machine, request: ApplyRequest, loaded: Loaded, warnings: string[]): Applied => {
-  const isOld = machine.talosMinor < 13
-  if (isOld && (request.mode === Mode.NO_REBOOT || request.mode === Mode.STAGED))
-    refuse('apply configuration mode is not supported in maintenance mode', Code.Unimplemented)
-  if (machine.config?.node) refuse('configuration is already being applied', Code.FailedPrecondition)
-  const mode = request.mode === Mode.REBOOT || request.mode === Mode.AUTO ? Mode.NO_REBOOT : request.mode
-  if (request.dryRun) return dryRun(machine, request, DETAILS.now, mode)
+const take = (machine: Machine, request: ApplyRequest, loaded: Loaded): void => {
   machine.disk.change((state) => {
     state.counters.applies++
     // Where Talos is installed there is a STATE partition to keep it; otherwise only the installer's last act writes it.
@@ -77,14 +83,29 @@ const applyInMaintenance = (machine: Machine, request: ApplyRequest, loaded: Loa
   const config = machine.activate(request.text)
   machine.journal.kernel(`[talos] received a ${loaded.v1alpha1 ? 'complete' : 'partial'} configuration`)
   if (config.node) machine.onConfig?.(config)
+}
+
+const applyInMaintenance = (machine: Machine, request: ApplyRequest, loaded: Loaded, warnings: string[]): Applied => {
+  const mode = request.mode === Mode.REBOOT || request.mode === Mode.AUTO ? Mode.NO_REBOOT : request.mode
+  if (request.dryRun) return dryRun(machine, request, DETAILS.now, mode)
+  take(machine, request, loaded)
   return { mode, warnings, details: DETAILS.now }
 }
 
+/** It tells neither a mode nor details, and hands over one configuration: a second one waits until the server is gone. */
+const applyToSmallServer = async (machine: Machine, request: ApplyRequest, loaded: Loaded, warnings: string[]): Promise<Applied> => {
+  if (request.dryRun) return { mode: Mode.REBOOT, warnings, details: 'Dry run summary:\nNode is running in maintenance mode and does not have a config yet.' }
+  if (machine.config?.node) {
+    const mode = machine.mode
+    while (machine.mode === mode) await machine.takes(TAKES.leaveMaintenance)
+    refuse('transport is closing', Code.Unavailable)
+  }
+  take(machine, request, loaded)
+  return { mode: Mode.REBOOT, warnings, details: '' }
+}
+
 const applyWhileRunning = async (machine: Machine, request: ApplyRequest, loaded: Loaded, warnings: string[]): Promise<Applied> => {
-  if (!request.isAdmin) refuse('not authorized', Code.PermissionDenied)
-  if (!loaded.v1alpha1) refuse("the applied machine configuration doesn't contain v1alpha1 config", Code.InvalidArgument)
-  if (!machine.config || machine.disk.state.installed === null) return refuse('configuration is already being applied', Code.FailedPrecondition)
-  if (machine.rebootPending) refuse('the machine is about to reboot into another configuration', Code.FailedPrecondition)
+  if (!machine.config) return refuse('not authorized', Code.PermissionDenied)
   const reasons = rebootReasons(machine.config.loaded, loaded)
   const mode = request.mode === Mode.AUTO ? (reasons.length === 0 ? Mode.NO_REBOOT : Mode.REBOOT) : request.mode
   if ((mode === Mode.NO_REBOOT || mode === Mode.TRY) && reasons.length > 0)
@@ -95,7 +116,7 @@ const applyWhileRunning = async (machine: Machine, request: ApplyRequest, loaded
 
   machine.disk.change((state) => {
     state.counters.applies++
-    if (mode !== Mode.TRY) state.config = request.text
+    if (mode !== Mode.TRY && state.installed) state.config = request.text
   })
   if (mode === Mode.REBOOT) {
     machine.rebootPending = true

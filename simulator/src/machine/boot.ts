@@ -84,18 +84,35 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
   stage.phase('env')
   stage.phase('install')
   const image = node.install.image || `ghcr.io/siderolabs/installer:${machine.talosVersion}`
-  journal.log('machined', `pulling installer image ${image}`)
-  journal.kernel(`[talos] task install (1/1): pulling installer image ${image}`)
+  // The selector goes before the disk (Talos: v1alpha1_sequencer_tasks.go, Install).
+  const { selector } = node.install
+  const disk = selector
+    ? machine.hardware.disks.find((candidate) => matchDisk(selector, candidate))
+    : machine.hardware.disks.find(({ name, wwid }) => matchesPath(node.install.disk, name, wwid))
+  if (!disk)
+    return fail(
+      machine,
+      signal,
+      selector ? `no disks matched the expression: ${JSON.stringify(selector)}` : `lstat ${node.install.disk}: no such file or directory`,
+    )
+  journal.kernel(`[talos] installing Talos to disk /dev/${disk.name}`)
+  journal.kernel(`[talos] pulling "${image}"`)
   await machine.takes(TAKES.pullInstaller, signal)
   const version = imageTag(image) ?? ''
-  if (!isTalosVersion(version)) return fail(machine, signal, `error pulling installer image: ${image}: not found`)
-  const disk = node.install.disk
-    ? machine.hardware.disks.find(({ name, wwid }) => matchesPath(node.install.disk, name, wwid))
-    : machine.hardware.disks.find((candidate) => matchDisk(node.install.selector ?? {}, candidate))
-  if (!disk) return fail(machine, signal, `error installing: disk ${node.install.disk || 'matching the selector'} not found`)
+  if (!isTalosVersion(version)) return fail(machine, signal, `failed to pull image "${image}": ${image}: not found`)
+  const patience = machine.world.clock.elapsed() + TAKES.pullPatience
+  while (machine.disk.state.faults.some(({ kind }) => kind === 'no-image')) {
+    const problem = `failed to pull image "${image}": failed to resolve image: dial tcp: i/o timeout`
+    if (machine.world.clock.elapsed() > patience) return fail(machine, signal, problem)
+    journal.kernel(`[talos] retrying error: ${problem}`)
+    await machine.takes(TAKES.pullRetry, signal)
+  }
   journal.kernel(`[talos] task install (1/1): running Talos installer ${version} on /dev/${disk.name}`)
   await machine.takes(TAKES.partition, signal)
-  if (machine.strike('fail-install')) return fail(machine, signal, `installer failed: write /dev/${disk.name}: input/output error`)
+  if (machine.strike('fail-install')) {
+    journal.kernel(`error: write /dev/${disk.name}: input/output error`)
+    return fail(machine, signal, 'task "upgrade" failed: exit code 1')
+  }
   journal.log('machined', `partitioned /dev/${disk.name}: EFI, META, STATE, EPHEMERAL`)
   await machine.takes(TAKES.writeImage, signal)
   // From here on the machine boots from this disk: image and configuration are written together, as the installer's last act.
@@ -113,7 +130,7 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
 const fail = async (machine: Machine, signal: AbortSignal, message: string): Promise<void> => {
   machine.disk.count('failedInstalls')
   machine.stage.failSequence(message)
-  machine.journal.kernel(`[talos] rebooting in 35 seconds: ${message}`)
+  machine.journal.kernel('[talos] rebooting in 10 seconds')
   await machine.takes(TAKES.failedSequence, signal)
 }
 
@@ -129,12 +146,17 @@ const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal
   machine.evaluate()
   for (const phase of ['memorySizeCheck', 'diskSizeCheck', 'env', 'dbus', 'ephemeral', 'userSetup']) stage.phase(phase)
   await machine.takes(TAKES.boot, signal)
+  machine.hasEphemeral = true
   stage.phase('startEverything')
   machine.service('cri', 'Starting', 'Starting service')
   machine.service('kubelet', 'Waiting', 'Waiting for service "cri" to be "up"')
-  if (isControlPlane) machine.service('etcd', 'Waiting', 'Waiting for service "cri" to be "up", time sync, network')
+  if (isControlPlane) machine.service('etcd', 'Waiting', 'Waiting for service "cri" to be "up", time sync, network, etcd spec')
   await machine.takes(TAKES.cri, signal)
   machine.service('cri', 'Running', 'Health check successful', true)
+  if (!machine.isTimeSynced) {
+    for (const id of ['kubelet', ...(isControlPlane ? ['etcd', 'trustd'] : [])]) machine.service(id, 'Waiting', 'Waiting for time sync')
+    await machine.until(() => machine.isTimeSynced, signal)
+  }
   if (isControlPlane) {
     background.run(runTrustd(machine, signal))
     background.run(runEtcd(machine, signal))

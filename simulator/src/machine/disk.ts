@@ -29,6 +29,8 @@ export interface Persisted {
   meta: Record<string, string>
   /** Changed when the simulated main board was swapped: other UUID and serial number. */
   identitySalt: string
+  /** What became of the disks: the names of the first two of a kind given to each other, or the last one gone. */
+  disks?: 'swapped' | 'lost'
   /** Where it is from its next boot on, if it was moved. */
   spot?: Spot
   faults: Fault[]

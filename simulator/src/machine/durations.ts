@@ -27,7 +27,10 @@ export const TAKES = {
   stopServices: 400,
   drain: 500,
   wipe: 900,
-  /** Talos waits that long (35 s) before it reboots out of a failed sequence. */
+  /** Talos tries again that often, ever more seldom, and gives up after 20 minutes. */
+  pullRetry: 1_000,
+  pullPatience: 1_200_000,
+  /** Talos waits that long (10 s) before it reboots out of a failed sequence. */
   failedSequence: 3_500,
   pullImage: 1_500,
 } as const

@@ -92,7 +92,9 @@ export class Journal {
 
   kernel(message: string, facility: 'kern' | 'user' = 'user', priority = 'warning'): void {
     this.#kernel.push(`${facility}: ${priority.padStart(7)}: [${new Date(this.#now()).toISOString()}]: ${message}`)
-    this.changed()
+    // What machined says goes to both (Talos: v1alpha1_controller.go, kmsg.SetupLogger).
+    if (message.startsWith('[talos] ')) this.log('machined', message)
+    else this.changed()
   }
 
   log(service: string, message: string): void {

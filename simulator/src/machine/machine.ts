@@ -7,7 +7,7 @@ import { keepsAddress } from '../config/network.ts'
 import { readNodeConfig, type NodeConfig } from '../config/node-config.ts'
 import { minorOf } from '../config/versions.ts'
 import type { Fault, Stage } from '../fleet/faults.ts'
-import { hardwareOf, type Hardware, type Link } from '../fleet/hardware.ts'
+import { hardwareOf, type Hardware, type Link, rearranged } from '../fleet/hardware.ts'
 import type { ServerPlan } from '../fleet/plan.ts'
 import { PLAIN_SCHEMATIC } from '../fleet/plan.ts'
 import { kernelCommandLine } from '../factory/assets.ts'
@@ -62,6 +62,8 @@ export class Machine {
   cancelTry: (() => void) | null = null
   /** Those that this control plane has right now, for its cluster. */
   virtualAddresses: readonly string[] = []
+  /** The volume for what may be lost was found or made in this boot. */
+  hasEphemeral = false
   /** A configuration on the disk waits for a reboot that was asked for. */
   rebootPending = false
   readonly lifecycle: Lifecycle
@@ -81,7 +83,36 @@ export class Machine {
   }
 
   get hardware(): Hardware {
-    return (this.#hardware ??= hardwareOf(this.seed, this.plan.index, this.plan.model, { missingDisks: this.plan.missingDisks }))
+    return (this.#hardware ??= rearranged(
+      hardwareOf(this.seed, this.plan.index, this.plan.model, { missingDisks: this.plan.missingDisks }),
+      this.disk.state.disks,
+    ))
+  }
+
+  /** Looks at the hardware anew. */
+  reread(): void {
+    this.#hardware = null
+  }
+
+  /** The time that this machine believes in. */
+  now(): number {
+    return this.world.clock.now() + (this.#timeFault?.off_ms ?? 0)
+  }
+
+  /** Whether its time servers answered. Talos starts etcd, trustd and kubelet no sooner. */
+  get isTimeSynced(): boolean {
+    return this.#timeFault === undefined
+  }
+
+  get #timeFault(): Extract<Fault, { kind: 'time' }> | undefined {
+    return this.disk.state.faults.find((fault) => fault.kind === 'time')
+  }
+
+  /** After a leap of its clock: certificates of the new time (Talos: secrets/api.go, triggered by the time status), and whoever waited for it goes on. */
+  async retime(): Promise<void> {
+    await this.world.api.renewSecured(this)
+    this.evaluate()
+    this.journal.changed()
   }
 
   get isOn(): boolean {
@@ -203,7 +234,7 @@ export class Machine {
     if (!this.config?.node) return this.stage.conditions([])
     const isControlPlane = this.config.node.role === 'controlplane'
     const required = ['apid', 'kubelet', 'machined', ...(isControlPlane ? ['etcd', 'trustd'] : [])].toSorted()
-    const unmet: Unmet[] = []
+    const unmet: Unmet[] = this.isTimeSynced ? [] : [{ name: 'time', reason: 'time is not synced' }]
     const down = required.filter((id) => !this.services.isUp(id)).map((id) => `${id} ${this.services.isRunning(id) ? 'not healthy' : 'not running'}`)
     if (down.length > 0) unmet.push({ name: 'services', reason: down.join(', ') })
     if (isControlPlane && !this.apiServerUp)
@@ -237,6 +268,7 @@ export class Machine {
     this.cancelTry?.()
     this.cancelTry = null
     this.rebootPending = false
+    this.hasEphemeral = false
     this.services.clear()
     this.stage.reset()
     this.journal.restart()

@@ -92,10 +92,11 @@ export class StageTracker {
   /** The sequence failed for good: Talos reboots after that. */
   failSequence(message: string, actorId = ''): void {
     const sequence = this.#sequence ?? 'noop'
+    if (this.#phase) this.#journal.kernel(`[talos] task ${this.#phase} (1/1): failed: ${message}`)
     this.#phase = null
     this.#journal.event(SequenceEventSchema, { sequence, action: SequenceEvent_Action.STOP, error: { message, code: Code.FATAL } }, actorId)
     this.#journal.event(SequenceEventSchema, { sequence: 'noop', action: SequenceEvent_Action.NOOP, error: { message, code: Code.FATAL } }, actorId)
-    this.#journal.kernel(`[talos] ${sequence} sequence: failed: ${message}`)
+    this.#journal.kernel(`[talos] ${sequence} sequence: failed`)
     this.#sequence = null
     if (this.#stage !== 'shutting down') this.#to('rebooting', actorId)
   }

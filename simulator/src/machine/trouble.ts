@@ -16,6 +16,7 @@ export const addFault = async (machine: Machine, fault: Fault): Promise<void> =>
 
 export const clearFaults = async (machine: Machine): Promise<void> => {
   machine.disk.change((state) => (state.faults = []))
+  await machine.retime()
   await setPorts(machine)
 }
 
@@ -28,14 +29,19 @@ export const faultsAt = async (machine: Machine, stage: Stage): Promise<void> =>
       void machine.lifecycle.powerOff()
       return
     }
+    if (fault.kind === 'disks') {
+      changeDisks(machine, fault.what)
+      drop(machine, fault)
+    }
     if (fault.kind === 'identity') {
       machine.disk.change((state) => (state.identitySalt = `${state.identitySalt}+`))
       drop(machine, fault)
       machine.journal.changed()
     }
     if ('stage' in fault && fault.stage !== undefined && isPortFault(fault)) machine.disk.change(() => delete fault.stage)
-    if ((isPortFault(fault) || fault.kind === 'delay') && fault.for_ms !== undefined) endLater(machine, fault, fault.for_ms)
+    if ('for_ms' in fault && fault.for_ms !== undefined) endLater(machine, fault, fault.for_ms)
   }
+  await machine.retime()
   await setPorts(machine)
 }
 
@@ -49,10 +55,23 @@ const ending = new WeakSet<Fault>()
 const endLater = (machine: Machine, fault: Fault, afterMs: number): void => {
   if (ending.has(fault)) return
   ending.add(fault)
-  void machine.world.clock.sleep(afterMs).then(() => {
+  const end = async (): Promise<void> => {
+    await machine.world.clock.sleep(afterMs)
     drop(machine, fault)
-    return setPorts(machine)
-  })
+    await machine.retime()
+    await setPorts(machine)
+  }
+  void end()
+}
+
+/** Talos knows the disk that it is on by what is on it, whatever its name. */
+const changeDisks = (machine: Machine, what: 'swapped' | 'lost'): void => {
+  const on = machine.hardware.disks.find(({ name }) => name === machine.systemDisk)
+  machine.disk.change((state) => (state.disks = what))
+  machine.reread()
+  const now = machine.hardware.disks.find(({ wwid }) => wwid === on?.wwid)
+  if (now) machine.disk.change(({ installed }) => installed && Object.assign(installed, { disk: now.name }))
+  machine.journal.changed()
 }
 
 const setPorts = async (machine: Machine): Promise<void> => {

@@ -165,5 +165,7 @@ export const RUNTIME: Kind[] = [
         .map(({ id, healthy }) => item(id, ServiceSpecSchema, { running: true, healthy: healthy === true, unknown: healthy === null })),
     { aliases: ['svc', 'services', 'service'] },
   ),
-  kind('TimeStatuses.v1alpha1.talos.dev', 'runtime', () => [item('node', TimeStatusSpecSchema, { synced: true, epoch: 1n, syncDisabled: false })]),
+  kind('TimeStatuses.v1alpha1.talos.dev', 'runtime', ({ isTimeSynced }) => [
+    item('node', TimeStatusSpecSchema, { synced: isTimeSynced, epoch: isTimeSynced ? 1n : 0n, syncDisabled: false }),
+  ]),
 ]

@@ -53,7 +53,7 @@ const speaker = async (machine: Machine, mode: ApiMode, authorities: string[]): 
     ...(mode === 'secured' && { requestCert: true, rejectUnauthorized: true, ca: authorities }),
   })
   server.on('session', (session: ServerHttp2Session) => {
-    const roles = mode === 'maintenance' ? ['os:reader'] : rolesOf(session.socket as TLSSocket)
+    const roles = mode === 'maintenance' ? ['os:reader'] : rolesOf(session.socket as TLSSocket, machine.now())
     session.on('error', () => undefined)
     if (roles) peers.set(session, { machine, mode, roles, session })
     else session.destroy()
@@ -69,7 +69,7 @@ export const openMaintenance = async (machine: Machine): Promise<void> => {
   machine.mode = 'maintenance'
   machine.identity = null
   await machine.ports.apid.open(() => {
-    machine.identity ??= maintenanceIdentity(machine.ownNames, machine.world.clock.now())
+    machine.identity ??= maintenanceIdentity(machine.ownNames, machine.now())
     return speaker(machine, 'maintenance', [])
   })
 }
@@ -116,7 +116,7 @@ const ownIdentity = (machine: Machine): Promise<ServerIdentity> =>
     names: machine.ownNames,
     usages: ['serverAuth'],
     lifetimeMs: DAY,
-    now: machine.world.clock.now(),
+    now: machine.now(),
   })
 
 const identityFromTrustd = async (machine: Machine, signal: AbortSignal): Promise<ServerIdentity> => {

@@ -11,6 +11,7 @@ import { onControlPlane, type MachineCalls } from './machine-calls.ts'
 import { PEER, type Peer } from './peer.ts'
 
 const TRY_FOR_MS = 60_000
+const TIME_SYNC_WAIT_MS = 5_000
 const YEAR_MS = 365 * 24 * 3_600_000
 const KNOWN_SERVICES = new Set(['etcd', 'kubelet', 'cri', 'trustd', 'apid', 'containerd', 'udevd', 'syslogd', 'auditd'])
 const META_KEYS = new Set([0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11])
@@ -22,7 +23,14 @@ const applying = new WeakSet<Machine>()
 export const changeCalls: MachineCalls = {
   async applyConfiguration(request, context) {
     const { machine, roles } = peerOf(context)
-    if (applying.has(machine)) throw new ConnectError('another configuration is being applied', Code.FailedPrecondition)
+    if (machine.talosMinor >= 13 || machine.mode !== 'maintenance') {
+      if (applying.has(machine)) throw new ConnectError('another apply configuration is already in progress', Code.FailedPrecondition)
+      if (machine.rebootPending)
+        throw new ConnectError(
+          'configuration was already applied and node is rebooting, cannot apply more configuration changes until next reboot',
+          Code.FailedPrecondition,
+        )
+    }
     applying.add(machine)
     try {
       const { mode, details, warnings } = await applyConfiguration(machine, {
@@ -38,15 +46,17 @@ export const changeCalls: MachineCalls = {
     }
   },
 
-  bootstrap({ recoverEtcd }, context) {
+  async bootstrap({ recoverEtcd }, context) {
     const { machine } = peerOf(context)
     machine.disk.count('bootstrapCalls')
     onControlPlane(machine, 'bootstrap')
     machine.world.etcd.countCall(machine.config!.node!.cluster.id)
+    if (!machine.services.isUp('cri')) throw new ConnectError('bootstrap is not available yet', Code.FailedPrecondition)
+    if (!machine.isTimeSynced) await machine.takes(TIME_SYNC_WAIT_MS, context.signal)
+    if (!machine.isTimeSynced) throw new ConnectError('time is not in sync yet', Code.FailedPrecondition)
     if (recoverEtcd) throw new ConnectError('no etcd snapshot was uploaded', Code.FailedPrecondition)
     if (machine.disk.state.etcd !== null) throw new ConnectError('etcd data directory is not empty', Code.AlreadyExists)
-    if (!machine.services.isUp('cri') || machine.services.get('etcd')?.state !== 'Preparing')
-      throw new ConnectError('bootstrap is not available yet', Code.FailedPrecondition)
+    if (machine.services.get('etcd')?.state !== 'Preparing') throw new ConnectError('bootstrap is not available yet', Code.FailedPrecondition)
     const { cluster, member } = machine.world.etcd.create(machine, machine.config!.node!)
     machine.disk.change((state) => {
       state.etcd = { cluster: cluster.state.id, member: member.id }
@@ -64,20 +74,21 @@ export const changeCalls: MachineCalls = {
   reset({ graceful, reboot, mode, systemPartitionsToWipe, userDisksToWipe }, context) {
     const { machine } = peerOf(context)
     const { ALL, SYSTEM_DISK, USER_DISKS } = ResetRequest_WipeMode
-    if (mode === SYSTEM_DISK && userDisksToWipe.length > 0)
+    if (userDisksToWipe.length > 0 && mode === SYSTEM_DISK)
       throw new ConnectError("reset failed: invalid input, wipe mode SYSTEM_DISK doesn't support UserDisksToWipe parameter", Code.Unknown)
     if (mode === USER_DISKS && systemPartitionsToWipe.length > 0)
       throw new ConnectError("reset failed: invalid input, wipe mode USER_DISKS doesn't support SystemPartitionsToWipe parameter", Code.Unknown)
-    if (mode === USER_DISKS && userDisksToWipe.length === 0)
-      throw new ConnectError('reset failed: invalid input, wipe mode USER_DISKS requires UserDisksToWipe parameter', Code.Unknown)
     for (const path of userDisksToWipe) {
       const disk = machine.hardware.disks.find(({ name }) => path === `/dev/${name}`)
-      if (!disk) throw new ConnectError(`reset failed: disk ${path} not found`, Code.Unknown)
-      if (disk.name === machine.systemDisk) throw new ConnectError(`reset failed: disk ${path} is the system disk`, Code.Unknown)
+      if (!disk) throw new ConnectError(`reset user disk failed: device ${path} wasn't found`, Code.Unknown)
+      if (disk.name === machine.systemDisk) throw new ConnectError(`reset user disk failed: device ${path} is the system disk`, Code.Unknown)
     }
-    for (const { label } of systemPartitionsToWipe)
+    for (const { label } of systemPartitionsToWipe) {
       if (!['STATE', 'EPHEMERAL', 'META', 'EFI', 'BOOT'].includes(label))
-        throw new ConnectError(`failed to get volume status with label "${label}"`, Code.Unknown)
+        throw new ConnectError(`failed to get volume status with label "${label}": resource doesn't exist`, Code.Unknown)
+      if (machine.disk.state.installed === null || (label === 'EPHEMERAL' && !machine.hasEphemeral))
+        throw new ConnectError(`failed to reset: volume "${label}" is not located`, Code.Unknown)
+    }
     const partitions =
       mode === USER_DISKS ? [] : systemPartitionsToWipe.length > 0 ? systemPartitionsToWipe.filter(({ wipe }) => wipe).map(({ label }) => label) : null
     if (mode === ALL || mode === USER_DISKS) for (const path of userDisksToWipe) machine.journal.kernel(`[talos] will wipe ${path}`)

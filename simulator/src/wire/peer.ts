@@ -16,10 +16,13 @@ export const PEER = createContextKey<Peer | null>(null)
 
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2'
 
-/** Roles are the organizations of the client's certificate. Null: its key usage isn't exactly client authentication, which Talos refuses (Talos: internal/app/apid, VerifyExtKeyUsage). */
-export const rolesOf = (socket: TLSSocket): string[] | null => {
+/**
+ * Roles are the organizations of the client's certificate. Null: its key usage isn't exactly client authentication, which Talos refuses
+ * (Talos: internal/app/apid, VerifyExtKeyUsage), or by the machine's clock it is out of its time.
+ */
+export const rolesOf = (socket: TLSSocket, now: number): string[] | null => {
   const certificate = socket.getPeerX509Certificate()
-  if (!certificate) return null
+  if (!certificate || now < certificate.validFromDate.getTime() || now > certificate.validToDate.getTime()) return null
   const usages = new X509Certificate(certificate.raw).keyUsage ?? []
   if (usages.length !== 1 || usages[0] !== CLIENT_AUTH) return null
   return organizationsOf(certificate.subject)

@@ -32,7 +32,7 @@ const handle = connectNodeAdapter({
         if (wanted.length === 0 || token.length !== wanted.length || !timingSafeEqual(token, wanted))
           throw new ConnectError('invalid token', Code.Unauthenticated)
         try {
-          const crt = await signRequest(node.talosCa, new TextDecoder().decode(csr), caller.machine.world.clock.now())
+          const crt = await signRequest(node.talosCa, new TextDecoder().decode(csr), caller.machine.now())
           caller.machine.journal.log('trustd', `issued a server certificate to ${caller.from}`)
           return { ca: new TextEncoder().encode(node.talosCa.crt), crt: new TextEncoder().encode(crt) }
         } catch (cause) {
@@ -57,7 +57,7 @@ export const openTrustd = async (machine: Machine): Promise<void> => {
       names: machine.ownNames,
       usages: ['serverAuth'],
       lifetimeMs: DAY,
-      now: machine.world.clock.now(),
+      now: machine.now(),
     })
     const server = createSecureServer({ cert: identity.crt, key: identity.key })
     server.on('session', (session) => {

@@ -4,6 +4,7 @@ import { system } from '../../http/caller.ts'
 import type { ClusterRun, Turn } from './cluster-run.ts'
 import type { State } from './facts.ts'
 import { clusterKeySecret, operatorBinding } from './kubernetes-objects.ts'
+import { lateReason } from './late-nodes.ts'
 import { leaving, stepKey } from './plan.ts'
 import { done, running, waiting } from './progress.ts'
 import { pollMs } from './reconcile-member.ts'
@@ -85,8 +86,9 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
       return 'again'
     }
     const first = late.find((m) => m.at === 'join') ?? late[0]!
-    const why = nodes.get(first.name)?.reason
-    await write(job, (tx) => show(tx, state, { nodes: waiting(`Waiting for ${listed(late.map((m) => m.name))}${why ? `; ${first.name}: ${why}` : ''}`) }))
+    const [facts] = await servers.forPlan(db, [first.node_id])
+    const why = lateReason({ name: first.name, address: facts!.address, secured: first.secured_at !== null }, [...nodes.values()])
+    await write(job, (tx) => show(tx, state, { nodes: waiting(`Waiting for ${listed(late.map((m) => m.name))}${why === null ? '' : `; ${why}`}`) }))
     return { againMs: pollMs(job.now() - Math.max(...joining.map((m) => m.at_since.getTime()))) }
   }
 

@@ -17,6 +17,7 @@ import { defaultInstallDisk } from './check.ts'
 import { clusterEvent } from './cluster-events.ts'
 import { creation } from './creation.ts'
 import { waitingForMembers } from './decide-cluster.ts'
+import { selectorWwid, wwidsOf } from './disks.ts'
 import { type ForPools, forPools } from './for-pools.ts'
 import { operatorGroup } from './kubernetes-objects.ts'
 import { type Leaving, leaving } from './leaving.ts'
@@ -220,6 +221,8 @@ export function clusters(parts: ClusterParts): Clusters {
           install_disk: disk,
           install_image: installImage(facts!, row.talos_version, parts.imageFactory),
           workload_disks: [],
+          install_wwid: selectorWwid(facts!.disks, disk),
+          disk_wwids: JSON.stringify(wwidsOf(facts!.disks, [disk])),
           at_since: now,
         }
         const staying = members.filter((m) => m.released_at === null && m.node_id !== nodeId)

@@ -13,6 +13,7 @@ import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db
 import type { Caller } from '../../http/caller.ts'
 import { makeChainKey } from './chain-key.ts'
 import { endpointHost, type Finding, judge, type Resolved, type Surroundings } from './check.ts'
+import { selectorWwid, wwidsOf } from './disks.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
 import { creationSteps, newSteps } from './plan.ts'
 import { present } from './present.ts'
@@ -115,6 +116,8 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
         install_disk: s.install_disk,
         install_image: installImage(s.candidate, resolved.talos_version, parts.imageFactory),
         workload_disks: [...s.workload_disks],
+        install_wwid: selectorWwid(s.candidate.disks, s.install_disk),
+        disk_wwids: JSON.stringify(wwidsOf(s.candidate.disks, [s.install_disk, ...s.workload_disks])),
         at_since: now,
       })),
     )

@@ -33,13 +33,20 @@ const fresh: ServerFacts = {
   atSince: now - 1000,
   seenAt: now - 240_000,
   stage: 'maintenance',
+  trouble: null,
 }
-const around: Around = { now, secrets: true, controlPlaneHealthy: false, bootstrap: null, waitTurn: null, othersStay: false }
+const around: Around = { now, secrets: true, controlPlaneAt: null, bootstrap: null, waitTurn: null, othersStay: false }
 const dark: Seen = { kind: 'dark', reason: 'connection refused' }
 const maintenance: Seen = { kind: 'maintenance', stage: 'maintenance', installed: false }
 const healthy = { state: 'Running', healthy: true, message: '' }
 const preparing = { state: 'Preparing', healthy: false, message: 'Running pre state' }
-const secured = (stage: string, services: Record<string, typeof healthy> = { etcd: preparing }): Seen => ({ kind: 'secured', stage, ready: false, services })
+const secured = (stage: string, services: Record<string, typeof healthy> = { etcd: preparing }): Seen => ({
+  kind: 'secured',
+  stage,
+  services,
+  unmet: [],
+  trouble: null,
+})
 const sent: ServerFacts = { ...fresh, at: 'install', sendIntentAt: now - 5000, sentAt: now - 5000 }
 
 test('nothing is asked of a server before the cluster has its secrets and the server its configuration', () => {
@@ -51,8 +58,8 @@ test('nothing is asked of a server before the cluster has its secrets and the se
 test('a worker is given nothing before trustd answers, and everything after', () => {
   const worker: ServerFacts = { ...fresh, role: 'worker' }
   expect(decideBlind(worker, around)).toMatchObject({ act: 'wait', at: 'apply', reason: expect.stringContaining('trustd') })
-  expect(decideBlind(worker, { ...around, controlPlaneHealthy: true })).toBeNull()
-  expect(decideServer(worker, { ...around, controlPlaneHealthy: true }, maintenance)).toMatchObject({ act: 'apply' })
+  expect(decideBlind(worker, { ...around, controlPlaneAt: now })).toBeNull()
+  expect(decideServer(worker, { ...around, controlPlaneAt: now }, maintenance)).toMatchObject({ act: 'apply' })
 })
 
 test('a server in maintenance is given its configuration', () => {
@@ -71,6 +78,9 @@ test('an accepted configuration is not sent again before the server had time to 
 test('a server that left and came back in maintenance failed to install: it is sent again, but not for ever', () => {
   expect(decideServer({ ...sent, left: true, sends: 1 }, around, maintenance)).toMatchObject({ act: 'apply' })
   expect(decideServer({ ...sent, left: true, sends: mostSends }, around, maintenance)).toMatchObject({ act: 'fail', at: 'install' })
+  expect(decideServer({ ...sent, left: true, sends: mostSends, trouble: 'i/o error' }, around, maintenance)).toMatchObject({
+    reason: 'web-1 came back in maintenance after 5 installations: i/o error',
+  })
 })
 
 test.each(['foreign', 'stranger'] as const)('a %s machine is sent nothing', (kind) => {
@@ -82,15 +92,37 @@ test('a server that installs in the dark says since when it was last seen', () =
   expect(decideServer({ ...sent, stage: 'rebooting' }, around, dark)).toEqual({ act: 'wait', at: 'boot', reason: 'Restarting, last seen 14:06 UTC' })
 })
 
-test('a control plane waits for etcd, and rests once it is a healthy member', () => {
+test('a control plane waits for etcd, and to be Ready once it is a healthy member', () => {
   expect(decideServer(sent, around, secured('booting'))).toMatchObject({
     act: 'wait',
     at: 'etcd',
     reason: expect.stringContaining('first control plane that answers'),
   })
-  const begun = { ...around, bootstrap: { name: 'web-2', confirmed: false } }
+  const begun = { ...around, bootstrap: { name: 'web-2', confirmedAt: null } }
   expect(decideServer(sent, begun, secured('booting'))).toMatchObject({ at: 'etcd', reason: 'Waiting for etcd to be started on web-2' })
-  expect(decideServer(sent, around, secured('booting', { etcd: healthy }))).toEqual({ act: 'rest', at: 'join' })
+  expect(decideServer(sent, around, secured('booting', { etcd: healthy }))).toEqual({ act: 'wait', at: 'join', reason: 'Waiting to be Ready in Kubernetes' })
+})
+
+test('what is amiss with the machine itself is told, in its own words', () => {
+  const unmet = [
+    { name: 'time', reason: 'time is not synced' },
+    { name: 'services', reason: 'kubelet not running' },
+    { name: 'nodeReady', reason: 'node "web-1" is not ready' },
+  ]
+  const worker: ServerFacts = { ...sent, role: 'worker', securedAt: now }
+  expect(decideServer(worker, around, { ...secured('running', {}), unmet } as Seen)).toMatchObject({
+    at: 'join',
+    reason: 'Waiting to be Ready in Kubernetes: time is not synced and kubelet not running',
+  })
+  expect(decideServer(sent, { ...around, bootstrap: { name: 'web-1', confirmedAt: null } }, { ...secured('booting'), unmet } as Seen)).toMatchObject({
+    at: 'etcd',
+    reason: 'Waiting for etcd to be started on web-1: time is not synced',
+  })
+})
+
+test('a server whose clock is wrong answers, and is not taken for one that is away', () => {
+  const clock: Seen = { kind: 'dark', reason: "the server's certificate is not valid yet; is its clock right?", answers: true }
+  expect(decideServer(sent, around, clock)).toEqual({ act: 'wait', at: 'boot', reason: `web-1 answers, but ${clock.reason}` })
 })
 
 test('an API that answers for a moment before the installation is not yet that of a started server', () => {
@@ -114,6 +146,18 @@ test('patience ends with the reason that it waited for, but not while others are
   expect(decideServer(late, around, dark)).toEqual({ act: 'fail', at: 'install', reason: 'Not done after 30 min. Installing, last seen 14:06 UTC' })
   const waiting: ServerFacts = { ...sent, at: 'etcd', securedAt: now - 9000, atSince: now - 10 * patienceMs.etcd! }
   expect(decideServer(waiting, around, secured('booting'))).toMatchObject({ act: 'wait', at: 'etcd' })
+  // Its own time begins when the others are done.
+  const begun = { ...around, bootstrap: { name: 'web-2', confirmedAt: now - 60_000 } }
+  expect(decideServer(waiting, begun, secured('booting'))).toMatchObject({ act: 'wait', at: 'etcd' })
+  expect(decideServer(waiting, { ...begun, now: now + patienceMs.etcd! }, secured('booting'))).toMatchObject({ act: 'fail', at: 'etcd' })
+  const joining: ServerFacts = { ...waiting, role: 'worker', at: 'join' }
+  expect(decideServer(joining, around, secured('running'))).toMatchObject({ act: 'wait', at: 'join' })
+  expect(decideServer(joining, { ...around, controlPlaneAt: now - 60_000 }, secured('running'))).toMatchObject({ act: 'wait', at: 'join' })
+  expect(decideServer(joining, { ...around, controlPlaneAt: now - patienceMs.join! }, secured('running'))).toEqual({
+    act: 'fail',
+    at: 'join',
+    reason: 'Not done after 30 min. Waiting to be Ready in Kubernetes',
+  })
 })
 
 test('a server that was given nothing is released without a look', () => {

@@ -3,7 +3,7 @@
  * server itself shows now. It never trusts that something was done because it was ordered.
  */
 import type { ClusterRole } from '#contract/clusters.ts'
-import { atTime, lasting } from './sentences.ts'
+import { atTime, lasting, listed } from './sentences.ts'
 import { afterWipe, type Place } from './plan.ts'
 
 export interface SeenService {
@@ -14,8 +14,8 @@ export interface SeenService {
 
 /** What a look at a server showed. */
 export type Seen =
-  /** No answer, or one that can't be read. */
-  | { readonly kind: 'dark'; readonly reason: string }
+  /** No answer, or one that can't be read. `answers`: it is there, and the reason says what stands between. */
+  | { readonly kind: 'dark'; readonly reason: string; readonly answers?: boolean }
   /** A secured API whose certificate this cluster did not sign. */
   | { readonly kind: 'foreign'; readonly reason: string }
   /** Other hardware than the server's: nothing was said to it. */
@@ -24,8 +24,11 @@ export type Seen =
   | {
       readonly kind: 'secured'
       readonly stage: string
-      readonly ready: boolean
       readonly services: Readonly<Record<string, SeenService>>
+      /** What it waits for itself, in Talos's words. */
+      readonly unmet: readonly { readonly name: string; readonly reason: string }[]
+      /** What failed there last, where it was asked. */
+      readonly trouble: string | null
     }
 
 /** What is known of a server without asking it. Times in milliseconds since 1970. */
@@ -52,15 +55,18 @@ export interface ServerFacts {
   readonly atSince: number
   readonly seenAt: number | null
   readonly stage: string | null
+  /** What it told of its own trouble last. */
+  readonly trouble: string | null
 }
 
 /** What is known of the cluster around it. */
 export interface Around {
   readonly now: number
   readonly secrets: boolean
-  readonly controlPlaneHealthy: boolean
-  /** Server that etcd is or was begun on. */
-  readonly bootstrap: { readonly name: string; readonly confirmed: boolean } | null
+  /** Since when it is healthy; null: it isn't yet. */
+  readonly controlPlaneAt: number | null
+  /** Server that etcd is or was begun on, and since when it runs there. */
+  readonly bootstrap: { readonly name: string; readonly confirmedAt: number | null } | null
   /** Leaving: null where it may go now, or the sentence that it waits by. */
   readonly waitTurn: string | null
   /** Leaving: whether other control planes of the cluster stay for now, so that it leaves etcd in order. */
@@ -77,7 +83,7 @@ export type ServerAct =
   | { readonly act: 'forget'; readonly at: Place }
   | { readonly act: 'wait'; readonly at: Place; readonly reason: string }
   | { readonly act: 'fail'; readonly at: Place; readonly reason: string }
-  /** Nothing more of its own to do: it joined (as far as Talos can tell), was released, or failed before. */
+  /** Nothing more of its own to do: it was released, or failed before. */
   | { readonly act: 'rest'; readonly at: Place }
 
 const minute = 60_000
@@ -87,6 +93,7 @@ export const patienceMs: Partial<Record<Place, number>> = {
   install: 30 * minute,
   boot: 20 * minute,
   etcd: 30 * minute,
+  join: 30 * minute,
   reset: 30 * minute,
   release: 30 * minute,
   'forget-member': 30 * minute,
@@ -113,7 +120,7 @@ export function decideBlind(server: ServerFacts, around: Around): ServerAct | nu
   if (server.failed) return { act: 'rest', at: server.at }
   if (!around.secrets) return { act: 'wait', at: 'config', reason: "Waiting for the cluster's certificates and keys" }
   if (!server.rendered) return { act: 'render', at: 'config' }
-  if (server.role === 'worker' && server.sendIntentAt === null && !around.controlPlaneHealthy)
+  if (server.role === 'worker' && server.sendIntentAt === null && around.controlPlaneAt === null)
     return { act: 'wait', at: 'apply', reason: 'Waiting for a healthy control plane: a worker gets its certificate from trustd there' }
   return null
 }
@@ -126,12 +133,17 @@ export function decideServer(server: ServerFacts, around: Around, seen: Seen): S
 export function patiently(server: ServerFacts, around: Around, act: ServerAct): ServerAct {
   if (act.act !== 'wait' || act.at !== server.at) return act
   const patience = patienceMs[act.at]
-  const waited = around.now - server.atSince
-  if (patience === undefined || waited < patience || waitsForOthers(server, around, act.at)) return act
-  return { act: 'fail', at: act.at, reason: `Not done after ${lasting(waited)}. ${act.reason}` }
+  const others = othersDoneAt(server, around, act.at)
+  if (patience === undefined || others === null) return act
+  const waited = around.now - Math.max(server.atSince, others)
+  return waited < patience ? act : { act: 'fail', at: act.at, reason: `Not done after ${lasting(waited)}. ${act.reason}` }
 }
 
-const waitsForOthers = (server: ServerFacts, around: Around, at: Place) => at === 'etcd' && server.wanted === 'joined' && around.bootstrap?.confirmed !== true
+/** When what a server at this place waited for of others was done: its own time counts from there. Null: it waits for them still. */
+function othersDoneAt(server: ServerFacts, around: Around, at: Place): number | null {
+  if (server.wanted === 'joined' && at === 'etcd') return around.bootstrap?.confirmedAt ?? null
+  return server.wanted === 'joined' && at === 'join' ? around.controlPlaneAt : 0
+}
 
 const lastSeen = (server: ServerFacts) => (server.seenAt === null ? 'never seen since' : `last seen ${atTime(server.seenAt)}`)
 
@@ -139,7 +151,7 @@ function join(server: ServerFacts, around: Around, seen: Seen): ServerAct {
   const sent = server.sendIntentAt !== null
   switch (seen.kind) {
     case 'dark':
-      return { act: 'wait', ...joinInTheDark(server, seen.reason) }
+      return { act: 'wait', ...joinInTheDark(server, seen) }
     case 'stranger':
       return { act: 'fail', at: sent ? server.at : 'apply', reason: seen.reason }
     case 'foreign':
@@ -153,13 +165,16 @@ function join(server: ServerFacts, around: Around, seen: Seen): ServerAct {
   }
 }
 
-function joinInTheDark(server: ServerFacts, reason: string): { at: Place; reason: string } {
+function joinInTheDark(server: ServerFacts, { reason, answers = false }: Extract<Seen, { kind: 'dark' }>): { at: Place; reason: string } {
+  if (answers)
+    return { at: server.sendIntentAt === null ? 'apply' : server.securedAt === null ? 'boot' : server.at, reason: `${server.name} answers, but ${reason}` }
   if (server.sendIntentAt === null) return { at: 'apply', reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
   if (server.securedAt === null) {
     const restarting = server.stage === 'rebooting' || server.at === 'boot'
     return restarting ? { at: 'boot', reason: `Restarting, ${lastSeen(server)}` } : { at: 'install', reason: `Installing, ${lastSeen(server)}` }
   }
-  return { at: server.role === 'control_plane' ? 'etcd' : 'join', reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
+  const at = server.role === 'worker' || server.at === 'join' ? 'join' : 'etcd'
+  return { at, reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
 }
 
 function joinFromMaintenance(server: ServerFacts, around: Around, stage: string): ServerAct {
@@ -171,7 +186,11 @@ function joinFromMaintenance(server: ServerFacts, around: Around, stage: string)
   if (server.sentAt === null) return { act: 'apply', at: 'apply' }
   if (server.left || around.now - server.sentAt >= settleMs) {
     if (server.sends < mostSends) return { act: 'apply', at: 'apply' }
-    return { act: 'fail', at: 'install', reason: `${server.name} came back in maintenance after ${server.sends} installations: its own log says why` }
+    return {
+      act: 'fail',
+      at: 'install',
+      reason: `${server.name} came back in maintenance after ${server.sends} installations: ${server.trouble ?? 'its console says why'}`,
+    }
   }
   return { act: 'wait', at: 'install', reason: 'The configuration was accepted; waiting for the installation to begin' }
 }
@@ -185,20 +204,30 @@ export const hasStarted = (role: ClusterRole, seen: Extract<Seen, { kind: 'secur
 
 function joinSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
   if (seen.stage === 'installing')
-    return { act: 'wait', at: 'install', reason: `Installing since ${atTime(server.at === 'install' ? server.atSince : around.now)}` }
+    return {
+      act: 'wait',
+      at: 'install',
+      reason: `Installing since ${atTime(server.at === 'install' ? server.atSince : around.now)}${seen.trouble === null ? '' : `: ${seen.trouble}`}`,
+    }
   if (!hasStarted(server.role, seen)) {
     const at = server.securedAt === null && seen.stage === 'booting' ? 'install' : 'boot'
-    return { act: 'wait', at, reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}` }
+    return { act: 'wait', at, reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}${seen.trouble === null ? '' : `: ${seen.trouble}`}` }
   }
-  if (server.role === 'worker') return { act: 'rest', at: 'join' }
   const etcd = seen.services['etcd']
-  if (etcd?.state === 'Running' && etcd.healthy) return { act: 'rest', at: 'join' }
-  return { act: 'wait', at: 'etcd', reason: etcdReason(etcd, around) }
+  if (server.role === 'worker' || (etcd?.state === 'Running' && etcd.healthy))
+    return { act: 'wait', at: 'join', reason: `Waiting to be Ready in Kubernetes${lacking(seen, (name) => name !== 'nodeReady')}` }
+  // What is amiss with the machine itself, whatever it waits for of others.
+  return { act: 'wait', at: 'etcd', reason: `${etcdReason(etcd, around)}${lacking(seen, (name) => name === 'time' || name === 'network')}` }
+}
+
+function lacking({ unmet }: Extract<Seen, { kind: 'secured' }>, counts: (name: string) => boolean): string {
+  const reasons = unmet.filter((u) => counts(u.name)).map((u) => u.reason)
+  return reasons.length > 0 ? `: ${listed(reasons)}` : ''
 }
 
 function etcdReason(etcd: SeenService | undefined, around: Around): string {
   if (around.bootstrap === null) return 'Waiting for etcd to be started on the first control plane that answers'
-  if (!around.bootstrap.confirmed) return `Waiting for etcd to be started on ${around.bootstrap.name}`
+  if (around.bootstrap.confirmedAt === null) return `Waiting for etcd to be started on ${around.bootstrap.name}`
   return etcd ? `etcd is ${etcd.state.toLowerCase()}${etcd.message ? `: ${etcd.message}` : ''}` : 'etcd has not begun yet'
 }
 

@@ -77,6 +77,7 @@ export const serverFacts = (m: store.MemberRow, rendered: boolean): ServerFacts 
   atSince: m.at_since.getTime(),
   seenAt: ms(m.seen_at),
   stage: m.stage,
+  trouble: m.trouble,
 })
 
 export function aroundOf({ row, members, bootstrap, hasBundle }: State, nodeId: string, now: number): Around {
@@ -86,8 +87,8 @@ export function aroundOf({ row, members, bootstrap, hasBundle }: State, nodeId: 
   return {
     now,
     secrets: hasBundle && row.escrowed_at !== null,
-    controlPlaneHealthy: row.control_plane_at !== null,
-    bootstrap: bootstrap ? { name: chosen?.name ?? 'a control plane', confirmed: bootstrap.confirmed_at !== null } : null,
+    controlPlaneAt: ms(row.control_plane_at),
+    bootstrap: bootstrap ? { name: chosen?.name ?? 'a control plane', confirmedAt: ms(bootstrap.confirmed_at) } : null,
     waitTurn: waitTurn(self, all, { wanted: row.wanted, etcdBegun: bootstrap !== undefined }),
     othersStay: all.some((m) => m.role === 'control_plane' && m.node_id !== nodeId && !m.released && m.etcd),
   }

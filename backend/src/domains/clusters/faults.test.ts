@@ -67,6 +67,57 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     expect(nodes.reduce((calls, n) => calls + world.machine(n).disk.state.counters.bootstraps, 0)).toBe(1)
   })
 
+  test('time servers that do not answer: nothing starts without the time, and each server says that it waits for it', { timeout: 60_000 }, async () => {
+    const nodes = world.take(2)
+    for (const node of nodes) await addFault(world.machine(node), { kind: 'time', off_ms: 0 })
+    const { operation } = await world.create(nodes)
+    const says = (key: string, words: RegExp) =>
+      world.until(
+        () => world.operation(operation.id),
+        (o) => o.steps.some((s) => s.key === key && s.status === 'waiting' && words.test(s.reason ?? '')),
+      )
+    await says('bootstrap', /^etcd can not be started on .* yet: time is not in sync yet$/)
+    await says(`etcd/${nodes[0]!.id}`, /time is not synced/)
+    await clearFaults(world.machine(nodes[0]!))
+    await says(`join/${nodes[1]!.id}`, /^Waiting to be Ready in Kubernetes: time is not synced/)
+    await clearFaults(world.machine(nodes[1]!))
+    expect((await world.ended(operation.id)).status).toBe('done')
+  })
+
+  test('a clock that is hours ahead, until the time servers answer: the server is there, and its clock is named', { timeout: 60_000 }, async () => {
+    const nodes = world.take(2)
+    const [controlPlane] = nodes
+    await addFault(world.machine(controlPlane!), { kind: 'time', off_ms: 2 * 3_600_000 })
+    const { cluster, operation } = await world.create(nodes)
+    await world.until(
+      () => world.operation(operation.id),
+      (o) =>
+        o.steps.some(
+          (s) => s.key === `boot/${controlPlane!.id}` && s.reason?.endsWith("answers, but the server's certificate is not valid yet; is its clock right?"),
+        ),
+    )
+    await clearFaults(world.machine(controlPlane!))
+    expect((await world.ended(operation.id)).status).toBe('done')
+    expect(world.etcds(cluster.name)).toBe(1)
+  })
+
+  test('disks that changed their names since they were chosen: Talos goes on the one that was meant', { timeout: 60_000 }, async () => {
+    const node = world.take(6).find((n) => {
+      const [first, second] = world.machine(n).hardware.disks
+      return first !== undefined && second?.transport === first.transport
+    })!
+    const machine = world.machine(node)
+    const meant = machine.hardware.disks[0]!
+    const { operation } = await world.create([node], {
+      servers: [{ node_id: node.id, role: 'control_plane', install_disk: `/dev/${meant.name}` }],
+    })
+    await addFault(machine, { kind: 'disks', what: 'swapped' })
+    expect((await world.ended(operation.id)).status).toBe('done')
+    const on = machine.hardware.disks.find(({ name }) => name === machine.systemDisk)!
+    expect(on.name).not.toBe(meant.name)
+    expect(on.wwid).toBe(meant.wwid)
+  })
+
   test('an installation that fails is begun again', { timeout: 60_000 }, async () => {
     const nodes = world.take(2)
     await addFault(world.machine(nodes[1]!), { kind: 'fail-install', times: 1 })

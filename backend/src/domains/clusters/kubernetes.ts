@@ -30,6 +30,8 @@ export interface KubernetesNode {
   readonly ready: boolean
   /** Kubernetes' own words where it isn't. */
   readonly reason: string | null
+  /** In its own network (`InternalIP`). */
+  readonly addresses: readonly string[]
 }
 
 export interface KubernetesTarget {
@@ -247,6 +249,12 @@ function readPage(text: string): { items: unknown[]; next: string } {
   return { items: items as unknown[], next: next ?? '' }
 }
 
+/** Internal addresses of a node, a few at most (core/v1 NodeAddress). */
+const addressesOf = (addresses: unknown): string[] =>
+  (Array.isArray(addresses) ? (addresses as unknown[]) : [])
+    .slice(0, 16)
+    .flatMap((a) => (isRecord(a) && a['type'] === 'InternalIP' && typeof a['address'] === 'string' ? [printable(a['address'])] : []))
+
 function readNodes(text: string): KubernetesNode[] {
   const body = parse(text)
   const items = isRecord(body) ? body['items'] : undefined
@@ -259,6 +267,7 @@ function readNodes(text: string): KubernetesNode[] {
     const conditions = isRecord(status) && Array.isArray(status['conditions']) ? (status['conditions'] as unknown[]) : []
     const ready = conditions.find((c): c is Record<string, unknown> => isRecord(c) && c['type'] === 'Ready')
     const said = ready && [ready['reason'], ready['message']].filter((t): t is string => typeof t === 'string' && t !== '').join(': ')
-    return { name, ready: ready?.['status'] === 'True', reason: ready?.['status'] === 'True' ? null : printable(said || 'it has not reported yet') }
+    const reason = ready?.['status'] === 'True' ? null : printable(said || 'it has not reported yet')
+    return { name, ready: reason === null, reason, addresses: isRecord(status) ? addressesOf(status['addresses']) : [] }
   })
 }

@@ -56,7 +56,7 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
   const lookAt = async (m: store.MemberRow, signal: AbortSignal): Promise<Seen> => {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(lookMs)])
     try {
-      return await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), true, limit)
+      return await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), { expectSecured: true }, limit)
     } catch (error) {
       if (limit.aborted && !signal.aborted) return { kind: 'dark', reason: `did not answer within ${lookMs / 1000} s` }
       return unseen(error, signal)

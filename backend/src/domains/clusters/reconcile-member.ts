@@ -13,12 +13,14 @@ import { aroundOf, load, serverFacts, type State } from './facts.ts'
 import { forgetting } from './forgetting.ts'
 import { leavingAlone } from './leaving-alone.ts'
 import { look, unseen } from './look.ts'
+import { giveConfiguration, orderDeadlineMs, orderReset } from './orders.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
 import { afterWipe, type Place } from './plan.ts'
 import { done, failed, memberSteps, progress, running, type Shown, waiting } from './progress.ts'
 import type { Reach } from './reach.ts'
 import type { Rendering } from './render.ts'
 import type { ClusterSecrets } from './secrets.ts'
+import { listed } from './sentences.ts'
 import * as store from './store.ts'
 
 type MemberChange = Updateable<Tables['cluster_server']>
@@ -27,6 +29,11 @@ type MemberChange = Updateable<Tables['cluster_server']>
 const noteSeenEveryMs = 5_000
 /** Something else may have to happen first; it wakes us, this is for what was missed. */
 const idleMs = 30_000
+
+/** Kubernetes says when a server has joined; the server itself is asked only for what keeps it. */
+const joiningMs = 3_000
+/** An installation that takes longer is asked what keeps it. */
+const troubleAfterMs = 20_000
 
 /** How soon to look again: often while things move, seldom where a server has been busy for long. */
 export const pollMs = (sinceMs: number): number => (sinceMs < 5_000 ? 150 : sinceMs < 30_000 ? 500 : sinceMs < 120_000 ? 1_000 : 3_000)
@@ -61,7 +68,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
       const wasInstalled = change.was_installed ?? m.was_installed ?? false
       await steps.show(tx, operationOf(state, m), memberSteps(m.node_id, m.role, at, isJoined ? done : shown, wasInstalled))
       await also?.(tx)
-      const { seen_at: _, stage: __, left_at: ___, ...facts } = columns
+      const { seen_at: _, stage: __, left_at: ___, trouble: ____, ...facts } = columns
       if (Object.keys(facts).length > 0) await engine.wake(tx, clusterQueue, m.cluster_id)
       return true
     })
@@ -79,6 +86,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
       change.stage = seen.stage
       change.seen_at = new Date(now)
     }
+    if (seen.kind === 'secured' && seen.trouble !== null && seen.trouble !== m.trouble) change.trouble = seen.trouble
     if (m.wanted === 'joined' && seen.kind === 'secured' && m.secured_at === null && hasStarted(m.role, seen)) change.secured_at = new Date(now)
     const etcd = seen.kind === 'secured' ? seen.services['etcd'] : undefined
     if (m.wanted === 'joined' && m.role === 'control_plane' && m.etcd_at === null && etcd?.state === 'Running' && etcd.healthy) change.etcd_at = new Date(now)
@@ -87,7 +95,10 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
 
   const lookAt = async (job: Job, m: store.MemberRow): Promise<Seen> => {
     try {
-      return await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), m.send_intent_at !== null, job.signal)
+      // A restart is short, and what was said before it is gone with it; an installation may take its time.
+      const isSlow = m.at === 'boot' || (m.at === 'install' && job.now() - m.at_since.getTime() > troubleAfterMs)
+      const expected = { expectSecured: m.send_intent_at !== null, askTrouble: m.wanted === 'joined' && m.secured_at === null && isSlow }
+      return await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), expected, job.signal)
     } catch (error) {
       return unseen(error, job.signal)
     }
@@ -110,12 +121,13 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     if (!(await note(job, state, m, 'apply', running(), intent))) return 'again'
     try {
       const connection = await servers.connection(m.node_id)
-      await job.effect(`apply/${m.node_id}`, () =>
-        connection.maintenance((client) => client.applyConfiguration(yaml, { mode: 'auto' }, { deadlineMs: 60_000 }), {
-          signal: job.signal,
-          deadlineMs: 60_000,
-        }),
+      const problem = await job.effect(`apply/${m.node_id}`, () =>
+        connection.maintenance((client) => giveConfiguration(client, m, yaml, wasInstalled), { signal: job.signal, deadlineMs: orderDeadlineMs }),
       )
+      if (problem !== null) {
+        await fail(job, state, (await store.member(db, m.cluster_id, m.node_id))!, 'apply', problem)
+        return undefined
+      }
     } catch (error) {
       return refusedApply(job, state, m, error)
     }
@@ -128,13 +140,24 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
   const refusedApply = async (job: Job, state: State, m: store.MemberRow, error: unknown): Promise<Outcome> => {
     const now = job.now()
     const fresh = (await store.member(db, m.cluster_id, m.node_id))!
-    if (error instanceof TalosError && (error.kind === 'invalid_argument' || error.kind === 'unimplemented' || error.kind === 'permission_denied')) {
+    if (error instanceof TalosError && (error.kind === 'invalid_argument' || error.kind === 'unimplemented')) {
       await fail(job, state, fresh, 'apply', `${m.name} refused its configuration: ${error.message}`)
       return undefined
     }
     const seen = unseen(error, job.signal)
-    if (seen.kind === 'stranger') await fail(job, state, fresh, 'apply', seen.reason)
-    else await note(job, state, fresh, 'apply', waiting(`${m.name} did not take its configuration: ${error instanceof Error ? error.message : 'unknown'}`))
+    if (seen.kind === 'stranger') {
+      await fail(job, state, fresh, 'apply', seen.reason)
+      return undefined
+    }
+    // From the moment on in which it has a whole configuration only an admin may give it one, also while its API is still that of maintenance.
+    const has = error instanceof TalosError && error.kind === 'permission_denied'
+    const reason = has ? `${m.name} has a configuration already and is about to take it` : `${m.name} did not take its configuration: ${seen.reason}`
+    const act = patiently(serverFacts(fresh, true), aroundOf(state, m.node_id, now), { act: 'wait', at: 'apply', reason })
+    if (act.act === 'fail') {
+      await fail(job, state, fresh, 'apply', act.reason)
+      return undefined
+    }
+    await note(job, state, fresh, 'apply', waiting(reason))
     return { againMs: Math.max(1_000, pollMs(now - fresh.at_since.getTime())) }
   }
 
@@ -145,26 +168,31 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     return note(job, state, m, at, failed(reason), { ...change, failed_at: new Date(job.now()), failure: reason }, also)
   }
 
-  const reset = async (job: Job, state: State, m: store.MemberRow, graceful: boolean): Promise<Outcome | 'again'> => {
+  const reset = async (job: Job, state: State, m: store.MemberRow, facts: ServerFacts, graceful: boolean): Promise<Outcome | 'again'> => {
     const intent = { reset_intent_at: new Date(job.now()), reset_sent_at: null }
     if (!(await note(job, state, m, 'reset', running(graceful ? 'Leaving etcd, then wiping' : null), intent))) return 'again'
     const credentials = await secrets.talosAdmin(m.cluster_id)
-    const userDisks = m.keep_workload_disks ? [] : m.workload_disks
-    // Talos itself stays on its disk: the server comes back in maintenance without any other medium to boot from.
-    const mode = userDisks.length > 0 ? ('all' as const) : ('system_disk' as const)
-    const options = { graceful, reboot: true, systemPartitions: ['STATE', 'EPHEMERAL'], userDisks, mode }
     let change: MemberChange = { reset_sent_at: new Date(job.now()), resets: m.resets + 1 }
     let shown: Shown = running()
     try {
       const connection = await servers.connection(m.node_id)
-      const patient = { signal: job.signal, deadlineMs: 60_000 }
-      await job.effect(`reset/${m.node_id}`, () => connection.secure(credentials!, (client) => client.reset(options, { deadlineMs: 60_000 }), patient))
+      const patient = { signal: job.signal, deadlineMs: orderDeadlineMs }
+      const gone = await job.effect(`reset/${m.node_id}`, () => connection.secure(credentials!, (client) => orderReset(client, m, graceful), patient))
+      if (gone.length > 0) change.trouble = `${listed(gone)} ${gone.length === 1 ? 'was' : 'were'} not there to be wiped`
     } catch (error) {
       if (job.signal.aborted) throw error
-      shown = waiting(`${m.name} was told to reset: ${error instanceof Error ? error.message : String(error)}`)
-      // Whether it was heard is unknown where the connection was lost; after a refusal it is tried again, and then without leaving in order.
+      const reason = `${m.name} was told to reset: ${error instanceof Error ? error.message : String(error)}`
+      // Whether it was heard is unknown where the connection was lost.
       const isUnknown = error instanceof TalosError && (error.kind === 'timeout' || error.kind === 'unavailable' || error.kind === 'unreachable')
-      change = isUnknown ? {} : { reset_intent_at: null, resets: m.resets + 1 }
+      const act = patiently(facts, aroundOf(state, m.node_id, job.now()), { act: 'wait', at: 'reset', reason })
+      if (!isUnknown && act.act === 'fail') {
+        // It was refused, so nothing was begun.
+        const untold = { ...(await store.member(db, m.cluster_id, m.node_id))!, reset_intent_at: null }
+        await fail(job, state, untold, 'reset', act.reason, { reset_intent_at: null })
+        return undefined
+      }
+      shown = waiting(reason)
+      change = isUnknown ? {} : { reset_intent_at: null }
     }
     const fresh = (await store.member(db, m.cluster_id, m.node_id))!
     await note(job, state, fresh, shown.status === 'running' ? 'release' : 'reset', shown, change)
@@ -185,7 +213,8 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
         // Taken out of both already.
         ...(m.wiped_at !== null && { etcd_at: null, node_ready_at: null }),
       })
-      await servers.release(tx, system, m.node_id, { wiped: m.reset_intent_at !== null })
+      const why = m.trouble === null || m.reset_sent_at === null ? {} : { why: `Released from the cluster ${state.row.name}: ${m.trouble}` }
+      await servers.release(tx, system, m.node_id, { wiped: m.reset_intent_at !== null, ...why })
       await steps.show(tx, operationOf(state, m), memberSteps(m.node_id, m.role, 'done', running(), false))
       await recorder.record(tx, system, {
         action: 'cluster.server_released',
@@ -222,7 +251,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
         return apply(job, state, m, seen!)
       case 'reset': {
         const refusal = m.operation_id === null ? null : await alone.refusal(job, state, m)
-        if (refusal === null) return reset(job, state, m, act.graceful)
+        if (refusal === null) return reset(job, state, m, facts, act.graceful)
         return perform(job, state, m, facts, patiently(facts, aroundOf(state, m.node_id, job.now()), { act: 'wait', at: 'reset', reason: refusal }), seen)
       }
       case 'note-wiped':
@@ -238,11 +267,8 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
         return undefined
       case 'wait':
         await note(job, state, m, act.at, waiting(act.reason), change)
-        return { againMs: seen || facts.wiped ? pollMs(since) : idleMs }
+        return { againMs: act.at === 'join' ? joiningMs : seen || facts.wiped ? pollMs(since) : idleMs }
       default:
-        if (m.failed_at === null && m.released_at === null && act.at === 'join' && m.at !== 'join')
-          await note(job, state, m, 'join', waiting('Waiting to be Ready in Kubernetes'), change)
-        else if (Object.keys(change).length > 0) await note(job, state, m, m.at, running(), change)
         return undefined
     }
   }

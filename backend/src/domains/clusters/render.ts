@@ -12,6 +12,7 @@ import type { Job } from '../../engine/engine.ts'
 import type { RenderContext } from '../patches/layers.ts'
 import type { Rendered } from '../patches/render.ts'
 import { type ChosenServer, endpointHost, type Resolved } from './check.ts'
+import { selectorWwid } from './disks.ts'
 import { load, type State } from './facts.ts'
 import type { ClusterParts } from './parts.ts'
 import type { ClusterSecrets } from './secrets.ts'
@@ -42,6 +43,7 @@ export interface BlueprintServer {
   readonly role: 'control_plane' | 'worker'
   readonly interface: string | null
   readonly install_disk: string
+  readonly install_wwid: string | null
   readonly install_image: string
 }
 
@@ -86,6 +88,7 @@ export function rendering(
         role: server.role,
         talosVersion: blueprint.talos_version,
         installDisk: server.install_disk,
+        installWwid: server.install_wwid,
         installImage: server.install_image,
         endpointHost: host,
         controlPlaneAddresses: blueprint.controlPlaneAddresses,
@@ -145,7 +148,11 @@ export function rendering(
     },
     preview(on, name, resolved, server, bundle, patch) {
       const controlPlaneAddresses = resolved.servers.filter((s) => s.role === 'control_plane').map((s) => s.candidate.address)
-      const placed = { ...server, install_image: installImage(server.candidate, resolved.talos_version, imageFactory) }
+      const placed = {
+        ...server,
+        install_wwid: selectorWwid(server.candidate.disks, server.install_disk),
+        install_image: installImage(server.candidate, resolved.talos_version, imageFactory),
+      }
       const { yaml, context } = base({ ...resolved, name, controlPlaneAddresses }, placed, bundle)
       return patches.render(on, server.node_id, yaml, context, patch ? [patch] : [])
     },

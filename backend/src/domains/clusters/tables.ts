@@ -1,6 +1,7 @@
-/** The tables of `db/migrations/0003_clusters.sql` and `0008_leaving.sql`, as the query builder sees them. */
+/** The tables of `db/migrations/0003_clusters.sql`, `0008_leaving.sql` and `0009_disks-and-trouble.sql`, as the query builder sees them. */
 import type { ColumnType, Generated } from 'kysely'
 import type { ClusterRole, ClusterStatus } from '#contract/clusters.ts'
+import type { DiskWwids } from './disks.ts'
 import type { Place } from './plan.ts'
 
 type Time = ColumnType<Date, Date, Date>
@@ -56,6 +57,9 @@ interface ClusterServerTable {
   install_disk: string
   install_image: string
   workload_disks: string[]
+  disk_wwids: ColumnType<DiskWwids, string | undefined, never>
+  install_wwid: Optional<string>
+  trouble: Optional<string>
   wanted: Generated<'joined' | 'released'>
   at: Generated<Place>
   at_since: Time

@@ -14,6 +14,8 @@ export interface RenderContext {
   readonly talosVersion: string
   /** `/dev/nvme0n1` */
   readonly installDisk: string
+  /** The disk's own id, by which Talos finds it whatever its name; where it isn't given, the name says which. */
+  readonly installWwid?: string | null | undefined
   readonly installImage: string
   /** Host of the Kubernetes API: address or DNS name. */
   readonly endpointHost: string
@@ -45,7 +47,9 @@ export function staticSystem(server: Facts, context: RenderContext): Layer {
   const isControlPlane = context.role === 'control_plane'
   // Talos puts a machine's own addresses into its certificate by itself, but not the endpoint, nor an address that is translated on the way.
   const names = unique(isControlPlane ? [context.endpointHost, ...context.controlPlaneAddresses, server.address] : [server.address])
-  const machine = { install: { disk: context.installDisk, image: context.installImage }, certSANs: names }
+  // The selector goes before the disk (Talos: v1alpha1_types.go, InstallDiskSelector); the name stays for people.
+  const selector = context.installWwid ? { diskSelector: { wwid: context.installWwid } } : {}
+  const machine = { install: { disk: context.installDisk, ...selector, image: context.installImage }, certSANs: names }
   const documents: object[] = [
     isControlPlane ? { machine, cluster: { apiServer: { certSANs: names } } } : { machine },
     // `auto` is `stable` in what is generated, and a host name beside it is refused.

@@ -27,8 +27,10 @@ export interface PlannedDisk {
   readonly device: string
   /** Bytes; null where the server has not told it. */
   readonly size: number | null
-  /** ssd, hdd, nvme, …; null where unknown. */
+  /** As the inventory has it: NVME, SSD, HDD, …; null where unknown. */
   readonly type: string | null
+  /** What the disk says of itself, the same after each restart; null where it has none. */
+  readonly wwid: string | null
   /** Talos is installed on it. */
   readonly system: boolean
 }

@@ -37,6 +37,7 @@ export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
       device: `/dev/${d.id}`,
       size: d.size ?? null,
       type: d.type ?? null,
+      wwid: d.wwid ?? null,
       system: `/dev/${d.id}` === systemDisk,
     })),
     memory_bytes: row.hardware ? capacityOf(row.hardware).memory_bytes : null,
