@@ -221,6 +221,8 @@ describe('renaming', () => {
     await save().click()
     await notice('Server name was updated successfully').waitFor()
     await link('never-heard').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await link(first!.name).waitFor()
   })
 })
 

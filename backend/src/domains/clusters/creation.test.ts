@@ -11,6 +11,7 @@ import {
   clusterList,
   clusterPreview,
   clusterServerReplace,
+  clusterEvents,
   clusterTalosconfig,
   type NewClusterAsked,
 } from '#contract/clusters.ts'
@@ -103,6 +104,10 @@ test('kubeconfig and talosconfig are minted per download, by role, and written d
   await backend.publish()
   const audit = (await admin.call(auditList, { query: { action: 'cluster.kubeconfig_downloaded' } })).answer!
   expect(new Set(audit.items.map((e) => e.actor))).toEqual(new Set([admin.email, operator.email]))
+  // Whoever may see the cluster sees what was done to it, newest first, without the log of everything.
+  const { items } = (await operator.call(clusterEvents, { params })).answer!
+  expect(items[0]).toMatchObject({ type: 'cluster.talosconfig_downloaded', message: 'A talosconfig was downloaded', by: admin.email })
+  expect(items.at(-1)).toMatchObject({ type: 'cluster.created', message: 'Created' })
 })
 
 const refused = async (body: NewClusterAsked) => {

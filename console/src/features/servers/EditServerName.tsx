@@ -42,8 +42,8 @@ export default function EditServerName({ open, data: { serverId, name: before },
       for (const [key, data] of context?.cached ?? []) client.setQueryData(key, data)
       toast.error(error.message === '' ? renameToasts.failed : error.message)
     },
-    onSuccess: () => {
-      toast.success(renameToasts.done)
+    onSuccess: (_, wanted) => {
+      toast.success(renameToasts.done, wanted === before ? {} : { undo: () => rename.mutate(before) })
       close()
     },
     onSettled: () => refreshServers(client, serverId),
