@@ -10,6 +10,7 @@ export const operationKinds = [
   'serverReboot',
   'serverShutdown',
   'serverReset',
+  'serverRemove',
   'clusterCreate',
   'clusterDelete',
   'clusterServerReplace',

@@ -187,13 +187,15 @@ export const serverConfirm = operation({
 
 export const serverRemove = operation({
   name: 'serverRemove',
-  summary: 'Remove a server that is in no cluster; with `force`, also one of a cluster that does not answer. Wipes nothing; its history stays.',
+  summary:
+    'Remove a server that is in no cluster; with `force`, also one of a cluster that does not answer. Wipes nothing; its history stays. The operation is done when it is answered.',
   method: 'DELETE',
   path: '/v1/nodes/{id}',
   scope: 'servers:write',
   params: byId,
   query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
-  status: 204,
+  answer: begun,
+  status: 202,
   errors: ['not_found', 'server_in_cluster', 'operation_running', 'transition_refused', 'stale'],
 })
 

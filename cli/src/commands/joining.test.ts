@@ -123,7 +123,7 @@ test('a reset asks for the name, and is told what to keep', async () => {
 
 test('only a forced removal asks; a reboot does not', async () => {
   const { api, cli } = await signedIn()
-  api.on(serverRemove, () => undefined)
+  api.on(serverRemove, () => ({ operation: anOperation({ kind: 'serverRemove', status: 'done' }) }))
   api.on(serverReboot, () => ({ operation: anOperation({ kind: 'serverReboot', target: { kind: 'server', id: id(1), name: 'brave-otter-042' } }) }))
   expect(await cli.run(`server remove ${id(1)}`)).toMatchObject({ exit: 0, out: 'brave-otter-042 is removed\n' })
   expect(await cli.run(`server remove ${id(1)} --force`)).toMatchObject({ exit: 2 })

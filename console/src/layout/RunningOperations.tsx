@@ -14,6 +14,7 @@ const kindWords: Record<Operation['kind'], string> = {
   serverReboot: 'Reboot',
   serverShutdown: 'Shut down',
   serverReset: 'Reset',
+  serverRemove: 'Remove',
   clusterCreate: 'Create cluster',
   clusterDelete: 'Delete cluster',
   clusterServerReplace: 'Replace a server of',

@@ -12,6 +12,7 @@ import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { checkVersion } from '../../http/serve.ts'
 import type { ServerFacts } from '../servers/for-clusters.ts'
+import { removal } from '../servers/removal.ts'
 import type { Seen } from './decide-server.ts'
 import { canLeaveEtcd } from './decide-leaving.ts'
 import { whyNotNow } from './leaving-alone.ts'
@@ -34,7 +35,7 @@ export interface Leaving {
     options: { keepWorkloadDisks: boolean; ifMatch?: number | undefined; signal?: AbortSignal | undefined },
   ): Promise<{ operation: Operation }>
   /** As `ClusterAccess.forgetServer`. */
-  forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: number | undefined; signal?: AbortSignal | undefined }): Promise<boolean>
+  forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: number | undefined; signal?: AbortSignal | undefined }): Promise<Operation | null>
 }
 
 export function leaving({ db, clock, servers, operations, recorder, engine }: ClusterParts, secrets: ClusterSecrets, reached: Reach): Leaving {
@@ -130,7 +131,7 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
     async forgetServer(caller, nodeId, { ifMatch, signal = new AbortController().signal }) {
       const place = await store.memberOf(db, nodeId)
       const cluster = place && (await around(db, place.cluster_id))
-      if (!place || !cluster) return false
+      if (!place || !cluster) return null
       const [first] = await servers.forPlan(db, [nodeId])
       refuse(canForceRemoveServer(shown(first!), cluster), { ...first!, operation_id: null })
       // The last contacts failed; it is asked once more.
@@ -144,7 +145,7 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
         checkVersion(ifMatch, facts.version)
         const now = await around(tx, place.cluster_id)
         const m = await store.memberOf(tx, nodeId)
-        if (!m || !now) return false
+        if (!m || !now) return null
         refuse(canForceRemoveServer(shown(facts), now), { ...facts, operation_id: null })
         for (const open of await operations.open(tx, 'server', nodeId))
           if (!hasEnded(open)) await operations.set(tx, open.id, { status: 'failed', reason: 'The server was removed by force' })
@@ -156,6 +157,7 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
           failed_at: null,
           failure: null,
         })
+        const operation = await operations.done(tx, caller, removal({ id: nodeId, name: m.name }))
         await servers.removeByForce(tx, caller, nodeId)
         await recorder.record(tx, caller, {
           action: 'cluster.server_forgotten',
@@ -165,7 +167,7 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
         await tellCluster(tx, caller, m.cluster_id)
         // It takes what is left of the server out of etcd and Kubernetes.
         await engine.wake(tx, clusterQueue, m.cluster_id)
-        return true
+        return operation
       })
     },
   }

@@ -112,7 +112,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     })
     expect((await reset(third)).problem).toMatchObject({ code: 'transition_refused', error: expect.stringContaining('remove it by force') })
     expect((await admin.call(serverRemove, { params: { id: third.id }, query: { force: 'true' } }, { ifMatch: unreachable.version - 1 })).status).toBe(412)
-    expect((await admin.call(serverRemove, { params: { id: third.id }, query: { force: 'true' } })).status).toBe(204)
+    expect((await admin.call(serverRemove, { params: { id: third.id }, query: { force: 'true' } })).status).toBe(202)
     await world.until(
       async () => etcdOf(first).toSorted(),
       (members) => members.join() === [first.name, second.name].toSorted().join(),
@@ -150,7 +150,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     await addFault(world.machine(worker), { kind: 'refuse', port: 'apid' })
     const { operation: unheard } = (await reset(worker)).answer!
     await dark(worker)
-    expect((await force(worker)).status).toBe(204)
+    expect((await force(worker)).status).toBe(202)
     expect(await world.ended(unheard.id)).toMatchObject({ status: 'failed', reason: 'The server was removed by force' })
     await clearFaults(world.machine(worker))
     expect(await world.server(worker.id)).toMatchObject({ status: 'deleted', cluster: null, operation_id: null })

@@ -61,6 +61,8 @@ export interface Operations {
 
   /** Begins an operation in the caller's transaction and wakes its reconciler after the commit. */
   create(tx: Tx, caller: Caller, operation: NewOperation): Promise<Operation>
+  /** One of a single step that the caller's transaction is the whole of: over when it is answered. */
+  done(tx: Tx, caller: Caller, operation: Pick<NewOperation, 'kind' | 'target'> & { readonly step: NewStep }): Promise<Operation>
   /** Adds steps at the end, for what became known on the way; a key that is there already is left as it is. */
   addSteps(tx: Tx, id: string, steps: readonly NewStep[]): Promise<void>
   /** Moves a step; a change that changes nothing writes nothing and tells nobody, as does a key that isn't there. The first step that runs makes the operation run. */
@@ -123,6 +125,32 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
 
   const whole = async (dbOrTx: Db | Tx, id: string): Promise<Operation> => present((await store.get(dbOrTx, id))!)
 
+  const insert = async (
+    tx: Tx,
+    caller: Caller,
+    { kind, target, steps, scope, queue, queue_key }: Omit<NewOperation, 'queue' | 'queueKey'> & { queue: string | null; queue_key: string | null },
+  ): Promise<store.OperationRow> => {
+    const row = await store.insert(tx, {
+      kind,
+      target_kind: target.kind,
+      target_id: target.id,
+      target_name: target.name,
+      scope: scope ?? readScope(kind, target.kind),
+      queue,
+      queue_key,
+      created_by: caller.kind === 'user' ? caller.userId : null,
+      created_by_name: callerName(caller),
+      created_at: now(),
+    })
+    await store.insertSteps(
+      tx,
+      steps.map((s, position) => ({ operation_id: row.id, key: s.key, position, title: s.title, node_id: s.node_id ?? null })),
+    )
+    return row
+  }
+  const created = (tx: Tx, caller: Caller, row: store.OperationRow) =>
+    tell(tx, caller, { name: 'operation.created', object: { kind: 'operation', id: row.id }, version: row.version, scope: row.scope })
+
   /** A person's wish about a running operation: checked, written, told, and its reconciler woken. */
   const ask = (caller: UserCaller, id: string, action: string, wish: (tx: Tx, row: store.OperationRow) => Promise<store.OperationRow>): Promise<Operation> =>
     inTransaction(db, async (tx) => {
@@ -173,28 +201,21 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
         return store.update(tx, id, { status: 'running', reason: null, ended_at: null, cancel_requested_at: null, round: row.round + 1 })
       }),
 
-    async create(tx, caller, { kind, target, steps, queue, queueKey, scope }) {
-      const queue_key = queueKey ?? target.id
-      if (queue_key === null) throw new Error(`An operation without a target needs a key for ${queue}`)
-      const row = await store.insert(tx, {
-        kind,
-        target_kind: target.kind,
-        target_id: target.id,
-        target_name: target.name,
-        scope: scope ?? readScope(kind, target.kind),
-        queue,
-        queue_key,
-        created_by: caller.kind === 'user' ? caller.userId : null,
-        created_by_name: callerName(caller),
-        created_at: now(),
-      })
-      await store.insertSteps(
-        tx,
-        steps.map((s, position) => ({ operation_id: row.id, key: s.key, position, title: s.title, node_id: s.node_id ?? null })),
-      )
-      await tell(tx, caller, { name: 'operation.created', object: { kind: 'operation', id: row.id }, version: row.version, scope: row.scope })
+    async create(tx, caller, { queueKey, ...operation }) {
+      const queue_key = queueKey ?? operation.target.id
+      if (queue_key === null) throw new Error(`An operation without a target needs a key for ${operation.queue}`)
+      const row = await insert(tx, caller, { ...operation, queue_key })
+      await created(tx, caller, row)
       await wake(tx, row)
       return whole(tx, row.id)
+    },
+
+    async done(tx, caller, { step, ...operation }) {
+      const { id } = await insert(tx, caller, { ...operation, steps: [step], queue: null, queue_key: null })
+      const at = { started_at: now(), ended_at: now() }
+      await store.updateStep(tx, id, step.key, { status: 'done', attempt: 1, ...at })
+      await created(tx, caller, await store.update(tx, id, { status: 'done', ...at }))
+      return whole(tx, id)
     },
 
     async addSteps(tx, id, steps) {

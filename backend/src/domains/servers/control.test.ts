@@ -44,7 +44,7 @@ const backend = await startBackend({
         rendered = (await domains.patches.render(tx, nodeId, generated, context)).yaml
         return { yaml: rendered }
       },
-      forgetServer: async () => false,
+      forgetServer: async () => null,
     }),
 })
 const operator = await backend.signIn({ role: 'operator' })

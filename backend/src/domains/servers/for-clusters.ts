@@ -3,6 +3,7 @@
  * transaction; nothing here talks to a machine but what `connection` answers.
  */
 import type { ClusterRole } from '#contract/clusters.ts'
+import type { Operation } from '#contract/operations.ts'
 import type { Eligibility, Server, ServerStatus, Stage } from '#contract/servers.ts'
 import type { Credentials } from '#talos/pki/clients.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -140,10 +141,10 @@ export interface ClusterAccess {
    */
   renderAgain(tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null>
   /**
-   * Removes a server that does not answer, and makes its cluster forget it. false where no cluster has it.
+   * Removes a server that does not answer, and makes its cluster forget it. null where no cluster has it.
    * @throws Problem `transition_refused` while it answers, or where the cluster can't do without it; `stale`
    */
-  forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: number | undefined; signal?: AbortSignal | undefined }): Promise<boolean>
+  forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: number | undefined; signal?: AbortSignal | undefined }): Promise<Operation | null>
 }
 
 /** Servers and clusters need each other: what servers are handed first, and clusters fill in once they exist. Until then no cluster is known. */
@@ -158,6 +159,6 @@ export function lateClusterAccess(): ClusterAccess & { bind(access: ClusterAcces
     generated: async (on, clusterId, nodeId) => (await bound?.generated(on, clusterId, nodeId)) ?? null,
     renderedConfig: async (clusterId, nodeId) => (await bound?.renderedConfig(clusterId, nodeId)) ?? null,
     renderAgain: async (tx, clusterId, nodeId) => (await bound?.renderAgain(tx, clusterId, nodeId)) ?? null,
-    forgetServer: async (caller, nodeId, options) => (await bound?.forgetServer(caller, nodeId, options)) ?? false,
+    forgetServer: async (caller, nodeId, options) => (await bound?.forgetServer(caller, nodeId, options)) ?? null,
   }
 }

@@ -23,9 +23,7 @@ export function serverRoutes(app: FastifyInstance, servers: Servers): void {
   on(serverAdd, ({ caller, body }) => servers.add(caller, body))
   on(serverUpdate, ({ caller, params, body, ifMatch }) => servers.update(caller, params.id, body, ifMatch))
   on(serverConfirm, ({ caller, params, body, ifMatch }) => servers.confirm(caller, params.id, body, ifMatch))
-  on(serverRemove, ({ caller, params, query, ifMatch, signal }) =>
-    servers.remove(caller, params.id, { force: query.force === 'true', ifMatch, signal }).then(() => undefined),
-  )
+  on(serverRemove, ({ caller, params, query, ifMatch, signal }) => servers.remove(caller, params.id, { force: query.force === 'true', ifMatch, signal }))
   on(serverReboot, ({ caller, params }) => servers.reboot(caller, params.id))
   on(serverShutdown, ({ caller, params }) => servers.shutdown(caller, params.id))
   on(serverServices, ({ params }) => servers.services(params.id))

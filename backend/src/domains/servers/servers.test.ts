@@ -167,7 +167,11 @@ test('in maintenance what Talos does not allow is refused with the sentence', as
 
 test('a removed server is hidden unless asked for; the machine that comes back is a new server that remembers', async () => {
   const server = (await all()).at(-1)!
-  expect((await operator.call(serverRemove, { params: { id: server.id } })).status).toBe(204)
+  const { status, answer } = await operator.call(serverRemove, { params: { id: server.id } })
+  expect(status).toBe(202)
+  const done = answer!.operation
+  expect(done).toMatchObject({ kind: 'serverRemove', status: 'done', target: { kind: 'server', id: server.id }, steps: [{ status: 'done', attempt: 1 }] })
+  expect((await operator.call(operationGet, { params: { id: done.id } })).answer).toEqual(done)
   expect((await all()).map((s) => s.id)).not.toContain(server.id)
   const removed = (await operator.call(serverList, { query: { status: 'deleted' } })).answer!.items
   expect(removed.map((s) => s.id)).toEqual([server.id])

@@ -38,6 +38,7 @@ import { clusterUse } from './cluster-use.ts'
 import { type CommandKind, commanding, commandQueue, commandSteps } from './commanding.ts'
 import type { ClusterAccess, ForClusters } from './for-clusters.ts'
 import { forJoining, type ForJoining } from './for-joining.ts'
+import { removal } from './removal.ts'
 import { ourEvents } from './our-events.ts'
 import { observer } from './observe.ts'
 import { audited, present } from './present.ts'
@@ -57,7 +58,7 @@ export interface Servers extends ForClusters, ForJoining, ServerFiles {
   confirm(caller: Caller, id: string, body: Input<typeof serverConfirm>['body'], ifMatch?: number): Promise<Server>
   update(caller: Caller, id: string, body: Input<typeof serverUpdate>['body'], ifMatch?: number): Promise<Server>
   /** `force`: also one of a cluster that does not answer, which is forgotten there. */
-  remove(caller: Caller, id: string, options?: { force?: boolean; ifMatch?: number | undefined; signal?: AbortSignal }): Promise<void>
+  remove(caller: Caller, id: string, options?: { force?: boolean; ifMatch?: number | undefined; signal?: AbortSignal }): Promise<{ operation: Operation }>
   reboot(caller: Caller, id: string): Promise<{ operation: Operation }>
   shutdown(caller: Caller, id: string): Promise<{ operation: Operation }>
   services(id: string): Promise<Answer<typeof serverServices>>
@@ -265,19 +266,23 @@ export function servers(parts: ServerParts): Servers {
     },
 
     async remove(caller, id, { force = false, ifMatch, signal } = {}) {
-      if (force && (await access.forgetServer(caller, id, { ifMatch, signal }))) return
+      const forgotten = force ? await access.forgetServer(caller, id, { ifMatch, signal }) : null
+      if (forgotten) return { operation: forgotten }
+      let operation: Operation | undefined
       await change(
         caller,
         id,
         'server.removed',
-        async (_tx, row, server) => {
+        async (tx, row, server) => {
           checkVersion(ifMatch, row.version)
           demand(canRemoveServer(server), row.operation_id && !row.cluster_id ? 'operation_running' : 'server_in_cluster')
           fleet.forget(id)
+          operation = await operations.done(tx, caller, removal(row))
           return { status: 'deleted', removed_at: now(), type: 'unknown' }
         },
         'server.removed',
       )
+      return { operation: operation! }
     },
 
     reboot: (caller, id) => command(caller, id, 'serverReboot'),
