@@ -4,63 +4,148 @@ import type { FastifyInstance } from 'fastify'
 import { contentPolicy, type PolicySources } from './headers.ts'
 import { openapiDocument } from './openapi.ts'
 
+/** As much of a JSON schema as the page shows. */
+interface Schema {
+  $ref?: string
+  type?: string
+  format?: string
+  description?: string
+  enum?: unknown[]
+  const?: unknown
+  default?: unknown
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  items?: Schema
+  properties?: Record<string, Schema>
+  required?: string[]
+  additionalProperties?: Schema | boolean
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
+  minItems?: number
+  maxItems?: number
+}
+
 interface Described {
   operationId: string
   summary: string
   tags: string[]
-  parameters: { name: string; in: string; required: boolean; schema: object }[]
-  requestBody?: { content: Record<string, { schema: object }> }
-  responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>
+  parameters: { name: string; in: string; required: boolean; description?: string; schema: Schema }[]
+  requestBody?: { required: boolean; content: Record<string, { schema: Schema; example?: unknown }> }
+  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
   security: { session: string[] }[]
+}
+
+interface Document {
+  paths: Record<string, Record<string, Described>>
+  components: { schemas: Record<string, Schema> }
 }
 
 const noncePlaceholder = '__NONCE__'
 
 const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
-const json = (value: object): string => `<pre>${escape(JSON.stringify(value, null, 2))}</pre>`
+const code = (text: string): string => `<code>${escape(text)}</code>`
+/** Words of ours, in which code stands between backticks. */
+const prose = (text: string): string => escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1)
+
+/** `1 to 25 characters`, `at most 1000 items`; empty where anything goes. */
+function bounds(least: number | undefined, most: number | undefined, unit: string): string {
+  if (least === undefined && most === undefined) return ''
+  const range = least === undefined ? `at most ${most}` : most === undefined ? `at least ${least}` : `${least} to ${most}`
+  return `, ${range}${unit}`
+}
+
+/** What a value may be, in words; objects that are shared are linked. */
+function typeOf(schema: Schema): string {
+  if (schema.$ref) return `<a href="#${nameOf(schema.$ref)}">${nameOf(schema.$ref)}</a>`
+  if (schema.const !== undefined) return code(JSON.stringify(schema.const))
+  if (schema.enum) return schema.enum.map((value) => code(String(value))).join(' ')
+  const choices = schema.anyOf ?? schema.oneOf
+  if (choices) return [...new Set(choices.map(typeOf))].join(' or ')
+  if (schema.type === 'array') return `list of ${typeOf(schema.items ?? {})}${bounds(schema.minItems, schema.maxItems, ' items')}`
+  if (schema.type === 'object' && typeof schema.additionalProperties === 'object') return `object of ${typeOf(schema.additionalProperties)}`
+  const length = bounds(schema.minLength, schema.maxLength, ' characters')
+  return `${schema.format ?? schema.type ?? 'anything'}${length}${bounds(schema.minimum, schema.maximum, '')}`
+}
+
+const row = (name: string, required: boolean, schema: Schema, where = ''): string =>
+  `<tr><td><code>${escape(name)}</code>${where}${required ? '' : ' <i>optional</i>'}</td><td>${typeOf(schema)}${
+    schema.default === undefined ? '' : `, else ${code(JSON.stringify(schema.default))}`
+  }${inner(schema)}</td><td>${prose(schema.description ?? '')}</td></tr>`
+
+const table = (rows: readonly string[]): string => (rows.length === 0 ? '' : `<div class="wide"><table>${rows.join('')}</table></div>`)
+
+/** The fields of an object, as a table. */
+const fields = ({ properties = {}, required = [] }: Schema): string =>
+  table(Object.entries(properties).map(([name, one]) => row(name, required.includes(name), one)))
+
+/** An object inside of a field has its own table there. */
+function inner(schema: Schema): string {
+  const object = [schema, schema.items, ...(schema.anyOf ?? [])].find((one) => one?.properties !== undefined)
+  return object ? fields(object) : ''
+}
+
+const shape = (schema: Schema): string => (schema.properties ? fields(schema) : `<p>${typeOf(schema)}${inner(schema)}</p>`)
 
 const needs = ({ security }: Described): string => {
   const [needed] = security
   if (!needed) return 'Anybody'
-  return needed.session.length === 0 ? 'Any signed-in user' : `Scope ${needed.session.map((s) => `<code>${escape(s)}</code>`).join(', ')}`
+  return needed.session.length === 0 ? 'Any signed-in user' : `Scope ${needed.session.map(code).join(', ')}`
+}
+
+/** The call as it may be typed into a shell. */
+function curl(method: string, path: string, { security, requestBody }: Described): string {
+  const example = requestBody?.content['application/json']?.example
+  const parts = [
+    `curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}"$STEELYARD_URL${path}"`,
+    ...(security.length > 0 ? ['-H "Authorization: Bearer $TOKEN"'] : []),
+    ...(example === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(example, null, 2).replaceAll("'", "'\\''")}'`]),
+  ]
+  return `<pre>${escape(parts.join(' \\\n  '))}</pre>`
 }
 
 function section(method: string, path: string, call: Described): string {
-  const parameters = call.parameters.map(
-    (p) => `<tr><td><code>${escape(p.name)}</code></td><td>${p.in}${p.required ? '' : ', optional'}</td><td>${json(p.schema)}</td></tr>`,
+  const parameters = call.parameters.map(({ name, in: where, required, description, schema }) =>
+    row(name, required, { ...schema, ...(description !== undefined && { description }) }, ` <small>${where}</small>`),
   )
   const answers = Object.entries(call.responses).map(([status, { description, content }]) => {
     const [media, answer] = Object.entries(content ?? {})[0] ?? []
-    const shown = answer && Number(status) < 300 ? `<p>${escape(media ?? '')}</p>${json(answer.schema)}` : ''
-    return `<h4>${status}</h4><p class="means">${escape(description)}</p>${shown}`
+    const shown = answer && Number(status) < 300 ? `${media === 'application/json' ? '' : code(media ?? '')}${shape(answer.schema)}` : ''
+    return `<dt>${status}</dt><dd><span class="means">${prose(description)}</span>${shown}</dd>`
   })
   const [body] = Object.values(call.requestBody?.content ?? {})
-  return `<details id="${call.operationId}"><summary><code class="method">${method.toUpperCase()}</code> <code>${escape(path)}</code> <span>${escape(call.summary)}</span></summary>
-<p>${needs(call)}. Named <code>${call.operationId}</code> in the contract and in the audit log.</p>
-${parameters.length > 0 ? `<h3>Parameters</h3><table>${parameters.join('')}</table>` : ''}
-${body ? `<h3>Body</h3>${json(body.schema)}` : ''}
-<h3>Answers</h3>${answers.join('')}</details>`
+  return `<details id="${call.operationId}"><summary><code class="method">${method.toUpperCase()}</code> <code>${escape(path)}</code> <span>${prose(call.summary)}</span></summary>
+<p>${needs(call)}. Named <code>${call.operationId}</code> in the contract and in the audit log.</p>${curl(method, path, call)}
+${parameters.length > 0 ? `<h3>Parameters</h3>${table(parameters)}` : ''}
+${body ? `<h3>Body${call.requestBody?.required ? '' : ', optional'}</h3>${shape(body.schema)}` : ''}
+<h3>Answers</h3><dl>${answers.join('')}</dl></details>`
 }
 
-const style = `:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}body{max-width:62rem;margin:2rem auto;padding:0 1rem}code,pre{font:13px/1.45 ui-monospace,monospace}
-pre{overflow:auto;max-height:24rem;padding:.5rem .75rem;border:1px solid #8885;border-radius:6px}details{border-bottom:1px solid #8884;padding:.4rem 0}summary{cursor:pointer}summary span{opacity:.8}
-.method{display:inline-block;min-width:3.6rem;font-weight:700}.means{white-space:pre-line}td{vertical-align:top;padding:.2rem .75rem .2rem 0}td pre{margin:0}h2{text-transform:capitalize;margin-top:2rem}`
+const style = `:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}body{max-width:68rem;margin:2rem auto;padding:0 1rem}code,pre{font:13px/1.45 ui-monospace,monospace}
+pre{overflow:auto;max-height:24rem;padding:.5rem .75rem;border:1px solid #8885;border-radius:6px}details{border-bottom:1px solid #8884;padding:.4rem 0}summary{cursor:pointer;padding:.15rem 0}summary span{opacity:.8}
+.method{display:inline-block;min-width:3.6rem;font-weight:700}.means{white-space:pre-line}.wide{overflow-x:auto}table{border-collapse:collapse;width:100%}td{vertical-align:top;padding:.25rem .75rem .25rem 0;border-top:1px solid #8883;overflow-wrap:anywhere}
+td:first-child{width:14rem;min-width:9rem}td td:first-child{width:auto}i,small{opacity:.75}dt{font-weight:700;margin-top:.5rem}dd{margin:0 0 0 1rem}h2{text-transform:capitalize;margin-top:2rem}nav a{display:inline-block;margin-right:1rem;text-transform:capitalize}a{color:light-dark(#1a4fd0,#8fb4ff)}`
 
-/** Takes a fifth of a second to make, so it is made once; `nonce` is then put in by each answer. */
-function page(version: string, nonce: string): string {
-  const { paths } = openapiDocument(version) as { paths: Record<string, Record<string, Described>> }
+function page(version: string): string {
+  const { paths, components } = openapiDocument(version) as unknown as Document
   const calls = Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, call]) => ({ method, path, call })))
-  const groups = Map.groupBy(calls, ({ call }) => call.tags[0]!)
-  const sections = [...groups].map(([tag, all]) => `<h2>${escape(tag)}</h2>${all.map(({ method, path, call }) => section(method, path, call)).join('')}`)
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Steelyard API</title><style nonce="${nonce}">${style}</style></head>
-<body><h1>Steelyard API ${escape(version)}</h1><p>JSON over HTTP. Sign in by <a href="#authorize">POST /v1/authorize</a> and send the access token as <code>Authorization: Bearer …</code>. Errors are <code>{error, code, fields?, request_id}</code>.
-Writes take <code>Idempotency-Key</code>; changes of one object take <code>If-Match</code> with its ETag. For programs: <a href="/v1/openapi.json">OpenAPI 3.1</a>.</p>${sections.join('')}</body></html>`
+  const groups = [...Map.groupBy(calls, ({ call }) => call.tags[0]!)]
+  const sections = groups.map(([tag, all]) => `<h2 id="${tag}">${escape(tag)}</h2>${all.map(({ method, path, call }) => section(method, path, call)).join('')}`)
+  const objects = Object.entries(components.schemas).map(
+    ([name, schema]) => `<h3 id="${name}">${name}</h3><p>${prose(schema.description ?? '')}</p>${fields(schema)}`,
+  )
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Steelyard API</title><style nonce="${noncePlaceholder}">${style}</style></head>
+<body><h1>Steelyard API ${escape(version)}</h1><p>JSON over HTTP. Sign in by <a href="#authorize">POST /v1/authorize</a> and send the access token as <code>Authorization: Bearer …</code>. Errors are <a href="#Error"><code>{error, code, fields?, related?, request_id}</code></a>.
+Writes take <code>Idempotency-Key</code>; changes of one object take <code>If-Match</code> with its ETag. For programs: <a href="/v1/openapi.json">OpenAPI 3.1</a>.</p>
+<nav>${groups.map(([tag]) => `<a href="#${tag}">${escape(tag)}</a>`).join('')}<a href="#objects">Objects</a></nav>${sections.join('')}<h2 id="objects">Objects</h2>${objects.join('')}</body></html>`
 }
 
 export function docsRoutes(app: FastifyInstance, { version, sources }: { version: string; sources: PolicySources }): void {
   let text: string | undefined
   app.get('/docs/api', { config: { open: true } }, async (_request, reply) => {
-    text ??= page(version, noncePlaceholder)
+    text ??= page(version)
     const nonce = randomBytes(16).toString('base64url')
     return reply.header('content-security-policy', contentPolicy(sources, nonce)).type('text/html; charset=utf-8').send(text.replace(noncePlaceholder, nonce))
   })

@@ -1,25 +1,32 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
+import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'
 import { errors } from '#contract/errors.ts'
 import { errorsOf, takesBody } from '#contract/operation.ts'
 import { openapiDocument } from './openapi.ts'
+import { bodies, meanings, objects } from './openapi-words.ts'
 
 interface Call {
   operationId: string
   summary: string
-  parameters: { name: string; in: string; required: boolean; schema: object }[]
+  parameters: { name: string; in: string; required: boolean; description?: string; schema: object }[]
   requestBody?: { content: Record<string, { schema: object }> }
   responses: Record<string, { description: string; headers?: object; content?: Record<string, { schema: object }> }>
   security: Record<string, string[]>[]
 }
-const document = openapiDocument('0.0.13') as unknown as { paths: Record<string, Record<string, Call>>; components: object }
+const document = openapiDocument('0.0.13') as unknown as { paths: Record<string, Record<string, Call>>; components: { schemas: Record<string, object> } }
 
 /** The parts of the OpenAPI 3.1 schema (spec.openapis.org/oas/3.1/schema) that this document uses, with nothing beside them allowed. */
 const mediaTypes = {
   type: 'object',
   minProperties: 1,
-  additionalProperties: { type: 'object', required: ['schema'], properties: { schema: { type: ['object', 'boolean'] } }, additionalProperties: false },
+  additionalProperties: {
+    type: 'object',
+    required: ['schema'],
+    properties: { schema: { type: ['object', 'boolean'] }, example: true },
+    additionalProperties: false,
+  },
 }
 const response = {
   type: 'object',
@@ -99,6 +106,7 @@ test('each schema in it is one of JSON Schema 2020-12', () => {
     ...Object.values(one.requestBody?.content ?? {}).map((c) => c.schema),
     ...Object.values(one.responses).flatMap((r) => Object.values(r.content ?? {}).map((c) => c.schema)),
   ])
+  schemas.push(...Object.values(document.components.schemas))
   expect(schemas.length).toBeGreaterThan(300)
   const broken = schemas.filter((schema) => !ajv.validateSchema(schema))
   expect(broken).toEqual([])
@@ -123,4 +131,32 @@ test.each(allOperations.map((o) => [o.name, o] as const))('%s is in it with its 
   const headers = new Set(one.parameters.filter((p) => p.in === 'header').map((p) => p.name))
   expect(headers.has('Idempotency-Key')).toBe(operation.method !== 'GET' && operation.scope !== null)
   expect(headers.has('If-Match')).toBe(operation.errors.includes('stale'))
+})
+
+test('every parameter and every field of a body says what it means', () => {
+  const silent = calls.flatMap(({ one }) => one.parameters.filter((p) => !p.description).map((p) => `${one.operationId} ${p.name}`))
+  const look = (schema: unknown, at: string): void => {
+    if (typeof schema !== 'object' || schema === null) return
+    for (const [key, value] of Object.entries(schema))
+      if (key !== 'properties') look(value, at)
+      else
+        for (const [name, field] of Object.entries(value as Record<string, { description?: string; $ref?: string }>)) {
+          if (!field.description && !field.$ref) silent.push(`${at} ${name}`)
+          look(field, `${at} ${name}`)
+        }
+  }
+  for (const { one } of calls) for (const body of Object.values(one.requestBody?.content ?? {})) look(body.schema, one.operationId)
+  for (const name of Object.keys(document.components.schemas).filter((n) => n.startsWith('New'))) look(document.components.schemas[name], name)
+  expect(silent).toEqual([])
+})
+
+test('nothing in it is said of a field that no call has, nor of an object that no call shows', () => {
+  const text = JSON.stringify(document)
+  const fields = Object.keys(meanings).map((name) => name.split('.').at(-1)!)
+  expect(fields.filter((name) => !text.includes(`"${name}"`))).toEqual([])
+  expect(Object.keys(objects).filter((name) => !text.includes(`#/components/schemas/${name}"`))).toEqual([])
+})
+
+test.each(allOperations.filter(takesBody).map((o) => [o.name, o] as const))('%s shows a body that it would take', (name, { body }) => {
+  expect(z.safeParse(body, bodies[name]).error?.issues ?? []).toEqual([])
 })

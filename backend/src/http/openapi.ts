@@ -1,23 +1,63 @@
-/** The OpenAPI 3.1 document, made from the contract: nothing in it is written twice. */
+/** The OpenAPI 3.1 document, made from the contract and the words beside it: nothing in it is written twice. */
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'
 import { errors, relatedKinds } from '#contract/errors.ts'
 import { errorsOf, type Operation, takesBody } from '#contract/operation.ts'
+import { bodies, meanings, objects } from './openapi-words.ts'
 
 type Json = Record<string, unknown>
 
-const schemaOf = (schema: z.core.$ZodType, io: 'input' | 'output'): Json => {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' }) as Json
-  return rest
+const named = z.registry<{ id: string; description: string }>()
+for (const [id, [schema, description]] of Object.entries(objects)) named.add(schema, { id, description })
+
+const safe = Number.MAX_SAFE_INTEGER
+/** What says nothing to a reader: the pattern of a UUID or a time, the bounds of every integer there is. */
+const isNoise = (key: string, value: unknown, { format }: Json): boolean =>
+  (key === 'pattern' && format !== undefined) ||
+  (key === 'minimum' && value === -safe) ||
+  (key === 'maximum' && value === safe) ||
+  key === 'id' ||
+  key === '$schema'
+
+/** A schema as it stands in the document: fields with their meanings, references to where the shared ones are. `call`: name of the operation. */
+function tidy(schema: Json, call: string): Json {
+  const inside = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(inside) : typeof value === 'object' && value !== null ? tidy(value as Json, call) : value
+  const field = (name: string, one: Json): Json => {
+    const meaning = meanings[`${call}.${name}`] ?? meanings[name]
+    return { ...(meaning !== undefined && one['$ref'] === undefined && { description: meaning }), ...tidy(one, call) }
+  }
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
+      if (isNoise(key, value, schema)) return []
+      if (key === 'properties') return [[key, Object.fromEntries(Object.entries(value as Record<string, Json>).map(([name, one]) => [name, field(name, one)]))]]
+      if (key === '$ref') return [[key, String(value).replace('#/$defs/', '#/components/schemas/')]]
+      return [[key, key === 'default' || key === 'enum' || key === 'const' ? value : inside(value)]]
+    }),
+  )
+}
+
+/** The schemas that are shared, as they were met. */
+type Components = Map<string, Json>
+
+const schemaOf = (schema: z.core.$ZodType, io: 'input' | 'output', call: string, components: Components): Json => {
+  const { $defs = {}, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12', metadata: named }) as Json
+  for (const [name, one] of Object.entries($defs as Record<string, Json>))
+    if (!components.has(name)) components.set(name, tidy(one, io === 'input' ? call : ''))
+  return tidy(rest, io === 'input' ? call : '')
 }
 
 /** What the server reads from headers beside the session. */
-function headersOf({ method, scope, errors: own, media }: Operation): Json[] {
+function headersOf(operation: Operation): Json[] {
+  const { method, scope, errors: own, media } = operation
   const header = (name: string, description: string, schema: Json): Json => ({ name, in: 'header', required: false, description, schema })
   return [
     ...(method !== 'GET' && scope !== null
       ? [header('Idempotency-Key', 'Kept 24 h: sent again with the same body, the first answer is given again.', { type: 'string', pattern: '^[!-~]{1,128}$' })]
+      : []),
+    ...(method === 'GET' && isVersioned(operation)
+      ? [header('If-None-Match', 'The ETag that the caller has: answered 304 while it is the same.', { type: 'string' })]
       : []),
     ...(own.includes('stale')
       ? [header('If-Match', "The object's version that the caller read, as in its ETag; without it the last write wins.", { type: 'string' })]
@@ -26,25 +66,43 @@ function headersOf({ method, scope, errors: own, media }: Operation): Json[] {
   ]
 }
 
+const etag = { ETag: { description: "The object's version, in quotes: for `If-Match` and `If-None-Match`.", schema: { type: 'string', examples: ['"3"'] } } }
 const comeBack = { 'Retry-After': { description: 'Seconds after which to try again.', schema: { type: 'integer', minimum: 1 } } }
 
-function parameters(operation: Operation): Json[] {
+function parameters(operation: Operation, components: Components): Json[] {
   const of = (where: 'path' | 'query', schema: z.core.$ZodType): Json[] => {
-    const { properties = {}, required = [] } = schemaOf(schema, 'input') as { properties?: Record<string, Json>; required?: string[] }
-    return Object.entries(properties).map(([name, property]) => ({ name, in: where, required: where === 'path' || required.includes(name), schema: property }))
+    const { properties = {}, required = [] } = schemaOf(schema, 'input', operation.name, components) as {
+      properties?: Record<string, Json>
+      required?: string[]
+    }
+    return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+      name,
+      in: where,
+      required: where === 'path' || required.includes(name),
+      ...(description !== undefined && { description }),
+      schema: rest,
+    }))
   }
   return [...of('path', operation.params), ...of('query', operation.query), ...headersOf(operation)]
 }
 
-function responses(operation: Operation): Json {
+/** Objects that carry a version are answered with it as their ETag. */
+const isVersioned = ({ answer }: Operation): boolean => 'version' in ((answer as { shape?: object }).shape ?? {})
+
+function responses(operation: Operation, components: Components): Json {
   const json = operation.media === 'application/json'
   const success =
     operation.status === 204 || operation.answer.constructor.name === 'ZodMiniUndefined'
       ? { description: 'Done.' }
-      : { description: 'Success.', content: { [operation.media]: { schema: json ? schemaOf(operation.answer, 'output') : { type: 'string' } } } }
+      : {
+          description: operation.status === 202 ? 'Begun: follow the operation, or hear of it on `/v1/events`.' : 'Success.',
+          ...(isVersioned(operation) && { headers: etag }),
+          content: { [operation.media]: { schema: json ? schemaOf(operation.answer, 'output', operation.name, components) : { type: 'string' } } },
+        }
   const byStatus = Map.groupBy(errorsOf(operation), (code) => errors[code].status)
   return {
     [operation.status]: success,
+    ...(operation.method === 'GET' && isVersioned(operation) && { 304: { description: 'Nothing has changed since the version in `If-None-Match`.' } }),
     ...Object.fromEntries(
       [...byStatus].map(([status, all]) => [
         status,
@@ -58,42 +116,59 @@ function responses(operation: Operation): Json {
   }
 }
 
+const description = `The API of Steelyard, the control plane for bare-metal servers that run Talos Linux.
+
+Sign in by \`authorize\` and send the access token as \`Authorization: Bearer …\`; after ten minutes get another by \`authorizeRefresh\`.
+Lists answer \`{items, page, per_page, total}\`. What takes longer than a request answers 202 with an operation. Times are ISO 8601 in UTC, sizes are in bytes.`
+
 export function openapiDocument(version: string): Json {
   const paths: Record<string, Json> = {}
+  const components: Components = new Map()
   for (const operation of allOperations) {
     const path = (paths[operation.path] ??= {})
     path[operation.method.toLowerCase()] = {
       operationId: operation.name,
       summary: operation.summary,
       tags: [operation.path.split('/')[2]],
-      parameters: parameters(operation),
-      ...(takesBody(operation) && { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(operation.body, 'input') } } } }),
-      responses: responses(operation),
+      parameters: parameters(operation, components),
+      ...(takesBody(operation) && {
+        requestBody: {
+          required: !z.safeParse(operation.body, {}).success,
+          content: { 'application/json': { schema: schemaOf(operation.body, 'input', operation.name, components), example: bodies[operation.name] } },
+        },
+      }),
+      responses: responses(operation, components),
       security: operation.scope === null ? [] : [{ session: operation.scope === 'signed_in' ? [] : [operation.scope] }],
     }
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Steelyard', version, description: 'The API of Steelyard, the control plane for bare-metal servers that run Talos Linux.' },
+    info: { title: 'Steelyard', version, description },
     servers: [{ url: '/' }],
     paths,
     components: {
       securitySchemes: { session: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
       schemas: {
+        ...Object.fromEntries([...components].toSorted(([a], [b]) => a.localeCompare(b))),
         Error: {
           type: 'object',
+          description: 'What every refusal answers.',
           required: ['error', 'code', 'request_id'],
           properties: {
             error: { type: 'string', description: 'A sentence for people.' },
-            code: { type: 'string', enum: Object.keys(errors) },
-            fields: { type: 'object', additionalProperties: { type: 'string' } },
+            code: { type: 'string', enum: Object.keys(errors), description: 'For programs.' },
+            fields: {
+              type: 'object',
+              description: 'A sentence for each field that is wrong, by its path: `servers.0.role`.',
+              additionalProperties: { type: 'string' },
+            },
             related: {
               type: 'object',
               description: 'What stands in the way.',
               required: ['kind', 'id', 'name'],
               properties: { kind: { type: 'string', enum: relatedKinds }, id: { type: 'string', format: 'uuid' }, name: { type: 'string' } },
             },
-            request_id: { type: 'string' },
+            request_id: { type: 'string', format: 'uuid', description: 'The log has it as well; so has the header `X-Request-Id`.' },
           },
         },
       },
