@@ -18,6 +18,9 @@ export const forbiddenPaths: ReadonlyMap<string, string> = new Map([
   ['cluster.secret', 'it identifies the cluster'],
   ['cluster.controlPlane', 'the endpoint is chosen with the cluster'],
   ['cluster.clusterName', 'the name is chosen with the cluster'],
+  // The networks were checked against subnets, servers and each other; one server with others would be cut off.
+  ['cluster.network.podSubnets', 'the pod network is chosen with the cluster'],
+  ['cluster.network.serviceSubnets', 'the service network is chosen with the cluster'],
   ['cluster.token', 'the bootstrap token belongs to the cluster'],
   ['cluster.aescbcEncryptionSecret', 'the key belongs to the cluster'],
   ['cluster.secretboxEncryptionSecret', 'the key belongs to the cluster'],

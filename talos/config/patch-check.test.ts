@@ -203,6 +203,8 @@ describe('what it says', () => {
     ['cluster.secret', 'cluster: {secret: a}'],
     ['cluster.controlPlane', 'cluster: {controlPlane: {endpoint: "https://a:6443"}}'],
     ['cluster.clusterName', 'cluster: {clusterName: a}'],
+    ['cluster.network.podSubnets', 'cluster: {network: {podSubnets: [10.1.0.0/16]}}'],
+    ['cluster.network.serviceSubnets', 'cluster: {network: {serviceSubnets: [10.1.0.0/16]}}'],
     ['cluster.token', 'cluster: {token: a}'],
     ['cluster.secretboxEncryptionSecret', 'cluster: {secretboxEncryptionSecret: a}'],
     ['cluster.aescbcEncryptionSecret', 'cluster: {aescbcEncryptionSecret: a}'],
