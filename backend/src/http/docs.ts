@@ -126,7 +126,8 @@ ${body ? `<h3>Body${call.requestBody?.required ? '' : ', optional'}</h3>${shape(
 const style = `:root{color-scheme:light dark;font:15px/1.5 system-ui,sans-serif}body{max-width:68rem;margin:2rem auto;padding:0 1rem}code,pre{font:13px/1.45 ui-monospace,monospace}
 pre{overflow:auto;max-height:24rem;padding:.5rem .75rem;border:1px solid #8885;border-radius:6px}details{border-bottom:1px solid #8884;padding:.4rem 0}summary{cursor:pointer;padding:.15rem 0}summary span{opacity:.8}
 .method{display:inline-block;min-width:3.6rem;font-weight:700}.means{white-space:pre-line}.wide{overflow-x:auto}table{border-collapse:collapse;width:100%}td{vertical-align:top;padding:.25rem .75rem .25rem 0;border-top:1px solid #8883;overflow-wrap:anywhere}
-td:first-child{width:14rem;min-width:9rem}td td:first-child{width:auto}i,small{opacity:.75}dt{font-weight:700;margin-top:.5rem}dd{margin:0 0 0 1rem}h2{text-transform:capitalize;margin-top:2rem}nav a{display:inline-block;margin-right:1rem;text-transform:capitalize}a{color:light-dark(#1a4fd0,#8fb4ff)}`
+td:first-child{width:14rem;min-width:9rem}td td:first-child{width:auto}i,small{opacity:.75}dt{font-weight:700;margin-top:.5rem}dd{margin:0 0 0 1rem}h2{text-transform:capitalize;margin-top:2rem}nav a{display:inline-block;margin-right:1rem;text-transform:capitalize}a{color:light-dark(#1a4fd0,#8fb4ff)}
+@media(max-width:40rem){table,tbody,tr,td,td:first-child{display:block;width:auto}tr{border-top:1px solid #8883;padding:.35rem 0}td{border:0;padding:0}dd{margin-left:0}}`
 
 function page(version: string): string {
   const { paths, components } = openapiDocument(version) as unknown as Document
