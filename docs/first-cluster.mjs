@@ -4,6 +4,12 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+// What went wrong, as a sentence: where in this script it did helps nobody.
+process.on('uncaughtException', ({ message }) => {
+  process.stderr.write(`${message}\n`)
+  process.exit(1)
+})
+
 const { STEELYARD_URL: url = 'http://127.0.0.1:8080', STEELYARD_EMAIL: email, STEELYARD_PASSWORD: password } = process.env
 const [name = 'first'] = process.argv.slice(2)
 let token = ''
@@ -23,6 +29,7 @@ async function api(method, path, body, { signInAgain = true, key = randomUUID(),
   })
   // Out of reach, or not able to answer now: that passes.
   if (!answer || (answer.status === 503 && tries > 0)) {
+    process.stderr.write(`${url} ${answer ? 'can not answer now' : 'does not answer'}, trying again\n`)
     await sleep(Number(answer?.headers.get('retry-after') ?? 2) * 1000)
     return api(method, path, body, { signInAgain, key, tries: tries - 1 })
   }

@@ -5,6 +5,12 @@
 import { createDecipheriv } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
+// What went wrong, as a sentence: where in this script it did helps nobody.
+process.on('uncaughtException', ({ message }) => {
+  process.stderr.write(`${message}\n`)
+  process.exit(1)
+})
+
 const [keyFile, escrowFile, ...flags] = process.argv.slice(2)
 if (!keyFile || !escrowFile) {
   process.stderr.write('node docs/open-escrow.mjs KEY_FILE ESCROW_FILE [--chain-key]\n')
