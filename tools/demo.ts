@@ -164,7 +164,7 @@ try {
   )
   for (const { child, ended } of children) void ended.then((code) => stopping ?? (say(`${child.spawnargs[2]} ended unexpectedly with ${code}`), stop(1)))
   if (dev) {
-    const console_ = start(['node_modules/vite/bin/vite.js', '--config', 'console/vite.config.ts'], /Local:/)
+    const console_ = start(['node_modules/vite/bin/vite.js', '--config', 'console/vite.config.ts'], /Local:/, { STEELYARD_API: url })
     children.push(console_)
     say((await console_.ready).trim())
   }

@@ -149,8 +149,18 @@ const unreachable = (cause: unknown): string | null => {
   ].join('\n')
 }
 
+/** What was typed. An option that isn't there is asked wrongly, as a value that can't be is. */
+const given = (): ReturnType<typeof parse> => {
+  try {
+    return parse()
+  } catch (cause) {
+    const [sentence = ''] = cause instanceof Error ? cause.message.split('. ') : []
+    throw new ScenarioError(`${sentence}: npm run simulate -- --help shows what there is`, { cause })
+  }
+}
+
 try {
-  const { values, positionals } = parse()
+  const { values, positionals } = given()
   if (values.help === true || positionals[0] === 'help') print(help)
   else if (positionals.length === 0 && values['boot-with'] === undefined) await serve(values)
   else await command(values, positionals)

@@ -64,7 +64,10 @@ export const readScenario = (path: string): Scenario => {
   try {
     text = readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new ScenarioError(`Can't read the scenario ${path}`, { cause })
+    throw new ScenarioError(
+      `Can't read the scenario ${path}: ${cause instanceof Error && 'code' in cause && cause.code === 'ENOENT' ? 'there is no such file' : String(cause)}`,
+      { cause },
+    )
   }
   try {
     return parseScenario(parse(text) ?? {})
