@@ -15,6 +15,7 @@ import { Compartment, EditorState } from '@codemirror/state'
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { useEffect, useImperativeHandle, useLayoutEffect, useRef } from 'react'
+import { afterBack, indentBelow } from '../lib/editor-text.ts'
 import { nonce } from '../lib/nonce.ts'
 import type { CodeEditorViewProps, CodeProblem } from './CodeEditor.tsx'
 import css from './CodeEditor.module.css'
@@ -93,10 +94,23 @@ export function rangeOf(
   return { from, to: Math.max(line.to, from) }
 }
 
+/** Below a key that stands alone the new line is one step in: YAML's own indentation can't know that something will follow. */
+function newLineBelowKey(editor: EditorView): boolean {
+  const { state } = editor
+  const { from, empty } = state.selection.main
+  const line = state.doc.lineAt(from)
+  const spaces = indentBelow(state.sliceDoc(line.from, from))
+  if (state.readOnly || !empty || spaces === null || state.sliceDoc(from, line.to).trim() !== '') return false
+  editor.dispatch(state.replaceSelection(`\n${' '.repeat(spaces)}`), { scrollIntoView: true, userEvent: 'input' })
+  return true
+}
+
 export default function CodeEditorView({ label, value, onValue, readOnly = false, problems = [], suggest, explain, ref, selected }: CodeEditorViewProps) {
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
   const options = useRef(new Compartment())
+  // What was typed and has not come back as `value` yet.
+  const told = useRef<string[]>([value])
   // What the editor calls is always the latest: it is made once, its owner draws often.
   const latest = useRef({ onValue, suggest, explain })
   useEffect(() => {
@@ -155,9 +169,20 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
           hover,
           look,
           // Tab is left to the page: who types with the keyboard alone must get out again (WCAG 2.1.2). Ctrl-] and Ctrl-[ indent.
-          keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, ...lintKeymap, { key: 'Ctrl-.', run: startCompletion }]),
+          keymap.of([
+            { key: 'Enter', run: newLineBelowKey },
+            ...closeBracketsKeymap,
+            ...defaultKeymap,
+            ...historyKeymap,
+            ...completionKeymap,
+            ...lintKeymap,
+            { key: 'Ctrl-.', run: startCompletion },
+          ]),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) latest.current.onValue?.(update.state.doc.toString())
+            if (!update.docChanged) return
+            const text = update.state.doc.toString()
+            told.current.push(text)
+            latest.current.onValue?.(text)
           }),
           options.current.of([]),
         ],
@@ -189,7 +214,10 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
 
   useEffect(() => {
     const editor = view.current
-    if (editor === null || editor.state.doc.toString() === value) return
+    if (editor === null) return
+    const left = afterBack(told.current, value)
+    told.current = left ?? []
+    if (left !== null || editor.state.doc.toString() === value) return
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } })
   }, [value])
 

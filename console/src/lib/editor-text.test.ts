@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { afterBack, indentBelow } from './editor-text.ts'
+
+test.each([
+  ['machine:', 2],
+  ['  sysctls:', 4],
+  ['  - name:', 6],
+  ['    content: |', 6],
+  ['machine: ', 2],
+  ['  type: worker', null],
+  ['# what follows:', null],
+  ['  - a', null],
+  ['', null],
+])('a line below %j begins with %j spaces', (before, spaces) => expect(indentBelow(before)).toBe(spaces))
+
+test('text that comes back late is not put over what was typed since', () => {
+  expect(afterBack(['a', 'ab', 'abc'], 'ab')).toEqual(['abc'])
+  expect(afterBack(['a', 'ab'], 'ab')).toEqual([])
+  expect(afterBack(['a', 'ab'], 'from elsewhere')).toBeNull()
+  expect(afterBack([], '')).toBeNull()
+})
