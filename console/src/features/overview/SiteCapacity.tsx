@@ -3,6 +3,7 @@ import { counted } from '#contract/words.ts'
 import { count, disk, memory } from '../../lib/units.ts'
 import { KeyValue } from '../../ui/Panel.tsx'
 import type { Site } from './CapacityPanel.tsx'
+import css from './SiteCapacity.module.css'
 
 /** Everything that is counted at a site: in all, in clusters, and free. */
 export default function SiteCapacity({ of: site }: { of: Site }) {
@@ -14,6 +15,7 @@ export default function SiteCapacity({ of: site }: { of: Site }) {
   ]
   return (
     <KeyValue
+      className={css['in']!}
       rows={[
         row('Compute units', site.compute_units, (n) => `${count(n)} CU`),
         row('vCPU', site.vcpu, count),
