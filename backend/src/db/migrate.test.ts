@@ -15,8 +15,9 @@ afterAll(async () => {
 async function freshPool() {
   const { connection, drop } = await freshDatabase()
   const pool = new Pool({ ...connection, max: 4 })
-  // The database is dropped under connections that are just being closed.
+  // The database is dropped under connections that are just being closed: those tell it themselves, or by the pool.
   pool.on('connect', (client) => client.on('error', () => undefined))
+  pool.on('error', () => undefined)
   closing.push(async () => {
     await pool.end()
     await drop()
