@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { type NewPatch, patchCreate, patchGet, patchList, patchPreview, patchRemove, patchSchema, patchUpdate } from '#contract/patches.ts'
-import { serverConfig, serverGet } from '#contract/servers.ts'
+import { serverConfig, serverGet, serverRemove } from '#contract/servers.ts'
 import { masked } from '#talos/config/mask.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildServer } from '../servers/testing.ts'
@@ -206,4 +206,7 @@ test('patches of an unknown or removed server are not found', async () => {
   expect((await operator.call(patchList, { params: { id } })).status).toBe(404)
   expect((await create(id, { body: sysctl('1') })).status).toBe(404)
   expect((await operator.call(patchGet, { params: { id: await build(), patchId: 'nothing' } })).status).toBe(404)
+  const removed = await build()
+  const { name } = (await operator.call(serverRemove, { params: { id: removed } })).answer!.operation.target
+  expect((await operator.call(patchList, { params: { id: removed } })).problem).toMatchObject({ code: 'not_found', error: `Server ${name} was removed` })
 })

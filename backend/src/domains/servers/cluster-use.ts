@@ -55,7 +55,8 @@ export function clusterUse({ db, clock, recorder: { record, tell }, fleet }: Clu
       const contacts = await store.contactsOf(on, ids)
       return ids.map((id) => {
         const row = rows.get(id)
-        if (!row || row.status === 'deleted') throw missing(id)
+        if (!row) throw missing(id)
+        if (row.status === 'deleted') throw new Problem('not_found', `Server ${row.name} was removed`)
         return factsOf(row, contacts.get(id) ?? null)
       })
     },
