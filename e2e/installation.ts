@@ -1,7 +1,6 @@
 /** A whole installation for a test: program and simulator as processes, furnished as `npm start` furnishes its demo, gone afterwards. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -9,7 +8,8 @@ import type { Asked, Answer, Operation } from '#contract/operation.ts'
 import { serverList } from '#contract/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient } from '../tools/api-client.ts'
-import { control } from '../tools/processes.ts'
+import { control, freePort } from '../tools/processes.ts'
+import { freeBlock } from './free-block.ts'
 
 export const admin = { email: 'admin@steelyard.demo', password: 'a password for the tests' }
 
@@ -23,26 +23,6 @@ export interface Installation {
   /** Stops both processes as Ctrl-C does, and starts them again on the same data. */
   restart(): Promise<void>
   stop(): Promise<void>
-}
-
-/** The port that could be listened on, none where it is taken. Port 0 asks for any. */
-async function freePort(host = '127.0.0.1', port = 0): Promise<number | null> {
-  const server = createServer().listen(port, host)
-  const free = await new Promise<boolean>((resolve) => server.once('listening', () => resolve(true)).once('error', () => resolve(false)))
-  const address = server.address()
-  if (!free || typeof address !== 'object' || !address) return null
-  await new Promise((resolve) => server.close(resolve))
-  return address.port
-}
-
-/** The first of the blocks 127.20.N.0/24 that no other installation's servers stand in: each datacenter takes one. */
-async function freeBlock(datacenters: number): Promise<number> {
-  for (let tries = 0; tries < 50; tries++) {
-    const first = 8 + Math.floor(Math.random() * 200)
-    const ports = await Promise.all(Array.from({ length: datacenters }, (_, i) => freePort(`127.20.${first + i + 1}.1`, 50_000)))
-    if (ports.every((p) => p !== null)) return first
-  }
-  throw new Error('No free block of addresses for the simulated servers')
 }
 
 /** Waits until `look` gives something other than null, undefined or false. @throws Error naming `what` after the time. */

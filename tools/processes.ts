@@ -14,18 +14,18 @@ export interface Running {
   stop(): Promise<void>
 }
 
+/** A port of 127.0.0.1 that is free: one of those that the system gives to no outgoing connection (Linux: 32768 and up), so that it still is when it is listened on. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (typeof address !== 'object' || !address) throw new Error('No free port')
-  return address.port
+  for (let tries = 0; tries < 100; tries++) {
+    const port = 10_240 + Math.floor(Math.random() * 20_000)
+    if (await isFree(port)) return port
+  }
+  throw new Error('No free port')
 }
 
-/** Whether nothing listens at this port of 127.0.0.1. */
-export async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1')
+/** Whether nothing listens at this port of the host. */
+export async function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
+  const server = createServer().listen(port, host)
   const listens = await new Promise<boolean>((resolve) => {
     server.once('listening', () => resolve(true))
     server.once('error', () => resolve(false))

@@ -1,25 +1,17 @@
-import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { joinTokenArrivals, joinTokenCreate, joinTokenGet } from '#contract/join-tokens.ts'
 import { serverList } from '#contract/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
+import { freePort } from '../../tools/processes.ts'
 import { openSite, patiently, signIn } from './testing/world.ts'
 
 const count = 60
 const site = await openSite({ servers: 1, seed: 'kill-joining', speed: 20 })
 afterAll(() => site.stop())
 
-/** The port that stands in what the machines were booted with: the program comes back there. */
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
-
 test('servers that boot while the program is killed −9 again and again all come in, none twice', { timeout: 150_000 }, async () => {
+  // The port stands in what the machines were booted with: the program comes back there.
   const settings = { PORT: String(await freePort()) }
   let program = await site.start(settings)
   let call: Caller = await signIn(program.url)

@@ -43,20 +43,22 @@ const expectOnce = async (nodes: readonly Server[]) => {
 
 test('both work on clusters at once, and everything is done once', async () => {
   const groups = [await site.take(call, 4), await site.take(call, 4), await site.take(call, 4)]
-  const made = await Promise.all(groups.map((nodes, i) => create(call, site, `shared-${i}`, nodes)))
+  const creations = await Promise.all(groups.map((nodes, i) => create(call, site, `shared-${i}`, nodes)))
   const owners = new Set<string>()
+  const made = new AbortController()
   const sampling = (async () => {
-    for (let i = 0; i < 400 && owners.size < 2; i++) {
+    while (!made.signal.aborted && owners.size < 2) {
       const { rows } = await database.query<{ owner: string }>(`select distinct owner from wake_up where owner is not null and queue like 'cluster%'`)
       for (const { owner } of rows) owners.add(owner)
       await pause(10)
     }
   })()
-  for (const [i, { cluster, operation }] of made.entries()) {
+  for (const [i, { cluster, operation }] of creations.entries()) {
     const end = await ended(call, operation.id)
     expect(await findings(call, site, cluster.id, groups[i]!, end)).toEqual([])
     await expectOnce(groups[i]!)
   }
+  made.abort()
   await sampling
   expect(owners.size).toBe(2)
 })

@@ -10,16 +10,17 @@ export interface KillPoint {
 
 const at = (name: string, failpoint: (nodes: readonly Server[]) => string): KillPoint => ({ name, failpoint, afterMs: 0 })
 
-/** 15 effects of a creation of five servers, each before and after: 30 points. */
-export const effectPoints: readonly KillPoint[] = (['before', 'after'] as const).flatMap((when) =>
+const effectsAt = (when: 'before' | 'after'): readonly KillPoint[] =>
   ['secrets', 'escrow', 'bootstrap', 'key', 'access']
     .map((effect) => at(`${when} ${effect}`, () => `${effect}:${when}`))
     .concat(
       ['config', 'apply'].flatMap((effect) =>
         [0, 1, 2, 3, 4].map((i) => at(`${when} ${effect} of ${i < 3 ? 'control plane' : 'worker'} ${i + 1}`, (nodes) => `${effect}/${nodes[i]!.id}:${when}`)),
       ),
-    ),
-)
+    )
+
+/** 15 effects of a creation of five servers, each before and after: 30 points. */
+export const effectPoints = { before: effectsAt('before'), after: effectsAt('after') }
 
 /** Moments between the effects, by seed: mulberry32, so that a number is enough to replay them. */
 export function momentPoints(seed: number, count: number): KillPoint[] {

@@ -10,6 +10,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { freeBlock } from '../../free-block.ts'
 
 const home = fileURLToPath(new URL('../../../', import.meta.url))
 const node = join(home, 'node_modules/.bin/node')
@@ -84,7 +85,7 @@ export interface SimulatorProcess {
 
 export async function startSimulator(folder: string, options: { servers: number; speed: number; seed: string }): Promise<SimulatorProcess> {
   // A block of addresses of its own, so that fleets of several processes on one machine don't meet.
-  const offset = String(20 + (process.pid % 100) * 2)
+  const offset = String(await freeBlock(1))
   const scenario = join(folder, 'scenario.json')
   writeFileSync(scenario, JSON.stringify({ ...options, datacenters: ['PL-POZ-1'], talos: ['v1.13.9'], special: {} }))
   const data = join(folder, 'simulator')

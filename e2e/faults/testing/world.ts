@@ -55,10 +55,15 @@ export async function openSite(options: { servers: number; seed: string; speed?:
     async take(call, count) {
       const chosen = machines.splice(0, count)
       if (chosen.length < count) throw new Error('The site has no more servers')
-      const { operation } = await call(serverAdd, { body: { addresses: chosen.map((m) => m.address), datacenter_id: datacenterId } })
-      await ended(call, operation.id)
-      const { items } = await call(serverList, { query: { per_page: 1000 } })
-      const found = chosen.map(({ uuid }) => items.find((s) => s.identity.uuid === uuid.toLowerCase())!)
+      let known = new Map<string | null, Server>()
+      const missing = () => chosen.filter(({ uuid }) => !known.has(uuid.toLowerCase()))
+      // On a busy machine one may miss its time limit, which is not what is tested here: it is asked again.
+      for (let tries = 0; tries < 3 && missing().length > 0; tries++) {
+        const { operation } = await call(serverAdd, { body: { addresses: missing().map((m) => m.address), datacenter_id: datacenterId } })
+        await ended(call, operation.id)
+        known = new Map((await call(serverList, { query: { per_page: 1000 } })).items.map((s) => [s.identity.uuid, s]))
+      }
+      const found = chosen.map(({ uuid }) => known.get(uuid.toLowerCase())!)
       for (const { id, identity } of found)
         await patiently(() => call(serverConfirm, { params: { id }, body: { uuid: identity.uuid!, serial: identity.serial! } }))
       return found

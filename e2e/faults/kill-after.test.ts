@@ -1,0 +1,4 @@
+import { effectPoints } from './testing/points.ts'
+import { killAtEach } from './testing/kills.ts'
+
+await killAtEach(effectPoints.after, 'kill-after')
