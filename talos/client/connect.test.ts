@@ -117,7 +117,7 @@ describe('mutual TLS', () => {
     const server = await serve(odd, version)
     await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({
       kind: 'clock',
-      message: `the server's certificate ${what}; is its clock right?`,
+      message: `the server's certificate ${what}; are its clock and ours right?`,
     })
   })
 
@@ -167,7 +167,7 @@ describe('mutual TLS', () => {
     expect(await refusal(peers.other, now)).toMatchObject({ kind: 'certificate', message: 'server does not accept our certificate' })
     expect(await refusal(peers.bundle, new Date(now.getTime() - 2 * hourMs))).toMatchObject({
       kind: 'clock',
-      message: 'for the server our certificate is out of its time; is its clock right?',
+      message: 'for the server our certificate is out of its time; are its clock and ours right?',
     })
   })
 

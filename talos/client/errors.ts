@@ -98,12 +98,12 @@ function transportError(reason: unknown): TalosError | undefined {
 function clockSentence(code: string): string | undefined {
   switch (code) {
     case 'CERT_HAS_EXPIRED':
-      return "the server's certificate has expired; is its clock right?"
+      return "the server's certificate has expired; are its clock and ours right?"
     case 'CERT_NOT_YET_VALID':
-      return "the server's certificate is not valid yet; is its clock right?"
+      return "the server's certificate is not valid yet; are its clock and ours right?"
   }
   // Go, and so Talos, answers with this alert also to a certificate that is not valid yet (crypto/tls, `processCertsFromClient`). Ours are minutes old.
-  return /^ERR_SSL_.*_ALERT_CERTIFICATE_EXPIRED$/.test(code) ? 'for the server our certificate is out of its time; is its clock right?' : undefined
+  return /^ERR_SSL_.*_ALERT_CERTIFICATE_EXPIRED$/.test(code) ? 'for the server our certificate is out of its time; are its clock and ours right?' : undefined
 }
 
 function certificateSentence(code: string): string | undefined {

@@ -121,7 +121,7 @@ test('what is amiss with the machine itself is told, in its own words', () => {
 })
 
 test('a server whose clock is wrong answers, and is not taken for one that is away', () => {
-  const clock: Seen = { kind: 'dark', reason: "the server's certificate is not valid yet; is its clock right?", answers: true }
+  const clock: Seen = { kind: 'dark', reason: "the server's certificate is not valid yet; are its clock and ours right?", answers: true }
   expect(decideServer(sent, around, clock)).toEqual({ act: 'wait', at: 'boot', reason: `web-1 answers, but ${clock.reason}` })
 })
 

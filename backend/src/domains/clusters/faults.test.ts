@@ -93,7 +93,8 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
       () => world.operation(operation.id),
       (o) =>
         o.steps.some(
-          (s) => s.key === `boot/${controlPlane!.id}` && s.reason?.endsWith("answers, but the server's certificate is not valid yet; is its clock right?"),
+          (s) =>
+            s.key === `boot/${controlPlane!.id}` && s.reason?.endsWith("answers, but the server's certificate is not valid yet; are its clock and ours right?"),
         ),
     )
     await clearFaults(world.machine(controlPlane!))
