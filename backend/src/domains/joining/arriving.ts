@@ -33,6 +33,8 @@ export const wrongNameMs = 60_000
 const longestRunMs = 60_000
 /** How often a run looks who came since. */
 const lookMs = 250
+/** The same while more wait for their first look than there are places: who came since would come after them. */
+const crowdedLookMs = 2_000
 
 /** Milliseconds until the next try, by the time since the announcement: within 10 s a machine should be seen, later nobody waits for seconds. */
 const delayMs = (age: number): number => (age < 15_000 ? 500 : age < 60_000 ? 2_000 : 10_000)
@@ -222,9 +224,10 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
     const failures: unknown[] = []
     let waiting: store.Waiting[] = []
     let readAt = Number.NEGATIVE_INFINITY
+    let isCrowded = false
     for (;;) {
       // Not after each look: of thousands that wait that would be a list of thousands for each of them.
-      if (inFlight.size === 0 || clock.now() - readAt >= lookMs) {
+      if (inFlight.size === 0 || clock.now() - readAt >= (isCrowded ? crowdedLookMs : lookMs)) {
         const told = [...ended]
         readAt = clock.now()
         waiting = await store.waitingIn(db, shard)
@@ -249,6 +252,7 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
         inFlight.set(arrival.id, { isSilent, done })
       }
       if (inFlight.size === 0) break
+      isCrowded = due.some((a) => !inFlight.has(a.id) && tryOf(a).tries === 0)
       const woken = new AbortController()
       await Promise.race([...[...inFlight.values()].map((f) => f.done), clock.sleep(lookMs, woken.signal).catch(() => undefined)])
       woken.abort(new Error('Looked'))
