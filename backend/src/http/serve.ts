@@ -104,7 +104,7 @@ function readLastEventId(request: FastifyRequest): number | undefined {
 
 function contextOf(request: FastifyRequest, reply: FastifyReply): CallContext {
   const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort(new Error('The client went away')))
+  reply.raw.once('close', () => gone.abort(new Problem('bad_request', 'The client went away')))
   return {
     caller: request.caller,
     ifMatch: readIfMatch(request),
