@@ -10,6 +10,11 @@ test('only what is in sight is drawn, and the rest keeps its place', () => {
   expect(visibleRows({ ...view, top: 1e9, bottom: 1e9 })).toMatchObject({ from: 9998, to: 10_000, after: 0 })
 })
 
+test('rows come and go several at once: scrolling by a row mostly changes nothing', () => {
+  const drawn = new Set(Array.from({ length: 64 }, (_, row) => visibleRows({ ...view, top: 36_000 + row * 36, bottom: 36_720 + row * 36, step: 8 }).from))
+  expect(drawn.size).toBeLessThanOrEqual(9)
+})
+
 test('an open row in sight counts with its height', () => {
   const opened = visibleRows({ ...view, extra: new Map([[1, 600]]), top: 300, bottom: 400 })
   expect(opened).toMatchObject({ from: 0, to: 4 })
@@ -21,9 +26,10 @@ test('drawn rows and the space around them always make up the whole, and what is
       fc.integer({ min: 0, max: 500 }),
       fc.array(fc.tuple(fc.nat(499), fc.integer({ min: 1, max: 800 })), { maxLength: 6 }),
       fc.integer({ min: -200, max: 40_000 }),
-      (count, open, top) => {
+      fc.constantFrom(1, 8),
+      (count, open, top, step) => {
         const extra = new Map(open.filter(([row]) => row < count))
-        const at = visibleRows({ count, rowHeight: 36, extra, top, bottom: top + 700 })
+        const at = visibleRows({ count, rowHeight: 36, extra, top, bottom: top + 700, step })
         const height = (from: number, to: number) => (to - from) * 36 + [...extra].reduce((sum, [row, h]) => (row >= from && row < to ? sum + h : sum), 0)
         expect(at.before + height(at.from, at.to) + at.after).toBe(height(0, count))
         const whole = height(0, count)

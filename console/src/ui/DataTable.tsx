@@ -1,10 +1,11 @@
-import { type KeyboardEvent, type MouseEvent, type ReactNode, Suspense, useLayoutEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Breakpoint } from '../lib/breakpoints.ts'
 import { useMedia } from '../lib/use-media.ts'
 import type { Action } from './actions.ts'
 import { BulkBar } from './BulkBar.tsx'
-import { Button, IconButton, IconLink } from './Button.tsx'
+import { Button, IconButton } from './Button.tsx'
 import { cx } from './cx.ts'
+import { DataRow } from './DataRow.tsx'
 import css from './DataTable.module.css'
 import { Checkbox } from './Field.tsx'
 import { Icon } from './Icon.tsx'
@@ -109,23 +110,47 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const [ownOpen, setOwnOpen] = useState<ReadonlySet<string>>(new Set())
   const open = props.opened ?? ownOpen
   const [active, setActive] = useState(0)
-  const shift = useRef(false)
   const body = useRef<HTMLTableSectionElement>(null)
   const narrow = useMedia('below', 'sm')
-  const width = { xs: true, sm: useMedia('from', 'sm'), md: useMedia('from', 'md'), lg: useMedia('from', 'lg'), xl: useMedia('from', 'xl') }
-  const cols = props.columns.filter((c) =>
-    narrow ? c.card !== undefined : (c.from === undefined || width[c.from]) && (shown === undefined || c.fixed || shown.includes(c.id)),
+  const [sm, md, lg, xl] = [useMedia('from', 'sm'), useMedia('from', 'md'), useMedia('from', 'lg'), useMedia('from', 'xl')]
+  const width = useMemo(() => ({ xs: true, sm, md, lg, xl }), [sm, md, lg, xl])
+  const all = props.columns
+  const cols = useMemo(
+    () =>
+      all.filter((c) => (narrow ? c.card !== undefined : (c.from === undefined || width[c.from]) && (shown === undefined || c.fixed || shown.includes(c.id)))),
+    [all, narrow, shown, width],
   )
   const widthOf = ({ width: w }: Column<Row>) => (typeof w === 'function' ? w(width) : w)
   const count = rows?.length ?? 0
   const view = useWindow({ body, count, openRows: rows === undefined ? [] : indexesOf(rows, rowKey, open) })
 
-  const toggleOpen = (key: string) => {
-    const next = new Set(open)
-    if (!next.delete(key)) next.add(key)
-    if (props.onOpened) props.onOpened(next)
-    else setOwnOpen(next)
-  }
+  // What rows are given stays the same while one scrolls, so that those that are drawn stay as they are.
+  const { onOpened } = props
+  const toggleOpen = useCallback(
+    (key: string) => {
+      const next = new Set(open)
+      if (!next.delete(key)) next.add(key)
+      if (onOpened) onOpened(next)
+      else setOwnOpen(next)
+    },
+    [open, onOpened],
+  )
+  const onRowClick = useCallback(
+    (event: MouseEvent<HTMLTableRowElement>) => {
+      const from = event.target as HTMLElement
+      if (from.closest(interactive) !== null || (getSelection()?.toString() ?? '') !== '') return
+      const link = event.currentTarget.querySelector<HTMLAnchorElement>('a[data-rowlink]')
+      if (link === null) {
+        const row = rows?.[Number(event.currentTarget.dataset['row'])]
+        if (row !== undefined && detail && event.button === 0) toggleOpen(rowKey(row))
+        return
+      }
+      if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link.href, '_blank', 'noopener')
+      else if (event.button === 0) link.click()
+    },
+    [rows, detail, rowKey, toggleOpen],
+  )
+  const selectable = useMemo(() => (rows ?? []).filter((row) => !disabled?.(row)).map(rowKey), [rows, disabled, rowKey])
   // A row that was walked to may have been drawn only now.
   const walk = useRef(false)
   useLayoutEffect(() => {
@@ -162,7 +187,6 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const arrow = href !== undefined && width.md
   const controls = [actions, arrow, detail].filter(Boolean).length
   const span = cols.length + (selection ? 1 : 0) + (controls > 0 ? 1 : 0)
-  const selectable = rows.filter((row) => !disabled?.(row)).map(rowKey)
   const allOn = selection !== undefined && selectable.length > 0 && selectable.every((key) => selection.has(key))
   const someOn = selection !== undefined && selectable.some((key) => selection.has(key))
   const minWidth = cols.reduce((sum, c) => sum + (widthOf(c) ?? 130), (selection ? 44 : 0) + controls * 32 + 16)
@@ -187,19 +211,6 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       selection.toggle(rowKey(row), event.shiftKey ? selectable : null)
     else return
     event.preventDefault()
-  }
-
-  const onRowClick = (event: MouseEvent<HTMLTableRowElement>) => {
-    const from = event.target as HTMLElement
-    if (from.closest(interactive) !== null || (getSelection()?.toString() ?? '') !== '') return
-    const link = event.currentTarget.querySelector<HTMLAnchorElement>('a[data-rowlink]')
-    if (link === null) {
-      const row = rows[Number(event.currentTarget.dataset['row'])]
-      if (row !== undefined && detail && event.button === 0) toggleOpen(rowKey(row))
-      return
-    }
-    if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link.href, '_blank', 'noopener')
-    else if (event.button === 0) link.click()
   }
 
   return (
@@ -236,79 +247,31 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             {rows.slice(view.from, view.to).map((row, i) => {
               const index = view.from + i
               const key = rowKey(row)
-              const name = rowName(row)
-              const why = disabled?.(row) ?? null
-              const isOpen = open.has(key)
-              const link = href?.(row)
-              const acts = actions?.(row)
-              return [
-                <tr
+              return (
+                <DataRow
                   key={key}
-                  data-row={index}
-                  data-selected={selection?.has(key) || undefined}
-                  aria-rowindex={index + 1}
-                  className={cx(css['row'], (link !== undefined || detail) && css['hit'], isOpen && css['open'], why !== null && css['off'])}
-                  tabIndex={index === Math.min(active, count - 1) || (i === 0 && (active < view.from || active >= view.to)) ? 0 : -1}
-                  onFocus={(event) => event.target === event.currentTarget && setActive(index)}
-                  onClick={onRowClick}
-                  onAuxClick={onRowClick}
-                >
-                  {selection && (
-                    <td className={css['sel']}>
-                      <Checkbox
-                        hideLabel
-                        label={`Select ${name}`}
-                        checked={selection.has(key)}
-                        disabled={why !== null}
-                        onShift={(held) => {
-                          shift.current = held
-                        }}
-                        onChange={() => selection.toggle(key, shift.current ? selectable : null)}
-                      />
-                    </td>
-                  )}
-                  {cols.map((column, c) => {
-                    const first = column.card === 'name' || (c === 0 && !cols.some((other) => other.card === 'name'))
-                    return (
-                      <td key={column.id} data-card={column.card} className={cx(column.numeric && css['r'], first && css['name'])}>
-                        {first && link !== undefined ? (
-                          <a href={link} data-rowlink="" tabIndex={-1}>
-                            {column.cell(row)}
-                          </a>
-                        ) : (
-                          column.cell(row)
-                        )}
-                      </td>
-                    )
-                  })}
-                  {controls > 0 && (
-                    <td className={css['acts']}>
-                      {acts !== undefined && acts.length > 0 && (
-                        <Menu label={`Actions for ${name}`} items={acts} trigger={<IconButton icon="more" label={`Actions for ${name}`} />} />
-                      )}
-                      {link !== undefined && arrow && <IconLink icon="arrow-right" label={`Open ${name}`} href={link} />}
-                      {detail && (
-                        <IconButton
-                          icon={isOpen ? 'chevron-up' : 'chevron-down'}
-                          label={`Details of ${name}`}
-                          aria-expanded={isOpen}
-                          onClick={() => toggleOpen(key)}
-                        />
-                      )}
-                    </td>
-                  )}
-                </tr>,
-                isOpen && detail && (
-                  <tr key={`${key} detail`} className={css['detail']} ref={(element) => view.measure(index, element)}>
-                    <td colSpan={span}>
-                      <div className={css['inside']}>
-                        {/* What it shows may come with the first row that is opened. */}
-                        <Suspense fallback={<SkeletonRows rows={3} />}>{detail(row)}</Suspense>
-                      </div>
-                    </td>
-                  </tr>
-                ),
-              ]
+                  row={row}
+                  index={index}
+                  id={key}
+                  cols={cols}
+                  name={rowName(row)}
+                  span={span}
+                  arrow={arrow}
+                  controls={controls > 0}
+                  isStop={index === Math.min(active, count - 1) || (i === 0 && (active < view.from || active >= view.to))}
+                  isOpen={open.has(key)}
+                  why={disabled?.(row) ?? null}
+                  selection={selection}
+                  selectable={selectable}
+                  href={href}
+                  actions={actions}
+                  detail={detail}
+                  onActive={setActive}
+                  onOpen={toggleOpen}
+                  onPress={onRowClick}
+                  measure={view.measure}
+                />
+              )
             })}
             {view.after > 0 && <Space height={view.after} span={span} />}
           </tbody>

@@ -3,6 +3,7 @@ import { visibleRows, type Window } from '../lib/virtual.ts'
 
 /** Shorter lists are drawn whole. */
 const wholeUpTo = 200
+const step = 8
 
 export interface RowWindow extends Window {
   /** For the detail under a row: its height is taken into account. */
@@ -38,7 +39,7 @@ export function useWindow({
     const [clipTop, clipBottom] = [Math.max(0, box?.top ?? 0), Math.min(innerHeight, box?.bottom ?? innerHeight)]
     const open = new Set(opened === '' ? [] : opened.split(',').map(Number))
     const extra = new Map([...heights.current].filter(([index]) => open.has(index)))
-    const next = visibleRows({ count, rowHeight: rowHeight.current, extra, top: clipTop - top, bottom: clipBottom - top })
+    const next = visibleRows({ count, rowHeight: rowHeight.current, extra, top: clipTop - top, bottom: clipBottom - top, step })
     setDrawn((now) => (now.from === next.from && now.to === next.to && now.before === next.before && now.after === next.after ? now : next))
   }, [body, count, whole, opened])
 
