@@ -68,7 +68,8 @@ const kernelArg = z.string().check(
   z.minLength(1),
   z.maxLength(imageLimits.kernelArgLength, 'A kernel argument has at most 1024 characters'),
   z.regex(/^[\x21-\x7e]+$/, 'A kernel argument has no spaces and only ASCII characters'),
-  z.refine((arg) => !/^-?(?:talos\.config|talos\.config\.inline|talos\.config\.early|siderolink\.api|talos\.platform)(?:=|$)/.test(arg), {
+  // The kernel takes quotes around an argument away.
+  z.refine((arg) => !/^-?(?:talos\.config(?:\.[\w.-]+)?|siderolink\.api|talos\.platform)(?:=|$)/.test(arg.replaceAll('"', '')), {
     error: 'This argument is set by Steelyard: it is how a server announces itself',
   }),
 )

@@ -139,6 +139,20 @@ describe('YAML', () => {
     expect(messages('# only a comment\n---\n')).toEqual(['The patch is empty'])
   })
 
+  test.each([
+    ['mistakes', '- a\nb: c\n'.repeat(6000)],
+    ['quotes', '"'.repeat(65_000)],
+    ['directives', '%\n'.repeat(30_000)],
+    ['documents', '---\n'.repeat(16_000)],
+    ['keys', 'a:\n'.repeat(20_000)],
+  ])('that is nothing but %s costs little more than its reading', (_, body) => {
+    errors(body)
+    const begun = process.cpuUsage()
+    for (let n = 0; n < 5; n++) expect(errors(body)).not.toEqual([])
+    // What a tree of all of it took was three times as much.
+    expect(process.cpuUsage(begun).user / 5 / 1000).toBeLessThan(120)
+  })
+
   test('that is no text is refused', () => {
     expect(messages('machine: {env: {A: "\ud800"}}')).toEqual(['The text is not valid UTF-8'])
     expect(errors('machine:\n  env: {A: "\u0000"}')).toEqual([{ message: 'Control characters are not allowed', line: 2 }])

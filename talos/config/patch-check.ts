@@ -12,6 +12,8 @@ import { ConfigError, type ConfigProblem, join, type MapNode, readDocuments, typ
 
 export const patchLimits = { bytes: 64 * 1024, nodes: 5000, depth: 32, documents: 10 } as const
 
+const tooMany = `A patch can have ${patchLimits.nodes} values at most`
+
 export interface PatchError {
   message: string
   /** From 1. */
@@ -39,7 +41,7 @@ function problemsOf(body: string, options: { talosVersion: string }): ConfigProb
   }
   let roots: MapNode[]
   try {
-    roots = readDocuments(body, 'patch')
+    roots = readDocuments(body, 'patch', { values: patchLimits.nodes, tooMany })
   } catch (error) {
     if (error instanceof ConfigError) return [...error.problems]
     throw error
@@ -48,7 +50,7 @@ function problemsOf(body: string, options: { talosVersion: string }): ConfigProb
   if (roots.length > patchLimits.documents) return [{ message: `A patch can have ${patchLimits.documents} documents at most; this one has ${roots.length}` }]
   const sizes = roots.map((root) => measure(root, 1))
   if (Math.max(...sizes.map((s) => s.depth)) > patchLimits.depth) return [{ message: `Nested more than ${patchLimits.depth} levels deep` }]
-  if (sizes.reduce((sum, s) => sum + s.nodes, 0) > patchLimits.nodes) return [{ message: `A patch can have ${patchLimits.nodes} values at most` }]
+  if (sizes.reduce((sum, s) => sum + s.nodes, 0) > patchLimits.nodes) return [{ message: tooMany }]
   return [...roots.flatMap((root) => ambiguities(shapeOf(root), root, '')), ...meanings(roots, contractOf(options.talosVersion).minor)]
 }
 

@@ -1,7 +1,7 @@
 /**
  * YAML as Talos reads it, kept with the place of every value: what the editor marks and what tells which layer a line came from.
  */
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node as AstNode, parseAllDocuments, Scalar as AstScalar } from 'yaml'
+import { Composer, type CST, type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node as AstNode, Parser, Scalar as AstScalar } from 'yaml'
 
 export interface Place {
   /** From 1, in the text that the value was read from. */
@@ -62,11 +62,56 @@ export class ConfigError extends Error {
   }
 }
 
+/** Most values of a text, and what is said past it. */
+export interface Bounds {
+  readonly values: number
+  readonly tooMany: string
+}
+
+/** Mistakes, documents and directives past which nobody reads on. */
+const mostOfAKind = 200
+
+/** Values that a token holds, counted up to `most`; without recursion, since the text decides how deep it goes. Of what stands after a value and doesn't belong there only the first is kept. */
+function valuesOf(token: CST.Token, most: number): number {
+  let count = 0
+  const waiting: (CST.Token | null | undefined)[] = [token]
+  for (let next = waiting.pop(); waiting.length > 0 || next !== undefined; next = waiting.pop()) {
+    if (!next || count > most) continue
+    if (next.type === 'document') waiting.push(next.value)
+    if ('end' in next && next.end && next.end.length > mostOfAKind) next.end.length = mostOfAKind
+    if (!('items' in next)) continue
+    for (const { key, value } of next.items) {
+      if (key !== undefined || value !== undefined) count++
+      waiting.push(key, value)
+    }
+  }
+  return count
+}
+
+/** The parser's tokens, as long as they are worth being made a tree of: that takes many times as long as reading them, and whoever may write a patch may do so again and again. */
+function* bounded(tokens: Iterable<CST.Token>, { values, tooMany }: Bounds): Generator<CST.Token> {
+  const seen = { error: 0, document: 0, directive: 0 }
+  let left = values
+  for (const token of tokens) {
+    if (token.type in seen) {
+      const count = ++seen[token.type as keyof typeof seen]
+      // A text with so many mistakes is judged by the first of them.
+      if (count > mostOfAKind) {
+        if (token.type === 'error') return
+        throw new ConfigError([{ message: `There are too many ${token.type}s` }])
+      }
+    }
+    left -= valuesOf(token, left)
+    if (left < 0) throw new ConfigError([{ message: tooMany }])
+    yield token
+  }
+}
+
 /**
  * The documents of a YAML text; empty ones are left out, as Talos does. Anchors, aliases, tags and merge keys are refused: Talos would take
  * them, but then a line of the result has no single origin. Throws ConfigError.
  */
-export function readDocuments(text: string, source: string): MapNode[] {
+export function readDocuments(text: string, source: string, bounds: Bounds = { values: 20_000, tooMany: 'There are too many values' }): MapNode[] {
   const lines = new LineCounter()
   const problems: ConfigProblem[] = []
   const report = (message: string, offset: number, path?: string) => {
@@ -75,18 +120,11 @@ export function readDocuments(text: string, source: string): MapNode[] {
   }
   let documents: Document[]
   try {
-    const parsed = parseAllDocuments(text.replace(/^\ufeff/, ''), {
-      lineCounter: lines,
-      schema: 'core',
-      uniqueKeys: false,
-      strict: true,
-      intAsBigInt: true,
-      merge: false,
-      logLevel: 'silent',
-      prettyErrors: false,
-    })
-    documents = Array.isArray(parsed) ? parsed : []
-  } catch {
+    const composer = new Composer({ schema: 'core', uniqueKeys: false, strict: true, intAsBigInt: true, merge: false, logLevel: 'silent', prettyErrors: false })
+    const tokens = new Parser(lines.addNewLine).parse(text.replace(/^\ufeff/, ''))
+    documents = [...composer.compose(bounded(tokens, bounds))]
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
     // The parser recurses: text that is nothing but brackets ends its stack.
     throw new ConfigError([{ message: 'Nested too deeply' }])
   }

@@ -201,6 +201,13 @@ test.each<[string, Partial<NewImage>, number, string, string]>([
     'This argument is set by Steelyard: it is how a server announces itself',
   ],
   [
+    'the same in quotes, which the kernel takes away',
+    { kernel_args: ['"talos.config=https://evil.example.com"'] },
+    422,
+    'kernel_args.0',
+    'This argument is set by Steelyard: it is how a server announces itself',
+  ],
+  [
     'a longer line than Linux reads',
     { kernel_args: ['a', 'b', 'c'].map((a) => `${a}=${'x'.repeat(700)}`) },
     422,
