@@ -48,8 +48,13 @@ const token = async (type: 'access' | 'refresh'): Promise<string> => {
 
 test('an empty form says what is missing, and asks nobody', async () => {
   let asked = 0
+  const scripts: string[] = []
   page.on('request', (request) => request.url().endsWith('/v1/authorize') && asked++)
+  page.on('request', (request) => request.resourceType() === 'script' && scripts.push(request.url()))
   await page.goto('/auth/login')
+  await email().waitFor()
+  // What only the pages behind it need is not fetched for a visitor: the sign-in page has a budget.
+  expect(scripts.filter((url) => /\/app-/.test(url))).toEqual([])
   await submit()
   await page.getByText('Enter your email').waitFor()
   await page.getByText('Enter your password').waitFor()
