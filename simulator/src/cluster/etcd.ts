@@ -85,9 +85,14 @@ export class EtcdCluster {
     return this.state.members.find((member) => member.id === id)
   }
 
-  /** Adds a machine as a learner, which can't vote yet. */
+  /** Whether another may be added: etcd takes one learner at a time (`--max-learners`). */
+  get takesLearner(): boolean {
+    return this.state.members.every((member) => !member.learner)
+  }
+
+  /** Adds a machine as a learner, which can't vote yet. It has no name before it first starts. */
   add(machine: Machine): Member {
-    const member = { id: newId(), machine: machine.plan.index, name: machine.hostname, address: machine.plan.address, learner: true }
+    const member = { id: newId(), machine: machine.plan.index, name: '', address: machine.plan.address, learner: true }
     this.change((state) => state.members.push(member))
     return member
   }

@@ -27,9 +27,11 @@ export const runEtcd = async (machine: Machine, signal: AbortSignal): Promise<vo
   while (disk.state.etcd === null) {
     // Looked for again each time: which peers there are is learned from discovery.
     const found = world.etcd.joinable(machine.config?.node ?? config)
-    if (found) {
-      // A learner of this machine is there already when the simulation was killed between the two writes.
-      const member = found.state.members.find((known) => known.learner && known.machine === machine.plan.index) ?? found.add(machine)
+    // A learner of this machine is there already when the simulation was killed between the two writes.
+    const own = found?.state.members.find((known) => known.learner && known.machine === machine.plan.index)
+    if (found && !own && !found.takesLearner) machine.journal.log('etcd', 'retrying error: etcdserver: too many learner members in cluster')
+    else if (found) {
+      const member = own ?? found.add(machine)
       disk.change((state) => (state.etcd = { cluster: found.state.id, member: member.id }))
       break
     }

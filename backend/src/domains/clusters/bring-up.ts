@@ -65,7 +65,9 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
   const checkNodes = async (job: Job, state: State): Promise<Turn> => {
     const nodes = new Map((await (await api(state)).nodes(job.signal)).map((n) => [n.name, n]))
     const joining = state.members.filter((m) => m.wanted === 'joined' && m.released_at === null)
-    const fresh = joining.filter((m) => m.node_ready_at === null && m.secured_at !== null && m.failed_at === null && nodes.get(m.name)?.ready === true)
+    // Kubernetes calls a control plane Ready that etcd hasn't taken in yet: its kubelet speaks to the API server of another.
+    const hasAnswered = (m: store.MemberRow) => m.secured_at !== null && (m.role === 'worker' || m.etcd_at !== null)
+    const fresh = joining.filter((m) => m.node_ready_at === null && m.failed_at === null && hasAnswered(m) && nodes.get(m.name)?.ready === true)
     if (fresh.length > 0) {
       await write(job, async (tx) => {
         for (const m of fresh) {
@@ -77,7 +79,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
       })
     }
     // Also one that is Ready but hasn't been seen to answer yet: its own steps come to an end first.
-    const late = joining.filter((m) => m.secured_at === null || nodes.get(m.name)?.ready !== true)
+    const late = joining.filter((m) => !hasAnswered(m) || nodes.get(m.name)?.ready !== true)
     if (late.length === 0) {
       await write(job, async (tx) => {
         await store.update(tx, state.row.id, { nodes_ready_at: at(job) })

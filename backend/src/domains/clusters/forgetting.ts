@@ -10,20 +10,20 @@ import type { Reach } from './reach.ts'
 import type * as store from './store.ts'
 
 export interface Forgetting {
-  /** Null: it is no member of etcd. Otherwise why it still is. */
-  fromEtcd(job: Job, state: State, m: store.MemberRow): Promise<string | null>
+  /** Null: it is no member of etcd, or it lives and `onlyDead` asks to leave that to itself. Otherwise why it still is one. */
+  fromEtcd(job: Job, state: State, m: store.MemberRow, options?: { onlyDead: boolean }): Promise<string | null>
   /** Null: it is no Kubernetes node. Otherwise why it still is. */
   fromKubernetes(job: Job, state: State, m: store.MemberRow): Promise<string | null>
 }
 
 export const forgetting = (reached: Reach): Forgetting => ({
-  async fromEtcd(job, state, m) {
+  async fromEtcd(job, state, m, { onlyDead } = { onlyDead: false }) {
     if (m.role !== 'control_plane') return null
     const others = state.members.filter((other) => other.node_id !== m.node_id)
-    const etcd = await reached.etcd(others, job.signal)
+    const etcd = await reached.etcd(state.members, job.signal, onlyDead ? undefined : m.node_id)
     if (!etcd) return `No control plane of ${state.row.name} tells who the members of etcd are`
     const member = etcd.members.find((e) => e.name === m.name)
-    if (!member) return null
+    if (!member || (onlyDead && etcd.healthy.has(m.name))) return null
     const allowed = canLeaveEtcd(etcd, m.name, state.row.name)
     if (!allowed.ok) return allowed.reason
     try {

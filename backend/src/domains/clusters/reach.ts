@@ -1,7 +1,7 @@
 /** How a cluster is reached from outside: its Kubernetes API, and what its control planes tell of etcd. */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import type { TalosClient } from '#talos/client/client.ts'
+import type { EtcdMember, TalosClient } from '#talos/client/client.ts'
 import type { EtcdMembers } from './decide-leaving.ts'
 import type { State } from './facts.ts'
 import { type Kubernetes, kubernetes, type KubernetesTarget } from './kubernetes.ts'
@@ -15,11 +15,17 @@ const etcdWholeMs = 8_000
 
 export interface Reach {
   api(state: State): Promise<Kubernetes>
-  /** Members of etcd and who of them is healthy; null where no control plane can tell. */
-  etcd(members: readonly store.MemberRow[], signal: AbortSignal): Promise<EtcdMembers | null>
+  /**
+   * Members of etcd and who of them is healthy; null where no control plane can tell. `except` is not asked. A member that was added and has never started has no
+   * name in etcd: it is given that of the server at its address.
+   */
+  etcd(members: readonly store.MemberRow[], signal: AbortSignal, except?: string): Promise<EtcdMembers | null>
   /** Takes a member out of etcd, through a control plane that stays. Safe to repeat. @throws TalosError, Problem */
   removeEtcdMember(members: readonly store.MemberRow[], nodeId: string, etcdId: string, signal: AbortSignal): Promise<void>
 }
+
+/** Of `https://10.0.0.3:2380`; empty for what is no URL. */
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : '')
 
 export function reach({ db, servers, dial }: Pick<ClusterParts, 'db' | 'servers' | 'dial'>, secrets: ClusterSecrets): Reach {
   const targetsOf = async (state: State): Promise<KubernetesTarget[]> => {
@@ -33,6 +39,18 @@ export function reach({ db, servers, dial }: Pick<ClusterParts, 'db' | 'servers'
 
   const secure = async <T>(m: store.MemberRow, act: (client: TalosClient) => Promise<T>, signal: AbortSignal): Promise<T> =>
     (await servers.connection(m.node_id)).secure((await secrets.talosAdmin(m.cluster_id))!, act, { signal, deadlineMs: etcdDeadlineMs })
+
+  const namesByAddress = async (members: readonly store.MemberRow[]): Promise<Map<string, string>> => {
+    const names = new Map<string, string>()
+    for (const m of members) {
+      const address = await servers.connection(m.node_id).then(
+        (connection) => connection.address,
+        () => undefined,
+      )
+      if (address !== undefined) names.set(address, m.name)
+    }
+    return names
+  }
 
   /** What one control plane tells; nothing where it doesn't answer. */
   const told = async (m: store.MemberRow, signal: AbortSignal) => {
@@ -55,13 +73,15 @@ export function reach({ db, servers, dial }: Pick<ClusterParts, 'db' | 'servers'
   return {
     api: async (state) => kubernetes(await targetsOf(state), (await secrets.kubernetesAdmin(state.row.id))!, dial),
 
-    async etcd(members, signal) {
-      const asked = members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && m.released_at === null)
+    async etcd(members, signal, except) {
+      const asked = members.filter((m) => m.role === 'control_plane' && m.secured_at !== null && m.released_at === null && m.node_id !== except)
       const answers = await Promise.all(asked.map(async (m) => ({ name: m.name, ...(await told(m, signal)) })))
       const list = answers.find((a) => a.members.length > 0)?.members
       if (!list) return null
+      const names = list.some((e) => e.hostname === '') ? await namesByAddress(members) : new Map<string, string>()
+      const nameOf = (e: EtcdMember) => e.hostname || (e.peerUrls.map((url) => names.get(hostOf(url))).find((name) => name !== undefined) ?? '')
       return {
-        members: list.map(({ id, hostname, learner }) => ({ id, name: hostname, learner })),
+        members: list.map((e) => ({ id: e.id, name: nameOf(e), learner: e.learner })),
         healthy: new Set(answers.filter((a) => a.healthy).map((a) => a.name)),
       }
     },

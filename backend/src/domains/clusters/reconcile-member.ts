@@ -211,7 +211,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
         failed_at: null,
         failure: null,
         // Taken out of both already.
-        ...(m.wiped_at !== null && { etcd_at: null, node_ready_at: null }),
+        ...(m.wiped_at !== null && { secured_at: null, etcd_at: null, node_ready_at: null }),
       })
       const why = m.trouble === null || m.reset_sent_at === null ? {} : { why: `Released from the cluster ${state.row.name}: ${m.trouble}` }
       await servers.release(tx, system, m.node_id, { wiped: m.reset_intent_at !== null, ...why })

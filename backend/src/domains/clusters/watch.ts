@@ -12,6 +12,9 @@ export const watchMs = 7_000
 const missesUntilDegraded = 2
 const soonMs = 1_500
 
+/** It has answered with its configuration, so it may have begun to join. */
+const leftTraces = (m: store.MemberRow): boolean => m.secured_at !== null || m.etcd_at !== null || m.node_ready_at !== null
+
 export function watching({ write, change, api, reached }: ClusterRun) {
   const forget = forgetting(reached)
   /** ready ↔ degraded, with the reason. */
@@ -44,16 +47,24 @@ export function watching({ write, change, api, reached }: ClusterRun) {
     }
   }
 
-  /** A server that was replaced, or removed by force, leaves etcd and Kubernetes too. Answers what of it is still there and why, or null. */
+  /**
+   * A server that was replaced, or removed by force, leaves etcd and Kubernetes too, whether or not it can be reset yet: etcd takes one new member at a time, so
+   * one that never became more than that would keep out all others. Answers what of it is still there and why, or null.
+   */
   const forgetGone = async (job: Job, state: State): Promise<string | null> => {
     if (state.row.control_plane_at === null) return null
-    const gone = state.members.filter((m) => m.wanted === 'released' && m.released_at !== null && (m.node_ready_at !== null || m.etcd_at !== null))
-    for (const m of gone) {
-      const inEtcd = m.etcd_at === null ? null : await forget.fromEtcd(job, state, m)
+    const leavers = state.members.filter((m) => m.wanted === 'released')
+    // One that leaves by an operation of its own sees to it itself; one that was replaced may have begun to join before anybody saw it.
+    for (const m of leavers.filter((m) => m.released_at === null && m.operation_id === null && m.send_intent_at !== null)) {
+      const inEtcd = await forget.fromEtcd(job, state, m, { onlyDead: true })
+      if (inEtcd !== null) return `${m.name} was replaced, but is still a member of etcd. ${inEtcd}`
+    }
+    for (const m of leavers.filter((m) => m.released_at !== null && leftTraces(m))) {
+      const inEtcd = await forget.fromEtcd(job, state, m)
       if (inEtcd !== null) return `${m.name} is gone, but still a member of etcd. ${inEtcd}`
       const inKubernetes = await forget.fromKubernetes(job, state, m)
       if (inKubernetes !== null) return inKubernetes
-      await write(job, (tx) => store.updateMember(tx, m.cluster_id, m.node_id, { etcd_at: null, node_ready_at: null }))
+      await write(job, (tx) => store.updateMember(tx, m.cluster_id, m.node_id, { secured_at: null, etcd_at: null, node_ready_at: null }))
     }
     return null
   }
