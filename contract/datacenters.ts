@@ -3,6 +3,7 @@
  * Codes are ISO 3166-1 country, UN/LOCODE place, running index: PL-POZ-1.
  */
 import * as z from 'zod/mini'
+import { seen } from './names.ts'
 import { operation } from './operation.ts'
 import { byId, listQuery, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
@@ -13,7 +14,7 @@ const countryCode = z.string().check(z.regex(/^[A-Z]{2}$/, 'Country code must be
 const cityCode = z.string().check(z.regex(/^[A-Z2-9]{3}$/, 'City code must be 3 characters: letters or 2-9 (UN/LOCODE)'))
 const numberIn = (low: number, high: number, sentence: string) => z.number(sentence).check(z.gte(low, sentence), z.lte(high, sentence))
 const wholeIn = (low: number, high: number, sentence: string) => z.int(sentence).check(z.gte(low, sentence), z.lte(high, sentence))
-const textUpTo = (length: number, name: string) => z.string().check(z.trim(), z.maxLength(length, `${name} must be no more than ${length} characters`))
+const textUpTo = (length: number, name: string) => z.string().check(z.trim(), z.maxLength(length, `${name} must be no more than ${length} characters`), seen())
 const latitude = numberIn(-90, 90, 'Latitude must be a number from -90 to 90')
 const longitude = numberIn(-180, 180, 'Longitude must be a number from -180 to 180')
 

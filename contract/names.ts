@@ -22,3 +22,9 @@ export const nameOf = (what: Named) => {
   const say = nameSentences(what)
   return z.string().check(z.trim(), z.minLength(nameLength.min, say.short), z.maxLength(nameLength.max, say.long), z.regex(namePattern, say.characters))
 }
+
+/** Controls but for line ends and tabs, line separators, what turns the direction of writing around it, and what has no width: a name with one can look like another name. Joiners stay: Persian and Hindi need them. */
+const unseen = /(?![\t\n\r])[\p{Cc}\u2028\u2029\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u
+
+/** For texts that people type and others read. */
+export const seen = () => z.refine<string>((text) => !unseen.test(text), { error: 'There is a character in it that can not be seen' })

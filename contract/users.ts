@@ -1,5 +1,6 @@
 /** The people of this installation. */
 import * as z from 'zod/mini'
+import { seen } from './names.ts'
 import { operation } from './operation.ts'
 import { listQuery, pageOf, time } from './page.ts'
 import { Role } from './permissions.ts'
@@ -10,7 +11,7 @@ export type Person = z.infer<typeof Person>
 
 export const NewUser = z.strictObject({
   email,
-  name: z.string().check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(80)),
+  name: z.string().check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(80), seen()),
   role: Role,
   password: newPassword,
 })
@@ -44,8 +45,8 @@ export const waitlistJoin = operation({
   path: '/v1/waitlist',
   scope: null,
   body: z.strictObject({
-    name: z.string().check(z.trim(), z.minLength(1, 'Enter your name'), z.maxLength(80)),
-    company: z.string().check(z.trim(), z.maxLength(80)),
+    name: z.string().check(z.trim(), z.minLength(1, 'Enter your name'), z.maxLength(80), seen()),
+    company: z.string().check(z.trim(), z.maxLength(80), seen()),
     email,
   }),
   status: 204,
