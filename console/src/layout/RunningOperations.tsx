@@ -1,11 +1,11 @@
 import type { Operation } from '#contract/operations.ts'
 import { paths } from '../lib/paths.ts'
 import { duration } from '../lib/time.ts'
+import { useNow } from '../lib/use-now.ts'
 import { sentence } from '../lib/text.ts'
 import { Spinner } from '../ui/Icon.tsx'
 import { Meter } from '../ui/Meter.tsx'
 import { Popover } from '../ui/Popover.tsx'
-import { useNow } from '../ui/Timeline.tsx'
 import css from './RunningOperations.module.css'
 
 /** "clusterCreate" → "Cluster create": until each kind has words of its own. */

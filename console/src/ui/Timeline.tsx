@@ -1,5 +1,6 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import type { ReactNode } from 'react'
 import { clock, duration } from '../lib/time.ts'
+import { useNow } from '../lib/use-now.ts'
 import css from './Timeline.module.css'
 import { cx } from './cx.ts'
 import { Icon } from './Icon.tsx'
@@ -20,17 +21,6 @@ export interface TimelineStep {
   progress?: string
   /** Shown under the step: a log, buttons. */
   more?: ReactNode
-}
-
-/** The time, once a second while something runs, so that durations count. */
-export function useNow(running: boolean, everyMs = 1000): number {
-  const [now, setNow] = useState(() => Date.now())
-  useEffect(() => {
-    if (!running) return undefined
-    const timer = setInterval(() => setNow(Date.now()), everyMs)
-    return () => clearInterval(timer)
-  }, [running, everyMs])
-  return now
 }
 
 /** Steps of an operation as they happen: when each began, how long it took, which attempt it is, and what it waits for. */

@@ -82,7 +82,7 @@ function RowButtons({ patch: p }: { patch: Patch }) {
 }
 
 const patchColumns = columns<Patch>([
-  { id: 'name', head: 'Name', sortable: true, card: 'name', width: (from) => (from.xl ? 220 : 176), cell: (p) => <PatchLink patch={p} /> },
+  { id: 'name', head: 'Name', sortable: true, card: 'name', width: (from) => (from.xl ? 220 : 164), cell: (p) => <PatchLink patch={p} /> },
   {
     id: 'weight',
     head: 'Weight',
