@@ -108,7 +108,8 @@ describe('by the keyboard alone', () => {
     await type('kernel-tuning')
     const editor = page.getByRole('textbox', { name: 'Patch body, YAML' })
     await tabTo(editor)
-    await type('machine:\n  sysctls:\n  net.core.somaxconn: "4096')
+    // The editor steps in below a key by itself.
+    await type('machine:\nsysctls:\nnet.core.somaxconn: "4096')
     await expect.poll(async () => (await editor.innerText()).replaceAll(/\n+/g, '\n')).toContain('machine:\n  sysctls:\n    net.core.somaxconn: "4096"')
     await page.getByRole('group', { name: 'Merged configuration before and after' }).getByText('net.core.somaxconn').waitFor()
     await key('Escape')
