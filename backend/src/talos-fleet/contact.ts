@@ -27,6 +27,7 @@ export type Observation = {
   readonly serverId: string
   readonly at: number
   /** What was dialled: an answer from an address that it left says nothing. */ readonly address: string
+  /** Whose it was when it was asked: what was true of it in a cluster says nothing once it was released from there. */ readonly clusterId: string | null
 } & (
   | { readonly kind: 'seen'; readonly status: MachineStatus; readonly fingerprint: string | null; readonly reading: Reading | null }
   /** `unreachable`: this was the third in a row. */
@@ -138,7 +139,7 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
     const reading = isDue ? await readEverything(client) : null
     if (reading) state.everythingAt = now + jittered(contactTimes.everythingMs)
     state.stage = status.stage
-    return { kind: 'seen', serverId: server.id, address: server.address, at: clock.now(), status, fingerprint, reading }
+    return { kind: 'seen', serverId: server.id, address: server.address, clusterId: server.clusterId, at: clock.now(), status, fingerprint, reading }
   }
 
   /** Mutual TLS on a connection that stays open; the machine may be in maintenance still, or again. */
@@ -163,7 +164,7 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
   const missed = (state: State, error: unknown, isLate: boolean, deadlineMs: number): Observation => {
     const { server } = state
     drop(state)
-    const base = { serverId: server.id, address: server.address, at: clock.now() }
+    const base = { serverId: server.id, address: server.address, clusterId: server.clusterId, at: clock.now() }
     if (error instanceof OtherHardware) return { ...base, kind: 'other', found: error.found, fingerprint: error.fingerprint }
     state.misses += 1
     const reason = isLate ? `did not answer within ${deadlineMs / 1000} s` : error instanceof Error ? error.message : String(error)

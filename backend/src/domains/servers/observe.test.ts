@@ -14,6 +14,7 @@ const build = (columns: { name?: string; address?: string } = {}) => buildServer
 const seen = (serverId: string, stage = 'maintenance'): Observation => ({
   serverId,
   address: '10.0.0.1',
+  clusterId: null,
   at: backend.clock.now(),
   kind: 'seen',
   status: { stage, ready: true, unmet: [] } as never,
@@ -23,6 +24,7 @@ const seen = (serverId: string, stage = 'maintenance'): Observation => ({
 const missed = (serverId: string, unreachable: boolean): Observation => ({
   serverId,
   address: '10.0.0.1',
+  clusterId: null,
   at: backend.clock.now(),
   kind: 'missed',
   reason: 'connection refused',
@@ -75,6 +77,7 @@ test('other hardware raises one alarm, which stays when the known hardware answe
   const other = {
     serverId: id,
     address: '10.0.0.1',
+    clusterId: null,
     at: backend.clock.now(),
     kind: 'other',
     found: { uuid: randomUUID(), serial: 'S2', manufacturer: '', product: 'Box' },
@@ -95,6 +98,13 @@ test('an answer from an address that the server has left says nothing of it', as
   const id = await build({ address: '10.0.0.2' })
   await servers.observe([missed(id, true)])
   expect((await get(id)).talos.reachable).toBeNull()
+})
+
+test('what was seen of it in a cluster says nothing once it was released', async () => {
+  const id = await build()
+  await servers.observe([seen(id)])
+  await servers.observe([{ ...seen(id, 'running'), clusterId: randomUUID() }])
+  expect((await get(id)).talos.stage).toBe('maintenance')
 })
 
 test('two processes on one database see each other at once', async () => {

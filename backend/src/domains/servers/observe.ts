@@ -86,8 +86,8 @@ export function observer({ db, clock, tell, catalogue }: { db: Db; clock: Clock;
     const current = new Map(rows.map((r) => [r.id, r]))
     for (const seen of changed) {
       const row = current.get(seen.serverId)
-      // Removed, or moved to another address, since it was asked.
-      if (!row || row.status === 'deleted' || row.address !== seen.address) continue
+      // Removed, moved to another address, taken into a cluster or released from one, since it was asked.
+      if (!row || row.status === 'deleted' || row.address !== seen.address || row.cluster_id !== seen.clusterId) continue
       const change = changeOf(row, seen)
       if (Object.keys(change).length === 0) continue
       const after = await store.update(tx, row.id, change, new Date(clock.now()))
