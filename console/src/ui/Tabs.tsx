@@ -1,4 +1,4 @@
-import type { KeyboardEvent, ReactNode } from 'react'
+import { type KeyboardEvent, type ReactNode, useLayoutEffect, useRef } from 'react'
 import css from './Tabs.module.css'
 
 export interface Tab {
@@ -11,6 +11,15 @@ export interface Tab {
 
 /** Parts of one object. With `href` on each they are links; without, buttons that call `onChange`, moved between with the arrows. */
 export function Tabs({ label, tabs, current, onChange }: { label: string; tabs: readonly Tab[]; current: string; onChange?: (id: string) => void }) {
+  // Where not all tabs fit, the strip stands so that the open one is in its middle: only the strip moves, never the page.
+  const strip = useRef<HTMLDivElement>(null)
+  const at = tabs.findIndex((tab) => tab.id === current)
+  useLayoutEffect(() => {
+    const open = strip.current?.children[at]
+    if (!strip.current || !open) return
+    const [around, inside] = [strip.current.getBoundingClientRect(), open.getBoundingClientRect()]
+    strip.current.scrollLeft += inside.left + inside.width / 2 - (around.left + around.width / 2)
+  }, [at])
   const inside = (tab: Tab) => (
     <>
       {tab.text}
@@ -19,7 +28,7 @@ export function Tabs({ label, tabs, current, onChange }: { label: string; tabs: 
   )
   if (tabs.every((tab) => tab.href !== undefined)) {
     return (
-      <nav className={css['tabs']} aria-label={label}>
+      <nav ref={strip} className={css['tabs']} aria-label={label}>
         {tabs.map((tab) => (
           <a key={tab.id} href={tab.href} aria-current={tab.id === current ? 'page' : undefined} data-replace="">
             {inside(tab)}
@@ -31,7 +40,6 @@ export function Tabs({ label, tabs, current, onChange }: { label: string; tabs: 
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
     if (step === undefined) return
-    const at = tabs.findIndex((tab) => tab.id === current)
     const next = tabs[(at + step + tabs.length) % tabs.length]
     if (next === undefined) return
     event.preventDefault()
@@ -39,7 +47,7 @@ export function Tabs({ label, tabs, current, onChange }: { label: string; tabs: 
     event.currentTarget.querySelector<HTMLElement>(`[data-tab="${next.id}"]`)?.focus()
   }
   return (
-    <div className={css['tabs']} role="tablist" aria-label={label} tabIndex={-1} onKeyDown={onKeyDown}>
+    <div ref={strip} className={css['tabs']} role="tablist" aria-label={label} tabIndex={-1} onKeyDown={onKeyDown}>
       {tabs.map((tab) => (
         <button
           key={tab.id}
