@@ -37,15 +37,31 @@ const handedOn = ['--speed', '--subnet-offset'].flatMap((option) => {
 const data = dataFolder(process.env['STEELYARD_DATA'], process.cwd())
 const simulate = process.env['STEELYARD_SIMULATE'] ?? '12'
 
-/** Email and password of the one admin of the demo, made up once and kept where only this user reads. */
-function demoAdmin(): { email: string; password: string } {
+interface SignIn {
+  email: string
+  password: string
+}
+const signInFile = join(data, 'demo-admin.json')
+const keep = (admin: SignIn) => writeFileSync(signInFile, `${JSON.stringify(admin)}\n`, { mode: 0o600 })
+
+/** Email and password of the one admin of the demo: given, as at the last start, or made up once and kept, where only this user reads, before anybody is made with it. */
+function demoAdmin(): SignIn {
   const given = { email: process.env['STEELYARD_ADMIN_EMAIL'], password: process.env['STEELYARD_ADMIN_PASSWORD'] }
   if (given.email && given.password) return { email: given.email, password: given.password }
-  const file = join(data, 'demo-admin.json')
-  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as { email: string; password: string }
+  if (existsSync(signInFile)) return JSON.parse(readFileSync(signInFile, 'utf8')) as SignIn
   const made = { email: given.email ?? 'admin@steelyard.demo', password: randomBytes(12).toString('base64url') }
-  writeFileSync(file, `${JSON.stringify(made)}\n`, { mode: 0o600 })
+  keep(made)
   return made
+}
+
+/** The access token, or null where the installation knows no such sign-in: its data folder was begun with another. */
+async function signIn(url: string, admin: SignIn): Promise<string | null> {
+  try {
+    return (await apiClient(url).call(authorize, { body: admin })).accessToken
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('authorize: 401')) return null
+    throw error
+  }
 }
 
 /** A child ended before it was ready: it has said why on our standard error. */
@@ -153,7 +169,14 @@ try {
   const [, line] = await Promise.all([simulator.ready, program.ready])
   const url = line.slice(line.indexOf('http'))
   say(line)
-  say(`Sign in as ${admin.email} with the password ${admin.password}`)
+  const token = await signIn(url, admin)
+  // What was given needs not be given again.
+  if (token !== null) keep(admin)
+  say(
+    token === null
+      ? `${admin.email} with the password that is set or kept here can't sign in: ${data} was begun with another. Give STEELYARD_ADMIN_EMAIL and STEELYARD_ADMIN_PASSWORD of its first start; until then no simulated server is added`
+      : `Sign in as ${admin.email} with the password ${admin.password}`,
+  )
   say(
     `${/^\d+$/.test(simulate) ? `Its ${simulate} servers are` : `The servers of ${simulate} are`} simulated. Ctrl-C stops everything; the data stays in ${data}`,
   )
@@ -168,8 +191,7 @@ try {
     children.push(console_)
     say((await console_.ready).trim())
   }
-  const signedIn = await apiClient(url).call(authorize, { body: admin })
-  await furnish(apiClient(url, signedIn.accessToken).call)
+  if (token !== null) await furnish(apiClient(url, token).call)
 } catch (error) {
   // What was under way when Ctrl-C came fails, and that is no news.
   if (!stopping && !(error instanceof NotReady)) process.stderr.write(`The demo can't go on: ${error instanceof Error ? error.message : String(error)}\n`)
