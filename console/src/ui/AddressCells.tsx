@@ -1,9 +1,10 @@
+import type { AddressState } from '#contract/address-map.ts'
 import { memo, useMemo } from 'react'
-import { addressText, blockBits, cellAt, type Cell, cellsOf, type CellState, type MapRun, type Stretch, stretchText } from './address-grid.ts'
+import { addressText, blockBits, cellAt, type Cell, cellsOf, type DrawnRun, type Stretch, stretchText } from './address-grid.ts'
 import css from './AddressMap.module.css'
 import { cx } from './cx.ts'
 
-export const stateWords: Readonly<Record<CellState, string>> = {
+export const stateWords: Readonly<Record<AddressState, string>> = {
   used: 'In use',
   free: 'Free',
   reserved: 'Reserved',
@@ -30,7 +31,7 @@ export const AddressCells = memo(function AddressCells({
   columns,
 }: {
   id: string
-  runs: readonly MapRun[]
+  runs: readonly DrawnRun[]
   stretch: Stretch
   columns: number
 }) {

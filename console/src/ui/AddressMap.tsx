@@ -1,3 +1,4 @@
+import { type AddressState, addressStates } from '#contract/address-map.ts'
 import { type FormEvent, type KeyboardEvent, type ReactNode, useCallback, useId, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { type Cidr, formatCidr, parseAddress } from '#contract/addresses.ts'
 import { useMedia } from '../lib/use-media.ts'
@@ -7,14 +8,12 @@ import {
   blockBits,
   cellAt,
   cellCount,
-  type CellState,
-  cellStates,
   type Counts,
   countsIn,
   holds,
   indexOf,
   lastIn,
-  type MapRun,
+  type DrawnRun,
   runAt,
   stepFrom,
   type Stretch,
@@ -31,7 +30,7 @@ import { cx } from './cx.ts'
 import { TextInput } from './Field.tsx'
 import { Badge } from './Status.tsx'
 
-export interface AddressMapProps<Run extends MapRun> {
+export interface AddressMapProps<Run extends DrawnRun> {
   /** What it shows: read out. */
   label: string
   cidr: Cidr
@@ -51,7 +50,7 @@ export interface AddressMapProps<Run extends MapRun> {
  * A subnet as a picture: a cell per address up to a /22, blocks beyond, into which one goes down. Hover or the arrows tell about a cell, Enter holds its card,
  * Enter again copies the address. What it is made of are runs, so its work grows with what differs and not with the number of addresses.
  */
-export function AddressMap<Run extends MapRun>({ label, cidr, runs, about, by, at = null, alone = false }: AddressMapProps<Run>) {
+export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by, at = null, alone = false }: AddressMapProps<Run>) {
   const id = useId()
   const text = formatCidr(cidr)
   const whole = useMemo(() => wholeOf(cidr), [cidr])
@@ -61,7 +60,7 @@ export function AddressMap<Run extends MapRun>({ label, cidr, runs, about, by, a
   const [held, setHeld] = useState(start.length > 1 || at !== null)
   const [hover, setHover] = useState<number | null>(null)
   const [focused, setFocused] = useState(false)
-  const [only, setOnly] = useState<CellState | null>(null)
+  const [only, setOnly] = useState<AddressState | null>(null)
   const [of, setOf] = useState(text)
   const narrow = useMedia('below', 'sm')
   const wide = useMedia('from', 'md')
@@ -218,14 +217,14 @@ function Legend({
 }: {
   counts: Counts
   /** undefined: there is no list to narrow. */
-  only: CellState | null | undefined
-  onOnly: (state: CellState | null) => void
+  only: AddressState | null | undefined
+  onOnly: (state: AddressState | null) => void
   /** Addresses of a cell as a power of two; null for one. */
   blocks: number | null
 }) {
   return (
     <ul className={css['legend']} aria-label="Legend">
-      {cellStates
+      {addressStates
         .filter((state) => counts[state] > 0n || state === 'used' || state === 'free')
         .map((state) => {
           const inside = (
@@ -252,7 +251,7 @@ function Legend({
 }
 
 /** What is known of a cell. It follows the pointer until it is held; then what it links to can be reached. */
-function Card<Run extends MapRun>({
+function Card<Run extends DrawnRun>({
   at,
   runs,
   about,
@@ -307,7 +306,7 @@ function Card<Run extends MapRun>({
             {amount(1n << BigInt(at.bits))} addresses, up to <span className="mono">{addressText(at.family, lastIn(at))}</span>
           </p>
           <ul className={css['legend']}>
-            {cellStates
+            {addressStates
               .filter((state) => counts[state] > 0n)
               .map((state) => (
                 <li key={state}>

@@ -1,6 +1,7 @@
+import type { AddressState } from '#contract/address-map.ts'
 import { type ReactNode, useMemo, useState } from 'react'
 import type { Cidr } from '#contract/addresses.ts'
-import { addressText, amount, type CellState, firstFree, type MapRun, rangeText } from './address-grid.ts'
+import { addressText, amount, firstFree, type DrawnRun, rangeText } from './address-grid.ts'
 import { stateWords } from './AddressCells.tsx'
 import css from './AddressMap.module.css'
 import { Button } from './Button.tsx'
@@ -9,7 +10,7 @@ import { Button } from './Button.tsx'
 const page = 100
 
 /** The map as text: every stretch of one state, in order. It is the version for those who don't see the map, and the one to search in. */
-export function AddressRanges<Run extends MapRun>({
+export function AddressRanges<Run extends DrawnRun>({
   cidr,
   runs,
   only,
@@ -20,7 +21,7 @@ export function AddressRanges<Run extends MapRun>({
   cidr: Cidr
   runs: readonly Run[]
   /** Only stretches of this state. */
-  only: CellState | null
+  only: AddressState | null
   /** Position in `runs` of what is looked at. */
   current: number
   by: ((run: Run) => ReactNode) | undefined

@@ -1,3 +1,4 @@
+import { addressStates } from '#contract/address-map.ts'
 import { expect, test } from 'vitest'
 import { type Cidr, parseAddress, parseCidr } from '#contract/addresses.ts'
 import {
@@ -6,11 +7,10 @@ import {
   cellAt,
   cellCount,
   cellsOf,
-  cellStates,
   countsIn,
   indexOf,
   lastIn,
-  type MapRun,
+  type DrawnRun,
   rangeText,
   runAt,
   share,
@@ -24,12 +24,12 @@ const cidr = (text: string): Cidr => parseCidr(text)!
 const value = (text: string): bigint => parseAddress(text)!.value
 
 /** Random runs that make up the whole of a CIDR. */
-function randomRuns(of: Cidr, most: number, random: () => number): MapRun[] {
+function randomRuns(of: Cidr, most: number, random: () => number): DrawnRun[] {
   const whole = wholeOf(of)
-  const runs: MapRun[] = []
+  const runs: DrawnRun[] = []
   for (let first = whole.base; first <= lastIn(whole);) {
     const last = first + BigInt(Math.floor(random() * most))
-    runs.push({ first, last: last > lastIn(whole) ? lastIn(whole) : last, state: cellStates[Math.floor(random() * cellStates.length)]! })
+    runs.push({ first, last: last > lastIn(whole) ? lastIn(whole) : last, state: addressStates[Math.floor(random() * addressStates.length)]! })
     first = runs.at(-1)!.last + 1n
   }
   return runs

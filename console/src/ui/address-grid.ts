@@ -1,16 +1,9 @@
 /** The arithmetic of an address map: which cells a stretch of addresses is drawn as, and what each of them holds. No drawing, no domain. */
+import type { AddressState, MapRun } from '#contract/address-map.ts'
 import { type Address, type Cidr, formatAddress } from '#contract/addresses.ts'
 
-/** Each has a look of its own, so that a state reads without colour. */
-export const cellStates = ['used', 'free', 'reserved', 'excluded', 'gateway'] as const
-export type CellState = (typeof cellStates)[number]
-
-/** Neighbouring addresses of one state, both ends included. Runs are in order, and together they are the whole stretch. */
-export interface MapRun {
-  readonly first: bigint
-  readonly last: bigint
-  readonly state: CellState
-}
+/** As much of a map's run as is drawn. Runs are in order, and together they are the whole stretch. */
+export type DrawnRun = Pick<MapRun, 'first' | 'last' | 'state'>
 
 /** What one map shows: 2^bits addresses from `base`. */
 export interface Stretch {
@@ -38,7 +31,7 @@ export const cellAt = (stretch: Stretch, index: number): Stretch => ({
 export const indexOf = (stretch: Stretch, value: bigint): number => Number((value - stretch.base) >> BigInt(blockBits(stretch)))
 
 /** Position of the run that holds an address, by halving. -1: none does. */
-export function runAt(runs: readonly MapRun[], value: bigint): number {
+export function runAt(runs: readonly DrawnRun[], value: bigint): number {
   let [low, high] = [0, runs.length - 1]
   while (low <= high) {
     const middle = (low + high) >> 1
@@ -52,17 +45,17 @@ export function runAt(runs: readonly MapRun[], value: bigint): number {
 
 export interface Cell {
   /** The state that stands for the block: what most of it is that can't be handed out, or free; `used` where anything is in use. */
-  readonly state: CellState
+  readonly state: AddressState
   /** Share of the block that is in use, 0 to 1; more than 0 where anything is. */
   readonly used: number
 }
 
 /** Number of addresses per state. */
-export type Counts = Readonly<Record<CellState, bigint>>
-const none = (): Record<CellState, bigint> => ({ used: 0n, free: 0n, reserved: 0n, excluded: 0n, gateway: 0n })
+export type Counts = Readonly<Record<AddressState, bigint>>
+const none = (): Record<AddressState, bigint> => ({ used: 0n, free: 0n, reserved: 0n, excluded: 0n, gateway: 0n })
 
 /** What a stretch holds, by state. */
-export function countsIn(runs: readonly MapRun[], stretch: Stretch): Counts {
+export function countsIn(runs: readonly DrawnRun[], stretch: Stretch): Counts {
   const counts = none()
   const [from, to] = [stretch.base, lastIn(stretch)]
   for (let i = Math.max(0, runAt(runs, from)); i < runs.length; i++) {
@@ -82,7 +75,7 @@ export function share(part: bigint, whole: bigint): number {
 }
 
 /** The cells of a stretch in order: one pass over the runs that lie in it. */
-export function cellsOf(runs: readonly MapRun[], stretch: Stretch): Cell[] {
+export function cellsOf(runs: readonly DrawnRun[], stretch: Stretch): Cell[] {
   const cells: Cell[] = []
   const size = 1n << BigInt(blockBits(stretch))
   const single = size === 1n
@@ -99,7 +92,7 @@ export function cellsOf(runs: readonly MapRun[], stretch: Stretch): Cell[] {
   return cells
 }
 
-function blockOf(runs: readonly MapRun[], at: number, from: bigint, to: bigint): Cell {
+function blockOf(runs: readonly DrawnRun[], at: number, from: bigint, to: bigint): Cell {
   const counts = none()
   for (let i = at; i < runs.length && runs[i]!.first <= to; i++) {
     const run = runs[i]!
@@ -122,7 +115,7 @@ export function wayTo(whole: Stretch, value: bigint): Stretch[] {
 }
 
 /** The first address of the first free run, or null. */
-export const firstFree = (runs: readonly MapRun[]): bigint | null => runs.find((run) => run.state === 'free')?.first ?? null
+export const firstFree = (runs: readonly DrawnRun[]): bigint | null => runs.find((run) => run.state === 'free')?.first ?? null
 
 const superscript = '⁰¹²³⁴⁵⁶⁷⁸⁹'
 const power = (bits: number): string => `2${String(bits).replaceAll(/\d/g, (digit) => superscript[Number(digit)]!)}`

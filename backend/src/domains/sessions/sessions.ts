@@ -118,7 +118,7 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, rota
       }),
     )
 
-  // Failures have a pace of their own, by the throttle. What it refuses has none, and must not fill the audit log: not each try is listed, but all are counted.
+  // Failures have a pace of their own, by the throttle. What it refuses has none, and must not fill the audit log: the next that is listed says how many were not.
   const ofOne = bucket({ perSecond: 1 / 60, burst: 1, clock })
   const ofAll = bucket({ perSecond: 1, burst: 60, clock })
   let notListed = 0
