@@ -174,7 +174,15 @@ export function clusters(parts: ClusterParts): Clusters {
           operation_round: 1,
           updated_at: now,
         })
-        await store.updateMembers(tx, id, { wanted: 'released', operation_id: null, failed_at: null, failure: null, at: 'reset', at_since: now })
+        // By force nothing is asked of a server, also not in the moments before the cluster is forgotten: a server that is done rests.
+        await store.updateMembers(tx, id, {
+          wanted: 'released',
+          operation_id: null,
+          failed_at: null,
+          failure: null,
+          at: force ? 'done' : 'reset',
+          at_since: now,
+        })
         if (!force) for (const m of members) await servers.hold(tx, m.node_id, operation.id)
         await recorder.record(tx, caller, {
           action: force ? 'cluster.delete_forced' : 'cluster.delete_requested',
@@ -182,7 +190,7 @@ export function clusters(parts: ClusterParts): Clusters {
           after: { servers: members.map((m) => m.name) },
           event: { name: 'cluster.updated', version: after.version },
         })
-        await wakeAll(tx, id, members)
+        if (!force) await wakeAll(tx, id, members)
         return { operation }
       }),
 

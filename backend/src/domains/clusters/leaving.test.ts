@@ -4,6 +4,8 @@ import { operationCancel } from '#contract/operations.ts'
 import { serverConfirm, serverRemove } from '#contract/servers.ts'
 import type { Server } from '#contract/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { inTransaction } from '../../db/db.ts'
+import { clusterQueue } from './parts.ts'
 import { clusterWorld } from './testing/world.ts'
 
 const world = await clusterWorld({ servers: 60 })
@@ -72,6 +74,26 @@ describe.concurrent('leaving a cluster', () => {
     for (const node of nodes) {
       expect(world.machine(node).disk.state.counters.resets).toBe(0)
       expect((await world.server(node.id)).cluster).toBeNull()
+    }
+  })
+
+  test('forced, nothing is asked of the servers either while the cluster waits for its turn to be forgotten', { timeout: 60_000 }, async () => {
+    const nodes = world.take(2)
+    const cluster = await ready(nodes)
+    const { engine } = world.backend.platform
+    // Held by a run that has not begun, as where other clusters come first.
+    const held = (await world.until(
+      () => inTransaction(engine.db, (tx) => engine.take(tx, clusterQueue, cluster.id, null)),
+      (taken) => taken !== undefined,
+    ))!
+    const deleted = await admin.call(clusterDelete, { params: { id: cluster.id }, query: { force: 'true' } })
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect((await world.operation(deleted.answer!.operation.id)).steps).toMatchObject([{ key: 'forget', status: 'todo' }])
+    await engine.run(held, new AbortController().signal)
+    expect((await world.ended(deleted.answer!.operation.id)).status).toBe('done')
+    for (const node of nodes) {
+      expect(world.machine(node).disk.state.counters.resets).toBe(0)
+      expect(world.machine(node).stage.stage).toBe('running')
     }
   })
 

@@ -30,7 +30,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets, 
 
   const forget = (job: Job, state: State): Promise<void> =>
     write(job, async (tx) => {
-      const left = state.members.filter((m) => m.released_at === null)
+      const left = (await store.members(tx, state.row.id)).filter((m) => m.released_at === null)
       for (const m of left) {
         await store.updateMember(tx, m.cluster_id, m.node_id, { at: 'done', released_at: at(job) })
         await servers.release(tx, system, m.node_id, {

@@ -62,7 +62,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     return job.fence.write(async (tx) => {
       await store.hold(tx, m.cluster_id)
       const now = await store.member(tx, m.cluster_id, m.node_id)
-      if (!now || now.wanted !== m.wanted || now.released_at !== null) return false
+      if (!now || now.wanted !== m.wanted || now.at === 'done') return false
       if (Object.keys(columns).length > 0) await store.updateMember(tx, m.cluster_id, m.node_id, columns)
       const isJoined = at === 'join' && now.node_ready_at !== null
       const wasInstalled = change.was_installed ?? m.was_installed ?? false
@@ -202,8 +202,9 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
   const release = (job: Job, state: State, m: store.MemberRow): Promise<void> =>
     job.fence.write(async (tx: Tx) => {
       await store.hold(tx, m.cluster_id)
-      // Removed by force in the meantime.
-      if ((await store.member(tx, m.cluster_id, m.node_id))?.released_at !== null) return
+      // Removed by force in the meantime, or its cluster was.
+      const now = await store.member(tx, m.cluster_id, m.node_id)
+      if (!now || now.at === 'done') return
       await store.updateMember(tx, m.cluster_id, m.node_id, {
         at: 'done',
         at_since: new Date(job.now()),
