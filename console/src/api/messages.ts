@@ -1,8 +1,10 @@
+import { unexpected } from '../lib/text.ts'
+
 /** The specification's sentences, word for word. */
 export const messages = {
   sessionExpired: 'Session expired. Please sign in again.',
   accessDenied: "Access denied. You don't have permission for this action.",
-  unexpected: (message: string) => `An unexpected error occurred: ${message === '' ? 'Please try again later.' : message}`,
+  unexpected: (message: string) => `${unexpected}: ${message === '' ? 'Please try again later.' : message}`,
   userNotFound: 'User not found!',
   sessionIsExpired: 'Session is expired!',
   authenticationFailed: 'Authentication failed',

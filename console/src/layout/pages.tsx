@@ -3,6 +3,7 @@ import type { Query } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { report } from '../api/report.ts'
 import { paths } from '../lib/paths.ts'
+import { reasonOf } from '../lib/text.ts'
 import { Button, ButtonLink } from '../ui/Button.tsx'
 import { SkeletonRows } from '../ui/States.tsx'
 import css from './pages.module.css'
@@ -76,7 +77,7 @@ export function FailedPage({ error, reset }: ErrorComponentProps) {
   return (
     <section className={css['page']} role="alert">
       <h1>Something went wrong</h1>
-      <p>{error instanceof Error && error.message !== '' ? error.message : 'An unexpected error occurred'}</p>
+      <p>{reasonOf(error)}</p>
       <div className={css['actions']}>
         <Button kind="primary" icon="refresh" onClick={() => void again()}>
           Try again

@@ -4,7 +4,8 @@ import { asked } from './actions.ts'
 import { Button } from './Button.tsx'
 import { Dialog } from './Dialog.tsx'
 import { Field, TextInput } from './Field.tsx'
-import { Alert } from './Status.tsx'
+import { Problem } from './Status.tsx'
+import { useAct } from './use-act.ts'
 
 /** Shows what `confirm()` asks. Stands once, in the layout. */
 export function ConfirmHost() {
@@ -18,22 +19,11 @@ export function ConfirmHost() {
 
 function Question({ title, text, label, danger = false, typed, act, answer, open }: NonNullable<ReturnType<typeof asked.get>> & { open: boolean }) {
   const [name, setName] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<string | null>(null)
+  const { busy, problem, act: begin } = useAct()
   const held = typed !== undefined && name !== typed
   const verb = label ?? title.split(' ')[0] ?? 'OK'
   const go = async () => {
-    if (held || busy) return
-    setBusy(true)
-    setError(null)
-    try {
-      await act?.()
-      answer(true)
-    } catch (failure) {
-      setError(failure instanceof Error ? failure.message : 'An unexpected error occurred')
-    } finally {
-      setBusy(false)
-    }
+    if (!held && (await begin(() => act?.()))) answer(true)
   }
   return (
     <Dialog
@@ -77,7 +67,7 @@ function Question({ title, text, label, danger = false, typed, act, answer, open
             <TextInput value={name} onValue={setName} autoComplete="off" spellCheck={false} />
           </Field>
         )}
-        {error !== null && <Alert tone="danger">{error}</Alert>}
+        <Problem text={problem} />
       </form>
     </Dialog>
   )

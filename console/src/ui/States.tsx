@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react'
+import { reasonOf } from '../lib/text.ts'
 import { clock } from '../lib/time.ts'
 import { Button } from './Button.tsx'
 import css from './States.module.css'
@@ -38,8 +39,6 @@ export function PastEnd({ onFirst }: { onFirst: () => void }) {
     </div>
   )
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error && error.message !== '' ? error.message : 'An unexpected error occurred')
 
 /** Something failed in one place of the page. */
 export function ErrorState({ error, onRetry, boxed = false }: { error: unknown; onRetry?: () => void; boxed?: boolean }) {

@@ -53,3 +53,6 @@ export function Alert({ tone, children, action, className }: { tone: keyof typeo
     </div>
   )
 }
+
+/** Why what was asked for was not done: in the place where it was asked. Nothing while there is no such reason. */
+export const Problem = ({ text }: { text: string | null | undefined }): ReactNode => text !== null && text !== undefined && <Alert tone="danger">{text}</Alert>

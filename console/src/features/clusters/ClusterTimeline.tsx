@@ -9,6 +9,7 @@ import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { operationTitle } from '../../layout/RunningOperations.tsx'
 import { paths } from '../../lib/paths.ts'
+import { reasonOf } from '../../lib/text.ts'
 import { duration, exact, moment } from '../../lib/time.ts'
 import { useNow } from '../../lib/use-now.ts'
 import { both, confirm } from '../../ui/actions.ts'
@@ -62,7 +63,7 @@ function OperationView({ id, cluster }: { id: string; cluster: Cluster }) {
       await call(operationRetry, { params: { id } })
       await refreshClusters(client)
     } catch (problem) {
-      toast.error(problem instanceof Error ? problem.message : 'The operation could not be retried')
+      toast.error(reasonOf(problem))
     }
   }
   const cancel = () =>
@@ -115,7 +116,7 @@ function OperationView({ id, cluster }: { id: string; cluster: Cluster }) {
               startedAt: phase.startedAt,
               endedAt: phase.endedAt,
               attempt: phase.attempt,
-              reason: reasonOf(phase),
+              reason: whyOf(phase),
               ...(phase.progress !== null && { progress: phase.progress }),
               ...(phase.held !== null &&
                 (phase.state === 'failed' || phase.state === 'waiting') && {
@@ -158,7 +159,7 @@ function OperationView({ id, cluster }: { id: string; cluster: Cluster }) {
 }
 
 /** The sentence that explains a wait or a failure, with the server it is about. */
-function reasonOf({ held, reason, state }: Phase): ReactNode {
+function whyOf({ held, reason, state }: Phase): ReactNode {
   if (reason === null || state === 'todo') return undefined
   return held === null ? (
     reason

@@ -12,12 +12,13 @@ import { allowed } from '../../api/session.ts'
 import { modals } from '../../layout/modals.ts'
 import { paths } from '../../lib/paths.ts'
 import { curlOf } from '../../lib/shell.ts'
+import { reasonOf } from '../../lib/text.ts'
 import { useGo } from '../../lib/use-search.ts'
 import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Stepper } from '../../ui/Stepper.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
-import { Alert } from '../../ui/Status.tsx'
+import { Problem } from '../../ui/Status.tsx'
 import { refreshClusters } from './cluster-queries.ts'
 import { versionShown } from './cluster-state.ts'
 import { createCommand } from './create-command.ts'
@@ -118,7 +119,7 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
       const fields = error instanceof CallError ? problemsOf(error.fields) : {}
       setRefused(fields)
       // What belongs to a field is said there, and only there.
-      setProblem(Object.keys(fields).length > 0 ? null : error instanceof Error ? error.message : 'The cluster could not be created')
+      setProblem(Object.keys(fields).length > 0 ? null : reasonOf(error))
       const { servers: _, ...ofFirst } = fields
       if (Object.keys(ofFirst).length > 0) go('cluster')
       else if (error instanceof CallError && (error.code === 'server_taken' || error.code === 'not_eligible' || fields.servers)) go('servers')
@@ -140,7 +141,7 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
         { onConfirm: create },
       )
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : 'The patches of the servers could not be read')
+      setProblem(reasonOf(error))
     } finally {
       setBusy(false)
     }
@@ -173,7 +174,7 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
           </span>
         )}
       </div>
-      {problem !== null && <Alert tone="danger">{problem}</Alert>}
+      <Problem text={problem} />
       {shown === 'cluster' && (
         <StepCluster
           draft={draft}

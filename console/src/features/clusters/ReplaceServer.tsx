@@ -8,7 +8,8 @@ import { query } from '../../api/query.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, Select } from '../../ui/Field.tsx'
-import { Alert } from '../../ui/Status.tsx'
+import { Alert, Problem } from '../../ui/Status.tsx'
+import { useAct } from '../../ui/use-act.ts'
 import { refreshClusters } from './cluster-queries.ts'
 
 /** Gives the place of a server that failed to another free one of the same datacenter. */
@@ -16,22 +17,16 @@ export function ReplaceServer({ cluster, server, onClose }: { cluster: Cluster; 
   const client = useQueryClient()
   const { data } = useQuery(query(serverList, { query: { datacenter: cluster.datacenter.code, eligible: 'true' } }))
   const [chosen, setChosen] = useState('')
-  const [problem, setProblem] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
+  const { busy, problem, act } = useAct()
   const [key] = useState(newKey)
   const options = (data?.items ?? []).map((s) => ({ value: s.id, text: s.name, ...(s.nodeAddresses[0] !== undefined && { more: s.nodeAddresses[0] }) }))
 
   const replace = async () => {
-    setBusy(true)
-    setProblem(null)
-    try {
+    const done = await act(async () => {
       await call(clusterServerReplace, { params: { id: cluster.id, node_id: server.node_id }, body: { node_id: chosen } }, { key })
       await refreshClusters(client)
-      onClose()
-    } catch (error) {
-      setBusy(false)
-      setProblem(error instanceof Error ? error.message : 'The server could not be replaced')
-    }
+    })
+    if (done) onClose()
   }
 
   return (
@@ -56,7 +51,7 @@ export function ReplaceServer({ cluster, server, onClose }: { cluster: Cluster; 
       }
     >
       <div className="stack stack3">
-        {problem !== null && <Alert tone="danger">{problem}</Alert>}
+        <Problem text={problem} />
         <p className="fs13 t2">The creation goes on with the other server. {server.name} is reset if it got a configuration, and is free again.</p>
         {data !== undefined && options.length === 0 ? (
           <Alert tone="warn">No other server of {cluster.datacenter.code} may join a cluster now.</Alert>

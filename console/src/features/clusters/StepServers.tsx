@@ -10,7 +10,7 @@ import { Button } from '../../ui/Button.tsx'
 import { Checkbox } from '../../ui/Field.tsx'
 import { Search } from '../../ui/Search.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
-import { Alert } from '../../ui/Status.tsx'
+import { Problem } from '../../ui/Status.tsx'
 import { type Chosen, type Draft, taking, warningsOf } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { ChosenRow, hardwareLine, rowHeads } from './ServerRow.tsx'
@@ -95,7 +95,7 @@ export function StepServers({
             </span>
           )}
         </div>
-        {refused !== undefined && <Alert tone="danger">{refused}</Alert>}
+        <Problem text={refused} />
         <section className={css['table']} aria-label="Servers" ref={list}>
           {chosen.length > 0 && (
             <div className={css['heads']} aria-hidden="true">

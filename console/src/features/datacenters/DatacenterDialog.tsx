@@ -11,8 +11,9 @@ import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, Select, TextArea, TextInput } from '../../ui/Field.tsx'
 import { countryName } from '../../ui/Flag.tsx'
-import { Alert } from '../../ui/Status.tsx'
+import { Problem } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
+import { useAct } from '../../ui/use-act.ts'
 import { blank, changeOf, codePreview, fields, readForm, type Typed, typedOf } from './datacenter-form.ts'
 import css from './DatacentersPage.module.css'
 
@@ -24,8 +25,7 @@ export default function DatacenterDialog({ edit, onClose }: { edit: Datacenter |
   const [typed, setTyped] = useState<Typed>(edit ? typedOf(edit) : blank)
   const [touched, setTouched] = useState<ReadonlySet<keyof Typed>>(new Set())
   const [refused, setRefused] = useState<Readonly<Record<string, string>>>({})
-  const [problem, setProblem] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
+  const { busy, problem, act } = useAct()
   const key = useRef(newKey())
   const form = useRef<HTMLFormElement>(null)
   const formId = useId()
@@ -52,20 +52,20 @@ export default function DatacenterDialog({ edit, onClose }: { edit: Datacenter |
       form.current?.querySelector<HTMLElement>(`[name="${first}"]`)?.focus()
       return
     }
-    setBusy(true)
-    setProblem(null)
-    try {
+    const { body } = read
+    const save = async () => {
       const saved = edit
-        ? await call(datacenterUpdate, { params: { id: edit.id }, body: changeOf(edit, read.body, inUse) }, { version: edit.version })
-        : await call(datacenterCreate, { body: read.body }, { key: key.current })
+        ? await call(datacenterUpdate, { params: { id: edit.id }, body: changeOf(edit, body, inUse) }, { version: edit.version })
+        : await call(datacenterCreate, { body }, { key: key.current })
       await invalidate(client, datacenterList)
       toast.success(edit ? `${saved.code} was changed` : `${saved.code} was added`)
-      onClose()
-    } catch (error) {
-      setBusy(false)
-      if (error instanceof CallError && Object.keys(error.fields).length > 0) setRefused(error.fields)
-      else setProblem(error instanceof Error ? error.message : 'The datacenter could not be saved')
     }
+    const saved = await act(save, (error) => {
+      const atFields = error instanceof CallError && Object.keys(error.fields).length > 0
+      if (atFields) setRefused(error.fields)
+      return atFields
+    })
+    if (saved) onClose()
   }
 
   const code = codePreview(typed)
@@ -111,7 +111,7 @@ export default function DatacenterDialog({ edit, onClose }: { edit: Datacenter |
       }
     >
       <form ref={form} id={formId} className={css['form']} onSubmit={(event) => void submit(event)} noValidate>
-        {problem !== null && <Alert tone="danger">{problem}</Alert>}
+        <Problem text={problem} />
         <div className={css['three']}>
           <Field label="Country code" hint={inUse ? fixed : (country ?? 'ISO 3166, such as PL')} error={errorOf('country_code')}>
             <TextInput {...wire('country_code')} maxLength={2} autoCapitalize="characters" autoComplete="off" mono readOnly={inUse} />

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { waitlistJoin } from '#contract/users.ts'
 import { CallError, callOpen } from '../../api/client.ts'
 import { fieldErrors } from '../../lib/fields.ts'
+import { reasonOf } from '../../lib/text.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, TextInput } from '../../ui/Field.tsx'
@@ -27,7 +28,7 @@ export default function JoinWaitlist({ open, onClose }: { open: boolean; onClose
       setState('sent')
     } catch (error) {
       setState('asking')
-      setRefused(error instanceof CallError ? { message: error.message, fields: error.fields } : { message: 'An unexpected error occurred', fields: {} })
+      setRefused({ message: reasonOf(error), fields: error instanceof CallError ? error.fields : {} })
     }
   }
   if (state === 'sent') {

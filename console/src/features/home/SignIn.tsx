@@ -6,7 +6,7 @@ import { samePlace } from '../../lib/search.ts'
 import { useSearch } from '../../lib/use-search.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Field, TextInput } from '../../ui/Field.tsx'
-import { Alert } from '../../ui/Status.tsx'
+import { Problem } from '../../ui/Status.tsx'
 import { Beam } from './Beam.tsx'
 import css from './SignIn.module.css'
 
@@ -69,7 +69,7 @@ export function SignIn() {
       <Beam />
       <form className={css['form']} ref={form} noValidate onFocus={() => void rules()} onSubmit={(event) => void submit(event)} aria-labelledby="sign-in">
         <h1 id="sign-in">Sign in to your account</h1>
-        {problem !== null && <Alert tone="danger">{problem}</Alert>}
+        <Problem text={problem} />
         <Field label="Email" error={errors['email']}>
           <TextInput
             name="email"

@@ -7,7 +7,7 @@ import { Icon } from '../../ui/Icon.tsx'
 import { Pager } from '../../ui/Pager.tsx'
 import { Search } from '../../ui/Search.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
-import { Alert, Badge } from '../../ui/Status.tsx'
+import { Alert, Badge, Problem } from '../../ui/Status.tsx'
 import { found, missing, perPage, shortName, tierWords } from './extensions.ts'
 import { extensionsQuery } from './image-queries.ts'
 import css from './PrepareImage.module.css'
@@ -63,7 +63,7 @@ export function ExtensionPicker({
           {gone.length === 1 ? 'it' : 'them'}.
         </Alert>
       )}
-      {refused !== undefined && <Alert tone="danger">{refused}</Alert>}
+      <Problem text={refused} />
       <Search
         label="Search extensions"
         placeholder="Name or what it does"

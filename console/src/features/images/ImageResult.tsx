@@ -1,5 +1,4 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { type Image, imageFactoryGet, imageGet, imageList, imageRegister } from '#contract/images.ts'
 import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
@@ -9,6 +8,7 @@ import { Button, IconLink } from '../../ui/Button.tsx'
 import { Copyable } from '../../ui/Copyable.tsx'
 import { Snippet } from '../../ui/Snippet.tsx'
 import { Alert, Badge, StatusDot } from '../../ui/Status.tsx'
+import { useAct } from '../../ui/use-act.ts'
 import { formatNames } from './image-form.ts'
 import css from './PrepareImage.module.css'
 
@@ -55,8 +55,7 @@ export function ImageResult({ image }: { image: Image }) {
 /** Whether the factory knows the schematic; where it doesn't, why not and another try. */
 function Registered({ image }: { image: Image }) {
   const client = useQueryClient()
-  const [busy, setBusy] = useState(false)
-  const [problem, setProblem] = useState<string | null>(null)
+  const { busy, problem, act } = useAct()
   const { registered_at, reason } = image.factory
   if (registered_at !== null)
     return (
@@ -66,18 +65,7 @@ function Registered({ image }: { image: Image }) {
         </StatusDot>
       </p>
     )
-  const again = async () => {
-    setBusy(true)
-    setProblem(null)
-    try {
-      await call(imageRegister, { params: { id: image.id } })
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : 'The image factory could not be asked')
-    } finally {
-      await invalidate(client, imageGet, imageList, imageFactoryGet)
-      setBusy(false)
-    }
-  }
+  const again = () => act(() => call(imageRegister, { params: { id: image.id } }).finally(() => invalidate(client, imageGet, imageList, imageFactoryGet)))
   return (
     <Alert
       tone="danger"

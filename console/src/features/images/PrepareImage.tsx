@@ -11,7 +11,8 @@ import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
-import { Alert } from '../../ui/Status.tsx'
+import { Problem } from '../../ui/Status.tsx'
+import { useAct } from '../../ui/use-act.ts'
 import { EarlierImages } from './EarlierImages.tsx'
 import { FactoryNotice } from './FactoryNotice.tsx'
 import { argsOf, atFields, blank, draftOf, type Field as FieldName, madeFor, readDraft, withToken } from './image-form.ts'
@@ -46,8 +47,7 @@ export function PrepareImage({
   const { data: datacenters } = useQuery(datacentersQuery)
   const [touched, setTouched] = useState<ReadonlySet<FieldName>>(new Set())
   const [refused, setRefused] = useState<Partial<Record<FieldName, string>>>({})
-  const [problem, setProblem] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
+  const { busy, problem, setProblem, act } = useAct()
   const [making, setMaking] = useState({ open: false, turn: 0 })
   const form = useRef<HTMLFormElement>(null)
   const formId = useId()
@@ -74,7 +74,7 @@ export function PrepareImage({
       setProblem(null)
       change(patch)
     },
-    [change],
+    [change, setProblem],
   )
 
   // A link from the list of join tokens says which one to begin with; it is taken once, and then off the address.
@@ -123,23 +123,21 @@ export function PrepareImage({
       form.current?.querySelector<HTMLElement>(`[data-field="${first}"] :is(select, textarea, input)`)?.focus()
       return
     }
-    setBusy(true)
-    setProblem(null)
-    try {
-      const answer = await call(imageCreate, { body: read.body }, { key: attempt })
+    const { body } = read
+    const prepare = async () => {
+      const answer = await call(imageCreate, { body }, { key: attempt })
       client.setQueryData(imageQuery(answer.id).queryKey, answer)
       void invalidate(client, imageList, imageFactoryGet)
       // Another press makes another image, even of the same settings.
       change({})
       made.current = answer.id
       onSearch({ image: answer.id, page: undefined })
-    } catch (error) {
+    }
+    await act(prepare, (error) => {
       const fields = error instanceof CallError ? atFields(error.fields, now.kernelArgs) : {}
       setRefused(fields)
-      if (Object.keys(fields).length === 0) setProblem(error instanceof Error ? error.message : 'The image could not be prepared')
-    } finally {
-      setBusy(false)
-    }
+      return Object.keys(fields).length > 0
+    })
   }
 
   if (draft === null) return <SkeletonRows rows={6} />
@@ -170,7 +168,7 @@ export function PrepareImage({
           <Panel title="Image">
             <Summary draft={now} version={version} site={named.site} token={named.token} />
             <div className={css['foot']}>
-              {problem !== null && <Alert tone="danger">{problem}</Alert>}
+              <Problem text={problem} />
               <div className="row wrap">
                 <Button kind="primary" type="submit" form={formId} busy={busy} busyText="Loading" can={allowed(imageCreate)}>
                   Generate

@@ -15,7 +15,8 @@ import { Button, ButtonLink } from '../../ui/Button.tsx'
 import { Command } from '../../ui/Copyable.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, Select, TextInput } from '../../ui/Field.tsx'
-import { Alert } from '../../ui/Status.tsx'
+import { Alert, Problem } from '../../ui/Status.tsx'
+import { useAct } from '../../ui/use-act.ts'
 import css from './JoinTokens.module.css'
 import { atFields, blank, lifetimes, readForm, type Typed } from './token-form.ts'
 import { datacentersQuery } from './token-queries.ts'
@@ -53,8 +54,7 @@ function Form({ open, onClose, onMade, datacenter }: { open: boolean; onClose: (
   const [typed, setTyped] = useState<Typed>({ ...blank, datacenter })
   const [touched, setTouched] = useState<ReadonlySet<keyof Typed>>(new Set())
   const [refused, setRefused] = useState<Partial<Record<keyof Typed, string>>>({})
-  const [problem, setProblem] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
+  const { busy, problem, act } = useAct()
   const attempt = useRef(newKey())
   const form = useRef<HTMLFormElement>(null)
   const formId = useId()
@@ -82,21 +82,19 @@ function Form({ open, onClose, onMade, datacenter }: { open: boolean; onClose: (
       setTouched(new Set(Object.keys(blank) as (keyof Typed)[]))
       return focus(Object.keys(read.fields)[0])
     }
-    setBusy(true)
-    setProblem(null)
-    try {
-      const token = await call(joinTokenCreate, { body: read.body }, { key: attempt.current })
+    const { body } = read
+    const make = async () => {
+      const token = await call(joinTokenCreate, { body }, { key: attempt.current })
       await invalidate(client, joinTokenList)
       onMade(token)
-    } catch (error) {
-      if (error instanceof CallError && Object.keys(error.fields).length > 0) {
-        const fields = atFields(error.fields)
-        setRefused(fields)
-        focus(Object.keys(fields)[0])
-      } else setProblem(error instanceof Error ? error.message : 'The join token could not be made')
-    } finally {
-      setBusy(false)
     }
+    await act(make, (error) => {
+      if (!(error instanceof CallError) || Object.keys(error.fields).length === 0) return false
+      const fields = atFields(error.fields)
+      setRefused(fields)
+      focus(Object.keys(fields)[0])
+      return true
+    })
     return undefined
   }
 
@@ -134,7 +132,7 @@ function Form({ open, onClose, onMade, datacenter }: { open: boolean; onClose: (
           A join token lets booting servers announce themselves: whoever holds it gets a server listed, never a configuration. One use is one machine; a machine
           that boots again uses nothing.
         </p>
-        {problem !== null && <Alert tone="danger">{problem}</Alert>}
+        <Problem text={problem} />
         <Field
           label="Name"
           error={errorOf('name')}

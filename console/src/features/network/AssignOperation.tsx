@@ -5,6 +5,7 @@ import { call } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
 import { operationTitle } from '../../layout/RunningOperations.tsx'
 import { paths } from '../../lib/paths.ts'
+import { reasonOf } from '../../lib/text.ts'
 import { both } from '../../ui/actions.ts'
 import { Button, ButtonLink } from '../../ui/Button.tsx'
 import { Panel } from '../../ui/Panel.tsx'
@@ -27,7 +28,7 @@ export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: 
       await call(what, { params: { id } })
       await Promise.all([refetch(), refreshNetwork(client)])
     } catch (problem) {
-      toast.error(problem instanceof Error ? problem.message : 'The operation could not be changed')
+      toast.error(reasonOf(problem))
     }
   }
   return (

@@ -8,6 +8,7 @@ import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
+import { reasonOf } from '../../lib/text.ts'
 import { confirm } from '../../ui/actions.ts'
 import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -78,7 +79,7 @@ export function AssignReview({
     try {
       await send()
     } catch (error) {
-      setProblem(error instanceof Error ? error : new Error('The subnets could not be assigned'))
+      setProblem(error instanceof Error ? error : new Error(reasonOf(error)))
       onRefused()
     } finally {
       setBusy(false)

@@ -5,10 +5,11 @@ import { csvColumns, importLimits, subnetImport } from '#contract/subnets.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { newKey } from '../../api/http.ts'
+import { reasonOf } from '../../lib/text.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, TextArea } from '../../ui/Field.tsx'
-import { Alert, Badge } from '../../ui/Status.tsx'
+import { Alert, Badge, Problem } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
 import css from './ImportDialog.module.css'
 import { summaryOf } from './import-summary.ts'
@@ -62,7 +63,7 @@ export default function ImportDialog({ onClose }: { onClose: () => void }) {
       toast.success(summaryOf(answer).done)
       onClose()
     } catch (error) {
-      setProblem(error instanceof Error && error.message !== '' ? error.message : 'The file could not be checked')
+      setProblem(reasonOf(error))
       setKey(newKey())
     } finally {
       setBusy(null)
@@ -131,7 +132,7 @@ export default function ImportDialog({ onClose }: { onClose: () => void }) {
             placeholder={'name,cidr,gateway,datacenter\npoz-public-b,198.51.100.0/24,198.51.100.1,PL-POZ-1'}
           />
         </Field>
-        {problem !== null && <Alert tone="danger">{problem}</Alert>}
+        <Problem text={problem} />
         {summary !== null && outcome !== null && (
           <>
             <Alert tone={ready ? 'ok' : 'danger'}>{summary.text}</Alert>

@@ -12,7 +12,7 @@ import { SavedViews } from '../../layout/SavedViews.tsx'
 import { later } from '../../lib/later.ts'
 import { paths } from '../../lib/paths.ts'
 import { useStore } from '../../lib/store.ts'
-import { sentence } from '../../lib/text.ts'
+import { reasonOf, sentence } from '../../lib/text.ts'
 import { useGo } from '../../lib/use-search.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../../ui/actions.ts'
@@ -181,7 +181,7 @@ async function exportList(search: NetworkSearch): Promise<void> {
   try {
     await download(subnetExport, { query: filterQuery(search) }, 'subnets.csv')
   } catch (problem) {
-    toast.error(problem instanceof Error ? problem.message : 'The subnets could not be exported')
+    toast.error(reasonOf(problem))
   }
 }
 

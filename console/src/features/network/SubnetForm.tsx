@@ -11,6 +11,7 @@ import { useDraft } from '../../api/use-draft.ts'
 import { useLeaveGuard } from '../../layout/use-leave-guard.ts'
 import { paths } from '../../lib/paths.ts'
 import { curlOf } from '../../lib/shell.ts'
+import { reasonOf } from '../../lib/text.ts'
 import { useGo } from '../../lib/use-search.ts'
 import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -284,7 +285,7 @@ async function refusalOf(error: unknown, subnet: Subnet | null): Promise<Refusal
   }
   return {
     kind: 'failed',
-    message: error instanceof Error ? error.message : 'The subnet could not be saved',
+    message: reasonOf(error),
     fields: error instanceof CallError ? error.fields : {},
     related: error instanceof CallError ? error.related : null,
   }

@@ -8,6 +8,7 @@ import { call } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { createStore } from '../../lib/store.ts'
+import { reasonOf } from '../../lib/text.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { toast } from '../../ui/toast.ts'
 import { refreshNetwork } from './network-queries.ts'
@@ -20,8 +21,6 @@ export interface Result {
 }
 /** Results of the last deed on several, shown in a dialog until it is closed. */
 export const results = createStore<{ title: string; list: readonly Result[] } | null>(null)
-
-const sentenceOf = (error: unknown): string => (error instanceof Error && error.message !== '' ? error.message : 'An unexpected error occurred')
 
 /** A workload subnet that somebody has is taken; a management subnet may be shared. */
 export const canGive = (s: Pick<Subnet, 'purpose' | 'clusters'>): Verdict => {
@@ -103,7 +102,7 @@ async function removed(s: Subnet): Promise<Result> {
     await call(subnetRemove, { params: { id: s.id } }, { version: s.version })
     return { name: s.name, ok: true, text: 'Removed' }
   } catch (error) {
-    return { name: s.name, ok: false, text: sentenceOf(error) }
+    return { name: s.name, ok: false, text: reasonOf(error) }
   }
 }
 

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { Asked } from '#contract/operation.ts'
 import { patchLimits, patchPreview, type Preview } from '#contract/patches.ts'
 import { call } from '../../api/client.ts'
+import { reasonOf } from '../../lib/text.ts'
 import { bodyBytes, type PatchDraft, weightOf } from './patch-form.ts'
 
 /** How long typing has to pause, in ms, before the API is asked. */
@@ -37,7 +38,7 @@ export function usePreview(serverId: string, patchId: string | null, draft: Patc
         setAnswer({ preview, key, of: text })
         setFailure(null)
       } catch (error) {
-        if (!stop.signal.aborted) setFailure({ error: error instanceof Error ? error : new Error('An unexpected error occurred'), key })
+        if (!stop.signal.aborted) setFailure({ error: error instanceof Error ? error : new Error(reasonOf(error)), key })
       }
     }
     const timer = setTimeout(

@@ -8,12 +8,13 @@ import { call, CallError } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
+import { reasonOf } from '../../lib/text.ts'
 import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, Select, TextArea } from '../../ui/Field.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
-import { Alert, StatusDot, type Tone } from '../../ui/Status.tsx'
+import { Problem, StatusDot, type Tone } from '../../ui/Status.tsx'
 import { readAddresses } from './add-servers.ts'
 import css from './AddServers.module.css'
 import { HardwareToConfirm } from './ConfirmHardware.tsx'
@@ -59,7 +60,7 @@ function WhatToAdd({ open, onClose, onBegun }: { open: boolean; onClose: () => v
       onBegun(operation.id)
     } catch (error) {
       const sentence = error instanceof CallError ? (error.fields['addresses'] ?? error.fields['cidr']) : undefined
-      setRefused({ field: sentence !== undefined, message: sentence ?? (error instanceof Error ? error.message : 'An unexpected error occurred') })
+      setRefused({ field: sentence !== undefined, message: sentence ?? reasonOf(error) })
     } finally {
       setBusy(false)
     }
@@ -118,7 +119,7 @@ function WhatToAdd({ open, onClose, onBegun }: { open: boolean; onClose: () => v
             options={[{ value: none, text: 'None yet' }, ...(datacenters?.items ?? []).map((d) => ({ value: d.id, text: d.code, more: d.city_name }))]}
           />
         </Field>
-        {refused !== null && !refused.field && <Alert tone="danger">{refused.message}</Alert>}
+        <Problem text={refused?.field === false ? refused.message : null} />
       </div>
     </Dialog>
   )
@@ -152,7 +153,7 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
   const cancel = () => {
     call(operationCancel, { params: { id } }).then(
       () => invalidate(client, operationGet),
-      (failure: unknown) => setProblem(failure instanceof Error ? failure.message : 'It could not be cancelled'),
+      (failure: unknown) => setProblem(reasonOf(failure)),
     )
   }
   return (
@@ -192,7 +193,7 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
       ) : (
         <div className="stack">
           {found.length > 0 && <HardwareToConfirm ids={found} />}
-          {problem !== null && <Alert tone="danger">{problem}</Alert>}
+          <Problem text={problem} />
           <section aria-label="Results">
             <h3 className="label" aria-live="polite">
               {over

@@ -2,10 +2,11 @@ import { useQueries, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Server, serverConfirm } from '#contract/servers.ts'
 import { call } from '../../api/client.ts'
+import { reasonOf } from '../../lib/text.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Copyable } from '../../ui/Copyable.tsx'
 import { SkeletonRows } from '../../ui/States.tsx'
-import { Alert, StatusDot } from '../../ui/Status.tsx'
+import { Problem, StatusDot } from '../../ui/Status.tsx'
 import css from './ConfirmHardware.module.css'
 import { summaryOf } from './hardware.ts'
 import { type Claim, identityAlarm } from './identity-alarm.ts'
@@ -36,7 +37,7 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
       try {
         await confirmServer(s, claim)
       } catch (error) {
-        failed[s.id] = error instanceof Error ? error.message : 'An unexpected error occurred'
+        failed[s.id] = reasonOf(error)
       }
     }
     setErrors(failed)
@@ -113,7 +114,7 @@ function Identity({ server: s, busy, error, onConfirm }: { server: Server; busy:
       <p className="fs12 t3">{[processors?.text, memory?.text].filter(Boolean).join(', ')}</p>
       {s.identity.note !== null && <p className={`fs12 ${alarm?.tone === 'danger' ? 'c-danger' : 't2'}`}>{s.identity.note}</p>}
       {alarm !== null && <WhatToDo steps={alarm.steps} />}
-      {error !== undefined && <Alert tone="danger">{error}</Alert>}
+      <Problem text={error} />
     </article>
   )
 }

@@ -4,6 +4,7 @@ import type { Server } from '#contract/servers.ts'
 import { exact, moment } from '../../lib/time.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Alert } from '../../ui/Status.tsx'
+import { useAct } from '../../ui/use-act.ts'
 import { confirmServer, IdentityFacts, WhatToDo } from './ConfirmHardware.tsx'
 import { type Claim, identityAlarm } from './identity-alarm.ts'
 import { confirmVerdict } from './server-actions.ts'
@@ -13,21 +14,14 @@ import css from './ServerPage.module.css'
 /** Stands on a server's page until a person has looked at the hardware and said which machine it is. */
 export function IdentityAlarm({ server }: { server: Server }) {
   const client = useQueryClient()
-  const [busy, setBusy] = useState<string | null>(null)
-  const [error, setError] = useState<string | null>(null)
+  const { busy, problem, act } = useAct()
+  const [pressed, setPressed] = useState<string | null>(null)
   const alarm = identityAlarm(server)
   if (alarm === null) return null
   const confirm = async (claim: Claim) => {
-    setBusy(claim.label)
-    setError(null)
-    try {
-      await confirmServer(server, claim)
-    } catch (failure) {
-      setError(failure instanceof Error ? failure.message : 'An unexpected error occurred')
-    } finally {
-      await refreshServers(client, server.id)
-      setBusy(null)
-    }
+    setPressed(claim.label)
+    // Refused or not, somebody may have said so meanwhile.
+    await act(() => confirmServer(server, claim).finally(() => refreshServers(client, server.id)))
   }
   return (
     <Alert tone={alarm.tone} className={css['alarm']!}>
@@ -39,15 +33,15 @@ export function IdentityAlarm({ server }: { server: Server }) {
       <div className={css['identity']}>
         <WhatToDo steps={alarm.steps} />
         <IdentityFacts server={server} />
-        {error !== null && <p className="c-danger">{error}</p>}
+        {problem !== null && <p className="c-danger">{problem}</p>}
         <div className="row wrap">
           {alarm.claims.map((claim) => (
             <Button
               key={claim.label}
               size="small"
-              busy={busy === claim.label}
+              busy={busy && pressed === claim.label}
               busyText="Loading"
-              can={busy === null ? confirmVerdict(server) : { ok: false, reason: 'Wait until this has been answered' }}
+              can={!busy || pressed === claim.label ? confirmVerdict(server) : { ok: false, reason: 'Wait until this has been answered' }}
               onClick={() => void confirm(claim)}
             >
               {claim.label}

@@ -8,8 +8,9 @@ import { query } from '../../api/query.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Checkbox, Field, TextInput } from '../../ui/Field.tsx'
-import { Alert } from '../../ui/Status.tsx'
+import { Alert, Problem } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
+import { useAct } from '../../ui/use-act.ts'
 import { refreshServers } from './server-queries.ts'
 
 /** Takes a server out of its cluster: by wiping it, where it answers, or by forgetting it, where it never will again. */
@@ -18,8 +19,7 @@ export default function LeaveCluster({ server: s, way, open, onClose }: { server
   const { data: cluster } = useQuery({ ...query(clusterGet, { params: { id: s.cluster?.id ?? '' } }), enabled: open && s.cluster !== null })
   const [typed, setTyped] = useState('')
   const [keep, setKeep] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<string | null>(null)
+  const { busy, problem, act } = useAct()
   const [key] = useState(newKey)
   const formId = useId()
   const isReset = way === 'reset'
@@ -29,10 +29,8 @@ export default function LeaveCluster({ server: s, way, open, onClose }: { server
 
   const submit = async (event: FormEvent) => {
     event.preventDefault()
-    if (typed !== s.name || busy || !may.ok) return
-    setBusy(true)
-    setError(null)
-    try {
+    if (typed !== s.name || !may.ok) return
+    const done = await act(async () => {
       if (isReset) {
         await call(serverReset, { params: { id: s.id }, body: { keep_workload_disks: keep } }, { key })
         toast.info(`${s.name} is being reset: it leaves its cluster, is wiped and starts again`)
@@ -41,12 +39,8 @@ export default function LeaveCluster({ server: s, way, open, onClose }: { server
         toast.success(`${s.name} was removed`)
       }
       await refreshServers(client, s.id)
-      onClose()
-    } catch (failure) {
-      setError(failure instanceof Error ? failure.message : 'An unexpected error occurred')
-    } finally {
-      setBusy(false)
-    }
+    })
+    if (done) onClose()
   }
   return (
     <Dialog
@@ -103,7 +97,7 @@ export default function LeaveCluster({ server: s, way, open, onClose }: { server
         >
           <TextInput value={typed} onValue={setTyped} autoComplete="off" spellCheck={false} />
         </Field>
-        {error !== null && <Alert tone="danger">{error}</Alert>}
+        <Problem text={problem} />
       </form>
     </Dialog>
   )

@@ -5,6 +5,7 @@ import { counted } from '#contract/words.ts'
 import { authorized, CallError } from '../../api/client.ts'
 import { read } from '../../api/http.ts'
 import { query } from '../../api/query.ts'
+import { reasonOf } from '../../lib/text.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Select, Switch } from '../../ui/Field.tsx'
 import { Panel } from '../../ui/Panel.tsx'
@@ -53,8 +54,7 @@ function useLog({ id, service, follow, tail }: Asked): { log: LogText; state: St
     }
     run().catch((error: unknown) => {
       if (stop.signal.aborted) return
-      const reason = error instanceof Error ? error.message : 'An unexpected error occurred'
-      setState({ kind: error instanceof CallError && error.status === 409 ? 'refused' : 'broken', reason })
+      setState({ kind: error instanceof CallError && error.status === 409 ? 'refused' : 'broken', reason: reasonOf(error) })
     })
     return () => stop.abort()
   }, [id, service, follow, tail])

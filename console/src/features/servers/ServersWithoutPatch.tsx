@@ -1,8 +1,8 @@
-import { useState } from 'react'
 import { truncate } from '../../lib/text.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
-import { Alert, Badge } from '../../ui/Status.tsx'
+import { Badge, Problem } from '../../ui/Status.tsx'
+import { useAct } from '../../ui/use-act.ts'
 import css from './ServersWithoutPatch.module.css'
 
 /** Specified measures: past five servers the list scrolls; a row is this high, in px; addresses keep their ends. */
@@ -30,19 +30,9 @@ export default function ServersWithoutPatch({
   onConfirm?: (() => unknown) | undefined
   close: () => void
 }) {
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<string | null>(null)
+  const { busy, problem, act } = useAct()
   const proceed = async () => {
-    setBusy(true)
-    setError(null)
-    try {
-      await onConfirm?.()
-      close()
-    } catch (failure) {
-      setError(failure instanceof Error ? failure.message : 'An unexpected error occurred')
-    } finally {
-      setBusy(false)
-    }
+    if (await act(() => onConfirm?.())) close()
   }
   const scrolls = servers.length > rowsInSight
   return (
@@ -94,7 +84,7 @@ export default function ServersWithoutPatch({
         </a>{' '}
         before you go on.
       </p>
-      {error !== null && <Alert tone="danger">{error}</Alert>}
+      <Problem text={problem} />
     </Dialog>
   )
 }

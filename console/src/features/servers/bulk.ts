@@ -1,6 +1,7 @@
 /** The same thing done to many servers: each has a result of its own. */
 import type { Server } from '#contract/servers.ts'
 import type { Verdict } from '#contract/rule.ts'
+import { reasonOf } from '../../lib/text.ts'
 
 export interface ItemResult {
   id: string
@@ -18,8 +19,6 @@ export function namesOf(servers: readonly Pick<Server, 'name'>[], most = 6): str
 
 /** How many calls are under way at once. */
 const atOnce = 4
-
-const said = (error: unknown): string => (error instanceof Error && error.message !== '' ? error.message : 'An unexpected error occurred')
 
 /** Which of the chosen it can be done to, and why not to the others. */
 export function sorted(servers: readonly Server[], judge: (s: Server) => Verdict): { able: Server[]; unable: ItemResult[] } {
@@ -48,7 +47,7 @@ export async function toEach(
         await act(s)
         results[i] = { id: s.id, name: s.name, ok: true, reason: null }
       } catch (error) {
-        results[i] = { id: s.id, name: s.name, ok: false, reason: said(error) }
+        results[i] = { id: s.id, name: s.name, ok: false, reason: reasonOf(error) }
       }
       told(++ended)
     }
