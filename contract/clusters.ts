@@ -10,13 +10,13 @@ import { no, type Verdict, yes } from './rule.ts'
 
 export const clusterStatuses = ['pending', 'configuring', 'installing', 'bootstrapping', 'ready', 'degraded', 'failed', 'deleting'] as const
 export type ClusterStatus = (typeof clusterStatuses)[number]
-export const clusterRoles = ['control_plane', 'worker'] as const
+const clusterRoles = ['control_plane', 'worker'] as const
 export const ClusterRole = z.enum(clusterRoles)
 export type ClusterRole = (typeof clusterRoles)[number]
 
 export const defaultPodCidr = '10.244.0.0/16'
 export const defaultServiceCidr = '10.96.0.0/12'
-export const mostControlPlanes = 7
+const mostControlPlanes = 7
 
 /** EIP-55 address and 32-byte ids as they may be shown, copied and printed: nothing else ever stands in a command. */
 export const addressPattern = /^0x[0-9a-fA-F]{40}$/

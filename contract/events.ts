@@ -17,7 +17,7 @@ export const eventKinds = {
   user: 'users:manage',
 } as const satisfies Record<string, Scope | 'signed_in'>
 export type EventKind = keyof typeof eventKinds
-export const eventVerbs = ['created', 'updated', 'removed'] as const
+const eventVerbs = ['created', 'updated', 'removed'] as const
 /** `server.contacted` goes out at most every 10 s and carries {id → time} of the contacts since. */
 export type EventName = `${EventKind}.${(typeof eventVerbs)[number]}` | 'server.contacted' | 'resync'
 

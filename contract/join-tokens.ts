@@ -11,7 +11,7 @@ import { no, type Verdict, yes } from './rule.ts'
 /** What a booting server asks: `GET {STEELYARD_PUBLIC_URL}/join/{token}`. Not a call of the API: Talos makes it, and is always answered 200. */
 export const joinPath = '/join/'
 /** Talos fills these in (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`), in the query only. */
-export const joinQuery = 'uuid=${uuid}&serial=${serial}&mac=${mac}'
+const joinQuery = 'uuid=${uuid}&serial=${serial}&mac=${mac}'
 /** 128 bits, base64url, after a prefix by which scanners of logs and repositories know it. */
 export const joinTokenPattern = /^sy-join-[A-Za-z0-9_-]{22}$/
 /** The kernel argument that makes a server announce itself. `publicUrl` without a slash at the end. */

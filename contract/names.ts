@@ -15,7 +15,7 @@ export const nameSentences = (what: Named) => ({
 })
 
 /** Lowercase letters and digits in groups, single hyphens between: also a valid DNS label, as a Kubernetes node name must be (RFC 1123). */
-export const namePattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
+const namePattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 
 /** Schema of a name. The entered value is trimmed first, as every text input is. */
 export const nameOf = (what: Named) => {

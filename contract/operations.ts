@@ -18,7 +18,7 @@ export const operationKinds = [
 ] as const
 export const operationStatuses = ['pending', 'running', 'waiting', 'cancelling', 'cancelled', 'failed', 'done'] as const
 export type OperationStatus = (typeof operationStatuses)[number]
-export const stepStatuses = ['todo', 'running', 'waiting', 'done', 'failed', 'skipped'] as const
+const stepStatuses = ['todo', 'running', 'waiting', 'done', 'failed', 'skipped'] as const
 export type StepStatus = (typeof stepStatuses)[number]
 
 export const Step = z.object({

@@ -102,7 +102,7 @@ export const patchRemove = operation({
 export const PatchProblem = z.object({ line: z.nullable(z.int()), column: z.nullable(z.int()), path: z.nullable(z.string()), message: z.string() })
 export type PatchProblem = z.infer<typeof PatchProblem>
 
-export const verdictKinds = ['no_reboot', 'reboot', 'not_allowed', 'at_install', 'unknown'] as const
+const verdictKinds = ['no_reboot', 'reboot', 'not_allowed', 'at_install', 'unknown'] as const
 
 export const Preview = z.object({
   /** Merged configuration without and with the patch, secrets masked. Empty where it can't be merged. */

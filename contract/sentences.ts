@@ -15,7 +15,7 @@ const named = (type: string): string => types[type] ?? type
 const size = (origin: string, bound: number | bigint): string => (units[origin] ? `${bound} ${units[origin]}` : String(bound))
 
 /** Of what the schema expected; undefined where this file has no words for it. */
-export const sentenceOfIssue: z.core.$ZodErrorMap = (issue) => {
+const sentenceOfIssue: z.core.$ZodErrorMap = (issue) => {
   if (issue.input === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')) return 'Required'
   switch (issue.code) {
     case 'invalid_type':

@@ -19,7 +19,7 @@ export const NodeType = z.enum(nodeTypes)
 export type NodeType = (typeof nodeTypes)[number]
 
 /** Talos's MachineStatus stages (machine.MachineStatusEvent), and `unknown` where it has not told. */
-export const stages = ['unknown', 'booting', 'installing', 'maintenance', 'running', 'rebooting', 'shutting_down', 'resetting', 'upgrading'] as const
+const stages = ['unknown', 'booting', 'installing', 'maintenance', 'running', 'rebooting', 'shutting_down', 'resetting', 'upgrading'] as const
 export type Stage = (typeof stages)[number]
 
 const text = z.optional(z.string())
@@ -54,7 +54,7 @@ export const eligibilityChecks = [
 export const Eligibility = z.object({ check: z.enum(eligibilityChecks), ok: z.boolean(), reason: z.nullable(z.string()) })
 export type Eligibility = z.infer<typeof Eligibility>
 
-export const identityStates = ['announced', 'unconfirmed', 'confirmed', 'changed'] as const
+const identityStates = ['announced', 'unconfirmed', 'confirmed', 'changed'] as const
 
 export const Server = z.object({
   id: z.uuid(),

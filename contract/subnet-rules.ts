@@ -3,7 +3,7 @@
  * the tests ask here. What only the database knows (overlap, names, who uses what) is the backend's.
  */
 import { type Cidr, contains, formatCidr, lastOf, overlap, parseAddress, parseCidr, readCidr } from './addresses.ts'
-import { formatRange, inRange, mergeRanges, type Range, rangeOfAddress, rangeOfCidr, readRange, sizeOfRanges, withoutRanges } from './address-ranges.ts'
+import { formatRange, mergeRanges, type Range, rangeOfAddress, rangeOfCidr, readRange, sizeOfRanges, withoutRanges } from './address-ranges.ts'
 
 export interface SubnetText {
   readonly cidr: string
@@ -44,7 +44,7 @@ const refused: readonly [Cidr, string][] = [
 /** RFC 5737, RFC 3849 and RFC 9637: allowed with a warning, for people who try things out. */
 const documentation: readonly Cidr[] = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'].map(range)
 /** Private space (RFC 1918, RFC 6598, RFC 4193): may be used once in each datacenter. All other space is unique everywhere. */
-export const privateRanges: readonly Cidr[] = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'].map(range)
+const privateRanges: readonly Cidr[] = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'].map(range)
 
 const within = (inner: Cidr, outer: Cidr) =>
   inner.family === outer.family && inner.prefix >= outer.prefix && contains(outer, { family: inner.family, value: inner.base })
@@ -175,12 +175,6 @@ export function subnetWarnings(subnet: SubnetText): string[] {
     ...(exemplary ? [`${formatCidr(exemplary)} is set aside for documentation: nothing on the internet is routed there`] : []),
     ...(subnet.vlan_id === 1 ? ['VLAN 1 is the default VLAN of most switches'] : []),
   ]
-}
-
-/** Whether an address may be handed out by the cluster that has the subnet. */
-export const isHandedOut = (subnet: SubnetText, address: string): boolean => {
-  const parsed = parseAddress(address)
-  return parsed !== null && piecesOf(subnet).some((piece) => inRange(piece, parsed))
 }
 
 /** Used of total in per cent, to one decimal: never 0 where something is used, never 100 where something is free. Null where either is unknown. */

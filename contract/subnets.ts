@@ -15,7 +15,7 @@ import { counted } from './words.ts'
 
 export { Subnet, subnetPurposes, subnetStatuses, type SubnetStatus } from './subnet.ts'
 
-export const poolProviders = ['cilium', 'metallb'] as const
+const poolProviders = ['cilium', 'metallb'] as const
 export type PoolProvider = (typeof poolProviders)[number]
 
 export const wrongVlan = 'VLAN ID must be a whole number from 1 to 4094'
@@ -190,8 +190,8 @@ export const subnetExport = operation({
   media: 'text/csv',
 })
 /** Line of the text, counting from 1 with the header; column null where it is about the whole row. */
-export const ImportProblem = z.object({ line: z.int(), column: z.nullable(z.string()), message: z.string() })
-export const ImportRow = z.object({ line: z.int(), name: z.string(), cidr: z.string(), does: z.enum(['create', 'update', 'nothing']) })
+const ImportProblem = z.object({ line: z.int(), column: z.nullable(z.string()), message: z.string() })
+const ImportRow = z.object({ line: z.int(), name: z.string(), cidr: z.string(), does: z.enum(['create', 'update', 'nothing']) })
 export const subnetImport = operation({
   name: 'subnetImport',
   summary:

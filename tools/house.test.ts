@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { deadExports } from './exports.ts'
 import { brokenDoors, isTest, sourceFiles } from './imports.ts'
 
 const tracked = () => execFileSync('git', ['ls-files'], { encoding: 'utf8' }).split('\n').filter(Boolean)
@@ -18,6 +19,21 @@ test('the check of the arrows finds what is wrong', () => {
     'backend/src/a.ts': "import { b } from './a.test.ts'\nexport { start } from '#simulator/src/start.ts'",
   }
   expect(brokenDoors(Object.keys(files), (f) => files[f]!)).toHaveLength(6)
+})
+
+test('what is exported is used elsewhere, and not by tests alone', () => {
+  expect(deadExports(sourceFiles())).toEqual([])
+})
+
+test('the check of exports finds what is dead', () => {
+  const files: Record<string, string> = {
+    'contract/a.ts': 'export const used = 1\nexport const alone = 2\nexport const tested = 3\nexport function both() {}\nboth()',
+    'contract/b.ts': "import { used as mine } from './a.ts'\n// import { alone } from './a.ts'",
+    'contract/a.test.ts': "import { both, tested } from './a.ts'",
+    'contract/lazy.ts': 'export function late() {}',
+    'contract/c.ts': "void import('./lazy.ts')",
+  }
+  expect(deadExports(Object.keys(files), (f) => files[f]!)).toEqual(['contract/a.ts alone', 'contract/a.ts tested'])
 })
 
 test('the lockfile records no download addresses and names every package exactly once per place', () => {

@@ -41,7 +41,7 @@ export function sourceFiles(): string[] {
     .filter((f) => f && existsSync(f))
 }
 
-export function importsOf(file: string, text: string): Import[] {
+function importsOf(file: string, text: string): Import[] {
   const found: Import[] = []
   const pattern = /^[ \t]*(?:import|export)\s+(type\s+)?(?:[^'"`;]*?\sfrom\s+)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/gm
   for (const match of text.matchAll(pattern)) {

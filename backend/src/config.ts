@@ -34,7 +34,7 @@ export interface Config {
   readonly failpoint: string | undefined
 }
 
-export const programRoles = ['http', 'reconcile'] as const
+const programRoles = ['http', 'reconcile'] as const
 export type Role = (typeof programRoles)[number]
 
 /** Name, default and one sentence of each setting: what `doctor` and the documentation print. */

@@ -13,7 +13,7 @@ const optionHelp = (option: Options[string]): string =>
   (option.kind === 'text' && option.choices ? `: ${shownChoices(option.choices).join(', ')}` : '') +
   (option.kind === 'text' && option.many ? ' (several: comma-separated, or given again)' : '')
 
-export function usageLine(command: Command): string {
+function usageLine(command: Command): string {
   const operands = Object.values(command.operands).map((o) => {
     const text = o.many ? `${o.value}...` : o.value
     return o.optional ? `[${text}]` : text

@@ -10,7 +10,6 @@ import { RuntimeMachineStage } from '../proto/gen/definitions/enums_pb.ts'
 import { MachineStatusSpecSchema, UnmetConditionSchema } from '../proto/gen/definitions/runtime_pb.ts'
 import { EventSchema, MachineService, MachineStatusEventSchema } from '../proto/gen/machine/machine_pb.ts'
 import { usePeers } from '../testing/peers.ts'
-import { watchMachineStatus } from './inventory.ts'
 import { resources } from './resources.ts'
 
 const { now, maintenance } = usePeers()
@@ -182,13 +181,12 @@ describe('streams', () => {
     )
     const seen: unknown[] = []
     const read = async () => {
-      for await (const s of watchMachineStatus(client)) seen.push([s.stage, s.ready, s.unmet])
+      for await (const { resource } of client.watch(resources.machineStatus, { id: 'machine' })) seen.push([resource!.spec.stage, resource!.spec.status?.ready])
     }
     await expect(read()).rejects.toMatchObject({ kind: 'unavailable', message: 'the watch ended: buffer overrun' })
-    const unmet = [{ name: 'services', reason: 'etcd not running' }]
     expect(seen).toEqual([
-      ['booting', false, unmet],
-      ['running', true, unmet],
+      [RuntimeMachineStage.MACHINE_STAGE_BOOTING, false],
+      [RuntimeMachineStage.MACHINE_STAGE_RUNNING, true],
     ])
   })
 

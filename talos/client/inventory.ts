@@ -222,13 +222,6 @@ export async function readStatus(client: TalosClient, options: CallOptions = {})
   }
 }
 
-/** The stage as it changes, beginning with how it is. Ends only with the connection or an error. */
-export async function* watchMachineStatus(client: TalosClient, options: CallOptions = {}): AsyncGenerator<MachineStatus, void, undefined> {
-  for await (const { resource } of client.watch(resources.machineStatus, { id: 'machine' }, options)) {
-    if (resource !== undefined) yield machineStatus(resource.spec)
-  }
-}
-
 /** The machine's addresses: without those of pods and services where Kubernetes runs, which are no way to reach it. */
 async function readAddresses(client: TalosClient, options: CallOptions): Promise<string[]> {
   for (const id of ['routed-no-k8s', 'routed', 'current']) {

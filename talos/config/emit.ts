@@ -95,14 +95,14 @@ function scalarText(value: string | number | bigint | boolean | null): string {
 }
 
 /** Would the plain text be read as something else than a string (go-yaml `resolve.go`), or is it a bool of YAML 1.1? */
-export function readsAsOther(text: string): boolean {
+function readsAsOther(text: string): boolean {
   if (/^(|~|null|Null|NULL|true|True|TRUE|false|False|FALSE|<<)$/.test(text)) return true
   if (/^(y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF)$/.test(text)) return true
   if (/^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$/.test(text)) return true
   return isNumber(text) || isTimestamp(text) || /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/.test(text)
 }
 
-export function isNumber(text: string): boolean {
+function isNumber(text: string): boolean {
   if (!/^[-+.0-9]/.test(text)) return false
   const digits = text.replaceAll('_', '')
   return /^[-+]?(0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|[1-9][0-9]*|0)$/.test(digits) || /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/.test(digits)

@@ -28,11 +28,6 @@ export function maskSecrets(yaml: string): string {
     .reduce((text, [from, to]) => `${text.slice(0, from)}"${masked}"${text.slice(from, to).endsWith('\n') ? '\n' : ''}${text.slice(to)}`, marked)
 }
 
-/** Does a configuration or a patch hold anything that `maskSecrets` would mask? */
-export function holdsSecrets(yaml: string): boolean {
-  return maskSecrets(yaml) !== yaml.replace(/^\ufeff/, '')
-}
-
 function collect(shape: Shape | undefined, node: TreeNode, ranges: [number, number][]): void {
   if (node.is === 'scalar') {
     const hide = (shape?.secret === true && node.value !== null && node.value !== '') || holdsKey(node.value)

@@ -39,7 +39,7 @@ export function mergePatches(base: string, layers: readonly Layer[]): Merged {
 }
 
 /** Applies one patch. Changes `documents`. */
-export function applyLayer(documents: ConfigDocument[], roots: readonly MapNode[]): void {
+function applyLayer(documents: ConfigDocument[], roots: readonly MapNode[]): void {
   const parts = roots.map((root) => takeDeletions(root, {}))
   const { documents: patches, problems } = decodeDocuments(
     parts.flatMap(({ rest }) => (rest === undefined ? [] : [rest])),

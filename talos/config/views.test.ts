@@ -1,4 +1,4 @@
-/** What is made of configurations for people: masked texts, the reboot verdict, the schema, and YAML as Talos writes it. */
+/** What is made of configurations for people: masked texts, the schema, and YAML as Talos writes it. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { assert, array, constantFrom, integer, jsonValue, oneof, property, string } from 'fast-check'
 import { parse } from 'yaml'
@@ -8,9 +8,7 @@ import { readyKeys } from '../testing/keys.ts'
 import { goDuration } from './duration.ts'
 import { compareKeys, emit } from './emit.ts'
 import { generateConfig } from './generate.ts'
-import { holdsSecrets, masked, maskSecrets } from './mask.ts'
-import { mergePatches } from './merge.ts'
-import { rebootVerdict } from './reboot.ts'
+import { masked, maskSecrets } from './mask.ts'
 import { patchSchema } from './schema.ts'
 import { ConfigError, type MapNode, treeOf } from './tree.ts'
 
@@ -40,8 +38,6 @@ describe('masked', () => {
     expect(shown).toContain(Buffer.from(certs.os.crt).toString('base64'))
     expect(shown.split('\n')).toHaveLength(config.split('\n').length)
     expect(shown.split('\n').filter((line, i) => line !== config.split('\n')[i])).toHaveLength(9)
-    expect(holdsSecrets(config)).toBe(true)
-    expect(holdsSecrets('machine: {certSANs: [a]}')).toBe(false)
   })
 
   test('a patch keeps its comments and its form', () => {
@@ -59,39 +55,6 @@ describe('masked', () => {
   test('what isn’t understood isn’t shown', () => {
     expect(() => maskSecrets('kind: Nope\napiVersion: v1alpha1\npassword: a\n')).toThrow(ConfigError)
     expect(() => maskSecrets('machine: [')).toThrow(ConfigError)
-  })
-})
-
-describe('the reboot verdict', () => {
-  const after = (body: string) => rebootVerdict(config, mergePatches(config, [{ name: 'p', body }]).yaml)
-
-  test.each([
-    'machine: {certSANs: [a]}',
-    'machine: {sysctls: {a: "1"}, sysfs: {b: "2"}, kubelet: {extraArgs: {a: b}}, nodeLabels: {a: b}}',
-    'machine: {features: {kubePrism: {port: 7000}, hostDNS: {resolveMemberNames: true}}}',
-    'machine: {network: {nameservers: [1.1.1.1]}, install: {wipe: true}, logging: {destinations: []}}',
-    'cluster: {apiServer: {certSANs: [a]}, proxy: {disabled: true}}',
-    'debug: true',
-    'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nmtu: 9000\n',
-  ])('is none for %s', (body) => {
-    expect(after(body)).toBe('no_reboot')
-  })
-
-  test.each([
-    'machine: {token: b}',
-    'machine: {type: worker}',
-    'machine: {env: {A: b}}',
-    'machine: {files: [{content: a, permissions: 0o644, path: /var/a, op: create}]}',
-    'machine: {disks: [{device: /dev/sdb}]}',
-    'machine: {udev: {rules: [a]}}',
-    'machine: {features: {diskQuotaSupport: false}}',
-    'machine: {systemDiskEncryption: {state: {provider: luks2, keys: [{slot: 0, nodeID: {}}]}}}',
-  ])('is a reboot for %s', (body) => {
-    expect(after(body)).toBe('reboot')
-  })
-
-  test('is none for the same in another form', () => {
-    expect(rebootVerdict(config, `# a comment\n${config}`)).toBe('no_reboot')
   })
 })
 

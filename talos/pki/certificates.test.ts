@@ -6,9 +6,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { generateSecrets, readSecrets, type SecretsBundle, writeSecrets } from '../secrets/bundle.ts'
 import { readyKeys } from '../testing/keys.ts'
-import { createRequest, issueCertificate, signServerRequest } from './certificates.ts'
+import { issueCertificate } from './certificates.ts'
 import { mintKubernetesClient, mintTalosClient } from './clients.ts'
-import { generateKey } from './keys.ts'
 
 const now = new Date()
 const hourMs = 3_600_000
@@ -80,30 +79,6 @@ describe('client certificates', () => {
   })
 })
 
-describe('requests, as trustd signs them', () => {
-  test('keep names and addresses, lose organizations', async () => {
-    const key = await generateKey('ed25519')
-    const request = await createRequest({
-      key,
-      subject: { commonName: 'worker-1', organizations: ['os:admin'] },
-      names: { dns: ['worker-1'], addresses: ['10.0.0.7', '2001:db8::7'] },
-    })
-    const read = new X509Certificate(await signServerRequest(bundle.certs.os, request, { lifetimeMs: 24 * hourMs, now }))
-    expect(read.subject).toBe('CN=worker-1')
-    expect(read.subjectAltName).toBe('DNS:worker-1, IP Address:10.0.0.7, IP Address:2001:DB8:0:0:0:0:0:7')
-    expect(read.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1'])
-  })
-
-  test('are refused when their signature is not their own', async () => {
-    const request = await createRequest({ key: await generateKey('ed25519'), subject: { commonName: 'worker-1' } })
-    const bytes = Buffer.from(request.replaceAll(/-----.*-----|\n/g, ''), 'base64')
-    bytes[bytes.length - 1]! ^= 1
-    const forged = `-----BEGIN CERTIFICATE REQUEST-----\n${bytes.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`
-    await expect(signServerRequest(bundle.certs.os, forged, { lifetimeMs: hourMs, now })).rejects.toThrow('not signed by its own key')
-    await expect(signServerRequest(bundle.certs.os, 'garbage', { lifetimeMs: hourMs, now })).rejects.toThrow(/./)
-  })
-})
-
 const openssl = (() => {
   try {
     return execFileSync('openssl', ['version'], { encoding: 'utf8' }).startsWith('OpenSSL')
@@ -140,7 +115,5 @@ describe.runIf(openssl)('openssl verify -x509_strict', () => {
       now,
     })
     expect(verify(os.crt, server.crt, 'sslserver')).toContain(': OK')
-    const request = await createRequest({ key: await generateKey('ed25519'), subject: { commonName: 'w' }, names: { addresses: ['127.20.1.2'] } })
-    expect(verify(os.crt, await signServerRequest(os, request, { lifetimeMs: 24 * hourMs, now }), 'sslserver')).toContain(': OK')
   })
 })

@@ -1,5 +1,5 @@
 /**
- * X.509 as Talos makes it: authorities, certificates signed by them, and the signing of requests (what trustd does for workers).
+ * X.509 as Talos makes it: authorities, and certificates signed by them.
  * Every certificate made here passes `openssl verify -x509_strict`.
  */
 import 'reflect-metadata'
@@ -15,8 +15,6 @@ import {
   type JsonName,
   KeyUsageFlags,
   KeyUsagesExtension,
-  Pkcs10CertificateRequest,
-  Pkcs10CertificateRequestGenerator,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
   X509Certificate,
@@ -37,9 +35,9 @@ export interface AlternativeNames {
 
 const hourMs = 3_600_000
 /** Talos: `CAValidityPeriod` is 10 years of 365 days. */
-export const authorityLifetimeMs = 87_600 * hourMs
+const authorityLifetimeMs = 87_600 * hourMs
 /** A certificate begins earlier than now by this, so that a peer whose clock is behind takes it. */
-export const backdateMs = 5 * 60_000
+const backdateMs = 5 * 60_000
 
 /**
  * A self-signed authority with Talos's extensions (critical keyUsage digitalSignature and keyCertSign, both extended usages, a key identifier).
@@ -87,39 +85,6 @@ export async function issueCertificate(authority: KeyPair, options: Issue & { ki
   const kind = options.kind ?? (signingKeys(authority.key).algorithm.name === 'Ed25519' ? 'ed25519' : 'p256')
   const key = options.key ?? (await generateKey(kind))
   return { crt: await sign(authority, signingKeys(key).publicKey, options), key }
-}
-
-/** A certificate request, PEM, for the given key. */
-export async function createRequest(options: { key: string; subject: Subject; names?: AlternativeNames }): Promise<string> {
-  const { privateKey, publicKey, algorithm } = signingKeys(options.key)
-  const request = await Pkcs10CertificateRequestGenerator.create({
-    name: nameOf(options.subject),
-    signingAlgorithm: algorithm,
-    keys: { privateKey, publicKey },
-    extensions: alternativeNames(options.names),
-  })
-  return `${request.toString('pem')}\n`
-}
-
-/**
- * Signs a request as Talos's trustd does: the names asked for, for a server only; organizations are left out, since they would be roles
- * (Talos `internal/app/trustd/internal/reg/reg.go`). Throws an Error for a request that can't be read or whose own signature is wrong.
- */
-export async function signServerRequest(authority: KeyPair, request: string, options: { lifetimeMs: number; now: Date }): Promise<string> {
-  const read = new Pkcs10CertificateRequest(request)
-  if (!(await read.verify())) throw new Error('The request is not signed by its own key')
-  const asked = read.extensions.find((e) => e instanceof SubjectAlternativeNameExtension)
-  const names = asked === undefined ? [] : asked.names.toJSON()
-  const [commonName] = read.subjectName.getField('CN')
-  return sign(authority, await read.publicKey.export(), {
-    subject: { commonName },
-    usages: ['server'],
-    names: {
-      dns: names.filter((n) => n.type === 'dns').map((n) => n.value),
-      addresses: names.filter((n) => n.type === 'ip').map((n) => n.value),
-    },
-    ...options,
-  })
 }
 
 async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options: Issue): Promise<string> {

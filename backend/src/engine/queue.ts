@@ -13,7 +13,7 @@ import type { Listener } from '../db/listen.ts'
 import type { Log } from '../log.ts'
 import { type Core, leaseMs } from './engine.ts'
 
-export const wakeChannel = 'steelyard_wake'
+const wakeChannel = 'steelyard_wake'
 const schema = 'pgboss'
 const openLock = 7_219_004_115
 const pollMs = 500

@@ -10,7 +10,7 @@ import type { Log } from '../log.ts'
 const mostFields = 50
 
 /** Sentence per field path, such as `servers.0.role`; a problem with the whole is under the empty name. */
-export function fieldsOf(issues: readonly z.core.$ZodIssue[]): Record<string, string> {
+function fieldsOf(issues: readonly z.core.$ZodIssue[]): Record<string, string> {
   const fields: [string, string][] = []
   for (const issue of issues) {
     const at = issue.path.map(String).join('.')

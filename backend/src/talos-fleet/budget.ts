@@ -2,7 +2,7 @@
  * How many connections to servers may be opened at once. A server that hangs keeps its place until its deadline; so that sixty-four of them
  * don't stop the contact with all others, those that didn't answer last time, and addresses nobody knows yet, share a smaller part.
  */
-export const dialsAtOnce = 64
+const dialsAtOnce = 64
 
 /** Places that a lane may hold at most; who waits in an earlier lane goes first. */
 const lanes = {

@@ -35,7 +35,7 @@ export type Observation = {
   | { readonly kind: 'other'; readonly found: Identity; readonly fingerprint: string | null }
 )
 
-export const contactTimes = {
+const contactTimes = {
   everyMs: 120_000,
   retriesMs: [20_000, 40_000],
   /** Of what is read once in a while: hardware, versions, addresses. */

@@ -34,10 +34,10 @@ const never: readonly (readonly [Cidr, string])[] = [
   [cidr('ff00::/8'), 'is no host'],
 ]
 
-export const dialPorts = [50_000, 6443] as const
+const dialPorts = [50_000, 6443] as const
 
 /** A network to be scanned holds at most this many addresses: a /22. */
-export const largestScan = 1024n
+const largestScan = 1024n
 
 export interface DialPolicy {
   /** Whether `address` (a literal, in its one spelling) may be dialled on `port`. */

@@ -51,7 +51,7 @@ export const signIn = (email: string, password: string): Promise<void> =>
   })
 
 /** Thrown where there is no session to speak for; its message is one of the specification's. */
-export class NoSession extends Error {}
+class NoSession extends Error {}
 
 let refreshing: Promise<string> | null = null
 

@@ -42,7 +42,7 @@ const base = import.meta.env['VITE_API_URL'] ?? ''
 /** Path and query of a call; parameters are escaped, absent query values left out. */
 type Plain = string | number | boolean | null | undefined
 
-export function address(path: string, { params, query }: { params?: unknown; query?: unknown }): string {
+function address(path: string, { params, query }: { params?: unknown; query?: unknown }): string {
   const [given, asked] = [params ?? {}, query ?? {}] as [Record<string, Plain>, Record<string, Plain>]
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = given[name]

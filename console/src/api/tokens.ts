@@ -118,4 +118,3 @@ export function tokenBox(box: Box) {
     },
   }
 }
-export type TokenBox = ReturnType<typeof tokenBox>

@@ -34,7 +34,7 @@ export function operationPage(operation: Pick<Operation, 'id' | 'kind' | 'target
 }
 
 /** How many steps are behind it, and the sentence that says where it is. */
-export function progressOf(operation: Pick<Operation, 'steps' | 'status' | 'reason'>): { done: number; of: number; now: string } {
+function progressOf(operation: Pick<Operation, 'steps' | 'status' | 'reason'>): { done: number; of: number; now: string } {
   const { steps } = operation
   const done = steps.filter((step) => step.status === 'done' || step.status === 'skipped').length
   const current = steps.find((step) => step.status === 'waiting') ?? steps.find((step) => step.status === 'running')

@@ -22,7 +22,3 @@ export const count = (n: number): string =>
   Math.trunc(n)
     .toString()
     .replaceAll(/\B(?=(\d{3})+(?!\d))/g, '\u202f')
-/** 3250 MHz → "3.25 GHz". */
-export const gigahertz = (mhz: number): string => `${Number((mhz / 1000).toFixed(2))}${nbsp}GHz`
-/** Link speed in Mbit/s → "25 Gb/s". */
-export const linkSpeed = (mbit: number): string => (mbit >= 1000 ? `${Number((mbit / 1000).toFixed(1))}${nbsp}Gb/s` : `${mbit}${nbsp}Mb/s`)

@@ -1,5 +1,4 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { truncate } from '../lib/text.ts'
 import { IconButton } from './Button.tsx'
 import css from './Copyable.module.css'
 import { cx } from './cx.ts'
@@ -7,7 +6,7 @@ import { Icon } from './Icon.tsx'
 import { unrecorded } from './unrecorded.ts'
 
 /** How long "Copied" shows, in ms: the specification's number. */
-export const copiedMs = 550
+const copiedMs = 550
 
 /** Puts text on the clipboard; without the clipboard API (a page over plain HTTP) through a selection. */
 async function copyText(text: string): Promise<void> {
@@ -60,15 +59,6 @@ export function Copyable({ value, what, mono = true, children }: { value: string
         {copied ? 'Copied' : what === undefined ? 'Copy' : `Copy ${what}`}
       </span>
     </button>
-  )
-}
-
-/** A long string by its ends: 16 in front and 10 at the back unless told otherwise, whole on hover. */
-export function Truncate({ value, front = 16, back = 10, mono = true }: { value: string; front?: number; back?: number; mono?: boolean }) {
-  return (
-    <span className={cx(mono && 'mono', 'nowrap')} title={value}>
-      {truncate(value, front, back)}
-    </span>
   )
 }
 

@@ -322,7 +322,7 @@ function Head<Row>({ column, width, help, sort, onSort }: HeadProps<Row>) {
 }
 
 /** A question mark that explains at once. */
-export function Help({ text }: { text: string }) {
+function Help({ text }: { text: string }) {
   return (
     <Tooltip text={text} delay={0}>
       <button type="button" className={css['help']} aria-label={text}>

@@ -4,7 +4,7 @@ import { Select } from './Field.tsx'
 import css from './Pager.module.css'
 
 /** Sizes that the specification's lists offer. */
-export const pageSizes = [5, 10, 25, 50, 100, 1000] as const
+const pageSizes = [5, 10, 25, 50, 100, 1000] as const
 
 /** "1–15 of 148 servers", how many a page, and to the next. `plural` names what is counted. */
 export function Pager({

@@ -136,7 +136,7 @@ export const stretchText = ({ family, base, bits }: Stretch): string =>
   bits === 0 ? addressText(family, base) : `${addressText(family, base)}/${(family === 4 ? 32 : 128) - bits}`
 
 /** What of an address tells it from the others of its subnet: ".10", ".3.10" of IPv4; "::2" of IPv6, where the prefix ends between two groups. */
-export function shortText(cidr: Cidr, value: bigint): string {
+function shortText(cidr: Cidr, value: bigint): string {
   const text = addressText(cidr.family, value)
   if (cidr.family === 4) {
     const same = Math.min(3, Math.floor(cidr.prefix / 8))

@@ -55,7 +55,7 @@ interface Record {
 }
 
 /** Machines beside the scenario are counted from here, so that a scenario may grow. */
-export const FIRST_BOOTED = 1_000_000
+const FIRST_BOOTED = 1_000_000
 
 /** The machines that were booted beside the scenario; they are there again when the simulator is. */
 export class BootedFleet {

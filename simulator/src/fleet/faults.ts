@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 
-export const STAGES = ['booting', 'installing', 'maintenance', 'running', 'rebooting', 'shutting down', 'resetting', 'upgrading'] as const
+const STAGES = ['booting', 'installing', 'maintenance', 'running', 'rebooting', 'shutting down', 'resetting', 'upgrading'] as const
 export type Stage = (typeof STAGES)[number] | 'unknown'
 
 const whenStage = z.optional(z.enum(STAGES))

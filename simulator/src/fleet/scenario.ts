@@ -8,7 +8,7 @@ import { faultSchema } from './faults.ts'
 import { MODEL_NAMES } from './hardware.ts'
 import { PLACES } from './places.ts'
 
-export const MAX_SERVERS = 20_000
+const MAX_SERVERS = 20_000
 
 export const talosVersion = z.string().check(z.refine(isTalosVersion, 'a Talos version from v1.12 or v1.13, for example v1.13.9'))
 export const placeCode = z
@@ -31,7 +31,7 @@ const serverSchema = z.strictObject({
 })
 export type ServerOptions = z.infer<typeof serverSchema>
 
-export const scenarioSchema = z.strictObject({
+const scenarioSchema = z.strictObject({
   seed: z._default(z.string().check(z.minLength(1), z.maxLength(200)), 'steelyard'),
   servers: z._default(z.int().check(z.minimum(1), z.maximum(MAX_SERVERS)), 12),
   speed: z._default(z.number().check(z.minimum(MIN_SPEED), z.maximum(MAX_SPEED)), 1),

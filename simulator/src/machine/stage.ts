@@ -19,7 +19,7 @@ export interface Unmet {
   reason: string
 }
 
-export const STAGE_NUMBERS: Record<Stage, Stages> = {
+const STAGE_NUMBERS: Record<Stage, Stages> = {
   unknown: Stages.UNKNOWN,
   booting: Stages.BOOTING,
   installing: Stages.INSTALLING,

@@ -20,8 +20,8 @@ import type { Link } from '../fleet/hardware.ts'
 import { ipBytes, item, kind, macBytes, type Item, type Kind } from './resource.ts'
 
 /** The simulated network hands out addresses in one /16 with its first address as the way out; nothing answers there. */
-export const PREFIX_LENGTH = 16
-export const GATEWAY = '127.20.0.1'
+const PREFIX_LENGTH = 16
+const GATEWAY = '127.20.0.1'
 const RESOLVERS = ['127.20.0.2', '127.20.0.3']
 const BROADCAST = 'ff:ff:ff:ff:ff:ff'
 

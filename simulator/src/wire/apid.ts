@@ -20,7 +20,7 @@ import { cosiState } from './cosi.ts'
 import { askTrustd } from './trustd.ts'
 
 /** Talos allows this much in one message, both ways (constants.GRPCMaxMessageSize). */
-export const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
+const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 const DAY = 24 * 3_600_000
 
 const peers = new WeakMap<Http2Session, Peer>()

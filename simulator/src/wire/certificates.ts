@@ -35,7 +35,7 @@ export interface ServerIdentity {
 }
 
 /** Talos labels PKCS#8 Ed25519 keys `ED25519 PRIVATE KEY`, which OpenSSL doesn't know. */
-export const readableKey = (pem: string): string => pem.replaceAll('ED25519 PRIVATE KEY', 'PRIVATE KEY')
+const readableKey = (pem: string): string => pem.replaceAll('ED25519 PRIVATE KEY', 'PRIVATE KEY')
 
 export const fingerprintOf = (pem: string): string =>
   createHash('sha256')

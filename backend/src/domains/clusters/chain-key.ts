@@ -31,6 +31,3 @@ export function checksummed(hex: string): string {
   const hash = Buffer.from(keccak_256(new TextEncoder().encode(lower))).toString('hex')
   return `0x${lower.replaceAll(/./g, (digit, i: number) => (Number.parseInt(hash[i]!, 16) >= 8 ? digit.toUpperCase() : digit))}`
 }
-
-/** Whether a text is an address whose letters stand as EIP-55 wants them. */
-export const isChainAddress = (text: string): boolean => /^0x[0-9a-fA-F]{40}$/.test(text) && checksummed(text) === text

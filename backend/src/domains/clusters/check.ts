@@ -88,9 +88,9 @@ export interface Judgement {
 }
 
 /** `v1.13.9`: as Talos writes it. */
-export const talosTag = (version: string): string => (version.startsWith('v') ? version : `v${version}`)
+const talosTag = (version: string): string => (version.startsWith('v') ? version : `v${version}`)
 /** `1.36.3`: as Kubernetes is written here. */
-export const kubernetesVersion = (version: string): string => version.replace(/^v/, '')
+const kubernetesVersion = (version: string): string => version.replace(/^v/, '')
 
 const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
 

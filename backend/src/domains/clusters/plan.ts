@@ -3,12 +3,12 @@ import type { ClusterRole } from '#contract/clusters.ts'
 import type { NewStep } from '../operations/operations.ts'
 
 /** Where a server is on its way into a cluster, and out of it. */
-export const joining = ['config', 'apply', 'install', 'boot', 'etcd', 'join'] as const
+const joining = ['config', 'apply', 'install', 'boot', 'etcd', 'join'] as const
 export const leaving = ['reset', 'release', 'forget-member', 'forget-node'] as const
 export type Place = (typeof joining)[number] | (typeof leaving)[number] | 'done'
 
 /** Steps of the whole cluster. */
-export const wholeSteps = ['secrets', 'bootstrap', 'control-plane', 'nodes', 'key', 'access', 'forget'] as const
+const wholeSteps = ['secrets', 'bootstrap', 'control-plane', 'nodes', 'key', 'access', 'forget'] as const
 export type WholeStep = (typeof wholeSteps)[number]
 
 export interface PlannedStep {

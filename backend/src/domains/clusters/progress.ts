@@ -10,7 +10,7 @@ export interface Shown {
   readonly reason: string | null
 }
 
-export const todo: Shown = { status: 'todo', reason: null }
+const todo: Shown = { status: 'todo', reason: null }
 export const done: Shown = { status: 'done', reason: null }
 export const running = (reason: string | null = null): Shown => ({ status: 'running', reason })
 export const waiting = (reason: string): Shown => ({ status: 'waiting', reason })

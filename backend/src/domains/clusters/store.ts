@@ -230,10 +230,6 @@ export const noteBootstrapCall = (tx: Tx, clusterId: string, at: Date) =>
 export const confirmBootstrap = (tx: Tx, clusterId: string, at: Date) =>
   tx.updateTable('cluster_bootstrap').set({ confirmed_at: at }).where('cluster_id', '=', clusterId).where('confirmed_at', 'is', null).execute()
 
-/** Only where it is proved that the chosen server holds nothing: it was wiped. */
-export const forgetBootstrap = (tx: Tx, clusterId: string) =>
-  tx.deleteFrom('cluster_bootstrap').where('cluster_id', '=', clusterId).where('confirmed_at', 'is', null).execute()
-
 /** Clusters that the reconciler looks after: for a start that finds wake-ups missing. */
 export const livingIds = async (on: On): Promise<string[]> =>
   (await on.selectFrom('cluster').select('id').where('deleted_at', 'is', null).execute()).map((r) => r.id)

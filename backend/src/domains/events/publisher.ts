@@ -9,7 +9,7 @@ import { type Db, inTransaction, isDatabaseGone, type Tx } from '../../db/db.ts'
 import type { Listener } from '../../db/listen.ts'
 import type { Log } from '../../log.ts'
 
-export const outboxChannel = 'steelyard_outbox'
+const outboxChannel = 'steelyard_outbox'
 export const eventChannel = 'steelyard_event'
 const batch = 500
 const pollMs = 1_000
@@ -33,7 +33,7 @@ export interface AuditFields {
 }
 
 /** JSON with the keys of every object in order, so that the same entry always gives the same text (after RFC 8785). */
-export function canonical(value: unknown): string {
+function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   const fields = Object.entries(value).filter(([, inner]) => inner !== undefined)

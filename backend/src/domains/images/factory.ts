@@ -64,7 +64,7 @@ const Extensions = z.array(ExtensionAnswer).check(z.maxLength(2000))
 const Created = z.object({ id: z.string().check(z.regex(/^[0-9a-f]{64}$/)), schematic: z.optional(z.string()) })
 
 const numbersOf = (version: string): number[] => version.slice(1).split('.').map(Number)
-export const newestFirst = (a: string, b: string): number => {
+const newestFirst = (a: string, b: string): number => {
   const [x, y] = [numbersOf(a), numbersOf(b)]
   return y[0]! - x[0]! || y[1]! - x[1]! || y[2]! - x[2]!
 }

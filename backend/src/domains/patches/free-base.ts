@@ -10,7 +10,7 @@ import { images, supportedPairs } from '#talos/versions.ts'
 import type { ServerFacts } from '../servers/for-clusters.ts'
 import type { RenderContext } from './layers.ts'
 
-export const whenItJoins = '<set when it joins>'
+const whenItJoins = '<set when it joins>'
 
 /** Long enough to be in no patch by chance; exchanged for the placeholder before anything is shown. */
 const mark = 'set-when-it-joins.steelyard.invalid'

@@ -90,5 +90,3 @@ export function patchStore({ vault }: { vault: Vault }) {
     },
   }
 }
-
-export type PatchStore = ReturnType<typeof patchStore>

@@ -3,7 +3,6 @@
  * that such a list costs). Before each use the database is asked what changed, by transaction number, so that every process reads what any
  * process has committed.
  */
-import { computeUnits } from '#contract/capacity.ts'
 import { parseAddress, formatAddress } from '#contract/addresses.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Server, serverList } from '#contract/servers.ts'
@@ -206,6 +205,3 @@ function comparing(sort: string): (a: Entry, b: Entry) => number {
     return a.row.id < b.row.id ? -1 : 1
   }
 }
-
-/** Compute units of a server, null where its hardware isn't known. */
-export const unitsOf = (row: ServerRow): number | null => (row.hardware ? computeUnits(row.hardware) : null)

@@ -27,7 +27,7 @@ export function readingColumns(reading: Reading, at: Date): store.ServerChange {
 }
 
 /** What an observation changes of a row, nothing where it is as it was. */
-export function changeOf(row: store.ServerRow, seen: Observation): store.ServerChange {
+function changeOf(row: store.ServerRow, seen: Observation): store.ServerChange {
   const at = new Date(seen.at)
   const wanted: store.ServerChange =
     seen.kind === 'seen'
@@ -59,7 +59,7 @@ export function changeOf(row: store.ServerRow, seen: Observation): store.ServerC
   return { ...(Object.fromEntries(entries) as store.ServerChange), ...(wanted.hardware_at && { hardware_at: wanted.hardware_at }) }
 }
 
-export const alarm = (found: { uuid: string; serial: string; product?: string }): string =>
+const alarm = (found: { uuid: string; serial: string; product?: string }): string =>
   `Other hardware answered at this address: ${found.product ? `${found.product}, ` : ''}UUID ${found.uuid}, serial ${found.serial || 'unknown'}. Nothing is sent to it until you confirm which machine this is.`
 
 function isSame(known: unknown, value: unknown): boolean {

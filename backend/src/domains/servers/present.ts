@@ -10,7 +10,7 @@ const none: Resources = { node_addresses: [], processors: [], memory: [], disks:
 
 const addressesOf = (row: ServerRow): string[] => (row.hardware ? [...row.hardware.addresses] : [row.address])
 
-export function resourcesOf(row: ServerRow): Resources {
+function resourcesOf(row: ServerRow): Resources {
   if (!row.hardware) return { ...none, node_addresses: addressesOf(row) }
   const { processors, memory, disks, interfaces } = row.hardware
   return { node_addresses: addressesOf(row), processors, memory, disks, interfaces }
@@ -56,7 +56,7 @@ export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
   }
 }
 
-export const eligibilityOf = (row: ServerRow, wanted?: Wanted): Eligibility[] => eligibility(factsOf(row, null), wanted)
+const eligibilityOf = (row: ServerRow, wanted?: Wanted): Eligibility[] => eligibility(factsOf(row, null), wanted)
 
 /** Why the last contact failed, or what the machine says it lacks. */
 function reasonOf(row: ServerRow): string | null {

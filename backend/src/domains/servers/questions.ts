@@ -107,8 +107,6 @@ export function questions({ fleet, access }: QuestionParts) {
   }
 }
 
-export type Questions = ReturnType<typeof questions>
-
 /** A failure of the machine as the sentence for who asked. */
 function asProblem(row: ServerRow, error: unknown): unknown {
   if (!(error instanceof TalosError)) return error
@@ -147,7 +145,7 @@ const stageSentence = (stage: Stage, unmet: readonly { name: string; reason: str
 const base32 = '0123456789abcdefghijklmnopqrstuv'
 
 /** Talos's event ids are xids: 20 characters of base32hex, whose first 32 bits are the second of their making. null for anything else. */
-export function timeOf(xid: string): string | null {
+function timeOf(xid: string): string | null {
   if (!/^[0-9a-v]{20}$/.test(xid)) return null
   const bits = Array.from(xid.slice(0, 7)).reduce((value, c) => (value << 5n) | BigInt(base32.indexOf(c)), 0n)
   return new Date(Number(bits >> 3n) * 1000).toISOString()

@@ -3,7 +3,7 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { places } from '../../http/limits.ts'
 
 /** OWASP's second recommendation: 19 MiB, two passes, one lane. */
-export const parameters = { memory: 19_456, passes: 2, parallelism: 1 } as const
+const parameters = { memory: 19_456, passes: 2, parallelism: 1 } as const
 const tagLength = 32
 const atOnce = 2
 /** Who waits longer than this for a place is told to come back. */

@@ -23,9 +23,9 @@ import type { Throttle } from './throttle.ts'
 import type { Tokens } from './tokens.ts'
 
 /** Sent when a session ended, so that every process forgets it at once. */
-export const revokedChannel = 'steelyard_session_revoked'
+const revokedChannel = 'steelyard_session_revoked'
 /** A spent refresh token is given its successor again for this long: the answer may have been lost, or two tabs asked at once. */
-export const graceMs = 10_000
+const graceMs = 10_000
 /** A session is looked up again after this long, should a notification have been lost. */
 const cachedMs = 4_000
 const mostCached = 10_000

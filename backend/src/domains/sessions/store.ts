@@ -1,10 +1,5 @@
 /** SQL for sessions, refresh tokens and preferences. Nothing else knows these tables. */
-import type { Selectable } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
-import type { Tables } from '../../db/tables.ts'
-
-export type SessionRow = Selectable<Tables['session']>
-export type PersonRow = Selectable<Tables['person']>
 
 export interface NewSession {
   readonly id: string

@@ -16,11 +16,11 @@ export interface Throttle {
   forget(attempt: number): Promise<void>
 }
 
-export const freeFailures = 5
-export const windowMs = 15 * 60_000
+const freeFailures = 5
+const windowMs = 15 * 60_000
 const firstDelayMs = 30_000
 const longestDelayMs = 15 * 60_000
-export const addressFailures = 20
+const addressFailures = 20
 const addressWindowMs = 60_000
 
 /** Milliseconds to wait after the last of `failures` in the window. */

@@ -64,7 +64,7 @@ export interface Subnets extends ForPools {
 
 const missing = () => new Problem('not_found', 'There is no such subnet')
 
-export const heldOf = (addresses: readonly ServerAddress[]): shown.Held => ({
+const heldOf = (addresses: readonly ServerAddress[]): shown.Held => ({
   datacenterIds: addresses.map((a) => a.datacenter_id),
   addresses: addresses.map((a) => a.address),
 })

@@ -28,11 +28,11 @@ import { clusterSaid, endpointShown, isUnderWay, versionShown } from './cluster-
 import { ClusterSettings } from './ClusterSettings.tsx'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
 
-export const clusterTabs = ['overview', 'servers', 'timeline', 'addresses', 'keys', 'events', 'settings'] as const
+const clusterTabs = ['overview', 'servers', 'timeline', 'addresses', 'keys', 'events', 'settings'] as const
 export type ClusterTab = (typeof clusterTabs)[number]
 
 /** The servers of a cluster with their hardware and state. */
-export const clusterServersQuery = (id: string) => query(serverList, { query: { cluster: id } })
+const clusterServersQuery = (id: string) => query(serverList, { query: { cluster: id } })
 
 /** One cluster. While it is being made, its timeline is what one sees first. What the tab Addresses shows is a feature of its own. */
 export function ClusterPage({ id, tab, addresses }: { id: string; tab: string | undefined; addresses: (cluster: Cluster) => ReactNode }) {

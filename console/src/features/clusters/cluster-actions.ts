@@ -51,7 +51,7 @@ const removal = (client: QueryClient, c: Cluster, force: boolean): Promise<boole
     },
   })
 
-export const clusterActions = (client: QueryClient, c: Cluster, from: 'list' | 'page'): Action[] => [
+const clusterActions = (client: QueryClient, c: Cluster, from: 'list' | 'page'): Action[] => [
   ...(from === 'list' ? [{ label: 'Open', icon: 'arrow-right', to: paths.cluster(c.id) } satisfies Action] : []),
   { label: 'Show cluster key', icon: 'key', run: () => showKeys([c]) },
   kubeconfigAction(c),

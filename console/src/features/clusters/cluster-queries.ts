@@ -15,7 +15,7 @@ const whole = (text: string | undefined, most: number): number | undefined => {
 }
 
 /** What is asked for a place in the address; values that nobody knows are not sent. */
-export function clusterQuery(search: ClusterSearch): Asked<typeof clusterList>['query'] {
+function clusterQuery(search: ClusterSearch): Asked<typeof clusterList>['query'] {
   const column = sorts.find((s) => s === search['sort']?.replace(/^-/, ''))
   return {
     page: whole(search['page'], 100_000) ?? 1,

@@ -88,7 +88,7 @@ export function workloadText(disks: readonly { size?: number | undefined }[]): s
 }
 
 /** How a server is taken when it is chosen: the first three are control planes, its other disks are for the workload. */
-export function firstChoice(s: Pick<Server, 'resources'>, others: readonly Chosen[]): Chosen {
+function firstChoice(s: Pick<Server, 'resources'>, others: readonly Chosen[]): Chosen {
   const installDisk = installDisks(s)[0]?.id ?? ''
   return {
     role: others.filter((o) => o.role === 'control_plane').length < 3 ? 'control_plane' : 'worker',

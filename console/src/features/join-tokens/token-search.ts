@@ -13,7 +13,7 @@ export const defaultSort = '-created_at'
 
 const whole = (text: string | undefined): number | undefined => (text !== undefined && /^[1-9]\d{0,5}$/.test(text) ? Number(text) : undefined)
 
-export const sizeOf = (search: TokenSearch): number => sizes.find((n) => n === whole(search['size'])) ?? defaultSize
+const sizeOf = (search: TokenSearch): number => sizes.find((n) => n === whole(search['size'])) ?? defaultSize
 
 /** Values that nobody knows stay in the address and are not sent. */
 export function tokenQuery(search: TokenSearch): Ask {

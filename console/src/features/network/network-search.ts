@@ -2,12 +2,12 @@
 import type { Asked } from '#contract/operation.ts'
 import { type subnetList, subnetPurposes, subnetStatuses } from '#contract/subnets.ts'
 
-export const networkSearchKeys = ['q', 'cluster', 'datacenter', 'status', 'type', 'purpose', 'sort', 'page', 'size', 'open'] as const
+const networkSearchKeys = ['q', 'cluster', 'datacenter', 'status', 'type', 'purpose', 'sort', 'page', 'size', 'open'] as const
 /** All optional strings; a value that nobody knows stays in the address and is not sent. `open` is the id of the row whose address map is open. */
 export type NetworkSearch = Partial<Record<(typeof networkSearchKeys)[number], string>>
 
 export const types = ['IPv4', 'IPv6'] as const
-export const sortColumns = ['name', 'type', 'cidr', 'gateway', 'vlan_id', 'datacenter', 'cluster', 'used', 'status'] as const
+const sortColumns = ['name', 'type', 'cidr', 'gateway', 'vlan_id', 'datacenter', 'cluster', 'used', 'status'] as const
 export const defaultSize = 50
 
 export function readNetworkSearch(raw: Readonly<Record<string, unknown>>): NetworkSearch {

@@ -23,13 +23,13 @@ export interface Result {
 export const results = createStore<{ title: string; list: readonly Result[] } | null>(null)
 
 /** A workload subnet that somebody has is taken; a management subnet may be shared. */
-export const canGive = (s: Pick<Subnet, 'purpose' | 'clusters'>): Verdict => {
+const canGive = (s: Pick<Subnet, 'purpose' | 'clusters'>): Verdict => {
   const [first] = s.clusters
   return s.purpose === 'workload' && first ? no(`It is assigned to ${first.name} already`) : yes
 }
 const removable = (s: Subnet): Verdict => all(allowed(subnetRemove), canRemoveSubnet(s))
 
-export const subnetActions = (client: QueryClient, s: Subnet): Action[] => [
+const subnetActions = (client: QueryClient, s: Subnet): Action[] => [
   allowed(subnetUpdate).ok ? { label: 'Edit', icon: 'edit', to: paths.editSubnet(s.id) } : { label: 'Edit', icon: 'edit', can: allowed(subnetUpdate) },
   { label: 'Assign to a cluster', icon: 'cluster', can: all(allowed(clusterSubnetsAssign), canGive(s)), to: paths.assignSubnets({ subnets: s.id }) },
   ...(s.clusters.length === 0
@@ -56,7 +56,7 @@ const together = (subnets: readonly Subnet[]): Verdict =>
     ? no('They are in several datacenters; a cluster takes subnets of its own')
     : yes
 
-export const bulkActions = (client: QueryClient, subnets: readonly Subnet[], clear: () => void): Action[] => [
+const bulkActions = (client: QueryClient, subnets: readonly Subnet[], clear: () => void): Action[] => [
   {
     label: 'Assign',
     icon: 'cluster',

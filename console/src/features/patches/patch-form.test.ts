@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { changes, draftOf, emptyDraft, labelText, problemsOf, readLabel, sameDraft, shortId } from './patch-form.ts'
+import { changes, draftOf, emptyDraft, labelText, problemsOf, readLabel, sameDraft } from './patch-form.ts'
 
 const patch = { name: 'node-tuning', weight: 520, labels: { profile: 'render' }, body: 'machine: {}\n' }
 
@@ -38,10 +38,5 @@ describe('the patch form', () => {
     expect(readLabel(' =x')).toBeNull()
     expect(labelText(['rack', 'r07'])).toBe('rack=r07')
     expect(labelText(['flag', ''])).toBe('flag')
-  })
-
-  it('shortens ids that are UUIDs', () => {
-    expect(shortId('7c39e0ab-51f2-4b1d-8d0c-b6a9e41f3a70')).toBe('7c39e0ab')
-    expect(shortId('static-system')).toBe('static-system')
   })
 })

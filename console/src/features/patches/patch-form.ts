@@ -56,7 +56,7 @@ export function changes(draft: PatchDraft, patch: Pick<Patch, 'name' | 'weight' 
   }
 }
 
-export function sameLabels(a: Record<string, string>, b: Record<string, string>): boolean {
+function sameLabels(a: Record<string, string>, b: Record<string, string>): boolean {
   const keys = Object.keys(a)
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
 }
@@ -71,8 +71,5 @@ export function readLabel(text: string): [key: string, value: string] | null {
 }
 
 export const labelText = ([key, value]: readonly [string, string]): string => (value === '' ? key : `${key}=${value}`)
-
-/** The id in a heading or a breadcrumb: a UUID by its first group. */
-export const shortId = (id: string): string => (/^[0-9a-f]{8}-/.test(id) ? id.slice(0, 8) : id)
 
 export const bodyBytes = (body: string): number => new TextEncoder().encode(body).length

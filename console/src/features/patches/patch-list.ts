@@ -2,7 +2,7 @@
 import { type Patch, systemLayers } from '#contract/patches.ts'
 import { labelText } from './patch-form.ts'
 
-export const patchSorts = ['name', 'weight', 'created_at'] as const
+const patchSorts = ['name', 'weight', 'created_at'] as const
 
 /** Name, id or label. */
 export function matches(patch: Pick<Patch, 'name' | 'patch_id' | 'labels'>, q: string): boolean {

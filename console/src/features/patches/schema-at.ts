@@ -176,7 +176,7 @@ export interface Suggestion {
   is: 'key' | 'value'
 }
 
-export const typeText = (node: SchemaNode): string => {
+const typeText = (node: SchemaNode): string => {
   const type = typeof node.type === 'string' ? node.type : node.type?.filter((t) => t !== 'null').join(' or ')
   if (type === 'array') return 'list'
   if (type !== undefined) return type

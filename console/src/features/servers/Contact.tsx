@@ -22,7 +22,7 @@ function eachSecond(listener: () => void): () => void {
 }
 
 /** "18 s ago", counting; the exact time on hover. */
-export function Ago({ at }: { at: string }) {
+function Ago({ at }: { at: string }) {
   const text = useSyncExternalStore(eachSecond, () => ago(at))
   return (
     <time className="num" dateTime={at} title={exact(at)}>

@@ -11,7 +11,7 @@ const rowHeight = 64.41
 const addressEnds = [6, 5] as const
 
 /** Talos's own page on networking. */
-export const networkingDocs = 'https://docs.siderolabs.com/talos/v1.13/networking/configuration/overview'
+const networkingDocs = 'https://docs.siderolabs.com/talos/v1.13/networking/configuration/overview'
 
 /** What the modal is opened with. */
 export interface ServersWithoutPatchData {

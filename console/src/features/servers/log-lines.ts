@@ -9,7 +9,7 @@ export interface LogText {
 
 export const emptyLog: LogText = { lines: [], rest: '', dropped: 0 }
 
-export const mostLines = 5000
+const mostLines = 5000
 /** A line longer than this is cut: a service may write anything. */
 export const mostCharacters = 4000
 

@@ -30,13 +30,13 @@ import { anyAble, type ItemResult } from './bulk.ts'
 import { serverDialog } from './dialogs.ts'
 import { refreshServers } from './server-queries.ts'
 
-export const renameVerdict = (s: Server): Verdict => all(allowed(serverUpdate), canRenameServer(s))
+const renameVerdict = (s: Server): Verdict => all(allowed(serverUpdate), canRenameServer(s))
 export const confirmVerdict = (s: Server): Verdict => all(allowed(serverConfirm), canConfirmServer(s))
 export const talosconfigVerdict = (s: Server): Verdict => all(allowed(serverTalosconfig), canControlServer(s))
 const removeVerdict = (s: Server): Verdict => all(allowed(serverRemove), canRemoveServer(s))
 
 /** Rename, confirm, download, reboot, shut down, move, reset, remove: what the machine or the rules refuse stays in sight with the reason. */
-export const serverActions = (client: QueryClient, s: Server): Action[] => [
+const serverActions = (client: QueryClient, s: Server): Action[] => [
   { label: 'Rename', icon: 'edit', can: renameVerdict(s), run: () => modals.open('editServerName', { serverId: s.id, name: s.name }) },
   {
     label: 'Assign datacenter',
@@ -95,7 +95,7 @@ const free = (s: Server): Verdict =>
   s.status === 'maintenance' && s.cluster === null ? yes : no(s.cluster ? `is in the cluster ${s.cluster.name}` : 'was removed')
 
 /** `done` is told what became of each of them. */
-export const bulkActions = (servers: readonly Server[], done: (results: readonly ItemResult[]) => void): Action[] => [
+const bulkActions = (servers: readonly Server[], done: (results: readonly ItemResult[]) => void): Action[] => [
   {
     label: 'Create cluster',
     icon: 'cluster',

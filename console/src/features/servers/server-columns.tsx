@@ -10,7 +10,7 @@ import css from './server-columns.module.css'
 import { statusOf } from './server-state.ts'
 import { newServers } from './use-arrivals.ts'
 
-export const contactHelp = "Time of the last answer from this server's Talos API"
+const contactHelp = "Time of the last answer from this server's Talos API"
 
 const none = (
   <span className="t3" title="None">

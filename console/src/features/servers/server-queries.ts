@@ -38,7 +38,7 @@ export function serverQueryOf(id: string) {
   })
 }
 
-export const notFound = (id: string): string => `Server ${id} not found`
+const notFound = (id: string): string => `Server ${id} not found`
 
 /** Every datacenter there is, for filters and choices. */
 export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })

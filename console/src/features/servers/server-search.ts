@@ -2,14 +2,14 @@
 import { nodeTypes, type serverList, serverStatuses } from '#contract/servers.ts'
 import type { Asked } from '#contract/operation.ts'
 
-export const pageSizes = [5, 10, 25, 50, 100, 1000] as const
+const pageSizes = [5, 10, 25, 50, 100, 1000] as const
 /** Specified: page 1 of 1000 is asked unless the address says otherwise. */
 export const defaultSize = 1000
 
-export const sortColumns = ['name', 'datacenter', 'cluster', 'type', 'status', 'contact'] as const
+const sortColumns = ['name', 'datacenter', 'cluster', 'type', 'status', 'contact'] as const
 
 /** What stands in the address; `add` is the state of "Add servers". */
-export const serverSearchKeys = ['q', 'status', 'nodeType', 'datacenter', 'cluster', 'reachable', 'sort', 'page', 'size', 'add'] as const
+const serverSearchKeys = ['q', 'status', 'nodeType', 'datacenter', 'cluster', 'reachable', 'sort', 'page', 'size', 'add'] as const
 /** All optional strings, as the specification has them; a value that nobody knows stays in the address and is not sent. */
 export type ServerSearch = Partial<Record<(typeof serverSearchKeys)[number], string>>
 
@@ -29,7 +29,7 @@ const whole = (text: string | undefined, allowed: (n: number) => boolean): numbe
   return n !== undefined && allowed(n) ? n : undefined
 }
 
-export const pageOf = (search: ServerSearch): number => whole(search.page, (n) => n <= 1_000_000) ?? 1
+const pageOf = (search: ServerSearch): number => whole(search.page, (n) => n <= 1_000_000) ?? 1
 export const sizeOf = (search: ServerSearch): number => whole(search.size, (n) => pageSizes.some((size) => size === n)) ?? defaultSize
 
 type Sort = NonNullable<Asked<typeof serverList>['query']['sort']>

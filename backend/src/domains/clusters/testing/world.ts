@@ -45,7 +45,7 @@ export interface ClusterWorld {
 }
 
 /** Runs what falls due in real time, everything beside each other. */
-export function realTime(core: Core, clock: TestClock): { stop(): Promise<void> } {
+function realTime(core: Core, clock: TestClock): { stop(): Promise<void> } {
   const shutdown = new AbortController()
   const running = new Set<Promise<void>>()
   let last = Date.now()
