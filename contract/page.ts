@@ -10,12 +10,23 @@ export interface Page<T> {
   total: number
 }
 
+/**
+ * A whole number in a query, written in decimal digits alone: `0x1`, `1e1`, `+1`, ` 1` and `01` are none, though JavaScript would read a number there.
+ * @param least smallest that is allowed
+ * @param most largest that is allowed
+ */
+export const wholeInQuery = (least: number, most: number) =>
+  z.pipe(
+    z.transform((given: number | string) => (typeof given === 'number' ? given : /^(?:0|-?[1-9]\d{0,14})$/.test(given) ? Number(given) : NaN)),
+    z.int().check(z.gte(least), z.lte(most)),
+  )
+
 /** Query of a list; exact filters come beside it. `sort` is a column, descending with a leading minus; absent, the first column. */
 export const listQuery = <const Column extends string>(columns: readonly Column[], perPage = 50) => ({
   q: z.optional(z.string().check(z.trim(), z.maxLength(200))),
   sort: z.optional(z.enum(columns.flatMap((c): (Column | `-${Column}`)[] => [c, `-${c}`]))),
-  page: z._default(z.coerce.number().check(z.int(), z.gte(1), z.lte(1_000_000)), 1),
-  per_page: z._default(z.coerce.number().check(z.int(), z.gte(1), z.lte(1000)), perPage),
+  page: z._default(wholeInQuery(1, 1_000_000), 1),
+  per_page: z._default(wholeInQuery(1, 1000), perPage),
 })
 
 /** Path parameters of a call about one object. */

@@ -7,7 +7,7 @@ import type { Cluster } from './clusters.ts'
 import { nameOf } from './names.ts'
 import { operation } from './operation.ts'
 import { begun } from './operations.ts'
-import { byId, listQuery, pageOf, time } from './page.ts'
+import { byId, listQuery, pageOf, time, wholeInQuery } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
 export const serverStatuses = ['ready', 'maintenance', 'deleted'] as const
@@ -267,7 +267,7 @@ export const serverLogs = operation({
   query: z.strictObject({
     service: z._default(z.string().check(z.regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'Unknown service')), 'machined'),
     follow: z.optional(z.enum(['true', 'false'])),
-    tail: z._default(z.coerce.number().check(z.int(), z.gte(1), z.lte(2000)), 200),
+    tail: z._default(wholeInQuery(1, 2000), 200),
   }),
   answer: z.string(),
   media: 'text/plain',

@@ -65,6 +65,7 @@ test('what is wrong is told by name, also of a key and where nothing was sent', 
   expect((await post('')).json()).toMatchObject({ error: 'Required: country_code', fields: { country_code: 'Required', city_name: 'Required' } })
   expect((await post(JSON.stringify({ ...poznan, tier: '3' }))).json()).toMatchObject({ error: 'tier: Expected one of 1, 2, 3, 4' })
   expect((await send('GET', '/v1/datacenters?page=0')).json()).toMatchObject({ error: 'page: Expected at least 1' })
+  expect((await send('GET', '/v1/datacenters?page=0x1')).json()).toMatchObject({ error: 'page: Expected number, received no number' })
   const labelled = await send('POST', `/v1/nodes/${randomUUID()}/patches`, JSON.stringify({ name: 'a', body: 'machine: {}', labels: { 'A B': 'x' } }))
   expect(labelled.json()).toMatchObject({ fields: { 'labels.A B': 'A label key has up to 63 lowercase letters, digits, dots, slashes and hyphens' } })
 })
@@ -88,6 +89,15 @@ test('a body past 256 KiB is 413, another media type 415', async () => {
 test.each([
   '/v1/datacenters?page=0',
   '/v1/datacenters?page=x',
+  '/v1/datacenters?page=',
+  '/v1/datacenters?page=0x1',
+  '/v1/datacenters?page=1e1',
+  '/v1/datacenters?page=%2B1',
+  '/v1/datacenters?page=%201',
+  '/v1/datacenters?page=1.0',
+  '/v1/datacenters?page=01',
+  '/v1/datacenters?page=-1',
+  '/v1/datacenters?per_page=%D9%A1',
   '/v1/datacenters?per_page=1001',
   '/v1/datacenters?page=1&page=2',
   '/v1/datacenters?unknown=1',
@@ -167,7 +177,12 @@ test('the version is the ETag; a stale If-Match changes nothing, none lets the l
   expect(stale).toMatchObject({ status: 412, problem: { code: 'stale' } })
   expect((await admin.call(datacenterUpdate, { params, body: { tier: 2 } })).answer).toMatchObject({ tier: 2, version: 3 })
   expect(await admin.call(datacenterRemove, { params }, { ifMatch: 1 })).toMatchObject({ status: 412, problem: { code: 'stale' } })
-  const unchanged = await admin.call(datacenterGet, { params }, { headers: { 'if-none-match': '"3"' } })
+  const either = (tags: string) => admin.call(datacenterUpdate, { params, body: { tier: 2 } }, { headers: { 'if-match': tags } })
+  expect(await either('"1", "2"')).toMatchObject({ status: 412, problem: { code: 'stale' } })
+  expect(await either('"of-another-server"')).toMatchObject({ status: 412, problem: { code: 'stale' } })
+  expect(await either('"1", W/"3"')).toMatchObject({ status: 200, answer: { version: 4 } })
+  expect((await admin.call(datacenterGet, { params }, { headers: { 'if-none-match': 'W/"1", W/"4"' } })).status).toBe(304)
+  const unchanged = await admin.call(datacenterGet, { params }, { headers: { 'if-none-match': '"4"' } })
   expect(unchanged).toMatchObject({ status: 304, text: '' })
 })
 

@@ -9,12 +9,13 @@ import { accepts } from './console.ts'
 import type { Idempotency } from './idempotency.ts'
 import { packed, tagOf, worthPacking } from './ready-made.ts'
 import { sendStream, type StreamPart } from './stream.ts'
+import { hasTag, type Versions, versionsOf } from './tags.ts'
 
 /** What a handler is given beside the parsed input. */
 export interface CallContext {
   readonly caller: Caller
-  /** From `If-Match`: the version that the caller read. Compare it by `checkVersion`. */
-  readonly ifMatch: number | undefined
+  /** From `If-Match`: the versions that the caller read. Compare them by `checkVersion`. */
+  readonly ifMatch: Versions
   /** From `Last-Event-ID`: a stream goes on after it. */
   readonly lastEventId: number | undefined
   readonly ip: string
@@ -88,13 +89,8 @@ function read<O extends Operation>(operation: O, request: FastifyRequest): Input
 }
 
 /** Only calls that compare versions look at it. */
-function readIfMatch(request: FastifyRequest): number | undefined {
-  const header = request.headers['if-match']
-  if (header === undefined || header === '*' || !request.routeOptions.config.operation?.errors.includes('stale')) return undefined
-  const match = /^(?:W\/)?"(\d{1,15})"$/.exec(header)
-  if (!match) throw new Problem('stale', 'If-Match is not a version that this server gave')
-  return Number(match[1])
-}
+const readIfMatch = (request: FastifyRequest): Versions =>
+  request.routeOptions.config.operation?.errors.includes('stale') ? versionsOf(request.headers['if-match']) : undefined
 
 /** One that can't be read is as none: the stream then begins now. */
 function readLastEventId(request: FastifyRequest): number | undefined {
@@ -116,11 +112,6 @@ function contextOf(request: FastifyRequest, reply: FastifyReply): CallContext {
     header: (name, value) => void reply.header(name, value),
     saveAs: (filename) => void reply.header('content-disposition', `attachment; filename="${filename.replaceAll(/[^A-Za-z0-9.-]+/g, '-').slice(0, 100)}"`),
   }
-}
-
-/** @throws Problem stale where the caller read another version than the object's; without `If-Match` the last write wins */
-export function checkVersion(ifMatch: number | undefined, version: number): void {
-  if (ifMatch !== undefined && ifMatch !== version) throw new Problem('stale', 'It was changed by somebody else since you opened it. Load it again.')
 }
 
 const media = (operation: Operation) => (operation.media === 'application/json' ? 'application/json; charset=utf-8' : `${operation.media}; charset=utf-8`)
@@ -162,7 +153,7 @@ export const serve =
         if (long) void reply.header('vary', 'accept-encoding')
         if (answer.etag) {
           void reply.header('etag', answer.etag)
-          if (request.method === 'GET' && !isVolatile && request.headers['if-none-match'] === answer.etag) return reply.status(304).send()
+          if (request.method === 'GET' && !isVolatile && hasTag(request.headers['if-none-match'], answer.etag)) return reply.status(304).send()
         }
         if (answer.body === null) return reply.status(answer.status).send()
         void reply.status(answer.status).type(media(operation))

@@ -11,7 +11,7 @@ import { minors } from '#talos/versions.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Reconciler } from '../../engine/engine.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
-import { checkVersion } from '../../http/serve.ts'
+import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { ClusterAccess } from '../servers/for-clusters.ts'
 import { defaultInstallDisk } from './check.ts'
 import { clusterEvent } from './cluster-events.ts'
@@ -40,7 +40,7 @@ export interface Clusters {
   events(id: string): Promise<Answer<typeof clusterEvents>>
   create(caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }>
   preview(asked: NewCluster): Promise<Answer<typeof clusterPreview>>
-  remove(caller: Caller, id: string, options: { force: boolean; ifMatch?: number | undefined }): Promise<{ operation: Operation }>
+  remove(caller: Caller, id: string, options: { force: boolean; ifMatch?: Versions }): Promise<{ operation: Operation }>
   /** Takes a server out of a cluster that stays, and wipes it. */
   resetServer: Leaving['resetServer']
   replace(caller: Caller, id: string, nodeId: string, by: string): Promise<{ operation: Operation }>

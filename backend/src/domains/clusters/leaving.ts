@@ -10,7 +10,7 @@ import type { Verdict } from '#contract/rule.ts'
 import { canForceRemoveServer, canResetServer, onlyInCluster } from '#contract/servers.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
-import { checkVersion } from '../../http/serve.ts'
+import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { ServerFacts } from '../servers/for-clusters.ts'
 import { removal } from '../servers/removal.ts'
 import type { Seen } from './decide-server.ts'
@@ -32,10 +32,10 @@ export interface Leaving {
   resetServer(
     caller: Caller,
     nodeId: string,
-    options: { keepWorkloadDisks: boolean; ifMatch?: number | undefined; signal?: AbortSignal | undefined },
+    options: { keepWorkloadDisks: boolean; ifMatch?: Versions; signal?: AbortSignal | undefined },
   ): Promise<{ operation: Operation }>
   /** As `ClusterAccess.forgetServer`. */
-  forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: number | undefined; signal?: AbortSignal | undefined }): Promise<Operation | null>
+  forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: Versions; signal?: AbortSignal | undefined }): Promise<Operation | null>
 }
 
 export function leaving({ db, clock, servers, operations, recorder, engine }: ClusterParts, secrets: ClusterSecrets, reached: Reach): Leaving {

@@ -24,6 +24,15 @@ test('codes count up within a city, also when ten are added at once', async () =
   expect(new Set(made.map((m) => m.answer?.code))).toEqual(new Set(Array.from({ length: 10 }, (_, i) => `PL-POZ-${i + 1}`)))
 })
 
+test('a country that was kept before there was a list of them is still shown', async () => {
+  const { id } = (await create('OLD')).answer!
+  await sql`update datacenter set country_code = 'ZZ' where id = ${id}`.execute(backend.platform.db)
+  expect((await operator.call(datacenterGet, { params: { id } })).answer).toMatchObject({ country_code: 'ZZ' })
+  expect((await operator.call(datacenterUpdate, { params: { id }, body: { tier: 3 } })).status).toBe(200)
+  expect((await operator.call(datacenterUpdate, { params: { id }, body: { country_code: 'ZY' } })).problem).toMatchObject({ code: 'invalid' })
+  expect((await operator.call(datacenterRemove, { params: { id } })).status).toBe(204)
+})
+
 test('the code of a removed datacenter is not used again', async () => {
   const first = await create('WAW')
   expect((await operator.call(datacenterRemove, { params: { id: first.answer!.id } })).status).toBe(204)
@@ -95,6 +104,8 @@ test('what is known of a site is kept, and unknown again once it is emptied', as
 
 test.each([
   ['a country in words', { country_code: 'Poland' }, 'Country code must be two letters (ISO 3166)'],
+  ['a country that there is not', { country_code: 'ZZ' }, 'No country has this code (ISO 3166)'],
+  ['a name of a country that is no code', { country_code: 'UK' }, 'No country has this code (ISO 3166)'],
   ['a city code with a zero', { city_code: 'P0Z' }, 'City code must be 3 characters: letters or 2-9 (UN/LOCODE)'],
   ['an index of 1000', { index: 1000 }, 'Index must be a whole number from 1 to 999'],
   ['a longitude alone', { longitude: 17 }, 'Enter both latitude and longitude, or neither'],

@@ -7,7 +7,7 @@ import { counted } from '#contract/words.ts'
 import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
-import { checkVersion } from '../../http/serve.ts'
+import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { RecordChange } from '../../record.ts'
 import { type Content, nothing, present } from './present.ts'
 import * as store from './store.ts'
@@ -36,9 +36,9 @@ export interface Datacenters {
   /** @throws Problem conflict where the code is taken */
   create(caller: Caller, input: DatacenterInput): Promise<Datacenter>
   /** @throws Problem not_found, stale, invalid, conflict, datacenter_in_use where its code would change under what stands there */
-  update(caller: Caller, id: string, change: DatacenterChange, ifMatch?: number): Promise<Datacenter>
+  update(caller: Caller, id: string, change: DatacenterChange, ifMatch?: Versions): Promise<Datacenter>
   /** @throws Problem not_found, stale, datacenter_in_use */
-  remove(caller: Caller, id: string, ifMatch?: number): Promise<void>
+  remove(caller: Caller, id: string, ifMatch?: Versions): Promise<void>
   /** For other domains: null where there is none. */
   find(on: Db | Tx, id: string): Promise<DatacenterName | null>
   /** For the overview. */

@@ -12,7 +12,7 @@ import type * as z from 'zod/mini'
 import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
-import { checkVersion } from '../../http/serve.ts'
+import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { RecordChange } from '../../record.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import { FactoryError } from './factory-call.ts'
@@ -44,7 +44,7 @@ export interface Images {
   /** @throws Problem not_found, conflict (the token), factory_refused, factory_unreachable */
   register(caller: Caller, id: string): Promise<Image>
   /** @throws Problem not_found, stale */
-  remove(caller: Caller, id: string, ifMatch?: number): Promise<void>
+  remove(caller: Caller, id: string, ifMatch?: Versions): Promise<void>
 }
 
 const unknown = () => new Problem('not_found', 'There is no such image')

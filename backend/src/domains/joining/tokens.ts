@@ -16,7 +16,7 @@ import type { Page } from '#contract/page.ts'
 import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
-import { checkVersion } from '../../http/serve.ts'
+import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { RecordChange } from '../../record.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Servers } from '../servers/servers.ts'
@@ -40,7 +40,7 @@ export interface Tokens {
   /** The answer is the only one that holds the token. @throws Problem not_found for the datacenter; name_taken */
   create(caller: Caller, input: NewJoinToken): Promise<JoinToken & { token: string; kernel_argument: string }>
   /** @throws Problem not_found; stale; conflict where it was revoked already */
-  revoke(caller: Caller, id: string, ifMatch?: number): Promise<void>
+  revoke(caller: Caller, id: string, ifMatch?: Versions): Promise<void>
   /** @throws Problem not_found */
   arrivals(id: string, query: Input<typeof joinTokenArrivals>['query']): Promise<Page<Arrival>>
   /** For images, of whatever status the token is; null: there is no such token. */

@@ -13,7 +13,7 @@ import type { Config } from '../../config.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
-import { checkVersion } from '../../http/serve.ts'
+import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { Recorder } from '../../record.ts'
 import type { Vault } from '../../vault/vault.ts'
 import type { ClusterAccess, ServerFacts } from '../servers/for-clusters.ts'
@@ -35,8 +35,8 @@ export interface Patches {
   get(nodeId: string, patchId: string): Promise<Patch>
   /** On a server in a cluster: asked of Talos by a dry run, saved, and then applied. */
   create(caller: Caller, nodeId: string, patch: NewPatch): Promise<Patch>
-  update(caller: Caller, nodeId: string, patchId: string, change: PatchChange, ifMatch?: number): Promise<Patch>
-  remove(caller: Caller, nodeId: string, patchId: string, ifMatch?: number): Promise<void>
+  update(caller: Caller, nodeId: string, patchId: string, change: PatchChange, ifMatch?: Versions): Promise<Patch>
+  remove(caller: Caller, nodeId: string, patchId: string, ifMatch?: Versions): Promise<void>
   preview(nodeId: string, body: Input<typeof patchPreview>['body']): Promise<Preview>
   schema(): { schema: Record<string, unknown>; versions: string[]; limits: Record<string, unknown> }
   /** The merged configuration of a server, secrets masked; of one in no cluster, with placeholders. */
@@ -148,7 +148,7 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     return { text: withPlaceholders(text), lineOf }
   }
 
-  const updateOnce = async (caller: Caller, nodeId: string, patchId: string, asked: PatchChange, ifMatch: number | undefined): Promise<Patch> => {
+  const updateOnce = async (caller: Caller, nodeId: string, patchId: string, asked: PatchChange, ifMatch: Versions): Promise<Patch> => {
     const known = await store.one(db, nodeId, patchId)
     if (!known) throw missing()
     checkVersion(ifMatch, known.version)

@@ -6,7 +6,7 @@ import type { clusterSubnets, PoolChange } from '#contract/subnets.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Reconciler } from '../../engine/engine.ts'
 import { type Caller, system } from '../../http/caller.ts'
-import { checkVersion } from '../../http/serve.ts'
+import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { PoolCluster } from '../clusters/for-pools.ts'
 import { type Changed, checkReady, takenBy, unknownCluster, writeWish } from './assign.ts'
 import { poolQueue, type PoolParts } from './parts.ts'
@@ -25,7 +25,7 @@ export interface Pools {
    * had not done is part of the new one.
    * @throws Problem not_found, stale, cluster_not_ready, operation_running, subnet_assigned, conflict
    */
-  assign(caller: Caller, clusterId: string, wish: { subnet_ids: readonly string[]; force: boolean }, ifMatch?: number): Promise<{ operation: Operation }>
+  assign(caller: Caller, clusterId: string, wish: { subnet_ids: readonly string[]; force: boolean }, ifMatch?: Versions): Promise<{ operation: Operation }>
   /** What a subnet hands out has changed: the clusters that have it are told after the transaction. */
   changed(tx: Tx, subnetIds: string | readonly string[]): Promise<void>
   /** A cluster is no more: its subnets are free again. */

@@ -8,6 +8,7 @@ import type { Eligibility, Server, ServerStatus, Stage } from '#contract/servers
 import type { Credentials } from '#talos/pki/clients.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
+import type { Versions } from '../../http/tags.ts'
 import type { ServerConnection } from '../../talos-fleet/fleet.ts'
 import type { RenderContext } from '../patches/layers.ts'
 import type { Hardware } from './hardware.ts'
@@ -144,7 +145,7 @@ export interface ClusterAccess {
    * Removes a server that does not answer, and makes its cluster forget it. null where no cluster has it.
    * @throws Problem `transition_refused` while it answers, or where the cluster can't do without it; `stale`
    */
-  forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: number | undefined; signal?: AbortSignal | undefined }): Promise<Operation | null>
+  forgetServer(caller: Caller, nodeId: string, options: { ifMatch?: Versions; signal?: AbortSignal | undefined }): Promise<Operation | null>
 }
 
 /** Servers and clusters need each other: what servers are handed first, and clusters fill in once they exist. Until then no cluster is known. */

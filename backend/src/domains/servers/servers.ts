@@ -25,7 +25,7 @@ import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
 import type { Caller } from '../../http/caller.ts'
-import { checkVersion } from '../../http/serve.ts'
+import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { Recorder } from '../../record.ts'
 import type { Fleet } from '../../talos-fleet/fleet.ts'
 import type { Audit } from '../audit/audit.ts'
@@ -55,10 +55,10 @@ export interface Servers extends ForClusters, ForJoining, ServerFiles {
   list(query: Input<typeof serverList>['query']): Promise<Buffer>
   get(id: string): Promise<Server>
   add(caller: Caller, body: Input<typeof serverAdd>['body']): Promise<{ operation: Operation }>
-  confirm(caller: Caller, id: string, body: Input<typeof serverConfirm>['body'], ifMatch?: number): Promise<Server>
-  update(caller: Caller, id: string, body: Input<typeof serverUpdate>['body'], ifMatch?: number): Promise<Server>
+  confirm(caller: Caller, id: string, body: Input<typeof serverConfirm>['body'], ifMatch?: Versions): Promise<Server>
+  update(caller: Caller, id: string, body: Input<typeof serverUpdate>['body'], ifMatch?: Versions): Promise<Server>
   /** `force`: also one of a cluster that does not answer, which is forgotten there. */
-  remove(caller: Caller, id: string, options?: { force?: boolean; ifMatch?: number | undefined; signal?: AbortSignal }): Promise<{ operation: Operation }>
+  remove(caller: Caller, id: string, options?: { force?: boolean; ifMatch?: Versions; signal?: AbortSignal }): Promise<{ operation: Operation }>
   reboot(caller: Caller, id: string): Promise<{ operation: Operation }>
   shutdown(caller: Caller, id: string): Promise<{ operation: Operation }>
   services(id: string): Promise<Answer<typeof serverServices>>

@@ -16,6 +16,7 @@ import {
 } from '#contract/subnets.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
+import { isVersion, type Versions } from '../../http/tags.ts'
 import type { ServerAddress } from '../servers/addresses.ts'
 import { addressMap, addressRuns } from './address-map.ts'
 import { around } from './around.ts'
@@ -37,9 +38,9 @@ export interface Subnets extends ForPools {
   /** @throws Problem not_found for the datacenter, name_taken, subnet_overlap, conflict (a cluster's networks, a server's address) */
   create(caller: Caller, wanted: NewSubnet): Promise<Subnet>
   /** @throws Problem not_found, stale, invalid, subnet_assigned, subnet_in_use, and as `create` */
-  update(caller: Caller, id: string, change: SubnetChange, ifMatch?: number): Promise<Subnet>
+  update(caller: Caller, id: string, change: SubnetChange, ifMatch?: Versions): Promise<Subnet>
   /** @throws Problem not_found, stale, subnet_in_use, subnet_assigned */
-  remove(caller: Caller, id: string, ifMatch?: number): Promise<void>
+  remove(caller: Caller, id: string, ifMatch?: Versions): Promise<void>
   /** The address map as JSON text, ready to be sent. @throws Problem not_found */
   addresses(id: string): Promise<string>
   /** The same in parts. @throws Problem not_found */
@@ -227,8 +228,8 @@ export function subnets(parts: SubnetParts): Subnets {
   }
 }
 
-function demandVersion(ifMatch: number | undefined, row: Pick<shown.SubnetRow, 'version' | 'updated_by'>): void {
-  if (ifMatch !== undefined && ifMatch !== row.version) throw new Problem('stale', `Changed by ${row.updated_by} since you opened it. Review the changes`)
+function demandVersion(ifMatch: Versions, row: Pick<shown.SubnetRow, 'version' | 'updated_by'>): void {
+  if (!isVersion(ifMatch, row.version)) throw new Problem('stale', `Changed by ${row.updated_by} since you opened it. Review the changes`)
 }
 
 const definedOf = (change: SubnetChange) =>

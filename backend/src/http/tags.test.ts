@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { hasTag, isVersion, versionsOf } from './tags.ts'
+
+test.each<[header: string | undefined, versions: number[] | undefined]>([
+  [undefined, undefined],
+  ['*', undefined],
+  ['"3"', [3]],
+  ['W/"3"', [3]],
+  ['"2", "3"', [2, 3]],
+  ['"2",W/"3" ,, "4",', [2, 3, 4]],
+  ['"of,another", "3"', [3]],
+  ['"of-another-server"', []],
+  ['""', []],
+])('If-Match: %s', (header, versions) => {
+  expect(versionsOf(header)).toEqual(versions)
+})
+
+test.each(['3', '"3', '3"', '"2" "3"', '*, "3"', 'w/"3"', ',', ' ', '"a b"', '"\u0100"'])('If-Match: %s is no list of tags', (header) => {
+  expect(() => versionsOf(header)).toThrow('If-Match is not a version that this server gave')
+})
+
+test('one of the versions is enough', () => {
+  expect(isVersion([2, 3], 3)).toBe(true)
+  expect(isVersion([2, 3], 4)).toBe(false)
+  expect(isVersion([], 4)).toBe(false)
+  expect(isVersion(undefined, 4)).toBe(true)
+})
+
+test('who has one of the tags has the answer, weak or strong', () => {
+  for (const header of ['"3"', 'W/"3"', '"2", "3"', '*']) expect(hasTag(header, '"3"')).toBe(true)
+  expect(hasTag('"a"', 'W/"a"')).toBe(true)
+  for (const header of [undefined, '"2"', '3', '"33"', '']) expect(hasTag(header, '"3"')).toBe(false)
+})
+
+test('a hostile header is read in no time', () => {
+  const began = performance.now()
+  for (const header of [' '.repeat(16_000), '"'.repeat(16_000), ','.repeat(16_000), '"a" '.repeat(4_000)]) hasTag(header, '"3"')
+  expect(performance.now() - began).toBeLessThan(50)
+})

@@ -1,0 +1,47 @@
+/** Entity tags in requests (RFC 9110 §8.8.3, §13.1): which versions a caller read, and whether they have what would be answered. */
+import { Problem } from '#contract/errors.ts'
+
+/** Versions of an object that the caller takes for the present one, from `If-Match`; undefined where any will do. */
+export type Versions = readonly number[] | undefined
+
+const oneTag = /[ \t]*(?:(?:W\/)?"([!#-~\u0080-\u00ff]*)")?[ \t]*(?:,|$)/y
+
+/** What stands between the quotes of each tag of a list, weak and strong alike; undefined where it is no list of tags. */
+function tagsOf(header: string): string[] | undefined {
+  const tags: string[] = []
+  for (let at = 0; at < header.length; at = oneTag.lastIndex) {
+    oneTag.lastIndex = at
+    const match = oneTag.exec(header)
+    if (!match) return undefined
+    // Empty places in a list are passed over (RFC 9110 §5.6.1).
+    if (match[1] !== undefined) tags.push(match[1])
+  }
+  return tags
+}
+
+/**
+ * Reads `If-Match`. A tag that is no version of ours matches none; a weak one counts as the version that it names, because proxies that pack an answer
+ * weaken its tag.
+ * @throws Problem stale where it is no list of tags: what the caller meant to make sure of is unknown
+ */
+export function versionsOf(ifMatch: string | undefined): Versions {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return undefined
+  const tags = tagsOf(ifMatch)
+  if (!tags || tags.length === 0) throw new Problem('stale', 'If-Match is not a version that this server gave')
+  return tags.filter((tag) => /^\d{1,15}$/.test(tag)).map(Number)
+}
+
+/** Whether the object has a version that the caller read; without `If-Match` the last write wins. */
+export const isVersion = (ifMatch: Versions, version: number): boolean => ifMatch === undefined || ifMatch.includes(version)
+
+/** @throws Problem stale where the caller read another version than the object's */
+export function checkVersion(ifMatch: Versions, version: number): void {
+  if (!isVersion(ifMatch, version)) throw new Problem('stale', 'It was changed by somebody else since you opened it. Load it again.')
+}
+
+/** Whether `If-None-Match` names `etag`, so that 304 is enough; compared weakly (RFC 9110 §13.1.2). */
+export function hasTag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true
+  return tagsOf(ifNoneMatch)?.includes(etag.slice(etag.indexOf('"') + 1, -1)) ?? false
+}
