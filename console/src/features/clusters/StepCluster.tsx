@@ -3,6 +3,7 @@ import type { Datacenter } from '#contract/datacenters.ts'
 import type { versionList } from '#contract/clusters.ts'
 import type { Answer } from '#contract/operation.ts'
 import { counted } from '#contract/words.ts'
+import { paths } from '../../lib/paths.ts'
 import { ButtonLink, Segmented } from '../../ui/Button.tsx'
 import { Field, Select, TextInput } from '../../ui/Field.tsx'
 import { Panel } from '../../ui/Panel.tsx'
@@ -115,7 +116,7 @@ export function StepCluster({
         <Alert
           tone="warn"
           action={
-            <ButtonLink size="small" href="/infra/datacenters">
+            <ButtonLink size="small" href={paths.datacenters()}>
               Datacenters
             </ButtonLink>
           }

@@ -1,5 +1,6 @@
 import { lazy } from 'react'
 import type { Overview } from '#contract/overview.ts'
+import { paths } from '../../lib/paths.ts'
 import { count, memory } from '../../lib/units.ts'
 import { columns, DataTable } from '../../ui/DataTable.tsx'
 import { Flag } from '../../ui/Flag.tsx'
@@ -16,7 +17,7 @@ const SiteCapacity = lazy(() => import('./SiteCapacity.tsx'))
 const capacityOf = (s: Site) => <SiteCapacity of={s} />
 
 const nameOf = (s: Site) => s.datacenter?.code ?? 'No datacenter'
-const listOf = (s: Site) => (s.datacenter ? `/infra/servers?datacenter=${encodeURIComponent(s.datacenter.code)}` : '/infra/servers')
+const listOf = (s: Site) => paths.servers({ datacenter: s.datacenter?.code })
 
 const siteColumns = (scale: number) =>
   columns<Site>([
@@ -91,7 +92,7 @@ export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) 
           </span>
         </span>
       }
-      actions={<a href="/infra/datacenters">Datacenters</a>}
+      actions={<a href={paths.datacenters()}>Datacenters</a>}
     >
       {sites.length > 0 && (
         <div className={css['map']}>

@@ -1,5 +1,6 @@
 import type { ClusterStatus } from '#contract/clusters.ts'
 import type { Overview } from '#contract/overview.ts'
+import { paths } from '../../lib/paths.ts'
 import type { Segment } from '../../ui/Meter.tsx'
 import type { Tone } from '../../ui/Status.tsx'
 
@@ -37,5 +38,5 @@ export const clusterGroups = (byStatus: Readonly<Record<string, number>>) =>
     ...group,
     always,
     value: statuses.reduce((n, s) => n + (byStatus[s] ?? 0), 0),
-    to: statuses.length === 1 ? `/infra/clusters?q=${statuses[0]}` : '/infra/clusters',
+    to: paths.clusters(statuses.length === 1 ? { q: statuses[0] } : {}),
   }))
