@@ -10,6 +10,7 @@ import {
   canBecome,
   canForceRemoveServer,
   canJoinCluster,
+  canKeepInstalled,
   canRemoveServer,
   canRenameServer,
   canResetServer,
@@ -158,12 +159,23 @@ test('a cluster needs network addresses with host bits zero and an address or na
 })
 
 test('a server joins a cluster of its own minor of Talos or of an older one', () => {
-  const s = { status: 'maintenance', eligibility: [{ check: 'free', ok: true, reason: null }], talos: { version: 'v1.12.11' } } as const
+  const s = { status: 'maintenance', eligibility: [{ check: 'free', ok: true, reason: null }], talos: { version: 'v1.12.11', installed: null } } as const
   expect(canJoinCluster({ ...s, eligibility: [...s.eligibility] })).toEqual({ ok: true })
   expect(canJoinCluster({ ...s, eligibility: [...s.eligibility] }, 'v1.12.3')).toEqual({ ok: true })
   expect(canJoinCluster({ ...s, eligibility: [...s.eligibility] }, 'v1.13.9')).toEqual({
     ok: false,
     reason: "Talos v1.12.11 runs here, which is older than the cluster's v1.13.9: boot a newer image",
   })
-  expect(canJoinCluster({ ...s, eligibility: [...s.eligibility], talos: { version: 'v1.13.1' } }, 'v1.12.11')).toEqual({ ok: true })
+  expect(canJoinCluster({ ...s, eligibility: [...s.eligibility], talos: { version: 'v1.13.1', installed: null } }, 'v1.12.11')).toEqual({ ok: true })
+})
+
+test('a server with Talos on its disk joins in that version only, and on that disk', () => {
+  const installed = { version: 'v1.13.1', disk: '/dev/sdb' }
+  const s = { status: 'maintenance' as const, eligibility: [], talos: { version: 'v1.13.1', installed } }
+  expect(canJoinCluster(s)).toEqual({ ok: true })
+  expect(canJoinCluster(s, 'v1.13.1')).toEqual({ ok: true })
+  const other = { ok: false, reason: 'Talos v1.13.1 is installed here; boot it with the wanted image with `talos.experimental.wipe=system`' }
+  for (const version of ['v1.12.11', 'v1.13.0']) expect(canJoinCluster(s, version)).toEqual(other)
+  expect(canKeepInstalled(installed, 'v1.13.1', '/dev/sdb')).toEqual({ ok: true })
+  expect(canKeepInstalled(installed, 'v1.13.1', '/dev/sda')).toEqual({ ok: false, reason: 'Talos is installed on /dev/sdb; choose that disk, not /dev/sda' })
 })

@@ -8,7 +8,7 @@ import { nameOf } from './names.ts'
 import { operation } from './operation.ts'
 import { begun } from './operations.ts'
 import { byId, listQuery, pageOf, time, wholeInQuery } from './page.ts'
-import { no, type Verdict, yes } from './rule.ts'
+import { all, no, type Verdict, yes } from './rule.ts'
 
 export const serverStatuses = ['ready', 'maintenance', 'deleted'] as const
 export const ServerStatus = z.enum(serverStatuses)
@@ -69,6 +69,8 @@ export const Server = z.object({
   talos: z.object({
     version: z.nullable(z.string()),
     schematic: z.nullable(z.string()),
+    /** Talos stands on this disk already, so a cluster takes it there and in this version only; null where nothing is installed, or it is not known. */
+    installed: z.nullable(z.object({ version: z.string(), disk: z.string() })),
     stage: z.enum(stages),
     /** null until it was asked for the first time. */
     reachable: z.nullable(z.boolean()),
@@ -115,6 +117,8 @@ export const serverList = operation({
     /** Name or id. */
     cluster: z.optional(z.string().check(z.trim(), z.maxLength(40))),
     reachable: z.optional(z.enum(['true', 'false'])),
+    /** Whether a person has confirmed the hardware; not, too, where other hardware answered since. */
+    confirmed: z.optional(z.enum(['true', 'false'])),
     /** Whether it may join a cluster now. */
     eligible: z.optional(z.enum(['true', 'false'])),
     /** `summary` leaves out disks and interfaces. */
@@ -394,12 +398,26 @@ const minorOf = (version: string): number => {
 export const canRunTalos = (runs: string, wanted: string): Verdict =>
   minorOf(runs) >= minorOf(wanted) ? yes : no(`Talos ${runs} runs here, which is older than the cluster's ${wanted}: boot a newer image`)
 
-/** The first check that does not hold says why. With the version of the cluster, also whether the server runs a Talos for it; what is installed on it only the backend knows. */
-export function canJoinCluster(s: Pick<Server, 'status' | 'eligibility'> & { talos: Pick<Server['talos'], 'version'> }, talosVersion?: string): Verdict {
+/** What stands on a machine's disk stays: it joins in that version, and on that disk where one is wanted (`/dev/sda`). */
+export function canKeepInstalled(installed: Server['talos']['installed'], version: string, disk?: string): Verdict {
+  if (installed === null) return yes
+  if (version !== installed.version) return no(installedElse(installed.version))
+  return disk === undefined || disk === installed.disk ? yes : no(`Talos is installed on ${installed.disk}; choose that disk, not ${disk}`)
+}
+/** Why a machine with Talos of this version on its disk can't join as another. */
+export const installedElse = (version: string): string =>
+  `Talos ${version} is installed here; boot it with the wanted image with \`talos.experimental.wipe=system\``
+
+/** The first check that does not hold says why. With the version of the cluster, also whether the server runs a Talos for it, and has no other on its disk. */
+export function canJoinCluster(
+  s: Pick<Server, 'status' | 'eligibility'> & { talos: Pick<Server['talos'], 'version' | 'installed'> },
+  talosVersion?: string,
+): Verdict {
   if (s.status === 'deleted') return no(removed)
   const failed = s.eligibility.find((e) => !e.ok)
   if (failed) return no(failed.reason ?? `The check ${failed.check} does not hold`)
-  return talosVersion !== undefined && s.talos.version !== null ? canRunTalos(s.talos.version, talosVersion) : yes
+  if (talosVersion === undefined || s.talos.version === null) return yes
+  return all(canRunTalos(s.talos.version, talosVersion), canKeepInstalled(s.talos.installed, talosVersion))
 }
 
 /** Which moves of status are allowed; every other is refused with 409. */

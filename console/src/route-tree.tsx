@@ -93,7 +93,7 @@ const serversRoute = createRoute({ getParentRoute: () => infraRoute, path: '/ser
 const serverListRoute = createRoute({
   getParentRoute: () => serversRoute,
   path: '/',
-  validateSearch: texts('cluster', 'nodeType', 'q', 'status', 'datacenter', 'reachable', 'sort', 'page', 'size', 'add'),
+  validateSearch: texts('cluster', 'nodeType', 'q', 'status', 'datacenter', 'reachable', 'confirmed', 'sort', 'page', 'size', 'add'),
   ...page(() => import('./routes/infra.servers.tsx')),
 })
 

@@ -65,6 +65,7 @@ export const meanings: Readonly<Record<string, string>> = {
   cluster: 'Only those of this cluster, by name or id.',
   columns: 'Shown columns by table.',
   company: 'Who the visitor works for; may be empty.',
+  confirmed: 'Only servers whose hardware a person has confirmed (or has yet to).',
   country_code: 'ISO 3166-1 country, two letters.',
   csv: 'Text of a CSV file as the export writes it, at most 1 MiB.',
   datacenter: 'Only those in this datacenter, by code or id.',

@@ -42,6 +42,7 @@ function serverText(terminal: Terminal, s: Server): string {
       ['Addresses', s.nodeAddresses.join(', ') || 'No Addresses'],
       ['Talos', s.talos.version ?? 'unknown'],
       ['Schematic', s.talos.schematic],
+      ['Installed', s.talos.installed && `${s.talos.installed.version} on ${s.talos.installed.disk}`],
       ['Last contact', s.talos.last_contact_at === null ? 'never' : `${localTime(s.talos.last_contact_at)} (${ago(s.talos.last_contact_at, terminal.now())})`],
       ['Unreachable since', s.talos.unreachable_since && localTime(s.talos.unreachable_since)],
       ['Reason', s.talos.reason],
@@ -120,13 +121,14 @@ export const serverCommands: Command[] = [
       datacenter: { kind: 'text', value: 'CODE', help: 'Only in this datacenter' },
       cluster: { kind: 'text', value: 'NAME', help: 'Only of this cluster' },
       reachable: { kind: 'text', value: 'WHETHER', help: 'Only those that answer, or do not', choices: ['true', 'false'] },
+      confirmed: { kind: 'text', value: 'WHETHER', help: 'Only those whose hardware a person has confirmed, or has yet to', choices: ['true', 'false'] },
       eligible: { kind: 'text', value: 'WHETHER', help: 'Only those that may join a cluster now, or may not', choices: ['true', 'false'] },
       ...listOptions(['name', 'datacenter', 'cluster', 'type', 'status', 'contact', 'created_at']),
     },
-    examples: ['server list --status maintenance --datacenter PL-POZ-1', 'server list --eligible true --json'],
+    examples: ['server list --status maintenance --datacenter PL-POZ-1', 'server list --confirmed false', 'server list --eligible true --json'],
     async run({ terminal, api, show }, { options }) {
-      const { status, type, datacenter, cluster, reachable, eligible, search, sort, page, 'per-page': perPage } = options
-      const query = given({ status, nodeType: type, datacenter, cluster, reachable, eligible, q: search, sort, page, per_page: perPage })
+      const { status, type, datacenter, cluster, reachable, confirmed, eligible, search, sort, page, 'per-page': perPage } = options
+      const query = given({ status, nodeType: type, datacenter, cluster, reachable, confirmed, eligible, q: search, sort, page, per_page: perPage })
       show(await api.call(serverList, { query }), (found) => table(terminal, found.items, columnsOf(terminal.now()), 'No servers') + shownOf(found))
     },
   }),

@@ -15,6 +15,8 @@ export const paths = {
       status?: string | undefined
       datacenter?: string | undefined
       reachable?: string | undefined
+      /** `false`: a person has yet to confirm the hardware. */
+      confirmed?: string | undefined
       sort?: string | undefined
       /** Opens "Add servers" over the list. */
       add?: 'new' | undefined

@@ -130,7 +130,7 @@ export function catalogue({ db }: { db: Db }): Catalogue {
     // An address may be written in more than one way in IPv6.
     const address = parseAddress(text)
     const needle = address ? formatAddress(address) : text
-    const { status, nodeType, datacenter, cluster, reachable, eligible } = query
+    const { status, nodeType, datacenter, cluster, reachable, confirmed, eligible } = query
     return (entry) => {
       const { row } = entry
       if (status ? row.status !== status : row.status === 'deleted') return false
@@ -138,6 +138,7 @@ export function catalogue({ db }: { db: Db }): Catalogue {
       if (datacenter && row.datacenter_code !== datacenter && row.datacenter_id !== datacenter) return false
       if (cluster && row.cluster_name !== cluster && row.cluster_id !== cluster) return false
       if (reachable && String(row.reachable) !== reachable) return false
+      if (confirmed && String(row.identity_state === 'confirmed') !== confirmed) return false
       if (eligible && String(isEligible(entry)) !== eligible) return false
       return needle === '' || searchOf(entry).includes(needle)
     }

@@ -1,7 +1,7 @@
 /** The checks that a server must pass before it may join a cluster, each with what to do where it doesn't hold. */
 import { leastDiskBytes, leastMemoryBytes } from '#contract/clusters.ts'
 import type { Verdict } from '#contract/rule.ts'
-import { canRunTalos, type Eligibility } from '#contract/servers.ts'
+import { canKeepInstalled, canRunTalos, type Eligibility, installedElse } from '#contract/servers.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
 import { anyLink } from '../patches/links.ts'
 import type { ServerFacts, Wanted } from './for-clusters.ts'
@@ -81,10 +81,8 @@ const reasonOf = (verdict: Verdict): string | null => (verdict.ok ? null : verdi
 
 function installedVersion({ installed_version, system_disk }: Judged, wanted?: Wanted): string | null {
   if (!installed_version || !system_disk) return null
-  const wipe = `${installed_version} is installed here; boot it with the wanted image with \`talos.experimental.wipe=system\``
-  if (!wanted) return supportedMinor(installed_version) ? null : `Talos ${wipe}`
-  if (wanted.talosVersion !== installed_version) return `Talos ${wipe}`
-  return wanted.installDisk && wanted.installDisk !== system_disk ? `Talos is installed on ${system_disk}; choose that disk, not ${wanted.installDisk}` : null
+  if (!wanted) return supportedMinor(installed_version) ? null : installedElse(installed_version)
+  return reasonOf(canKeepInstalled({ version: installed_version, disk: system_disk }, wanted.talosVersion, wanted.installDisk))
 }
 
 function disks({ disks, hardware }: Judged, wanted?: Wanted): string | null {

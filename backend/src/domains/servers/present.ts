@@ -78,6 +78,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
     talos: {
       version: row.talos_version,
       schematic: row.schematic,
+      installed: row.system_disk !== null && row.talos_version !== null ? { version: row.talos_version, disk: row.system_disk } : null,
       stage: row.stage,
       reachable: row.reachable,
       last_contact_at: contact?.toISOString() ?? null,

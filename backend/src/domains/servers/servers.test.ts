@@ -130,6 +130,11 @@ test('the list searches, filters, sorts and pages, and finds nothing more by tri
   expect(await names({ status: 'ready' })).toEqual([])
   expect(await names({ nodeType: 'unknown', reachable: 'true' })).toHaveLength(servers.length)
   expect(await names({ eligible: 'true' })).toHaveLength(1)
+  const unconfirmed = servers.filter((s) => s.identity.state !== 'confirmed').map((s) => s.name)
+  expect(unconfirmed.length).toBeGreaterThan(0)
+  expect(new Set(await names({ confirmed: 'false' }))).toEqual(new Set(unconfirmed))
+  expect(await names({ confirmed: 'true' })).toHaveLength(servers.length - unconfirmed.length)
+  expect((await operator.call(overviewGet)).answer!.servers.unconfirmed).toBe(unconfirmed.length)
   const page = (await operator.call(serverList, { query: { per_page: 1, page: 2, sort: 'name' } })).answer!
   expect(page).toMatchObject({ page: 2, per_page: 1, total: servers.length })
   expect(page.items[0]!.name).toBe(servers.map((s) => s.name).toSorted()[1])

@@ -2,7 +2,7 @@ import { type UseQueryResult, useQueries } from '@tanstack/react-query'
 import { useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { canHaveControlPlanes } from '#contract/clusters.ts'
 import { patchList } from '#contract/patches.ts'
-import { canJoinCluster, type Server } from '#contract/servers.ts'
+import type { Server } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
 import { query } from '../../api/query.ts'
 import { paths } from '../../lib/paths.ts'
@@ -11,7 +11,7 @@ import { Checkbox } from '../../ui/Field.tsx'
 import { Search } from '../../ui/Search.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Problem } from '../../ui/Status.tsx'
-import { type Chosen, type Draft, taking, warningsOf } from './create-draft.ts'
+import { canTake, type Chosen, type Draft, taking, warningsOf } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { ChosenRow, hardwareLine, rowHeads } from './ServerRow.tsx'
 import { SumPanel } from './SumPanel.tsx'
@@ -43,7 +43,7 @@ export function StepServers({
   const { data, error, refetch } = servers
   const { chosen, eligible, others } = useMemo(() => {
     const found = (data ?? []).filter((s) => q === '' || matches(s, q.toLowerCase()))
-    const may = (s: Server) => canJoinCluster(s, talosVersion).ok
+    const may = (s: Server) => canTake(s, talosVersion).ok
     return {
       chosen: (data ?? []).filter((s) => draft.servers[s.id]),
       eligible: found.filter((s) => !draft.servers[s.id] && may(s)),
@@ -76,7 +76,8 @@ export function StepServers({
   const set = (id: string, patch: Partial<Chosen>) => change((now) => ({ servers: { ...now.servers, [id]: { ...now.servers[id]!, ...patch } } }))
   const without = chosen.filter((s) => patchOf.get(s.id)?.length === 0)
   // Chosen earlier, and meanwhile taken, removed or unreachable, or for another version.
-  const lost = chosen.filter((s) => !canJoinCluster(s, talosVersion).ok)
+  const verdictOf = (s: Server) => canTake(s, talosVersion, draft.servers[s.id])
+  const lost = chosen.filter((s) => !verdictOf(s).ok)
   const controlPlanes = Object.values(draft.servers).filter((c) => c.role === 'control_plane').length
 
   return (
@@ -110,7 +111,7 @@ export function StepServers({
               server={s}
               chosen={draft.servers[s.id]!}
               patches={patchOf.get(s.id)}
-              lost={lost.includes(s) ? canJoinCluster(s, talosVersion) : undefined}
+              lost={lost.includes(s) ? verdictOf(s) : undefined}
               onSet={(patch) => set(s.id, patch)}
               onLeave={() => leave(s.id)}
             />
@@ -134,7 +135,7 @@ export function StepServers({
                 Not eligible <span className="t3">{others.length}</span>
               </h2>
               {others.slice(0, 100).map((s) => {
-                const verdict = canJoinCluster(s, talosVersion)
+                const verdict = verdictOf(s)
                 return (
                   <div key={s.id} className={css['row']}>
                     <span className={css['off']}>{s.name}</span>

@@ -1,10 +1,12 @@
 import * as z from 'zod/mini'
 import { expect, test } from 'vitest'
 import { NewCluster } from '#contract/clusters.ts'
+import type { Server } from '#contract/servers.ts'
 import {
   blank,
   bodyOf,
   canReview,
+  canTake,
   clusterProblems,
   type Draft,
   installDisks,
@@ -19,6 +21,7 @@ import {
 const gib = 1024 ** 3
 const server = (id: string) => ({
   id,
+  talos: { installed: null },
   resources: {
     node_addresses: [],
     interfaces: [],
@@ -43,6 +46,21 @@ test('five chosen servers are three control planes and two workers, installed on
   expect(Object.values(filled.servers).map((c) => c.role)).toEqual(['control_plane', 'control_plane', 'control_plane', 'worker', 'worker'])
   expect(installDisks(server('x')).map((d) => d.id)).toEqual(['nvme0n1', 'nvme1n1'])
   expect(filled.servers[ids[0]!]).toMatchObject({ installDisk: 'nvme0n1', workloadDisks: ['nvme1n1', 'sda'] })
+})
+
+test('where Talos stands on a disk it stays there', () => {
+  const kept = { ...server('x'), talos: { installed: { version: 'v1.13.9', disk: '/dev/nvme1n1' } } }
+  expect(installDisks(kept).map((d) => d.id)).toEqual(['nvme1n1'])
+  expect(taking([kept])['x']).toMatchObject({ installDisk: 'nvme1n1', workloadDisks: ['nvme0n1', 'sda'] })
+  const whole = { ...kept, status: 'maintenance', eligibility: [], talos: { ...kept.talos, version: 'v1.13.9' } } as unknown as Server
+  const chosen = { role: 'worker', link: '', installDisk: 'nvme1n1', workloadDisks: [] } as const
+  expect(canTake(whole, 'v1.13.9')).toEqual({ ok: true })
+  expect(canTake(whole, 'v1.13.9', { ...chosen, workloadDisks: [] })).toEqual({ ok: true })
+  // Chosen before it was known.
+  expect(canTake(whole, 'v1.13.9', { ...chosen, installDisk: 'nvme0n1', workloadDisks: [] })).toMatchObject({
+    reason: 'Talos is installed on /dev/nvme1n1; choose that disk, not /dev/nvme0n1',
+  })
+  expect(canTake(whole, 'v1.12.11').ok).toBe(false)
 })
 
 test('what is sent is what the contract takes', () => {

@@ -13,8 +13,8 @@ import {
   type NewClusterAsked,
 } from '#contract/clusters.ts'
 import { nameSentences } from '#contract/names.ts'
-import { no, type Verdict, yes } from '#contract/rule.ts'
-import type { Server } from '#contract/servers.ts'
+import { all, no, type Verdict, yes } from '#contract/rule.ts'
+import { canJoinCluster, canKeepInstalled, type Server } from '#contract/servers.ts'
 import { disk } from '../../lib/units.ts'
 
 export interface Chosen {
@@ -74,9 +74,19 @@ export function readKept(value: unknown): Draft | null {
 
 type Disk = Server['resources']['disks'][number]
 
-/** Disks that Talos can be installed on, smallest first: the first is the default, as the server would choose. */
-export const installDisks = (s: Pick<Server, 'resources'>): Disk[] =>
-  s.resources.disks.filter((d) => (d.size ?? 0) >= leastDiskBytes).toSorted((a, b) => (a.size ?? 0) - (b.size ?? 0) || (a.id < b.id ? -1 : 1))
+const device = (name: string) => `/dev/${name}`
+
+type Machine = Pick<Server, 'resources'> & { talos: Pick<Server['talos'], 'installed'> }
+
+/** Disks that Talos can be installed on, smallest first: the first is the default, as the server would choose. Where Talos is installed it stays. */
+export const installDisks = ({ resources, talos: { installed } }: Machine): Disk[] =>
+  installed !== null
+    ? resources.disks.filter((d) => device(d.id) === installed.disk)
+    : resources.disks.filter((d) => (d.size ?? 0) >= leastDiskBytes).toSorted((a, b) => (a.size ?? 0) - (b.size ?? 0) || (a.id < b.id ? -1 : 1))
+
+/** Whether a server may join a cluster of this Talos version, and as it was chosen, where it was. */
+export const canTake = (s: Server, talosVersion: string, chosen?: Chosen): Verdict =>
+  all(canJoinCluster(s, talosVersion), chosen ? canKeepInstalled(s.talos.installed, talosVersion, device(chosen.installDisk)) : yes)
 
 /** "4 × 7.68 TB"; where they differ, how many and what they hold together. */
 export function workloadText(disks: readonly { size?: number | undefined }[]): string {
@@ -88,7 +98,7 @@ export function workloadText(disks: readonly { size?: number | undefined }[]): s
 }
 
 /** How a server is taken when it is chosen: the first three are control planes, its other disks are for the workload. */
-function firstChoice(s: Pick<Server, 'resources'>, others: readonly Chosen[]): Chosen {
+function firstChoice(s: Machine, others: readonly Chosen[]): Chosen {
   const installDisk = installDisks(s)[0]?.id ?? ''
   return {
     role: others.filter((o) => o.role === 'control_plane').length < 3 ? 'control_plane' : 'worker',
@@ -99,13 +109,11 @@ function firstChoice(s: Pick<Server, 'resources'>, others: readonly Chosen[]): C
 }
 
 /** The choice with these servers taken as well; what was chosen before stays as it is. */
-export function taking(servers: readonly Pick<Server, 'id' | 'resources'>[], chosen: Draft['servers'] = {}): Draft['servers'] {
-  const all = { ...chosen }
-  for (const s of servers) all[s.id] ??= firstChoice(s, Object.values(all))
-  return all
+export function taking(servers: readonly (Machine & Pick<Server, 'id'>)[], chosen: Draft['servers'] = {}): Draft['servers'] {
+  const taken = { ...chosen }
+  for (const s of servers) taken[s.id] ??= firstChoice(s, Object.values(taken))
+  return taken
 }
-
-const device = (name: string) => `/dev/${name}`
 
 /** The body of clusterCreate and clusterPreview. */
 export function bodyOf(draft: Draft): NewClusterAsked {
@@ -177,11 +185,11 @@ export function clusterProblems(draft: Draft, taken: readonly string[]): Problem
 
 /** Whether the choice of servers makes a cluster. */
 export function canReview(draft: Draft): Verdict {
-  const all = Object.values(draft.servers)
-  if (all.length === 0) return no('Choose at least one server')
-  const verdict = canHaveControlPlanes(all.filter((c) => c.role === 'control_plane').length)
+  const taken = Object.values(draft.servers)
+  if (taken.length === 0) return no('Choose at least one server')
+  const verdict = canHaveControlPlanes(taken.filter((c) => c.role === 'control_plane').length)
   if (!verdict.ok) return verdict
-  return all.some((c) => c.installDisk === '') ? no('Choose an install disk for every server') : yes
+  return taken.some((c) => c.installDisk === '') ? no('Choose an install disk for every server') : yes
 }
 
 export interface Sum {

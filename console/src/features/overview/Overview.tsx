@@ -78,37 +78,37 @@ function Readings({ data }: { data: Shape }) {
       <Reading
         title="Servers"
         value={count(servers.total)}
-        to="/infra/servers"
+        to={paths.servers()}
         bar={[
           { label: 'Ready', value: servers.ready, tone: 'ok' },
           { label: 'Maintenance', value: servers.maintenance, tone: 'info' },
         ]}
         keys={[
-          { tone: 'ok', word: 'Ready', value: servers.ready, to: '/infra/servers?status=ready' },
-          { tone: 'idle', word: 'Maintenance', value: servers.maintenance, to: '/infra/servers?status=maintenance' },
+          { tone: 'ok', word: 'Ready', value: servers.ready, to: paths.servers({ status: 'ready' }) },
+          { tone: 'idle', word: 'Maintenance', value: servers.maintenance, to: paths.servers({ status: 'maintenance' }) },
           ...(servers.unconfirmed > 0
-            ? [{ tone: 'warn' as const, word: 'To confirm', value: servers.unconfirmed, to: '/infra/servers?status=maintenance' }]
+            ? [{ tone: 'warn' as const, word: 'To confirm', value: servers.unconfirmed, to: paths.servers({ confirmed: 'false' }) }]
             : []),
         ]}
       />
       <Reading
         title="Contact"
         value={count(servers.reachable)}
-        to="/infra/servers?reachable=true"
+        to={paths.servers({ reachable: 'true' })}
         bar={[
           { label: 'Answering', value: servers.reachable, tone: 'ok' },
           { label: 'Unreachable', value: servers.unreachable, tone: 'danger' },
           { label: 'Not asked yet', value: unasked, tone: 'idle' },
         ]}
         keys={[
-          { tone: 'ok', word: 'Answering', value: servers.reachable, to: '/infra/servers?reachable=true' },
-          { tone: servers.unreachable > 0 ? 'danger' : 'off', word: 'Unreachable', value: servers.unreachable, to: '/infra/servers?reachable=false' },
+          { tone: 'ok', word: 'Answering', value: servers.reachable, to: paths.servers({ reachable: 'true' }) },
+          { tone: servers.unreachable > 0 ? 'danger' : 'off', word: 'Unreachable', value: servers.unreachable, to: paths.servers({ reachable: 'false' }) },
         ]}
       />
       <Reading
         title="Clusters"
         value={count(clusters.total)}
-        to="/infra/clusters"
+        to={paths.clusters()}
         bar={groups.map((g) => ({ label: g.word, value: g.value, tone: g.segment }))}
         keys={groups.filter((g) => g.value > 0 || g.always).map((g) => ({ tone: g.tone, word: g.word, value: g.value, to: g.to }))}
       />
@@ -116,7 +116,7 @@ function Readings({ data }: { data: Shape }) {
         title="Free capacity"
         value={count(capacity.compute_units.free)}
         unit="CU"
-        to="/infra/servers?status=maintenance"
+        to={paths.servers({ status: 'maintenance' })}
         more={
           <>
             <span className="num">{count(capacity.vcpu.free)} vCPU</span>

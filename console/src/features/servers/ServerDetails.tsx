@@ -68,6 +68,7 @@ export function Platform({ server }: { server: Server }) {
             `${talos.version}${talos.stage === 'unknown' ? '' : `, ${sentence(talos.stage).toLowerCase()}`}`
           ),
         ],
+        talos.installed !== null && ['Installed', `${talos.installed.version} on ${talos.installed.disk}`],
         [
           'Schematic',
           talos.schematic === null ? (

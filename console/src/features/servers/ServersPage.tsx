@@ -174,6 +174,10 @@ const contactOptions = [
   { value: 'true', text: 'Answers' },
   { value: 'false', text: 'Unreachable' },
 ]
+const hardwareOptions = [
+  { value: 'true', text: 'Confirmed' },
+  { value: 'false', text: 'To confirm' },
+]
 const typeOptions = nodeTypes.map((value) => ({ value, text: sentence(value) }))
 
 interface ToolbarProps {
@@ -190,6 +194,7 @@ interface ToolbarProps {
 function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, onAdd }: ToolbarProps) {
   const { data: datacenters } = useQuery(datacentersQuery)
   const wide = useMedia('from', 'lg')
+  const widest = useMedia('from', 'xl')
   const compact = useMedia('below', 'md')
   // Images go by the same permission; their contract is not fetched for a link.
   const image = allowed(serverAdd)
@@ -199,7 +204,10 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, onAdd }
     { key: 'nodeType', label: 'Node type', options: typeOptions },
     { key: 'datacenter', label: 'Datacenter', options: sites },
     { key: 'reachable', label: 'Contact', options: contactOptions },
+    { key: 'confirmed', label: 'Hardware', options: hardwareOptions },
   ] as const
+  // The last has a place of its own only where there is room; it is always among those behind one button.
+  const inRow = filters.filter((f) => f.key !== 'confirmed' || widest || search.confirmed !== undefined)
   const views = <SavedViews table="servers" search={search} keys={viewKeys} onView={setSearch} />
   const set_ = filters.filter((f) => search[f.key] !== undefined).length + (search.cluster === undefined ? 0 : 1)
   return (
@@ -231,7 +239,7 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, onAdd }
         </Popover>
       ) : (
         <>
-          {filters.map((f) => (
+          {inRow.map((f) => (
             <Filter<string> key={f.key} label={f.label} value={search[f.key] ?? ''} options={f.options} onValue={(value) => set(f.key, value)} />
           ))}
           {search.cluster !== undefined && <Filter label="Cluster" value={search.cluster} options={[]} onValue={(value) => set('cluster', value)} />}

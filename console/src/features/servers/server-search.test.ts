@@ -20,12 +20,13 @@ describe('search params of the server list', () => {
       sort: '-contact',
       q: '127',
     })
-    expect(serverQuery({ status: 'sleepy', nodeType: 'boss', sort: 'colour', page: '0', size: '7' })).toEqual({ page: 1, per_page: 1000 })
+    expect(serverQuery({ confirmed: 'false' })).toEqual({ page: 1, per_page: 1000, confirmed: 'false' })
+    expect(serverQuery({ status: 'sleepy', confirmed: 'maybe', nodeType: 'boss', sort: 'colour', page: '0', size: '7' })).toEqual({ page: 1, per_page: 1000 })
     expect(serverQuery({ page: '1e3', size: '-5', datacenter: 'x'.repeat(41) })).toEqual({ page: 1, per_page: 1000 })
   })
 
   it('resets what narrows the list and nothing else', () => {
-    const search = { q: 'x', status: 'ready', cluster: 'a', sort: '-name', size: '50', page: '2' }
+    const search = { q: 'x', status: 'ready', cluster: 'a', confirmed: 'false', sort: '-name', size: '50', page: '2' }
     expect(isFiltered(search)).toBe(true)
     const reset = readServerSearch({ ...search, ...noFilters })
     expect(reset).toEqual({ sort: '-name', size: '50' })

@@ -9,7 +9,7 @@ export const defaultSize = 1000
 const sortColumns = ['name', 'datacenter', 'cluster', 'type', 'status', 'contact'] as const
 
 /** What stands in the address; `add` is the state of "Add servers". */
-const serverSearchKeys = ['q', 'status', 'nodeType', 'datacenter', 'cluster', 'reachable', 'sort', 'page', 'size', 'add'] as const
+const serverSearchKeys = ['q', 'status', 'nodeType', 'datacenter', 'cluster', 'reachable', 'confirmed', 'sort', 'page', 'size', 'add'] as const
 /** All optional strings, as the specification has them; a value that nobody knows stays in the address and is not sent. */
 export type ServerSearch = Partial<Record<(typeof serverSearchKeys)[number], string>>
 
@@ -45,6 +45,7 @@ export function serverQuery(search: ServerSearch): Asked<typeof serverList>['que
   const status = among(serverStatuses, search.status)
   const nodeType = among(nodeTypes, search.nodeType)
   const reachable = among(['true', 'false'], search.reachable)
+  const confirmed = among(['true', 'false'], search.confirmed)
   const sort = sortOf(search)
   return {
     page: pageOf(search),
@@ -55,11 +56,12 @@ export function serverQuery(search: ServerSearch): Asked<typeof serverList>['que
     ...(search.datacenter !== undefined && search.datacenter.length <= 40 && { datacenter: search.datacenter }),
     ...(search.cluster !== undefined && search.cluster.length <= 40 && { cluster: search.cluster }),
     ...(reachable && { reachable }),
+    ...(confirmed && { confirmed }),
     ...(sort && { sort }),
   }
 }
 
-const filterKeys = ['q', 'status', 'nodeType', 'datacenter', 'cluster', 'reachable'] as const
+const filterKeys = ['q', 'status', 'nodeType', 'datacenter', 'cluster', 'reachable', 'confirmed'] as const
 
 /** What of it a saved view keeps. */
 export const viewKeys = [...filterKeys, 'sort'] as const
@@ -74,5 +76,6 @@ export const noFilters = {
   datacenter: undefined,
   cluster: undefined,
   reachable: undefined,
+  confirmed: undefined,
   page: undefined,
 } as const

@@ -8,6 +8,7 @@ const talos: Server['talos'] = {
   stage: 'maintenance',
   reachable: true,
   last_contact_at: '2026-11-20T13:00:00Z',
+  installed: null,
   unreachable_since: null,
   reason: null,
 }
