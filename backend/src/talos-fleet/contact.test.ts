@@ -7,7 +7,7 @@ import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { type Simulator, startSimulator } from '#simulator/src/start.ts'
 import { systemClock } from '../clock.ts'
 import { budget } from './budget.ts'
-import { contacts, type Observation, type Watched } from './contact.ts'
+import { type ContactParts, contacts, type Observation, type Watched } from './contact.ts'
 import { dialPolicy } from './dial-policy.ts'
 import { fleet as makeFleet } from './fleet.ts'
 
@@ -47,16 +47,20 @@ const watched = (index: number, change: Partial<Watched> = {}): Watched => {
 }
 
 /** Contact 200 times as often as in life; what is found is remembered, as the database would. */
-function keep(servers: Watched[]) {
+function keep(servers: Watched[], credentials: ContactParts['credentials'] = () => Promise.resolve(null)) {
   const seen: Observation[] = []
   const stop = new AbortController()
   const errors: unknown[] = []
+  let rosters = 0
   const running = contacts({
     fleet: makeFleet({ policy, budget: budget() }),
     clock: systemClock,
     random: Math.random,
-    roster: () => Promise.resolve(servers),
-    credentials: () => Promise.resolve(null),
+    roster: () => {
+      rosters += 1
+      return Promise.resolve(servers)
+    },
+    credentials,
     sink: (batch) => {
       seen.push(...batch)
       for (const o of batch) {
@@ -75,7 +79,12 @@ function keep(servers: Watched[]) {
     expect(errors).toEqual([])
   })
   const of = (server: Watched) => seen.filter((o) => o.serverId === server.id)
-  return { seen, of, until: (condition: () => boolean, timeout = 10_000) => expect.poll(condition, { timeout, interval: 20 }).toBe(true) }
+  return {
+    seen,
+    of,
+    rosters: () => rosters,
+    until: (condition: () => boolean, timeout = 10_000) => expect.poll(condition, { timeout, interval: 20 }).toBe(true),
+  }
 }
 
 test('the first contact reads everything, the next ones the stage alone', async () => {
@@ -123,6 +132,28 @@ test('other hardware at the address is told, and nothing but its identity is rea
   await until(() => of(server).length > 0)
   expect(of(server)[0]).toMatchObject({ kind: 'other', found: { uuid: machine.disk.identity.uuid } })
   expect(server.uuid).not.toBe(machine.disk.identity.uuid)
+})
+
+test('what is answered is told of the server as it was when it was asked, and it is asked again as it is now', async () => {
+  const [was, is] = [watched(7, { clusterId: '00000000-0000-4000-8000-00000000000c' }), watched(7)]
+  const asked = Promise.withResolvers<void>()
+  const mayGoOn = Promise.withResolvers<null>()
+  const servers = [was]
+  const { of, rosters, until } = keep(servers, () => {
+    asked.resolve()
+    return mayGoOn.promise
+  })
+  await asked.promise
+  // Released from its cluster while it is asked.
+  servers[0] = is
+  const before = rosters()
+  await until(() => rosters() > before + 1)
+  mayGoOn.resolve(null)
+  await until(() => of(was).length >= 2)
+  expect(of(was).slice(0, 2)).toMatchObject([
+    { kind: 'seen', clusterId: was.clusterId },
+    { kind: 'seen', clusterId: null },
+  ])
 })
 
 test('a slow answer that comes after many batches is told like any other', async () => {

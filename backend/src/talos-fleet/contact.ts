@@ -25,9 +25,16 @@ export interface Watched extends KnownServer {
 
 export type Observation = {
   readonly serverId: string
+  /** When it was asked, and when it answered or was given up: milliseconds since 1970. */
+  readonly askedAt: number
   readonly at: number
-  /** What was dialled: an answer from an address that it left says nothing. */ readonly address: string
-  /** Whose it was when it was asked: what was true of it in a cluster says nothing once it was released from there. */ readonly clusterId: string | null
+  /** What was dialled: an answer from an address that it left says nothing. */
+  readonly address: string
+  /** Whose it was when it was asked: what was true of it in a cluster says nothing once it was released from there. */
+  readonly clusterId: string | null
+  /** The hardware that was expected: what is true of one machine says nothing of another that took its place. */
+  readonly uuid: string | null
+  readonly serial: string | null
 } & (
   | { readonly kind: 'seen'; readonly status: MachineStatus; readonly fingerprint: string | null; readonly reading: Reading | null }
   /** `unreachable`: this was the third in a row. */
@@ -64,8 +71,6 @@ export interface ContactParts {
 
 export interface Contacts {
   run(signal: AbortSignal): Promise<void>
-  /** Asks the server as soon as there is a place, whenever it would have been due. */
-  soon(serverId: string): void
 }
 
 interface State {
@@ -78,15 +83,30 @@ interface State {
   client: TalosClient | null
 }
 
+/** A server as it was known when it was asked: by the time of the answer the roster may say otherwise. */
+interface Asked {
+  readonly server: Watched
+  readonly at: number
+}
+
 export function contacts({ fleet, clock, random, roster, credentials, sink, onError, pace = 1 }: ContactParts): Contacts {
   const states = new Map<string, State>()
-  const asked = new Set<string>()
   let observed: Observation[] = []
 
   const jittered = (ms: number) => ms * pace * (0.9 + 0.2 * random())
+  const about = ({ server: { id, address, clusterId, uuid, serial }, at }: Asked) => ({ serverId: id, askedAt: at, address, clusterId, uuid, serial })
+  /** Whether what is true of the one can be said of the other. */
+  const isSamePlace = (a: Watched, b: Watched) => a.address === b.address && a.clusterId === b.clusterId && a.uuid === b.uuid && a.serial === b.serial
   const drop = (state: State) => {
     state.client?.close()
     state.client = null
+  }
+
+  /** Another place or machine from here on: nothing that was seen of it so far counts. */
+  const restart = (state: State, now: number) => {
+    drop(state)
+    state.misses = 0
+    state.nextAt = Math.min(state.nextAt, now)
   }
 
   /** When a server that wasn't looked after so far is due: what was asked a moment ago by another process needn't be asked again. */
@@ -113,9 +133,9 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
         })
         continue
       }
-      const hasMoved = state.server.address !== server.address || state.server.clusterId !== server.clusterId || state.server.uuid !== server.uuid
-      if (hasMoved) drop(state)
-      if (hasMoved || (server.live && !state.server.live)) state.nextAt = Math.min(state.nextAt, now)
+      const hasMoved = !isSamePlace(state.server, server)
+      if (hasMoved) restart(state, now)
+      else if (server.live && !state.server.live) state.nextAt = Math.min(state.nextAt, now)
       state.server = server
     }
     for (const [id, state] of states) {
@@ -123,15 +143,10 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
       drop(state)
       states.delete(id)
     }
-    for (const id of asked) {
-      const state = states.get(id)
-      if (state) state.nextAt = now
-    }
-    asked.clear()
   }
 
-  const read = async (state: State, client: TalosClient, fingerprint: string | null): Promise<Extract<Observation, { kind: 'seen' }>> => {
-    const { server } = state
+  const read = async (state: State, asked: Asked, client: TalosClient, fingerprint: string | null): Promise<Extract<Observation, { kind: 'seen' }>> => {
+    const { server } = asked
     const now = clock.now()
     const status = await readStage(client)
     const isDue =
@@ -139,32 +154,32 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
     const reading = isDue ? await readEverything(client) : null
     if (reading) state.everythingAt = now + jittered(contactTimes.everythingMs)
     state.stage = status.stage
-    return { kind: 'seen', serverId: server.id, address: server.address, clusterId: server.clusterId, at: clock.now(), status, fingerprint, reading }
+    return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint, reading }
   }
 
   /** Mutual TLS on a connection that stays open; the machine may be in maintenance still, or again. */
-  const watch = async (state: State, options: ConnectOptions, keys: Credentials) => {
-    const connection = fleet.connection(state.server)
+  const watch = async (state: State, asked: Asked, options: ConnectOptions, keys: Credentials) => {
+    const connection = fleet.connection(asked.server)
     if (!state.client) {
-      if ((await connection.presence(options)) === 'maintenance') return connection.maintenance((client, pin) => read(state, client, pin.fingerprint), options)
+      if ((await connection.presence(options)) === 'maintenance')
+        return connection.maintenance((client, pin) => read(state, asked, client, pin.fingerprint), options)
       // Without the signal, which ends with this contact.
       state.client = await connection.openSecure(keys, { ...options, signal: undefined })
     }
-    return read(state, state.client, null)
+    return read(state, asked, state.client, null)
   }
 
-  const ask = async (state: State, options: ConnectOptions): Promise<Observation> => {
-    const { server } = state
+  const ask = async (state: State, asked: Asked, options: ConnectOptions): Promise<Observation> => {
+    const { server } = asked
     const keys = server.clusterId === null ? null : await credentials(server.clusterId)
-    if (keys) return watch(state, options, keys)
+    if (keys) return watch(state, asked, options, keys)
     drop(state)
-    return fleet.connection(server).maintenance((client, pin) => read(state, client, pin.fingerprint), options)
+    return fleet.connection(server).maintenance((client, pin) => read(state, asked, client, pin.fingerprint), options)
   }
 
-  const missed = (state: State, error: unknown, isLate: boolean, deadlineMs: number): Observation => {
-    const { server } = state
+  const missed = (state: State, asked: Asked, error: unknown, isLate: boolean, deadlineMs: number): Observation => {
     drop(state)
-    const base = { serverId: server.id, address: server.address, clusterId: server.clusterId, at: clock.now() }
+    const base = { ...about(asked), at: clock.now() }
     if (error instanceof OtherHardware) return { ...base, kind: 'other', found: error.found, fingerprint: error.fingerprint }
     state.misses += 1
     const reason = isLate ? `did not answer within ${deadlineMs / 1000} s` : error instanceof Error ? error.message : String(error)
@@ -186,10 +201,13 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
     const late = new AbortController()
     const end = () => late.abort()
     let timer: NodeJS.Timeout | undefined
+    let asked: Asked = { server: state.server, at: clock.now() }
     const begin = () => {
+      // It may have waited for its place.
+      asked = { server: state.server, at: clock.now() }
       // From here, not from when it was due; and for the whole contact, so that a server which drips its answers keeps a place no longer than a silent one.
       timer = setTimeout(end, deadlineMs)
-      return ask(state, { signal: late.signal, deadlineMs, lane: 'held' })
+      return ask(state, asked, { signal: late.signal, deadlineMs, lane: 'held' })
     }
     state.isBusy = true
     stop.addEventListener('abort', end, { once: true })
@@ -199,12 +217,14 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
       observed.push(seen)
       state.misses = 0
     } catch (error) {
-      if (!stop.aborted) observed.push(missed(state, error, late.signal.aborted, deadlineMs))
+      if (!stop.aborted) observed.push(missed(state, asked, error, late.signal.aborted, deadlineMs))
     } finally {
       clearTimeout(timer)
       stop.removeEventListener('abort', end)
       state.isBusy = false
       state.nextAt = clock.now() + nextMs(state)
+      // A connection that was opened meanwhile goes to where the server was, or belongs to nobody any more.
+      if (states.get(state.server.id) !== state || !isSamePlace(state.server, asked.server)) restart(state, clock.now())
     }
   }
 
@@ -232,7 +252,6 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
   }
 
   return {
-    soon: (serverId) => void asked.add(serverId),
     async run(signal) {
       const running = new Set<Promise<void>>()
       const tick = async () => {

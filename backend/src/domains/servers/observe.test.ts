@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { serverGet, serverList } from '#contract/servers.ts'
+import { serverConfirm, serverGet, serverList } from '#contract/servers.ts'
 import type { Observation } from '../../talos-fleet/contact.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildServer } from './testing.ts'
@@ -10,25 +10,40 @@ const { db } = backend.platform
 const { servers } = backend.domains
 const viewer = await backend.signIn({ role: 'viewer' })
 
-const build = (columns: { name?: string; address?: string } = {}) => buildServer(backend, columns)
-const seen = (serverId: string, stage = 'maintenance'): Observation => ({
+/** The hardware of every server here that doesn't say otherwise of itself: nothing else is known of two at once. */
+const hardwareOf = new Map<string, { uuid: string; serial: string }>()
+const build = async (columns: { name?: string; address?: string } = {}) => {
+  const hardware = { uuid: randomUUID(), serial: 'S1' }
+  const id = await buildServer(backend, { ...columns, ...hardware })
+  hardwareOf.set(id, hardware)
+  return id
+}
+const asked = (serverId: string) => ({
   serverId,
+  ...hardwareOf.get(serverId)!,
   address: '10.0.0.1',
   clusterId: null,
+  askedAt: backend.clock.now(),
   at: backend.clock.now(),
+})
+const seen = (serverId: string, stage = 'maintenance'): Observation => ({
+  ...asked(serverId),
   kind: 'seen',
   status: { stage, ready: true, unmet: [] } as never,
   fingerprint: 'f',
   reading: null,
 })
 const missed = (serverId: string, unreachable: boolean): Observation => ({
-  serverId,
-  address: '10.0.0.1',
-  clusterId: null,
-  at: backend.clock.now(),
+  ...asked(serverId),
   kind: 'missed',
   reason: 'connection refused',
   unreachable,
+})
+const other = (serverId: string): Extract<Observation, { kind: 'other' }> => ({
+  ...asked(serverId),
+  kind: 'other',
+  found: { uuid: randomUUID(), serial: 'S2', manufacturer: '', product: 'Box' },
+  fingerprint: 'g',
 })
 const get = async (id: string) => (await viewer.call(serverGet, { params: { id } })).answer!
 const events = async () => {
@@ -74,24 +89,45 @@ test('two misses change nothing, the third makes it unreachable since then, one 
 
 test('other hardware raises one alarm, which stays when the known hardware answers again', async () => {
   const id = await build()
-  const other = {
-    serverId: id,
-    address: '10.0.0.1',
-    clusterId: null,
-    at: backend.clock.now(),
-    kind: 'other',
-    found: { uuid: randomUUID(), serial: 'S2', manufacturer: '', product: 'Box' },
-    fingerprint: 'g',
-  } as const
-  await servers.observe([other])
+  const alarming = other(id)
+  await servers.observe([alarming])
   const alarmed = await get(id)
   expect(alarmed.identity).toMatchObject({ state: 'changed', note: expect.stringContaining('Box, UUID') })
   expect(alarmed.eligibility.find((e) => e.check === 'identity')!.ok).toBe(false)
-  await servers.observe([other])
+  await servers.observe([alarming])
   expect((await get(id)).version).toBe(alarmed.version)
   await expect(servers.connection(id)).rejects.toMatchObject({ code: 'identity_changed' })
   await servers.observe([seen(id)])
   expect((await get(id)).identity.state).toBe('changed')
+})
+
+test('other hardware that answered before a person said which machine it is raises no alarm afterwards; if it still answers, the next contact does', async () => {
+  const id = await build()
+  const operator = await backend.signIn({ role: 'operator' })
+  await servers.observe([other(id)])
+  const late = other(id)
+  backend.clock.advance(500)
+  const confirmed = await operator.call(serverConfirm, { params: { id }, body: hardwareOf.get(id)! })
+  expect(confirmed.answer!.identity.state).toBe('confirmed')
+  await servers.observe([{ ...late, at: backend.clock.now() + 200 }])
+  expect(await get(id)).toMatchObject({ version: confirmed.answer!.version, identity: { state: 'confirmed', note: null } })
+  await servers.observe([other(id)])
+  expect((await get(id)).identity.state).toBe('changed')
+})
+
+test('what was read of a machine says nothing of another that took its place', async () => {
+  const id = await build()
+  const operator = await backend.signIn({ role: 'operator' })
+  const before = { ...seen(id, 'running'), fingerprint: 'of the old one' }
+  const alarming = other(id)
+  await servers.observe([alarming])
+  const { uuid, serial } = alarming.found
+  const taken = await operator.call(serverConfirm, { params: { id }, body: { uuid, serial } })
+  expect(taken.answer!.identity).toMatchObject({ state: 'confirmed', uuid, fingerprint: null })
+  backend.clock.advance(500)
+  // Asked as the old one: the new one is no other hardware any more.
+  await servers.observe([before, { ...other(id), found: alarming.found }, missed(id, true)])
+  expect(await get(id)).toMatchObject({ version: taken.answer!.version, identity: { state: 'confirmed', fingerprint: null }, talos: { reachable: null } })
 })
 
 test('an answer from an address that the server has left says nothing of it', async () => {

@@ -59,6 +59,16 @@ function changeOf(row: store.ServerRow, seen: Observation): store.ServerChange {
   return { ...(Object.fromEntries(entries) as store.ServerChange), ...(wanted.hardware_at && { hardware_at: wanted.hardware_at }) }
 }
 
+/** Whether people or reconcilers have decided otherwise about the server since it was asked. */
+function isOutdated(row: store.ServerRow, seen: Observation): boolean {
+  // Removed, moved to another address, taken into a cluster or released from one.
+  if (row.status === 'deleted' || row.address !== seen.address || row.cluster_id !== seen.clusterId) return true
+  // Other hardware has taken its place, which a person has confirmed.
+  if (row.uuid !== seen.uuid || row.serial !== seen.serial) return true
+  // A person has said which machine it is after this one answered: if it is another still, the next contact raises the alarm.
+  return seen.kind === 'other' && row.identity_state !== 'changed' && seen.askedAt < row.identity_since.getTime()
+}
+
 const alarm = (found: { uuid: string; serial: string; product?: string }): string =>
   `Other hardware answered at this address: ${found.product ? `${found.product}, ` : ''}UUID ${found.uuid}, serial ${found.serial || 'unknown'}. Nothing is sent to it until you confirm which machine this is.`
 
@@ -86,8 +96,7 @@ export function observer({ db, clock, tell, catalogue }: { db: Db; clock: Clock;
     const current = new Map(rows.map((r) => [r.id, r]))
     for (const seen of changed) {
       const row = current.get(seen.serverId)
-      // Removed, moved to another address, taken into a cluster or released from one, since it was asked.
-      if (!row || row.status === 'deleted' || row.address !== seen.address || row.cluster_id !== seen.clusterId) continue
+      if (!row || isOutdated(row, seen)) continue
       const change = changeOf(row, seen)
       if (Object.keys(change).length === 0) continue
       const after = await store.update(tx, row.id, change, new Date(clock.now()))
