@@ -1,4 +1,4 @@
-import { unexpected } from '../lib/text.ts'
+import { unexpected } from '../lib/reason.ts'
 
 /** The specification's sentences, word for word. */
 export const messages = {

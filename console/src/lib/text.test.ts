@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { initials, listOf, reasonOf, sentence, truncate } from './text.ts'
+import { initials, listOf, sentence, truncate } from './text.ts'
 
 test('a long string keeps 16 in front and 10 at the back, a short one stays whole', () => {
   const id = '0x9f2c4e61a07bd3385c1e9046f7d28ab34105be6d9c72f0184ea35db62790c41e'
@@ -10,11 +10,6 @@ test('a long string keeps 16 in front and 10 at the back, a short one stays whol
 
 test('lines and commas both separate', () => {
   expect(listOf(' 10.0.0.1, 10.0.0.2\n\n10.0.0.3 ,')).toEqual(['10.0.0.1', '10.0.0.2', '10.0.0.3'])
-})
-
-test('a failure says why by its own words, and where it has none by one sentence', () => {
-  expect(reasonOf(new Error('Server a is taken'))).toBe('Server a is taken')
-  for (const wordless of [new Error(''), 'text', null, undefined]) expect(reasonOf(wordless)).toBe('An unexpected error occurred')
 })
 
 test('code words and names for people', () => {

@@ -16,12 +16,6 @@ export const sentence = (code: string): string => {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** Said where a failure has no words of its own. Specified. */
-export const unexpected = 'An unexpected error occurred'
-
-/** Why something failed, as a sentence for people: what was thrown says it, or nothing does. */
-export const reasonOf = (error: unknown): string => (error instanceof Error && error.message !== '' ? error.message : unexpected)
-
 /** Two letters for an avatar, from a name or an email address. */
 export function initials(nameOrEmail: string): string {
   const [first = '', second = ''] = nameOrEmail

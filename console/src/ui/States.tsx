@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react'
-import { reasonOf } from '../lib/text.ts'
+import { reasonOf } from '../lib/reason.ts'
 import { clock } from '../lib/time.ts'
 import { Button } from './Button.tsx'
 import css from './States.module.css'

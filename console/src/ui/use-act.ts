@@ -1,5 +1,5 @@
 import { useCallback, useRef, useState } from 'react'
-import { reasonOf } from '../lib/text.ts'
+import { reasonOf } from '../lib/reason.ts'
 
 /** What a press does: whether it is under way, and why it failed the last time. */
 export interface Act {

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { Asked } from '#contract/operation.ts'
 import { patchLimits, patchPreview, type Preview } from '#contract/patches.ts'
 import { call } from '../../api/client.ts'
-import { reasonOf } from '../../lib/text.ts'
+import { reasonOf } from '../../lib/reason.ts'
 import { bodyBytes, type PatchDraft, weightOf } from './patch-form.ts'
 
 /** How long typing has to pause, in ms, before the API is asked. */

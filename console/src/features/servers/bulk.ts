@@ -1,7 +1,7 @@
 /** The same thing done to many servers: each has a result of its own. */
 import type { Server } from '#contract/servers.ts'
 import type { Verdict } from '#contract/rule.ts'
-import { reasonOf } from '../../lib/text.ts'
+import { reasonOf } from '../../lib/reason.ts'
 
 export interface ItemResult {
   id: string
