@@ -1,13 +1,14 @@
 /** The HTTP app: limits, headers, session guard, errors, the routes of every domain, the console's files. */
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import type { Log } from '../log.ts'
-import { readJson } from './body.ts'
+import { readBytes, readJson } from './body.ts'
 import { refuseBroken } from './broken.ts'
 import { consoleFiles, serveConsole } from './console.ts'
 import { errorHandler, sendProblem } from './errors.ts'
@@ -98,12 +99,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   limitSockets(server, { trusted: config.trustedProxies })
 
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
-    try {
-      done(null, readJson(body))
-    } catch (error) {
-      done(error as Error)
-    }
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, body: IncomingMessage) => {
+    const said = request.headers['content-length']
+    return readJson(await readBytes(body, request.routeOptions.bodyLimit, said === undefined ? undefined : Number(said)))
   })
   app.setErrorHandler(errorHandler({ log, random }))
   app.decorate('idempotency', idempotency({ db: parts.db, clock, hashKey: parts.hashKey }))

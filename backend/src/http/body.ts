@@ -1,4 +1,5 @@
-/** Reads a JSON body: valid UTF-8, bounded in depth and width, without the keys that reach an object's prototype and without what a database can't keep. */
+/** Reads a JSON body: bounded in bytes, however many pieces they come in; valid UTF-8, bounded in depth and width, without the keys that reach an object's prototype and without what a database can't keep. */
+import type { Readable } from 'node:stream'
 import { Problem } from '#contract/errors.ts'
 
 const deepest = 16
@@ -8,6 +9,42 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 /** NUL, and halves of surrogate pairs: PostgreSQL refuses the first, and the second would come back as another character. */
 export const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
+
+/**
+ * The bytes of a body, copied together as they come: a piece of one byte costs some hundred where it is kept by itself, and who sends decides how small they are.
+ * @param most bytes that are taken
+ * @param said what `Content-Length` says, where the body has one
+ * @throws Problem too_large; bad_request where it ends before it should. What the stream fails with
+ */
+export async function readBytes(stream: Readable, most: number, said?: number): Promise<Buffer> {
+  const tooLarge = () => new Problem('too_large', 'The body is too large')
+  if (said !== undefined && said > most) throw tooLarge()
+  return new Promise((resolve, reject) => {
+    let bytes = Buffer.allocUnsafe(Math.min(most, 1_024))
+    let length = 0
+    const end = (settle: () => void) => {
+      stream.off('data', take).off('end', finish).off('error', fail)
+      settle()
+    }
+    const take = (piece: Buffer) => {
+      if (length + piece.length > most) return end(() => reject(tooLarge()))
+      if (length + piece.length > bytes.length) {
+        const longer = Buffer.allocUnsafe(Math.min(most, Math.max(2 * bytes.length, length + piece.length)))
+        bytes.copy(longer, 0, 0, length)
+        bytes = longer
+      }
+      piece.copy(bytes, length)
+      length += piece.length
+    }
+    const finish = () =>
+      end(() => {
+        if (said === undefined || said === length) resolve(bytes.subarray(0, length))
+        else reject(new Problem('bad_request', 'The body is not as long as its Content-Length says'))
+      })
+    const fail = (error: Error) => end(() => reject(error))
+    stream.on('data', take).on('end', finish).on('error', fail)
+  })
+}
 
 /** @throws Problem bad_request, or invalid for a text that isn't one */
 export function readJson(bytes: Uint8Array): unknown {

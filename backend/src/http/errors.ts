@@ -38,9 +38,7 @@ export const invalid = (issues: readonly z.core.$ZodIssue[]): Problem => {
 
 /** Errors of the framework that are the caller's fault, by its code. */
 const frameworkProblems: Record<string, [ErrorCode, string]> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ['too_large', 'The body is too large'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media', 'The body must be application/json'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['bad_request', 'The body is not as long as its Content-Length says'],
   FST_ERR_BAD_URL: ['bad_request', 'The path can not be read'],
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is no such path'],
 }

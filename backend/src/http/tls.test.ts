@@ -34,6 +34,23 @@ test('with a certificate it speaks HTTPS, and says that only HTTPS is to be used
   expect(answer).toEqual({ status: 200, hsts: 'max-age=31536000; includeSubDomains' })
 })
 
+test('a body in chunks is taken over HTTPS as well', async () => {
+  const ask = (extension: string) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect({ host: '127.0.0.1', port, ca: authority.crt }, () =>
+        socket.write(
+          `POST /v1/authorize HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2${extension}\r\n{}\r\n0\r\n\r\n`,
+        ),
+      )
+      let seen = ''
+      socket.on('data', (piece: Buffer) => (seen += piece.toString()))
+      socket.on('close', () => resolve(seen))
+      socket.on('error', reject)
+    })
+  expect(await ask('')).toMatch(/^HTTP\/1\.1 422 /)
+  expect(await ask(';a=b')).toMatch(/^HTTP\/1\.1 400 /)
+})
+
 test('plain HTTP on that port is refused, not redirected', async () => {
   const outcome = await new Promise<string>((resolve) => {
     plain({ host: '127.0.0.1', port, path: '/' }, (response) => resolve(String(response.statusCode)))
