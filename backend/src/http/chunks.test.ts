@@ -37,7 +37,7 @@ test.each([
   ['in one packet', [head() + chunksOf(body, 1_000)]],
   ['one byte to each chunk', [head() + chunksOf(body, 1)]],
   ['its head and each chunk by itself', [head(), ...chunksOf(body, 20).split(/(?<=\r\n)/)]],
-  ['one byte to each packet', [...(head() + chunksOf(body, 20))]],
+  ['one byte to each packet', (head() + chunksOf(body, 20)).split('')],
   ['sizes in capitals and with zeros before', [`${head()}000${body.length.toString(16).toUpperCase()}\r\n${body}\r\n0\r\n\r\n`]],
   ['an expectation to be told to go on', [head('Expect: 100-continue\r\n'), chunksOf(body, 30)]],
   ['a coding in capitals', [head().replace('chunked', 'Chunked') + chunksOf(body, 30)]],
@@ -69,7 +69,7 @@ test('a client that makes its body as it goes is answered', async () => {
     headers: { 'content-type': 'application/json' },
     body: Readable.toWeb(Readable.from([Buffer.from(body.slice(0, 5)), Buffer.from(body.slice(5))])) as ReadableStream,
     duplex: 'half',
-  } as RequestInit)
+  })
   expect(response.status).toBe(200)
 })
 
@@ -123,7 +123,11 @@ test('a frame is plain however it is cut into packets, and what is no frame is t
     for (let at = 0; at < bytes.length; at += cut) frame.read(bytes.subarray(at, at + cut), 0)
     return frame.plain
   }
-  fc.assert(fc.property(pieces, fc.integer({ min: 1, max: 50 }), (parts, cut) => plain(framed(parts), cut)))
+  fc.assert(
+    fc.property(pieces, fc.integer({ min: 1, max: 50 }), (parts, cut) => {
+      expect(plain(framed(parts), cut)).toBe(true)
+    }),
+  )
   fc.assert(
     fc.property(
       pieces,
@@ -131,7 +135,7 @@ test('a frame is plain however it is cut into packets, and what is no frame is t
       fc.constantFrom('5;a\r\n12345\r\n', '5 \r\n12345\r\n', '\r\n', 'g\r\n', '5\n12345', '0\r\nA: b\r\n'),
       (parts, cut, spoilt) => {
         const before = framed(parts).subarray(0, -5)
-        return !plain(Buffer.concat([before, Buffer.from(`${spoilt}0\r\n\r\n`)]), cut)
+        expect(plain(Buffer.concat([before, Buffer.from(`${spoilt}0\r\n\r\n`)]), cut)).toBe(false)
       },
     ),
   )
@@ -139,7 +143,7 @@ test('a frame is plain however it is cut into packets, and what is no frame is t
 
 test('a body is what its pieces are, up to what is taken and no shorter than was said', async () => {
   const pieces = (...texts: string[]) => Readable.from(texts.map((text) => Buffer.from(text)))
-  expect((await readBytes(pieces(...'x'.repeat(5_000)), 5_000)).toString()).toBe('x'.repeat(5_000))
+  expect((await readBytes(pieces(...Array.from({ length: 5_000 }, () => 'x')), 5_000)).toString()).toBe('x'.repeat(5_000))
   expect((await readBytes(pieces(), 10)).length).toBe(0)
   await expect(readBytes(pieces('123456'), 5)).rejects.toMatchObject({ code: 'too_large' })
   await expect(readBytes(pieces('1'), 5, 6)).rejects.toMatchObject({ code: 'too_large' })
