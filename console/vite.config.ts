@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig, loadEnv } from 'vite'
 import { cssMedia } from './build/css-media.ts'
+import { entryApart } from './build/entry-apart.ts'
 import { finish } from './build/finish.ts'
 import { flags } from './build/flags.ts'
 import { fontPreload } from './build/font-preload.ts'
@@ -33,6 +34,7 @@ export default defineConfig(({ mode, command }) => {
       react(),
       fontPreload(),
       flags(),
+      entryApart(),
       finish({ version, reporting_origin: dsn === '' ? null : originOf(dsn), environment: env['VITE_ENVIRONMENT'] ?? 'production' }),
     ],
     css: { modules: { generateScopedName: command === 'build' ? '[hash:base64:6]' : '[name]_[local]' } },

@@ -12,13 +12,19 @@ const text = /\.(js|css|svg|json|txt|webmanifest)$/
  */
 export const finish = (about: { version: string; reporting_origin: string | null; environment: string }) => {
   let out = ''
+  let isWritten = false
   return {
     name: 'steelyard:finish',
     apply: 'build' as const,
     configResolved(config: { root: string; build: { outDir: string } }) {
       out = resolve(config.root, config.build.outDir)
     },
+    writeBundle() {
+      isWritten = true
+    },
     async closeBundle() {
+      // Also called where the build failed: what it said is then the last word.
+      if (!isWritten) return
       const names = (await readdir(out, { recursive: true })).filter((name) => text.test(name))
       for (const name of names) {
         const bytes = await readFile(join(out, name))
