@@ -213,7 +213,7 @@ export const PoolChange = z.object({
   before: z.string(),
   after: z.string(),
   warnings: z.array(z.string()),
-  /** Services that hold addresses of subnets that would go. */
+  /** Services that hold addresses of subnets that would go, of those as well that are being drained already: they keep them until they let go, or lose them by force. */
   losing: z.array(z.object({ subnet_id: z.uuid(), service: z.string(), address: z.string() })),
 })
 export type PoolChange = z.infer<typeof PoolChange>

@@ -3,7 +3,17 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { clusterGet, clusterList } from '#contract/clusters.ts'
 import { datacenterCreate, datacenterList, datacenterUpdate } from '#contract/datacenters.ts'
-import { clusterSubnets, clusterSubnetsAssign, type Subnet, subnetAddresses, subnetCreate, subnetImport, subnetList, subnetUpdate } from '#contract/subnets.ts'
+import {
+  clusterSubnets,
+  clusterSubnetsAssign,
+  clusterSubnetsPreview,
+  type Subnet,
+  subnetAddresses,
+  subnetCreate,
+  subnetImport,
+  subnetList,
+  subnetUpdate,
+} from '#contract/subnets.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
 import { aCluster, aDatacenter, anOperation, id, pageOf } from '../testing/things.ts'
@@ -128,12 +138,17 @@ test('assigning adds to what a cluster has, unassigning takes away; what drains 
   expect(await cli.run(`subnet unassign web ${id(39)}`)).toMatchObject({ exit: 5 })
 })
 
-test('forcing Services off their addresses asks for the name of the cluster', async () => {
+test('forcing Services off their addresses says which, and asks for the name of the cluster', async () => {
   const { api, cli } = await signedIn()
   api.on(clusterSubnets, () => ({ items: [aSubnet({ clusters: web })], provider: null, manifest: '' }))
   api.on(clusterSubnetsAssign, () => ({ operation: anOperation() }))
+  const losing = [{ subnet_id: id(30), service: 'web/shop', address: '203.0.113.10' }]
+  api.on(clusterSubnetsPreview, () => ({ provider: null, before: '', after: '', warnings: [], losing }))
   expect(await cli.run(`subnet unassign web ${id(30)} --force`)).toMatchObject({ exit: 2, err: expect.stringContaining('--yes') as string })
-  expect(await cli.run(`subnet unassign web ${id(30)} --force`, { ask: async () => 'wed' })).toMatchObject({ exit: 1, err: 'Nothing was done\n' })
+  expect(await cli.run(`subnet unassign web ${id(30)} --force`, { ask: async () => 'wed' })).toMatchObject({
+    exit: 1,
+    err: 'web/shop loses 203.0.113.10\nNothing was done\n',
+  })
   expect(api.callsOf(clusterSubnetsAssign)).toHaveLength(0)
   expect((await cli.run(`subnet unassign web ${id(30)} --force`, { ask: async () => 'web' })).exit).toBe(0)
   expect((await cli.run(`subnet unassign web ${id(30)} --force --yes`)).exit).toBe(0)

@@ -118,7 +118,11 @@ async function assign(
     return undefined
   }
   if (force) {
-    const { name } = await api.call(clusterGet, { params: { id } })
+    const [{ name }, { losing }] = await Promise.all([
+      api.call(clusterGet, { params: { id } }),
+      api.call(clusterSubnetsPreview, { params: { id }, body: { subnet_ids } }),
+    ])
+    for (const l of losing) terminal.err(`${oneLine(l.service)} loses ${oneLine(l.address)}\n`)
     await beSure(terminal, `Services of ${oneLine(name)} lose their addresses at once.`, name, yes)
   }
   const begun = await api.call(clusterSubnetsAssign, { params: { id }, body: { subnet_ids, force } })

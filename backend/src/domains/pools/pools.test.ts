@@ -38,6 +38,9 @@ test('by force a subnet leaves at once, also one that is being drained; the prev
   expect(change.before).toContain(`subnet-${s.id}`)
   const slow = await world.assign(c.id, [])
   await engine.run(10_000)
+  // It is on its way out, and its Service still has its address: force would take it.
+  const draining = (await world.admin().call(clusterSubnetsPreview, { params: { id: c.id }, body: { subnet_ids: [] } })).answer!
+  expect(draining.losing).toEqual([{ subnet_id: s.id, service: 'web/shop', address }])
   const id = await world.assign(c.id, [], true)
   await engine.settle()
   expect(await world.operation(slow)).toMatchObject({ status: 'cancelled' })

@@ -35,7 +35,7 @@ const known = (pool: store.PoolRow | undefined): PoolApi | null => (pool?.provid
 async function held(parts: PoolParts, cluster: PoolCluster) {
   const draining = new Set((await store.assignments(parts.db, cluster.id)).filter((r) => r.state === 'draining').map((r) => r.subnet_id))
   const items = await parts.subnets.byCluster(parts.db, cluster.id)
-  return { items, pools: items.filter(isPool).map((s) => poolSubnet(s, draining.has(s.id))), draining }
+  return { items, pools: items.filter(isPool).map((s) => poolSubnet(s, draining.has(s.id))) }
 }
 
 export async function shownPools(parts: PoolParts, cluster: PoolCluster): Promise<Answer<typeof clusterSubnets>> {
@@ -74,7 +74,7 @@ export async function preview(parts: PoolParts, clusterId: string, subnetIds: re
   if (!cluster) throw unknownCluster()
   const ids = [...new Set(subnetIds)]
   const found = new Map((await subnets.find(db, ids)).map((s) => [s.id, s]))
-  const { items, pools, draining } = await held(parts, cluster)
+  const { items, pools } = await held(parts, cluster)
   const had = new Set(items.map((s) => s.id))
   for (const [i, id] of ids.entries()) {
     const subnet = found.get(id)
@@ -92,12 +92,8 @@ export async function preview(parts: PoolParts, clusterId: string, subnetIds: re
     before: manifestText(pools, asked.api, links),
     after: manifestText(after, asked.api, links),
     warnings: [...(asked.warning ? [asked.warning] : []), ...warnings(wanted, cluster, asked.api, asked.warning === null)],
-    losing: await losing(
-      parts,
-      cluster,
-      going.filter((s) => !draining.has(s.id)),
-      asked.services,
-    ),
+    // What is being drained as well: by force it goes with the rest, and its Services lose their addresses.
+    losing: await losing(parts, cluster, going, asked.services),
   }
 }
 

@@ -118,7 +118,7 @@ export function AssignReview({
                 ))}
               </ul>
             </Panel>
-            {leaving && <Losing preview={preview.data} subnets={choice.removed} force={force} onForce={setForce} />}
+            {leaving && <Losing preview={preview.data} subnets={[...choice.removed, ...cluster.subnets]} force={force} onForce={setForce} />}
             <Panel title="Warnings" note={preview.data.warnings.length > 0 && <Badge tone="warn">{preview.data.warnings.length}</Badge>}>
               {preview.data.warnings.length === 0 ? (
                 <p className="fs13 t2">None.</p>
@@ -194,7 +194,17 @@ function Manifest({ preview, cluster }: { preview: PoolChange; cluster: Cluster 
 }
 
 /** Services that hold addresses of what goes, and whether they are waited for. */
-function Losing({ preview, subnets, force, onForce }: { preview: PoolChange; subnets: readonly Subnet[]; force: boolean; onForce: (force: boolean) => void }) {
+function Losing({
+  preview,
+  subnets,
+  force,
+  onForce,
+}: {
+  preview: PoolChange
+  subnets: readonly Pick<Subnet, 'id' | 'name'>[]
+  force: boolean
+  onForce: (force: boolean) => void
+}) {
   const nameOf = (id: string) => subnets.find((s) => s.id === id)?.name ?? ''
   return (
     <Panel title="Services with these addresses" note={<span className="num">{preview.losing.length}</span>}>
@@ -210,7 +220,9 @@ function Losing({ preview, subnets, force, onForce }: { preview: PoolChange; sub
         )}
         <p className="fs13 t2">
           {force
-            ? 'They lose their addresses at once.'
+            ? preview.losing.length > 0
+              ? 'They lose their addresses at once.'
+              : 'No Service was seen with one. Whichever takes one meanwhile loses it at once.'
             : 'No new address is handed out. A subnet goes once none of its addresses is in use: until then it drains, and its Services keep what they have.'}
         </p>
         <Checkbox label="Don't wait: take the addresses away at once" checked={force} onChange={onForce} />
