@@ -155,6 +155,12 @@ test.each([
 
 test('with the first and last address in use, all of a CIDR may be left but one', () => {
   expect(subnetProblems(text({ exclude: ['203.0.113.1-203.0.113.254'], first_and_last: true })).fields).toEqual({})
+  // What is wrong whatever the network is, is told beside a wrong network.
+  expect(subnetProblems(text({ cidr: '203.0.113.5/26', gateway: 'router', exclude: ['203.0.113.900'] })).fields).toEqual({
+    cidr: '203.0.113.5/26 is not a network address. Did you mean 203.0.113.0/26?',
+    gateway: 'Gateway must be an IP address',
+    exclude: 'Line 1: "203.0.113.900" is not an IP address, CIDR or range',
+  })
   expect(subnetProblems(text({ exclude: ['203.0.113.0-203.0.113.254'], gateway: '203.0.113.1' })).fields).toEqual({
     exclude: 'No usable addresses remain after exclusions',
   })

@@ -94,8 +94,8 @@ export const tooManyExclusions = `At most ${mostExclusions} exclusions`
 /** `line` is null where it is about all of them; `what` is the sentence without the line. */
 export type ExclusionsReading = { ok: true; entries: Exclusion[] } | { ok: false; line: number | null; what: string; reason: string }
 
-/** Entries of a text: one per line, commas allowed. The first that is wrong is told with its line. */
-export function readExclusions(lines: readonly string[], cidr: Cidr): ExclusionsReading {
+/** Entries of a text: one per line, commas allowed. The first that is wrong is told with its line. Where the CIDR is not known, null, only their spelling is judged. */
+export function readExclusions(lines: readonly string[], cidr: Cidr | null): ExclusionsReading {
   const entries: Exclusion[] = []
   for (const [at, content] of lines.entries()) {
     const line = at + 1
@@ -104,7 +104,7 @@ export function readExclusions(lines: readonly string[], cidr: Cidr): Exclusions
       if (text === '') continue
       const read = readRange(text)
       if (!read.ok) return wrong(read.why === 'order' ? 'range end is before its start' : `"${shortened(text)}" is not an IP address, CIDR or range`)
-      if (read.range.family !== cidr.family || read.range.first < cidr.base || read.range.last > lastOf(cidr))
+      if (cidr && (read.range.family !== cidr.family || read.range.first < cidr.base || read.range.last > lastOf(cidr)))
         return wrong(`${text} is outside ${formatCidr(cidr)}`)
       entries.push({ range: read.range, line, text })
       if (entries.length > mostExclusions) return { ok: false, line: null, what: tooManyExclusions, reason: tooManyExclusions }
@@ -146,21 +146,21 @@ export function canonicalExclusions(lines: readonly string[], cidr: Cidr): strin
 /** Every rule that needs nothing but the subnet itself. No field: valid. */
 export function subnetProblems(subnet: SubnetText): SubnetProblems {
   const read = readSubnetCidr(subnet.cidr)
-  if (!read.ok) return { fields: { cidr: read.reason }, corrected: read.corrected }
-  const { cidr } = read
-  const fields: Record<string, string> = {}
+  const cidr = read.ok ? read.cidr : null
+  const fields: Record<string, string> = read.ok ? {} : { cidr: read.reason }
   const gateway = gatewayProblem(subnet.gateway, cidr)
   if (gateway) fields['gateway'] = gateway
   const excluded = readExclusions(subnet.exclude, cidr)
   if (!excluded.ok) fields['exclude'] = excluded.reason
-  else if (!gateway && totalOf(subnet) === 0n) fields['exclude'] = 'No usable addresses remain after exclusions'
-  return { fields, corrected: null }
+  else if (cidr && !gateway && totalOf(subnet) === 0n) fields['exclude'] = 'No usable addresses remain after exclusions'
+  return { fields, corrected: read.ok ? null : read.corrected }
 }
 
-function gatewayProblem(text: string | null, cidr: Cidr): string | null {
+function gatewayProblem(text: string | null, cidr: Cidr | null): string | null {
   if (text === null) return null
   const gateway = parseAddress(text)
   if (!gateway) return 'Gateway must be an IP address'
+  if (!cidr) return null
   if (cidr.prefix === (cidr.family === 4 ? 32 : 128)) return `A /${cidr.prefix} subnet has no room for a gateway`
   if (!contains(cidr, gateway)) return `Gateway must be inside ${formatCidr(cidr)}`
   const isEdge = gateway.value === cidr.base || gateway.value === lastOf(cidr)

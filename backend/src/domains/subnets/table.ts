@@ -145,7 +145,7 @@ export function readRow({ line, cells }: CsvRecord, columns: readonly Column[], 
 
 /** The entries of a cell stand on no lines of their own. */
 function exclusionTrouble({ exclude, cidr }: Wanted): string {
-  const read = readExclusions(exclude, parseCidr(cidr.trim())!)
+  const read = readExclusions(exclude, parseCidr(cidr.trim()))
   return read.ok ? 'No usable addresses remain after exclusions' : read.what
 }
 

@@ -249,6 +249,7 @@ export function SubnetForm({
                 Discard
               </Button>
               <AsCommand
+                complete={Object.keys(problems).length === 0}
                 cli={commandOf(draft, code, subnet)}
                 api={curlOf(operation, { id: subnet?.id ?? '' }, subnet === null ? toSend(draft) : changesOf(draft, subnet), {
                   origin: location.origin,
