@@ -23,7 +23,7 @@ export interface ShapeProps extends DialogProps {
 const Centred = lazy(() => import('./DialogCentred.tsx'))
 const Sheet = lazy(() => import('./DialogSheet.tsx'))
 
-/** Centred on wide screens, a bottom sheet at or below `sm`. Fetched when first opened; focus goes in, stays in, and comes back. */
+/** Centred on wide screens, a bottom sheet at or below `sm`. Fetched when first opened; focus goes in, stays in, and comes back; what was typed is not lost by a press beside it. */
 export function Dialog(props: DialogProps) {
   const narrow = useMedia('upto', 'sm')
   const [wanted, setWanted] = useState(false)

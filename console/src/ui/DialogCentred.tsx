@@ -2,6 +2,7 @@ import { Dialog } from 'radix-ui'
 import { IconButton } from './Button.tsx'
 import type { ShapeProps } from './Dialog.tsx'
 import css from './Dialog.module.css'
+import { useHold } from './use-hold.ts'
 
 const typed = 'input:enabled:not([type="checkbox"], [type="radio"], [type="file"], [hidden]), textarea:enabled, select:enabled'
 
@@ -19,7 +20,7 @@ function begin(event: Event): void {
 }
 
 export default function DialogCentred({ open, onClose, title, footer, width, locked = false, children, onCloseAutoFocus }: ShapeProps) {
-  const hold = (event: Event) => locked && event.preventDefault()
+  const hold = useHold(open, locked)
   return (
     <Dialog.Root open={open} onOpenChange={(to) => !to && onClose()}>
       <Dialog.Portal>
@@ -31,8 +32,7 @@ export default function DialogCentred({ open, onClose, title, footer, width, loc
             aria-describedby={undefined}
             onOpenAutoFocus={begin}
             onCloseAutoFocus={onCloseAutoFocus}
-            onEscapeKeyDown={hold}
-            onPointerDownOutside={(event) => (locked || (event.target as Element).closest('[data-sonner-toaster]')) && event.preventDefault()}
+            {...hold}
           >
             <header className={css['head']}>
               <Dialog.Title asChild>

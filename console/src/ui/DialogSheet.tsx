@@ -3,8 +3,10 @@ import { IconButton } from './Button.tsx'
 import type { ShapeProps } from './Dialog.tsx'
 import css from './Dialog.module.css'
 import { cx } from './cx.ts'
+import { useHold } from './use-hold.ts'
 
 export default function DialogSheet({ open, onClose, title, footer, locked = false, children, onCloseAutoFocus }: ShapeProps) {
+  const hold = useHold(open, locked)
   return (
     <Drawer.Root open={open} onOpenChange={(to) => !to && onClose()} dismissible={!locked} closeThreshold={0.25} repositionInputs={false}>
       <Drawer.Portal>
@@ -15,6 +17,7 @@ export default function DialogSheet({ open, onClose, title, footer, locked = fal
           // The drawer leaves the focus outside, where Tab would walk the page behind it. On itself, so that no keyboard comes up on a phone.
           onOpenAutoFocus={(event) => event.currentTarget instanceof HTMLElement && event.currentTarget.focus()}
           onCloseAutoFocus={onCloseAutoFocus}
+          {...hold}
         >
           <span className={css['grip']} aria-hidden="true" />
           <header className={css['head']}>
