@@ -15,7 +15,9 @@ const answerWithinMs = 10_000
 const credentialsLifetimeMs = 3_600_000
 /** Of the machine's own past. */
 const eventsOfMachine = 100
-/** The stream of events never ends by itself; what is there comes at once. */
+/** The stream of events never ends by itself: what is there comes at once, and after this long without another that was all. */
+const eventsQuietMs = 300
+/** For the first one, and for all of them. */
 const eventsWithinMs = 1_500
 
 type Event = z.output<typeof ServerEvent>
@@ -85,9 +87,13 @@ export function questions({ fleet, access }: QuestionParts) {
       const items: Event[] = []
       try {
         const client = await open(row, AbortSignal.timeout(answerWithinMs))
-        const stop = AbortSignal.timeout(eventsWithinMs)
+        const over = new AbortController()
+        const stop = AbortSignal.any([over.signal, AbortSignal.timeout(eventsWithinMs)])
+        let quiet: NodeJS.Timeout | undefined
         try {
           for await (const event of client.events({ tail: eventsOfMachine }, { signal: stop })) {
+            clearTimeout(quiet)
+            quiet = setTimeout(() => over.abort(), eventsQuietMs)
             const shown = presentEvent(event)
             if (shown) items.push({ ...shown, message: withoutTokens(shown.message) })
             if (items.length >= eventsOfMachine) break
@@ -95,6 +101,7 @@ export function questions({ fleet, access }: QuestionParts) {
         } catch (error) {
           if (!stop.aborted) throw error
         } finally {
+          clearTimeout(quiet)
           client.close()
         }
       } catch (error) {
