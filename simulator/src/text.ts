@@ -42,8 +42,8 @@ Commands for one that runs (add --json for the whole answer):
   clusters                       simulated clusters with their Services
   speed [X]                      shows or sets the speed`
 
-/** An answer of the control socket for people: one line per thing, columns aligned. */
-export const table = (answer: unknown): string => {
+/** An answer of the control socket for people: one line per thing, columns aligned, without those named in `hidden`. */
+export const table = (answer: unknown, hidden: readonly string[] = []): string => {
   if (!isObject(answer)) return String(answer)
   const lists = Object.entries(answer).filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]) && entry[0] !== 'faults')
   if (lists.length === 0) return rows([Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, short(value)]))])
@@ -54,7 +54,7 @@ export const table = (answer: unknown): string => {
           items.filter(isObject).map((item) =>
             Object.fromEntries(
               Object.entries(item)
-                .filter(([key]) => SHOWN[name]?.includes(key) ?? true)
+                .filter(([key]) => (SHOWN[name]?.includes(key) ?? true) && !hidden.includes(key))
                 .map(([key, value]) => [key, short(value)]),
             ),
           ),

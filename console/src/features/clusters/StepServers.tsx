@@ -21,6 +21,12 @@ const atOnce = 8
 
 const matches = (s: Server, q: string) => [s.name, s.identity.serial ?? '', ...s.nodeAddresses].some((text) => text.toLowerCase().includes(q))
 
+/** The rule for the number of control planes: its own sentence where it doesn't hold; before anything was chosen it is no fault yet. */
+function controlPlaneCheck(chosen: number): { ok: boolean | 'warn'; text: string } {
+  const verdict = canHaveControlPlanes(chosen)
+  return verdict.ok ? { ok: true, text: 'Odd number of control planes' } : { ok: chosen === 0 ? 'warn' : false, text: verdict.reason }
+}
+
 /** Which servers, in which role, on which disks. Those that can't join are listed with why. */
 export function StepServers({
   draft,
@@ -155,7 +161,7 @@ export function StepServers({
         draft={draft}
         servers={data}
         checks={[
-          { ...canHaveControlPlanes(controlPlanes), text: 'Odd number of control planes' },
+          controlPlaneCheck(controlPlanes),
           ...warningsOf(draft).map((text) => ({ ok: 'warn' as const, text })),
           ...lost.map((s) => ({ ok: 'warn' as const, text: `${s.name} can't join` })),
           ...(without.length > 0

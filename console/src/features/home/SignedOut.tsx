@@ -6,10 +6,13 @@ import { Beam } from './Beam.tsx'
 import css from './SignedOut.module.css'
 
 const does = [
-  ['Find', 'Servers that boot Talos Linux are found by address. Steelyard reads their processors, memory, disks and links, and you confirm what it found.'],
+  [
+    'Find',
+    'Servers that boot an image prepared here announce themselves and are listed seconds later, with their processors, memory, disks and links; others are found by address.',
+  ],
   ['Build', 'Pick servers, review every line of their configuration, and watch a Kubernetes cluster come up step by step.'],
   ['Tune', 'Give a server patches of its own, beside the merged configuration and the layer that each line comes from.'],
-  ['Hold', 'Free and used capacity per datacenter, contact with every server, and each operation with what it waits for.'],
+  ['Hold', 'Free and used capacity per datacenter, every address with who uses it, contact with every server, and each operation with what it waits for.'],
 ] as const
 
 /** Home for visitors: what this is, signing in, the waitlist. */

@@ -91,7 +91,11 @@ export function PreviewPanel({
                       </button>
                     )}
                     <span>
-                      {problem.path !== null && problem.path !== '' && <code className="mono">{problem.path}</code>} {problem.message}
+                      {/* A sentence that names the field needs it not before it. */}
+                      {problem.path !== null && problem.path !== '' && !problem.message.includes(problem.path) && (
+                        <code className="mono">{problem.path}</code>
+                      )}{' '}
+                      {problem.message}
                     </span>
                   </li>
                 ))}

@@ -131,7 +131,7 @@ const tones: Record<Step['status'], { tone: Tone; word: string }> = {
   waiting: { tone: 'warn', word: 'Waiting' },
   done: { tone: 'ok', word: 'Answered' },
   failed: { tone: 'danger', word: 'Not added' },
-  skipped: { tone: 'off', word: 'Skipped' },
+  skipped: { tone: 'off', word: 'Not added' },
 }
 /** A step of one address has it in its key. */
 const addressOf = (step: Step): string => (step.key.startsWith('probe/') ? step.key.slice('probe/'.length) : step.title)

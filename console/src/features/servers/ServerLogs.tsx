@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { type Server, serverLogs, serverServices } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
 import { authorized, CallError } from '../../api/client.ts'
@@ -131,9 +131,18 @@ function Lines({ log, follow, waiting, label }: { log: LogText; follow: boolean;
   const box = useRef<HTMLDivElement>(null)
   const atEnd = useRef(true)
   const slow = useSlow()
-  useLayoutEffect(() => {
+  const lines = useRef<HTMLDivElement>(null)
+  const toEnd = useCallback(() => {
     if (follow && atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight
-  })
+  }, [follow])
+  useLayoutEffect(toEnd)
+  // A line's height is known once it is drawn: one that wraps is higher than it was taken for, and the end is further down.
+  useEffect(() => {
+    if (lines.current === null) return undefined
+    const grown = new ResizeObserver(toEnd)
+    grown.observe(lines.current)
+    return () => grown.disconnect()
+  }, [toEnd])
   return (
     <div
       ref={box}
@@ -146,10 +155,12 @@ function Lines({ log, follow, waiting, label }: { log: LogText; follow: boolean;
         atEnd.current = scrollHeight - scrollTop - clientHeight < 24
       }}
     >
-      {log.lines.map((line, i) => (
-        <div key={log.dropped + i}>{line}</div>
-      ))}
-      {log.rest !== '' && <div>{log.rest}</div>}
+      <div ref={lines} className={css['lines']}>
+        {log.lines.map((line, i) => (
+          <div key={log.dropped + i}>{line}</div>
+        ))}
+        {log.rest !== '' && <div>{log.rest}</div>}
+      </div>
       {log.lines.length === 0 && log.rest === '' && <div className="t3">{waiting ? slow && 'Asking the server…' : 'Nothing was written yet.'}</div>}
     </div>
   )

@@ -7,8 +7,9 @@ describe('addresses of servers to add', () => {
   })
 
   it('are one CIDR of at most a /22', () => {
-    expect(readAddresses('10.0.0.0/28')).toEqual({ ok: true, body: { cidr: '10.0.0.0/28' }, count: 16 })
-    expect(readAddresses('10.0.0.0/22')).toMatchObject({ ok: true, count: 1024 })
+    expect(readAddresses('10.0.0.0/28')).toEqual({ ok: true, body: { cidr: '10.0.0.0/28' }, count: 14 })
+    expect(readAddresses('10.0.0.0/31')).toMatchObject({ count: 2 })
+    expect(readAddresses('10.0.0.0/22')).toMatchObject({ ok: true, count: 1022 })
     expect(readAddresses('10.0.0.0/21')).toMatchObject({ ok: false, problem: expect.stringContaining('at most 1024') })
     expect(readAddresses('10.0.0.5/24')).toEqual({ ok: false, problem: 'Host bits are set: did you mean 10.0.0.0/24?' })
     expect(readAddresses('10.0.0.0/24, 10.1.0.1')).toEqual({ ok: false, problem: 'Give either addresses or a single CIDR' })

@@ -1,8 +1,9 @@
 /** What was typed into "Add servers", read: addresses or one CIDR, checked by the rules that the API has. */
-import { parseAddress, readCidr, sizeOf } from '#contract/addresses.ts'
+import { hostsOf, parseAddress, readCidr, sizeOf } from '#contract/addresses.ts'
 import { addressesAtOnce, addressesListed } from '#contract/servers.ts'
 import { listOf } from '../../lib/text.ts'
 
+/** `count`: how many addresses will be asked; the network and broadcast address of a CIDR are not. */
 export type Wanted = { ok: true; body: { addresses: string[] } | { cidr: string }; count: number } | { ok: false; problem: string }
 
 const no = (problem: string): Wanted => ({ ok: false, problem })
@@ -16,7 +17,7 @@ export function readAddresses(text: string): Wanted {
     const read = readCidr(cidrs[0]!)
     if (!read.ok) return no(read.corrected === null ? `"${cidrs[0]!.slice(0, 64)}" is not a CIDR` : `Host bits are set: did you mean ${read.corrected}?`)
     if (sizeOf(read.cidr) > BigInt(addressesAtOnce)) return no(`A CIDR may hold at most ${addressesAtOnce} addresses (an IPv4 /22)`)
-    return { ok: true, body: { cidr: cidrs[0]! }, count: Number(sizeOf(read.cidr)) }
+    return { ok: true, body: { cidr: cidrs[0]! }, count: [...hostsOf(read.cidr)].length }
   }
   const bad = entries.find((e) => parseAddress(e) === null)
   if (bad !== undefined) return no(`"${bad.slice(0, 64)}" is not an IP address`)
