@@ -3,7 +3,7 @@
  * A new domain is one line in `all` below, and its tables one in `db/tables.ts`.
  */
 import type { FastifyInstance } from 'fastify'
-import { isDatabaseGone } from './db/db.ts'
+import { isDatabaseGone, isPoolBusy } from './db/db.ts'
 import { type Audit, audit as makeAudit } from './domains/audit/audit.ts'
 import { auditRoutes } from './domains/audit/routes.ts'
 import type { Clusters } from './domains/clusters/clusters.ts'
@@ -185,6 +185,7 @@ export async function buildWeb(platform: Platform, domains: Domains, { consoleFo
           await db.selectFrom('publication').select('last_event').execute()
           return { ok: true }
         } catch (error) {
+          if (isPoolBusy(error)) return { ok: false, reason: 'The database did not answer in time' }
           return { ok: false, reason: isDatabaseGone(error) ? 'The database can not be reached' : 'The database does not answer as it should' }
         }
       },

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { startBackend } from '../testing/backend.ts'
-import { inTransaction, isDatabaseGone, likePattern, sqlState } from './db.ts'
+import { freshDatabase, startBackend } from '../testing/backend.ts'
+import { connect, inTransaction, isDatabaseGone, isPoolBusy, likePattern, sqlState } from './db.ts'
 
 const backend = await startBackend()
 const { db } = backend.platform
@@ -42,9 +42,20 @@ test('two transactions that lock in opposite order both end well', async () => {
 test('a refusal of the database is told from its absence', async () => {
   const refused = await sql`select * from nowhere`.execute(db).catch((error: unknown) => error)
   expect([sqlState(refused), isDatabaseGone(refused)]).toEqual(['42P01', false])
-  const { connect } = await import('./db.ts')
   const away = connect({ connection: { host: '/nonexistent', user: 'x', database: 'x' } })
   const gone = await sql`select 1`.execute(away.db).catch((error: unknown) => error)
   expect(isDatabaseGone(gone)).toBe(true)
   await away.close()
+})
+
+test('who waits too long for a connection of the pool is told from who finds no database', async () => {
+  const { connection, drop } = await freshDatabase()
+  const small = connect({ connection, poolSize: 1 })
+  const held = await small.pool.connect()
+  small.pool.options.connectionTimeoutMillis = 50
+  const refused = await sql`select 1`.execute(small.db).catch((error: unknown) => error)
+  held.release()
+  await small.close()
+  await drop()
+  expect(isPoolBusy(refused)).toBe(true)
 })

@@ -79,6 +79,9 @@ export function isDatabaseGone(error: unknown): boolean {
   return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|terminating connection)/.test(error.message)
 }
 
+/** Whether no connection of the pool was free in time: more is asked of the database at once than it gets done, or it has stopped answering. */
+export const isPoolBusy = (error: unknown): boolean => error instanceof Error && error.message === 'timeout exceeded when trying to connect'
+
 /**
  * Runs `change` in one transaction. Serialization failures and deadlocks are tried again, at most three times:
  * `change` must therefore do nothing outside of `tx`.

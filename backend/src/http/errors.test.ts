@@ -11,3 +11,10 @@ test('what the database lacks is told as what it is: a full disk is no load that
   expect(sentence('53300')).toMatch(/can not be reached/)
   expect(sentence('42601')).toBeUndefined()
 })
+
+test('where no connection was free in time, the database is not called away', () => {
+  expect(asProblem(new Error('timeout exceeded when trying to connect'), () => 0)).toMatchObject({
+    code: 'unavailable',
+    message: 'The database did not answer in time. Please try again.',
+  })
+})

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod/mini'
 import { type ErrorBody, type ErrorCode, errors, Problem } from '#contract/errors.ts'
 import { isGeneral } from '#contract/sentences.ts'
-import { isDatabaseGone, sqlState } from '../db/db.ts'
+import { isDatabaseGone, isPoolBusy, sqlState } from '../db/db.ts'
 import type { Log } from '../log.ts'
 
 /** Longest list of fields in an answer: a hostile body must not make a longer one. */
@@ -53,6 +53,7 @@ const diskFull = '53100'
 /** Any error as a Problem; undefined where it is our own fault. */
 export function asProblem(error: unknown, random: () => number): Problem | undefined {
   if (error instanceof Problem) return error
+  if (isPoolBusy(error)) return new Problem('unavailable', 'The database did not answer in time. Please try again.', undefined, retryAfter(random))
   if (isDatabaseGone(error))
     return new Problem('unavailable', 'The database can not be reached. Nothing was changed; please try again.', undefined, retryAfter(random))
   const state = sqlState(error)
