@@ -134,7 +134,7 @@ describe('clusters', () => {
 
     const watched = await steelyard(`operation watch ${operation.id}`)
     expect(`${watched.code}\n${watched.out}`).toMatch(/^0\n/)
-    expect(watched.out).toContain('clusterCreate of terminal: done')
+    expect(watched.out).toContain('Create cluster terminal: done')
     expect((await json<Page<Operation>>('operation list --kind clusterCreate')).items).toHaveLength(2)
 
     const file = join(folder, 'terminal.kubeconfig')

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ago, bytes, cut, manyLines, oneLine, safeJson, widthOf } from './text.ts'
+import { ago, cut, disk, manyLines, memory, oneLine, safeJson, widthOf } from './text.ts'
 
 describe('text from elsewhere on a terminal', () => {
   test('escape sequences, bells, bidirectional overrides and invisible characters lose their power', () => {
@@ -45,7 +45,8 @@ describe('width', () => {
 })
 
 test('sizes and times as people read them', () => {
-  expect([0, 1023, 1024, 1536, 256 * 1024 ** 3, null].map(bytes)).toEqual(['0 B', '1023 B', '1 KiB', '1.5 KiB', '256 GiB', 'unknown'])
+  expect([0, 1023, 1024, 1536, 256 * 1024 ** 3, null].map(memory)).toEqual(['0 B', '1023 B', '1 KiB', '1.5 KiB', '256 GiB', '?'])
+  expect([0, 999, 3_840_755_982_336, undefined].map(disk)).toEqual(['0 B', '999 B', '3.8 TB', '?'])
   const now = Date.parse('2026-11-20T08:00:00Z')
   expect(
     ['2026-11-20T08:00:05Z', '2026-11-20T07:59:30Z', '2026-11-20T07:00:00Z', '2026-11-19T08:00:00Z', '2026-11-01T08:00:00Z', null].map((t) => ago(t, now)),

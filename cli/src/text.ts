@@ -56,18 +56,21 @@ export function cut(text: string, width: number): string {
 
 export const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)))
 
-/** 1 KiB = 1024 bytes. */
-export function bytes(count: number | null | undefined): string {
-  if (count === null || count === undefined) return 'unknown'
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
+function scaled(bytes: number | null | undefined, base: number, units: readonly string[]): string {
+  if (bytes === null || bytes === undefined) return '?'
   let at = 0
-  let value = count
-  while (value >= 1024 && at < units.length - 1) {
-    value /= 1024
+  let value = bytes
+  while (value >= base && at < units.length - 1) {
+    value /= base
     at++
   }
   return `${value >= 100 || Number.isInteger(value) ? Math.round(value) : value.toFixed(1)} ${units[at]}`
 }
+
+/** 549755813888 → "512 GiB"; what is not known is "?". */
+export const memory = (bytes: number | null | undefined): string => scaled(bytes, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'])
+/** 3840755982336 → "3.8 TB": in decimal units, as disks are sold and as the console shows them. */
+export const disk = (bytes: number | null | undefined): string => scaled(bytes, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])
 
 /** "12 s ago", "3 h ago"; a time to come is "now": clocks differ. */
 export function ago(iso: string | null, now: number): string {

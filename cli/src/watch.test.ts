@@ -37,7 +37,7 @@ describe('operation watch', () => {
     const ran = await cli.run(`operation watch ${id(70)}`)
     expect(ran).toMatchObject({ exit: 0, err: '' })
     expect(withoutTimes(ran.out)).toBe(
-      ['running   Apply', 'done      Apply', 'waiting (attempt 2)  Boot: last seen 14:06\ufffd[2J', 'done      Boot', 'clusterCreate of web: done', ''].join(
+      ['running   Apply', 'done      Apply', 'waiting (attempt 2)  Boot: last seen 14:06\ufffd[2J', 'done      Boot', 'Create cluster web: done', ''].join(
         '\n',
       ),
     )
@@ -51,7 +51,16 @@ describe('operation watch', () => {
 
   test.each(['failed', 'cancelled'] as const)('ends with 1 when it is %s', async (status) => {
     const { cli } = await watching([anOperation({ status, reason: 'cp-1 does not answer' })])
-    expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 1, out: `clusterCreate of web: ${status}. cp-1 does not answer\n` })
+    expect(await cli.run(`operation watch ${id(70)}`)).toMatchObject({ exit: 1, out: `Create cluster web: ${status}. cp-1 does not answer\n` })
+  })
+
+  test('of a scan shows who was found, and who was not as a number', async () => {
+    const silent = (n: number) => aStep({ key: `ask/10.0.4.${n}`, title: `Ask 10.0.4.${n}`, status: 'skipped', reason: 'No answer: timeout' })
+    const steps = [...Array.from({ length: 200 }, (_, i) => silent(i + 2)), aStep({ key: 'ask/10.0.4.1', title: 'Ask 10.0.4.1', status: 'done' })]
+    const target = { kind: 'datacenter' as const, id: null, name: '10.0.4.0/24' }
+    const { cli } = await watching([anOperation({ kind: 'serverAdd', target, steps, status: 'done', reason: '1 server found, no answer from 200' })])
+    const { out } = await cli.run(`operation watch ${id(70)}`)
+    expect(withoutTimes(out)).toBe('done      Ask 10.0.4.1\nAdd servers 10.0.4.0/24: done. 1 server found, no answer from 200\n')
   })
 
   test('waits while Steelyard restarts', async () => {
@@ -93,6 +102,6 @@ test('operation cancel and retry say what it is now', async () => {
   const { api, cli } = await watching([anOperation({ status: 'done' })])
   api.on(operationCancel, () => anOperation({ status: 'cancelling' }))
   api.on(operationRetry, () => anOperation({ status: 'pending' }))
-  expect(await cli.run(`operation cancel ${id(70)}`)).toMatchObject({ exit: 0, out: 'clusterCreate of web: cancelling\n' })
-  expect(await cli.run(`operation retry ${id(70)} --wait`)).toMatchObject({ exit: 0, out: 'clusterCreate of web: done\n' })
+  expect(await cli.run(`operation cancel ${id(70)}`)).toMatchObject({ exit: 0, out: 'Create cluster web: cancelling\n' })
+  expect(await cli.run(`operation retry ${id(70)} --wait`)).toMatchObject({ exit: 0, out: 'Create cluster web: done\n' })
 })

@@ -1,10 +1,12 @@
 import { hasEnded, type Operation, operationGet, type Step } from '#contract/operations.ts'
+import { operationTitle } from '#contract/words.ts'
 import type { Context } from './command.ts'
 import { CliError, exitCodes } from './exit.ts'
 import { type Colour, paint } from './terminal.ts'
 import { cut, oneLine, safeJson, words } from './text.ts'
 
 const pollMs = 1000
+const mostAddressesShown = 32
 /** While Steelyard doesn't answer: it may be restarting, and the operation goes on where it stopped. */
 const patienceMs = 5 * 60_000
 
@@ -26,6 +28,9 @@ function progress(o: Operation): string {
   const current = o.steps.find((s) => s.status === 'running') ?? o.steps.find((s) => s.status === 'waiting')
   return `${done} of ${o.steps.length} steps done${current ? `, now: ${current.title}` : ''}${o.reason ? ` (${o.reason})` : ''}`
 }
+
+/** Of many addresses, those where nobody answers are a number at the end: a line for each would bury the servers that were found. */
+const isScan = (o: Operation) => o.kind === 'serverAdd' && o.steps.length > mostAddressesShown
 
 export interface Watched {
   /** As it was when the watching ended. */
@@ -56,7 +61,7 @@ export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>
     }
     for (const step of o.steps) {
       const text = stepText(step)
-      if (step.status === 'todo' || seen.get(step.key) === text) continue
+      if (step.status === 'todo' || seen.get(step.key) === text || (isScan(o) && step.status === 'skipped')) continue
       seen.set(step.key, text)
       const [status = '', title = ''] = text.split('\u0000')
       const time = new Date(terminal.now()).toTimeString().slice(0, 8)
@@ -92,8 +97,8 @@ export async function watch({ terminal, api }: Pick<Context, 'terminal' | 'api'>
     })
   }
   if (print !== 'json') {
-    const what = `${operation.kind} of ${operation.target.name}`
-    line(paint(terminal, colours[operation.status] ?? 'bold', oneLine(`${what}: ${words(operation.status)}${operation.reason ? `. ${operation.reason}` : ''}`)))
+    const reason = operation.reason ? `. ${operation.reason}` : ''
+    line(paint(terminal, colours[operation.status] ?? 'bold', oneLine(`${operationTitle(operation)}: ${words(operation.status)}${reason}`)))
   }
   return { operation, exit: operation.status === 'done' ? exitCodes.ok : exitCodes.failure }
 }

@@ -142,7 +142,7 @@ const fault = ([kind, ...pairs]: string[]): object => {
 const unreachable = (cause: unknown): string | null => {
   if (!(cause instanceof Error) || !('code' in cause) || !('address' in cause)) return null
   if (cause.code === 'EADDRINUSE')
-    return `${String(cause.address)} is taken: another simulator, or another program on port ${'port' in cause ? String(cause.port) : ''}, runs on this machine`
+    return `${String(cause.address)} is taken: another simulator, or another program on port ${'port' in cause ? String(cause.port) : ''}, runs on this machine. Stop it, or give other addresses with --subnet-offset`
   if (cause.code !== 'EADDRNOTAVAIL') return null
   return [
     `This system doesn't have the address ${String(cause.address)}. Simulated servers need 127.20.0.0/16; these lines add what twelve of them use:`,

@@ -32,7 +32,8 @@ Commands for one that runs (add --json for the whole answer):
   counters                       installs, applies, resets and bootstraps, per server and per cluster
   datacenters                    where the servers stand
   power-off NAME, power-on NAME  pulls the plug, puts it back; NAME may be an address or a UUID too
-  fault NAME KIND [key=value …]  refuse, hang, drip, garbage, delay ms=, identity, vanish stage=, fail-install times=,
+  fault NAME KIND [key=value …]  refuse, hang, drip, garbage (each port= stage= for_ms=), delay ms=, identity, time off_ms=,
+                                 disks what=swapped|lost, no-image for_ms=, vanish stage=, fail-install times=,
                                  close-after-apply times=, lost-reply method= times=
   clear-faults NAME              ends all faults of a server
   move NAME [ADDRESS]            another address from its next boot on
@@ -46,21 +47,8 @@ Commands for one that runs (add --json for the whole answer):
 export const table = (answer: unknown, hidden: readonly string[] = []): string => {
   if (!isObject(answer)) return String(answer)
   const lists = Object.entries(answer).filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]) && entry[0] !== 'faults')
-  if (lists.length === 0) return rows([Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, short(value)]))])
-  return lists
-    .map(
-      ([name, items]) =>
-        `${name} (simulated)\n${rows(
-          items.filter(isObject).map((item) =>
-            Object.fromEntries(
-              Object.entries(item)
-                .filter(([key]) => (SHOWN[name]?.includes(key) ?? true) && !hidden.includes(key))
-                .map(([key, value]) => [key, short(value)]),
-            ),
-          ),
-        )}`,
-    )
-    .join('\n\n')
+  if (lists.length === 0) return rows([shown('address' in answer ? 'servers' : '', answer, hidden)])
+  return lists.map(([name, items]) => `${name} (simulated)\n${rows(items.filter(isObject).map((item) => shown(name, item, hidden)))}`).join('\n\n')
 }
 
 const SHOWN: Record<string, string[]> = {
@@ -75,6 +63,7 @@ const SHOWN: Record<string, string[]> = {
     'talosVersion',
     'installedVersion',
     'hostname',
+    'faults',
     'applies',
     'installs',
     'failedInstalls',
@@ -84,6 +73,14 @@ const SHOWN: Record<string, string[]> = {
     'bootstraps',
   ],
 }
+
+/** The fields of one thing that people are shown: what it is one of decides which. */
+const shown = (what: string, item: Record<string, unknown>, hidden: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(item)
+      .filter(([key]) => (SHOWN[what]?.includes(key) ?? true) && !hidden.includes(key))
+      .map(([key, value]) => [key, short(value)]),
+  )
 
 const short = (value: unknown): string => {
   if (value === null || value === undefined) return '-'

@@ -29,7 +29,7 @@ describe('lists', () => {
     const people = await cli.run('server list --status maintenance --type worker --search otter --per-page 2')
     expect(people.out.split('\n')).toEqual([
       expect.stringMatching(/^NAME +STATUS +STAGE +TYPE +DATACENTER +CLUSTER +CORES +MEMORY +DISK +LAST CONTACT$/),
-      expect.stringMatching(/^brave-otter-042 +maintenance +maintenance +unknown +PL-POZ-1 +- +32 +64 GiB +894 GiB +\d+ \w+ ago$/),
+      expect.stringMatching(/^brave-otter-042 +maintenance +maintenance +unknown +PL-POZ-1 +- +32 +64 GiB +960 GB +\d+ \w+ ago$/),
       expect.stringMatching(/^x +maintenance .* \? +\d+ \w+ ago$/),
       '2 of 7 (page 1)',
       '',

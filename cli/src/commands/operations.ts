@@ -1,4 +1,5 @@
 import { hasEnded, type Operation, operationCancel, operationKinds, operationList, operationRetry, operationStatuses } from '#contract/operations.ts'
+import { operationTitle } from '#contract/words.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import type { Colour } from '../terminal.ts'
 import { idOf } from '../resolve.ts'
@@ -10,6 +11,9 @@ const colourOf = (o: Operation): Colour | null => (o.status === 'failed' ? 'red'
 
 /** What it is doing: the operation's own reason, else its current step. */
 const now = (o: Operation) => o.reason ?? o.steps.find((s) => s.status === 'running' || s.status === 'waiting')?.title ?? ''
+
+/** "Create cluster web: cancelling" */
+const stateOf = (o: Operation) => `${oneLine(`${operationTitle(o)}: ${words(o.status)}`)}\n`
 
 const columns: readonly Column<Operation>[] = [
   { title: 'ID', text: (o) => o.id },
@@ -63,10 +67,7 @@ export const operationCommands: Command[] = [
     operands: operand,
     examples: ['operation cancel 0198c0de-0000-7000-8000-000000000001'],
     async run({ api, show }, { operands }) {
-      show(
-        await api.call(operationCancel, { params: { id: idOf('operation', operands.operation) } }),
-        (o) => `${oneLine(`${o.kind} of ${o.target.name}: ${words(o.status)}`)}\n`,
-      )
+      show(await api.call(operationCancel, { params: { id: idOf('operation', operands.operation) } }), stateOf)
     },
   }),
   command({
@@ -78,7 +79,7 @@ export const operationCommands: Command[] = [
     async run(context, { operands, options }) {
       const operation = await context.api.call(operationRetry, { params: { id: idOf('operation', operands.operation) } })
       const watched = await waitOr(context, operation.id, options.wait)
-      context.show(watched?.operation ?? operation, (o) => `${oneLine(`${o.kind} of ${o.target.name}: ${words(o.status)}`)}\n`)
+      context.show(watched?.operation ?? operation, stateOf)
       return watched?.exit
     },
   }),

@@ -5,12 +5,11 @@ import { CliError } from '../exit.ts'
 import { datacenterId, serverId } from '../resolve.ts'
 import { type Column, facts, shownOf, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
-import { ago, bytes, localTime, oneLine, words } from '../text.ts'
+import { ago, disk, localTime, memory, oneLine, words } from '../text.ts'
 import { waitOption, waitOr } from './operations.ts'
 
 const contactColour = (s: Server): Colour | null => (s.talos.reachable === false ? 'red' : null)
 const number = (n: number | null) => (n === null ? '?' : String(n))
-const size = (n: number | null) => (n === null ? '?' : bytes(n))
 
 const columnsOf = (now: number): readonly Column<Server>[] => [
   { title: 'NAME', text: (s) => s.name },
@@ -20,8 +19,8 @@ const columnsOf = (now: number): readonly Column<Server>[] => [
   { title: 'DATACENTER', text: (s) => s.datacenter?.code ?? '' },
   { title: 'CLUSTER', text: (s) => s.cluster?.name ?? '' },
   { title: 'CORES', text: (s) => number(capacityOf(s.resources).cores), right: true },
-  { title: 'MEMORY', text: (s) => size(capacityOf(s.resources).memory_bytes), right: true },
-  { title: 'DISK', text: (s) => size(capacityOf(s.resources).disk_bytes), right: true },
+  { title: 'MEMORY', text: (s) => memory(capacityOf(s.resources).memory_bytes), right: true },
+  { title: 'DISK', text: (s) => disk(capacityOf(s.resources).disk_bytes), right: true },
   { title: 'LAST CONTACT', text: (s) => (s.talos.reachable === false ? 'unreachable, ' : '') + ago(s.talos.last_contact_at, now), colour: contactColour },
 ]
 
@@ -51,7 +50,7 @@ function serverText(terminal: Terminal, s: Server): string {
       ['Serial', s.identity.serial],
       ['Fingerprint', s.identity.fingerprint],
       ['Note', s.identity.note],
-      ['Capacity', `${number(cores)} cores, ${number(threads)} threads, ${size(memory_bytes)} memory, ${size(disk_bytes)} disk`],
+      ['Capacity', `${number(cores)} cores, ${number(threads)} threads, ${memory(memory_bytes)} memory, ${disk(disk_bytes)} disk`],
       ['May join a cluster', failed.length === 0 ? 'yes' : `no: ${failed.map((e) => e.reason ?? e.check).join('; ')}`],
       ['Operation', s.operation_id],
     ]),
@@ -64,13 +63,13 @@ function serverText(terminal: Terminal, s: Server): string {
     ]),
     section('MEMORY', s.resources.memory, [
       { title: 'SLOT', text: (m) => m.device_locator ?? m.id },
-      { title: 'SIZE', text: (m) => size(m.size ?? null), right: true },
+      { title: 'SIZE', text: (m) => memory(m.size), right: true },
       { title: 'MAKER', text: (m) => m.manufacturer ?? '' },
     ]),
     section('DISKS', s.resources.disks, [
       { title: 'DEVICE', text: (d) => d.id },
       { title: 'MODEL', text: (d) => d.model ?? '' },
-      { title: 'SIZE', text: (d) => size(d.size ?? null), right: true },
+      { title: 'SIZE', text: (d) => disk(d.size), right: true },
       { title: 'TYPE', text: (d) => d.type ?? '' },
       { title: 'WWID', text: (d) => d.wwid ?? '' },
     ]),
@@ -99,7 +98,7 @@ async function askForIdentity({ terminal, api }: Context, id: string): Promise<{
       ['System UUID', uuid],
       ['Serial', serial],
       ['Fingerprint', fingerprint],
-      ['Hardware', `${number(cores)} cores, ${size(memory_bytes)} memory`],
+      ['Hardware', `${number(cores)} cores, ${memory(memory_bytes)} memory`],
       ['Note', note],
     ]),
   )

@@ -1,4 +1,5 @@
 import type { Operation } from '#contract/operations.ts'
+import { operationTitle } from '#contract/words.ts'
 import { paths } from '../lib/paths.ts'
 import { duration } from '../lib/time.ts'
 import { useNow } from '../lib/use-now.ts'
@@ -7,23 +8,6 @@ import { Spinner } from '../ui/Icon.tsx'
 import { Meter } from '../ui/Meter.tsx'
 import { Popover } from '../ui/Popover.tsx'
 import css from './RunningOperations.module.css'
-
-/** "clusterCreate" → "Cluster create": until each kind has words of its own. */
-const kindWords: Record<Operation['kind'], string> = {
-  serverAdd: 'Add servers',
-  serverReboot: 'Reboot',
-  serverShutdown: 'Shut down',
-  serverReset: 'Reset',
-  serverRemove: 'Remove',
-  clusterCreate: 'Create cluster',
-  clusterDelete: 'Delete cluster',
-  clusterServerReplace: 'Replace a server of',
-  clusterSubnetsAssign: 'Assign subnets to',
-}
-
-/** "Create cluster poz-edge-04". */
-export const operationTitle = (operation: Pick<Operation, 'kind' | 'target'>): string =>
-  `${kindWords[operation.kind] ?? sentence(operation.kind)} ${operation.target.name}`.trim()
 
 /** Where an operation can be watched: the page of what it is about, or one that follows it. */
 export function operationPage(operation: Pick<Operation, 'id' | 'kind' | 'target'>): string | null {

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { readCertificate } from '#talos/client/connect.ts'
+import { faultSchema } from '../fleet/faults.ts'
 import { cluster, dataFolder, fleet, partOfNetwork, rack, until } from '../testing/fleet.ts'
 import { ask } from './ask.ts'
 
@@ -107,7 +108,12 @@ test('the program says when it is ready, obeys its commands, and continues after
 })
 
 test('the program explains itself and refuses what it does not know', async () => {
-  expect((await run(process.execPath, [MAIN, '--help'])).stdout).toContain('--scenario FILE')
+  const { stdout } = await run(process.execPath, [MAIN, '--help'])
+  expect(stdout).toContain('--scenario FILE')
+  const faults = /fault NAME KIND([\s\S]*?)clear-faults/.exec(stdout)![1]!
+  const kinds = faultSchema.def.options.flatMap((o) => [...o.shape.kind._zod.values].map(String))
+  expect(kinds).toContain('vanish')
+  expect(kinds.filter((kind) => !new RegExp(`[ (]${kind}[ ,]`).test(faults))).toEqual([])
   await expect(run(process.execPath, [MAIN, 'dance'])).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('There is no command "dance"') })
   await expect(run(process.execPath, [MAIN, '--servers', 'many'])).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('takes a number') })
   await expect(run(process.execPath, [MAIN, 'servers', '--data', dataFolder()])).rejects.toMatchObject({

@@ -1,5 +1,6 @@
 import type { Operation } from '#contract/operations.ts'
-import { operationPage, operationTitle, Running } from '../../layout/RunningOperations.tsx'
+import { operationTitle } from '#contract/words.ts'
+import { operationPage, Running } from '../../layout/RunningOperations.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time.ts'
 import { Panel } from '../../ui/Panel.tsx'
