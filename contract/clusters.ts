@@ -58,8 +58,15 @@ const cidr = (what: string) =>
     z.refine((text) => parseCidr(text) !== null, { error: `${what} must be a network such as 10.244.0.0/16, with host bits zero` }),
   )
 const versionText = (example: string) => z.string().check(z.regex(/^v?\d{1,4}\.\d{1,4}\.\d{1,4}$/, `Enter a version such as ${example}`))
-const dnsName = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
-const hostOf = (endpoint: string) => endpoint.replace(/^https:\/\//, '').replace(/:6443\/?$/, '')
+/** A last label of digits, or a hexadecimal one, is an address that is written wrongly: URLs with it can't be read (https://url.spec.whatwg.org/#ends-in-a-number-checker). */
+const dnsName = /^(?=.{1,253}$)(?!(?:.*\.)?(?:\d+|0x[0-9a-f]*)$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
+/** Host of an endpoint as it may be entered: `https://host:6443/`, `[::1]:6443`, or the bare host. */
+export const endpointHost = (endpoint: string): string =>
+  endpoint
+    .replace(/^https:\/\//, '')
+    .replace(/\/$/, '')
+    .replace(/^\[(.*)\](?::6443)?$/, '$1')
+    .replace(/^([^:]*):6443$/, '$1')
 
 export const ClusterServer = z.strictObject({
   node_id: z.uuid(),
@@ -85,7 +92,7 @@ export const NewCluster = z.strictObject({
   endpoint: z.optional(
     z.string().check(
       z.trim(),
-      z.refine((e) => parseAddress(hostOf(e).replace(/^\[|\]$/g, '')) !== null || dnsName.test(hostOf(e)), { error: 'Enter an IP address or a DNS name' }),
+      z.refine((e) => parseAddress(endpointHost(e)) !== null || dnsName.test(endpointHost(e).toLowerCase()), { error: 'Enter an IP address or a DNS name' }),
     ),
   ),
   /** True: the endpoint is an unused address of the servers' network that the control planes hold themselves. */

@@ -2,8 +2,8 @@ import * as fc from 'fast-check'
 import * as z from 'zod/mini'
 import { expect, test } from 'vitest'
 import { contains, parseAddress, parseCidr } from '#contract/addresses.ts'
-import { NewCluster, type NewClusterAsked } from '#contract/clusters.ts'
-import { type Candidate, defaultInstallDisk, endpointHost, endpointUrl, judge, type Surroundings } from './check.ts'
+import { endpointHost, NewCluster, type NewClusterAsked } from '#contract/clusters.ts'
+import { type Candidate, defaultInstallDisk, endpointUrl, judge, type Surroundings } from './check.ts'
 
 const datacenter = { id: '00000000-0000-4000-8000-000000000000', code: 'PL-POZ-1' }
 const gib = 1024 ** 3
@@ -169,8 +169,13 @@ test.each([
   ['https://[fd00::1]:6443/', 'fd00::1', 'https://[fd00::1]:6443'],
   ['fd00::1', 'fd00::1', 'https://[fd00::1]:6443'],
 ])('endpoint %s', (text, host, url) => {
+  expect(NewCluster.shape.endpoint.safeParse(text).success).toBe(true)
   expect(endpointHost(text)).toBe(host)
   expect(endpointUrl(endpointHost(text))).toBe(url)
+})
+
+test.each(['10.1.2.300', '10.1.2', '1234', 'api.0x7f', 'api_1.example.com', 'https://', '[fd00::1', '-a.example.com'])('%s is no endpoint', (text) => {
+  expect(NewCluster.shape.endpoint.safeParse(text).error?.issues[0]?.message).toBe('Enter an IP address or a DNS name')
 })
 
 test("whatever the networks: an accepted cluster's pods and services contain no server", () => {

@@ -3,7 +3,7 @@
  * Answers every finding at once, with what the defaults became.
  */
 import { type Address, type Cidr, contains, formatAddress, formatCidr, overlap, parseAddress, parseCidr } from '#contract/addresses.ts'
-import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, leastDiskBytes, type NewCluster } from '#contract/clusters.ts'
+import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, endpointHost, leastDiskBytes, type NewCluster } from '#contract/clusters.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Eligibility } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
@@ -93,14 +93,6 @@ const talosTag = (version: string): string => (version.startsWith('v') ? version
 const kubernetesVersion = (version: string): string => version.replace(/^v/, '')
 
 const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
-
-/** Host of an endpoint as it was entered: `https://host:6443`, `[::1]` or the bare host. */
-export const endpointHost = (endpoint: string): string =>
-  endpoint
-    .replace(/^https:\/\//, '')
-    .replace(/\/$/, '')
-    .replace(/^\[(.*)\](?::6443)?$/, '$1')
-    .replace(/^([^:]*):6443$/, '$1')
 
 export function endpointUrl(host: string): string {
   const address = parseAddress(host)
