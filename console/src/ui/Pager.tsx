@@ -1,10 +1,8 @@
+import { pageSizes } from '../lib/list-search.ts'
 import { count as thousands } from '../lib/units.ts'
 import { IconButton } from './Button.tsx'
 import { Select } from './Field.tsx'
 import css from './Pager.module.css'
-
-/** Sizes that the specification's lists offer. */
-const pageSizes = [5, 10, 25, 50, 100, 1000] as const
 
 /** "1–15 of 148 servers", how many a page, and to the next. `plural` names what is counted. */
 export function Pager({

@@ -7,6 +7,7 @@ import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { PageCount } from '../../layout/PageCount.tsx'
+import { pageNumber, sortAmong } from '../../lib/list-search.ts'
 import { paths } from '../../lib/paths.ts'
 import { count } from '../../lib/units.ts'
 import { useMedia } from '../../lib/use-media.ts'
@@ -32,12 +33,12 @@ const sorts = ['code', 'city_name', 'tier', 'servers', 'free'] as const
 
 /** What is asked for a place in the address; values that nobody knows are not sent. */
 export function datacenterQuery(search: DatacenterSearch): Ask {
-  const column = sorts.find((s) => s === search['sort']?.replace(/^-/, ''))
+  const sort = sortAmong(sorts, search['sort'])
   return {
-    page: /^[1-9]\d{0,4}$/.test(search['page'] ?? '') ? Number(search['page']) : 1,
+    page: pageNumber(search['page']),
     per_page: 50,
     ...(search['q'] !== undefined && { q: search['q'].slice(0, 200) }),
-    ...(column && { sort: search['sort']?.startsWith('-') ? (`-${column}` as const) : column }),
+    ...(sort && { sort }),
   }
 }
 

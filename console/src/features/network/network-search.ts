@@ -1,6 +1,8 @@
 /** What stands in the address of the list of subnets, and what is asked of the API for it. */
 import type { Asked } from '#contract/operation.ts'
 import { type subnetList, subnetPurposes, subnetStatuses } from '#contract/subnets.ts'
+import { among, pageNumber, pageSize, sortAmong } from '../../lib/list-search.ts'
+import { texts } from '../../lib/search.ts'
 
 const networkSearchKeys = ['q', 'cluster', 'datacenter', 'status', 'type', 'purpose', 'sort', 'page', 'size', 'open'] as const
 /** All optional strings; a value that nobody knows stays in the address and is not sent. `open` is the id of the row whose address map is open. */
@@ -10,20 +12,7 @@ export const types = ['IPv4', 'IPv6'] as const
 const sortColumns = ['name', 'type', 'cidr', 'gateway', 'vlan_id', 'datacenter', 'cluster', 'used', 'status'] as const
 export const defaultSize = 50
 
-export function readNetworkSearch(raw: Readonly<Record<string, unknown>>): NetworkSearch {
-  const search: NetworkSearch = {}
-  for (const key of networkSearchKeys) {
-    const value = raw[key]
-    if (typeof value === 'string' && value !== '') search[key] = value
-  }
-  return search
-}
-
-const among = <T extends string>(allowed: readonly T[], value: string | undefined): T | undefined => allowed.find((a) => a === value)
-const whole = (text: string | undefined, most: number): number | undefined => {
-  const n = text !== undefined && /^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined
-  return n !== undefined && n <= most ? n : undefined
-}
+export const readNetworkSearch: (raw: Record<string, unknown>) => NetworkSearch = texts(...networkSearchKeys)
 
 type Ask = Asked<typeof subnetList>['query']
 
@@ -45,12 +34,12 @@ export function filterQuery(search: NetworkSearch) {
 }
 
 export function subnetQuery(search: NetworkSearch): Ask {
-  const column = among(sortColumns, search.sort?.replace(/^-/, ''))
+  const sort = sortAmong(sortColumns, search.sort)
   return {
-    page: whole(search.page, 1_000_000) ?? 1,
-    per_page: whole(search.size, 1000) ?? defaultSize,
+    page: pageNumber(search.page),
+    per_page: pageSize(search.size, defaultSize),
     ...filterQuery(search),
-    ...(column && { sort: search.sort?.startsWith('-') ? (`-${column}` as const) : column }),
+    ...(sort && { sort }),
   }
 }
 

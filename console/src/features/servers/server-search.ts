@@ -1,8 +1,9 @@
 /** What stands in the address of the server list, and what is asked of the API for it. */
 import { nodeTypes, type serverList, serverStatuses } from '#contract/servers.ts'
 import type { Asked } from '#contract/operation.ts'
+import { among, pageNumber, pageSize, sortAmong } from '../../lib/list-search.ts'
+import { texts } from '../../lib/search.ts'
 
-const pageSizes = [5, 10, 25, 50, 100, 1000] as const
 /** Specified: page 1 of 1000 is asked unless the address says otherwise. */
 export const defaultSize = 1000
 
@@ -13,32 +14,9 @@ const serverSearchKeys = ['q', 'status', 'nodeType', 'datacenter', 'cluster', 'r
 /** All optional strings, as the specification has them; a value that nobody knows stays in the address and is not sent. */
 export type ServerSearch = Partial<Record<(typeof serverSearchKeys)[number], string>>
 
-export function readServerSearch(raw: Readonly<Record<string, unknown>>): ServerSearch {
-  const search: ServerSearch = {}
-  for (const key of serverSearchKeys) {
-    const value = raw[key]
-    if (typeof value === 'string' && value !== '') search[key] = value
-  }
-  return search
-}
+export const readServerSearch: (raw: Record<string, unknown>) => ServerSearch = texts(...serverSearchKeys)
 
-const among = <T extends string>(allowed: readonly T[], value: string | undefined): T | undefined => allowed.find((a) => a === value)
-
-const whole = (text: string | undefined, allowed: (n: number) => boolean): number | undefined => {
-  const n = text !== undefined && /^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined
-  return n !== undefined && allowed(n) ? n : undefined
-}
-
-const pageOf = (search: ServerSearch): number => whole(search.page, (n) => n <= 1_000_000) ?? 1
-export const sizeOf = (search: ServerSearch): number => whole(search.size, (n) => pageSizes.some((size) => size === n)) ?? defaultSize
-
-type Sort = NonNullable<Asked<typeof serverList>['query']['sort']>
-
-function sortOf(search: ServerSearch): Sort | undefined {
-  const column = among(sortColumns, search.sort?.replace(/^-/, ''))
-  if (column === undefined) return undefined
-  return search.sort?.startsWith('-') ? `-${column}` : column
-}
+export const sizeOf = (search: ServerSearch): number => pageSize(search.size, defaultSize)
 
 /** Filters are sent only where they are not empty and one of the allowed values. */
 export function serverQuery(search: ServerSearch): Asked<typeof serverList>['query'] {
@@ -46,9 +24,9 @@ export function serverQuery(search: ServerSearch): Asked<typeof serverList>['que
   const nodeType = among(nodeTypes, search.nodeType)
   const reachable = among(['true', 'false'], search.reachable)
   const confirmed = among(['true', 'false'], search.confirmed)
-  const sort = sortOf(search)
+  const sort = sortAmong(sortColumns, search.sort)
   return {
-    page: pageOf(search),
+    page: pageNumber(search.page),
     per_page: sizeOf(search),
     ...(search.q !== undefined && { q: search.q.slice(0, 200) }),
     ...(status && { status }),
