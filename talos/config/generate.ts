@@ -2,7 +2,7 @@
  * Machine configurations as `talosctl gen config` makes them for Talos 1.12 and 1.13: the same bytes from the same input
  * (Talos `pkg/machinery/config/generate`). Comments and examples are left out, as with `--with-docs=false --with-examples=false`.
  */
-import type { KeyPair } from '../pki/keys.ts'
+import { encodePair, encodePem, type KeyPair } from '../pki/keys.ts'
 import type { SecretsBundle } from '../secrets/bundle.ts'
 import { contractOf, images, supportedMinor } from '../versions.ts'
 import { emit } from './emit.ts'
@@ -80,7 +80,7 @@ function clusterSection(input: GenerateInput) {
     secretboxEncryptionSecret: secrets.secrets.secretboxEncryptionSecret,
     ca: encodePair(certs.k8s),
     aggregatorCA: encodePair(certs.k8sAggregator),
-    serviceAccount: { key: encode(certs.k8sServiceAccount.key) },
+    serviceAccount: { key: encodePem(certs.k8sServiceAccount.key) },
     apiServer: {
       image: images.apiServer(kubernetesVersion),
       certSANs: input.additionalSans === undefined || input.additionalSans.length === 0 ? undefined : [...input.additionalSans],
@@ -110,14 +110,6 @@ const podSecurity = {
   kind: 'PodSecurityConfiguration',
 }
 
-function encode(pem: string): string {
-  return Buffer.from(pem).toString('base64')
-}
-
-function encodePair({ crt, key }: KeyPair) {
-  return { crt: encode(crt), key: encode(key) }
-}
-
 function publicPart({ crt }: KeyPair) {
-  return { crt: encode(crt), key: '' }
+  return { crt: encodePem(crt), key: '' }
 }

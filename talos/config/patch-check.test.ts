@@ -5,6 +5,15 @@ import { checkPatch, patchLimits } from './patch-check.ts'
 import { ConfigError } from './tree.ts'
 
 const errors = (body: string, talosVersion = 'v1.13.9') => checkPatch(body, { talosVersion }).errors
+
+/** Milliseconds of processor time until a bad patch is refused: on the clock, what else the machine does would count. */
+function refusedIn(body: string): number {
+  const before = process.cpuUsage()
+  expect(errors(body)).not.toEqual([])
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
+
 const messages = (body: string, talosVersion?: string) => errors(body, talosVersion).map((e) => e.message)
 
 describe('a good patch', () => {
@@ -41,9 +50,7 @@ describe('YAML', () => {
 
   test('that grows when it is read is refused, at once', () => {
     const bomb = `a0: &a0 [x,x,x,x,x,x,x,x,x]\n${Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array.from({ length: 9 }, () => `*a${i}`).join(',')}]`).join('\n')}\n`
-    const begun = performance.now()
-    expect(errors(bomb)).not.toEqual([])
-    expect(performance.now() - begun).toBeLessThan(500)
+    expect(refusedIn(bomb)).toBeLessThan(500)
   })
 
   test.each([
@@ -53,9 +60,7 @@ describe('YAML', () => {
     ['indentation', Array.from({ length: 60 }, (_, i) => `${' '.repeat(i)}a:`).join('\n')],
     ['closed brackets', `machine: {pods: ${'['.repeat(60)}${']'.repeat(60)}}`],
   ])('nested too deeply by %s is refused, at once', (_, body) => {
-    const begun = performance.now()
-    expect(errors(body)).not.toEqual([])
-    expect(performance.now() - begun).toBeLessThan(500)
+    expect(refusedIn(body)).toBeLessThan(500)
   })
 
   test.each([
@@ -69,9 +74,7 @@ describe('YAML', () => {
     ['colons', 'a: '.repeat(21_000)],
     ['items', '-\n'.repeat(32_000)],
   ])('of nothing but %s is refused, at once', (_, body) => {
-    const begun = performance.now()
-    expect(errors(body)).not.toEqual([])
-    expect(performance.now() - begun).toBeLessThan(1000)
+    expect(refusedIn(body)).toBeLessThan(1000)
   })
 
   test('whatever it is, is judged and not thrown at', () => {

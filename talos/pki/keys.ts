@@ -7,6 +7,12 @@ export interface KeyPair {
   key: string
 }
 
+/** As Talos's files carry PEM text: in base64. */
+export const encodePem = (pem: string): string => Buffer.from(pem).toString('base64')
+
+/** Both halves of a pair so. */
+export const encodePair = ({ crt, key }: KeyPair): KeyPair => ({ crt: encodePem(crt), key: encodePem(key) })
+
 /**
  * What Talos uses its three kinds of keys for: Ed25519 for its own API, ECDSA P-256 for Kubernetes and etcd, RSA-4096 for service accounts
  * (Talos `pkg/machinery/config/generate/secrets/ca.go`).

@@ -5,7 +5,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { parse, stringify } from 'yaml'
 import { createAuthority } from '../pki/certificates.ts'
-import { generateKey, type KeyPair, kindOf, readKey } from '../pki/keys.ts'
+import { encodePair, encodePem, generateKey, type KeyPair, kindOf, readKey } from '../pki/keys.ts'
 import { type Contract, contractOf, hasRsaServiceAccountKey } from '../versions.ts'
 
 export interface SecretsBundle {
@@ -59,18 +59,17 @@ function kubeadmToken(): string {
 /** The bundle as talosctl's `secrets.yaml`. */
 export function writeSecrets(bundle: SecretsBundle): string {
   const { certs } = bundle
-  const pair = ({ crt, key }: KeyPair) => ({ crt: encode(crt), key: encode(key) })
   return stringify(
     {
       cluster: bundle.cluster,
       secrets: { bootstraptoken: bundle.secrets.bootstrapToken, secretboxencryptionsecret: bundle.secrets.secretboxEncryptionSecret },
       trustdinfo: bundle.trustdInfo,
       certs: {
-        etcd: pair(certs.etcd),
-        k8s: pair(certs.k8s),
-        k8saggregator: pair(certs.k8sAggregator),
-        k8sserviceaccount: { key: encode(certs.k8sServiceAccount.key) },
-        os: pair(certs.os),
+        etcd: encodePair(certs.etcd),
+        k8s: encodePair(certs.k8s),
+        k8saggregator: encodePair(certs.k8sAggregator),
+        k8sserviceaccount: { key: encodePem(certs.k8sServiceAccount.key) },
+        os: encodePair(certs.os),
       },
     },
     { indent: 4, lineWidth: 0 },
@@ -113,8 +112,4 @@ export function readSecrets(yaml: string): SecretsBundle {
       k8sServiceAccount: { key: key('certs', 'k8sserviceaccount', 'key') },
     },
   }
-}
-
-function encode(pem: string): string {
-  return Buffer.from(pem).toString('base64')
 }

@@ -183,7 +183,7 @@ export function servers(parts: ServerParts): Servers {
       return inTransaction(db, async (tx) => {
         const code = datacenter_id === null ? null : await datacenterOf(tx, datacenter_id)
         const key = randomUUID()
-        const name = cidr ?? (wanted.length === 1 ? wanted[0]! : counted(wanted.length, 'address').replace(/s$/, 'es'))
+        const name = cidr ?? (wanted.length === 1 ? wanted[0]! : counted(wanted.length, 'address', 'addresses'))
         const operation = await operations.create(tx, caller, {
           kind: 'serverAdd',
           target: { kind: 'datacenter', id: datacenter_id, name: code ? `${name} to ${code}` : name },
