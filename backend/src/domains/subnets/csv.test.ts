@@ -62,3 +62,37 @@ test('a megabyte of commas, of quotes or of one line takes no longer than it is'
   expect(parseCsv('"'.repeat(size - 1)).problem).not.toBeNull()
   expect(performance.now() - began).toBeLessThan(5_000)
 })
+
+test('of a text from outside no more is made than is wanted', () => {
+  const bounds = { records: 3, cells: 4 }
+  expect(parseCsv('a,b\n,\n \t , \r\n\n"",\n" "\nc\n,,,\nd,e', bounds)).toEqual({
+    records: [
+      { line: 1, cells: ['a', 'b'] },
+      { line: 7, cells: ['c'] },
+      { line: 9, cells: ['d', 'e'] },
+    ],
+    problem: null,
+  })
+  expect(parseCsv('1\n2\n3\n4\n"', bounds)).toMatchObject({ records: [{}, {}, {}], problem: null })
+  expect(parseCsv('1\n\na,b,c,d,e\n2', bounds)).toEqual({ records: [{ line: 1, cells: ['1'] }], problem: { line: 3, message: 'A line has at most 4 cells' } })
+})
+
+test('a file that is nothing but commas costs a fraction of what reading all of its cells does', () => {
+  const size = 1024 * 1024
+  const bounds = { records: 5002, cells: 100 }
+  const took = (text: string, how?: typeof bounds) => {
+    const began = performance.now()
+    parseCsv(text, how)
+    return performance.now() - began
+  }
+  const texts = [
+    `a\n${','.repeat(size)}b`,
+    `a\n${',\n'.repeat(size / 2)}`,
+    `a\n${'"",'.repeat(size / 3)}`,
+    'a\n'.repeat(size / 2),
+    `a\n${' ,\n'.repeat(size / 3)}`,
+  ]
+  for (const text of texts) took(text, bounds)
+  const ratios = texts.map((text) => took(text, bounds) / took(text))
+  for (const ratio of ratios) expect(ratio).toBeLessThan(0.5)
+})

@@ -32,6 +32,9 @@ interface GoodRow extends ReadRow {
 const isGood = (row: ReadRow): row is GoodRow => row.wanted !== null
 const doesOf = ({ before, wanted }: GoodRow): Imported['rows'][number]['does'] => (before === null ? 'create' : isSame(before, wanted) ? 'nothing' : 'update')
 
+/** Of a line: several times as many as there are columns. */
+const mostCells = 100
+
 /** Rows of one statement: each has a dozen parameters, and a statement at most 65,535. */
 const batch = 500
 
@@ -125,10 +128,9 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
   return async (caller: Caller, { csv, dry_run }: Asked): Promise<Imported> => {
     const tooLarge = Buffer.byteLength(csv) > importLimits.bytes
     if (tooLarge) throw new Problem('invalid', 'A file is at most 1 MiB', { csv: 'A file is at most 1 MiB' })
-    const { records, problem } = parseCsv(csv)
-    const [head, ...rest] = records
-    // Spreadsheets leave rows of nothing but commas at the end.
-    const body = rest.filter(({ cells }) => cells.some((cell) => cell.trim() !== ''))
+    // Spreadsheets leave rows of nothing but commas at the end: those are no records.
+    const { records, problem } = parseCsv(csv, { records: importLimits.rows + 2, cells: mostCells })
+    const [head, ...body] = records
     const unreadable: Trouble[] = problem ? [{ ...problem, column: null }] : []
     if (!head) return { written: false, rows: [], problems: unreadable.length > 0 ? unreadable : [{ line: 1, column: null, message: 'The file is empty' }] }
     const header = readHeader(head.cells)

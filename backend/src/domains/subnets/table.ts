@@ -38,20 +38,28 @@ export interface Trouble {
 
 /** Without these, a row says nothing. */
 const required: readonly Column[] = ['name', 'cidr', 'datacenter']
-const isColumn = (name: string): name is Column => csvColumns.some((c) => c === name)
+const known: ReadonlySet<string> = new Set(csvColumns)
+const isColumn = (name: string): name is Column => known.has(name)
 
 /** Named one by one: a file of another kind may have any number of columns. */
 const mostUnknown = 20
 
 /** Columns of a header, in order; or what is wrong with it. */
 export function readHeader(cells: readonly string[]): { columns: Column[] } | { troubles: string[] } {
-  const names = cells.map((cell) => cell.trim().toLowerCase())
-  if (names.length === 1 && names[0]!.includes(separator)) return { troubles: ['Columns must stand between commas, not semicolons'] }
-  const columns = names.filter(isColumn)
-  const others = [...new Set(names.filter((n) => !isColumn(n)))]
-  const unknown = others.slice(0, mostUnknown).map((n) => `There is no column "${n.slice(0, 40)}". Columns are ${csvColumns.join(', ')}`)
-  if (others.length > mostUnknown) unknown.push(`${others.length - mostUnknown} more columns are not known`)
-  const twice = [...new Set(columns.filter((c, i) => columns.indexOf(c) !== i))].map((c) => `The column ${c} stands there twice`)
+  if (cells.length === 1 && cells[0]!.includes(separator)) return { troubles: ['Columns must stand between commas, not semicolons'] }
+  const columns: Column[] = []
+  const repeated = new Set<Column>()
+  const others = new Set<string>()
+  // One look at each: there may be a million.
+  for (const cell of cells) {
+    const name = cell === '' ? cell : cell.trim().toLowerCase()
+    if (!isColumn(name)) others.add(name)
+    else if (columns.includes(name)) repeated.add(name)
+    else columns.push(name)
+  }
+  const unknown = [...others].slice(0, mostUnknown).map((n) => `There is no column "${n.slice(0, 40)}". Columns are ${csvColumns.join(', ')}`)
+  if (others.size > mostUnknown) unknown.push(`${others.size - mostUnknown} more columns are not known`)
+  const twice = [...repeated].map((c) => `The column ${c} stands there twice`)
   const left = required.filter((c) => !columns.includes(c)).map((c) => `The column ${c} is missing`)
   const troubles = [...unknown, ...twice, ...left]
   return troubles.length > 0 ? { troubles } : { columns }
