@@ -5,6 +5,7 @@ import { computeUnits } from './capacity.ts'
 import { canHaveControlPlanes, NewCluster } from './clusters.ts'
 import { errors } from './errors.ts'
 import { nameOf } from './names.ts'
+import { orderOf } from './page.ts'
 import { permits, scopesOf } from './permissions.ts'
 import {
   canBecome,
@@ -178,4 +179,13 @@ test('a server with Talos on its disk joins in that version only, and on that di
   for (const version of ['v1.12.11', 'v1.13.0']) expect(canJoinCluster(s, version)).toEqual(other)
   expect(canKeepInstalled(installed, 'v1.13.1', '/dev/sdb')).toEqual({ ok: true })
   expect(canKeepInstalled(installed, 'v1.13.1', '/dev/sda')).toEqual({ ok: false, reason: 'Talos is installed on /dev/sdb; choose that disk, not /dev/sda' })
+})
+
+test('the order of a list is the one that is asked for, or its usual one', () => {
+  const order = (sort?: 'name' | '-name' | 'at' | '-at') => orderOf(sort, '-at')
+  expect([order(), order('name'), order('-name')]).toEqual([
+    { column: 'at', direction: 'desc' },
+    { column: 'name', direction: 'asc' },
+    { column: 'name', direction: 'desc' },
+  ])
 })

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { AuditEntry, auditList } from '#contract/audit.ts'
 import type { Input } from '#contract/operation.ts'
+import { orderOf } from '#contract/page.ts'
 import type { Page } from '#contract/page.ts'
 import { type Db, likePattern } from '../../db/db.ts'
 import { type AuditFields, chainHash } from '../events/publisher.ts'
@@ -52,7 +53,7 @@ export function audit({ db }: { db: Db }): Audit {
       const [rows, count] = await Promise.all([
         matching
           .selectAll()
-          .orderBy('seq', query.sort === 'seq' ? 'asc' : 'desc')
+          .orderBy('seq', orderOf(query.sort, '-seq').direction)
           .limit(query.per_page)
           .offset((query.page - 1) * query.per_page)
           .execute(),

@@ -2,6 +2,7 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { clusterList } from '#contract/clusters.ts'
 import type { Input } from '#contract/operation.ts'
+import { orderOf } from '#contract/page.ts'
 import { type Db, likePattern, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.ts'
 
@@ -68,10 +69,10 @@ export async function page(db: Db, query: Input<typeof clusterList>['query']): P
   }
   if (status) matching = matching.where('cluster.status', '=', status)
   if (datacenter) matching = matching.where((e) => e.or([e('datacenter.code', '=', datacenter), e(sql`cluster.datacenter_id::text`, '=', datacenter)]))
-  const column = (query.sort?.replace(/^-/, '') ?? 'name') as keyof typeof orderBy
+  const { column, direction } = orderOf(query.sort, 'name')
   const [rows, count] = await Promise.all([
     matching
-      .orderBy(orderBy[column], query.sort?.startsWith('-') ? 'desc' : 'asc')
+      .orderBy(orderBy[column], direction)
       .orderBy('cluster.id')
       .limit(query.per_page)
       .offset((query.page - 1) * query.per_page)

@@ -2,6 +2,7 @@
 import { canRemoveDatacenter, type Datacenter, type DatacenterChange, type DatacenterInput, type datacenterList } from '#contract/datacenters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
+import { orderOf } from '#contract/page.ts'
 import type { Page } from '#contract/page.ts'
 import { counted } from '#contract/words.ts'
 import type { Clock } from '../../clock.ts'
@@ -95,10 +96,11 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
       const matching = rows
         .filter((r) => wanted === undefined || r.code.toLowerCase().includes(wanted) || r.city_name.toLowerCase().includes(wanted))
         .map((r) => present(r, inside.get(r.id) ?? nothing))
-      const key = sortKeys[(query.sort?.replace(/^-/, '') ?? 'code') as Sortable]
-      const direction = query.sort?.startsWith('-') ? -1 : 1
+      const { column, direction } = orderOf(query.sort, 'code')
+      const key = sortKeys[column]
+      const sign = direction === 'desc' ? -1 : 1
       const compare = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0)
-      const sorted = matching.toSorted((a, b) => direction * compare(key(a), key(b)) || compare(sortKeys.code(a), sortKeys.code(b)))
+      const sorted = matching.toSorted((a, b) => sign * compare(key(a), key(b)) || compare(sortKeys.code(a), sortKeys.code(b)))
       const from = (query.page - 1) * query.per_page
       return { items: sorted.slice(from, from + query.per_page), page: query.page, per_page: query.per_page, total: sorted.length }
     },

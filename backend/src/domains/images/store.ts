@@ -2,6 +2,7 @@
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
 import type { imageList } from '#contract/images.ts'
 import type { Input } from '#contract/operation.ts'
+import { orderOf } from '#contract/page.ts'
 import { type Db, likePattern, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.ts'
 
@@ -25,10 +26,10 @@ export async function page(db: Db, query: Input<typeof imageList>['query']): Pro
             sql<boolean>`concat_ws(' ', image.talos_version, image.arch, image.format, image.schematic_id, image.created_by, datacenter.code, join_token.name,
               array_to_string(image.extensions || image.kernel_args, ' ')) ilike ${like}`,
           )
-  const direction = query.sort === undefined || query.sort.startsWith('-') ? 'desc' : 'asc'
+  const { column, direction } = orderOf(query.sort, '-created_at')
   // v1.9.0 comes before v1.13.0.
   const sorted =
-    query.sort?.replace(/^-/, '') === 'talos_version'
+    column === 'talos_version'
       ? matching.orderBy(sql`string_to_array(ltrim(image.talos_version, 'v'), '.')::int[]`, direction).orderBy('image.created_at', 'desc')
       : matching.orderBy('image.created_at', direction)
   const [rows, count] = await Promise.all([

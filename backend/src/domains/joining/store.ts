@@ -44,7 +44,7 @@ export const countUses = (tx: Tx, id: string, uses: number, at: Date) =>
 export async function arrivals(
   db: Db,
   tokenId: string,
-  { q, oldestFirst, page, per_page }: { q: string | undefined; oldestFirst: boolean; page: number; per_page: number },
+  { q, direction, page, per_page }: { q: string | undefined; direction: 'asc' | 'desc'; page: number; per_page: number },
 ): Promise<{ rows: ArrivalRow[]; total: number }> {
   let matching = db.selectFrom('join_arrival').where('token_id', '=', tokenId)
   if (q) {
@@ -59,7 +59,6 @@ export async function arrivals(
       ]),
     )
   }
-  const direction = oldestFirst ? 'asc' : 'desc'
   const [rows, count] = await Promise.all([
     matching
       .selectAll()

@@ -12,6 +12,7 @@ import {
 } from '#contract/join-tokens.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
+import { orderOf } from '#contract/page.ts'
 import type { Page } from '#contract/page.ts'
 import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
@@ -110,11 +111,11 @@ export function joinTokens({ db, clock, record, key, publicUrl, datacenters, ser
       const matching = rows
         .map((row) => present(row, { codes: known, now }))
         .filter((t) => (wanted === undefined || t.name.includes(wanted)) && (query.status === undefined || t.status === query.status))
-      const column = (query.sort?.replace(/^-/, '') ?? 'created_at') as Sortable
-      const direction = query.sort === undefined || query.sort.startsWith('-') ? -1 : 1
+      const { column, direction } = orderOf(query.sort, '-created_at')
       const of = sortKeys[column]
+      const sign = direction === 'desc' ? -1 : 1
       const compare = (a: JoinToken, b: JoinToken) => (of(a) < of(b) ? -1 : of(a) > of(b) ? 1 : 0)
-      const sorted = matching.toSorted((a, b) => direction * compare(a, b) || (a.name < b.name ? -1 : 1))
+      const sorted = matching.toSorted((a, b) => sign * compare(a, b) || (a.name < b.name ? -1 : 1))
       const from = (query.page - 1) * query.per_page
       return { items: sorted.slice(from, from + query.per_page), page: query.page, per_page: query.per_page, total: sorted.length }
     },
@@ -161,7 +162,7 @@ export function joinTokens({ db, clock, record, key, publicUrl, datacenters, ser
 
     async arrivals(id, query) {
       if (!(await store.token(db, id))) throw unknown()
-      const { rows, total } = await store.arrivals(db, id, { ...query, q: query.q, oldestFirst: query.sort === 'at' })
+      const { rows, total } = await store.arrivals(db, id, { ...query, q: query.q, direction: orderOf(query.sort, '-at').direction })
       const names = await servers.namesOf(
         db,
         rows.flatMap((r) => r.server_id ?? []),

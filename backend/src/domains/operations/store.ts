@@ -2,6 +2,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import type { operationList } from '#contract/operations.ts'
+import { orderOf } from '#contract/page.ts'
 import { type Db, likePattern, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.ts'
 
@@ -35,7 +36,7 @@ export async function page(db: Db, query: Input<typeof operationList>['query'], 
   const [rows, count] = await Promise.all([
     matching
       .selectAll()
-      .orderBy('created_at', query.sort === 'created_at' ? 'asc' : 'desc')
+      .orderBy('created_at', orderOf(query.sort, '-created_at').direction)
       .orderBy('id')
       .limit(query.per_page)
       .offset((query.page - 1) * query.per_page)

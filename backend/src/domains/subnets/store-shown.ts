@@ -1,6 +1,7 @@
 /** SQL of what is shown of subnets, with what the pools domain knows of them: assignments and use are only read here. */
 import { type Selectable, sql, type SqlBool } from 'kysely'
 import type { Input } from '#contract/operation.ts'
+import { orderOf } from '#contract/page.ts'
 import type { subnetList, SubnetStatus } from '#contract/subnets.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { search } from './search.ts'
@@ -143,12 +144,11 @@ const orders = {
 
 export async function page(on: On, query: Input<typeof subnetList>['query'], held: Held): Promise<{ rows: SubnetRow[]; total: number }> {
   const rows = matching(on, query)
-  const column = orders[(query.sort?.replace(/^-/, '') ?? 'name') as keyof typeof orders](held)
-  const direction = query.sort?.startsWith('-') ? sql`desc nulls last` : sql`asc nulls last`
+  const { column, direction } = orderOf(query.sort, 'name')
   const [found, count] = await Promise.all([
     rows
       .select(columns(held))
-      .orderBy(sql`${column} ${direction}`)
+      .orderBy(sql`${orders[column](held)} ${direction === 'desc' ? sql`desc` : sql`asc`} nulls last`)
       .orderBy(byName)
       .limit(query.per_page)
       .offset((query.page - 1) * query.per_page)

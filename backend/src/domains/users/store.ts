@@ -1,6 +1,7 @@
 /** SQL for people. Nothing else knows this table; the sessions' SQL joins it. */
 import { type Selectable, sql } from 'kysely'
 import type { Input } from '#contract/operation.ts'
+import { orderOf } from '#contract/page.ts'
 import type { userList } from '#contract/users.ts'
 import { type Db, likePattern, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.ts'
@@ -8,14 +9,14 @@ import type { Tables } from '../../db/tables.ts'
 type Row = Selectable<Tables['person']>
 
 export async function page(db: Db, query: Input<typeof userList>['query']): Promise<{ rows: Row[]; total: number }> {
-  const column = (query.sort?.replace(/^-/, '') ?? 'email') as 'email' | 'name' | 'role' | 'created_at'
+  const { column, direction } = orderOf(query.sort, 'email')
   const matching = query.q
     ? db.selectFrom('person').where((e) => e.or([e('email', 'ilike', likePattern(query.q!)), e('name', 'ilike', likePattern(query.q!))]))
     : db.selectFrom('person')
   const [rows, count] = await Promise.all([
     matching
       .selectAll()
-      .orderBy(column, query.sort?.startsWith('-') ? 'desc' : 'asc')
+      .orderBy(column, direction)
       .orderBy('id')
       .limit(query.per_page)
       .offset((query.page - 1) * query.per_page)

@@ -1,6 +1,7 @@
 /** SQL for the waitlist. Nothing else knows this table. */
 import { sql } from 'kysely'
 import type { Input } from '#contract/operation.ts'
+import { orderOf } from '#contract/page.ts'
 import type { waitlistList } from '#contract/users.ts'
 import { type Db, likePattern, type Tx } from '../../db/db.ts'
 
@@ -20,11 +21,11 @@ export async function page(db: Db, query: Input<typeof waitlistList>['query']) {
   const matching = db
     .selectFrom('waitlist_entry')
     .where((e) => e.or([e('email', 'ilike', pattern), e('name', 'ilike', pattern), e('company', 'ilike', pattern)]))
-  const column = (query.sort?.replace(/^-/, '') ?? 'created_at') as 'created_at' | 'email'
+  const { column, direction } = orderOf(query.sort, 'created_at')
   const [rows, count] = await Promise.all([
     matching
       .selectAll()
-      .orderBy(column, query.sort?.startsWith('-') ? 'desc' : 'asc')
+      .orderBy(column, direction)
       .orderBy('id')
       .limit(query.per_page)
       .offset((query.page - 1) * query.per_page)
