@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { type Cluster, clusterGet } from '#contract/clusters.ts'
 import type { Asked, Answer, Operation } from '#contract/operation.ts'
 import { serverList } from '#contract/servers.ts'
 import { authorize } from '#contract/sessions.ts'
@@ -25,15 +26,27 @@ export interface Installation {
   stop(): Promise<void>
 }
 
-/** Waits until `look` gives something other than null, undefined or false. @throws Error naming `what` after the time. */
-export async function until<T>(what: string, look: () => Promise<T | null | undefined | false>, timeoutMs = 60_000): Promise<T> {
+/** Waits until `look` gives something other than null, undefined or false. @throws Error naming `what` after the time: where it is a function, as it is then. */
+export async function until<T>(what: string | (() => string), look: () => Promise<T | null | undefined | false>, timeoutMs = 60_000): Promise<T> {
   const began = Date.now()
   for (;;) {
     const found = await look()
     if (found) return found
-    if (Date.now() - began > timeoutMs) throw new Error(`${what} did not happen within ${timeoutMs / 1000} s`)
+    if (Date.now() - began > timeoutMs) throw new Error(`${typeof what === 'string' ? what : what()} did not happen within ${timeoutMs / 1000} s`)
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
+}
+
+/** Waits until the cluster is ready. @throws Error with what it waits for after a minute. */
+export async function untilReady({ call }: Pick<Installation, 'call'>, id: string): Promise<void> {
+  let seen: Cluster | undefined
+  await until(
+    () => `That ${seen?.name} is ready (it is ${seen?.status}: ${seen?.reason})`,
+    async () => {
+      seen = await call(clusterGet, { params: { id } })
+      return seen.status === 'ready'
+    },
+  )
 }
 
 /** `speed`: how much faster than real the simulated servers are. Each installation has addresses of its own, so that several can run beside each other. */

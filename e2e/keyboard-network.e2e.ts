@@ -1,11 +1,11 @@
 /** Datacenter, join token, image and subnet by the keyboard alone: where one is can be seen at every stop, and is nowhere lost. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { clusterCreate, clusterGet } from '#contract/clusters.ts'
+import { clusterCreate } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { serverList } from '#contract/servers.ts'
 import { inOneStory, launch, open, signIn } from './browser.ts'
-import { type Installation, startInstallation, until } from './installation.ts'
+import { type Installation, startInstallation, untilReady } from './installation.ts'
 import { type Keys, keysOf } from './keys.ts'
 
 const cluster = { id: '', name: 'poz-keys-02' }
@@ -229,7 +229,7 @@ describe('by the keyboard alone', () => {
   })
 
   test('it is assigned in three steps, each of which begins with the focus, until it is Active', async () => {
-    await until('the cluster is ready', async () => (await installation.call(clusterGet, { params: { id: cluster.id } })).status === 'ready')
+    await untilReady(installation, cluster.id)
     await keys.tabTo(button(`Actions for ${own}`), 'Shift+Tab')
     await act('Assign to a cluster')
     const radio = page.getByRole('radiogroup', { name: 'Cluster' }).getByRole('radio', { name: new RegExp(cluster.name) })

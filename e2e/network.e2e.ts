@@ -4,13 +4,13 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Cluster, clusterCreate, clusterGet } from '#contract/clusters.ts'
+import { type Cluster, clusterCreate } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { type Server, serverList } from '#contract/servers.ts'
 import { type Subnet, subnetCreate, subnetList, subnetUpdate } from '#contract/subnets.ts'
 import { userCreate } from '#contract/users.ts'
 import { inOneStory, launch, open, signIn } from './browser.ts'
-import { type Installation, startInstallation, until } from './installation.ts'
+import { type Installation, startInstallation, until, untilReady } from './installation.ts'
 
 let installation: Installation
 let browser: Browser
@@ -45,7 +45,7 @@ beforeAll(async () => {
   }
   ;({ cluster } = await made('poz-render-01', site, 2))
   await Promise.all([made('fra-core-01', elsewhere, 1), signIn(page)])
-  await until('the cluster is ready', async () => (await installation.call(clusterGet, { params: { id: cluster.id } })).status === 'ready')
+  await untilReady(installation, cluster.id)
 }, 180_000)
 afterAll(async () => {
   await browser?.close()

@@ -1,11 +1,11 @@
 /** Every screen, at four widths, dark and light: nothing for axe to find, nothing wider than the screen, no error of the page, nothing that the content policy blocked. */
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { clusterCreate, clusterGet } from '#contract/clusters.ts'
+import { clusterCreate } from '#contract/clusters.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverAdd, serverGet, serverList, serverRemove } from '#contract/servers.ts'
 import { expectAccessible, launch, open, shot, signIn, tell, type Theme, type Watched, widths } from './browser.ts'
-import { type Installation, startInstallation, until } from './installation.ts'
+import { type Installation, startInstallation, until, untilReady } from './installation.ts'
 import { furnishJoining } from './joining-screens.ts'
 import { furnishNetwork } from './network-screens.ts'
 import { type Screen, screens, type World } from './screens.ts'
@@ -68,7 +68,7 @@ async function furnish(): Promise<World> {
     call(serverRemove, { params: { id: removed.id } }),
   ])
   await call(serverAdd, { body: { addresses: [removed.nodeAddresses[0]!], datacenter_id: removed.datacenter!.id } })
-  await until('the cluster is ready', async () => (await call(clusterGet, { params: { id: ready.id } })).status === 'ready')
+  await untilReady(installation, ready.id)
   const unconfirmed = await until('the removed server is found again', async () =>
     (await call(serverList, { query: {} })).items.find((s) => s.identity.state === 'unconfirmed'),
   )
