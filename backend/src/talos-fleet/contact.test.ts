@@ -46,8 +46,10 @@ const watched = (index: number, change: Partial<Watched> = {}): Watched => {
   }
 }
 
+const away = new Error('The database is away')
+
 /** Contact 200 times as often as in life; what is found is remembered, as the database would. */
-function keep(servers: Watched[], credentials: ContactParts['credentials'] = () => Promise.resolve(null)) {
+function keep(servers: Watched[], credentials: ContactParts['credentials'] = () => Promise.resolve(null), isAway: () => boolean = () => false) {
   const seen: Observation[] = []
   const stop = new AbortController()
   const errors: unknown[] = []
@@ -63,14 +65,15 @@ function keep(servers: Watched[], credentials: ContactParts['credentials'] = () 
     credentials,
     sink: (batch) => {
       seen.push(...batch)
+      if (isAway()) return Promise.reject(away)
       for (const o of batch) {
         if (o.kind !== 'seen') continue
         const at = servers.findIndex((s) => s.id === o.serverId)
-        servers[at] = { ...servers[at]!, hasHardware: true, fingerprint: o.fingerprint, reachable: true, lastContactAt: o.at }
+        servers[at] = { ...servers[at]!, hasHardware: true, fingerprint: o.fingerprint, reachable: true, lastContactAt: o.at, stage: o.status.stage }
       }
       return Promise.resolve()
     },
-    onError: (error) => errors.push(error),
+    onError: (error) => error !== away && errors.push(error),
     pace: 0.005,
   }).run(stop.signal)
   stops.push(async () => {
@@ -154,6 +157,31 @@ test('what is answered is told of the server as it was when it was asked, and it
     { kind: 'seen', clusterId: was.clusterId },
     { kind: 'seen', clusterId: null },
   ])
+})
+
+test('what could not be written down is read again at the next contact', async () => {
+  const fingerprint = await makeFleet({ policy, budget: budget() })
+    .connection(watched(0))
+    .maintenance((_, pin) => Promise.resolve(pin.fingerprint))
+  const server = watched(0, { hasHardware: true, stage: 'maintenance', fingerprint })
+  let isAway = true
+  const { of, until } = keep([server], undefined, () => isAway)
+  const isRead = (o: Observation) => o.kind === 'seen' && o.reading !== null
+  await until(() => of(server).some(isRead))
+  const from = of(server).length
+  isAway = false
+  await until(() => of(server).slice(from).some(isRead))
+  // One may have been under way when the database was found away. The next regular reading would be the fifth or so.
+  expect(of(server).slice(from).findIndex(isRead)).toBeLessThanOrEqual(1)
+})
+
+test('the certificate of a machine proves nothing of another that a person has put in its place', async () => {
+  const fleet = makeFleet({ policy, budget: budget() })
+  const server = watched(0)
+  const ask = (one: Watched) => fleet.connection(one).maintenance((_, pin) => Promise.resolve(pin.fingerprint), { lane: 'contact' })
+  const fingerprint = await ask(server)
+  expect(await ask(server)).toBe(fingerprint)
+  await expect(ask({ ...server, uuid: 'bbbbbbbb-0000-4000-8000-000000000000' })).rejects.toMatchObject({ code: 'identity_changed' })
 })
 
 test('a slow answer that comes after many batches is told like any other', async () => {

@@ -79,7 +79,6 @@ interface State {
   misses: number
   isBusy: boolean
   everythingAt: number
-  stage: string
   client: TalosClient | null
 }
 
@@ -106,6 +105,7 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
   const restart = (state: State, now: number) => {
     drop(state)
     state.misses = 0
+    state.everythingAt = 0
     state.nextAt = Math.min(state.nextAt, now)
   }
 
@@ -128,7 +128,6 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
           misses: server.reachable === false ? missesToUnreachable : 0,
           isBusy: false,
           everythingAt: server.hasHardware ? now + random() * contactTimes.everythingMs * pace : 0,
-          stage: server.stage,
           client: null,
         })
         continue
@@ -149,11 +148,11 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
     const { server } = asked
     const now = clock.now()
     const status = await readStage(client)
+    // Compared with what is written down and not with what was seen last: that may never have been written.
     const isDue =
-      !server.hasHardware || now >= state.everythingAt || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== state.stage
+      !server.hasHardware || now >= state.everythingAt || (fingerprint !== null && fingerprint !== server.fingerprint) || status.stage !== server.stage
     const reading = isDue ? await readEverything(client) : null
     if (reading) state.everythingAt = now + jittered(contactTimes.everythingMs)
-    state.stage = status.stage
     return { ...about(asked), kind: 'seen', at: clock.now(), status, fingerprint, reading }
   }
 
@@ -235,7 +234,11 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
     try {
       await sink(batch)
     } catch (error) {
-      // The next contacts tell it again; what is older is worth nothing by then.
+      // The next contacts tell it again; what is older is worth nothing by then. What is read once in a while is read again.
+      for (const one of batch) {
+        const state = one.kind === 'seen' && one.reading !== null ? states.get(one.serverId) : undefined
+        if (state) state.everythingAt = 0
+      }
       onError(error)
     }
   }

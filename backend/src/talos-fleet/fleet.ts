@@ -99,10 +99,12 @@ export interface Fleet {
 const mostPins = 20_000
 
 export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }): Fleet {
-  const pins = new Map<string, Pin>()
-  const remember = (id: string, pin: Pin) => {
-    pins.delete(id)
-    pins.set(id, pin)
+  // With the hardware that was read under it: once a person says that the server is other hardware, the old one's certificate proves nothing.
+  const pins = new Map<string, { readonly pin: Pin; readonly hardware: string }>()
+  const hardwareOf = ({ uuid, serial }: KnownServer): string => `${uuid ?? ''} ${serial ?? ''}`
+  const remember = (server: KnownServer, pin: Pin) => {
+    pins.delete(server.id)
+    pins.set(server.id, { pin, hardware: hardwareOf(server) })
     if (pins.size > mostPins) pins.delete(pins.keys().next().value!)
   }
 
@@ -157,7 +159,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     /** One connection sequence in maintenance: the certificate is pinned, and asked for anew only where the machine shows another one. */
     const begin = (options: ConnectOptions) => {
       policy.demand(address, apiPort)
-      let pin = pins.get(server.id)
+      const known = pins.get(server.id)
+      let pin = known?.hardware === hardwareOf(server) ? known.pin : undefined
       // Whether the identity was read under this certificate. What is about to be done to a machine asks again; a contact needn't.
       let isKnown = pin !== undefined && options.lane !== undefined && options.lane !== 'act'
       return {
@@ -178,7 +181,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         async check(client: TalosClient): Promise<Pin> {
           if (isKnown) return pin!
           checked(server, await readIdentity(client), pin!.fingerprint)
-          remember(server.id, pin!)
+          remember(server, pin!)
           return pin!
         },
       }
