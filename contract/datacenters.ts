@@ -34,7 +34,8 @@ const textUpTo = (length: number, name: string) => z.string().check(z.trim(), z.
 const latitude = numberIn(-90, 90, 'Latitude must be a number from -90 to 90')
 const longitude = numberIn(-180, 180, 'Longitude must be a number from -180 to 180')
 
-const index = wholeIn(1, 999, 'Index must be a whole number from 1 to 999')
+export const lastIndex = 999
+const index = wholeIn(1, lastIndex, `Index must be a whole number from 1 to ${lastIndex}`)
 
 const declared = z.strictObject({
   country_code: countryLetters,

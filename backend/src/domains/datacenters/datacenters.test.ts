@@ -3,9 +3,11 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { datacenterCreate, datacenterGet, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
 import { joinTokenCreate, joinTokenGet, joinTokenRevoke } from '#contract/join-tokens.ts'
+import { imageCreate } from '#contract/images.ts'
+import { serverAdd, serverList, serverUpdate } from '#contract/servers.ts'
 import { startBackend } from '../../testing/backend.ts'
 
-const backend = await startBackend()
+const backend = await startBackend({ environment: { STEELYARD_DIAL_NETWORKS: '10.9.0.0/16' } })
 const operator = await backend.signIn({ role: 'operator' })
 const place = (city_code: string, more: object = {}) => ({
   country_code: 'PL',
@@ -142,7 +144,7 @@ test('an empty datacenter is given another index where nobody has it, and counti
   expect((await change(two.id, { city_code: 'RZE', index: 9 })).problem!.error).toBe('PL-RZE-9 already exists')
 })
 
-const insertServer = (datacenter: string, name: string, more: { status?: string; removed?: Date } = {}) =>
+const insertServer = (datacenter: string | null, name: string, more: { status?: string; removed?: Date } = {}) =>
   sql`insert into server (name, datacenter_id, address, identity_state, identity_since, created_at, updated_at, status, removed_at)
     values (${name}, ${datacenter}, '10.0.0.1', 'unconfirmed', now(), now(), now(), ${more.status ?? 'maintenance'}, ${more.removed ?? null})`
 
@@ -191,6 +193,49 @@ test('servers that were added while a change was under way are seen by it', asyn
       .toBeGreaterThan(0)
   })
   expect((await change!).problem!.code).toBe('datacenter_in_use')
+})
+
+test('what is put into a datacenter at the moment of its removal is told that there is none', async () => {
+  const { db } = backend.platform
+  const { answer } = await create('TAR')
+  const datacenter_id = answer!.id
+  await insertServer(null, 'calm-otter-450').execute(db)
+  const server = (await db.selectFrom('server').select('id').where('name', '=', 'calm-otter-450').executeTakeFirstOrThrow()).id
+  let asked: Promise<{ status: number }>[] = []
+  await db.transaction().execute(async (tx) => {
+    await tx.deleteFrom('datacenter').where('id', '=', datacenter_id).execute()
+    asked = [
+      operator.call(joinTokenCreate, { body: { name: 'tarnow', datacenter_id } }),
+      operator.call(serverUpdate, { params: { id: server }, body: { datacenter_id } }),
+      operator.call(serverAdd, { body: { addresses: ['10.9.0.1'], datacenter_id } }),
+      operator.call(imageCreate, { body: { talos_version: 'v1.13.9', datacenter_id } }),
+    ]
+    await expect
+      .poll(
+        async () => (await sql<{ n: number }>`select count(*)::int as n from pg_locks where not granted and locktype = 'transactionid'`.execute(db)).rows[0]!.n,
+      )
+      .toBeGreaterThan(0)
+  })
+  expect((await Promise.all(asked)).map((a) => a.status)).toEqual([404, 404, 404, 404])
+})
+
+test('a city that has counted to its end says so, and goes on where an index is named', async () => {
+  expect((await create('END', { index: 999 })).status).toBe(201)
+  expect((await create('END')).problem).toMatchObject({
+    code: 'conflict',
+    fields: { index: 'PL-END-999 was given already, and counting ends there: name an index that is free' },
+  })
+  expect((await create('END', { index: 5 })).answer!.code).toBe('PL-END-5')
+})
+
+test('a removed server is listed in its datacenter by the code that it has now', async () => {
+  const { answer } = await create('OPO')
+  await insertServer(answer!.id, 'calm-otter-460', { status: 'deleted', removed: new Date() }).execute(backend.platform.db)
+  const codes = async () =>
+    (await operator.call(serverList, { query: { status: 'deleted', q: 'calm-otter-460' } })).answer!.items.map((s) => s.datacenter?.code)
+  expect(await codes()).toEqual(['PL-OPO-1'])
+  await operator.call(datacenterUpdate, { params: { id: answer!.id }, body: { index: 5 } })
+  expect(await codes()).toEqual(['PL-OPO-5'])
 })
 
 test('what is over does not keep a datacenter: removed servers, deleted clusters, ended operations, tokens that are of no more use', async () => {

@@ -1,5 +1,5 @@
 /** What can be done with datacenters. Each change is one transaction: rows, audit entry and event together. */
-import { canRemoveDatacenter, type Datacenter, type DatacenterChange, type DatacenterInput, type datacenterList } from '#contract/datacenters.ts'
+import { canRemoveDatacenter, type Datacenter, type DatacenterChange, type DatacenterInput, type datacenterList, lastIndex } from '#contract/datacenters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import { orderOf } from '#contract/page.ts'
@@ -40,7 +40,7 @@ export interface Datacenters {
   update(caller: Caller, id: string, change: DatacenterChange, ifMatch?: Versions): Promise<Datacenter>
   /** @throws Problem not_found, stale, datacenter_in_use */
   remove(caller: Caller, id: string, ifMatch?: Versions): Promise<void>
-  /** For other domains: null where there is none. */
+  /** For other domains: null where there is none. It is not removed before a transaction that asks for it has ended. */
   find(on: Db | Tx, id: string): Promise<DatacenterName | null>
   /** For the overview. */
   names(): Promise<DatacenterName[]>
@@ -80,6 +80,14 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
   const taken = (error: unknown, code: string): unknown =>
     violatedConstraint(error) === 'datacenter_code' ? new Problem('conflict', `${code} already exists`, { index: `${code} already exists` }) : error
 
+  /** @throws Problem conflict where the city has counted as far as indexes go */
+  const indexOf = async (tx: Tx, city: { readonly country_code: string; readonly city_code: string }, wanted: number | undefined): Promise<number> => {
+    const index = await store.nextIndex(tx, city, wanted)
+    if (index <= lastIndex) return index
+    const sentence = `${codeOf(city, lastIndex)} was given already, and counting ends there: name an index that is free`
+    throw new Problem('conflict', sentence, { index: sentence })
+  }
+
   /** @throws Problem datacenter_in_use. The row is locked. */
   const demandEmpty = async (tx: Tx, id: string): Promise<store.Referring> => {
     const found = await store.referring(tx, id, now())
@@ -115,7 +123,7 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
       let code = ''
       try {
         return await inTransaction(db, async (tx) => {
-          const index = await store.nextIndex(tx, input, wanted)
+          const index = await indexOf(tx, input, wanted)
           code = codeOf(input, index)
           const made = present(await store.insert(tx, { ...blankAsNull(input), index }, now()), nothing)
           await record(tx, caller, {
@@ -149,9 +157,10 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
           const isOtherCity = next.country_code !== row.country_code || next.city_code !== row.city_code
           const isMoved = isOtherCity || (change.index !== undefined && change.index !== row.index)
           if (isMoved) await demandEmpty(tx, id)
-          const index = isMoved ? await store.nextIndex(tx, next, change.index) : row.index
+          const index = isMoved ? await indexOf(tx, next, change.index) : row.index
           code = codeOf(next, index)
           const after = present(await store.update(tx, id, { ...blankAsNull(change), index }, now()), inside)
+          if (isMoved) await store.touchRemovedIn(tx, id)
           await record(tx, caller, {
             action: 'datacenter.updated',
             target: { kind: 'datacenter', id, name: after.code },
@@ -190,7 +199,7 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
     },
 
     async find(on, id) {
-      const row = await store.get(on, id)
+      const row = await store.hold(on, id)
       return row ? name(row) : null
     },
 

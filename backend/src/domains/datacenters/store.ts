@@ -11,6 +11,9 @@ export const all = (db: Db): Promise<DatacenterRow[]> => db.selectFrom('datacent
 
 export const get = (on: Db | Tx, id: string): Promise<DatacenterRow | undefined> =>
   on.selectFrom('datacenter').selectAll().where('id', '=', id).executeTakeFirst()
+/** The same; inside a transaction it is not removed before that has ended, so that what is given a place there finds it. */
+export const hold = (on: Db | Tx, id: string): Promise<DatacenterRow | undefined> =>
+  on.selectFrom('datacenter').selectAll().where('id', '=', id).forKeyShare().executeTakeFirst()
 export const lock = (tx: Tx, id: string): Promise<DatacenterRow | undefined> =>
   tx.selectFrom('datacenter').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 
@@ -76,5 +79,9 @@ export const update = (tx: Tx, id: string, change: Updateable<Tables['datacenter
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
+
+/** Lists of removed servers show its code, and ask only for servers that were written since. */
+export const touchRemovedIn = (tx: Tx, id: string) =>
+  sql`update server set datacenter_id = datacenter_id where datacenter_id = ${id} and status = 'deleted'`.execute(tx)
 
 export const remove = (tx: Tx, id: string) => tx.deleteFrom('datacenter').where('id', '=', id).execute()
