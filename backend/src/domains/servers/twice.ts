@@ -1,4 +1,5 @@
 /** One UUID at two addresses: a machine that moved, or two machines. Real boards are sold with one UUID for all. */
+import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Db } from '../../db/db.ts'
 import { type Fleet, type Found, OtherHardware } from '../../talos-fleet/fleet.ts'
@@ -23,8 +24,9 @@ export const twice =
       const answers = await fleet.connection(known).maintenance((_, pin) => Promise.resolve(pin.fingerprint !== found.pin.fingerprint), options)
       return { address: known.address, answers }
     } catch (error) {
-      // Silent there, or something else answers there: either way it isn't the same hardware at both.
-      if (error instanceof TalosError || error instanceof OtherHardware) return { address: known.address, answers: false }
+      // Silent there, or something else answers there: either way it isn't the same hardware at both. What may not be dialled any more is not reached there again.
+      const isRefused = error instanceof Problem && error.code === 'dial_refused'
+      if (error instanceof TalosError || error instanceof OtherHardware || isRefused) return { address: known.address, answers: false }
       throw error
     }
   }
