@@ -180,11 +180,17 @@ export function images({ db, clock, record, factory, datacenters, tokenFor, arou
         inTransaction(db, async (tx) => {
           if (!(await store.lock(tx, id))) throw unknown()
           await store.update(tx, id, change, now())
-          return recorded(tx, caller, change.reason === null ? 'image.registered' : 'image.not_registered', id)
+          return recorded(tx, caller, 'image.registered', id)
         })
       /** One that was registered before stays so: the factory keeps what it was given. */
       const failed = async (problem: Problem): Promise<never> => {
-        if (row.registered_at === null && row.reason !== problem.message) await keep({ reason: problem.message })
+        await inTransaction(db, async (tx) => {
+          // Locked: somebody else's try may have gone through meanwhile.
+          const current = await store.lock(tx, id)
+          if (!current || current.registered_at !== null || current.reason === problem.message) return
+          await store.update(tx, id, { reason: problem.message }, now())
+          await recorded(tx, caller, 'image.not_registered', id)
+        })
         throw problem
       }
       try {

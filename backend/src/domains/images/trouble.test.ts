@@ -144,6 +144,34 @@ test.each([
   await lying.stop()
 })
 
+test('a try that fails after somebody else went through takes nothing back', async () => {
+  await later()
+  await simulated.fault({ kind: 'down' })
+  const made = (await create({ kernel_args: ['two=1'] })).answer!
+  expect(made.factory.registered_at).toBeNull()
+  const waiting: (() => void)[] = []
+  const failing = createServer((request, response) => {
+    if (request.method === 'GET') response.end('["v1.13.9"]')
+    else waiting.push(() => void response.writeHead(500).end())
+  })
+  failing.listen(0, '127.0.0.1')
+  await once(failing, 'listening')
+  const url = `http://127.0.0.1:${(failing.address() as AddressInfo).port}`
+  const trying = imagesOf(url, { ...usualLimits, tries: 1 }).register(system, made.id)
+  const tried = expect(trying).rejects.toMatchObject({ code: 'factory_unreachable' })
+  await expect.poll(() => waiting.length).toBe(1)
+  await simulated.fault(null)
+  await later()
+  const { answer } = await world.people.operator.call(imageRegister, { params: { id: made.id } })
+  expect(answer!.factory).toMatchObject({ reason: null, registered_at: expect.any(String) as string })
+  for (const answerNow of waiting) answerNow()
+  await tried
+  expect((await world.people.operator.call(imageGet, { params: { id: made.id } })).answer!.factory).toEqual(answer!.factory)
+  failing.closeAllConnections()
+  failing.close()
+  await once(failing, 'close')
+})
+
 test('what happens while the factory thinks is seen when it has answered', async () => {
   await later()
   const join = await token()
