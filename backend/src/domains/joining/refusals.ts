@@ -81,6 +81,9 @@ export function refusals({ db, clock, log, record }: RefusalParts): Refusals {
       const batch = waiting.slice(0, perBatch)
       try {
         await inTransaction(db, async (tx) => {
+          // As who is let in is: of two that write of one machine the second sees what the first wrote, and neither waits for the other's rows.
+          const ids = new Set(batch.flatMap(({ refusal }) => refusal.token?.id ?? []))
+          if (ids.size > 0) await store.lockTokens(tx, [...ids])
           for (const entry of batch) await write(tx, entry)
         })
         waiting = waiting.slice(batch.length)

@@ -63,6 +63,13 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
     await move('done')
   }
 
+  /** Takes the server for the operation, unless something else has it by now. */
+  const hold = (job: Job, { id, cluster_id }: store.ServerRow, operation: Operation): Promise<void> =>
+    job.fence.write(async (tx) => {
+      const row = await store.lockOne(tx, id)
+      if (row?.cluster_id === cluster_id && row.operation_id === null) await clusterUse.hold(tx, id, operation.id)
+    })
+
   /** The machine's stage; null while it doesn't answer. */
   const look = async (job: Job, server: store.ServerRow, connection: ServerConnection): Promise<string | null> => {
     try {
@@ -100,7 +107,7 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
     const { cancel_requested_at } = (await operations.state(db, operation.id))!
     if (cancel_requested_at) return end(job, operation, 'cancelled', isTold ? 'The machine had been told already' : null)
     if (!server.cluster_id) return end(job, operation, 'failed', `${server.name} is in no cluster any more`)
-    if (server.operation_id !== operation.id) await job.fence.write((tx) => clusterUse.hold(tx, server.id, operation.id))
+    if (server.operation_id !== operation.id) await hold(job, server, operation)
     try {
       const connection = await clusterUse.connection(server.id)
       if (!isTold) await command(job, operation, server, connection)

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { serverConfirm, serverGet, serverList } from '#contract/servers.ts'
 import type { Observation } from '../../talos-fleet/contact.ts'
@@ -113,6 +114,24 @@ test('other hardware that answered before a person said which machine it is rais
   expect(await get(id)).toMatchObject({ version: confirmed.answer!.version, identity: { state: 'confirmed', note: null } })
   await servers.observe([other(id)])
   expect((await get(id)).identity.state).toBe('changed')
+})
+
+test('hardware that is registered at the moment in which a person says that it has taken a place is one server', async () => {
+  const id = await build()
+  const operator = await backend.signIn({ role: 'operator' })
+  const alarming = other(id)
+  await servers.observe([alarming])
+  const { uuid, serial } = alarming.found
+  let confirming: ReturnType<typeof operator.call<typeof serverConfirm>> | undefined
+  await db.transaction().execute(async (tx) => {
+    await sql`insert into server (name, address, identity_state, identity_since, uuid, serial, created_at, updated_at)
+      values ('swift-otter-001', '10.0.0.9', 'confirmed', now(), ${uuid}, ${serial}, now(), now())`.execute(tx)
+    confirming = operator.call(serverConfirm, { params: { id }, body: { uuid, serial } })
+    await expect
+      .poll(async () => (await sql<{ n: number }>`select count(*)::int as n from pg_locks where not granted`.execute(db)).rows[0]!.n)
+      .toBeGreaterThan(0)
+  })
+  expect(await confirming).toMatchObject({ status: 409, problem: { code: 'conflict', error: 'That hardware is swift-otter-001 already' } })
 })
 
 test('what was read of a machine says nothing of another that took its place', async () => {

@@ -239,6 +239,11 @@ export function servers(parts: ServerParts): Servers {
           unreachable_since: null,
           reason: null,
         }
+      }).catch(async (error: unknown) => {
+        // It was registered since it was looked for.
+        if (violatedConstraint(error) !== 'server_uuid') throw error
+        const other = await store.liveByUuid(db, said.uuid.toLowerCase())
+        throw new Problem('conflict', `That hardware is ${other?.name ?? 'another server'} already`)
       }),
 
     async update(caller, id, body, ifMatch) {
