@@ -10,7 +10,7 @@ import { standardKey } from '../pki/keys.ts'
 import { MachineService } from '../proto/gen/machine/machine_pb.ts'
 import type { SecretsBundle } from '../secrets/bundle.ts'
 import { hourMs, target, usePeers } from '../testing/peers.ts'
-import { connectMaintenance, connectSecure, fingerprint, readCertificate } from './connect.ts'
+import { connectMaintenance, connectSecure, connectUnknown, fingerprint, readCertificate } from './connect.ts'
 
 const peers = usePeers()
 const { now, undo, serve, closing, maintenance } = peers
@@ -30,6 +30,15 @@ describe('maintenance', () => {
     expect(read.fingerprint).toMatch(/^[A-Za-z0-9+/]{43}=$/)
     const client = closing(await connectMaintenance(target(server), read))
     expect(await client.version()).toEqual({ tag: 'v1.13.9', sha: '', arch: 'amd64', platform: 'metal', mode: 'metal' })
+  })
+
+  test('one that nobody has seen yet is asked on the connection on which it showed its certificate', async () => {
+    const server = await serve(peers.leaf, version)
+    const { shown, client } = await connectUnknown(target(server))
+    expect(shown).toEqual(await readCertificate(target(server)))
+    expect((await closing(client!).version()).tag).toBe('v1.13.9')
+    const configured = await serve({ ...peers.node, clientCa: peers.bundle.certs.os.crt }, version)
+    expect(await connectUnknown(target(configured))).toMatchObject({ shown: { mode: 'secured' }, client: null })
   })
 
   test('another certificate than the pinned one is refused before anything is sent', async () => {

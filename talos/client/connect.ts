@@ -6,7 +6,7 @@
 import { createHash, X509Certificate } from 'node:crypto'
 import { connect as connectHttp2 } from 'node:http2'
 import { isIP } from 'node:net'
-import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { connect as connectTls, type ConnectionOptions, createSecureContext, type TLSSocket } from 'node:tls'
 import { createGrpcTransport, type GrpcTransportOptions } from '@connectrpc/connect-node'
 import type { Credentials } from '../pki/clients.ts'
 import { standardKey } from '../pki/keys.ts'
@@ -31,6 +31,7 @@ export interface ConnectOptions {
 
 export const apiPort = 50_000
 const defaultDeadlineMs = 10_000
+const minVersion = 'TLSv1.2'
 /** How long what arrived before the end of a connection may still be read. */
 const lastWordsMs = 100
 /** Subject of a maintenance certificate (Talos `pkg/machinery/constants`: `MaintenanceServiceCommonName`). */
@@ -43,23 +44,51 @@ export interface ReadCertificate {
   mode: 'maintenance' | 'secured'
 }
 
+/** For those whom nobody vouches for, made once: a context of its own for each of a thousand machines costs more than its handshake. */
+const unbelieving: ConnectionOptions = { rejectUnauthorized: false, secureContext: createSecureContext({ minVersion }) }
+
 /** The certificate that a server shows, without believing it. Throws TalosError. */
 export async function readCertificate(
   target: Target,
   options: { timeoutMs?: number; signal?: AbortSignal; dial?: ConnectOptions['dial'] } = {},
 ): Promise<ReadCertificate> {
-  const socket = await openTls(target, { rejectUnauthorized: false }, { ...options, deadlineMs: options.timeoutMs })
+  const socket = await openTls(target, unbelieving, { ...options, deadlineMs: options.timeoutMs })
   try {
-    const certificate = peerCertificate(socket)
-    return {
-      pem: certificate.toString(),
-      fingerprint: fingerprintOf(certificate),
-      mode: certificate.subject === `CN=${maintenanceName}` ? 'maintenance' : 'secured',
-    }
+    return shownBy(socket)
   } finally {
     socket.destroy()
   }
 }
+
+/**
+ * The same, with a client on the very connection that the certificate was shown on: whoever holds its key is who answers there, as long as it lasts. Null
+ * where the machine is configured and wants to know who asks. Throws TalosError.
+ */
+export async function connectUnknown(target: Target, options: ConnectOptions = {}): Promise<{ shown: ReadCertificate; client: TalosClient | null }> {
+  const socket = await openTls(target, unbelieving, options)
+  try {
+    const shown = shownBy(socket)
+    if (shown.mode === 'secured') {
+      socket.destroy()
+      return { shown, client: null }
+    }
+    return { shown, client: clientOn(target, socket, options, lost()) }
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+}
+
+function shownBy(socket: TLSSocket): ReadCertificate {
+  const certificate = peerCertificate(socket)
+  return {
+    pem: certificate.toString(),
+    fingerprint: fingerprintOf(certificate),
+    mode: certificate.subject === `CN=${maintenanceName}` ? 'maintenance' : 'secured',
+  }
+}
+
+const lost = () => new TalosError('unavailable', 'the connection was closed')
 
 /** Fingerprint of a certificate, PEM, as in `ReadCertificate`. */
 export function fingerprint(pem: string): string {
@@ -80,7 +109,7 @@ export async function connectMaintenance(target: Target, pinned: { pem: string }
       throw new TalosError('certificate', 'the server shows another certificate than before')
     }
   }
-  return open(target, tls, options, { check, hangUp: new TalosError('unavailable', 'the connection was closed') })
+  return open(target, tls, options, { check, hangUp: lost() })
 }
 
 /** A client for a configured machine: mutual TLS. Throws TalosError, kind `certificate` where one side doesn't accept the other. */
@@ -100,17 +129,20 @@ async function open(
   options: ConnectOptions,
   expected: { check: (socket: TLSSocket) => void; hangUp: TalosError },
 ): Promise<TalosClient> {
-  const deadlineMs = options.deadlineMs ?? defaultDeadlineMs
   const socket = await openTls(target, tls, options)
-  // The check comes before HTTP/2 takes the socket over: destroying it after that aborts the whole process (nodejs/node, Http2Session::Consume).
   try {
     expected.check(socket)
-    if (socket.alpnProtocol !== 'h2') throw new TalosError('invalid_data', 'server does not speak HTTP/2')
+    return clientOn(target, socket, options, expected.hangUp)
   } catch (error) {
     socket.destroy()
     throw error
   }
-  const session = startSession(target, socket, expected.hangUp)
+}
+
+/** A client on a socket whose peer was looked at. Throws TalosError, and only before HTTP/2 takes the socket over: destroying it after that aborts the whole process (nodejs/node, Http2Session::Consume). */
+function clientOn(target: Target, socket: TLSSocket, options: ConnectOptions, hangUp: TalosError): TalosClient {
+  if (socket.alpnProtocol !== 'h2') throw new TalosError('invalid_data', 'server does not speak HTTP/2')
+  const session = startSession(target, socket, hangUp)
   const transport = createGrpcTransport({
     baseUrl: session.authority,
     sessionManager: session,
@@ -127,7 +159,7 @@ async function open(
   return talosClient({
     transport,
     close,
-    deadlineMs,
+    deadlineMs: options.deadlineMs ?? defaultDeadlineMs,
     failure: session.failure,
     ended: session.ended,
     signal: options.signal,
@@ -147,7 +179,7 @@ async function openTls(target: Target, tls: ConnectionOptions, options: ConnectO
   }
   return new Promise<TLSSocket>((resolve, reject) => {
     if (signal?.aborted === true) return reject(new TalosError('cancelled', 'cancelled'))
-    const socket = connectTls({ ...tls, host: target.host, port, ALPNProtocols: ['h2'], minVersion: 'TLSv1.2' })
+    const socket = connectTls({ ...tls, host: target.host, port, ALPNProtocols: ['h2'], minVersion })
     // A peer that lost power answers nothing: the kernel notices after 5 s of silence and 10 probes of one second.
     socket.setKeepAlive(true, 5_000)
     const timer = setTimeout(() => fail(new TalosError('timeout', tooLate(deadlineMs))), deadlineMs)

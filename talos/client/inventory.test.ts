@@ -171,7 +171,6 @@ describe('an inventory', () => {
       hostname: 'talos-abc',
       machineType: 'unknown',
       systemDisk: '/dev/nvme0n1',
-      addresses: ['10.0.0.7', 'fd00::7'],
       schematic: '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba',
     })
   })

@@ -106,7 +106,6 @@ export interface Status extends MachineStatus {
   machineType: 'unknown' | 'control_plane' | 'worker'
   /** `/dev/nvme0n1` where Talos is installed; undefined where it isn't. */
   systemDisk: string | undefined
-  addresses: string[]
 }
 
 /** Who the machine says it is. Throws TalosError, also where it has no UUID. */
@@ -199,14 +198,13 @@ const disksOf = (disks: readonly Resource<DiskSpec>[]): Disk[] =>
 /** How the machine is now. Throws TalosError; what this version of Talos doesn't have is empty. */
 export async function readStatus(client: TalosClient, options: CallOptions = {}): Promise<Status> {
   const one = async <Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string) => (await tolerated(client.get(kind, id, options)))?.spec
-  const [machine, version, hostname, type, systemDisk, extensions, addresses] = await Promise.all([
+  const [machine, version, hostname, type, systemDisk, extensions] = await Promise.all([
     client.get(resources.machineStatus, 'machine', options),
     one(resources.version, 'version'),
     one(resources.hostname, 'hostname'),
     one(resources.machineType, 'machine-type'),
     one(resources.systemDisk, 'system-disk'),
     tolerated(client.list(resources.extension, options)),
-    readAddresses(client, options),
   ])
   if (machine === undefined) throw new TalosError('invalid_data', 'server sent invalid data (machine status)')
   const schematic = text(extensions?.items.find(({ spec }) => spec.metadata?.name === 'schematic')?.spec.metadata?.version ?? '')
@@ -218,7 +216,6 @@ export async function readStatus(client: TalosClient, options: CallOptions = {})
     hostname: text(hostname?.hostname ?? ''),
     machineType: machineType === 'worker' ? 'worker' : machineType === 'control_plane' || machineType === 'init' ? 'control_plane' : 'unknown',
     systemDisk: systemDisk === undefined || systemDisk.devPath === '' ? undefined : text(systemDisk.devPath),
-    addresses,
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { Problem } from '#contract/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
-import { apiPort, connectMaintenance, connectSecure, readCertificate, type ReadCertificate } from '#talos/client/connect.ts'
+import { apiPort, connectMaintenance, connectUnknown, connectSecure, readCertificate, type ReadCertificate } from '#talos/client/connect.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { type Identity, readIdentity } from '#talos/client/inventory.ts'
 import type { Credentials } from '#talos/pki/clients.ts'
@@ -137,10 +137,11 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
 
   const inMaintenance = (address: string, options: ConnectOptions, pin: Pin) => connectMaintenance({ host: address }, { pem: pin.pem }, settings(options))
 
-  const freshPin = async (address: string, options: ConnectOptions): Promise<Pin> => {
-    const { mode, pem, fingerprint } = await certificateOf(address, options)
-    if (mode === 'secured') throw new TalosError('permission_denied', 'it runs Talos with a configuration already, and only its cluster may ask it')
-    return { pem, fingerprint }
+  /** A client on the connection on which the certificate was shown, and that certificate. */
+  const fresh = async (address: string, options: ConnectOptions): Promise<{ pin: Pin; client: TalosClient }> => {
+    const { shown, client } = await connectUnknown({ host: address }, settings(options))
+    if (!client) throw new TalosError('permission_denied', 'it runs Talos with a configuration already, and only its cluster may ask it')
+    return { pin: { pem: shown.pem, fingerprint: shown.fingerprint }, client }
   }
 
   const connection = (server: KnownServer): ServerConnection => {
@@ -174,8 +175,9 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
               isKnown = false
             }
           }
-          pin = await freshPin(address, options)
-          return inMaintenance(address, options, pin)
+          const shown = await fresh(address, options)
+          pin = shown.pin
+          return shown.client
         },
         /** Throws OtherHardware where it isn't the known machine. */
         async check(client: TalosClient): Promise<Pin> {
@@ -232,8 +234,9 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
       policy.demand(address, apiPort)
       let pin: Pin | undefined
       const open = async () => {
-        pin = await freshPin(address, options)
-        return inMaintenance(address, options, pin)
+        const shown = await fresh(address, options)
+        pin = shown.pin
+        return shown.client
       }
       return place({ lane: 'probe', ...options }, open, async (client) => act(client, { identity: await readIdentity(client), pin: pin! }))
     },
