@@ -12,6 +12,7 @@ import { Icon } from './Icon.tsx'
 import { Menu } from './Menu.tsx'
 import type { Selection } from './selection.ts'
 import { ErrorState, NoMatch, PastEnd, SkeletonRows } from './States.tsx'
+import { tellWhole } from './tell-whole.ts'
 import { Tooltip } from './Tooltip.tsx'
 import { useWindow } from './use-window.ts'
 
@@ -32,6 +33,9 @@ export interface Column<Row> {
   /** Its place in the card that a row becomes below `sm`: at most one `name`, one `state`, one `fact`; others are left out. */
   card?: 'name' | 'state' | 'fact'
 }
+
+/** Width in px of a column of names, so that one of 25 characters, the most there are, stands whole. */
+export const nameWidth = 210
 
 /** Columns at module scope, typed by their row. */
 export const columns = <Row,>(list: readonly Column<Row>[]): readonly Column<Row>[] => list
@@ -242,7 +246,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             </tr>
           </thead>
           {/* The rows are walked with the arrows; what a row offers has controls of its own. */}
-          <tbody ref={body} onKeyDown={onKeyDown}>
+          <tbody ref={body} onKeyDown={onKeyDown} onMouseOver={tellWhole}>
             {view.before > 0 && <Space height={view.before} span={span} />}
             {rows.slice(view.from, view.to).map((row, i) => {
               const index = view.from + i

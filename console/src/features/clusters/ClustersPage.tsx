@@ -12,7 +12,7 @@ import { useMedia } from '../../lib/use-media.ts'
 import { useGo } from '../../lib/use-search.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
-import { columns, ColumnsMenu, DataTable, SortMenu } from '../../ui/DataTable.tsx'
+import { columns, ColumnsMenu, DataTable, nameWidth, SortMenu } from '../../ui/DataTable.tsx'
 import { Flag } from '../../ui/Flag.tsx'
 import { Menu } from '../../ui/Menu.tsx'
 import { Pager } from '../../ui/Pager.tsx'
@@ -25,7 +25,7 @@ import { type ClusterSearch, clustersQuery, defaultSize } from './cluster-querie
 import { clusterSaid, versionShown } from './cluster-state.ts'
 
 const clusterColumns = columns<Cluster>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', width: 190, cell: (c) => c.name },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', width: nameWidth, cell: (c) => c.name },
   {
     id: 'datacenter',
     head: 'Location',

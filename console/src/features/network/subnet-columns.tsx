@@ -3,7 +3,7 @@ import { utilisation } from '#contract/subnet-rules.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { ago } from '../../lib/time.ts'
-import { columns } from '../../ui/DataTable.tsx'
+import { columns, nameWidth } from '../../ui/DataTable.tsx'
 import { Flag } from '../../ui/Flag.tsx'
 import { fillTone, Meter } from '../../ui/Meter.tsx'
 import { StatusDot } from '../../ui/Status.tsx'
@@ -57,12 +57,12 @@ export function SubnetUse({ subnet }: { subnet: Subnet }) {
 }
 
 export const subnetColumns = columns<Subnet>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', cell: (s) => s.name },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, width: (from) => (from.md ? nameWidth : undefined), card: 'name', cell: (s) => s.name },
   {
     id: 'type',
     head: 'Type',
     sortable: true,
-    width: 50,
+    width: 48,
     from: 'md',
     cell: (s) => <span title={s.purpose === 'management' ? 'Management: carries the addresses of servers' : undefined}>{s.type}</span>,
   },
@@ -70,7 +70,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'cidr',
     head: 'CIDR',
     sortable: true,
-    width: (from) => (from.xl ? 176 : from.md ? 160 : undefined),
+    width: (from) => (from.md && !from.xl ? 144 : undefined),
     card: 'state',
     cell: (s) => (
       <span className={`mono ${css['cidr']}`} title={s.cidr}>
@@ -82,7 +82,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'gateway',
     head: 'Gateway',
     sortable: true,
-    width: (from) => (from.xl ? 156 : 146),
+    width: (from) => (from.xl ? undefined : 128),
     from: 'md',
     cell: (s) =>
       s.gateway === null ? (
@@ -98,7 +98,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'datacenter',
     head: 'Datacenter',
     sortable: true,
-    width: (from) => (from.xl ? 118 : 90),
+    width: (from) => (from.xl ? 122 : 96),
     from: 'md',
     cell: (s) => (
       <span className="row">
@@ -113,7 +113,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'cluster',
     head: 'Cluster',
     sortable: true,
-    width: (from) => (from.xl ? 124 : 104),
+    width: (from) => (from.xl ? undefined : 86),
     from: 'md',
     cell: (s) =>
       s.clusters.length > 0 ? (
@@ -131,6 +131,6 @@ export const subnetColumns = columns<Subnet>([
         none
       ),
   },
-  { id: 'used', head: 'Used', sortable: true, width: (from) => (from.xl ? 204 : 160), card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
-  { id: 'status', head: 'Status', sortable: true, width: (from) => (from.xl ? undefined : 108), from: 'md', cell: (s) => <SubnetStatus subnet={s} /> },
+  { id: 'used', head: 'Used', sortable: true, width: (from) => (from.xl ? 180 : from.md ? 144 : 160), card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
+  { id: 'status', head: 'Status', sortable: true, width: 108, from: 'md', cell: (s) => <SubnetStatus subnet={s} /> },
 ])

@@ -33,20 +33,20 @@ const siteColumns = (scale: number) =>
         </span>
       ),
     },
-    { id: 'servers', head: 'Servers', numeric: true, width: 68, from: 'sm', cell: (s) => count(s.servers) },
+    { id: 'servers', head: 'Servers', numeric: true, width: 64, from: 'sm', cell: (s) => count(s.servers) },
     {
       id: 'units',
       head: 'CU, same scale',
-      width: 190,
+      width: (from) => (from.xl ? 160 : from.md ? 130 : 190),
       card: 'fact',
       cell: (s) => <Meter value={s.compute_units.in_clusters} of={s.compute_units.total} scale={scale} label={`Compute units of ${nameOf(s)} in clusters`} />,
     },
-    { id: 'used', head: 'In clusters', numeric: true, width: 86, from: 'sm', cell: (s) => count(s.compute_units.in_clusters) },
+    { id: 'used', head: 'In clusters', numeric: true, width: 84, from: 'sm', cell: (s) => count(s.compute_units.in_clusters) },
     {
       id: 'free',
       head: 'Free',
       numeric: true,
-      width: 60,
+      width: 58,
       card: 'state',
       cell: (s) => (
         <>
@@ -55,7 +55,7 @@ const siteColumns = (scale: number) =>
         </>
       ),
     },
-    { id: 'ram', head: 'Free RAM', numeric: true, width: 100, from: 'lg', cell: (s) => memory(s.memory_bytes.free) },
+    { id: 'ram', head: 'Free RAM', numeric: true, width: 96, from: 'xl', cell: (s) => memory(s.memory_bytes.free) },
   ])
 
 /** Capacity per datacenter, on the map and on one scale. */

@@ -10,7 +10,7 @@ import { exact } from '../../lib/time.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { Button, ButtonLink, IconButton, IconLink } from '../../ui/Button.tsx'
 import { Copyable } from '../../ui/Copyable.tsx'
-import { columns, DataTable } from '../../ui/DataTable.tsx'
+import { columns, DataTable, nameWidth } from '../../ui/DataTable.tsx'
 import { Search } from '../../ui/Search.tsx'
 import { Empty } from '../../ui/States.tsx'
 import { Badge } from '../../ui/Status.tsx'
@@ -82,13 +82,13 @@ function RowButtons({ patch: p }: { patch: Patch }) {
 }
 
 const patchColumns = columns<Patch>([
-  { id: 'name', head: 'Name', sortable: true, card: 'name', width: (from) => (from.xl ? 220 : 164), cell: (p) => <PatchLink patch={p} /> },
+  { id: 'name', head: 'Name', sortable: true, card: 'name', width: (from) => (from.md ? nameWidth + 6 : 164), cell: (p) => <PatchLink patch={p} /> },
   {
     id: 'weight',
     head: 'Weight',
     sortable: true,
     numeric: true,
-    width: 84,
+    width: 76,
     card: 'state',
     cell: (p) => (
       <>
@@ -100,11 +100,11 @@ const patchColumns = columns<Patch>([
   {
     id: 'id',
     head: 'ID',
-    width: 232,
+    width: 166,
     from: 'md',
     cell: (p) => (
       <Copyable value={p.patch_id} what="patch id">
-        {truncate(p.patch_id)}
+        {truncate(p.patch_id, 8, 8)}
       </Copyable>
     ),
   },
@@ -112,7 +112,7 @@ const patchColumns = columns<Patch>([
     id: 'created_at',
     head: 'Created at',
     sortable: true,
-    width: 152,
+    width: 148,
     cell: (p) =>
       p.created_at === null ? (
         'with the server'

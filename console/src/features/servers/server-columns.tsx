@@ -2,7 +2,7 @@ import type { Server } from '#contract/servers.ts'
 import { paths } from '../../lib/paths.ts'
 import { useStore } from '../../lib/store.ts'
 import { sentence } from '../../lib/text.ts'
-import { columns } from '../../ui/DataTable.tsx'
+import { columns, nameWidth } from '../../ui/DataTable.tsx'
 import { Flag } from '../../ui/Flag.tsx'
 import { StatusDot, type Tone } from '../../ui/Status.tsx'
 import { Contact } from './Contact.tsx'
@@ -64,7 +64,7 @@ function Name({ server: s }: { server: Server }) {
 }
 
 export const serverColumns = columns<Server>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, width: (from) => (from.md ? 188 : undefined), card: 'name', cell: (s) => <Name server={s} /> },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, width: (from) => (from.md ? nameWidth : undefined), card: 'name', cell: (s) => <Name server={s} /> },
   {
     id: 'datacenter',
     head: 'Datacenter',
@@ -87,7 +87,7 @@ export const serverColumns = columns<Server>([
     id: 'cluster',
     head: 'Cluster',
     sortable: true,
-    width: 124,
+    width: (from) => (from.xl ? 168 : 124),
     from: 'md',
     cell: (s) =>
       s.cluster ? (
@@ -101,7 +101,7 @@ export const serverColumns = columns<Server>([
   {
     id: 'cc',
     head: 'CC',
-    width: 80,
+    width: (from) => (from.xl ? 80 : 56),
     from: 'md',
     cell: ({ capacity_commitment: cc }) => (cc ? <StatusDot tone={commitmentTones[cc.status] ?? 'idle'}>{sentence(cc.status)}</StatusDot> : none),
   },
@@ -130,7 +130,7 @@ export const serverColumns = columns<Server>([
     help: contactHelp,
     sortable: true,
     card: 'fact',
-    width: (from) => (from.md && !from.xl ? 176 : undefined),
+    width: (from) => (from.md && !from.xl ? 172 : undefined),
     cell: (s) => (
       <span className={css['contact']}>
         {s.datacenter && (
