@@ -66,11 +66,14 @@ test('a second Steelyard on the data folder is refused in 2 s naming the first; 
   const data = path.join(temporaryFolder('main'), 'data')
   const first = run(['serve'], { STEELYARD_DATA: data, ...admin })
   await first.ready()
-  const since = Date.now()
+  // Beside one that reads its settings and ends: how long a busy machine takes to begin a process is not what is asked.
+  const since = performance.now()
   const second = run(['serve'], { STEELYARD_DATA: data })
-  expect(await second.ended).toBe(6)
+  const other = run(['serve'], { STEELYARD_DATA: '/nonexistent/data', PORT: 'x' })
+  const [refusedMs, idleMs] = await Promise.all([second, other].map(async ({ ended }) => (await ended, performance.now() - since)))
+  expect([await second.ended, await other.ended]).toEqual([6, 2])
   expect(second.seen.err).toContain(`process ${first.child.pid}`)
-  expect(Date.now() - since).toBeLessThan(2_000)
+  expect(refusedMs! - idleMs!).toBeLessThan(2_000)
   const database = readFileSync(path.join(data, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]
   first.child.kill('SIGKILL')
   await first.ended

@@ -244,15 +244,17 @@ test('saying that a process lives never dead-locks with who wakes several object
 
 test('stopping lets what runs end, and leaves nothing held', async () => {
   const connection = await database()
+  let begun = 0
   let ended = 0
   const one = await engineProcess(connection, async ({ signal }) => {
+    begun += 1
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     await sleep(100)
     ended += 1
   })
   await one.start()
   for (let i = 0; i < 5; i++) await one.wake(`a${i}`)
-  await sleep(800)
+  await waitFor(() => begun === 5)
   await one.stop()
   expect(ended).toBe(5)
   const client = new Client(connection)

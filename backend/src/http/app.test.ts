@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect as dial } from 'node:net'
 import path from 'node:path'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { datacenterCreate, datacenterGet, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
 import { installationGet } from '#contract/users.ts'
@@ -279,9 +280,11 @@ test('who comes while it stops, on a connection that is still open, is told when
         .on('error', reject)
     })
     socket.write(`POST /v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    const waits = async () =>
+      (await sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(own.platform.db)).rows.length > 0
+    await expect.poll(waits).toBe(true)
     const stopped = own.app.close()
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await expect.poll(() => own.app.server.listening).toBe(false)
     socket.write('GET /v1/installation HTTP/1.1\r\nHost: x\r\n\r\n')
     return { ended, stopped }
   })

@@ -148,11 +148,13 @@ test('numbers follow the commits, not the inserts: a slow transaction is never s
   const { db, tell } = backend.platform
   let commit: () => void = () => undefined
   const held = new Promise<void>((resolve) => (commit = resolve))
+  const inserted = Promise.withResolvers<void>()
   const slow = inTransaction(db, async (tx) => {
     await tell(tx, system, { name: 'datacenter.updated', object: { kind: 'datacenter', id: 'slow' } })
+    inserted.resolve()
     await held
   })
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await inserted.promise
   await inTransaction(db, (tx) => tell(tx, system, { name: 'datacenter.updated', object: { kind: 'datacenter', id: 'fast' } }))
   await backend.publish()
   await settled(() => stream.events.length === 1)

@@ -217,8 +217,8 @@ describe('lies', () => {
     const other = await make('other')
     const [booted] = (await boot(other.token)) as [Machine]
     await settled(other.id, 1)
-    for (const m of [machine, booted]) await announce(token, m.plan.address, identityOf(m))
     const began = backend.clock.now()
+    for (const m of [machine, booted]) await announce(token, m.plan.address, identityOf(m))
     await until(
       async () => {
         backend.clock.advance(1_000)
