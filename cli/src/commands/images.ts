@@ -49,7 +49,7 @@ function imageText(terminal: Terminal, i: Image): string {
       ['Kernel command line', i.kernel_command_line],
     ]),
     ...i.warnings.map((w) => `Warning: ${oneLine(w)}\n`),
-    `\nSCHEMATIC\n${manyLines(i.schematic)}\nPXE SCRIPT\n${manyLines(i.pxe_script)}`,
+    `\nSCHEMATIC\n${manyLines(i.schematic)}\nPXE SCRIPT\n${manyLines(i.pxe_script.trimEnd())}\n`,
   ].join('')
 }
 

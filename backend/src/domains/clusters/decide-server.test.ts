@@ -127,6 +127,8 @@ test('a server whose clock is wrong answers, and is not taken for one that is aw
 
 test('an API that answers for a moment before the installation is not yet that of a started server', () => {
   expect(decideServer(sent, around, secured('booting', {}))).toMatchObject({ act: 'wait', at: 'install' })
+  // Seen to restart, it has been installed: that is not begun a second time because it boots.
+  expect(decideServer({ ...sent, at: 'boot' }, around, secured('booting', {}))).toMatchObject({ act: 'wait', at: 'boot' })
 })
 
 test('installing over the secured API is not yet an answer', () => {

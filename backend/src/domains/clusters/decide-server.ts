@@ -210,7 +210,8 @@ function joinSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { 
       reason: `Installing since ${atTime(server.at === 'install' ? server.atSince : around.now)}${seen.trouble === null ? '' : `: ${seen.trouble}`}`,
     }
   if (!hasStarted(server.role, seen)) {
-    const at = server.securedAt === null && seen.stage === 'booting' ? 'install' : 'boot'
+    // It boots twice: before it installs, and, once it was seen to restart, from its disk.
+    const at = server.securedAt === null && seen.stage === 'booting' && server.at !== 'boot' ? 'install' : 'boot'
     return { act: 'wait', at, reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}${seen.trouble === null ? '' : `: ${seen.trouble}`}` }
   }
   const etcd = seen.services['etcd']

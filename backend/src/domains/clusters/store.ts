@@ -37,6 +37,8 @@ const listed = (on: On) =>
 
 async function withMembers<T extends ClusterRow>(on: On, rows: readonly T[]): Promise<(T & Pick<ListedCluster, 'members'>)[]> {
   const ids = rows.map((r) => r.id)
+  // None of a cluster that is being deleted is wanted in it: what it still has are those that have not been released.
+  const ending = rows.filter((r) => r.wanted === 'removed').map((r) => r.id)
   const members =
     ids.length === 0
       ? []
@@ -45,7 +47,7 @@ async function withMembers<T extends ClusterRow>(on: On, rows: readonly T[]): Pr
           .select(['cluster_id', 'node_id', 'name', 'role'])
           .where('cluster_id', 'in', ids)
           .where('released_at', 'is', null)
-          .where('wanted', '=', 'joined')
+          .where((eb) => (ending.length === 0 ? eb('wanted', '=', 'joined') : eb.or([eb('wanted', '=', 'joined'), eb('cluster_id', 'in', ending)])))
           .orderBy('role')
           .orderBy('position')
           .execute()

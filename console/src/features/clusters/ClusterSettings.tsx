@@ -35,8 +35,8 @@ export function ClusterSettings({ cluster: c, ending }: { cluster: Cluster; endi
       <Panel title="End the cluster">
         <div className="stack stack3">
           <p className="fs13 t2">
-            Deleting resets its servers, workers first: what the cluster holds is wiped, Talos stays installed, and the servers are free again. Where servers
-            never answer again, a cluster that failed or is degraded can be forgotten instead; nothing is wiped then.
+            Deleting resets its servers, workers first: what the cluster holds is wiped, Talos stays installed, and the servers are free again once a person has
+            confirmed each. Where servers never answer again, a cluster that failed or is degraded can be forgotten instead; nothing is wiped then.
           </p>
           <div className="row wrap">
             {ending.map((action) => (

@@ -42,7 +42,7 @@ const removal = (client: QueryClient, c: Cluster, force: boolean): Promise<boole
     label: force ? 'Forget cluster' : 'Delete cluster',
     text: force
       ? `Its ${counted(c.servers.length, 'server')} are forgotten as they are: nothing is wiped, and what runs on them goes on without Steelyard. Its secrets are kept in escrow only.`
-      : `Its ${counted(c.servers.length, 'server')} are reset, workers first: everything that the cluster holds is wiped. Talos stays installed, and the servers come back as free.`,
+      : `Its ${counted(c.servers.length, 'server')} are reset, workers first: everything that the cluster holds is wiped. Talos stays installed, and the servers are free again once a person has confirmed each.`,
     danger: true,
     typed: c.name,
     act: async () => {

@@ -76,7 +76,7 @@ export default function LeaveCluster({ server: s, way, open, onClose }: { server
           )}
           {isReset ? (
             <p>
-              Talos wipes its system disk except for Talos itself{keep ? '' : ' and the workload disks that were named at creation'}. It starts again in
+              Talos wipes {keep ? '' : 'the workload disks that were named at creation, and '}its system disk except for Talos itself. It starts again in
               maintenance mode, free to use once a person has confirmed it. This can’t be undone.
             </p>
           ) : (
