@@ -5,6 +5,7 @@ import { completionCommand } from './commands/completion.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
 import { imageCommands } from './commands/images.ts'
 import { operationCommands } from './commands/operations.ts'
+import { patchWritingCommands } from './commands/patch-writing.ts'
 import { patchCommands } from './commands/patches.ts'
 import { programCommands } from './commands/program.ts'
 import { serverActionCommands } from './commands/server-actions.ts'
@@ -23,6 +24,7 @@ export function allCommands(sessions: Sessions): readonly Command[] {
     ...imageCommands,
     ...tokenCommands,
     ...patchCommands,
+    ...patchWritingCommands,
     ...clusterCommands,
     ...datacenterCommands,
     ...subnetCommands,

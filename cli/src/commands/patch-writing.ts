@@ -1,0 +1,130 @@
+/** Writing patches: what a patch would do is asked before it is saved, and said where a server in a cluster changes at once. */
+import { readFile } from 'node:fs/promises'
+import { type Patch, patchCreate, patchPreview, patchRemove, patchUpdate, type Preview } from '#contract/patches.ts'
+import { type Server, serverGet } from '#contract/servers.ts'
+import { command, type Command, type Context, given } from '../command.ts'
+import { CliError } from '../exit.ts'
+import { patchOf, serverId } from '../resolve.ts'
+import { beSure, sureOption } from '../sure.ts'
+import { manyLines, oneLine } from '../text.ts'
+
+const operands = {
+  server: { value: 'SERVER', help: 'Name or id of the server' },
+  patch: { value: 'PATCH', help: 'Name or id of the patch' },
+} as const
+
+const options = {
+  file: { kind: 'text', value: 'FILE', help: 'YAML of the patch; /dev/stdin reads standard input' },
+  weight: { kind: 'number', value: 'N', help: '0 to 999: what has more is merged later and wins (default 500)' },
+  label: { kind: 'text', value: 'KEY=VALUE', help: 'A label', many: true },
+  'dry-run': { kind: 'flag', help: 'Only show what the configuration would be, and what saving does' },
+  ...sureOption,
+} as const
+
+const bodyOf = (file: string): Promise<string> =>
+  readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new CliError('failure', `${oneLine(file)} can not be read`, { cause })
+  })
+
+function labelsOf(entries: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    entries.map((entry) => {
+      const at = entry.indexOf('=')
+      if (at < 1) throw new CliError('usage', `"${oneLine(entry)}" is not KEY=VALUE`)
+      return [entry.slice(0, at), entry.slice(at + 1)]
+    }),
+  )
+}
+
+const effects: Record<Preview['verdict']['kind'], string> = {
+  no_reboot: 'Applied while it runs, without a reboot',
+  reboot: 'Applied with a reboot',
+  not_allowed: 'Talos does not allow it',
+  at_install: 'Applied at install',
+  unknown: 'Whether it reboots is not known',
+}
+const effectOf = ({ kind, reason }: Preview['verdict']) => `${effects[kind]}${reason === '' || reason === effects[kind] ? '' : `: ${oneLine(reason)}`}`
+
+/** What the patch would make of the configuration; throws CliError with a line per problem where it can't be merged. */
+async function previewOf({ api }: Context, server: Server, patch: { patch_id?: string; name: string; weight: number; body: string }): Promise<Preview> {
+  const preview = await api.call(patchPreview, { params: { id: server.id }, body: patch })
+  if (preview.errors.length > 0)
+    throw new CliError('usage', preview.errors.map((e) => `${e.line === null ? '' : `Line ${e.line}: `}${oneLine(e.message)}`).join('\n'))
+  return preview
+}
+
+/** A server in a cluster gets the changed configuration at once, so its name is asked for. */
+async function sureOfCluster({ terminal }: Context, server: Server, effect: string, yes: boolean): Promise<void> {
+  if (server.cluster === null) return
+  await beSure(terminal, `${oneLine(server.name)} is in the cluster ${oneLine(server.cluster.name)}. ${effect}.`, server.name, yes)
+}
+
+const shown = ({ show }: Context, preview: Preview): void => show(preview, (p) => `${manyLines(p.diff.after.trimEnd())}\n# ${effectOf(p.verdict)}\n`)
+
+const saved = ({ show }: Context, server: Server, patch: Patch, what: string): void =>
+  show(patch, (p) => `${oneLine(p.name)} is ${what}${server.cluster === null ? ', and applied when the server is installed' : ' and applied'}\n`)
+
+export const patchWritingCommands: Command[] = [
+  command({
+    name: 'patch create',
+    summary: 'Add a patch to a server: a layer of its configuration. A server in a cluster gets it at once; asks for its name first.',
+    operands: { server: operands.server, name: { value: 'NAME', help: 'Name of the patch' } },
+    options,
+    examples: [
+      'patch create brave-otter-042 sysctls --file sysctls.yaml --label team=storage',
+      'patch create brave-otter-042 sysctls --file sysctls.yaml --dry-run',
+    ],
+    async run(context, { operands: { server: which, name }, options: { file, weight = 500, label, 'dry-run': dryRun, yes } }) {
+      const { api } = context
+      if (file === undefined) throw new CliError('usage', 'Say where the patch is: --file')
+      const [labels, body] = [labelsOf(label), await bodyOf(file)]
+      const server = await api.call(serverGet, { params: { id: await serverId(api, which) } })
+      const preview = await previewOf(context, server, { name, weight, body })
+      if (dryRun) return shown(context, preview)
+      await sureOfCluster(context, server, effectOf(preview.verdict), yes)
+      return saved(context, server, await api.call(patchCreate, { params: { id: server.id }, body: { name, weight, labels, body } }), 'created')
+    },
+  }),
+  command({
+    name: 'patch edit',
+    summary: 'Change a patch. A server in a cluster gets the changed configuration at once; asks for its name first.',
+    operands,
+    options: { ...options, name: { kind: 'text', value: 'NAME', help: 'Another name' }, 'no-labels': { kind: 'flag', help: 'Take its labels off' } },
+    examples: ['patch edit brave-otter-042 sysctls --file sysctls.yaml', 'patch edit brave-otter-042 sysctls --weight 600 --label team=storage'],
+    async run(context, { operands: { server: which, patch: one }, options: { file, weight, label, name, 'no-labels': bare, 'dry-run': dryRun, yes } }) {
+      const { api } = context
+      if (bare && label.length > 0) throw new CliError('usage', 'Give either --label or --no-labels')
+      const labels = bare ? {} : label.length > 0 ? labelsOf(label) : undefined
+      const body = file === undefined ? undefined : await bodyOf(file)
+      const change = given({ name, weight, labels, body })
+      if (Object.keys(change).length === 0) throw new CliError('usage', 'Say what to change: --file, --weight, --label, --no-labels or --name')
+      const server = await api.call(serverGet, { params: { id: await serverId(api, which) } })
+      const patch = await patchOf(api, server.id, one)
+      const preview = await previewOf(context, server, {
+        patch_id: patch.patch_id,
+        name: name ?? patch.name,
+        weight: weight ?? patch.weight,
+        body: body ?? patch.body,
+      })
+      if (dryRun) return shown(context, preview)
+      await sureOfCluster(context, server, effectOf(preview.verdict), yes)
+      const params = { id: server.id, patchId: patch.patch_id }
+      return saved(context, server, await api.call(patchUpdate, { params, body: change }), 'changed')
+    },
+  }),
+  command({
+    name: 'patch remove',
+    summary: 'Remove a patch. A server in a cluster gets the configuration without it at once. Asks for its name first.',
+    operands,
+    options: sureOption,
+    examples: ['patch remove brave-otter-042 sysctls'],
+    async run({ api, terminal, show }, { operands: { server: which, patch: one }, options: { yes } }) {
+      const server = await api.call(serverGet, { params: { id: await serverId(api, which) } })
+      const patch = await patchOf(api, server.id, one)
+      const where = server.cluster === null ? '' : ` of the cluster ${oneLine(server.cluster.name)}, which reboots if Talos asks for it`
+      await beSure(terminal, `${oneLine(patch.name)} is taken off ${oneLine(server.name)}${where}.`, patch.name, yes)
+      await api.call(patchRemove, { params: { id: server.id, patchId: patch.patch_id } })
+      show({ patch_id: patch.patch_id }, () => `${oneLine(patch.name)} is removed\n`)
+    },
+  }),
+]
