@@ -12,19 +12,18 @@ import { curlOf } from '../../lib/shell.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { useGo } from '../../lib/use-search.ts'
 import { confirm } from '../../ui/actions.ts'
+import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { cx } from '../../ui/cx.ts'
 import { CodeEditor, type CodeEditorHandle } from '../../ui/CodeEditor.tsx'
-import { Command } from '../../ui/Copyable.tsx'
 import { Field, TextInput } from '../../ui/Field.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { Popover } from '../../ui/Popover.tsx'
 import { Badge, StatusDot } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
 import { Notices, type Refusal } from './Notices.tsx'
 import type { Newest } from './PatchPlace.tsx'
 import { LabelsInput } from './LabelsInput.tsx'
-import { bodyBytes, changes, draftOf, emptyDraft, type FieldName, type PatchDraft, problemsOf, toSend, weightOf } from './patch-form.ts'
+import { bodyBytes, changes, commandOf, draftOf, emptyDraft, type FieldName, type PatchDraft, problemsOf, toSend, weightOf } from './patch-form.ts'
 import { patchesQuery, refreshPatches } from './patch-queries.ts'
 import css from './PatchEditor.module.css'
 import type { PatchedServer } from './PatchesTable.tsx'
@@ -179,12 +178,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
               <Button kind="ghost" can={dirty ? undefined : { ok: false, reason: 'Nothing was changed' }} onClick={kept.discard}>
                 Discard
               </Button>
-              <Popover label="As an API call" align="end" width="min(36rem, 92vw)" trigger={<Button icon="terminal">API</Button>}>
-                <div className="stack stack2">
-                  <p className="fs13 t2">The same as a call of the API. The token of a session or of the command line goes into STEELYARD_TOKEN.</p>
-                  <Command command={asCall} shown={asCall.length > 600 ? `${asCall.slice(0, 600)}…` : asCall} />
-                </div>
-              </Popover>
+              <AsCommand complete={Object.keys(problems).length === 0 && dirty} cli={commandOf(server.name, draft, patch)} api={asCall} />
               <Button kind="primary" type="submit" busy={busy} busyText="Loading" can={may}>
                 {patch === null ? 'Create patch' : 'Save patch'}
               </Button>

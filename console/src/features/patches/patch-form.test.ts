@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { changes, draftOf, emptyDraft, labelText, problemsOf, readLabel, sameDraft } from './patch-form.ts'
+import { changes, commandOf, draftOf, emptyDraft, labelText, problemsOf, readLabel, sameDraft } from './patch-form.ts'
 
 const patch = { name: 'node-tuning', weight: 520, labels: { profile: 'render' }, body: 'machine: {}\n' }
 
@@ -29,6 +29,14 @@ describe('the patch form', () => {
     expect(changes({ ...draftOf(patch), weight: '521', labels: {} }, patch)).toEqual({ weight: 521, labels: {} })
     expect(sameDraft(draftOf(patch), draftOf(patch))).toBe(true)
     expect(sameDraft(draftOf(patch), { ...draftOf(patch), labels: { profile: 'x' } })).toBe(false)
+  })
+
+  it('is a command line with the body in a here-document, and with what changed alone', () => {
+    expect(commandOf('web-1', { ...draftOf(patch), weight: '500', body: 'a: 1\nEOF\n' }, null)).toBe(
+      "steelyard patch create web-1 node-tuning --weight 500 --label profile=render --file /dev/stdin <<'EOF_'\na: 1\nEOF\nEOF_",
+    )
+    expect(commandOf('web-1', { ...draftOf(patch), name: 'tuned', labels: {} }, patch)).toBe('steelyard patch edit web-1 node-tuning --name tuned --no-labels')
+    expect(commandOf('web-1', { ...draftOf(patch), body: 'b: 2' }, patch)).toBe("steelyard patch edit web-1 node-tuning --file /dev/stdin <<'EOF'\nb: 2\nEOF")
   })
 
   it('reads and writes labels as key=value', () => {

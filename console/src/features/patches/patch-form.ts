@@ -1,6 +1,7 @@
 /** The patch form: what was typed, what is wrong with it, and what is sent. The rules are the contract's; the body is judged by the API's preview. */
 import * as z from 'zod/mini'
 import { NewPatch, type Patch, patchLimits } from '#contract/patches.ts'
+import { cliOf } from '../../lib/shell.ts'
 
 export interface PatchDraft {
   name: string
@@ -54,6 +55,22 @@ export function changes(draft: PatchDraft, patch: Pick<Patch, 'name' | 'weight' 
     ...(!sameLabels(next.labels, patch.labels) && { labels: next.labels }),
     ...(next.body !== patch.body && { body: next.body }),
   }
+}
+
+/** The same as a command line, the body in a here-document. A change names what changed alone. */
+export function commandOf(server: string, draft: PatchDraft, patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'> | null): string {
+  const { name, weight, labels, body } = patch === null ? toSend(draft) : changes(draft, patch)
+  const given = labels && Object.entries(labels).map(([key, value]) => `${key}=${value}`)
+  const options = { weight, label: given, ...(body !== undefined && { file: '/dev/stdin' }) }
+  const command =
+    patch === null
+      ? cliOf(['patch', 'create', server, name ?? ''], options)
+      : cliOf(['patch', 'edit', server, patch.name], { name, ...options, 'no-labels': given?.length === 0 })
+  if (body === undefined) return command
+  // A line of the body that is the word would end it.
+  let end = 'EOF'
+  while (body.split('\n').includes(end)) end += '_'
+  return `${command} <<'${end}'\n${body.replace(/\n$/, '')}\n${end}`
 }
 
 function sameLabels(a: Record<string, string>, b: Record<string, string>): boolean {
