@@ -4,6 +4,7 @@ import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'
 import { errors } from '#contract/errors.ts'
 import { errorsOf, takesBody } from '#contract/operation.ts'
+import { startBackend } from '../testing/backend.ts'
 import { openapiDocument } from './openapi.ts'
 import { bodies, meanings, objects } from './openapi-words.ts'
 
@@ -98,6 +99,19 @@ test('the document has the form of OpenAPI 3.1', () => {
   const validate = ajv.compile(shape)
   validate(document)
   expect(validate.errors ?? []).toEqual([])
+})
+
+test('what is served outside of the contract is in it, and answers as it says', async () => {
+  const { app } = await startBackend()
+  const outside = calls.filter(({ one }) => allOperations.every((o) => o.name !== one.operationId))
+  expect(outside.map(({ path }) => path)).toEqual(['/healthz', '/readyz', '/metrics', '/join/{token}'])
+  for (const { path, one } of outside) {
+    const answer = await app.inject({ url: path.replace('{token}', 'x') })
+    const { content } = one.responses[String(answer.statusCode)]!
+    const [media, { schema }] = Object.entries(content!)[0]!
+    expect(String(answer.headers['content-type'])).toContain(media)
+    expect(ajv.validate(schema, media === 'application/json' ? answer.json() : answer.body)).toBe(true)
+  }
 })
 
 test('each schema in it is one of JSON Schema 2020-12', () => {

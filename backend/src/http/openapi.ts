@@ -1,9 +1,10 @@
-/** The OpenAPI 3.1 document, made from the contract and the words beside it: nothing in it is written twice. */
+/** The OpenAPI 3.1 document, made from the contract, the words beside it and what is served outside of it: nothing in it is written twice. */
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod/mini'
 import { allOperations } from '#contract/all.ts'
 import { errors, relatedKinds } from '#contract/errors.ts'
 import { errorsOf, type Operation, takesBody } from '#contract/operation.ts'
+import { openPaths } from './openapi-open.ts'
 import { bodies, meanings, objects } from './openapi-words.ts'
 
 type Json = Record<string, unknown>
@@ -145,7 +146,7 @@ export function openapiDocument(version: string): Json {
     openapi: '3.1.0',
     info: { title: 'Steelyard', version, description },
     servers: [{ url: '/' }],
-    paths,
+    paths: { ...paths, ...openPaths((text) => ({ description: text, headers: comeBack })) },
     components: {
       securitySchemes: { session: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
       schemas: {
