@@ -126,6 +126,8 @@ export function ClustersPage({
       Create cluster
     </Button>
   )
+  // The empty list has the button then: one is enough.
+  const isEmpty = page?.total === 0 && search['q'] === undefined
   const total = page?.total ?? 0
   return (
     <>
@@ -146,7 +148,7 @@ export function ClustersPage({
             </>
           )}
           <Menu label="Actions" trigger={<Button iconAfter="chevron-down">Actions</Button>} items={menu} />
-          {createButton}
+          {!isEmpty && createButton}
         </span>
       </div>
       <DataTable

@@ -164,6 +164,8 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
       Add datacenter
     </Button>
   )
+  // The empty list has the button then: one is enough.
+  const isEmpty = data?.total === 0 && search['q'] === undefined
   return (
     <>
       <PageCount n={data?.total} />
@@ -172,7 +174,7 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
         <Search label="Search datacenters" placeholder="Code or city" value={search['q'] ?? ''} onValue={(q) => onSearch({ q, page: undefined })} />
         <span className="row right">
           {!narrow && <ColumnsMenu columns={cols} shown={shown} onShown={setShown} />}
-          {add}
+          {!isEmpty && add}
         </span>
       </div>
       <DataTable

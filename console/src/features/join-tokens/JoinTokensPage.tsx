@@ -123,6 +123,8 @@ export function JoinTokensPage({
       Create token
     </Button>
   )
+  // The empty list has the button then: one is enough.
+  const isEmpty = data?.total === 0 && !isFiltered(search)
   return (
     <>
       <h1 className="sr">Join tokens</h1>
@@ -133,7 +135,7 @@ export function JoinTokensPage({
         {narrow && <SortMenu columns={tokenColumns} sort={sort} onSort={onSort} />}
         <span className="row right">
           {!narrow && <ColumnsMenu columns={tokenColumns} shown={shown} onShown={setShown} />}
-          {add}
+          {!isEmpty && add}
         </span>
       </div>
       <DataTable

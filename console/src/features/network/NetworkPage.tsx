@@ -110,6 +110,7 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
         assign={assign}
         bring={bring}
         save={save}
+        isEmpty={page?.total === 0 && !isFiltered(search)}
         choices={
           <>
             <SavedViews table="subnets" search={search} keys={viewKeys} onView={setSearch} />
@@ -197,6 +198,7 @@ function Toolbar({
   assign,
   bring,
   save,
+  isEmpty,
   choices,
 }: {
   search: NetworkSearch
@@ -206,6 +208,8 @@ function Toolbar({
   assign: Action
   bring: Action
   save: Action
+  /** There is nothing yet, and the list itself says how to begin: its button is enough. */
+  isEmpty: boolean
   /** Which views there are, and which columns. */
   choices: ReactNode
 }) {
@@ -255,9 +259,11 @@ function Toolbar({
             Assign subnets
           </Button>
         )}
-        <Button kind="primary" icon="add" can={add.can} aria-label="Add subnet" onClick={() => void add.run?.()}>
-          {narrow ? 'Add' : 'Add subnet'}
-        </Button>
+        {!isEmpty && (
+          <Button kind="primary" icon="add" can={add.can} aria-label="Add subnet" onClick={() => void add.run?.()}>
+            {narrow ? 'Add' : 'Add subnet'}
+          </Button>
+        )}
       </span>
     </div>
   )

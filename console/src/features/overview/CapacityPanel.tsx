@@ -2,6 +2,7 @@ import { lazy } from 'react'
 import type { Overview } from '#contract/overview.ts'
 import { paths } from '../../lib/paths.ts'
 import { count, memory } from '../../lib/units.ts'
+import { ButtonLink } from '../../ui/Button.tsx'
 import { columns, DataTable } from '../../ui/DataTable.tsx'
 import { Flag } from '../../ui/Flag.tsx'
 import { Meter } from '../../ui/Meter.tsx'
@@ -109,7 +110,13 @@ export function CapacityPanel({ capacity }: { capacity: Overview['capacity'] }) 
           href={listOf}
           detail={capacityOf}
           grows
-          empty={<Empty title="No datacenters yet" text="Add the site where your servers stand." />}
+          empty={
+            <Empty
+              title="No datacenters yet"
+              text="Add the site where your servers stand."
+              actions={<ButtonLink href={paths.datacenters()}>Datacenters</ButtonLink>}
+            />
+          }
         />
       </div>
     </Panel>

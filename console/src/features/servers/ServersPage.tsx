@@ -102,6 +102,7 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
         shown={shown}
         onShown={setShown}
         setSearch={setSearch}
+        isEmpty={page?.total === 0 && !isFiltered(search)}
         onAdd={() => setSearch({ add: 'new' })}
       />
       <div className={css['above']}>
@@ -188,10 +189,12 @@ interface ToolbarProps {
   shown: string[] | undefined
   onShown: (ids: string[] | undefined) => void
   setSearch: SetSearch
+  /** There is none yet, and the list itself says how to come to the first: its buttons are enough. */
+  isEmpty: boolean
   onAdd: () => void
 }
 
-function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, onAdd }: ToolbarProps) {
+function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, isEmpty, onAdd }: ToolbarProps) {
   const { data: datacenters } = useQuery(datacentersQuery)
   const wide = useMedia('from', 'lg')
   const widest = useMedia('from', 'xl')
@@ -261,18 +264,22 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, onAdd }
         ) : (
           <IconLink icon="key" label="Join tokens" href={paths.joinTokens()} />
         )}
-        {image.ok ? (
-          <ButtonLink icon="disk" href={paths.prepareImage()}>
-            Prepare image
-          </ButtonLink>
-        ) : (
-          <Button icon="disk" can={image}>
-            Prepare image
-          </Button>
+        {!isEmpty && (
+          <>
+            {image.ok ? (
+              <ButtonLink icon="disk" href={paths.prepareImage()}>
+                Prepare image
+              </ButtonLink>
+            ) : (
+              <Button icon="disk" can={image}>
+                Prepare image
+              </Button>
+            )}
+            <Button kind="primary" icon="add" can={allowed(serverAdd)} onClick={onAdd}>
+              Add servers
+            </Button>
+          </>
         )}
-        <Button kind="primary" icon="add" can={allowed(serverAdd)} onClick={onAdd}>
-          Add servers
-        </Button>
       </span>
     </div>
   )
