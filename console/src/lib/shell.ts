@@ -2,7 +2,7 @@
 import type { Operation } from '#contract/operation.ts'
 
 /** A word that a shell takes as it is written: plain where it is harmless, in single quotes otherwise. */
-const quoted = (text: string): string => (/^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
+export const quoted = (text: string): string => (/^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
 const inQuotes = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 

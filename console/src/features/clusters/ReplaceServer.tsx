@@ -5,6 +5,8 @@ import { serverList } from '#contract/servers.ts'
 import { call } from '../../api/client.ts'
 import { newKey } from '../../api/http.ts'
 import { query } from '../../api/query.ts'
+import { curlOf } from '../../lib/shell.ts'
+import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, Select } from '../../ui/Field.tsx'
@@ -37,6 +39,12 @@ export function ReplaceServer({ cluster, server, onClose }: { cluster: Cluster; 
       title={`Replace ${server.name}`}
       footer={
         <>
+          <span className="grow hide-sm">
+            <AsCommand
+              complete={chosen !== ''}
+              api={curlOf(clusterServerReplace, { id: cluster.id, node_id: server.node_id }, { node_id: chosen }, { origin: location.origin })}
+            />
+          </span>
           <Button onClick={onClose}>Cancel</Button>
           <Button
             kind="primary"

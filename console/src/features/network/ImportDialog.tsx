@@ -6,12 +6,14 @@ import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { newKey } from '../../api/http.ts'
 import { reasonOf } from '../../lib/reason.ts'
+import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, TextArea } from '../../ui/Field.tsx'
 import { Alert, Badge, Problem } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
 import css from './ImportDialog.module.css'
+import { importCommands } from './import-command.ts'
 import { summaryOf } from './import-summary.ts'
 import { refreshNetwork } from './network-queries.ts'
 
@@ -79,6 +81,9 @@ export default function ImportDialog({ onClose }: { onClose: () => void }) {
       title="Import subnets"
       footer={
         <>
+          <span className="grow hide-sm">
+            <AsCommand complete={csv.trim() !== '' && !tooLong} {...importCommands({ csv, file, origin: location.origin })} />
+          </span>
           <Button onClick={onClose}>Cancel</Button>
           {ready ? (
             <Button
