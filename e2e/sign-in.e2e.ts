@@ -73,7 +73,8 @@ test('a wrong password is said beside the form and as a notice; the right one, s
   await notice('An unexpected error occurred: Invalid email or password').waitFor()
   expect(path()).toBe('/auth/login')
   await password().fill(` ${admin.password} `)
-  await submit()
+  // What stands beside the form already is of the attempt before.
+  await Promise.all([page.waitForResponse((response) => response.url().endsWith('/v1/authorize')), submit()])
   await expect.poll(async () => (await page.getByRole('button', { name: 'Sign in', exact: true }).getAttribute('aria-busy')) === null).toBe(true)
   await alert().getByText('Invalid email or password').waitFor()
   await password().fill(admin.password)
@@ -140,7 +141,11 @@ test('a session that was revoked elsewhere ends with a notice on the login page,
   await page.goto('/infra/servers')
   await page.getByRole('table', { name: 'Servers', exact: true }).waitFor()
   await apiClient(installation.url).call(authorizeLogout, { body: { refresh_token: await token('refresh') } })
-  await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Clusters' }).click()
+  // The next call is answered that nobody is signed in; unless the end of the live events was noticed before, and the link is gone.
+  await page
+    .getByRole('navigation', { name: 'Sections' })
+    .getByRole('link', { name: 'Clusters' })
+    .evaluateAll((links) => links.forEach((link) => (link as unknown as { click(): void }).click()))
   await notice('Session expired. Please sign in again.').waitFor()
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
   expect(path()).toBe('/auth/login')
