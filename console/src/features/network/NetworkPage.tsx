@@ -19,11 +19,9 @@ import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button, IconButton } from '../../ui/Button.tsx'
 import { ColumnsMenu, DataTable, SortMenu } from '../../ui/DataTable.tsx'
-import { Field, Select } from '../../ui/Field.tsx'
-import { Filter } from '../../ui/Filter.tsx'
+import { Filters } from '../../ui/Filters.tsx'
 import { Menu } from '../../ui/Menu.tsx'
 import { Pager } from '../../ui/Pager.tsx'
-import { Popover } from '../../ui/Popover.tsx'
 import { Search } from '../../ui/Search.tsx'
 import { useChosen, useSelection } from '../../ui/selection.ts'
 import { Empty, Stale } from '../../ui/States.tsx'
@@ -214,42 +212,25 @@ function Toolbar({
   choices: ReactNode
 }) {
   const narrow = useMedia('below', 'sm')
-  const compact = useMedia('below', 'md')
   const { data: datacenters } = useQuery(datacentersQuery)
   const { data: clusters } = useQuery(clustersQuery)
+  const of = (key: 'cluster' | 'datacenter' | 'status' | 'type') => ({ value: search[key] ?? '', onValue: (value: string) => set(key, value) })
   const filters = [
-    { key: 'cluster', label: 'Cluster', options: (clusters?.items ?? []).map((c) => ({ value: c.name, text: c.name, hint: c.datacenter.code })) },
-    { key: 'datacenter', label: 'Datacenter', options: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })) },
-    { key: 'status', label: 'Status', options: statusOptions },
-    { key: 'type', label: 'Type', options: typeOptions },
-  ] as const
-  // An address may name a cluster by its id.
-  const shown = (key: 'cluster' | 'datacenter' | 'status' | 'type') =>
-    key === 'cluster' ? (clusters?.items.find((c) => c.id === search.cluster)?.name ?? search.cluster ?? '') : (search[key] ?? '')
+    {
+      label: 'Cluster',
+      ...of('cluster'),
+      // An address may name a cluster by its id.
+      value: clusters?.items.find((c) => c.id === search.cluster)?.name ?? search.cluster ?? '',
+      options: (clusters?.items ?? []).map((c) => ({ value: c.name, text: c.name, hint: c.datacenter.code })),
+    },
+    { label: 'Datacenter', ...of('datacenter'), options: (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name })) },
+    { label: 'Status', ...of('status'), options: statusOptions },
+    { label: 'Type', ...of('type'), options: typeOptions },
+  ]
   return (
     <div className="toolbar">
       <Search label="Search subnets" placeholder="Name, CIDR or address" value={search.q ?? ''} onValue={(q) => set('q', q)} />
-      {compact ? (
-        <Popover
-          label="Filters"
-          width="18rem"
-          trigger={
-            <Button icon="filter">
-              Filters <b className="num">{filters.filter((f) => search[f.key] !== undefined).length}</b>
-            </Button>
-          }
-        >
-          <div className="stack stack3">
-            {filters.map((f) => (
-              <Field key={f.key} label={f.label}>
-                <Select<string> value={shown(f.key)} options={[{ value: '', text: 'Any' }, ...f.options]} onValue={(value) => set(f.key, value)} />
-              </Field>
-            ))}
-          </div>
-        </Popover>
-      ) : (
-        filters.map((f) => <Filter<string> key={f.key} label={f.label} value={shown(f.key)} options={f.options} onValue={(value) => set(f.key, value)} />)
-      )}
+      <Filters filters={filters} />
       {narrow && <SortMenu columns={subnetColumns} sort={sort} onSort={(next) => set('sort', next)} />}
       <span className="row right">
         {!narrow && choices}

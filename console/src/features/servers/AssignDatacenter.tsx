@@ -10,7 +10,7 @@ import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, Select } from '../../ui/Field.tsx'
 import { Alert } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
-import { type ItemResult, namesOf, sorted, toEach } from './bulk.ts'
+import { type BulkDialog, type ItemResult, namesOf, sorted, toEach } from './bulk.ts'
 import { BulkResultsDialog } from './BulkResults.tsx'
 import { datacentersQuery, refreshServers } from './server-queries.ts'
 
@@ -18,17 +18,7 @@ import { datacentersQuery, refreshServers } from './server-queries.ts'
 const none = 'none'
 
 /** Says where servers stand. Can be undone, so it asks for no confirmation. What can't be moved says why, and the others are. */
-export default function AssignDatacenter({
-  servers,
-  open,
-  onClose,
-  done,
-}: {
-  servers: readonly Server[]
-  open: boolean
-  onClose: () => void
-  done?: ((results: readonly ItemResult[]) => void) | undefined
-}) {
+export default function AssignDatacenter({ servers, open, onClose, done }: BulkDialog) {
   const client = useQueryClient()
   const { data: datacenters, error: unknown } = useQuery({ ...datacentersQuery, enabled: open })
   // As they were when the dialog opened: the list goes on living behind it.

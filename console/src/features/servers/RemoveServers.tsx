@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
-import { canRemoveServer, type Server, serverRemove } from '#contract/servers.ts'
+import { canRemoveServer, serverRemove } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -8,22 +8,12 @@ import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, TextInput } from '../../ui/Field.tsx'
 import { toast } from '../../ui/toast.ts'
 import { Unable } from './AssignDatacenter.tsx'
-import { type ItemResult, namesOf, sorted, toEach } from './bulk.ts'
+import { type BulkDialog, type ItemResult, namesOf, sorted, toEach } from './bulk.ts'
 import { BulkResultsDialog } from './BulkResults.tsx'
 import { refreshServers } from './server-queries.ts'
 
 /** Removes servers that are in no cluster, each for itself: what can't be is told by name and stays selected. */
-export default function RemoveServers({
-  servers,
-  open,
-  onClose,
-  done,
-}: {
-  servers: readonly Server[]
-  open: boolean
-  onClose: () => void
-  done?: ((results: readonly ItemResult[]) => void) | undefined
-}) {
+export default function RemoveServers({ servers, open, onClose, done }: BulkDialog) {
   const client = useQueryClient()
   const [{ able, unable }] = useState(() => sorted(servers, canRemoveServer))
   const [typed, setTyped] = useState('')

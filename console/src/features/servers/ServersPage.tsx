@@ -14,10 +14,8 @@ import { useMedia } from '../../lib/use-media.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button, ButtonLink, IconButton, IconLink } from '../../ui/Button.tsx'
 import { ColumnsMenu, DataTable, SortMenu } from '../../ui/DataTable.tsx'
-import { Field, Select } from '../../ui/Field.tsx'
-import { Filter } from '../../ui/Filter.tsx'
+import { Filters } from '../../ui/Filters.tsx'
 import { Pager } from '../../ui/Pager.tsx'
-import { Popover } from '../../ui/Popover.tsx'
 import { Search } from '../../ui/Search.tsx'
 import { useChosen, useSelection } from '../../ui/selection.ts'
 import { Stale } from '../../ui/States.tsx'
@@ -202,17 +200,20 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, isEmpty
   // Images go by the same permission; their contract is not fetched for a link.
   const image = allowed(serverAdd)
   const sites = (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name }))
+  const of = (key: 'status' | 'nodeType' | 'datacenter' | 'reachable' | 'confirmed' | 'cluster') => ({
+    value: search[key] ?? '',
+    onValue: (value: string) => set(key, value),
+  })
   const filters = [
-    { key: 'status', label: 'Status', options: statusOptions },
-    { key: 'nodeType', label: 'Node type', options: typeOptions },
-    { key: 'datacenter', label: 'Datacenter', options: sites },
-    { key: 'reachable', label: 'Contact', options: contactOptions },
-    { key: 'confirmed', label: 'Hardware', options: hardwareOptions },
-  ] as const
-  // The last has a place of its own only where there is room; it is always among those behind one button.
-  const inRow = filters.filter((f) => f.key !== 'confirmed' || widest || search.confirmed !== undefined)
+    { label: 'Status', ...of('status'), options: statusOptions },
+    { label: 'Node type', ...of('nodeType'), options: typeOptions },
+    { label: 'Datacenter', ...of('datacenter'), options: sites },
+    { label: 'Contact', ...of('reachable'), options: contactOptions },
+    { label: 'Hardware', ...of('confirmed'), options: hardwareOptions, tucked: !widest },
+    // Links lead here with it.
+    ...(search.cluster === undefined ? [] : [{ label: 'Cluster', ...of('cluster'), options: [{ value: search.cluster, text: search.cluster }] }]),
+  ]
   const views = <SavedViews table="servers" search={search} keys={viewKeys} onView={setSearch} />
-  const set_ = filters.filter((f) => search[f.key] !== undefined).length + (search.cluster === undefined ? 0 : 1)
   return (
     <div className="toolbar">
       <Search
@@ -221,33 +222,7 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, isEmpty
         value={search.q ?? ''}
         onValue={(q) => set('q', q)}
       />
-      {compact ? (
-        <Popover
-          label="Filters"
-          width="18rem"
-          trigger={
-            <Button icon="filter">
-              Filters <b className="num">{set_}</b>
-            </Button>
-          }
-        >
-          <div className="stack stack3">
-            {filters.map((f) => (
-              <Field key={f.key} label={f.label}>
-                <Select<string> value={search[f.key] ?? ''} options={[{ value: '', text: 'Any' }, ...f.options]} onValue={(value) => set(f.key, value)} />
-              </Field>
-            ))}
-            {search.cluster !== undefined && <Filter label="Cluster" value={search.cluster} options={[]} onValue={(value) => set('cluster', value)} />}
-          </div>
-        </Popover>
-      ) : (
-        <>
-          {inRow.map((f) => (
-            <Filter<string> key={f.key} label={f.label} value={search[f.key] ?? ''} options={f.options} onValue={(value) => set(f.key, value)} />
-          ))}
-          {search.cluster !== undefined && <Filter label="Cluster" value={search.cluster} options={[]} onValue={(value) => set('cluster', value)} />}
-        </>
-      )}
+      <Filters filters={filters} />
       {narrow && (
         <>
           <SortMenu columns={serverColumns} sort={sort} onSort={(next) => set('sort', next)} />

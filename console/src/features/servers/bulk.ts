@@ -11,6 +11,14 @@ export interface ItemResult {
   reason: string | null
 }
 
+/** What a dialog is given that does one thing to each of the servers; `done` hears what became of them. */
+export interface BulkDialog {
+  servers: readonly Server[]
+  open: boolean
+  onClose: () => void
+  done?: ((results: readonly ItemResult[]) => void) | undefined
+}
+
 /** Of whom a dialog speaks: some of them may be out of sight, on another page or under a filter. "a, b, c, d, e, f and 3 more". */
 export function namesOf(servers: readonly Pick<Server, 'name'>[], most = 6): string {
   const names = servers.slice(0, most).map((s) => s.name)
