@@ -80,6 +80,11 @@ if (browser) suite('browser', node, vitest('--project', 'e2e'), { CHROME_PATH: b
 else skip('browser', 'apt-get install chromium')
 
 rmSync(reports, { recursive: true, force: true })
+// A mistyped name must not look like a success.
+if (rows.length === 0) {
+  console.log(`No suite has ${only.join(' or ')} in its name`)
+  process.exit(2)
+}
 console.log('\n── time of each suite')
 for (const [name, state, what, time] of rows) console.log(`${state.padEnd(8)} ${name.padEnd(34)} ${time.padStart(9)}  ${what}`)
 for (const failure of failures) console.log(`failed   ${failure}`)

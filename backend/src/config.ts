@@ -1,4 +1,4 @@
-/** Every setting of the program: name, default, meaning. Read once, from a plain object, and all problems reported at once. */
+/** Every setting of the program. Read once, from a plain object, and all problems reported at once. */
 import path from 'node:path'
 import { type Cidr, readCidr } from '#contract/addresses.ts'
 import { email as emailSchema, newPassword } from '#contract/sessions.ts'
@@ -37,33 +37,30 @@ export interface Config {
 const programRoles = ['http', 'reconcile'] as const
 export type Role = (typeof programRoles)[number]
 
-/** Name, default and one sentence of each setting: what `doctor` and the documentation print. */
-export const settings = {
-  HOST: { default: '127.0.0.1', means: 'Address to listen on.' },
-  PORT: { default: '8080', means: 'Port to listen on; 0 takes a free one.' },
-  STEELYARD_DATA: { default: '.steelyard', means: 'Folder that holds everything that must be kept.' },
-  DATABASE_URL: { default: undefined, means: 'postgresql:// URL of your own PostgreSQL, 15 or newer; without it the embedded one is used.' },
-  STEELYARD_ADMIN_EMAIL: { default: undefined, means: 'Email of the first user, made once where there are none.' },
-  STEELYARD_ADMIN_PASSWORD: { default: undefined, means: 'Password of the first user, 12 to 128 characters.' },
-  STEELYARD_KEY_FILE: { default: undefined, means: 'File with the key that seals secrets; made in the data folder, 0600, if not set.' },
-  STEELYARD_SIMULATE: { default: undefined, means: 'Number of simulated servers, or a scenario file; never set it beside real servers.' },
-  STEELYARD_DIAL_NETWORKS: { default: undefined, means: 'CIDRs, comma-separated, in which servers may be dialled; none without it.' },
-  STEELYARD_TLS_CERT: { default: undefined, means: 'PEM file with the certificate to serve HTTPS with.' },
-  STEELYARD_TLS_KEY: { default: undefined, means: 'PEM file with its private key.' },
-  STEELYARD_TRUSTED_PROXIES: { default: undefined, means: 'CIDRs, comma-separated, of proxies whose X-Forwarded-For is believed.' },
-  STEELYARD_INSECURE: { default: undefined, means: '1 allows a HOST beyond loopback without TLS and without a trusted proxy.' },
-  STEELYARD_PUBLIC_URL: { default: undefined, means: 'URL under which people and booting servers reach Steelyard.' },
-  IMAGE_FACTORY_URL: { default: 'https://factory.talos.dev', means: 'Image factory that builds Talos images.' },
-  WAITLIST_URL: { default: undefined, means: 'Where "Join waitlist" leads; a dialog of our own without it.' },
-  LOG_LEVEL: { default: 'info', means: `Least level that is logged: ${levels.join(', ')}.` },
-  STEELYARD_ROLES: { default: 'http,reconcile', means: 'What this process does: http, reconcile or both.' },
-  STEELYARD_SIMULATE_KEYS: {
-    default: undefined,
-    means: 'For tests, only beside STEELYARD_SIMULATE: JSON file with ready-made private keys of clusters, so that none waits for its RSA key.',
-  },
-  FAILPOINT: { default: undefined, means: 'For tests: effect before or after which the process kills itself.' },
-} as const satisfies Record<string, { default: string | undefined; means: string }>
-export type Setting = keyof typeof settings
+/** Every setting and its default. What each means is said in docs/operations.md; a test holds that page to this list. */
+const defaults = {
+  HOST: '127.0.0.1',
+  PORT: '8080',
+  STEELYARD_DATA: '.steelyard',
+  DATABASE_URL: undefined,
+  STEELYARD_ADMIN_EMAIL: undefined,
+  STEELYARD_ADMIN_PASSWORD: undefined,
+  STEELYARD_KEY_FILE: undefined,
+  STEELYARD_SIMULATE: undefined,
+  STEELYARD_DIAL_NETWORKS: undefined,
+  STEELYARD_TLS_CERT: undefined,
+  STEELYARD_TLS_KEY: undefined,
+  STEELYARD_TRUSTED_PROXIES: undefined,
+  STEELYARD_INSECURE: undefined,
+  STEELYARD_PUBLIC_URL: undefined,
+  IMAGE_FACTORY_URL: 'https://factory.talos.dev',
+  WAITLIST_URL: undefined,
+  LOG_LEVEL: 'info',
+  STEELYARD_ROLES: 'http,reconcile',
+  STEELYARD_SIMULATE_KEYS: undefined,
+  FAILPOINT: undefined,
+} as const satisfies Record<string, string | undefined>
+type Setting = keyof typeof defaults
 
 /** All problems with the settings, one sentence each, the setting's name first. */
 export class ConfigRefused extends Error {
@@ -82,7 +79,7 @@ export class ConfigRefused extends Error {
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>, folder: string): Config {
   const problems: string[] = []
-  const value = (name: Setting): string | undefined => environment[name]?.trim() || settings[name].default
+  const value = (name: Setting): string | undefined => environment[name]?.trim() || defaults[name]
   const wrong = (name: Setting, why: string): void => void problems.push(`${name} ${why}`)
   const file = (name: Setting): string | undefined => {
     const given = value(name)
@@ -189,11 +186,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     simulatedKeysFile,
     failpoint: value('FAILPOINT'),
   }
-  const unknown = Object.keys(environment).filter((name) => name.startsWith('STEELYARD_') && !(name in settings) && !others.has(name))
+  const unknown = Object.keys(environment).filter((name) => name.startsWith('STEELYARD_') && !(name in defaults) && !others.has(name))
   for (const name of unknown) problems.push(`${name} is not a setting: docs/operations.md lists them all`)
   if (problems.length > 0) throw new ConfigRefused(problems)
   return config
 }
 
-/** Settings of the command line and the launcher, which stand in the same environment. */
-const others: ReadonlySet<string> = new Set(['STEELYARD_TOKEN', 'STEELYARD_URL'])
+/** What the command line and the script of docs/api-first-cluster.md read, in the same environment. */
+const others: ReadonlySet<string> = new Set(['STEELYARD_TOKEN', 'STEELYARD_URL', 'STEELYARD_EMAIL', 'STEELYARD_PASSWORD'])

@@ -14,7 +14,13 @@ import { consoleBytes } from './console.ts'
 import { control, freePort, run, scratch, usage } from '../processes.ts'
 
 const parts = process.argv.slice(2)
-const wanted = (part: string) => parts.length === 0 || parts.includes(part)
+const known = ['api', 'console', 'start'] as const
+const unknown = parts.filter((part) => !known.some((k) => k === part))
+if (unknown.length > 0) {
+  console.error(`There is no part ${unknown.join(', ')}: the parts are ${known.join(', ')}`)
+  process.exit(2)
+}
+const wanted = (part: (typeof known)[number]) => parts.length === 0 || parts.includes(part)
 const say = (what: string, value: string, bar = '') => console.log(`${what.padEnd(66)} ${value.padStart(14)}  ${bar}`)
 const admin = { email: 'bench@steelyard.demo', password: 'a password for benchmarks' }
 const fleet = 1000
