@@ -169,7 +169,8 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
   }
 
   const reset = async (job: Job, state: State, m: store.MemberRow, facts: ServerFacts, graceful: boolean): Promise<Outcome | 'again'> => {
-    const intent = { reset_intent_at: new Date(job.now()), reset_sent_at: null }
+    // It was looked at a moment ago; while it wipes and restarts nobody sees it.
+    const intent = { reset_intent_at: new Date(job.now()), reset_sent_at: null, seen_at: new Date(job.now()) }
     if (!(await note(job, state, m, 'reset', running(graceful ? 'Leaving etcd, then wiping' : null), intent))) return 'again'
     const credentials = await secrets.talosAdmin(m.cluster_id)
     let change: MemberChange = { reset_sent_at: new Date(job.now()), resets: m.resets + 1 }

@@ -276,6 +276,14 @@ test('one that stays dark after its wipe fails with the reason, and a retry goes
   const nodes = world.take(3)
   const cluster = await ready(nodes)
   const worker = nodes[2]!
+  // It joined a day ago, and its reconciler had nothing to look after since.
+  const { db } = world.backend.platform
+  const asked = world.backend.clock.now()
+  await db
+    .updateTable('cluster_server')
+    .set({ seen_at: new Date(asked - 25 * 3_600_000), stage: 'running' })
+    .where('node_id', '=', worker.id)
+    .execute()
   const { operation } = (await reset(worker)).answer!
   await world.until(
     async () => world.machine(worker).disk.state.counters.resets,
@@ -286,6 +294,9 @@ test('one that stays dark after its wipe fails with the reason, and a retry goes
     () => world.operation(operation.id),
     (o) => o.steps.some((s) => s.key.startsWith('release/') && s.status === 'waiting'),
   )
+  // "Last seen" is when it was told, not when it joined.
+  const { seen_at } = await db.selectFrom('cluster_server').select('seen_at').where('node_id', '=', worker.id).executeTakeFirstOrThrow()
+  expect(seen_at!.getTime()).toBeGreaterThanOrEqual(asked)
   await admin.call(operationCancel, { params: { id: operation.id } })
   expect(
     (
