@@ -60,16 +60,16 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
   }
 
   /** Patches that were given inline, checked before anything is written. */
-  const patchFindings = (asked: NewCluster): Finding[] =>
-    asked.servers.flatMap((s, i) =>
-      s.patch === undefined ? [] : patches.check(s.patch.body).map((message) => ({ check: 'patches', ok: false, message, field: `servers.${i}.patch.body` })),
-    )
+  const patchFindings = async (asked: NewCluster): Promise<Finding[]> => {
+    const found = await Promise.all(asked.servers.map(async ({ patch }) => (patch === undefined ? [] : patches.check(patch.body))))
+    return found.flatMap((all, i) => all.map((message) => ({ check: 'patches', ok: false, message, field: `servers.${i}.patch.body` })))
+  }
 
   const write = async (tx: Tx, caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }> => {
     // A subnet that is added meanwhile must see these networks, or be seen.
     await parts.subnets.lockNetworks(tx)
     const judgement = judge(asked, await surroundings(tx, asked))
-    refuse([...judgement.findings, ...patchFindings(asked)])
+    refuse([...judgement.findings, ...(await patchFindings(asked))])
     const resolved = judgement.resolved!
     const now = new Date(clock.now())
     const id = randomUUID()
@@ -165,7 +165,7 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
         const { config, warnings: ofConfig } = await configOf(resolved!, asked, i)
         shown.push({ node_id: server.node_id, name: server.name, config, warnings: [...(warningsOf.get(server.node_id) ?? []), ...ofConfig] })
       }
-      const all = [...findings, ...patchFindings(asked)].map(({ check, ok, message }) => ({ check, ok, message }))
+      const all = [...findings, ...(await patchFindings(asked))].map(({ check, ok, message }) => ({ check, ok, message }))
       return {
         servers: shown,
         checks: [...all, ...warnings.map((message) => ({ check: 'warning', ok: true, message }))],

@@ -40,16 +40,32 @@ function splice(text: string, edits: readonly Edit[]): string {
   return result
 }
 
+/** Lines that a secret stood on and those it took beside the one that its mask takes. */
+export interface Lost {
+  readonly line: number
+  readonly lines: number
+}
+
+/** Where a line of the clear text is once those are gone; a text of which nothing is shown has one line. */
+export const lineIn = (lost: readonly Lost[] | null, line: number): number =>
+  lost === null ? 1 : line - lost.reduce((n, l) => n + Math.max(0, Math.min(l.lines, line - l.line)), 0)
+
 /** The text with every secret masked; what can't be read isn't shown. */
 export function maskText(text: string): Masked {
+  const { text: shown, lost } = maskLines(text)
+  return { text: shown, lineOf: (line) => lineIn(lost, line) }
+}
+
+/** As `maskText`, with the lines that went instead of a function. */
+export function maskLines(text: string): { text: string; lost: Lost[] | null } {
   let hidden: string
   try {
     hidden = maskSecrets(text)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return { text: `# It is not shown, because it can't be read: ${error.problems[0]?.message ?? ''}`.replaceAll('\n', ' '), lineOf: () => 1 }
+    return { text: `# It is not shown, because it can't be read: ${error.problems[0]?.message ?? ''}`.replaceAll('\n', ' '), lost: null }
   }
-  if (!hidden.includes(masked)) return { text, lineOf: (line) => line }
+  if (!hidden.includes(masked)) return { text, lost: [] }
   const clear = read(text)
   const edits: Edit[] = []
   for (const [i, document] of read(hidden).entries()) {
@@ -60,10 +76,7 @@ export function maskText(text: string): Masked {
   }
   const breaks = (part: string) => part.split('\n').length - 1
   const lost = edits.map(({ from, to }) => ({ line: breaks(text.slice(0, from)) + 1, lines: breaks(text.slice(from, to)) }))
-  return {
-    text: splice(text, edits),
-    lineOf: (line) => line - lost.reduce((n, l) => n + Math.max(0, Math.min(l.lines, line - l.line)), 0),
-  }
+  return { text: splice(text, edits), lost }
 }
 
 const identity = (document: Document.Parsed): string => JSON.stringify(['apiVersion', 'kind', 'name'].map((key) => document.get(key) ?? null))

@@ -18,15 +18,16 @@ import type { Recorder } from '../../record.ts'
 import type { Vault } from '../../vault/vault.ts'
 import type { ClusterAccess, ServerFacts } from '../servers/for-clusters.ts'
 import type { Servers } from '../servers/servers.ts'
-import { checkBody, sentenceOf } from './check.ts'
+import { sentenceOf } from './check.ts'
 import { configuring, configuringQueue } from './configuring.ts'
 import { freeBase, withPlaceholders } from './free-base.ts'
 import type { RenderContext } from './layers.ts'
 import { linksOf } from './links.ts'
 import { audited, present, presentLayer } from './present.ts'
-import { type Composed, compose, demandValid, layersOf, type Rendered } from './render.ts'
+import { reader } from './reader.ts'
+import { type Composed, demandValid, layersOf, type Rendered } from './render.ts'
 import { type PatchChange, type PatchRow, patchStore } from './store.ts'
-import { type Masked, maskText, unmask } from './masking.ts'
+import { type Masked, unmask } from './masking.ts'
 import { verdictOf } from './verdict.ts'
 
 export interface Patches {
@@ -48,7 +49,7 @@ export interface Patches {
    */
   createIn(tx: Tx, caller: Caller, nodeId: string, patch: NewPatch): Promise<void>
   /** What is wrong with a patch body, a sentence each; none where it may be saved. */
-  check(body: string): string[]
+  check(body: string): Promise<string[]>
   /**
    * The configuration of a server of a cluster: `base` (generated) → static-system → default-node → its patches by weight, creation, id.
    * `more` are patches that are not stored yet (the preview of a creation). Secrets in clear: seal what you keep.
@@ -89,8 +90,10 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     return generated ? { ...generated, isReal: true } : { ...freeBase(server, new URL(config.imageFactoryUrl).host), isReal: false }
   }
 
-  const demandBody = (body: string, talosVersion?: string): void => {
-    const errors = checkBody(body, talosVersion)
+  const reading = reader()
+
+  const demandBody = async (body: string): Promise<void> => {
+    const errors = await reading.check(body)
     const [first] = errors
     if (first) throw new Problem('invalid', sentenceOf(first), { body: errors.slice(0, 20).map(sentenceOf).join('\n') })
   }
@@ -100,7 +103,7 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     const server = await factsOf(db, nodeId)
     const base = await baseOf(db, server)
     const { stored, more } = change(await store.ofServer(db, nodeId))
-    const { yaml } = demandValid(server, compose(base.yaml, layersOf(server, base.context, stored, more), base.context))
+    const { yaml } = demandValid(server, await reading.compose(base.yaml, layersOf(server, base.context, stored, more), base.context))
     if (!server.cluster) return
     if (server.operation_id) throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
     const verdict = await verdictOf({ server, yaml, isReal: base.isReal, servers, access })
@@ -143,8 +146,8 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     if (!verdict.ok) throw new Problem('patch_read_only', verdict.reason)
   }
 
-  const shown = (yaml: string): Masked => {
-    const { text, lineOf } = yaml === '' ? { text: '', lineOf: (line: number) => line } : maskText(yaml)
+  const shown = async (yaml: string): Promise<Masked> => {
+    const { text, lineOf } = yaml === '' ? { text: '', lineOf: (line: number) => line } : await reading.mask(yaml)
     return { text: withPlaceholders(text), lineOf }
   }
 
@@ -153,7 +156,7 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     if (!known) throw missing()
     checkVersion(ifMatch, known.version)
     const body = asked.body === undefined ? undefined : unmask(asked.body, known.body)
-    if (body !== undefined) demandBody(body)
+    if (body !== undefined) await demandBody(body)
     const change = { ...asked, body }
     const isMerged = change.weight !== undefined || body !== undefined
     const reorders = (change.weight !== undefined && change.weight !== known.weight) || (body !== undefined && body !== known.body)
@@ -196,7 +199,7 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     },
 
     async create(caller, nodeId, patch) {
-      demandBody(patch.body)
+      await demandBody(patch.body)
       await rehearse(nodeId, (stored) => ({ stored, more: [patch] }))
       return changeOne(async (tx) => {
         const { cluster_id } = await servers.locked(tx, nodeId)
@@ -246,11 +249,11 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       const stored = await store.ofServer(db, nodeId)
       const edited = stored.find((p) => p.id === asked.patch_id)
       const body = edited ? unmask(asked.body, edited.body) : asked.body
-      const errors = checkBody(body, base.context.talosVersion)
+      const errors = await reading.check(body, base.context.talosVersion)
       const name = asked.name?.trim() || edited?.name || 'this patch'
       // Without the patch, also where it is stored already: so what it does is seen whole, and not only what was just typed.
       const others = stored.filter((p) => p.id !== edited?.id)
-      const before = compose(base.yaml, layersOf(server, base.context, others), base.context)
+      const before = await reading.compose(base.yaml, layersOf(server, base.context, others), base.context)
       const changed = edited
         ? layersOf(
             server,
@@ -258,11 +261,11 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
             stored.map((p) => (p.id === edited.id ? { ...p, name, weight: asked.weight, body } : p)),
           )
         : layersOf(server, base.context, stored, [{ name, weight: asked.weight, body }])
-      const after: Composed = errors.length > 0 ? { yaml: '', sources: [], warnings: [], errors: [] } : compose(base.yaml, changed, base.context)
-      const shownAfter = shown(after.yaml)
+      const after: Composed = errors.length > 0 ? { yaml: '', sources: [], warnings: [], errors: [] } : await reading.compose(base.yaml, changed, base.context)
+      const [shownBefore, shownAfter] = [await shown(before.yaml), await shown(after.yaml)]
       const all = [...errors, ...after.errors.map(({ layer, ...e }) => ({ ...e, message: layer && layer !== name ? `${layer}: ${e.message}` : e.message }))]
       return {
-        diff: { before: shown(before.yaml).text, after: shownAfter.text },
+        diff: { before: shownBefore.text, after: shownAfter.text },
         sources: after.sources.filter((s) => s.layer !== generatedLayer).map(({ line, layer }) => ({ line: shownAfter.lineOf(line), layer })),
         errors: all,
         verdict:
@@ -277,14 +280,14 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     async config(nodeId) {
       const server = await factsOf(db, nodeId)
       const kept = server.cluster && (await access.renderedConfig(server.cluster.id, nodeId))
-      if (kept) return { name: `${server.name}.yaml`, yaml: maskText(kept).text }
+      if (kept) return { name: `${server.name}.yaml`, yaml: (await reading.mask(kept)).text }
       const base = await baseOf(db, server)
-      const { yaml } = demandValid(server, compose(base.yaml, layersOf(server, base.context, await store.ofServer(db, nodeId)), base.context))
-      return { name: `${server.name}.yaml`, yaml: shown(yaml).text }
+      const { yaml } = demandValid(server, await reading.compose(base.yaml, layersOf(server, base.context, await store.ofServer(db, nodeId)), base.context))
+      return { name: `${server.name}.yaml`, yaml: (await shown(yaml)).text }
     },
 
     async createIn(tx, caller, nodeId, patch) {
-      demandBody(patch.body)
+      await demandBody(patch.body)
       try {
         await insert(tx, caller, nodeId, patch)
       } catch (error) {
@@ -293,11 +296,11 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
     },
 
-    check: (body) => checkBody(body).map(sentenceOf),
+    check: async (body) => (await reading.check(body)).map(sentenceOf),
 
     async render(on, nodeId, base, context, more = []) {
       const server = await factsOf(on, nodeId)
-      return demandValid(server, compose(base, layersOf(server, context, await store.ofServer(on, nodeId), more), context))
+      return demandValid(server, await reading.compose(base, layersOf(server, context, await store.ofServer(on, nodeId), more), context))
     },
   }
 }
