@@ -6,10 +6,11 @@ import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import type { Clock } from '../../clock.ts'
-import type { Db, Tx } from '../../db/db.ts'
-import type { Fence, Job, Outcome } from '../../engine/engine.ts'
+import { type Db, isDatabaseGone, type Tx } from '../../db/db.ts'
+import { type Fence, FenceLost, type Job, type Outcome } from '../../engine/engine.ts'
 import { oneByOne } from '../../engine/one-by-one.ts'
 import { system } from '../../http/caller.ts'
+import type { Log } from '../../log.ts'
 import type { Recorder } from '../../record.ts'
 import type { Fleet, Found } from '../../talos-fleet/fleet.ts'
 import { readEverything, type Reading } from '../../talos-fleet/reading.ts'
@@ -56,6 +57,7 @@ export interface ArrivingParts {
   readonly db: Db
   readonly clock: Clock
   readonly random: () => number
+  readonly log: Log
   readonly fleet: Fleet
   readonly recorder: Recorder
   readonly servers: ForJoining
@@ -66,7 +68,7 @@ interface Answer {
   readonly reading: Reading
 }
 
-export function arriving({ db, clock, random, fleet, recorder: { record, tell }, servers }: ArrivingParts): (job: Job) => Promise<Outcome> {
+export function arriving({ db, clock, random, log, fleet, recorder: { record, tell }, servers }: ArrivingParts): (job: Job) => Promise<Outcome> {
   const tried = new Map<string, Try>()
   const tryOf = ({ id, host_name }: store.Waiting): Try => {
     const known = tried.get(id)
@@ -104,7 +106,7 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
     write: Fence['write'],
     arrival: store.Waiting,
     reason: string,
-    code: 'identity_changed' | 'server_unreachable' | 'dial_refused',
+    code: 'identity_changed' | 'server_unreachable' | 'dial_refused' | 'internal',
     serverId?: string,
   ) =>
     settle(write, arrival, async (tx, { token_id, token_name, uuid, serial, mac, address }) => {
@@ -158,7 +160,7 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
     arrival: store.Waiting,
     state: Try,
     why: string,
-    code: 'identity_changed' | 'server_unreachable',
+    code: 'identity_changed' | 'server_unreachable' | 'internal',
   ): Promise<void> => {
     const now = clock.now()
     const age = now - arrival.at.getTime()
@@ -214,6 +216,13 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
     return wait(write, arrival, state, why, 'identity_changed')
   }
 
+  /** What went wrong with one machine alone is its own matter: those that come in beside it wait for nothing. */
+  const stumble = async (job: Job, write: Fence['write'], arrival: store.Waiting, error: unknown): Promise<void> => {
+    if (job.signal.aborted || error instanceof FenceLost || isDatabaseGone(error)) throw error
+    log.error('join.stumbled', { ip: arrival.address, error })
+    await wait(write, arrival, tryOf(arrival), 'Steelyard could not take it in: its log says why', 'internal')
+  }
+
   return async (job) => {
     const shard = Number(job.key)
     const write = oneByOne(job.fence)
@@ -244,6 +253,7 @@ export function arriving({ db, clock, random, fleet, recorder: { record, tell },
         const silent = [...inFlight.values()].filter((f) => f.isSilent).length
         if (inFlight.size >= atOnce || (isSilent && silent >= silentAtOnce)) continue
         const done = look(job, write, arrival)
+          .catch((error: unknown) => stumble(job, write, arrival, error))
           .catch((error: unknown) => void failures.push(error))
           .finally(() => {
             inFlight.delete(arrival.id)

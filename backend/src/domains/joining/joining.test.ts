@@ -1,5 +1,5 @@
 /** Simulated servers boot with the kernel argument of a token and announce themselves from addresses of their own: over the real wire, in real time. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { type Arrival, joinArgument, joinTokenArrivals, joinTokenCreate, joinTokenGet, joinTokenRevoke } from '#contract/join-tokens.ts'
 import { type Server, serverAdd, serverConfirm, serverEvents, serverGet, serverList, serverRemove } from '#contract/servers.ts'
@@ -84,6 +84,32 @@ test('four servers that were booted with the kernel argument appear by themselve
   expect(entry).toMatchObject({ actor: 'Steelyard', after: { join_token: 'rack-12', identity: { state: 'confirmed' } } })
   const { items } = (await call(serverEvents, { params: { id: found[0]!.id } })).answer!
   expect(items.map((e) => e.message)).toContain('Registered: announced itself with the join token rack-12')
+})
+
+test('a machine that can not be taken in holds up nobody who comes in beside it', async () => {
+  const { id, token } = await make('stumbles')
+  const { servers: known } = backend.domains
+  const machines = await boot(token, { count: 12 })
+  const [bad] = machines.map((m) => m.disk.identity.uuid)
+  const join = known.join.bind(known)
+  const fault = vi.spyOn(known, 'join')
+  fault.mockImplementation((tx, caller, found, ...more) =>
+    found.identity.uuid === bad ? Promise.reject(new Error('as a fault would')) : join(tx, caller, found, ...more),
+  )
+  try {
+    const rest = await until(
+      () => arrivals(id),
+      (all) =>
+        all.length === 12 && all.filter((a) => a.result === 'joined').length === 11 && fault.mock.calls.filter(([, , f]) => f.identity.uuid === bad).length > 2,
+    )
+    expect(rest.find((a) => a.uuid === bad)!.result).toBe('waiting')
+    // No run failed for it, which would make all others of its part wait ever longer.
+    const runs = await db.selectFrom('wake_up').select('failures').where('queue', '=', 'join').execute()
+    expect(runs.map((r) => r.failures)).toEqual(runs.map(() => 0))
+  } finally {
+    fault.mockRestore()
+  }
+  expect((await settled(id, 12)).every((a) => a.result === 'joined')).toBe(true)
 })
 
 test('a server that boots again is recognised: no new use, no second row, whether or not the token is used up', async () => {
