@@ -169,7 +169,6 @@ describe('an inventory', () => {
       unmet: [],
       version: 'v1.13.9',
       hostname: 'talos-abc',
-      machineType: 'unknown',
       systemDisk: '/dev/nvme0n1',
       schematic: '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba',
     })

@@ -5,7 +5,6 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import type { NetIPPrefix } from '../proto/gen/common/common_pb.ts'
 import type { DiskSpec } from '../proto/gen/definitions/block_pb.ts'
-import { MachineTypeSchema as machineTypes } from '../proto/gen/definitions/config_pb.ts'
 import { NethelpersLinkType } from '../proto/gen/definitions/enums_pb.ts'
 import type { LinkStatusSpec } from '../proto/gen/definitions/network_pb.ts'
 import type { MachineStatusSpec } from '../proto/gen/definitions/runtime_pb.ts'
@@ -14,7 +13,7 @@ import type { CallOptions } from './calls.ts'
 import type { TalosClient } from './client.ts'
 import type { Resource } from './state.ts'
 import { TalosError } from './errors.ts'
-import { enumWord, type Stage, stageOf, type UnmetCondition, unmetOf } from './events.ts'
+import { type Stage, stageOf, type UnmetCondition, unmetOf } from './events.ts'
 import { type ResourceKind, resources } from './resources.ts'
 import { addressText, hardwareAddressText, text } from './text.ts'
 
@@ -103,7 +102,6 @@ export interface Status extends MachineStatus {
   /** Image Factory's id of the running image; undefined for an image of Talos's own. */
   schematic: string | undefined
   hostname: string
-  machineType: 'unknown' | 'control_plane' | 'worker'
   /** `/dev/nvme0n1` where Talos is installed; undefined where it isn't. */
   systemDisk: string | undefined
 }
@@ -198,23 +196,20 @@ const disksOf = (disks: readonly Resource<DiskSpec>[]): Disk[] =>
 /** How the machine is now. Throws TalosError; what this version of Talos doesn't have is empty. */
 export async function readStatus(client: TalosClient, options: CallOptions = {}): Promise<Status> {
   const one = async <Desc extends DescMessage>(kind: ResourceKind<Desc>, id: string) => (await tolerated(client.get(kind, id, options)))?.spec
-  const [machine, version, hostname, type, systemDisk, extensions] = await Promise.all([
+  const [machine, version, hostname, systemDisk, extensions] = await Promise.all([
     client.get(resources.machineStatus, 'machine', options),
     one(resources.version, 'version'),
     one(resources.hostname, 'hostname'),
-    one(resources.machineType, 'machine-type'),
     one(resources.systemDisk, 'system-disk'),
     tolerated(client.list(resources.extension, options)),
   ])
   if (machine === undefined) throw new TalosError('invalid_data', 'server sent invalid data (machine status)')
   const schematic = text(extensions?.items.find(({ spec }) => spec.metadata?.name === 'schematic')?.spec.metadata?.version ?? '')
-  const machineType = enumWord(machineTypes, type?.machineType ?? 0, 'unknown')
   return {
     ...machineStatus(machine.spec),
     version: text(version?.version ?? ''),
     schematic: /^[0-9a-f]{64}$/.test(schematic) ? schematic : undefined,
     hostname: text(hostname?.hostname ?? ''),
-    machineType: machineType === 'worker' ? 'worker' : machineType === 'control_plane' || machineType === 'init' ? 'control_plane' : 'unknown',
     systemDisk: systemDisk === undefined || systemDisk.devPath === '' ? undefined : text(systemDisk.devPath),
   }
 }

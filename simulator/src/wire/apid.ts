@@ -9,8 +9,9 @@ import { TimeService } from '#talos/proto/gen/time/time_pb.ts'
 import { State } from '#talos/proto/gen/cosi/state_pb.ts'
 import type { ApiMode, Machine } from '../machine/machine.ts'
 import { TAKES } from '../machine/durations.ts'
-import { issue, maintenanceIdentity, type ServerIdentity } from './certificates.ts'
+import { issue, type ServerIdentity } from './certificates.ts'
 import { guard } from './guard.ts'
+import { maintenanceIdentity } from './maintenance-identity.ts'
 import { PEER, rolesOf, type Peer } from './peer.ts'
 import type { Speaker } from './port.ts'
 import { machineService } from './machine-service.ts'
@@ -69,14 +70,14 @@ export const openMaintenance = async (machine: Machine): Promise<void> => {
   machine.mode = 'maintenance'
   machine.identity = null
   await machine.ports.apid.open(() => {
-    machine.identity ??= maintenanceIdentity(machine.ownNames, machine.now())
+    machine.identity ??= Promise.resolve(maintenanceIdentity(machine.ownNames, machine.now()))
     return speaker(machine, 'maintenance', [])
   })
 }
 
 /** SHA-256 of the public key in base64, of the certificate that the API shows right now; null while there is none. */
 export const currentFingerprint = async (machine: Machine): Promise<string | null> => {
-  if (machine.mode === 'maintenance') machine.identity ??= maintenanceIdentity(machine.ownNames, machine.world.clock.now())
+  if (machine.mode === 'maintenance') machine.identity ??= Promise.resolve(maintenanceIdentity(machine.ownNames, machine.world.clock.now()))
   return (await machine.identity)?.fingerprint ?? null
 }
 

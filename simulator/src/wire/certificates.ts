@@ -59,32 +59,6 @@ const exportKey = async (key: CryptoKey): Promise<string> => {
 const makeKeys = async (algorithm: typeof ED25519 | typeof P256): Promise<webcrypto.CryptoKeyPair> =>
   (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair
 
-/**
- * The identity of the maintenance API: a leaf for `maintenance-service.talos.dev`, signed by a root that lives for this boot only and is never sent
- * (Talos: internal/app/machined/pkg/controllers/secrets/maintenance_root.go). New keys each time: the fingerprint changes.
- */
-export const maintenanceIdentity = async (names: readonly string[], now: number): Promise<ServerIdentity> => {
-  const [root, leaf] = await Promise.all([makeKeys(ED25519), makeKeys(ED25519)])
-  const certificate = await X509CertificateGenerator.create({
-    serialNumber: serial(),
-    issuer: 'O=talos',
-    subject: 'CN=maintenance-service.talos.dev',
-    notBefore: new Date(now - 10_000),
-    notAfter: new Date(now + 24 * HOUR),
-    signingAlgorithm: ED25519,
-    signingKey: root.privateKey,
-    publicKey: leaf.publicKey,
-    extensions: [
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-      await AuthorityKeyIdentifierExtension.create(root.publicKey),
-      alternatives(names),
-    ],
-  })
-  const crt = certificate.toString('pem')
-  return { crt, key: await exportKey(leaf.privateKey), fingerprint: fingerprintOf(crt) }
-}
-
 interface Authority {
   certificate: X509Certificate
   key: CryptoKey

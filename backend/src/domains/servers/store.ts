@@ -48,6 +48,9 @@ const columns = [
   'server.removed_at',
 ] as const
 
+/** Of a row that is being written. */
+const datacenterCode = sql<string | null>`(select code from datacenter where datacenter.id = server.datacenter_id)`.as('datacenter_code')
+
 const servers = (on: Db | Tx) =>
   on.selectFrom('server').leftJoin('datacenter', 'datacenter.id', 'server.datacenter_id').select(columns).select('datacenter.code as datacenter_code')
 
@@ -91,27 +94,28 @@ export const removedByHardware = (on: Db | Tx, uuid: string, serial: string | nu
     .executeTakeFirst()
 
 /** undefined where a server that isn't removed has the name, or the UUID: which of them is for the caller to look at. */
-export async function insert(tx: Tx, server: NewServer): Promise<ServerRow | undefined> {
-  const made = await tx
+export function insert(tx: Tx, server: NewServer): Promise<ServerRow | undefined> {
+  return tx
     .insertInto('server')
     .values(server)
     .onConflict((c) => c.doNothing())
-    .returning('id')
+    .returning(columns)
+    .returning(datacenterCode)
     .executeTakeFirst()
-  return made && byId(tx, made.id)
 }
 
 export const hasUuid = async (tx: Tx, uuid: string): Promise<boolean> =>
   (await tx.selectFrom('server').select('id').where('uuid', '=', uuid).where('status', '<>', 'deleted').executeTakeFirst()) !== undefined
 
 /** Writes what changed, counts the version up, and answers the row as it is now. The row must be locked. */
-export async function update(tx: Tx, id: string, change: ServerChange, at: Date): Promise<ServerRow> {
-  await tx
+export function update(tx: Tx, id: string, change: ServerChange, at: Date): Promise<ServerRow> {
+  return tx
     .updateTable('server')
     .set({ ...change, version: sql<number>`version + 1`, updated_at: at })
     .where('id', '=', id)
-    .execute()
-  return (await byId(tx, id))!
+    .returning(columns)
+    .returning(datacenterCode)
+    .executeTakeFirstOrThrow()
 }
 
 /** Writes contacts that are newer than those known. */
