@@ -215,6 +215,42 @@ test('a wake-up whose job was lost is found by the sweep', async () => {
   await one.stop()
 }, 30_000)
 
+test('what a process holds but does not run, because its release was lost, is found by the sweep while other runs go on', async () => {
+  const runs: string[] = []
+  const one = await engineProcess(await database(), async ({ key, signal }) => {
+    runs.push(key)
+    if (key === 'long') await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  })
+  await one.start()
+  await one.wake('long')
+  await waitFor(() => runs.includes('long'))
+  await sql`insert into wake_up (queue, key, fence, owner, taken_at, beat_at) values ('test', 'lost', 1, ${one.owner}, now(), now() - interval '10 seconds')`.execute(
+    one.db,
+  )
+  await waitFor(() => runs.includes('lost'), 15_000)
+  await one.stop()
+}, 30_000)
+
+test('a job that the sweep takes for lost is left to a process that was only slow to take it', async () => {
+  const connection = await database()
+  const one = await engineProcess(connection, async () => undefined)
+  await one.wake('a')
+  const { rows } = await sql<{ id: string }>`update pgboss.job set state = 'active', started_on = now() - interval '10 seconds' returning id`.execute(one.db)
+  const slow = new Client(connection)
+  await slow.connect()
+  await slow.query('begin')
+  await slow.query(`update wake_up set fence = fence + 1, owner = 'slow', job_id = $1, due_at = null, taken_at = now(), beat_at = now()`, [rows[0]!.id])
+  const started = one.start()
+  const waits = () => sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(one.db)
+  await waitFor(async () => (await waits()).rows.length > 0)
+  await slow.query('commit')
+  await slow.end()
+  await started
+  expect(await one.db.selectFrom('wake_up').select(['owner', 'fence', 'job_id']).execute()).toEqual([{ owner: 'slow', fence: 1, job_id: rows[0]!.id }])
+  expect((await sql`select 1 from pgboss.job`.execute(one.db)).rows).toHaveLength(1)
+  await one.stop()
+}, 30_000)
+
 test('saying that a process lives never dead-locks with who wakes several objects, in whatever order', async () => {
   const connection = await database()
   const told: string[] = []

@@ -161,8 +161,12 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
   const beat = async (): Promise<void> => {
     const running = core.running()
     if (running.length === 0) return
+    // Only what runs: an object whose release was lost with the database is to be found by the sweep, not to be kept alive by the others.
+    const runs = JSON.stringify(running.map(({ queue, key, fence }) => ({ queue, key, fence })))
     const { rows } = await sql<{ queue: string; key: string; fence: number }>`
-      with free as (select queue, key from wake_up where owner = ${core.owner} for update skip locked)
+      with free as (
+        select w.queue, w.key from wake_up w join json_to_recordset(${runs}) as r (queue text, key text, fence bigint) using (queue, key, fence)
+        where w.owner = ${core.owner} for update of w skip locked)
       update wake_up w set beat_at = now() from free f where w.queue = f.queue and w.key = f.key returning w.queue, w.key, w.fence`.execute(db)
     const held = new Set(rows.map((r) => `${r.queue} ${r.key} ${r.fence}`))
     for (const run of running) {
@@ -212,7 +216,12 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
       where j.state = 'active' and j.started_on < now() - ${`${orphanMs} milliseconds`}::interval and not exists (select 1 from wake_up w where w.job_id = j.id)`.execute(
       db,
     )
-    for (const { name, id, key } of orphans) await inTransaction(db, (tx) => free(tx, [{ queue: name, key, job_id: id }]))
+    for (const { name, id, key } of orphans)
+      await inTransaction(db, async (tx) => {
+        const held = await tx.selectFrom('wake_up').select('job_id').where('queue', '=', name).where('key', '=', key).forUpdate().executeTakeFirst()
+        // Taken since by a process that was only slow: it is nobody's to free.
+        if (held?.job_id !== id) await free(tx, [{ queue: name, key, job_id: id }])
+      })
     // Due for a while, held by nobody: its job was lost, or only waits for a free place, where sending again changes nothing.
     const overdue = await db
       .selectFrom('wake_up')
