@@ -9,6 +9,8 @@ export interface EffectInfo {
   readonly attempt: number
   /** An earlier attempt began and never told how it ended: it may or may not have happened. Look before doing it again. */
   readonly unknown: boolean
+  /** An earlier attempt has ended well: where the name stands for one act, it is done. */
+  readonly done: boolean
 }
 
 export interface RunEffect<T> {
@@ -39,7 +41,7 @@ export async function runEffect<T>({ taken, fence, name, act, clock, failpoint }
       .onConflict((c) => c.columns(['queue', 'key', 'name']).doUpdateSet({ ...begun, attempts: sql<number>`effect.attempts + 1` }))
       .returning('attempts')
       .executeTakeFirstOrThrow()
-    return { attempt: attempts, unknown: before !== undefined && before.done_at === null && before.failed_at === null }
+    return { attempt: attempts, unknown: before !== undefined && before.done_at === null && before.failed_at === null, done: before?.done_at != null }
   })
   const end = (how: { done_at: Date } | { failed_at: Date; error: string }) =>
     fence.write((tx) => tx.updateTable('effect').set(how).where('queue', '=', queue).where('key', '=', key).where('name', '=', name).execute())

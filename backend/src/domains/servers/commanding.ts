@@ -41,6 +41,15 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
       await operations.set(tx, operation.id, { status, reason })
     })
 
+  /** Tried again by a person. False where something else has the server by now, such as the deletion of its cluster. */
+  const holdAgain = (job: Job, { id, cluster_id }: store.ServerRow, operation: Operation): Promise<boolean> =>
+    job.fence.write(async (tx) => {
+      const row = await store.lockOne(tx, id)
+      if (row?.cluster_id !== cluster_id || (row.operation_id !== null && row.operation_id !== operation.id)) return false
+      await clusterUse.hold(tx, id, operation.id)
+      return true
+    })
+
   const secure = async <T>(
     server: store.ServerRow,
     connection: ServerConnection,
@@ -55,20 +64,13 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
   const command = async (job: Job, operation: Operation, server: store.ServerRow, connection: ServerConnection): Promise<void> => {
     const move = (status: 'running' | 'done') => job.fence.write((tx) => operations.step(tx, operation.id, 'command', { status }))
     await move('running')
-    await job.effect(`${operation.kind}/${operation.id}`, async ({ unknown }) => {
-      // It may have been told just before a process died; whether it was is seen in the next step.
-      if (!unknown)
+    await job.effect(`${operation.kind}/${operation.id}`, async ({ unknown, done }) => {
+      // It was told, or may have been, just before a process died; whether it was is seen in the next step.
+      if (!unknown && !done)
         await secure(server, connection, (client) => (operation.kind === 'serverReboot' ? client.reboot() : client.shutdown()), { signal: job.signal })
     })
     await move('done')
   }
-
-  /** Takes the server for the operation, unless something else has it by now. */
-  const hold = (job: Job, { id, cluster_id }: store.ServerRow, operation: Operation): Promise<void> =>
-    job.fence.write(async (tx) => {
-      const row = await store.lockOne(tx, id)
-      if (row?.cluster_id === cluster_id && row.operation_id === null) await clusterUse.hold(tx, id, operation.id)
-    })
 
   /** The machine's stage; null while it doesn't answer. */
   const look = async (job: Job, server: store.ServerRow, connection: ServerConnection): Promise<string | null> => {
@@ -107,7 +109,8 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
     const { cancel_requested_at } = (await operations.state(db, operation.id))!
     if (cancel_requested_at) return end(job, operation, 'cancelled', isTold ? 'The machine had been told already' : null)
     if (!server.cluster_id) return end(job, operation, 'failed', `${server.name} is in no cluster any more`)
-    if (server.operation_id !== operation.id) await hold(job, server, operation)
+    if (server.operation_id !== operation.id && !(await holdAgain(job, server, operation)))
+      return end(job, operation, 'failed', `Something else is being done to ${server.name}`)
     try {
       const connection = await clusterUse.connection(server.id)
       if (!isTold) await command(job, operation, server, connection)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { randomUUID } from 'node:crypto'
-import { operationGet } from '#contract/operations.ts'
+import { operationGet, operationRetry } from '#contract/operations.ts'
 import { patchCreate, patchList, patchPreview, patchRemove } from '#contract/patches.ts'
 import {
   serverEvents,
@@ -23,6 +23,7 @@ import { system } from '../../http/caller.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { temporaryFolder } from '../../testing/postgres.ts'
 import type { RenderContext } from '../patches/layers.ts'
+import { commandQueue } from './commanding.ts'
 import { buildCluster, buildServer } from './testing.ts'
 
 const clusterId = randomUUID()
@@ -191,6 +192,44 @@ test('a reboot is told once and followed until the server runs again; another on
   })
   expect(machine.bootId).not.toBe(bootId)
   expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
+}, 40_000)
+
+test('a reboot that was told before the process died is followed, and not told again', async () => {
+  const { reboots } = simulator.servers[0]!.disk.state.counters
+  const { operation: told } = (await operator.call(serverReboot, { params })).answer!
+  const at = new Date(backend.clock.now())
+  const effect = { queue: commandQueue, key: id, name: `serverReboot/${told.id}`, attempts: 1, fence: 1, intent_at: at, done_at: at, error: null }
+  await backend.platform.db.insertInto('effect').values(effect).execute()
+  // It came back before anybody looked.
+  await backend.engine.run(70_000)
+  expect(await untilEnded(told.id)).toMatchObject({ status: 'done' })
+  expect(simulator.servers[0]!.disk.state.counters.reboots).toBe(reboots)
+}, 40_000)
+
+test('a command that is tried again takes the server from nothing else that is being done to it', async () => {
+  const { db } = backend.platform
+  const { operations } = backend.domains
+  const { operation: failed } = (await operator.call(serverReboot, { params })).answer!
+  const deletion = await db.transaction().execute(async (tx) => {
+    await operations.set(tx, failed.id, { status: 'failed', reason: 'It did not answer' })
+    const other = await operations.create(tx, system, {
+      kind: 'clusterDelete',
+      target: { kind: 'cluster', id: clusterId, name: 'alone' },
+      steps: [],
+      queue: 'none',
+    })
+    await servers.hold(tx, id, other.id)
+    return other
+  })
+  const { reboots } = simulator.servers[0]!.disk.state.counters
+  await operator.call(operationRetry, { params: { id: failed.id } })
+  expect(await untilEnded(failed.id)).toMatchObject({ status: 'failed', reason: expect.stringContaining('Something else is being done to') })
+  expect((await operator.call(serverGet, { params })).answer!.operation_id).toBe(deletion.id)
+  expect(simulator.servers[0]!.disk.state.counters.reboots).toBe(reboots)
+  await db.transaction().execute(async (tx) => {
+    await operations.set(tx, deletion.id, { status: 'failed' })
+    await servers.hold(tx, id, null)
+  })
 }, 40_000)
 
 test('other hardware at the address of a cluster is never told anything', async () => {
