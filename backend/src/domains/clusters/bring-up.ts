@@ -16,9 +16,9 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
 
   const makeSecrets = (job: Job, state: State): Promise<void> =>
     job.effect('secrets', async () => {
-      await write(job, (tx) => show(tx, state, { secrets: running() }))
+      await write(job, state, (tx) => show(tx, state, { secrets: running() }))
       const bundle = await secrets.generate(state.row.talos_version)
-      await write(job, async (tx) => {
+      await write(job, state, async (tx) => {
         if ((await store.secret(tx, state.row.id, 'bundle')) === undefined) await secrets.sealBundle(tx, state.row.id, bundle)
       })
     })
@@ -26,7 +26,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
   /** On the disk before the secrets are used for the first time: a lost database is not a lost cluster. */
   const escrow = async (job: Job, state: State): Promise<void> => {
     await job.effect('escrow', () => secrets.escrow(state.row.id))
-    await write(job, async (tx) => {
+    await write(job, state, async (tx) => {
       await store.update(tx, state.row.id, { escrowed_at: at(job) })
       await show(tx, state, { secrets: done })
       await wakeMembers(tx, state)
@@ -54,7 +54,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
       }),
     )
     if (!answers.includes(null)) return wait(job, state, 'control-plane', answers[0] ?? 'No control plane answers')
-    await write(job, async (tx) => {
+    await write(job, state, async (tx) => {
       await store.update(tx, state.row.id, { control_plane_at: at(job) })
       await show(tx, state, { bootstrap: done, 'control-plane': done, nodes: running() })
       await wakeMembers(tx, state)
@@ -69,8 +69,10 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
     const hasAnswered = (m: store.MemberRow) => m.secured_at !== null && (m.role === 'worker' || m.etcd_at !== null)
     const fresh = joining.filter((m) => m.node_ready_at === null && m.failed_at === null && hasAnswered(m) && nodes.get(m.name)?.ready === true)
     if (fresh.length > 0) {
-      await write(job, async (tx) => {
-        for (const m of fresh) {
+      await write(job, state, async (tx) => {
+        const now = new Map((await store.members(tx, state.row.id)).map((m) => [m.node_id, m]))
+        // One that has failed since it was read stays so until a person has looked at it.
+        for (const m of fresh.filter((read) => now.get(read.node_id)?.failed_at === null)) {
           await store.updateMember(tx, m.cluster_id, m.node_id, { node_ready_at: at(job), at: 'join', at_since: m.at === 'join' ? m.at_since : at(job) })
           await servers.markReady(tx, system, m.node_id)
           const places = m.role === 'control_plane' ? (['boot', 'etcd', 'join'] as const) : (['boot', 'join'] as const)
@@ -78,10 +80,10 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
         }
       })
     }
-    // Also one that is Ready but hasn't been seen to answer yet: its own steps come to an end first.
-    const late = joining.filter((m) => !hasAnswered(m) || nodes.get(m.name)?.ready !== true)
+    // Also one that is Ready but hasn't been seen to answer yet: its own steps come to an end first. One that has failed is begun again by a retry alone.
+    const late = joining.filter((m) => !hasAnswered(m) || m.failed_at !== null || nodes.get(m.name)?.ready !== true)
     if (late.length === 0) {
-      await write(job, async (tx) => {
+      await write(job, state, async (tx) => {
         await store.update(tx, state.row.id, { nodes_ready_at: at(job) })
         await show(tx, state, { nodes: done, key: running() })
       })
@@ -90,7 +92,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
     const first = late.find((m) => m.at === 'join') ?? late[0]!
     const [facts] = await servers.forPlan(db, [first.node_id])
     const why = lateReason({ name: first.name, address: facts!.address, secured: first.secured_at !== null }, [...nodes.values()])
-    await write(job, (tx) => show(tx, state, { nodes: waiting(`Waiting for ${listed(late.map((m) => m.name))}${why === null ? '' : `; ${why}`}`) }))
+    await write(job, state, (tx) => show(tx, state, { nodes: waiting(`Waiting for ${listed(late.map((m) => m.name))}${why === null ? '' : `; ${why}`}`) }))
     return { againMs: pollMs(job.now() - Math.max(...joining.map((m) => m.at_since.getTime()))) }
   }
 
@@ -98,7 +100,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
     const { path, object } = clusterKeySecret({ address: state.row.chain_address, privateKeyHex: await secrets.chainKey(db, state.row.id) })
     const client = await api(state)
     await job.effect('key', () => client.apply(path, object, job.signal))
-    await write(job, async (tx) => {
+    await write(job, state, async (tx) => {
       await store.update(tx, state.row.id, { key_applied_at: at(job) })
       await show(tx, state, { key: done, access: running() })
     })
@@ -108,7 +110,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
     const { path, object } = operatorBinding()
     const client = await api(state)
     await job.effect('access', () => client.apply(path, object, job.signal))
-    await write(job, async (tx) => {
+    await write(job, state, async (tx) => {
       const now = at(job)
       await store.update(tx, state.row.id, { access_applied_at: now })
       await show(tx, state, { access: done })

@@ -3,7 +3,8 @@ import type { Tx } from '../../db/db.ts'
 import type { Job, Outcome } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
 import type { State } from './facts.ts'
-import { type ClusterParts, memberKey, memberQueue } from './parts.ts'
+import { holdCluster, Overtaken } from './overtaken.ts'
+import { type ClusterParts, wakeMembers as wakeAll } from './parts.ts'
 import type { WholeStep } from './plan.ts'
 import { failed, progress, type Shown, sinceStarted, waiting, whole } from './progress.ts'
 import type { Reach } from './reach.ts'
@@ -24,16 +25,14 @@ export function clusterRun(parts: ClusterParts, secrets: ClusterSecrets, reached
   const { db, engine, operations, recorder } = parts
   const steps = progress(operations)
   const at = (job: Job) => new Date(job.now())
-  /** A fenced transaction that holds the cluster's row first. */
-  const write = <T>(job: Job, act: (tx: Tx) => Promise<T>): Promise<T> =>
+  /** A fenced transaction that holds the cluster's row first. @throws Overtaken where people have decided otherwise since `state` was read */
+  const write = <T>(job: Job, state: State, act: (tx: Tx) => Promise<T>): Promise<T> =>
     job.fence.write(async (tx) => {
-      await store.hold(tx, job.key)
+      await holdCluster(tx, state.row)
       return act(tx)
     })
 
-  const wakeMembers = async (tx: Tx, state: State): Promise<void> => {
-    for (const m of state.members) if (m.released_at === null) await engine.wake(tx, memberQueue, memberKey(m.cluster_id, m.node_id))
-  }
+  const wakeMembers = (tx: Tx, state: State): Promise<void> => wakeAll(engine, tx, state.members)
 
   const show = (tx: Tx, state: State, shown: Partial<Record<WholeStep, Shown>>) => steps.show(tx, state.row.operation_id, whole(shown))
 
@@ -42,14 +41,14 @@ export function clusterRun(parts: ClusterParts, secrets: ClusterSecrets, reached
     const waited = await sinceStarted(db, operations, state.row.operation_id, step, job.now())
     if (waited > patienceMs) {
       const why = `Not done after ${lasting(waited)}. ${reason}`
-      await write(job, async (tx) => {
+      await write(job, state, async (tx) => {
         await show(tx, state, { [step]: failed(why) })
         await end(tx, state, 'failed', why)
         await change(tx, state, { status: 'failed', reason: why })
       })
       return undefined
     }
-    await write(job, (tx) => show(tx, state, { [step]: waiting(reason) }))
+    await write(job, state, (tx) => show(tx, state, { [step]: waiting(reason) }))
     return { againMs: pollMs(waited) }
   }
 
@@ -62,7 +61,11 @@ export function clusterRun(parts: ClusterParts, secrets: ClusterSecrets, reached
   }
 
   const end = async (tx: Tx, state: State, how: 'done' | 'failed' | 'cancelled', reason: string | null = null): Promise<void> => {
-    if (state.row.operation_id !== null) await operations.set(tx, state.row.operation_id, { status: how, reason })
+    if (state.row.operation_id === null) return
+    await operations.set(tx, state.row.operation_id, { status: how, reason })
+    if (how !== 'failed' || state.row.wanted !== 'ready') return
+    // A creation that was cancelled a moment ago is turned around, and doesn't fail.
+    if ((await operations.state(tx, state.row.operation_id))?.cancel_requested_at) throw new Overtaken(state.row.name)
   }
 
   return { parts, secrets, steps, at, write, wakeMembers, show, wait, change, end, api: (state: State) => reached.api(state), reached }

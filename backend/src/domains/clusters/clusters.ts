@@ -13,21 +13,21 @@ import type { Reconciler } from '../../engine/engine.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { ClusterAccess } from '../servers/for-clusters.ts'
-import { defaultInstallDisk } from './check.ts'
 import { clusterEvent } from './cluster-events.ts'
 import { creation } from './creation.ts'
 import { waitingForMembers } from './decide-cluster.ts'
-import { selectorWwid, wwidsOf } from './disks.ts'
 import { type ForPools, forPools } from './for-pools.ts'
 import { operatorGroup } from './kubernetes-objects.ts'
 import { type Leaving, leaving } from './leaving.ts'
-import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
-import { deletionSteps, newSteps, replacementSteps } from './plan.ts'
+import { clusterQueue, type ClusterParts, memberKey, memberQueue, wakeMembers } from './parts.ts'
+import { deletionSteps, newSteps } from './plan.ts'
 import { present } from './present.ts'
 import { clusterReconciler } from './reconcile-cluster.ts'
 import { memberReconciler } from './reconcile-member.ts'
 import { reach } from './reach.ts'
-import { installImage, rendering } from './render.ts'
+import { rendering } from './render.ts'
+import { replacing } from './replacing.ts'
+import { guardRetries } from './retrying.ts'
 import { clusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
 
@@ -43,7 +43,7 @@ export interface Clusters {
   remove(caller: Caller, id: string, options: { force: boolean; ifMatch?: Versions }): Promise<{ operation: Operation }>
   /** Takes a server out of a cluster that stays, and wipes it. */
   resetServer: Leaving['resetServer']
-  replace(caller: Caller, id: string, nodeId: string, by: string): Promise<{ operation: Operation }>
+  replace: ReturnType<typeof replacing>
   kubeconfig(caller: UserCaller, id: string): Promise<{ name: string; text: string }>
   talosconfig(caller: UserCaller, id: string): Promise<{ name: string; text: string }>
   versions(): Answer<typeof versionList>
@@ -70,6 +70,7 @@ export function clusters(parts: ClusterParts): Clusters {
   const made = creation(parts, secrets, rendered)
   const reached = reach(parts, secrets)
   const left = leaving(parts, secrets, reached)
+  guardRetries(operations)
 
   const found = async (on: Db | Tx, id: string): Promise<store.ListedCluster> => {
     const row = await store.find(on, id)
@@ -114,10 +115,6 @@ export function clusters(parts: ClusterParts): Clusters {
     return { name: `${row.name}-${what}.yaml`, text }
   }
 
-  const wakeAll = async (tx: Tx, id: string, members: readonly store.MemberRow[]) => {
-    for (const m of members) if (m.released_at === null) await engine.wake(tx, memberQueue, memberKey(id, m.node_id))
-  }
-
   return {
     ...made,
 
@@ -133,6 +130,7 @@ export function clusters(parts: ClusterParts): Clusters {
     },
 
     resetServer: (caller, nodeId, options) => left.resetServer(caller, nodeId, options),
+    replace: replacing(parts),
 
     remove: (caller, id, { force, ifMatch }) =>
       inTransaction(db, async (tx) => {
@@ -190,73 +188,7 @@ export function clusters(parts: ClusterParts): Clusters {
           after: { servers: members.map((m) => m.name) },
           event: { name: 'cluster.updated', version: after.version },
         })
-        if (!force) await wakeAll(tx, id, members)
-        return { operation }
-      }),
-
-    replace: (caller, id, nodeId, by) =>
-      inTransaction(db, async (tx) => {
-        const row = await store.lock(tx, id)
-        if (!row) throw unknown(id)
-        const members = await store.members(tx, id)
-        const old = members.find((m) => m.node_id === nodeId && m.released_at === null)
-        if (!old) throw new Problem('not_found', 'There is no such server in this cluster')
-        if (row.wanted !== 'ready' || row.ready_at !== null || old.failed_at === null)
-          throw new Problem('transition_refused', `${old.name} can be replaced once it has failed during the creation`)
-        const bootstrap = await store.bootstrap(tx, id)
-        if (bootstrap && bootstrap.confirmed_at === null && bootstrap.node_id === nodeId)
-          throw new Problem(
-            'transition_refused',
-            `etcd may have been started on ${old.name}, which can't be asked: retry when it answers, or delete the cluster and create it again`,
-          )
-        const [facts] = await servers.forPlan(tx, [by])
-        const disk = defaultInstallDisk(facts!, [])
-        if (facts!.datacenter_id !== row.datacenter_id) throw new Problem('not_eligible', `${facts!.name} is in another datacenter than the cluster`)
-        if (disk === null) throw new Problem('not_eligible', `${facts!.name} has no disk to install Talos on`)
-        const running = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
-        if (running && !hasEnded(running)) {
-          const reason = `${old.name} was replaced by ${facts!.name}: the creation goes on in an operation of its own`
-          await operations.set(tx, running.id, { status: 'failed', reason })
-        }
-        const now = new Date(clock.now())
-        const fresh = {
-          cluster_id: id,
-          node_id: by,
-          role: old.role,
-          position: members.length,
-          name: facts!.name,
-          interface: facts!.link,
-          install_disk: disk,
-          install_image: installImage(facts!, row.talos_version, parts.imageFactory),
-          workload_disks: [],
-          install_wwid: selectorWwid(facts!.disks, disk),
-          disk_wwids: JSON.stringify(wwidsOf(facts!.disks, [disk])),
-          at_since: now,
-        }
-        const staying = members.filter((m) => m.released_at === null && m.node_id !== nodeId)
-        const steps = replacementSteps(old, [...staying, fresh])
-        const operation = await operations.create(tx, caller, {
-          kind: 'clusterServerReplace',
-          target: { kind: 'cluster', id, name: row.name },
-          steps: newSteps(steps),
-          queue: clusterQueue,
-        })
-        await servers.reserve(tx, caller, {
-          cluster: { id, name: row.name, talosVersion: row.talos_version },
-          operationId: operation.id,
-          servers: [{ node_id: by, role: old.role, installDisk: disk }],
-        })
-        await store.insertMembers(tx, [fresh])
-        await store.updateMember(tx, id, nodeId, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: now })
-        const after = await store.update(tx, id, { operation_id: operation.id, operation_round: 1, updated_at: now })
-        await recorder.record(tx, caller, {
-          action: 'cluster.server_replaced',
-          target: { kind: 'cluster', id, name: row.name },
-          after: { replaced: old.name, by: facts!.name },
-          event: { name: 'cluster.updated', version: after.version },
-        })
-        await wakeAll(tx, id, [...staying, old])
-        await engine.wake(tx, memberQueue, memberKey(id, by))
+        if (!force) await wakeMembers(engine, tx, members)
         return { operation }
       }),
 

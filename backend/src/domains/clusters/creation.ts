@@ -68,6 +68,11 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
   const write = async (tx: Tx, caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }> => {
     // A subnet that is added meanwhile must see these networks, or be seen.
     await parts.subnets.lockNetworks(tx)
+    // One that is renamed, moved or removed meanwhile is judged as it is then.
+    await servers.lockAll(
+      tx,
+      asked.servers.map((s) => s.node_id),
+    )
     const judgement = judge(asked, await surroundings(tx, asked))
     refuse([...judgement.findings, ...(await patchFindings(asked))])
     const resolved = judgement.resolved!

@@ -80,6 +80,16 @@ test('a failed server stops the creation only once the others have come as far a
   expect(isStuck(cluster([member(1, on), member(2, { ...on, nodeReady: false }), failed], { bootstrap: confirmed, controlPlaneHealthy: true }))).toBe(false)
 })
 
+test('one that was replaced holds nobody up, also where it can not be reset', () => {
+  const on = { secured: true, etcd: true, nodeReady: true } as const
+  const replaced = member(3, { wanted: 'released', failed: true, failure: 'It does not answer' })
+  const going = { bootstrap: { node_id: 'id-1', confirmed: true }, controlPlaneHealthy: true }
+  const members = [member(1, on), member(2, on), replaced]
+  expect(isStuck(cluster(members, going))).toBe(false)
+  expect(describeCluster(cluster(members, going))).toMatchObject({ status: 'bootstrapping' })
+  expect(isStuck(cluster([replaced], { wanted: 'removed' }))).toBe(true)
+})
+
 test('without any control plane left the workers are not waited for', () => {
   const failed = member(1, { failed: true, failure: 'no' })
   expect(isStuck(cluster([failed, member(4, { at: 'apply' })]))).toBe(true)
@@ -96,6 +106,10 @@ test('the status follows what is waited for', () => {
   expect(describeCluster(cluster(five(), { secrets: false })).status).toBe('pending')
   expect(describeCluster(cluster(five()))).toEqual({ status: 'configuring', reason: 'Sending web-1, web-2 and web-3 their configuration' })
   expect(describeCluster(cluster(five({ sent: true })))).toEqual({ status: 'installing', reason: 'Waiting for web-1, web-2 and web-3 to install and restart' })
+  expect(describeCluster(cluster(five({ sent: true, secured: true })))).toEqual({
+    status: 'bootstrapping',
+    reason: 'Choosing the control plane that etcd is started on',
+  })
   expect(describeCluster(cluster(five({ sent: true }), { bootstrap: { node_id: 'id-1', confirmed: false } }))).toEqual({
     status: 'bootstrapping',
     reason: 'Starting etcd on web-1',

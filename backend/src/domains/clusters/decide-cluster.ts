@@ -82,9 +82,12 @@ export function waitTurn(member: Member, members: readonly Member[], c: { wanted
   return before.length > 0 ? `Control planes leave etcd one by one: ${listed(before.map((b) => b.name))} first` : null
 }
 
+/** Those who hold the cluster up. Nobody waits for one that was replaced during a creation. */
+const failedOf = (c: ClusterFacts): Member[] => c.members.filter((m) => m.failed && !m.released && (c.wanted === 'removed' || m.wanted === 'joined'))
+
 /** Whether nothing can go on without a person: a server failed, and every other has come as far as it can without it. */
 export function isStuck(c: ClusterFacts): boolean {
-  const failed = c.members.filter((m) => m.failed && !m.released)
+  const failed = failedOf(c)
   if (failed.length === 0) return false
   if (c.wanted === 'removed')
     return c.members.every((m) => m.released || m.failed || waitTurn(m, c.members, { wanted: 'removed', etcdBegun: c.bootstrap !== null }) !== null)
@@ -106,7 +109,7 @@ export const waitingForMembers = (left: readonly Pick<Member, 'name'>[]): string
 
 /** The status and the sentence of what it is waiting for. */
 export function describe(c: ClusterFacts): { status: ClusterStatus; reason: string | null } {
-  const failed = c.members.filter((m) => m.failed && !m.released)
+  const failed = failedOf(c)
   if (c.wanted === 'removed') {
     const left = c.members.filter((m) => !m.released)
     const stuck = failed.length > 0 ? `${failed[0]!.name}: ${failed[0]!.failure}` : null
@@ -119,6 +122,7 @@ export function describe(c: ClusterFacts): { status: ClusterStatus; reason: stri
   if (!c.bootstrap) {
     const unsent = unsecured.filter((m) => !m.sent)
     if (unsent.length > 0 && unsent.length === unsecured.length) return { status: 'configuring', reason: `Sending ${names(unsent)} their configuration` }
+    if (unsecured.length === 0) return { status: 'bootstrapping', reason: 'Choosing the control plane that etcd is started on' }
     return { status: 'installing', reason: `Waiting for ${names(unsecured)} to install and restart` }
   }
   if (!c.bootstrap.confirmed)

@@ -35,7 +35,7 @@ const fresh: ServerFacts = {
   stage: 'maintenance',
   trouble: null,
 }
-const around: Around = { now, secrets: true, controlPlaneAt: null, bootstrap: null, waitTurn: null, othersStay: false }
+const around: Around = { now, secrets: true, controlPlaneAt: null, bootstrap: null, waitTurn: null, othersStay: false, clusterStays: false }
 const dark: Seen = { kind: 'dark', reason: 'connection refused' }
 const maintenance: Seen = { kind: 'maintenance', stage: 'maintenance', installed: false }
 const healthy = { state: 'Running', healthy: true, message: '' }
@@ -185,6 +185,19 @@ test('a server that was sent its configuration a moment ago is not released from
   const leaving: ServerFacts = { ...sent, wanted: 'released', at: 'reset' }
   expect(decideServer(leaving, around, maintenance)).toMatchObject({ act: 'wait', at: 'reset' })
   expect(decideServer({ ...leaving, sendIntentAt: now - settleMs }, around, maintenance)).toEqual({ act: 'release', at: 'release' })
+})
+
+test('one that was replaced is waited for without end, because no retry would reach it: whatever stands between', () => {
+  const replaced: ServerFacts = { ...sent, wanted: 'released', at: 'reset', atSince: now - 86_400_000 }
+  const stays = { ...around, clusterStays: true }
+  const foreign: Seen = { kind: 'foreign', reason: 'unknown authority' }
+  for (const seen of [dark, foreign, { kind: 'stranger', reason: 'Other hardware' } as const]) {
+    expect(decideServer(replaced, stays, seen)).toMatchObject({ act: 'wait', at: 'reset' })
+    expect(decideServer(replaced, around, seen)).toMatchObject({ act: 'fail' })
+    expect(decideServer({ ...replaced, alone: true }, stays, seen)).toMatchObject({ act: 'fail' })
+  }
+  expect(decideBlind({ ...replaced, failed: true }, stays)).toBeNull()
+  expect(decideBlind({ ...replaced, failed: true }, around)).toEqual({ act: 'rest', at: 'reset' })
 })
 
 test('a control plane leaves etcd in order while others stay, the last one does not', () => {

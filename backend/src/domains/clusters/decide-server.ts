@@ -71,6 +71,8 @@ export interface Around {
   readonly waitTurn: string | null
   /** Leaving: whether other control planes of the cluster stay for now, so that it leaves etcd in order. */
   readonly othersStay: boolean
+  /** The cluster is to be there, so that a server leaves it alone: by an operation of its own, or because it was replaced. */
+  readonly clusterStays: boolean
 }
 
 export type ServerAct =
@@ -108,12 +110,15 @@ export const resetAgainMs = 90_000
 /** A server of a cluster that stays is told to leave in order each time; one that still runs after so many can't. */
 export const mostResets = 3
 
+/** Replaced during the creation: nobody waits for it, and no retry would reach it once that has ended. So its reset waits until it can be done. */
+const isReplaced = (server: ServerFacts, around: Around): boolean => server.wanted === 'released' && !server.alone && around.clusterStays
+
 /** Before looking: what needs no look at the server. Null: look at it. */
 export function decideBlind(server: ServerFacts, around: Around): ServerAct | null {
   if (server.at === 'done') return { act: 'rest', at: 'done' }
   if (server.wanted === 'released') {
     if (server.sendIntentAt === null) return { act: 'release', at: 'release' }
-    if (server.failed) return { act: 'rest', at: server.at }
+    if (server.failed && !isReplaced(server, around)) return { act: 'rest', at: server.at }
     if (server.alone && server.wiped) return { act: 'forget', at: afterWipe(server.role) }
     return around.waitTurn === null ? null : { act: 'wait', at: 'reset', reason: around.waitTurn }
   }
@@ -129,8 +134,9 @@ export function decideServer(server: ServerFacts, around: Around, seen: Seen): S
   return patiently(server, around, server.wanted === 'released' ? leave(server, around, seen) : join(server, around, seen))
 }
 
-/** A wait that has lasted too long is a failure. */
+/** A wait that has lasted too long is a failure, but for one that was replaced: that waits on, whatever stands between. */
 export function patiently(server: ServerFacts, around: Around, act: ServerAct): ServerAct {
+  if (isReplaced(server, around)) return act.act === 'fail' ? { act: 'wait', at: act.at, reason: act.reason } : act
   if (act.act !== 'wait' || act.at !== server.at) return act
   const patience = patienceMs[act.at]
   const others = othersDoneAt(server, around, act.at)

@@ -45,7 +45,7 @@ export function etcdOnce({ parts, secrets, at, write, wakeMembers, show, wait }:
     const choice = state.bootstrap ?? (await choose(job, state))
     if (!choice) return { againMs: 1_000 }
     if (found) {
-      await write(job, async (tx) => {
+      await write(job, state, async (tx) => {
         await store.confirmBootstrap(tx, state.row.id, at(job))
         await show(tx, state, { bootstrap: done, 'control-plane': running() })
         await wakeMembers(tx, state)
@@ -66,7 +66,7 @@ export function etcdOnce({ parts, secrets, at, write, wakeMembers, show, wait }:
       if (!(error instanceof TalosError && error.kind === 'already_exists'))
         return wait(job, state, 'bootstrap', `etcd can not be started on ${chosen.name} yet: ${error instanceof Error ? error.message : String(error)}`)
     }
-    await write(job, (tx) => store.noteBootstrapCall(tx, state.row.id, at(job)))
+    await write(job, state, (tx) => store.noteBootstrapCall(tx, state.row.id, at(job)))
     return { againMs: pollMs(0) }
   }
 
@@ -74,7 +74,7 @@ export function etcdOnce({ parts, secrets, at, write, wakeMembers, show, wait }:
     const chosen = chooseForBootstrap(state.members.map(memberOf))
     if (!chosen) return undefined
     const [facts] = await servers.forPlan(db, [chosen.node_id])
-    return write(job, async (tx) => {
+    return write(job, state, async (tx) => {
       const row = await store.chooseBootstrap(tx, { cluster_id: state.row.id, node_id: chosen.node_id, node_uuid: facts!.uuid ?? '', intent_at: at(job) })
       await show(tx, state, { bootstrap: running(`On ${chosen.name}`) })
       return row

@@ -91,5 +91,6 @@ export function aroundOf({ row, members, bootstrap, hasBundle }: State, nodeId: 
     bootstrap: bootstrap ? { name: chosen?.name ?? 'a control plane', confirmedAt: ms(bootstrap.confirmed_at) } : null,
     waitTurn: waitTurn(self, all, { wanted: row.wanted, etcdBegun: bootstrap !== undefined }),
     othersStay: all.some((m) => m.role === 'control_plane' && m.node_id !== nodeId && !m.released && m.etcd),
+    clusterStays: row.wanted === 'ready',
   }
 }

@@ -6,6 +6,7 @@ import type { Job } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
 import { canLeaveEtcd } from './decide-leaving.ts'
 import type { State } from './facts.ts'
+import { holdMember } from './overtaken.ts'
 import { type ClusterParts, clusterQueue } from './parts.ts'
 import { afterWipe } from './plan.ts'
 import type { Reach } from './reach.ts'
@@ -39,7 +40,7 @@ export function leavingAlone(parts: ClusterParts, reached: Reach) {
 
   const cancel = (job: Job, m: store.MemberRow, operationId: string): Promise<void> =>
     job.fence.write(async (tx) => {
-      await store.hold(tx, m.cluster_id)
+      if (!(await holdMember(tx, m))) return
       await giveBack(tx, job, m, { operation_id: null })
       for (const step of (await operations.read(tx, operationId))!.steps)
         if (step.status !== 'done') await operations.step(tx, operationId, step.key, { status: 'skipped', reason: 'Cancelled' })
@@ -49,7 +50,7 @@ export function leavingAlone(parts: ClusterParts, reached: Reach) {
   /** A retry: what was true when it was asked for first may not be any more. */
   const beginAgain = (job: Job, m: store.MemberRow, operationId: string): Promise<void> =>
     job.fence.write(async (tx) => {
-      await store.hold(tx, m.cluster_id)
+      if (!(await holdMember(tx, m))) return undefined
       const row = (await store.row(tx, m.cluster_id))!
       const refusal = whyNotNow(await store.members(tx, m.cluster_id), m, row.name)
       if (refusal !== null) return operations.set(tx, operationId, { status: 'failed', reason: refusal })

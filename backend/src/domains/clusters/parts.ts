@@ -43,3 +43,12 @@ export const clusterQueue = 'cluster'
 /** Queue of one server of a cluster, so that no server waits for another; the key is `<cluster id>/<node id>`. */
 export const memberQueue = 'cluster-server'
 export const memberKey = (clusterId: string, nodeId: string): string => `${clusterId}/${nodeId}`
+
+/** Those that were not released yet, in the caller's transaction. */
+export async function wakeMembers(
+  engine: Pick<Engine, 'wake'>,
+  tx: Tx,
+  members: readonly { cluster_id: string; node_id: string; released_at: Date | null }[],
+): Promise<void> {
+  for (const m of members) if (m.released_at === null) await engine.wake(tx, memberQueue, memberKey(m.cluster_id, m.node_id))
+}

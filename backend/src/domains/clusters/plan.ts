@@ -72,9 +72,9 @@ export function creationSteps(servers: readonly PlannedServer[]): PlannedStep[] 
   return [whole('secrets'), ...of('control_plane'), whole('bootstrap'), whole('control-plane'), ...of('worker'), whole('nodes'), whole('key'), whole('access')]
 }
 
-/** Going on with a creation after a server was replaced: what is still to be done. */
-export function replacementSteps(old: PlannedServer | null, servers: readonly PlannedServer[]): PlannedStep[] {
-  return [...(old ? stepsOf(old, leavingWithAll) : []), ...creationSteps(servers)]
+/** Going on with a creation after a server was replaced: what is still to be done, also with those that were replaced before and are not released yet. */
+export function replacementSteps(leavers: readonly PlannedServer[], servers: readonly PlannedServer[]): PlannedStep[] {
+  return [...leavers.flatMap((s) => stepsOf(s, leavingWithAll)), ...creationSteps(servers)]
 }
 
 /** Deletion: workers first, then the control planes one by one. Forced: nothing is asked of any server. */

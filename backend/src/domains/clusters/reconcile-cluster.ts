@@ -10,6 +10,7 @@ import { type ClusterAct, decideCluster, describe, isStuck } from './decide-clus
 import { etcdOnce } from './etcd-once.ts'
 import { clusterFacts, load, type State } from './facts.ts'
 import { KubernetesError } from './kubernetes.ts'
+import { Overtaken } from './overtaken.ts'
 import { clusterQueue, type ClusterParts } from './parts.ts'
 import type { WholeStep } from './plan.ts'
 import type { Reach } from './reach.ts'
@@ -29,7 +30,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets, 
   const obey = wishes(run)
 
   const forget = (job: Job, state: State): Promise<void> =>
-    write(job, async (tx) => {
+    write(job, state, async (tx) => {
       const left = (await store.members(tx, state.row.id)).filter((m) => m.released_at === null)
       for (const m of left) {
         await store.updateMember(tx, m.cluster_id, m.node_id, { at: 'done', released_at: at(job) })
@@ -93,6 +94,11 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets, 
     }
   }
 
+  const againIfOvertaken = (error: unknown): 'again' => {
+    if (error instanceof Overtaken) return 'again'
+    throw error
+  }
+
   const stepOf: Partial<Record<ClusterAct, WholeStep>> = { 'check-control-plane': 'control-plane', 'check-nodes': 'nodes', key: 'key', access: 'access' }
 
   const turn = async (job: Job): Promise<Turn> => {
@@ -106,7 +112,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets, 
     const act = decideCluster(facts)
     if (act !== 'watch' && act !== 'forget') {
       const stuck = isStuck(facts)
-      await write(job, async (tx) => {
+      await write(job, state, async (tx) => {
         const described = describe(facts)
         await change(tx, state, described)
         if (stuck) await end(tx, state, 'failed', described.reason)
@@ -129,7 +135,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets, 
     deadlineMs: 180_000,
     async reconcile(job) {
       for (let turns = 0; turns < 12; turns++) {
-        const outcome = await turn(job)
+        const outcome = await turn(job).catch(againIfOvertaken)
         if (outcome !== 'again') return outcome
       }
       return { againMs: 0 }

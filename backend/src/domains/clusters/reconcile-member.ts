@@ -14,6 +14,7 @@ import { forgetting } from './forgetting.ts'
 import { leavingAlone } from './leaving-alone.ts'
 import { look, unseen } from './look.ts'
 import { giveConfiguration, orderDeadlineMs, orderReset } from './orders.ts'
+import { demandStillWanted, holdMember, Overtaken } from './overtaken.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
 import { afterWipe, type Place } from './plan.ts'
 import { done, failed, memberSteps, progress, running, type Shown, waiting } from './progress.ts'
@@ -36,10 +37,11 @@ const joiningMs = 3_000
 const troubleAfterMs = 20_000
 
 /** How soon to look again: often while things move, seldom where a server has been busy for long. */
-export const pollMs = (sinceMs: number): number => (sinceMs < 5_000 ? 150 : sinceMs < 30_000 ? 500 : sinceMs < 120_000 ? 1_000 : 3_000)
+export const pollMs = (sinceMs: number): number =>
+  sinceMs < 5_000 ? 150 : sinceMs < 30_000 ? 500 : sinceMs < 120_000 ? 1_000 : sinceMs < 3_600_000 ? 3_000 : idleMs
 
 export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, rendering: Rendering, reached: Reach): Reconciler {
-  const { db, engine, servers, recorder } = parts
+  const { db, engine, servers, operations, recorder } = parts
   const alone = leavingAlone(parts, reached)
   const forget = forgetting(reached)
   const steps = progress(parts.operations)
@@ -60,9 +62,8 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     const moved = at !== m.at
     const columns: MemberChange = { ...change, ...(moved && { at, at_since: new Date(job.now()) }) }
     return job.fence.write(async (tx) => {
-      await store.hold(tx, m.cluster_id)
-      const now = await store.member(tx, m.cluster_id, m.node_id)
-      if (!now || now.wanted !== m.wanted || now.at === 'done') return false
+      const now = await holdMember(tx, m)
+      if (!now) return false
       if (Object.keys(columns).length > 0) await store.updateMember(tx, m.cluster_id, m.node_id, columns)
       const isJoined = at === 'join' && now.node_ready_at !== null
       const wasInstalled = change.was_installed ?? m.was_installed ?? false
@@ -110,7 +111,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     const wasInstalled = seen.kind === 'maintenance' && seen.installed
     // Written before anything is sent: from here on the server may hold the cluster's secrets, whatever we hear.
     const intent = {
-      send_intent_at: m.send_intent_at ?? new Date(job.now()),
+      send_intent_at: new Date(job.now()),
       sent_at: null,
       left_at: null,
       // It was looked at a moment ago; what follows may never be answered.
@@ -122,18 +123,39 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     try {
       const connection = await servers.connection(m.node_id)
       const problem = await job.effect(`apply/${m.node_id}`, () =>
-        connection.maintenance((client) => giveConfiguration(client, m, yaml, wasInstalled), { signal: job.signal, deadlineMs: orderDeadlineMs }),
+        connection.maintenance((client) => giveConfiguration(client, m, yaml, wasInstalled, stillWanted(m)), {
+          signal: job.signal,
+          deadlineMs: orderDeadlineMs,
+        }),
       )
       if (problem !== null) {
         await fail(job, state, (await store.member(db, m.cluster_id, m.node_id))!, 'apply', problem)
         return undefined
       }
     } catch (error) {
+      if (error instanceof Overtaken) return unsent(job, m)
+      await correct(job, m, { send_intent_at: new Date(job.now()) })
       return refusedApply(job, state, m, error)
     }
     const fresh = (await store.member(db, m.cluster_id, m.node_id))!
     await note(job, state, fresh, 'install', running(), { sent_at: new Date(job.now()), stage: 'maintenance', seen_at: new Date(job.now()) })
     return { againMs: pollMs(0) }
+  }
+
+  const stillWanted = (m: store.MemberRow) => () => demandStillWanted(db, operations, m)
+
+  /** Facts about what was sent, which hold whatever people have decided meanwhile. */
+  const correct = (job: Job, m: store.MemberRow, change: MemberChange): Promise<unknown> =>
+    job.fence.write(async (tx) => {
+      await store.hold(tx, m.cluster_id)
+      return store.updateMember(tx, m.cluster_id, m.node_id, change)
+    })
+
+  /** Nothing was sent after all: what was written down before it is taken back. */
+  const unsent = async (job: Job, m: store.MemberRow): Promise<'again'> => {
+    const { send_intent_at, sent_at, left_at, sends, reset_intent_at, reset_sent_at } = m
+    await correct(job, m, { send_intent_at, sent_at, left_at, sends, reset_intent_at, reset_sent_at })
+    return 'again'
   }
 
   /** An answer that won't change by asking again fails the server; anything else is tried again, and its state is looked at first. */
@@ -178,10 +200,13 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     try {
       const connection = await servers.connection(m.node_id)
       const patient = { signal: job.signal, deadlineMs: orderDeadlineMs }
-      const gone = await job.effect(`reset/${m.node_id}`, () => connection.secure(credentials!, (client) => orderReset(client, m, graceful), patient))
+      const gone = await job.effect(`reset/${m.node_id}`, () =>
+        connection.secure(credentials!, (client) => orderReset(client, m, graceful, stillWanted(m)), patient),
+      )
       if (gone.length > 0) change.trouble = `${listed(gone)} ${gone.length === 1 ? 'was' : 'were'} not there to be wiped`
     } catch (error) {
       if (job.signal.aborted) throw error
+      if (error instanceof Overtaken) return unsent(job, m)
       const reason = `${m.name} was told to reset: ${error instanceof Error ? error.message : String(error)}`
       // Whether it was heard is unknown where the connection was lost.
       const isUnknown = error instanceof TalosError && (error.kind === 'timeout' || error.kind === 'unavailable' || error.kind === 'unreachable')
@@ -202,10 +227,8 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
 
   const release = (job: Job, state: State, m: store.MemberRow): Promise<void> =>
     job.fence.write(async (tx: Tx) => {
-      await store.hold(tx, m.cluster_id)
       // Removed by force in the meantime, or its cluster was.
-      const now = await store.member(tx, m.cluster_id, m.node_id)
-      if (!now || now.at === 'done') return
+      if (!(await holdMember(tx, m))) return
       await store.updateMember(tx, m.cluster_id, m.node_id, {
         at: 'done',
         at_since: new Date(job.now()),

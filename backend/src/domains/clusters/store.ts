@@ -101,7 +101,8 @@ export const lock = (tx: Tx, id: string): Promise<ClusterRow | undefined> =>
  * First in every transaction of the reconcilers: those of a cluster and of its servers wake each other, and would otherwise wait for each
  * other's wake-ups in a circle.
  */
-export const hold = (tx: Tx, id: string) => tx.selectFrom('cluster').select('id').where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
+export const hold = (tx: Tx, id: string) =>
+  tx.selectFrom('cluster').select(['wanted', 'forced', 'operation_id', 'deleted_at']).where('id', '=', id).forNoKeyUpdate().executeTakeFirst()
 
 export const row = (on: On, id: string): Promise<ClusterRow | undefined> => on.selectFrom('cluster').selectAll().where('id', '=', id).executeTakeFirst()
 
@@ -173,6 +174,10 @@ export const memberOf = (on: On, nodeId: string): Promise<MemberRow | undefined>
 
 export const updateMember = (tx: Tx, clusterId: string, nodeId: string, change: Updateable<Tables['cluster_server']>) =>
   tx.updateTable('cluster_server').set(change).where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).execute()
+
+/** With its configurations. */
+export const dropMember = (tx: Tx, clusterId: string, nodeId: string) =>
+  tx.deleteFrom('cluster_server').where('cluster_id', '=', clusterId).where('node_id', '=', nodeId).execute()
 
 export const updateMembers = (tx: Tx, clusterId: string, change: Updateable<Tables['cluster_server']>) =>
   tx.updateTable('cluster_server').set(change).where('cluster_id', '=', clusterId).where('released_at', 'is', null).execute()

@@ -13,7 +13,7 @@ const missesUntilDegraded = 2
 const soonMs = 1_500
 
 /** It has answered with its configuration, so it may have begun to join. */
-const leftTraces = (m: store.MemberRow): boolean => m.secured_at !== null || m.etcd_at !== null || m.node_ready_at !== null
+export const leftTraces = (m: store.MemberRow): boolean => m.secured_at !== null || m.etcd_at !== null || m.node_ready_at !== null
 
 export function watching({ write, change, api, reached }: ClusterRun) {
   const forget = forgetting(reached)
@@ -22,7 +22,7 @@ export function watching({ write, change, api, reached }: ClusterRun) {
     const verdict = await health(job, state)
     const misses = verdict === null ? 0 : state.row.misses + 1
     const isDegraded = misses >= missesUntilDegraded
-    await write(job, (tx) =>
+    await write(job, state, (tx) =>
       change(tx, state, {
         misses,
         ...(verdict === null ? { status: 'ready' as const, reason: null } : isDegraded ? { status: 'degraded' as const, reason: verdict } : {}),
@@ -64,7 +64,7 @@ export function watching({ write, change, api, reached }: ClusterRun) {
       if (inEtcd !== null) return `${m.name} is gone, but still a member of etcd. ${inEtcd}`
       const inKubernetes = await forget.fromKubernetes(job, state, m)
       if (inKubernetes !== null) return inKubernetes
-      await write(job, (tx) => store.updateMember(tx, m.cluster_id, m.node_id, { secured_at: null, etcd_at: null, node_ready_at: null }))
+      await write(job, state, (tx) => store.updateMember(tx, m.cluster_id, m.node_id, { secured_at: null, etcd_at: null, node_ready_at: null }))
     }
     return null
   }

@@ -16,7 +16,7 @@ export function wishes({ parts, at, write, wakeMembers }: ClusterRun): (job: Job
     if (!operation) return 'nothing'
     if (hasEnded(operation)) return 'ended'
     if (operation.round > state.row.operation_round) {
-      await write(job, async (tx) => {
+      await write(job, state, async (tx) => {
         await store.update(tx, state.row.id, { operation_round: operation.round })
         for (const m of state.members.filter((row) => row.failed_at !== null && row.released_at === null)) {
           // What it was seen to be before it failed says nothing about what it is now.
@@ -35,7 +35,7 @@ export function wishes({ parts, at, write, wakeMembers }: ClusterRun): (job: Job
       return 'changed'
     }
     if (operation.cancel_requested_at !== null && state.row.wanted === 'ready' && state.row.ready_at === null) {
-      await write(job, async (tx) => {
+      await write(job, state, async (tx) => {
         await store.update(tx, state.row.id, { wanted: 'removed', updated_at: at(job) })
         await store.updateMembers(tx, state.row.id, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: at(job) })
         const leavers = state.members.filter((m) => m.released_at === null)
@@ -50,7 +50,7 @@ export function wishes({ parts, at, write, wakeMembers }: ClusterRun): (job: Job
       return 'changed'
     }
     if (operation.cancel_requested_at !== null && (await operations.read(db, id))?.kind === 'clusterDelete') {
-      await write(job, (tx) =>
+      await write(job, state, (tx) =>
         operations.set(tx, id, { status: 'waiting', reason: 'A deletion goes on to its end: servers that were wiped can not be brought back' }),
       )
     }

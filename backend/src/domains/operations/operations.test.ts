@@ -52,6 +52,18 @@ test('steps keep their times and attempts by themselves; the first that runs mak
   expect(Date.parse(answer!.steps[0]!.ended_at!) - Date.parse(answer!.steps[0]!.started_at!)).toBe(5_000)
 })
 
+test('while a cancel is waited for, progress that says nothing new writes nothing', async () => {
+  const { id } = await begin()
+  const version = async () => (await db.selectFrom('operation').select('version').where('id', '=', id).executeTakeFirstOrThrow()).version
+  await operator.call(operationCancel, { params: { id } })
+  await write((tx) => operations.set(tx, id, { status: 'running', reason: 'x' }))
+  const before = await version()
+  await write((tx) => operations.set(tx, id, { status: 'waiting', reason: 'x' }))
+  await write((tx) => operations.set(tx, id, { status: 'running', reason: 'x' }))
+  expect(await version()).toBe(before)
+  expect((await viewer.call(operationGet, { params: { id } })).answer).toMatchObject({ status: 'cancelling', reason: 'x' })
+})
+
 test('a step that does not change writes nothing', async () => {
   const { id } = await begin()
   const version = async () => (await db.selectFrom('operation').select('version').where('id', '=', id).executeTakeFirstOrThrow()).version

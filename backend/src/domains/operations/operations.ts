@@ -14,6 +14,7 @@ import {
 } from '#contract/operations.ts'
 import type { Page } from '#contract/page.ts'
 import { permits, type Scope } from '#contract/permissions.ts'
+import { type Verdict, yes } from '#contract/rule.ts'
 import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -73,6 +74,11 @@ export interface Operations {
   read(on: Db | Tx, id: string): Promise<Operation | undefined>
   /** For reconcilers: what is wanted of it. `round` counts from 1, one more with each retry by a person. */
   state(on: Db | Tx, id: string): Promise<{ status: OperationStatus; round: number; cancel_requested_at: Date | null } | undefined>
+  /**
+   * Who carries out a queue's operations says whether one that failed can still be tried again. Asked before the operation's row is locked: what it is about is
+   * locked first everywhere.
+   */
+  guardRetry(queue: string, may: (tx: Tx, operation: { readonly id: string; readonly key: string }) => Promise<Verdict>): void
   /** Operations on an object that haven't ended. */
   open(db: Db | Tx, kind: TargetKind, id: string): Promise<{ id: string; kind: OperationKind; status: OperationStatus }[]>
   /** For the overview: the newest of what runs, the latest failures. */
@@ -113,6 +119,7 @@ const present = ({ row, steps }: { row: store.OperationRow; steps: store.StepRow
 })
 
 export function operations({ db, clock, record, tell, engine }: { db: Db; clock: Clock; record: RecordChange; tell: Tell; engine: Engine }): Operations {
+  const guards = new Map<string, Parameters<Operations['guardRetry']>[1]>()
   const now = () => new Date(clock.now())
   const unknown = () => new Problem('not_found', 'There is no such operation')
 
@@ -151,14 +158,27 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
   const created = (tx: Tx, caller: Caller, row: store.OperationRow) =>
     tell(tx, caller, { name: 'operation.created', object: { kind: 'operation', id: row.id }, version: row.version, scope: row.scope })
 
-  /** A person's wish about a running operation: checked, written, told, and its reconciler woken. */
-  const ask = (caller: UserCaller, id: string, action: string, wish: (tx: Tx, row: store.OperationRow) => Promise<store.OperationRow>): Promise<Operation> =>
+  const mayRetry = async (tx: Tx, id: string): Promise<Verdict> => {
+    const row = await store.byId(tx, id)
+    const guard = row?.queue == null ? undefined : guards.get(row.queue)
+    return guard ? guard(tx, { id, key: row!.queue_key! }) : yes
+  }
+
+  /** A person's wish about a running operation: checked, written, told, and its reconciler woken. `first` comes before the operation's row is locked. */
+  const ask = <T>(
+    caller: UserCaller,
+    id: string,
+    action: string,
+    first: (tx: Tx) => Promise<T>,
+    wish: (tx: Tx, row: store.OperationRow, told: T) => Promise<store.OperationRow>,
+  ): Promise<Operation> =>
     inTransaction(db, async (tx) => {
+      const told = await first(tx)
       const row = await store.lock(tx, id)
       if (!row || (row.scope !== null && !(caller.scopes as readonly string[]).includes(row.scope))) throw unknown()
       const allowed = permits(caller.scopes, writeScope(row.kind as OperationKind, row.target_kind))
       if (!allowed.ok) throw new Problem('forbidden', allowed.reason)
-      const after = await wish(tx, row)
+      const after = await wish(tx, row, told)
       await record(tx, caller, {
         action,
         target: { kind: 'operation', id, name: `${row.kind} ${row.target_name}` },
@@ -183,23 +203,36 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
     },
 
     cancel: (caller, id) =>
-      ask(caller, id, 'operation.cancel_requested', (tx, row) => {
-        const verdict = canCancelOperation(row)
-        if (!verdict.ok) throw new Problem('operation_ended', verdict.reason)
-        return store.update(tx, id, { status: 'cancelling', cancel_requested_at: now() })
-      }),
+      ask(
+        caller,
+        id,
+        'operation.cancel_requested',
+        async () => undefined,
+        (tx, row) => {
+          const verdict = canCancelOperation(row)
+          if (!verdict.ok) throw new Problem('operation_ended', verdict.reason)
+          return store.update(tx, id, { status: 'cancelling', cancel_requested_at: now() })
+        },
+      ),
 
     retry: (caller, id) =>
-      ask(caller, id, 'operation.retried', async (tx, row) => {
-        const verdict = canRetryOperation(row)
-        if (!verdict.ok) throw new Problem('operation_ended', verdict.reason)
-        // Adding servers is about a place, where any number may go on at once; everything else has its object to itself.
-        const alone = row.target_id !== null && !aboutServers.has(row.kind as OperationKind)
-        const other = alone ? (await store.openOf(tx, row.target_kind, row.target_id!)).find((o) => o.id !== id) : undefined
-        if (other) throw new Problem('operation_running', `Another operation on ${row.target_name} has not ended`)
-        await store.reopenSteps(tx, id)
-        return store.update(tx, id, { status: 'running', reason: null, ended_at: null, cancel_requested_at: null, round: row.round + 1 })
-      }),
+      ask(
+        caller,
+        id,
+        'operation.retried',
+        (tx) => mayRetry(tx, id),
+        async (tx, row, may) => {
+          const verdict = canRetryOperation(row)
+          if (!verdict.ok) throw new Problem('operation_ended', verdict.reason)
+          // Adding servers is about a place, where any number may go on at once; everything else has its object to itself.
+          const alone = row.target_id !== null && !aboutServers.has(row.kind as OperationKind)
+          const other = alone ? (await store.openOf(tx, row.target_kind, row.target_id!)).find((o) => o.id !== id) : undefined
+          if (other) throw new Problem('operation_running', `Another operation on ${row.target_name} has not ended`)
+          if (!may.ok) throw new Problem('operation_ended', may.reason)
+          await store.reopenSteps(tx, id)
+          return store.update(tx, id, { status: 'running', reason: null, ended_at: null, cancel_requested_at: null, round: row.round + 1 })
+        },
+      ),
 
     async create(tx, caller, { queueKey, ...operation }) {
       const queue_key = queueKey ?? operation.target.id
@@ -259,9 +292,10 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
 
     async set(tx, id, { status, reason = null }) {
       const row = await store.lock(tx, id)
-      if (!row || hasEnded(row) || (row.status === status && row.reason === reason)) return
+      if (!row || hasEnded(row)) return
       // A cancel that was asked for is not forgotten by progress; only an end answers it.
       const shown = row.status === 'cancelling' && (status === 'running' || status === 'waiting') ? 'cancelling' : status
+      if (row.status === shown && row.reason === reason) return
       const at = now()
       const after = await store.update(tx, id, { status: shown, reason, started_at: row.started_at ?? at, ended_at: hasEnded({ status: shown }) ? at : null })
       await changed(tx, system, after)
@@ -280,6 +314,8 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
     },
 
     state: (on, id) => store.state(on, id),
+
+    guardRetry: (queue, may) => void guards.set(queue, may),
 
     async open(dbOrTx, kind, id) {
       return (await store.openOf(dbOrTx, kind, id)).map((o) => ({ id: o.id, kind: o.kind as OperationKind, status: o.status }))

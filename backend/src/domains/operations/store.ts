@@ -54,6 +54,8 @@ export async function get(db: Db | Tx, id: string): Promise<{ row: OperationRow;
 export const state = (on: Db | Tx, id: string) =>
   on.selectFrom('operation').select(['status', 'round', 'cancel_requested_at']).where('id', '=', id).executeTakeFirst()
 
+export const byId = (on: Db | Tx, id: string) => on.selectFrom('operation').selectAll().where('id', '=', id).executeTakeFirst()
+
 export const lock = (tx: Tx, id: string) => tx.selectFrom('operation').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 
 export const insert = (tx: Tx, row: Omit<OperationRow, 'id' | 'status' | 'reason' | 'started_at' | 'ended_at' | 'cancel_requested_at' | 'round' | 'version'>) =>

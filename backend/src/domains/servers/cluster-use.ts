@@ -61,6 +61,10 @@ export function clusterUse({ db, clock, recorder: { record, tell }, fleet }: Clu
       })
     },
 
+    async lockAll(tx, ids) {
+      await store.lock(tx, ids)
+    },
+
     async addressesIn(on, datacenterId) {
       const rows = await store.inDatacenter(on, datacenterId)
       return rows.flatMap((row) => {

@@ -96,6 +96,8 @@ export interface ForClusters {
    * @throws Problem `not_found` for an id that is no server, or one that was removed
    */
   forPlan(on: Db | Tx, ids: readonly string[]): Promise<ServerFacts[]>
+  /** The rows of servers, locked in the order of their ids until the transaction ends: what is read of them from here on stays true in it. */
+  lockAll(tx: Tx, ids: readonly string[]): Promise<void>
   /** Every address that servers of a datacenter use, without prefix, for checks against networks that are to be new. */
   addressesIn(on: Db | Tx, datacenterId: string): Promise<{ address: string; name: string; node_id: string }[]>
   /** All checks of a server for a cluster, each with pass or fail and what to do. Pure. */
