@@ -134,7 +134,7 @@ test('a run past its deadline is aborted and tried again', async () => {
 })
 
 test('an effect whose end was never told is unknown to the next attempt', async () => {
-  const seen: { attempt: number; unknown: boolean }[] = []
+  const seen: { attempt: number; unknown: boolean; done: boolean }[] = []
   const backend = await withReconciler(async (job) => {
     await job.effect('install/a', async (info) => {
       seen.push(info)
@@ -153,13 +153,16 @@ test('an effect whose end was never told is unknown to the next attempt', async 
   await backend.engine.settle()
   await backend.engine.run(10_000)
   expect(seen).toEqual([
-    { attempt: 1, unknown: false },
-    { attempt: 2, unknown: true },
-    { attempt: 3, unknown: false },
+    { attempt: 1, unknown: false, done: false },
+    { attempt: 2, unknown: true, done: false },
+    { attempt: 3, unknown: false, done: false },
   ])
   const journal = await backend.platform.db.selectFrom('effect').selectAll().executeTakeFirstOrThrow()
   expect(journal).toMatchObject({ name: 'install/a', attempts: 3, error: null, failed_at: null })
   expect(journal.done_at).not.toBeNull()
+  await backend.wake('a')
+  await backend.engine.settle()
+  expect(seen[3]).toEqual({ attempt: 4, unknown: false, done: true })
 })
 
 test('a failpoint is met by its name, by its name without the part after the slash, or by its number', () => {

@@ -228,6 +228,7 @@ test('what a process holds but does not run, because its release was lost, is fo
     one.db,
   )
   await waitFor(() => runs.includes('lost'), 15_000)
+  expect(runs).toEqual(['long', 'lost'])
   await one.stop()
 }, 30_000)
 
