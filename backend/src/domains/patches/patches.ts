@@ -22,12 +22,11 @@ import { sentenceOf } from './check.ts'
 import { configuring, configuringQueue } from './configuring.ts'
 import { freeBase, withPlaceholders } from './free-base.ts'
 import type { RenderContext } from './layers.ts'
-import { linksOf } from './links.ts'
 import { audited, present, presentLayer } from './present.ts'
 import { reader } from './reader.ts'
 import { type Composed, demandValid, layersOf, type Rendered } from './render.ts'
 import { type PatchChange, type PatchRow, patchStore } from './store.ts'
-import { type Masked, unmask } from './masking.ts'
+import type { Masked } from './masking.ts'
 import { verdictOf } from './verdict.ts'
 
 export interface Patches {
@@ -91,6 +90,7 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
   }
 
   const reading = reader()
+  const shownRow = async (row: PatchRow): Promise<Patch> => present(row, (await reading.mask(row.body)).text)
 
   const demandBody = async (body: string): Promise<void> => {
     const errors = await reading.check(body)
@@ -118,7 +118,12 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
   }
 
   const insert = async (tx: Tx, caller: Caller, nodeId: string, patch: NewPatch): Promise<PatchRow> => {
-    const made = await store.insert(tx, nodeId, { ...patch, links: linksOf(patch.body), created_by_name: callerName(caller) }, new Date(clock.now()))
+    const made = await store.insert(
+      tx,
+      nodeId,
+      { ...patch, links: await reading.links(patch.body), created_by_name: callerName(caller) },
+      new Date(clock.now()),
+    )
     await record(tx, caller, {
       action: 'patch.created',
       target: { kind: 'server', id: nodeId },
@@ -155,22 +160,23 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     const known = await store.one(db, nodeId, patchId)
     if (!known) throw missing()
     checkVersion(ifMatch, known.version)
-    const body = asked.body === undefined ? undefined : unmask(asked.body, known.body)
+    const body = asked.body === undefined ? undefined : await reading.unmask(asked.body, known.body)
     if (body !== undefined) await demandBody(body)
     const change = { ...asked, body }
     const isMerged = change.weight !== undefined || body !== undefined
     const reorders = (change.weight !== undefined && change.weight !== known.weight) || (body !== undefined && body !== known.body)
     const defined = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<NewPatch>
     if (reorders) await rehearse(nodeId, (stored) => ({ stored: stored.map((p) => (p.id === patchId ? { ...p, ...defined } : p)) }))
-    return changeOne(async (tx) => {
+    const links = body === undefined ? undefined : await reading.links(body)
+    const row = await changeOne(async (tx) => {
       const { cluster_id } = await servers.locked(tx, nodeId)
       const before = await store.one(tx, nodeId, patchId)
       if (!before) throw missing()
       checkVersion(ifMatch, before.version)
       // What was rehearsed must be what is saved.
       if (isMerged && before.version !== known.version) throw new Overtaken('stale', 'It is being changed by others all the time. Please try again.')
-      if (Object.entries(defined).every(([key, value]) => isDeepStrictEqual(value, before[key as keyof NewPatch]))) return present(before)
-      const after = await store.update(tx, before, { ...change, ...(body !== undefined && { links: linksOf(body) }) }, new Date(clock.now()))
+      if (Object.entries(defined).every(([key, value]) => isDeepStrictEqual(value, before[key as keyof NewPatch]))) return before
+      const after = await store.update(tx, before, { ...change, ...(links && { links }) }, new Date(clock.now()))
       await record(tx, caller, {
         action: 'patch.updated',
         target: { kind: 'server', id: nodeId },
@@ -179,14 +185,15 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
         event: { name: 'patch.updated', version: after.version, object: { kind: 'patch', id: patchId } },
       })
       if (reorders) await follow(tx, caller, nodeId, cluster_id)
-      return present(after)
+      return after
     })
+    return shownRow(row)
   }
 
   return {
     async list(nodeId) {
       const server = await factsOf(db, nodeId)
-      const items = [...(await systemRows(server)), ...(await store.ofServer(db, nodeId)).map(present)]
+      const items = [...(await systemRows(server)), ...(await Promise.all((await store.ofServer(db, nodeId)).map(shownRow)))]
       return { items, page: 1, per_page: items.length, total: items.length }
     },
 
@@ -195,18 +202,19 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       if (isSystem(patchId)) return (await systemRows(server)).find((p) => p.patch_id === patchId)!
       const row = await store.one(db, nodeId, patchId)
       if (!row) throw missing()
-      return present(row)
+      return shownRow(row)
     },
 
     async create(caller, nodeId, patch) {
       await demandBody(patch.body)
       await rehearse(nodeId, (stored) => ({ stored, more: [patch] }))
-      return changeOne(async (tx) => {
+      const row = await changeOne(async (tx) => {
         const { cluster_id } = await servers.locked(tx, nodeId)
         const made = await insert(tx, caller, nodeId, patch)
         await follow(tx, caller, nodeId, cluster_id)
-        return present(made)
+        return made
       })
+      return shownRow(row)
     },
 
     async update(caller, nodeId, patchId, asked, ifMatch) {
@@ -248,7 +256,7 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       const base = await baseOf(db, server)
       const stored = await store.ofServer(db, nodeId)
       const edited = stored.find((p) => p.id === asked.patch_id)
-      const body = edited ? unmask(asked.body, edited.body) : asked.body
+      const body = edited ? await reading.unmask(asked.body, edited.body) : asked.body
       const errors = await reading.check(body, base.context.talosVersion)
       const name = asked.name?.trim() || edited?.name || 'this patch'
       // Without the patch, also where it is stored already: so what it does is seen whole, and not only what was just typed.

@@ -1,16 +1,16 @@
-/** Row and layer → contract, secrets masked. */
+/** Row and layer → contract. */
 import type { Patch } from '#contract/patches.ts'
 import type { Layer } from './layers.ts'
-import { maskText } from './masking.ts'
 import type { PatchRow } from './store.ts'
 
-export const present = (row: PatchRow): Patch => ({
+/** @param body of the row, secrets masked */
+export const present = (row: PatchRow, body: string): Patch => ({
   patch_id: row.id,
   node_id: row.server_id,
   name: row.name,
   weight: row.weight,
   labels: row.labels,
-  body: maskText(row.body).text,
+  body,
   read_only: false,
   version: row.version,
   created_at: row.created_at.toISOString(),

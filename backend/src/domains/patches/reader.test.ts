@@ -22,7 +22,12 @@ test('what is read beside is what is read here', async () => {
     expect(there.text).toBe(here.text)
     for (let line = 1; line < 10; line++) expect(there.lineOf(line)).toBe(here.lineOf(line))
   }
-  expect((await beside.mask('machine:\n  token: secret\n')).text).toContain(masked)
+  const patch = 'machine:\n  token: secret\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\n'
+  const { text } = await beside.mask(patch)
+  expect(text).toContain(masked)
+  expect(await beside.unmask(text, patch)).toContain('"secret"')
+  await expect(beside.unmask(text, 'machine: {}')).rejects.toMatchObject({ code: 'invalid', fields: { body: expect.stringContaining('Line 2') as string } })
+  expect(await beside.links(patch)).toEqual(['eno1'])
 })
 
 test('the largest patches hold the main thread no longer than their way to the other and back', async () => {

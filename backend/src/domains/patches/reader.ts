@@ -7,7 +7,8 @@ import type { PatchProblem } from '#contract/patches.ts'
 import { Problem } from '#contract/errors.ts'
 import { checkBody } from './check.ts'
 import type { Layer, RenderContext } from './layers.ts'
-import { type Masked, lineIn, maskLines } from './masking.ts'
+import { linksOf } from './links.ts'
+import { type Masked, lineIn, maskLines, unmask } from './masking.ts'
 import type { Answered, Asked, Work } from './reader-thread.ts'
 import { compose, type Composed } from './render.ts'
 
@@ -16,8 +17,12 @@ export interface Reader {
   check(body: string, talosVersion?: string): Promise<PatchProblem[]>
   /** Merges layers and judges the result; see `compose`. */
   compose(base: string, layers: readonly Layer[], context: Pick<RenderContext, 'talosVersion'>): Promise<Composed>
+  /** Names of the links that a body configures; see `linksOf`. */
+  links(body: string): Promise<string[]>
   /** A text with its secrets masked. */
   mask(text: string): Promise<Masked>
+  /** A text with the secrets of `before` where it holds masks. @throws Problem as `unmask` */
+  unmask(text: string, before: string): Promise<string>
 }
 
 export interface ReaderOptions {
@@ -64,7 +69,11 @@ export function reader({ short = 12_000, limitMs = 10_000 }: ReaderOptions = {})
     // It does not keep the process alive.
     made.unref()
     made.on('message', (answered: Answered) =>
-      settle(({ resolve, reject }) => (answered.ok ? resolve(answered.answer) : reject(new Error(`The patches' thread failed: ${answered.failure}`)))),
+      settle(({ resolve, reject }) => {
+        if (answered.ok) resolve(answered.answer)
+        else if (answered.problem) reject(new Problem(answered.problem.code, answered.problem.message, answered.problem.fields))
+        else reject(new Error(`The patches' thread failed: ${answered.failure}`))
+      }),
     )
     made.on('error', (error) => {
       end()
@@ -100,6 +109,8 @@ export function reader({ short = 12_000, limitMs = 10_000 }: ReaderOptions = {})
       const length = layers.reduce((sum, layer) => sum + layer.body.length, 0)
       return length <= short ? compose(base, layers, context) : beside('compose', base, layers, { talosVersion })
     },
+    links: async (body) => (body.length <= short ? linksOf(body) : beside('links', body)),
+    unmask: async (text, before) => (text.length + before.length <= short ? unmask(text, before) : beside('unmask', text, before)),
     mask: async (text) => {
       const { text: shown, lost } = text.length <= 2 * short ? maskLines(text) : await beside('mask', text)
       return { text: shown, lineOf: (at) => lineIn(lost, at) }
