@@ -22,7 +22,7 @@ import { toast } from '../../ui/toast.ts'
 import css from './ClusterPage.module.css'
 import { operationOne, operationsOf, refreshClusters } from './cluster-queries.ts'
 import { ReplaceServer } from './ReplaceServer.tsx'
-import { matrixOf, type Phase, phaseCount, phasesOf } from './timeline.ts'
+import { matrixOf, type Phase, phaseCount, phasesOf, logLine } from './timeline.ts'
 
 const canReplace = both(allowed(clusterServerReplace))
 
@@ -195,7 +195,7 @@ function HeldUp({ server, live, children }: { server: { node_id: string; name: s
             )}
           </div>
           <pre className={css['log']} tabIndex={0} aria-label={`Last log lines of ${server.name}`}>
-            {lines.join('\n')}
+            {lines.map(logLine).join('\n')}
           </pre>
         </>
       )}

@@ -194,11 +194,13 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
         <span className="t3 fs13 hide-sm">Kept in this browser until you create or discard it</span>
         <span className="row right">
           {shown === 'review' && (
-            <AsCommand
-              cli={createCommand(draft, servers.data ?? [], datacenter?.code ?? '')}
-              api={curlOf(clusterCreate, {}, bodyOf(draft), { origin: location.origin })}
-              complete={servers.data !== undefined}
-            />
+            <span className="hide-sm">
+              <AsCommand
+                cli={createCommand(draft, servers.data ?? [], datacenter?.code ?? '')}
+                api={curlOf(clusterCreate, {}, bodyOf(draft), { origin: location.origin })}
+                complete={servers.data !== undefined}
+              />
+            </span>
           )}
           <Button kind="ghost" onClick={() => void discard().then(() => go('cluster'))}>
             Discard

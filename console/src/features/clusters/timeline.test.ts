@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Step } from '#contract/operations.ts'
-import { matrixOf, phaseCount, phasesOf, stateOf } from './timeline.ts'
+import { clock } from '../../lib/time.ts'
+import { logLine, matrixOf, phaseCount, phasesOf, stateOf } from './timeline.ts'
 
 const step = (key: string, status: Step['status'], more: Partial<Step> = {}): Step => ({
   key,
@@ -75,4 +76,10 @@ test('the steps of subnets stand one by one, and servers have no part in them', 
     ['read-back/s1', 'todo'],
   ])
   expect(matrixOf({ steps }, members).rows).toEqual([])
+})
+
+test('a line of a log begins with its time on the clock, where it begins with a time', () => {
+  const at = '2026-11-20T18:07:37.775Z'
+  expect(logLine(`${at} service[etcd](Running): Health check successful`)).toBe(`${clock(at)} service[etcd](Running): Health check successful`)
+  expect(logLine(`[talos] at ${at} it began`)).toBe(`[talos] at ${at} it began`)
 })

@@ -1,6 +1,7 @@
 /** Steps of an operation on a cluster, gathered for reading: one line per phase, and a matrix of every server by every phase. */
 import type { Cluster, ClusterRole } from '#contract/clusters.ts'
 import type { Operation, Step } from '#contract/operations.ts'
+import { clock } from '../../lib/time.ts'
 import type { StepState } from '../../ui/Timeline.tsx'
 
 type Member = Cluster['servers'][number]
@@ -121,3 +122,6 @@ export const phaseCount = (list: readonly Phase[]): { at: number; of: number } =
   at: Math.min(list.length, list.filter((p) => p.state === 'done' || p.state === 'skipped').length + 1),
   of: list.length,
 })
+
+/** A line of a log beside a step: only when on the clock, so that what it says has room. */
+export const logLine = (line: string): string => line.replace(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z(?= )/, clock)
