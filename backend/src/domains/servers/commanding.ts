@@ -16,6 +16,8 @@ const lookAgainMs = 2_000
 const lookDeadlineMs = 5_000
 /** A machine that was never seen away and runs after this long has come back between two looks. */
 const surelyBackMs = 60_000
+/** A look that takes too long may be our own fault, or the network's: so many in a row are none. */
+const missesToAway = 3
 const credentialsLifetimeMs = 3_600_000
 
 export type CommandKind = 'serverReboot' | 'serverShutdown'
@@ -32,10 +34,19 @@ export interface CommandParts {
   readonly clusterUse: ForClusters
 }
 
+/** Kept in the journal as the end of the attempt before, so that a person who tries again has it told again. */
+class NobodyKnows extends Error {
+  override message = 'Whether an earlier attempt was heard is not known'
+}
+
 /** Queue key: the server's id. */
 export function commanding({ db, operations, access, clusterUse }: CommandParts): (job: Job) => Promise<Outcome> {
+  /** Looks in a row that got no answer, by operation. In memory: another process counts anew, and is only later to say so. */
+  const misses = new Map<string, number>()
+
   const end = (job: Job, operation: Operation, status: 'done' | 'failed' | 'cancelled', reason: string | null): Promise<void> =>
     job.fence.write(async (tx) => {
+      misses.delete(operation.id)
       const row = await store.lockOne(tx, job.key)
       if (row?.operation_id === operation.id) await clusterUse.hold(tx, row.id, null)
       await operations.set(tx, operation.id, { status, reason })
@@ -62,22 +73,30 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
   }
 
   const command = async (job: Job, operation: Operation, server: store.ServerRow, connection: ServerConnection): Promise<void> => {
-    const move = (status: 'running' | 'done') => job.fence.write((tx) => operations.step(tx, operation.id, 'command', { status }))
+    const move = (status: 'running' | 'done', reason: string | null = null) =>
+      job.fence.write((tx) => operations.step(tx, operation.id, 'command', { status, reason }))
     await move('running')
-    await job.effect(`${operation.kind}/${operation.id}`, async ({ unknown, done }) => {
-      // It was told, or may have been, just before a process died; whether it was is seen in the next step.
-      if (!unknown && !done)
+    let isUnknown = false
+    await job
+      .effect(`${operation.kind}/${operation.id}`, async ({ unknown, done }) => {
+        // It was told, or may have been, just before a process died; whether it was is seen in the next step.
+        if (unknown) throw new NobodyKnows()
+        if (done) return
         await secure(server, connection, (client) => (operation.kind === 'serverReboot' ? client.reboot() : client.shutdown()), { signal: job.signal })
-    })
-    await move('done')
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof NobodyKnows)) throw error
+        isUnknown = true
+      })
+    await move('done', isUnknown ? `Whether ${server.name} was told is not known` : null)
   }
 
-  /** The machine's stage; null while it doesn't answer. */
-  const look = async (job: Job, server: store.ServerRow, connection: ServerConnection): Promise<string | null> => {
+  /** The machine's stage; null while it doesn't answer, `late` where that is only because the look took too long. */
+  const look = async (job: Job, server: store.ServerRow, connection: ServerConnection): Promise<{ stage: string | null; late: boolean }> => {
     try {
-      return (await secure(server, connection, readStage, { signal: job.signal, deadlineMs: lookDeadlineMs })).stage
+      return { stage: (await secure(server, connection, readStage, { signal: job.signal, deadlineMs: lookDeadlineMs })).stage, late: false }
     } catch (error) {
-      if (error instanceof TalosError && !job.signal.aborted) return null
+      if (error instanceof TalosError && !job.signal.aborted) return { stage: null, late: error.kind === 'timeout' }
       throw error
     }
   }
@@ -86,16 +105,29 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
     const step = operation.steps.find((s) => s.key !== 'command')!
     const move = (status: 'running' | 'waiting' | 'done', reason: string | null) =>
       job.fence.write((tx) => operations.step(tx, operation.id, step.key, { status, reason }))
-    const stage = await look(job, server, connection)
+    const { stage, late } = await look(job, server, connection)
+    const missed = stage === null ? (misses.get(operation.id) ?? 0) + 1 : 0
+    misses.set(operation.id, missed)
     // `waiting` says that it was seen away.
     const wasAway = step.status === 'waiting'
     const sinceMs = step.started_at === null ? 0 : job.now() - Date.parse(step.started_at)
-    const isDone = step.key === 'off' ? stage === null : stage === 'running' && (wasAway || sinceMs > surelyBackMs)
+    const isOverdue = stage === 'running' && !wasAway && sinceMs > surelyBackMs
+    const wasTold = operation.steps.every((s) => s.key !== 'command' || s.reason === null)
+    if (isOverdue && !wasTold) {
+      const reason = `${server.name} may never have been told, and still runs: try again`
+      await job.fence.write(async (tx) => {
+        await operations.step(tx, operation.id, 'command', { status: 'failed', reason })
+        await operations.step(tx, operation.id, step.key, { status: 'todo', reason: null })
+      })
+      return end(job, operation, 'failed', reason)
+    }
+    const isDone = step.key === 'off' ? missed >= missesToAway : stage === 'running' && (wasAway || isOverdue)
     if (isDone) {
       await move('done', null)
       return end(job, operation, 'done', null)
     }
-    if (stage === 'running') await move(wasAway ? 'waiting' : 'running', null)
+    const isAway = stage === null ? !late || missed >= missesToAway : stage !== 'running'
+    if (!isAway) await move(wasAway ? 'waiting' : 'running', null)
     else await move('waiting', stage === null ? `${server.name} does not answer` : `${server.name} is ${stage.replace('_', ' ')}`)
     return { againMs: lookAgainMs }
   }

@@ -13,6 +13,8 @@ import {
   serverTalosconfig,
   serverUpdate,
 } from '#contract/servers.ts'
+import { MIN_SPEED } from '#simulator/src/clock.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { startSimulator, type Simulator } from '#simulator/src/start.ts'
 import { generateConfig } from '#talos/config/generate.ts'
 import { ConfigLoadErrorEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
@@ -232,6 +234,25 @@ test('a command that is tried again takes the server from nothing else that is b
   })
 }, 40_000)
 
+test('a reboot that was begun by a process which died is not called done where the server was not seen to restart', async () => {
+  const { bootId } = simulator.servers[0]!
+  const { id: operationId } = (await operator.call(serverReboot, { params })).answer!.operation
+  const begun = { fence: 0, attempts: 1, intent_at: new Date(backend.clock.now()), done_at: null, failed_at: null, error: null }
+  await backend.platform.db
+    .insertInto('effect')
+    .values({ queue: commandQueue, key: id, name: `serverReboot/${operationId}`, ...begun })
+    .execute()
+  await backend.engine.run(70_000)
+  const ended = await operation(operationId)
+  expect(ended).toMatchObject({ status: 'failed', reason: expect.stringContaining('may never have been told') as string })
+  expect(ended.steps.map((s) => s.status)).toEqual(['failed', 'todo'])
+  expect(simulator.servers[0]!.bootId).toBe(bootId)
+  expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
+  await operator.call(operationRetry, { params: { id: operationId } })
+  expect(await untilEnded(operationId)).toMatchObject({ status: 'done' })
+  expect(simulator.servers[0]!.bootId).not.toBe(bootId)
+}, 40_000)
+
 test('other hardware at the address of a cluster is never told anything', async () => {
   const stranger = await buildServer(backend, { address: simulator.servers[0]!.plan.address })
   const connection = await servers.connection(stranger)
@@ -245,7 +266,17 @@ test('other hardware at the address of a cluster is never told anything', async 
 })
 
 test('a shutdown ends when the server is off; what is asked of it then says so', async () => {
+  const machine = simulator.servers[0]!
+  simulator.clock.setSpeed(MIN_SPEED)
   const { answer } = await operator.call(serverShutdown, { params })
+  await backend.engine.settle()
+  // One look that gets no answer tells of the network, not of the server.
+  await addFault(machine, { kind: 'refuse', port: 'apid' })
+  await backend.engine.run(2_000)
+  expect(await operation(answer!.operation.id)).toMatchObject({ status: 'running', steps: [{ status: 'done' }, { key: 'off', status: 'waiting' }] })
+  expect(machine.isOn).toBe(true)
+  await clearFaults(machine)
+  simulator.clock.setSpeed(200)
   expect(await untilEnded(answer!.operation.id)).toMatchObject({ status: 'done', steps: [{ status: 'done' }, { key: 'off', status: 'done' }] })
   expect(await operator.call(serverServices, { params })).toMatchObject({ status: 503, problem: { code: 'server_unreachable' } })
   expect((await operator.call(serverEvents, { params })).answer!.talos).toMatchObject({ ok: false, reason: expect.stringContaining('does not answer') })
