@@ -246,7 +246,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             </tr>
           </thead>
           {/* The rows are walked with the arrows; what a row offers has controls of its own. */}
-          <tbody ref={body} onKeyDown={onKeyDown} onMouseOver={tellWhole}>
+          <tbody ref={body} onKeyDown={onKeyDown} onPointerOver={tellWhole}>
             {view.before > 0 && <Space height={view.before} span={span} />}
             {rows.slice(view.from, view.to).map((row, i) => {
               const index = view.from + i
