@@ -26,6 +26,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** Key of a write that may be repeated; made up where it isn't given. */
   readonly idempotencyKey?: string | undefined
+  /** `If-Match`: the `version` that the change rests on; refused (`conflict`, code `stale`) where somebody has changed it since. */
+  readonly version?: number | undefined
 }
 
 const timeoutMs = 30_000
@@ -124,7 +126,7 @@ export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
     ask: Partial<Record<Parts, unknown>>,
     token: string | null,
     key: string,
-    signal?: AbortSignal,
+    { signal, version }: Pick<CallOptions, 'signal' | 'version'> = {},
   ): Promise<{ status: number; text: string; base: string }> {
     const base = await url()
     checkSafe(base, env)
@@ -141,6 +143,7 @@ export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
             ...(token !== null && { authorization: `Bearer ${token}` }),
             ...(ask.body !== undefined && { 'content-type': 'application/json' }),
             ...(operation.method === 'POST' && operation.scope !== null && { 'idempotency-key': key }),
+            ...(version !== undefined && { 'if-match': `"${version}"` }),
           },
           ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
         })
@@ -184,17 +187,17 @@ export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
 
   return {
     url,
-    async call(operation, ask, { signal, idempotencyKey } = {}) {
+    async call(operation, ask, { idempotencyKey, ...options } = {}) {
       check(operation, ask)
       const base = await url()
       const key = idempotencyKey ?? randomUUID()
       const token = operation.scope === null ? null : await tokenOf(base)
-      let answer = await send(operation, ask, token, key, signal)
+      let answer = await send(operation, ask, token, key, options)
       if (answer.status === 401 && token !== null) {
         if (env['STEELYARD_TOKEN']) throw new CliError('not_signed_in', 'STEELYARD_TOKEN is not valid, or has expired')
         const next = await refresh(base, token)
         if (next === null) throw new CliError('not_signed_in', 'Session expired. Please sign in again.', { hint: `steelyard login --url ${base}` })
-        answer = await send(operation, ask, next, key, signal)
+        answer = await send(operation, ask, next, key, options)
       }
       if (answer.status !== operation.status) throw refusal(base, answer.status, answer.text)
       return readAnswer(operation, answer.text, base)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { clusterGet, clusterList } from '#contract/clusters.ts'
 import { datacenterCreate, datacenterList, datacenterUpdate } from '#contract/datacenters.ts'
+import { Problem } from '#contract/errors.ts'
 import {
   clusterSubnets,
   clusterSubnetsAssign,
@@ -136,6 +137,40 @@ test('assigning adds to what a cluster has, unassigning takes away; what drains 
     { subnet_ids: [], force: false },
   ])
   expect(await cli.run(`subnet unassign web ${id(39)}`)).toMatchObject({ exit: 5 })
+})
+
+test('of two who assign at once neither takes away what the other gave', async () => {
+  const { api, cli } = await signedIn()
+  const theirs = aSubnet({ id: id(31), clusters: web })
+  let version = 4
+  api.on(clusterGet, () => aCluster({ version }))
+  api.on(clusterSubnets, () => ({ items: version === 4 ? [] : [theirs], provider: null, manifest: '' }))
+  api.on(clusterSubnetsAssign, () => {
+    // Somebody was quicker, once.
+    if (version === 4) {
+      version = 5
+      throw new Problem('stale', 'It was changed by somebody else since you opened it. Load it again.')
+    }
+    return { operation: anOperation() }
+  })
+  expect((await cli.run(`subnet assign web ${id(30)}`)).exit).toBe(0)
+  expect(api.callsOf(clusterSubnetsAssign).map(({ body, headers }) => [body, headers['if-match']])).toEqual([
+    [{ subnet_ids: [id(30)], force: false }, '"4"'],
+    [{ subnet_ids: [id(31), id(30)], force: false }, '"5"'],
+  ])
+})
+
+test('what is agreed to be lost by force is not lost of another state', async () => {
+  const { api, cli } = await signedIn()
+  api.on(clusterGet, () => aCluster())
+  api.on(clusterSubnets, () => ({ items: [aSubnet({ clusters: web })], provider: null, manifest: '' }))
+  api.on(clusterSubnetsPreview, () => ({ provider: null, before: '', after: '', warnings: [], losing: [] }))
+  api.on(clusterSubnetsAssign, () => {
+    throw new Problem('stale', 'It was changed by somebody else since you opened it. Load it again.')
+  })
+  expect(await cli.run(`subnet unassign web ${id(30)} --force --yes`)).toMatchObject({ exit: 6 })
+  expect(api.callsOf(clusterSubnetsAssign)).toHaveLength(1)
+  expect(await cli.run(`subnet edit ${id(30)} --exclude 203.0.113.9 --no-exclusions`)).toMatchObject({ exit: 2 })
 })
 
 test('forcing Services off their addresses says which, and asks for the name of the cluster', async () => {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { clusterGet } from '#contract/clusters.ts'
+import type { Answer } from '#contract/operation.ts'
 import {
   type AddressRun,
   clusterSubnets,
@@ -92,7 +93,9 @@ const purpose = {
 
 const warn = (terminal: Terminal, s: Subnet) => subnetWarnings(s).forEach((w) => terminal.err(`Warning: ${w}\n`))
 
-/** Gives a cluster its subnets with some more or without some. */
+const mostTries = 5
+
+/** The whole list is sent, so it has to rest on what the cluster has: where somebody was quicker it is made anew, or, where that has to be looked at, refused. */
 async function assign(
   context: Context,
   cluster: string,
@@ -101,11 +104,28 @@ async function assign(
 ) {
   const { api, terminal, show } = context
   const id = await clusterId(api, cluster)
-  const [{ items }, ids] = await Promise.all([api.call(clusterSubnets, { params: { id } }), Promise.all(names.map((name) => subnetId(api, name)))])
-  const now = items.filter((s) => s.status !== 'draining').map((s) => s.id)
-  const stranger = remove ? ids.findIndex((one) => !items.some((s) => s.id === one)) : -1
-  if (stranger >= 0) throw new CliError('not_found', `${oneLine(names[stranger]!)} is not assigned to this cluster`)
-  const subnet_ids = remove ? now.filter((one) => !ids.includes(one)) : [...new Set([...now, ...ids])]
+  const ids = await Promise.all(names.map((name) => subnetId(api, name)))
+  const read = async () => {
+    // The version first: it is then never newer than the list.
+    const { name, version } = await api.call(clusterGet, { params: { id } })
+    const { items } = await api.call(clusterSubnets, { params: { id } })
+    const now = items.filter((s) => s.status !== 'draining').map((s) => s.id)
+    const stranger = remove ? ids.findIndex((one) => !items.some((s) => s.id === one)) : -1
+    if (stranger >= 0) throw new CliError('not_found', `${oneLine(names[stranger]!)} is not assigned to this cluster`)
+    return { name, version, subnet_ids: remove ? now.filter((one) => !ids.includes(one)) : [...new Set([...now, ...ids])] }
+  }
+  const send = async (wish: Awaited<ReturnType<typeof read>>, tries: number): Promise<Answer<typeof clusterSubnetsAssign>> => {
+    const { version, subnet_ids } = wish
+    try {
+      return await api.call(clusterSubnetsAssign, { params: { id }, body: { subnet_ids, force } }, { version })
+    } catch (e) {
+      // What is lost by force was agreed to as it was.
+      if (force || tries <= 1 || !(e instanceof CliError) || e.body?.code !== 'stale') throw e
+      return send(await read(), tries - 1)
+    }
+  }
+  const wish = await read()
+  const { name, subnet_ids } = wish
   if (dryRun) {
     show(await api.call(clusterSubnetsPreview, { params: { id }, body: { subnet_ids } }), (p) =>
       [
@@ -118,14 +138,11 @@ async function assign(
     return undefined
   }
   if (force) {
-    const [{ name }, { losing }] = await Promise.all([
-      api.call(clusterGet, { params: { id } }),
-      api.call(clusterSubnetsPreview, { params: { id }, body: { subnet_ids } }),
-    ])
+    const { losing } = await api.call(clusterSubnetsPreview, { params: { id }, body: { subnet_ids } })
     for (const l of losing) terminal.err(`${oneLine(l.service)} loses ${oneLine(l.address)}\n`)
     await beSure(terminal, `Services of ${oneLine(name)} lose their addresses at once.`, name, yes)
   }
-  const begun = await api.call(clusterSubnetsAssign, { params: { id }, body: { subnet_ids, force } })
+  const begun = await send(wish, mostTries)
   const watched = await waitOr(context, begun.operation.id, wait)
   show(watched ? { operation: watched.operation } : begun, () =>
     watched ? '' : `Subnets of ${oneLine(cluster)} are being ${remove ? 'taken back' : 'assigned'}\n`,
@@ -221,6 +238,7 @@ export const subnetCommands: Command[] = [
     async run({ terminal, api, show }, { operands, options: o }) {
       const twice = (['gateway', 'vlan', 'first-and-last'] as const).find((name) => o[`no-${name}`] && o[name] !== undefined && o[name] !== false)
       if (twice) throw new CliError('usage', `Give either --${twice} or --no-${twice}`)
+      if (o['no-exclusions'] && o.exclude.length > 0) throw new CliError('usage', 'Give either --exclude or --no-exclusions')
       const body = given({
         name: o.name,
         cidr: o.cidr,

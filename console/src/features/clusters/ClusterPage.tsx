@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useMemo } from 'react'
-import { computeUnits } from '#contract/capacity.ts'
+import { capacityOf, computeUnits } from '#contract/capacity.ts'
 import { canDownloadAccess, type Cluster, clusterKubeconfig, clusterTalosconfig } from '#contract/clusters.ts'
 import { type Server, serverList } from '#contract/servers.ts'
 import { CallError } from '../../api/client.ts'
@@ -257,8 +257,8 @@ const rowColumns = columns<Row>([
     width: 100,
     from: 'lg',
     cell: (r) => {
-      const sizes = r.server?.resources.memory.map((m) => m.size ?? 0) ?? []
-      return sizes.length === 0 ? <span className="t3">Unknown</span> : memory(sizes.reduce((a, b) => a + b, 0))
+      const bytes = r.server ? capacityOf(r.server.resources).memory_bytes : null
+      return bytes === null ? <span className="t3">Unknown</span> : memory(bytes)
     },
   },
   {

@@ -29,12 +29,15 @@ const providers = { cilium: 'Cilium', metallb: 'MetalLB' } as const
 export function AssignReview({
   cluster,
   choice,
+  version,
   onBack,
   onBegun,
   onRefused,
 }: {
   cluster: Cluster
   choice: Choice
+  /** That of the cluster when it had what the choice was made from. */
+  version: number | undefined
   onBack: () => void
   /** The operation that it became. */
   onBegun: (operationId: string) => void
@@ -54,7 +57,11 @@ export function AssignReview({
   const leaving = choice.removed.length > 0
 
   const send = async () => {
-    const { operation } = await call(clusterSubnetsAssign, { params: { id: cluster.id }, body: { subnet_ids: ids, force: leaving && force } })
+    const { operation } = await call(
+      clusterSubnetsAssign,
+      { params: { id: cluster.id }, body: { subnet_ids: ids, force: leaving && force } },
+      version === undefined ? {} : { version },
+    )
     await refreshNetwork(client)
     onBegun(operation.id)
   }
@@ -87,11 +94,13 @@ export function AssignReview({
   }
   const names = (list: readonly Subnet[]) => list.map((s) => s.name)
   const related = problem instanceof CallError ? problem.related : null
+  const isStale = problem instanceof CallError && problem.status === 412
   return (
     <>
       {problem !== null && (
         <Alert tone="danger">
-          {problem.message} {related?.kind === 'cluster' && <a href={paths.cluster(related.id, 'addresses')}>Show {related.name}</a>}
+          {isStale ? `${cluster.name} was changed meanwhile. This is what would change now.` : problem.message}{' '}
+          {related?.kind === 'cluster' && <a href={paths.cluster(related.id, 'addresses')}>Show {related.name}</a>}
         </Alert>
       )}
       {preview.data === undefined ? (
@@ -145,7 +154,12 @@ export function AssignReview({
                 ...(choice.added.length > 0 ? [cliOf(['subnet', 'assign', cluster.name, ...names(choice.added)])] : []),
                 ...(leaving ? [cliOf(['subnet', 'unassign', cluster.name, ...names(choice.removed)], { force })] : []),
               ].join(' && ')}
-              api={curlOf(clusterSubnetsAssign, { id: cluster.id }, { subnet_ids: ids, ...(leaving && force && { force }) }, { origin: location.origin })}
+              api={curlOf(
+                clusterSubnetsAssign,
+                { id: cluster.id },
+                { subnet_ids: ids, ...(leaving && force && { force }) },
+                { origin: location.origin, version },
+              )}
             />
           </span>
           <Button

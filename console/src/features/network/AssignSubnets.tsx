@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo, useRef } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import type { Cluster } from '#contract/clusters.ts'
 import { clusterSubnetsAssign, type Subnet } from '#contract/subnets.ts'
 import { counted } from '#contract/words.ts'
@@ -33,6 +33,10 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
   const cluster = clusters.data?.items.find((c) => c.id === search['cluster'] || c.name === search['cluster'])
   const subnets = useQuery({ ...subnetsOf(cluster?.datacenter.code ?? ''), enabled: cluster !== undefined })
   const choice = useMemo(() => (cluster && subnets.data ? choiceOf(cluster, subnets.data.items, add, remove) : null), [cluster, subnets.data, add, remove])
+  // The list is sent as a whole, so it rests on the version that the cluster had when the list was read, also if the cluster itself was read anew since.
+  const [basis, setBasis] = useState<{ readAt: number; of?: string; version?: number }>({ readAt: 0 })
+  if (cluster && (basis.readAt !== subnets.dataUpdatedAt || basis.of !== cluster.id))
+    setBasis({ readAt: subnets.dataUpdatedAt, of: cluster.id, version: cluster.version })
   const wantedStep = steps.find((s) => s.id === search['step'])?.id ?? 'cluster'
   const step: StepId = cluster === undefined ? 'cluster' : wantedStep === 'review' && choice !== null && !canReview(choice).ok ? 'subnets' : wantedStep
 
@@ -88,9 +92,10 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
         <AssignReview
           cluster={cluster}
           choice={choice}
+          version={basis.version}
           onBack={() => go('subnets')}
           onBegun={(operation) => setSearch({ cluster: cluster.id, operation, step: undefined, subnets: undefined, remove: undefined }, { push: true })}
-          onRefused={() => void subnets.refetch()}
+          onRefused={() => void clusters.refetch().then(() => subnets.refetch())}
         />
       ) : (
         <div className={css['foot']}>
