@@ -6,10 +6,22 @@ import { Icon, type IconName } from './Icon.tsx'
 /** Each tone has a shape of its own, so that a state reads without colour: disc, ring, half disc, triangle, square, dash. */
 export type Tone = 'ok' | 'idle' | 'busy' | 'warn' | 'danger' | 'off'
 
-/** A shape, a word and, where there is one, the reason: "Unreachable  since 14:02, connection refused". */
-export function StatusDot({ tone, children, why, quiet = false }: { tone: Tone; children: ReactNode; why?: ReactNode; quiet?: boolean }) {
+/** A shape, a word and, where there is one, the reason: "Unreachable  since 14:02, connection refused". `whole`: a long reason takes more lines instead of being cut. */
+export function StatusDot({
+  tone,
+  children,
+  why,
+  quiet = false,
+  whole = false,
+}: {
+  tone: Tone
+  children: ReactNode
+  why?: ReactNode
+  quiet?: boolean
+  whole?: boolean
+}) {
   return (
-    <span className={cx(css['st'], css[tone], quiet && css['quiet'])}>
+    <span className={cx(css['st'], css[tone], quiet && css['quiet'], whole && css['whole'])}>
       <span className={css['word']}>{children}</span>
       {why !== undefined && why !== null && why !== '' && (
         <span className={css['why']} title={typeof why === 'string' ? why : undefined}>

@@ -1,10 +1,10 @@
-import type { MouseEvent } from 'react'
+import type { PointerEvent } from 'react'
 
 /** What is only read out is one px wide. */
 const isCut = (e: HTMLElement): boolean => e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible'
 
 /** On a table's body: text that is cut says itself in full under the pointer. What has a title of its own keeps that. */
-export function tellWhole(event: MouseEvent<HTMLElement>): void {
+export function tellWhole(event: PointerEvent<HTMLElement>): void {
   const cell = (event.target as Element).closest('td')
   if (cell === null || cell.colSpan > 1) return
   const parts = [cell, ...cell.querySelectorAll<HTMLElement>('*')]

@@ -90,6 +90,13 @@ test('one that was replaced holds nobody up, also where it can not be reset', ()
   expect(isStuck(cluster([replaced], { wanted: 'removed' }))).toBe(true)
 })
 
+test('the reason of a failure names its server once', () => {
+  const said = (failure: string) => describeCluster(cluster([member(1), member(2), member(3, { failed: true, failure })], { wanted: 'removed' })).reason
+  const { name } = member(3)
+  const reasons = [said('It refused the configuration'), said(`${name} came back in maintenance after 5 installations`)]
+  expect(reasons).toEqual([`${name}: It refused the configuration`, `${name} came back in maintenance after 5 installations`])
+})
+
 test('without any control plane left the workers are not waited for', () => {
   const failed = member(1, { failed: true, failure: 'no' })
   expect(isStuck(cluster([failed, member(4, { at: 'apply' })]))).toBe(true)

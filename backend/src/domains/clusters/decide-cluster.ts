@@ -107,15 +107,19 @@ const names = (members: readonly Pick<Member, 'name'>[]) => listed(members.map((
 export const waitingForMembers = (left: readonly Pick<Member, 'name'>[]): string | null =>
   left.length > 0 ? `Waiting for ${names(left)} to be back in maintenance` : null
 
+/** Why a member failed, with its name in front once: many of the reasons begin with it. */
+const failureOf = ({ name, failure }: Pick<Member, 'name' | 'failure'>): string =>
+  failure !== null && failure.startsWith(`${name} `) ? failure : `${name}: ${failure ?? 'it failed'}`
+
 /** The status and the sentence of what it is waiting for. */
 export function describe(c: ClusterFacts): { status: ClusterStatus; reason: string | null } {
   const failed = failedOf(c)
   if (c.wanted === 'removed') {
     const left = c.members.filter((m) => !m.released)
-    const stuck = failed.length > 0 ? `${failed[0]!.name}: ${failed[0]!.failure}` : null
+    const stuck = failed.length > 0 ? failureOf(failed[0]!) : null
     return { status: 'deleting', reason: stuck ?? waitingForMembers(left) }
   }
-  if (failed.length > 0 && isStuck(c)) return { status: 'failed', reason: `${failed[0]!.name}: ${failed[0]!.failure}` }
+  if (failed.length > 0 && isStuck(c)) return { status: 'failed', reason: failureOf(failed[0]!) }
   if (!c.secrets || !c.escrowed) return { status: 'pending', reason: 'Making certificates and keys' }
   const joined = c.members.filter((m) => m.wanted === 'joined' && !m.failed)
   const unsecured = joined.filter((m) => m.role === 'control_plane' && !m.secured)

@@ -82,7 +82,7 @@ function Shown({ cluster, tab, addresses }: { cluster: Cluster; tab: ClusterTab;
               label={copied ? 'Copied' : 'Copy name'}
               onClick={() => copy(cluster.name)}
             />
-            <StatusDot tone={tone} why={cluster.reason}>
+            <StatusDot tone={tone} why={cluster.reason} whole>
               {word}
             </StatusDot>
           </>

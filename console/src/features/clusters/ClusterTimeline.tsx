@@ -52,12 +52,12 @@ function OperationView({ id, cluster }: { id: string; cluster: Cluster }) {
   const [replacing, setReplacing] = useState<{ node_id: string; name: string } | null>(null)
   if (operation === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />
 
-  const list = phasesOf(operation.steps, cluster.servers)
+  const list = phasesOf(operation.steps, cluster.servers, !running)
   const { at, of } = phaseCount(list)
   const began = Date.parse(operation.started_at ?? operation.created_at)
   const took = duration((operation.ended_at ? Date.parse(operation.ended_at) : now) - began)
   const failed = list.find((p) => p.state === 'failed')
-  const matrix = matrixOf(operation, cluster.servers)
+  const matrix = matrixOf(operation, cluster.servers, !running)
   const retry = async () => {
     try {
       await call(operationRetry, { params: { id } })
@@ -161,11 +161,13 @@ function OperationView({ id, cluster }: { id: string; cluster: Cluster }) {
 /** The sentence that explains a wait or a failure, with the server it is about. */
 function whyOf({ held, reason, state }: Phase): ReactNode {
   if (reason === null || state === 'todo') return undefined
-  return held === null ? (
-    reason
-  ) : (
+  if (held === null) return reason
+  // Many sentences begin with the server that they are about.
+  const said = reason.startsWith(`${held.name} `) ? reason.slice(held.name.length) : `: ${reason}`
+  return (
     <>
-      <a href={paths.server(held.node_id)}>{held.name}</a>: {reason}
+      <a href={paths.server(held.node_id)}>{held.name}</a>
+      {said}
     </>
   )
 }

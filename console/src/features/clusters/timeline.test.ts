@@ -52,6 +52,31 @@ test('what needs somebody wins over what goes on', () => {
   expect(stateOf([step('a', 'todo')])).toBe('todo')
 })
 
+test('once an operation has ended, nothing of it is under way', () => {
+  const steps = [
+    step('install/a', 'done'),
+    step('install/w', 'failed', { reason: 'no disk' }),
+    step('boot/a', 'done'),
+    step('boot/b', 'todo'),
+    step('nodes', 'waiting', { reason: 'Waiting for quiet-otter-118' }),
+  ]
+  const states = (isOver: boolean) => phasesOf(steps, members, isOver).map((p) => [p.key, p.state, p.progress])
+  expect(states(false)).toEqual([
+    ['control_plane/install', 'done', null],
+    ['control_plane/boot', 'running', '1 of 2'],
+    ['worker/install', 'failed', null],
+    ['nodes', 'waiting', null],
+  ])
+  expect(states(true)).toEqual([
+    ['control_plane/install', 'done', null],
+    ['control_plane/boot', 'todo', '1 of 2'],
+    ['worker/install', 'failed', null],
+    ['nodes', 'todo', null],
+  ])
+  const cell = (isOver: boolean) => matrixOf({ steps: [step('boot/w', 'waiting')] }, members, isOver).rows[0]!.cells[0]!.state
+  expect([cell(false), cell(true)]).toEqual(['waiting', 'todo'])
+})
+
 test('a worker has no cell for etcd', () => {
   const { columns, rows } = matrixOf(
     { steps: [step('install/a', 'done'), step('etcd/a', 'running'), step('install/w', 'failed', { reason: 'no disk' })] },

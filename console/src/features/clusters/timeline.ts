@@ -60,7 +60,11 @@ const earliest = (times: readonly (string | null)[]): string | null =>
   times.reduce<string | null>((a, t) => (t !== null && (a === null || t < a) ? t : a), null)
 const latest = (times: readonly (string | null)[]): string | null => times.reduce<string | null>((a, t) => (t !== null && (a === null || t > a) ? t : a), null)
 
-export function phasesOf(steps: readonly Step[], members: readonly Member[]): Phase[] {
+/** Of an operation that has ended nothing is under way: what was not done, or only for some, is left to do. */
+const atRest = (state: StepState, isOver: boolean): StepState => (isOver && (state === 'running' || state === 'waiting') ? 'todo' : state)
+
+/** The phases in their order. `isOver`: the operation has ended. */
+export function phasesOf(steps: readonly Step[], members: readonly Member[], isOver = false): Phase[] {
   const byId = new Map(members.map((m) => [m.node_id, m]))
   const groups = new Map<string, Step[]>()
   for (const step of steps) {
@@ -75,7 +79,7 @@ export function phasesOf(steps: readonly Step[], members: readonly Member[]): Ph
   return [...groups]
     .toSorted(([a], [b]) => rank(a) - rank(b))
     .map(([key, group]) => {
-      const state = stateOf(group)
+      const state = atRest(stateOf(group), isOver)
       const holding = group.find((s) => s.status === 'failed') ?? group.find((s) => s.status === 'waiting') ?? group.find((s) => s.status === 'running')
       const member = holding?.node_id ? byId.get(holding.node_id) : undefined
       const finished = group.filter(over).length
@@ -95,7 +99,7 @@ export function phasesOf(steps: readonly Step[], members: readonly Member[]): Ph
 }
 
 /** Columns of the matrix that the operation has, and a row per server: undefined where a phase does not concern it. */
-export function matrixOf(operation: Pick<Operation, 'steps'>, members: readonly Member[]) {
+export function matrixOf(operation: Pick<Operation, 'steps'>, members: readonly Member[], isOver = false) {
   const places = ['reset', 'release', 'config', 'apply', 'install', 'boot', 'etcd', 'join'].filter((place) =>
     operation.steps.some((s) => s.key.startsWith(`${place}/`)),
   )
@@ -109,7 +113,7 @@ export function matrixOf(operation: Pick<Operation, 'steps'>, members: readonly 
       return [
         {
           member,
-          cells: steps.map((s) => (s ? { state: s.status, reason: s.reason } : undefined)),
+          cells: steps.map((s) => (s ? { state: atRest(s.status, isOver), reason: s.reason } : undefined)),
           hot: steps.some((s) => s?.status === 'failed' || (s?.status === 'waiting' && s.attempt > 1)),
         },
       ]

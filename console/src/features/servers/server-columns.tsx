@@ -37,6 +37,7 @@ export function ServerStatus({ server, inList = false }: { server: Server; inLis
   return (
     <StatusDot
       tone={tone}
+      whole={!inList}
       why={
         why !== null && (
           <span className={alarm ? 'c-danger' : undefined} title={said ?? undefined}>
