@@ -15,3 +15,12 @@ test('one person holds fifty streams at most, in however many sessions, and othe
   all.add({ caller: of('a', 'another'), endsAt: undefined, close: nothing })
   expect(all.count()).toBe(51)
 })
+
+test('a session that ends between the look at its token and its stream gets none', () => {
+  const clock = testClock()
+  const all = streams(clock)
+  all.endSession('over')
+  expect(() => all.add({ caller: of('a', 'over'), endsAt: undefined, close: nothing })).toThrow('Session expired')
+  all.add({ caller: of('a', 'stands'), endsAt: undefined, close: nothing })
+  expect(all.count()).toBe(1)
+})

@@ -11,11 +11,14 @@ export interface OpenStream {
 
 /** Open at once for one person. A browser reads one for all its tabs, and one per log that is looked at. */
 const mostOfOne = 50
+/** How long an ended session is remembered: longer than a request takes from the look at its token to its stream. */
+const endedKeptMs = 60_000
 
 export interface Streams {
   /**
    * Answers how to take it off again.
-   * @throws Problem throttled where the person has too many already: a thousand of them would leave no socket for anybody else
+   * @throws Problem throttled where the person has too many already: a thousand of them would leave no socket for anybody else; session_expired where
+   * the session ended since the request's token was looked at
    */
   add(stream: OpenStream): () => void
   endSession(sessionId: string): void
@@ -33,11 +36,13 @@ declare module 'fastify' {
 
 export function streams(clock: Clock): Streams {
   const open = new Set<OpenStream>()
+  const ended = new Map<string, number>()
   const endWhere = (over: (stream: OpenStream) => boolean) => open.forEach((stream) => over(stream) && stream.close())
   return {
     add(stream) {
       const { caller } = stream
       if (caller.kind === 'user') {
+        if (ended.has(caller.sessionId)) throw new Problem('session_expired', 'Session expired. Please sign in again.')
         let held = 0
         for (const { caller: other } of open) if (other.kind === 'user' && other.userId === caller.userId) held++
         if (held >= mostOfOne) throw new Problem('throttled', 'You have too many live views open. Close some and try again.')
@@ -45,8 +50,15 @@ export function streams(clock: Clock): Streams {
       open.add(stream)
       return () => void open.delete(stream)
     },
-    endSession: (sessionId) => endWhere(({ caller }) => caller.kind === 'user' && caller.sessionId === sessionId),
-    sweep: () => endWhere(({ endsAt }) => endsAt !== undefined && endsAt <= clock.now()),
+    endSession(sessionId) {
+      ended.set(sessionId, clock.now())
+      endWhere(({ caller }) => caller.kind === 'user' && caller.sessionId === sessionId)
+    },
+    sweep() {
+      const now = clock.now()
+      for (const [id, at] of ended) if (now - at > endedKeptMs) ended.delete(id)
+      endWhere(({ endsAt }) => endsAt !== undefined && endsAt <= now)
+    },
     endAll: () => endWhere(() => true),
     count: () => open.size,
   }

@@ -5,7 +5,11 @@ import { auditList } from '#contract/audit.ts'
 import { authorize, authorizeLogout, authorizeRefresh, preferencesGet, preferencesPut, sessionGet } from '#contract/sessions.ts'
 import { userCreate, userList } from '#contract/users.ts'
 import { testClock } from '../../clock.ts'
+import { silent } from '../../log.ts'
 import { type Backend, type SignedIn, startBackend } from '../../testing/backend.ts'
+import { sessions } from './sessions.ts'
+import { throttle } from './throttle.ts'
+import { tokens } from './tokens.ts'
 
 const backend = await startBackend()
 
@@ -257,4 +261,43 @@ test('a token of another installation is no token here', async () => {
   const stranger = await other.signIn()
   expect((await validate(stranger.accessToken)).status).toBe(401)
   expect((await refresh(stranger.refreshToken)).status).toBe(401)
+})
+
+test('a session that ends while it is read is not remembered as it stood before', async () => {
+  const { db, clock, vault, record, listener } = backend.platform
+  const { accessToken, refreshToken } = await backend.signIn()
+  const asked = Promise.withResolvers<void>()
+  const answered = Promise.withResolvers<void>()
+  let isHeld = true
+  // Another process, whose answer from the database takes its time.
+  const slow = db.withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      asked.resolve()
+      if (isHeld) await answered.promise
+      return result
+    },
+  })
+  const heard: string[] = []
+  const there = sessions({
+    db: slow,
+    clock,
+    log: silent,
+    record,
+    users: backend.domains.users,
+    tokens: tokens({ db, clock, vault }),
+    throttle: throttle({ db, clock }),
+    rotationKey: () => Promise.resolve(new Uint8Array(32)),
+    listener,
+    onRevoked: (id) => heard.push(id),
+  })
+  const from = { ip: '127.0.0.1', requestId: 'r' }
+  const first = there.authenticate(accessToken, from)
+  await asked.promise
+  await backend.call(authorizeLogout, { body: { refresh_token: refreshToken } })
+  await expect.poll(() => heard).toContain(decodeJwt(accessToken)['sid'])
+  isHeld = false
+  answered.resolve()
+  await first
+  await expect(there.authenticate(accessToken, from)).rejects.toMatchObject({ code: 'session_expired' })
 })

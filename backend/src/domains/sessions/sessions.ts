@@ -60,26 +60,31 @@ const refused = () => new Problem('invalid_credentials', 'Invalid email or passw
 
 export function sessions({ db, clock, log, record, users, tokens, throttle, rotationKey, listener, onRevoked }: SessionParts) {
   const cache = new Map<string, { at: number; session: NonNullable<Awaited<ReturnType<typeof store.session>>> }>()
+  /** Counts ends: what was read of a session while one came in may be older than it. */
+  let ends = 0
   const forget = (id: string) => {
+    ends++
     cache.delete(id)
     onRevoked(id)
   }
   listener.on(revokedChannel, (id) => {
-    // Empty: the connection was away, so anything may have been missed.
-    if (id === '') cache.clear()
-    else forget(id)
+    if (id !== '') return forget(id)
+    // The connection was away, so anything may have been missed.
+    ends++
+    cache.clear()
   })
 
   const standing = async (id: string) => {
     const cached = cache.get(id)
     if (cached && clock.now() - cached.at < cachedMs && cached.at <= clock.now()) return cached.session
+    const before = ends
     const session = await store.session(db, id)
     if (!session || session.revoked_at || session.disabled_at || session.expires_at.getTime() <= clock.now()) {
       cache.delete(id)
       return undefined
     }
     if (cache.size >= mostCached) cache.clear()
-    cache.set(id, { at: clock.now(), session })
+    if (ends === before) cache.set(id, { at: clock.now(), session })
     return session
   }
 
