@@ -8,6 +8,7 @@ import path from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { contentPolicy, type PolicySources } from './headers.ts'
+import { hasTag } from './tags.ts'
 
 interface File {
   readonly type: string
@@ -119,7 +120,7 @@ export function serveConsole(app: FastifyInstance, files: ConsoleFiles): void {
         .header('etag', file.etag)
         .header('vary', 'accept-encoding')
         .header('cache-control', file.lasting ? 'public, max-age=31536000, immutable' : 'no-cache')
-      if (request.headers['if-none-match'] === file.etag) return reply.status(304).send()
+      if (hasTag(request.headers['if-none-match'], file.etag)) return reply.status(304).send()
       const { bytes, encoding } = choose(request, file)
       if (encoding) void reply.header('content-encoding', encoding)
       return reply.type(file.type).send(bytes)
