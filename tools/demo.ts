@@ -76,7 +76,10 @@ class NotReady extends Error {
 
 /** Starts a child and waits for the line that says it is ready. Its standard error is ours. */
 function start(args: string[], ready: RegExp, env: NodeJS.ProcessEnv = {}): { child: ChildProcess; ready: Promise<string>; ended: Promise<number> } {
-  const child = spawn(node, ['--max-semi-space-size=8', ...args], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } })
+  const child = spawn(node, ['--max-semi-space-size=8', '--heap-growing-percent=100', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...env },
+  })
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
   const line = new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (text) => (ready.test(text) ? resolve(text) : say(text)))

@@ -61,17 +61,22 @@ if (wanted('api') || wanted('console')) {
     ['simulator/src/main.ts', '--servers', String(fleet), '--data', join(data.path, 'simulator')],
     /^Simulator is ready/,
   )
-  const program = await run(process.execPath, ['--max-semi-space-size=8', 'backend/src/main.ts', 'serve'], /^Steelyard is ready/, {
-    env: {
-      PORT: port,
-      STEELYARD_DATA: data.path,
-      STEELYARD_SIMULATE: String(fleet),
-      STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
-      STEELYARD_ADMIN_EMAIL: admin.email,
-      STEELYARD_ADMIN_PASSWORD: admin.password,
-      LOG_LEVEL: 'error',
+  const program = await run(
+    process.execPath,
+    ['--max-semi-space-size=8', '--heap-growing-percent=100', 'backend/src/main.ts', 'serve'],
+    /^Steelyard is ready/,
+    {
+      env: {
+        PORT: port,
+        STEELYARD_DATA: data.path,
+        STEELYARD_SIMULATE: String(fleet),
+        STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
+        STEELYARD_ADMIN_EMAIL: admin.email,
+        STEELYARD_ADMIN_PASSWORD: admin.password,
+        LOG_LEVEL: 'error',
+      },
     },
-  })
+  )
   try {
     const { accessToken } = await apiClient(url).call(authorize, { body: admin })
     const { call } = apiClient(url, accessToken)
