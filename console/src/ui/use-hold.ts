@@ -26,7 +26,12 @@ export function useHold(open: boolean, locked: boolean) {
     },
     onPointerDownOutside: (event: Closing) => {
       const toast = event.target instanceof Element && event.target.closest('[data-sonner-toaster]') !== null
-      if (locked || typed.current || toast || popover() !== null) event.preventDefault()
+      if (toast) event.preventDefault()
+      else if (locked || typed.current || popover() !== null) {
+        event.preventDefault()
+        // The press was for nobody: the focus stays where it is.
+        document.addEventListener('mousedown', (press) => press.preventDefault(), { capture: true, once: true })
+      }
     },
   }
 }
