@@ -29,15 +29,15 @@ const providers = { cilium: 'Cilium', metallb: 'MetalLB' } as const
 export function AssignReview({
   cluster,
   choice,
-  version,
+  versionOf,
   onBack,
   onBegun,
   onRefused,
 }: {
   cluster: Cluster
   choice: Choice
-  /** That of the cluster when it had what the choice was made from. */
-  version: number | undefined
+  /** The cluster's version that the choice rests on; null where the choice is another one by now. */
+  versionOf: () => Promise<number | null>
   onBack: () => void
   /** The operation that it became. */
   onBegun: (operationId: string) => void
@@ -55,13 +55,12 @@ export function AssignReview({
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<CallError | Error | null>(null)
   const leaving = choice.removed.length > 0
+  const changedMeanwhile = `${cluster.name} was changed meanwhile. This is what would change now.`
 
   const send = async () => {
-    const { operation } = await call(
-      clusterSubnetsAssign,
-      { params: { id: cluster.id }, body: { subnet_ids: ids, force: leaving && force } },
-      version === undefined ? {} : { version },
-    )
+    const version = await versionOf()
+    if (version === null) throw new Error(changedMeanwhile)
+    const { operation } = await call(clusterSubnetsAssign, { params: { id: cluster.id }, body: { subnet_ids: ids, force: leaving && force } }, { version })
     await refreshNetwork(client)
     onBegun(operation.id)
   }
@@ -99,7 +98,7 @@ export function AssignReview({
     <>
       {problem !== null && (
         <Alert tone="danger">
-          {isStale ? `${cluster.name} was changed meanwhile. This is what would change now.` : problem.message}{' '}
+          {isStale ? changedMeanwhile : problem.message}{' '}
           {related?.kind === 'cluster' && <a href={paths.cluster(related.id, 'addresses')}>Show {related.name}</a>}
         </Alert>
       )}
@@ -154,12 +153,7 @@ export function AssignReview({
                 ...(choice.added.length > 0 ? [cliOf(['subnet', 'assign', cluster.name, ...names(choice.added)])] : []),
                 ...(leaving ? [cliOf(['subnet', 'unassign', cluster.name, ...names(choice.removed)], { force })] : []),
               ].join(' && ')}
-              api={curlOf(
-                clusterSubnetsAssign,
-                { id: cluster.id },
-                { subnet_ids: ids, ...(leaving && force && { force }) },
-                { origin: location.origin, version },
-              )}
+              api={curlOf(clusterSubnetsAssign, { id: cluster.id }, { subnet_ids: ids, ...(leaving && force && { force }) }, { origin: location.origin })}
             />
           </span>
           <Button

@@ -1,8 +1,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useEffect, useMemo, useRef, useState } from 'react'
-import type { Cluster } from '#contract/clusters.ts'
+import { useEffect, useMemo, useRef } from 'react'
+import { type Cluster, clusterGet } from '#contract/clusters.ts'
 import { clusterSubnetsAssign, type Subnet } from '#contract/subnets.ts'
 import { counted } from '#contract/words.ts'
+import { call } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { sentence } from '../../lib/text.ts'
@@ -12,7 +13,7 @@ import { Panel } from '../../ui/Panel.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Alert, StatusDot } from '../../ui/Status.tsx'
 import { Stepper } from '../../ui/Stepper.tsx'
-import { canChoose, canReview, type Choice, choiceOf, idsOf, type StepId, steps, textOfIds } from './assign-choice.ts'
+import { canChoose, canReview, type Choice, choiceOf, idsOf, sameWish, type StepId, steps, textOfIds } from './assign-choice.ts'
 import css from './AssignSubnets.module.css'
 import { AssignOperation } from './AssignOperation.tsx'
 import { AssignReview } from './AssignReview.tsx'
@@ -33,10 +34,6 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
   const cluster = clusters.data?.items.find((c) => c.id === search['cluster'] || c.name === search['cluster'])
   const subnets = useQuery({ ...subnetsOf(cluster?.datacenter.code ?? ''), enabled: cluster !== undefined })
   const choice = useMemo(() => (cluster && subnets.data ? choiceOf(cluster, subnets.data.items, add, remove) : null), [cluster, subnets.data, add, remove])
-  // The list is sent as a whole, so it rests on the version that the cluster had when the list was read, also if the cluster itself was read anew since.
-  const [basis, setBasis] = useState<{ readAt: number; of?: string; version?: number }>({ readAt: 0 })
-  if (cluster && (basis.readAt !== subnets.dataUpdatedAt || basis.of !== cluster.id))
-    setBasis({ readAt: subnets.dataUpdatedAt, of: cluster.id, version: cluster.version })
   const wantedStep = steps.find((s) => s.id === search['step'])?.id ?? 'cluster'
   const step: StepId = cluster === undefined ? 'cluster' : wantedStep === 'review' && choice !== null && !canReview(choice).ok ? 'subnets' : wantedStep
 
@@ -57,6 +54,12 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
         <AssignOperation id={search['operation']} cluster={cluster} onMore={() => setSearch({ operation: undefined, step: 'subnets' }, { push: true })} />
       </div>
     )
+  // The list is sent as a whole, so it is read once more; the version before it, which is then never newer than the list.
+  const versionOf = async (of: Cluster, reviewed: Choice): Promise<number | null> => {
+    const { version } = await call(clusterGet, { params: { id: of.id } })
+    const { data } = await subnets.refetch({ throwOnError: true })
+    return data !== undefined && sameWish(reviewed, choiceOf(of, data.items, add, remove)) ? version : null
+  }
   const go = (to: StepId) => setSearch({ step: to === 'cluster' ? undefined : to }, { push: true })
   const found = given.data
   const list = (subset: Iterable<string>) => textOfIds(subset)
@@ -92,10 +95,10 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
         <AssignReview
           cluster={cluster}
           choice={choice}
-          version={basis.version}
+          versionOf={() => versionOf(cluster, choice)}
           onBack={() => go('subnets')}
           onBegun={(operation) => setSearch({ cluster: cluster.id, operation, step: undefined, subnets: undefined, remove: undefined }, { push: true })}
-          onRefused={() => void clusters.refetch().then(() => subnets.refetch())}
+          onRefused={() => void subnets.refetch()}
         />
       ) : (
         <div className={css['foot']}>

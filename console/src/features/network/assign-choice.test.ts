@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Subnet } from '#contract/subnets.ts'
-import { canChoose, canReview, choiceOf, idsOf, textOfIds, verbOf } from './assign-choice.ts'
+import { canChoose, canReview, choiceOf, idsOf, sameWish, textOfIds, verbOf } from './assign-choice.ts'
 
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 const poz = { id: uuid(90), code: 'PL-POZ-1' }
@@ -54,6 +54,15 @@ test('what was taken meanwhile is not added', () => {
   const choice = choiceOf(cluster, [mine, theirs], [theirs.id, uuid(77)], [])
   expect([names(choice.wanted), canReview(choice).ok]).toEqual([['net-1'], false])
   expect(choice.free[0]!.can).toEqual({ ok: false, reason: 'net-2 is assigned to poz-other' })
+})
+
+test('a choice is another one once somebody else has changed what the cluster has', () => {
+  const reviewed = choiceOf(cluster, [mine, free], [free.id], [])
+  const now = (...all: Subnet[]) => sameWish(reviewed, choiceOf(cluster, all, [free.id], []))
+  expect(now(free, mine)).toBe(true)
+  expect(now(mine, free, subnet(5, { clusters: [cluster] }))).toBe(false)
+  expect(now({ ...mine, status: 'draining' }, free)).toBe(false)
+  expect(now(mine, { ...free, clusters: [other] })).toBe(false)
 })
 
 test('the button says what it does', () => {

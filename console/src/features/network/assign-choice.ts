@@ -59,6 +59,16 @@ export function choiceOf(cluster: Place, all: readonly Subnet[], add: readonly s
   }
 }
 
+/** Whether two choices ask the same of the cluster. */
+export const sameWish = (a: Choice, b: Choice): boolean => {
+  const ids = (list: readonly Subnet[]) =>
+    list
+      .map((s) => s.id)
+      .toSorted()
+      .join()
+  return ids(a.wanted) === ids(b.wanted) && ids(a.removed) === ids(b.removed)
+}
+
 /** "Assign 2 subnets and take 1 away". */
 export function verbOf({ added, removed }: Pick<Choice, 'added' | 'removed'>): string {
   if (removed.length === 0) return `Assign ${counted(added.length, 'subnet')}`
