@@ -147,6 +147,7 @@ export function clusters(parts: ClusterParts): Clusters {
           await operations.set(tx, running.id, {
             status: running.kind === 'clusterDelete' ? 'failed' : 'cancelled',
             reason: 'The cluster was deleted by force',
+            forGood: true,
           })
         }
         const members = (await store.members(tx, id)).filter((m) => m.released_at === null)
@@ -154,7 +155,7 @@ export function clusters(parts: ClusterParts): Clusters {
           const leaving = m.operation_id === null ? undefined : await operations.state(tx, m.operation_id)
           if (!leaving || hasEnded(leaving)) continue
           if (!force) throw new Problem('operation_running', `${m.name} is being reset: cancel that first, or wait for its end`)
-          await operations.set(tx, m.operation_id!, { status: 'failed', reason: 'The cluster was deleted by force' })
+          await operations.set(tx, m.operation_id!, { status: 'failed', reason: 'The cluster was deleted by force', forGood: true })
         }
         const operation = await operations.create(tx, caller, {
           kind: 'clusterDelete',

@@ -123,9 +123,14 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     const nodes = world.take(2)
     await addFault(world.machine(nodes[1]!), { kind: 'fail-install', times: 1 })
     const { operation } = await world.create(nodes)
+    const sent = () =>
+      world.backend.platform.db.selectFrom('cluster_server').select(['sends', 'send_intent_at']).where('node_id', '=', nodes[1]!.id).executeTakeFirstOrThrow()
+    const first = await world.until(sent, ({ sends }) => sends === 1)
     const end = await world.ended(operation.id, 50_000)
     expect(end.status).toBe('done')
     expect(end.steps.find((s) => s.key === `apply/${nodes[1]!.id}`)!.attempt).toBeGreaterThan(1)
+    // Who lets go of it now waits from here whether it takes this one.
+    expect((await sent()).send_intent_at!.getTime()).toBeGreaterThan(first.send_intent_at!.getTime())
   })
 })
 

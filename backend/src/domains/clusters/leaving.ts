@@ -148,7 +148,7 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
         if (!m || !now) return null
         refuse(canForceRemoveServer(shown(facts), now), { ...facts, operation_id: null })
         for (const open of await operations.open(tx, 'server', nodeId))
-          if (!hasEnded(open)) await operations.set(tx, open.id, { status: 'failed', reason: 'The server was removed by force' })
+          if (!hasEnded(open)) await operations.set(tx, open.id, { status: 'failed', reason: 'The server was removed by force', forGood: true })
         await store.updateMember(tx, m.cluster_id, nodeId, {
           wanted: 'released',
           at: 'done',

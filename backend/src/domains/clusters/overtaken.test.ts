@@ -102,7 +102,8 @@ test('two deletions by force: both come to an end, and what was given up for goo
     () => run(taken),
   )
   expect((await world.ended(second.id)).status).toBe('done')
-  expect(await world.ended(first.id)).toMatchObject({ status: 'failed', reason: 'The cluster was deleted by force' })
+  const reason = 'The cluster was deleted by force'
+  expect(await world.ended(first.id)).toMatchObject({ status: 'failed', reason, steps: [{ key: 'forget', status: 'skipped', reason }] })
   expect((await admin.call(operationRetry, { params: { id: first.id } })).problem).toMatchObject({
     code: 'operation_ended',
     error: `The cluster ${cluster.name} is gone`,
@@ -126,6 +127,42 @@ test('a deletion by force stops a reset whose order is about to be given', { tim
   )
   await clearFaults(world.machine(nodes[1]!))
   expect(resetsOf(nodes)).toEqual([0, 0])
+})
+
+test('a reset that is cancelled while its order is about to be given is not ordered', { timeout: 60_000 }, async () => {
+  const nodes = world.take(3)
+  const cluster = await ready(nodes)
+  const worker = nodes[2]!
+  await addFault(world.machine(worker), { kind: 'delay', ms: 50_000 })
+  const { operation } = (await admin.call(serverReset, { params: { id: worker.id }, body: {} })).answer!
+  await world.until(
+    () => db.selectFrom('effect').select('name').where('name', '=', `reset/${worker.id}`).execute(),
+    (begun) => begun.length === 1,
+  )
+  await admin.call(operationCancel, { params: { id: operation.id } })
+  expect(await world.ended(operation.id)).toMatchObject({ status: 'cancelled', reason: 'Nothing was wiped' })
+  await clearFaults(world.machine(worker))
+  expect(resetsOf(nodes)).toEqual([0, 0, 0])
+  expect(await world.server(worker.id)).toMatchObject({ status: 'ready', cluster: { id: cluster.id }, operation_id: null })
+})
+
+test('a deletion whose cancel comes too late says so, once', { timeout: 60_000 }, async () => {
+  const nodes = world.take(2)
+  const cluster = await ready(nodes)
+  await world.machine(nodes[1]!).lifecycle.powerOff()
+  const deletion = await remove(cluster.id, 'false')
+  await admin.call(operationCancel, { params: { id: deletion.id } })
+  const said = await world.until(
+    () => world.operation(deletion.id),
+    (o) => o.reason !== null && /^A deletion goes on to its end/.test(o.reason),
+  )
+  expect(said.status).toBe('cancelling')
+  const taken = await held(clusterQueue, cluster.id)
+  await run(taken)
+  expect((await world.operation(deletion.id)).reason).toBe(said.reason)
+  const forced = await remove(cluster.id, 'true')
+  expect((await world.ended(forced.id)).status).toBe('done')
+  expect((await world.operation(deletion.id)).steps.filter((s) => !['done', 'skipped'].includes(s.status))).toEqual([])
 })
 
 /** A cluster of which one server is to be reset, by an operation that has not come far: nobody reaches the server. */

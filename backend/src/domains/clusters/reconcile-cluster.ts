@@ -18,7 +18,7 @@ import type { ClusterSecrets } from './secrets.ts'
 import { listed } from './sentences.ts'
 import * as store from './store.ts'
 import { watching, watchMs } from './watch.ts'
-import { wishes } from './wishes.ts'
+import { goesOn, wishes } from './wishes.ts'
 
 export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets, reached: Reach): Reconciler {
   const { db, servers, operations, recorder } = parts
@@ -116,7 +116,8 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets, 
         const described = describe(facts)
         await change(tx, state, described)
         if (stuck) await end(tx, state, 'failed', described.reason)
-        else if (state.row.operation_id !== null) await operations.set(tx, state.row.operation_id, { status: 'running', reason: described.reason })
+        else if (state.row.operation_id !== null)
+          await operations.set(tx, state.row.operation_id, { status: 'running', reason: wish === 'too-late' ? goesOn : described.reason })
       })
       if (stuck) return undefined
     }

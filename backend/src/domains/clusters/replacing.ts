@@ -41,7 +41,7 @@ export function replacing(parts: ClusterParts): (caller: Caller, id: string, nod
       const running = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
       if (running && !hasEnded(running)) {
         const reason = `${old.name} was replaced by ${facts!.name}: the creation goes on in an operation of its own`
-        await operations.set(tx, running.id, { status: 'failed', reason })
+        await operations.set(tx, running.id, { status: 'failed', reason, forGood: true })
         // Asked once its row is ours, so that no cancel comes in between.
         if ((await operations.state(tx, running.id))?.cancel_requested_at) throw new Problem('transition_refused', 'The creation is being cancelled')
       }

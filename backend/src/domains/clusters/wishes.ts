@@ -6,7 +6,10 @@ import type { State } from './facts.ts'
 import { deletionSteps, leaving, newSteps } from './plan.ts'
 import * as store from './store.ts'
 
-export type Obeyed = 'changed' | 'nothing' | 'ended'
+/** `too-late`: a cancel that nothing can come of. */
+export type Obeyed = 'changed' | 'nothing' | 'ended' | 'too-late'
+
+export const goesOn = 'A deletion goes on to its end: servers that were wiped can not be brought back'
 
 export function wishes({ parts, at, write, wakeMembers }: ClusterRun): (job: Job, state: State) => Promise<Obeyed> {
   const { db, operations } = parts
@@ -50,9 +53,7 @@ export function wishes({ parts, at, write, wakeMembers }: ClusterRun): (job: Job
       return 'changed'
     }
     if (operation.cancel_requested_at !== null && (await operations.read(db, id))?.kind === 'clusterDelete') {
-      await write(job, state, (tx) =>
-        operations.set(tx, id, { status: 'waiting', reason: 'A deletion goes on to its end: servers that were wiped can not be brought back' }),
-      )
+      return 'too-late'
     }
     return 'nothing'
   }

@@ -68,8 +68,11 @@ export interface Operations {
   addSteps(tx: Tx, id: string, steps: readonly NewStep[]): Promise<void>
   /** Moves a step; a change that changes nothing writes nothing and tells nobody, as does a key that isn't there. The first step that runs makes the operation run. */
   step(tx: Tx, id: string, key: string, change: StepChange): Promise<void>
-  /** Moves the operation itself: waiting for something, running again, ended. What has ended stays so. */
-  set(tx: Tx, id: string, change: { status: Exclude<OperationStatus, 'pending' | 'cancelling'>; reason?: string | null }): Promise<void>
+  /**
+   * Moves the operation itself: waiting for something, running again, ended. What has ended stays so. `forGood`: ended by something else than its own
+   * reconciler, so that nobody goes on with its steps: those that are not over are skipped, for the same reason.
+   */
+  set(tx: Tx, id: string, change: { status: Exclude<OperationStatus, 'pending' | 'cancelling'>; reason?: string | null; forGood?: boolean }): Promise<void>
   /** For reconcilers: as it is, without asking who reads. */
   read(on: Db | Tx, id: string): Promise<Operation | undefined>
   /** For reconcilers: what is wanted of it. `round` counts from 1, one more with each retry by a person. */
@@ -290,13 +293,14 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
       await changed(tx, system, await store.update(tx, id, starts ? { status: 'running', started_at: at } : {}))
     },
 
-    async set(tx, id, { status, reason = null }) {
+    async set(tx, id, { status, reason = null, forGood = false }) {
       const row = await store.lock(tx, id)
       if (!row || hasEnded(row)) return
       // A cancel that was asked for is not forgotten by progress; only an end answers it.
       const shown = row.status === 'cancelling' && (status === 'running' || status === 'waiting') ? 'cancelling' : status
       if (row.status === shown && row.reason === reason) return
       const at = now()
+      if (forGood) await store.skipSteps(tx, id, reason, at)
       const after = await store.update(tx, id, { status: shown, reason, started_at: row.started_at ?? at, ended_at: hasEnded({ status: shown }) ? at : null })
       await changed(tx, system, after)
       if (hasEnded(after)) {

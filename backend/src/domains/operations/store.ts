@@ -107,6 +107,15 @@ export const reopenSteps = (tx: Tx, id: string) =>
     .where('status', '=', 'failed')
     .execute()
 
+/** Those that are not over. */
+export const skipSteps = (tx: Tx, id: string, reason: string | null, at: Date) =>
+  tx
+    .updateTable('operation_step')
+    .set({ status: 'skipped', reason, ended_at: at })
+    .where('operation_id', '=', id)
+    .where('status', 'in', ['todo', 'running', 'waiting'])
+    .execute()
+
 export const nextPosition = async (tx: Tx, id: string): Promise<number> =>
   (
     await tx
