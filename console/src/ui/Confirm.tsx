@@ -17,7 +17,17 @@ export function ConfirmHost() {
   return <Question key={shown.title} {...shown} open={question !== null} />
 }
 
-function Question({ title, text, label, danger = false, typed, act, answer, open }: NonNullable<ReturnType<typeof asked.get>> & { open: boolean }) {
+function Question({
+  title,
+  text,
+  label,
+  out = 'Cancel',
+  danger = false,
+  typed,
+  act,
+  answer,
+  open,
+}: NonNullable<ReturnType<typeof asked.get>> & { open: boolean }) {
   const [name, setName] = useState('')
   const { busy, problem, act: begin } = useAct()
   const held = typed !== undefined && name !== typed
@@ -34,7 +44,7 @@ function Question({ title, text, label, danger = false, typed, act, answer, open
       footer={
         <>
           <Button data-way-out="" onClick={() => answer(false)}>
-            Cancel
+            {out}
           </Button>
           <Button
             kind={danger ? 'danger-fill' : 'primary'}

@@ -25,6 +25,8 @@ export interface Confirmation {
   text: React.ReactNode
   /** Verb of the button; the word of the title where it is left out. */
   label?: string
+  /** Of the way out, where "Cancel" could be read as the deed itself. */
+  out?: string
   danger?: boolean
   /** Where data is lost: this has to be typed first. */
   typed?: string

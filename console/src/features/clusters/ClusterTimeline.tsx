@@ -70,6 +70,7 @@ function OperationView({ id, cluster }: { id: string; cluster: Cluster }) {
     confirm({
       title: `Cancel: ${operationTitle(operation)}?`,
       label: 'Cancel operation',
+      out: 'Let it go on',
       text:
         operation.kind === 'clusterSubnetsAssign'
           ? 'What is not done yet is turned back: the cluster keeps the subnets that it had.'
