@@ -457,6 +457,10 @@ test('the API is described for people on one page that needs no script', async (
   const page = await backend.app.inject({ url: '/docs/api' })
   expect(page.statusCode).toBe(200)
   expect(page.body).toContain('id="datacenterCreate"')
+  expect(page.body).toContain('Named <code>datacenterCreate</code> in the contract')
+  // Outside of the contract nothing has a name in it.
+  expect(page.body).toContain('id="healthz"')
+  expect(page.body).not.toContain('Named <code>healthz</code>')
   expect(page.body).not.toContain('<script')
   const nonce = /<style nonce="([^"]+)"/.exec(page.body)![1]!
   expect(page.headers['content-security-policy']).toContain(`'nonce-${nonce}'`)

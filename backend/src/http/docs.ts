@@ -117,7 +117,7 @@ function section(method: string, path: string, call: Described): string {
   })
   const [body] = Object.values(call.requestBody?.content ?? {})
   return `<details id="${call.operationId}"><summary><code class="method">${method.toUpperCase()}</code> <code>${escape(path)}</code> <span>${prose(call.summary)}</span></summary>
-<p>${needs(call)}. Named <code>${call.operationId}</code> in the contract and in the audit log.</p>${curl(method, path, call)}
+<p>${needs(call)}.${path.startsWith('/v1/') ? ` Named <code>${call.operationId}</code> in the contract and in the audit log.` : ''}</p>${curl(method, path, call)}
 ${parameters.length > 0 ? `<h3>Parameters</h3>${table(parameters)}` : ''}
 ${body ? `<h3>Body${call.requestBody?.required ? '' : ', optional'}</h3>${shape(body.schema)}` : ''}
 <h3>Answers</h3><dl>${answers.join('')}</dl></details>`
