@@ -25,7 +25,8 @@ export const guard: Interceptor = (next) => async (request) => {
 
   const response = await next(request)
   if (machine.strike('lost-reply', (fault) => fault.method === request.method.name)) return lose(peer)
-  if (request.method.name === 'ApplyConfiguration' && machine.strike('close-after-apply')) setTimeout(() => machine.ports.apid.cut(), 30).unref()
+  // Once the reply has been sent, however long that takes.
+  if (request.method.name === 'ApplyConfiguration' && machine.strike('close-after-apply')) peer.session.close(() => machine.ports.apid.cut())
   return hostname === null ? response : named(response, hostname)
 }
 
