@@ -2,7 +2,7 @@ import { Dialog } from 'radix-ui'
 import { IconButton } from './Button.tsx'
 import type { ShapeProps } from './Dialog.tsx'
 import css from './Dialog.module.css'
-import { useHold } from './use-hold.ts'
+import { keepFocus, useHold } from './use-hold.ts'
 
 const typed = 'input:enabled:not([type="checkbox"], [type="radio"], [type="file"], [hidden]), textarea:enabled, select:enabled'
 
@@ -24,8 +24,8 @@ export default function DialogCentred({ open, onClose, title, footer, width, loc
   return (
     <Dialog.Root open={open} onOpenChange={(to) => !to && onClose()}>
       <Dialog.Portal>
-        <Dialog.Overlay className={css['scrim']} />
-        <div className={css['centre']}>
+        <Dialog.Overlay className={css['scrim']} onMouseDown={keepFocus} />
+        <div className={css['centre']} role="presentation" onMouseDown={keepFocus}>
           <Dialog.Content
             className={css['dialog']}
             style={{ width }}

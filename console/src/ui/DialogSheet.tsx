@@ -3,14 +3,14 @@ import { IconButton } from './Button.tsx'
 import type { ShapeProps } from './Dialog.tsx'
 import css from './Dialog.module.css'
 import { cx } from './cx.ts'
-import { useHold } from './use-hold.ts'
+import { keepFocus, useHold } from './use-hold.ts'
 
 export default function DialogSheet({ open, onClose, title, footer, locked = false, children, onCloseAutoFocus }: ShapeProps) {
   const hold = useHold(open, locked)
   return (
     <Drawer.Root open={open} onOpenChange={(to) => !to && onClose()} dismissible={!locked} closeThreshold={0.25} repositionInputs={false}>
       <Drawer.Portal>
-        <Drawer.Overlay className={css['scrim-sheet']} />
+        <Drawer.Overlay className={css['scrim-sheet']} onMouseDown={keepFocus} />
         <Drawer.Content
           className={cx(css['dialog'], css['sheet'])}
           aria-describedby={undefined}

@@ -17,8 +17,14 @@ function holders(): readonly (HTMLElement | null)[] {
   return [held, opener]
 }
 
+/** The button of the page that says the same: what an empty list began with stands above the list once there is something in it. */
+const twinOf = (gone: HTMLElement): HTMLElement | undefined =>
+  gone instanceof HTMLButtonElement && gone.textContent !== ''
+    ? [...document.querySelectorAll<HTMLButtonElement>('#content button')].find((button) => button.textContent === gone.textContent)
+    : undefined
+
 /**
- * Gives the focus back to what had it when `open` became true, or to the page's content where that is gone (WCAG 2.4.3).
+ * Gives the focus back to what had it when `open` became true; where that is gone to its like, or to the page's content (WCAG 2.4.3).
  * Radix gives it to its own trigger only, and what opens our dialogs lies elsewhere: the result goes to `onCloseAutoFocus`.
  */
 export function useFocusBack(open: boolean): (event: Event) => void {
@@ -33,7 +39,9 @@ export function useFocusBack(open: boolean): (event: Event) => void {
     event.preventDefault()
     // The next dialog has it already.
     if (document.activeElement?.closest('[role="dialog"]')) return
-    const to = before.current.find((element) => element?.isConnected) ?? document.querySelector<HTMLElement>('#content')
+    const were = before.current.filter((element) => element !== null)
+    const to =
+      were.find((element) => element.isConnected) ?? were.map(twinOf).find((twin) => twin !== undefined) ?? document.querySelector<HTMLElement>('#content')
     to?.focus({ preventScroll: true })
   }
 }

@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useRef } from 'react'
+import { type MouseEvent, type RefObject, useEffect, useRef } from 'react'
 
 /** A popover at a button of the dialog, such as a form shown as a command. */
 const popover = () => document.querySelector<HTMLElement>('[popover="auto"]:popover-open')
@@ -26,12 +26,12 @@ export function useHold(open: boolean, locked: boolean) {
     },
     onPointerDownOutside: (event: Closing) => {
       const toast = event.target instanceof Element && event.target.closest('[data-sonner-toaster]') !== null
-      if (toast) event.preventDefault()
-      else if (locked || typed.current || popover() !== null) {
-        event.preventDefault()
-        // The press was for nobody: the focus stays where it is.
-        document.addEventListener('mousedown', (press) => press.preventDefault(), { capture: true, once: true })
-      }
+      if (locked || typed.current || toast || popover() !== null) event.preventDefault()
     },
   }
+}
+
+/** On what lies behind a dialog: a press there takes no focus, so that one that closes nothing leaves it where it is. */
+export const keepFocus = (event: MouseEvent): void => {
+  if (event.target === event.currentTarget) event.preventDefault()
 }
