@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { addFault, clearFaults } from './machine/trouble.ts'
 import { seeded } from './random.ts'
 import { cluster, dataFolder, fleet, openSecure, rack, until } from './testing/fleet.ts'
+import { renewSecured } from './wire/apid.ts'
 
 const SEEDS = ['falcon', 'heron', 'kestrel']
 const STEPS = 25
@@ -37,4 +38,14 @@ test.each(SEEDS)('whatever happens to a cluster, it is whole again when the trou
   expect(simulator.world.etcd.all).toHaveLength(1)
   expect(simulator.servers.map(({ disk }) => disk.state.counters.bootstraps)).toEqual([1, 0, 0, 0, 0])
   expect(said).toEqual([])
+})
+
+test('a certificate of its cluster that comes after the machine went dark is shown by nothing that follows', async () => {
+  const simulator = await fleet({ scenario: rack(1), dataDir: dataFolder(), speed: 200 })
+  await cluster(simulator, 1, 0)
+  const machine = simulator.servers[0]!
+  const renewing = renewSecured(machine)
+  machine.goDark()
+  await renewing
+  expect(machine.identity).toBeNull()
 })

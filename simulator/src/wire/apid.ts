@@ -107,7 +107,11 @@ export const openSecured = async (machine: Machine, signal: AbortSignal): Promis
 /** New names in the configuration mean a new certificate, for whoever connects from now on. */
 export const renewSecured = async (machine: Machine): Promise<void> => {
   if (machine.mode !== 'secured' || machine.config?.node?.role !== 'controlplane') return
-  machine.identity = Promise.resolve(await ownIdentity(machine))
+  const { bootId } = machine
+  const identity = await ownIdentity(machine)
+  // It may have restarted meanwhile, into maintenance even, where it shows no certificate of a cluster.
+  if (machine.bootId !== bootId || machine.mode !== 'secured') return
+  machine.identity = Promise.resolve(identity)
   machine.ports.apid.renew()
 }
 

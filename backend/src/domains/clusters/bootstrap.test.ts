@@ -17,7 +17,7 @@ test('an intent that was written before a crash is carried out on the same serve
   expect((await world.ended(operation.id)).status).toBe('done')
   expect(world.etcds(cluster.name)).toBe(1)
   expect(bootstraps(nodes)).toEqual([0, 0, 1])
-}, 60_000)
+}, 90_000)
 
 test('while the chosen server does not answer, etcd is made on no other; when it does, once', async () => {
   const nodes = world.take(3)
@@ -45,4 +45,4 @@ test('etcd that is there already is confirmed by its members, not made again', a
   expect(world.etcds(cluster.name)).toBe(1)
   const row = await db.selectFrom('cluster_bootstrap').selectAll().where('cluster_id', '=', cluster.id).executeTakeFirstOrThrow()
   expect(row.confirmed_at).not.toBeNull()
-}, 60_000)
+}, 90_000)

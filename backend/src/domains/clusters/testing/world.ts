@@ -37,7 +37,7 @@ export interface ClusterWorld {
   server(id: string): Promise<Server>
   /** Waits until the operation has ended and answers it. */
   ended(operationId: string, withinMs?: number): Promise<Operation>
-  /** Waits until `is` holds. */
+  /** Waits until `is` holds, for a minute by default, and then says how it is instead: a test that may take no longer than that would end without a word. */
   until<T>(ask: () => Promise<T>, is: (value: T) => boolean, withinMs?: number): Promise<T>
   machine(node: Pick<Server, 'id'>): Simulator['servers'][number]
   /** How many etcds were made for clusters of this name. */
