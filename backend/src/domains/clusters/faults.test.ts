@@ -49,7 +49,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     })
   }
 
-  test('the answer to a configuration is lost: the same bytes again, one installation', { timeout: 60_000 }, async () => {
+  test('the answer to a configuration is lost: the same bytes again, one installation', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     await addFault(world.machine(nodes[0]!), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
     await addFault(world.machine(nodes[1]!), { kind: 'close-after-apply', times: 1 })
@@ -58,7 +58,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     for (const node of nodes) expect(world.machine(node).disk.state.counters.installs).toBe(1)
   })
 
-  test('the answer to the bootstrap is lost: etcd is made once all the same', { timeout: 60_000 }, async () => {
+  test('the answer to the bootstrap is lost: etcd is made once all the same', { timeout: 90_000 }, async () => {
     const nodes = world.take(3)
     for (const node of nodes) await addFault(world.machine(node), { kind: 'lost-reply', method: 'Bootstrap', times: 1 })
     const { cluster, operation } = await world.create(nodes, { servers: nodes.map((n) => ({ node_id: n.id, role: 'control_plane' })) })
@@ -67,7 +67,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     expect(nodes.reduce((calls, n) => calls + world.machine(n).disk.state.counters.bootstraps, 0)).toBe(1)
   })
 
-  test('time servers that do not answer: nothing starts without the time, and each server says that it waits for it', { timeout: 60_000 }, async () => {
+  test('time servers that do not answer: nothing starts without the time, and each server says that it waits for it', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     for (const node of nodes) await addFault(world.machine(node), { kind: 'time', off_ms: 0 })
     const { operation } = await world.create(nodes)
@@ -84,7 +84,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     expect((await world.ended(operation.id)).status).toBe('done')
   })
 
-  test('a clock that is hours ahead, until the time servers answer: the server is there, and its clock is named', { timeout: 60_000 }, async () => {
+  test('a clock that is hours ahead, until the time servers answer: the server is there, and its clock is named', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     const [controlPlane] = nodes
     await addFault(world.machine(controlPlane!), { kind: 'time', off_ms: 2 * 3_600_000 })
@@ -102,7 +102,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     expect(world.etcds(cluster.name)).toBe(1)
   })
 
-  test('disks that changed their names since they were chosen: Talos goes on the one that was meant', { timeout: 60_000 }, async () => {
+  test('disks that changed their names since they were chosen: Talos goes on the one that was meant', { timeout: 90_000 }, async () => {
     const node = world.take(6).find((n) => {
       const [first, second] = world.machine(n).hardware.disks
       return first !== undefined && second?.transport === first.transport
@@ -119,14 +119,14 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     expect(on.wwid).toBe(meant.wwid)
   })
 
-  test('an installation that fails is begun again', { timeout: 60_000 }, async () => {
+  test('an installation that fails is begun again', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     await addFault(world.machine(nodes[1]!), { kind: 'fail-install', times: 1 })
     const { operation } = await world.create(nodes)
     const sent = () =>
       world.backend.platform.db.selectFrom('cluster_server').select(['sends', 'send_intent_at']).where('node_id', '=', nodes[1]!.id).executeTakeFirstOrThrow()
     const first = await world.until(sent, ({ sends }) => sends === 1)
-    const end = await world.ended(operation.id, 50_000)
+    const end = await world.ended(operation.id)
     expect(end.status).toBe('done')
     expect(end.steps.find((s) => s.key === `apply/${nodes[1]!.id}`)!.attempt).toBeGreaterThan(1)
     // Who lets go of it now waits from here whether it takes this one.
