@@ -41,15 +41,18 @@ async function listBudgets(url: string, authorization: string): Promise<void> {
     say('  20 a second: half within, 99 of 100 within', `${latency.p50} / ${latency.p99} ms`, 'under 300 ms')
   }
   const took: number[] = []
-  for (let tries = 0; took.length < 100 && tries < 300; tries++) {
-    const etag = (await fetch(url, { headers: { authorization } })).headers.get('etag')
+  let has = ''
+  for (let tries = 0; took.length < 500 && tries < 2_000; tries++) {
     const began = performance.now()
-    const again = await fetch(url, { headers: { authorization, 'if-none-match': etag ?? '' } })
-    // Contact with a server may have changed the list in between.
-    if (again.status === 304) took.push(performance.now() - began)
+    const answer = await fetch(url, { headers: { authorization, 'if-none-match': has } })
+    if (answer.status === 304) took.push(performance.now() - began)
+    // Contact with a server has changed the list since.
+    else has = answer.headers.get('etag') ?? ''
+    await answer.arrayBuffer()
   }
-  const p99 = took.toSorted((a, b) => a - b)[Math.floor(took.length * 0.99)]
-  say(`  who has it as it is: 304, 99 of 100 within (${took.length} of them)`, `${p99?.toFixed(1)} ms`, 'under 10 ms')
+  const sorted = took.toSorted((a, b) => a - b)
+  const within = (share: number) => sorted[Math.ceil(sorted.length * share) - 1]?.toFixed(1)
+  say(`  who has it as it is: 304, half within, 99 of 100 within (${took.length})`, `${within(0.5)} / ${within(0.99)} ms`, 'under 10 ms')
 }
 
 if (wanted('api') || wanted('console')) {
