@@ -154,7 +154,7 @@ describe('a subnet from its first address to its last', () => {
     // All that may be handed out, and nothing else.
     expect((await manifest.innerText()).match(/198\.18\.7\.\d+/g)).toEqual(['198.18.7.10', '198.18.7.19', '198.18.7.21', '198.18.7.62'])
     await press('Assign 1 subnet')
-    await page.getByText('Done: poz-render-01 has the subnets as they are wanted.').waitFor({ timeout: 60_000 })
+    await page.getByText('Done: the subnets of poz-render-01 are as asked.').waitFor({ timeout: 60_000 })
     await page.getByRole('list', { name: 'Subnets of poz-render-01' }).getByRole('listitem').filter({ hasText: own.name }).getByText('Active').waitFor()
     await page.getByRole('link', { name: 'Back to Network' }).click()
     await row(own.name).getByText('Active').waitFor()
@@ -237,7 +237,7 @@ describe('a subnet from its first address to its last', () => {
     expect(await question.getByRole('button', { name: 'Take away at once' }).getAttribute('aria-disabled')).toBe('true')
     await question.getByLabel(/to confirm/).fill('poz-render-01')
     await question.getByRole('button', { name: 'Take away at once' }).click()
-    await page.getByText('Done: poz-render-01 has the subnets as they are wanted.').waitFor({ timeout: 60_000 })
+    await page.getByText('Done: the subnets of poz-render-01 are as asked.').waitFor({ timeout: 60_000 })
     await page.goto('/infra/network')
     await row(own.name).getByText('Unassigned').waitFor()
   })

@@ -38,7 +38,7 @@ const siteColumns = (scale: number) =>
     {
       id: 'units',
       head: 'CU, same scale',
-      width: (from) => (from.xl ? 160 : from.md ? 130 : 190),
+      width: (from) => (from.xl ? 146 : from.md ? 116 : 176),
       card: 'fact',
       cell: (s) => <Meter value={s.compute_units.in_clusters} of={s.compute_units.total} scale={scale} label={`Compute units of ${nameOf(s)} in clusters`} />,
     },
@@ -47,7 +47,7 @@ const siteColumns = (scale: number) =>
       id: 'free',
       head: 'Free',
       numeric: true,
-      width: 58,
+      width: 72,
       card: 'state',
       cell: (s) => (
         <>
