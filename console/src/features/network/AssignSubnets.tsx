@@ -33,7 +33,7 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
   const given = useQuery({ ...subnetsByIds(add), placeholderData: keepPreviousData })
   const cluster = clusters.data?.items.find((c) => c.id === search['cluster'] || c.name === search['cluster'])
   const subnets = useQuery({ ...subnetsOf(cluster?.datacenter.code ?? ''), enabled: cluster !== undefined })
-  const choice = useMemo(() => (cluster && subnets.data ? choiceOf(cluster, subnets.data.items, add, remove) : null), [cluster, subnets.data, add, remove])
+  const choice = useMemo(() => (cluster && subnets.data ? choiceOf(cluster, subnets.data, add, remove) : null), [cluster, subnets.data, add, remove])
   const wantedStep = steps.find((s) => s.id === search['step'])?.id ?? 'cluster'
   const step: StepId = cluster === undefined ? 'cluster' : wantedStep === 'review' && choice !== null && !canReview(choice).ok ? 'subnets' : wantedStep
 
@@ -58,7 +58,7 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
   const versionOf = async (of: Cluster, reviewed: Choice): Promise<number | null> => {
     const { version } = await call(clusterGet, { params: { id: of.id } })
     const { data } = await subnets.refetch({ throwOnError: true })
-    return data !== undefined && sameWish(reviewed, choiceOf(of, data.items, add, remove)) ? version : null
+    return data !== undefined && sameWish(reviewed, choiceOf(of, data, add, remove)) ? version : null
   }
   const go = (to: StepId) => setSearch({ step: to === 'cluster' ? undefined : to }, { push: true })
   const found = given.data

@@ -7,6 +7,7 @@ import { overviewGet } from '#contract/overview.ts'
 import { clusterSubnets, type Subnet, subnetGet, subnetList, subnetMap } from '#contract/subnets.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, keyOf, query } from '../../api/query.ts'
+import { everyPage } from '../../lib/every-page.ts'
 import { type NetworkSearch, subnetQuery } from './network-search.ts'
 
 export const subnetsQuery = (search: NetworkSearch) => ({ ...query(subnetList, { query: subnetQuery(search) }), placeholderData: keepPreviousData })
@@ -21,8 +22,12 @@ export const subnetsByIds = (ids: readonly string[]) =>
     },
   })
 export const mapOf = (id: string) => query(subnetMap, { params: { id } })
-/** Every subnet of a datacenter, by its code: what can be chosen from. */
-export const subnetsOf = (datacenter: string) => query(subnetList, { query: { datacenter, per_page: 1000, sort: 'name' } })
+/** Every subnet of a datacenter, by its code: what can be chosen from. All pages, because an assignment is the whole list of a cluster: one that isn't read would be taken away. */
+export const subnetsOf = (datacenter: string) =>
+  queryOptions<Subnet[]>({
+    queryKey: [keyOf(subnetList), { every: datacenter }],
+    queryFn: ({ signal }) => everyPage((page) => call(subnetList, { query: { datacenter, page, per_page: 1000, sort: 'name' } }, signal)),
+  })
 export const clusterSubnetsOf = (id: string) => query(clusterSubnets, { params: { id } })
 export const operationOne = (id: string) => query(operationGet, { params: { id } })
 /** Every datacenter and cluster there is, for filters and choices. */
