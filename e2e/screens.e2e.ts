@@ -104,13 +104,13 @@ const stand = (dialogs: Locator, count: number) =>
     { count, height },
   )
 
-async function look(page: Page, screen: Screen, width: number): Promise<void> {
+/** What a change of the width leads to has begun: pages hear of it when they are drawn next. */
+const drawn = (page: Page) => page.evaluate('new Promise((heard) => requestAnimationFrame(() => heard()))')
+
+/** `count`: the dialogs of the screen, as they were where it was entered. */
+async function look(page: Page, screen: Screen, width: number, count: number): Promise<void> {
   const dialogs = page.getByRole('dialog')
-  const before = await dialogs.count()
-  await page.setViewportSize({ width, height })
-  if (screen.anew) await enter(page, screen)
   // One becomes a sheet on narrow screens, whose code may be on its way and which slides in: until it is there, the page behind it is hidden and nothing else is shown.
-  const count = screen.anew ? await dialogs.count() : before
   await until('the dialogs stand where they can be seen', () => stand(dialogs, count))
   const what = `${screen.name} at ${width}`
   // Keys that lead to a screen scroll it; what then lies halfway under the header would be judged by the half that is seen.
@@ -134,9 +134,15 @@ describe('every screen', () => {
     const { page, errors } = watched
     try {
       const sizes = widths.filter((width) => screen.only === undefined || screen.only === width)
-      await page.setViewportSize({ width: sizes.at(-1)!, height })
-      if (!screen.anew) await enter(page, screen)
-      for (const width of sizes.toReversed()) await look(page, screen, width)
+      let count: number | undefined
+      for (const width of sizes.toReversed()) {
+        await page.setViewportSize({ width, height })
+        if (count === undefined || screen.anew) {
+          await enter(page, screen)
+          count = await page.getByRole('dialog').count()
+        } else await drawn(page)
+        await look(page, screen, width, count)
+      }
       expect(errors.filter((error) => !screen.mayLog?.test(error))).toEqual([])
     } catch (problem) {
       await tell(page, 'fail')
