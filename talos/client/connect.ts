@@ -11,6 +11,7 @@ import { createGrpcTransport, type GrpcTransportOptions } from '@connectrpc/conn
 import type { Credentials } from '../pki/clients.ts'
 import { standardKey } from '../pki/keys.ts'
 import { maxMessageBytes } from './bounds.ts'
+import { readWholeAnswer } from './call-stream.ts'
 import { talosClient, type TalosClient } from './client.ts'
 import { TalosError, talosError, tooLate } from './errors.ts'
 
@@ -254,6 +255,7 @@ function startSession(target: Target, socket: TLSSocket, hangUp: TalosError): Se
     request: async (method, path, headers, options) => {
       if (failure !== undefined) throw failure
       const stream = session.request({ ...headers, ':method': method, ':path': path }, options)
+      readWholeAnswer(stream)
       let answered = false
       stream.once('response', () => (answered = true))
       // A stream that ends without an error and without an answer is silently waited for by the library.
