@@ -46,8 +46,10 @@ async function against(messages: Uint8Array[], how: { reset: number; trailers: b
       socket.write(http2Frame(type.settings, flag.none, 0))
       socket.on('data', (chunk: Buffer) => {
         unread = Buffer.concat([unread, chunk])
-        if (!afterPreface && unread.length >= 24) [afterPreface, unread] = [true, unread.subarray(24)]
-        while (afterPreface && unread.length >= 9 && unread.length >= 9 + unread.readUIntBE(0, 3)) {
+        if (!afterPreface && unread.length < 24) return
+        if (!afterPreface) unread = unread.subarray(24)
+        afterPreface = true
+        while (unread.length >= 9 && unread.length >= 9 + unread.readUIntBE(0, 3)) {
           const kind = unread.readUInt8(3)
           if (kind === type.headers) socket.write(answer(unread.readUInt32BE(5)))
           if (kind === type.settings && unread.readUInt8(4) !== flag.ack) socket.write(http2Frame(type.settings, flag.ack, 0))
