@@ -79,6 +79,16 @@ export const Server = z.object({
     /** Why the last contact failed, or what the machine says it lacks. */
     reason: z.nullable(z.string()),
   }),
+  /** Its node in the Kubernetes of its cluster, as it was seen last; null in no cluster, and until it was seen. */
+  kubernetes: z.nullable(
+    z.object({
+      /** null: the Kubernetes API does not answer, and `reason` says why. */
+      ready: z.nullable(z.boolean()),
+      reason: z.nullable(z.string()),
+      /** Since when it is so. */
+      since: time,
+    }),
+  ),
   identity: z.object({
     state: z.enum(identityStates),
     uuid: z.nullable(z.string()),

@@ -33,6 +33,7 @@ export const aServer = (more: Partial<Server> = {}): Server => ({
     unreachable_since: null,
     reason: null,
   },
+  kubernetes: null,
   identity: { state: 'confirmed', uuid: id(90), serial: 'S-1', fingerprint: null, since: at, note: null },
   eligibility: [{ check: 'reachable', ok: true, reason: null }],
   operation_id: null,

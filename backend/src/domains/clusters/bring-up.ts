@@ -75,6 +75,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
         for (const m of fresh.filter((read) => now.get(read.node_id)?.failed_at === null)) {
           await store.updateMember(tx, m.cluster_id, m.node_id, { node_ready_at: at(job), at: 'join', at_since: m.at === 'join' ? m.at_since : at(job) })
           await servers.markReady(tx, system, m.node_id)
+          await servers.noteNodes(tx, m.cluster_id, [{ node_id: m.node_id, ready: true, reason: null }])
           const places = m.role === 'control_plane' ? (['boot', 'etcd', 'join'] as const) : (['boot', 'join'] as const)
           await steps.show(tx, state.row.operation_id, new Map(places.map((p) => [stepKey(p, m.node_id), done])))
         }

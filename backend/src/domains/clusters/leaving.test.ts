@@ -144,6 +144,7 @@ describe.concurrent('leaving a cluster', () => {
   test('a cluster that was ready and loses a server is degraded with the reason, and ready again', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     const cluster = await ready(nodes)
+    expect(await world.server(nodes[1]!.id)).toMatchObject({ status: 'ready', kubernetes: { ready: true, reason: null } })
     await world.machine(nodes[1]!).lifecycle.powerOff()
     const degraded = await world.until(
       () => world.cluster(cluster.id),
@@ -151,6 +152,12 @@ describe.concurrent('leaving a cluster', () => {
       60_000,
     )
     expect(degraded.reason).toContain(nodes[1]!.name)
+    // Beside what the machine says of itself: a node that is dead in Kubernetes is not merely Ready.
+    expect(await world.server(nodes[1]!.id)).toMatchObject({
+      status: 'ready',
+      kubernetes: { ready: false, reason: expect.stringContaining('NodeStatusUnknown') },
+    })
+    expect(await world.server(nodes[0]!.id)).toMatchObject({ kubernetes: { ready: true, reason: null } })
     expect((await admin.call(clusterKubeconfig, { params: { id: cluster.id } })).status).toBe(200)
     world.machine(nodes[1]!).lifecycle.powerOn()
     expect(
@@ -160,6 +167,7 @@ describe.concurrent('leaving a cluster', () => {
         60_000,
       ),
     ).toMatchObject({ reason: null })
+    expect(await world.server(nodes[1]!.id)).toMatchObject({ kubernetes: { ready: true, reason: null } })
     // The other way: nobody answers at all.
     await world.machine(nodes[0]!).lifecycle.powerOff()
     const silent = await world.until(
@@ -168,6 +176,7 @@ describe.concurrent('leaving a cluster', () => {
       60_000,
     )
     expect(silent.reason).toMatch(/Kubernetes API does not answer/)
+    expect(await world.server(nodes[1]!.id)).toMatchObject({ kubernetes: { ready: null, reason: silent.reason } })
     expect((await admin.call(serverRemove, { params: { id: nodes[0]!.id } })).status).toBe(409)
   })
 })

@@ -3,7 +3,7 @@ import type { Job, Outcome } from '../../engine/engine.ts'
 import type { ClusterRun } from './cluster-run.ts'
 import type { State } from './facts.ts'
 import { forgetting } from './forgetting.ts'
-import { KubernetesError } from './kubernetes.ts'
+import { KubernetesError, type KubernetesNode } from './kubernetes.ts'
 import { listed } from './sentences.ts'
 import * as store from './store.ts'
 
@@ -15,35 +15,49 @@ const soonMs = 1_500
 /** It has answered with its configuration, so it may have begun to join. */
 export const leftTraces = (m: store.MemberRow): boolean => m.secured_at !== null || m.etcd_at !== null || m.node_ready_at !== null
 
-export function watching({ write, change, api, reached }: ClusterRun) {
+type Nodes = ReadonlyMap<string, KubernetesNode>
+
+const joined = (state: State) => state.members.filter((m) => m.wanted === 'joined' && m.released_at === null)
+
+/** What Kubernetes says of each server that is to be in the cluster; of none where it didn't tell, for the reason `problem`. */
+const joinedNodes = (state: State, nodes: Nodes | null, problem: string | null) =>
+  joined(state).map((m) => {
+    if (nodes === null) return { node_id: m.node_id, ready: null, reason: problem }
+    const node = nodes.get(m.name)
+    return { node_id: m.node_id, ready: node?.ready === true, reason: node === undefined ? `Kubernetes has no node ${m.name}` : node.reason }
+  })
+
+export function watching({ parts: { servers }, write, change, api, reached }: ClusterRun) {
   const forget = forgetting(reached)
   /** ready ↔ degraded, with the reason. */
   const watch = async (job: Job, state: State): Promise<Outcome> => {
-    const verdict = await health(job, state)
+    const { verdict, nodes } = await health(job, state)
     const misses = verdict === null ? 0 : state.row.misses + 1
     const isDegraded = misses >= missesUntilDegraded
-    await write(job, state, (tx) =>
-      change(tx, state, {
+    await write(job, state, async (tx) => {
+      if (nodes !== null || isDegraded) await servers.noteNodes(tx, state.row.id, joinedNodes(state, nodes, verdict))
+      await change(tx, state, {
         misses,
         ...(verdict === null ? { status: 'ready' as const, reason: null } : isDegraded ? { status: 'degraded' as const, reason: verdict } : {}),
-      }),
-    )
+      })
+    })
     // Soon again after the first miss, so that trouble is told of within seconds and a lost packet isn't.
     return { againMs: misses === 1 ? soonMs : watchMs }
   }
 
-  const health = async (job: Job, state: State): Promise<string | null> => {
+  /** What is amiss with the cluster, or null; and its nodes, where Kubernetes told them. */
+  const health = async (job: Job, state: State): Promise<{ verdict: string | null; nodes: Nodes | null }> => {
     try {
       const left = await forgetGone(job, state)
-      if (left !== null) return left
-      const nodes = new Map((await (await api(state)).nodes(job.signal)).map((n) => [n.name, n]))
-      const ill = state.members.filter((m) => m.wanted === 'joined' && m.released_at === null && nodes.get(m.name)?.ready !== true)
-      if (ill.length === 0) return null
+      const nodes: Nodes = new Map((await (await api(state)).nodes(job.signal)).map((n) => [n.name, n]))
+      if (left !== null) return { verdict: left, nodes }
+      const ill = joined(state).filter((m) => nodes.get(m.name)?.ready !== true)
+      if (ill.length === 0) return { verdict: null, nodes }
       const why = nodes.get(ill[0]!.name)?.reason
-      return `${listed(ill.map((m) => m.name))} ${ill.length === 1 ? 'is' : 'are'} not Ready${why ? `: ${why}` : ''}`
+      return { verdict: `${listed(ill.map((m) => m.name))} ${ill.length === 1 ? 'is' : 'are'} not Ready${why ? `: ${why}` : ''}`, nodes }
     } catch (error) {
       if (!(error instanceof KubernetesError)) throw error
-      return `The Kubernetes API does not answer: ${error.message}`
+      return { verdict: `The Kubernetes API does not answer: ${error.message}`, nodes: null }
     }
   }
 

@@ -18,6 +18,9 @@ export interface ClusterUseParts {
   readonly fleet: Fleet
 }
 
+/** Of a server in no cluster. */
+const noNode = { node_ready: null, node_reason: null, node_since: null } as const
+
 const missing = (id: string) => new Problem('not_found', `Server ${id} not found`)
 
 export function clusterUse({ db, clock, recorder: { record, tell }, fleet }: ClusterUseParts): ForClusters {
@@ -91,6 +94,25 @@ export function clusterUse({ db, clock, recorder: { record, tell }, fleet }: Clu
       }
     },
 
+    async noteNodes(tx, clusterId, nodes) {
+      const wanted = new Map(nodes.map((n) => [n.node_id, n]))
+      const differs = (row: store.ServerRow) => {
+        const now = wanted.get(row.id)!
+        return row.cluster_id === clusterId && (row.node_since === null || row.node_ready !== now.ready || row.node_reason !== now.reason)
+      }
+      const changed = (await store.byIds(tx, [...wanted.keys()])).filter(differs)
+      if (changed.length === 0) return
+      const rows = await store.lock(
+        tx,
+        changed.map((r) => r.id),
+      )
+      for (const row of rows.filter(differs)) {
+        const { ready, reason } = wanted.get(row.id)!
+        const since = row.node_since !== null && row.node_ready === ready ? row.node_since : new Date(clock.now())
+        await change(tx, system, row.id, { node_ready: ready, node_reason: reason, node_since: since })
+      }
+    },
+
     async markReady(tx, caller, nodeId) {
       const row = await locked(tx, nodeId)
       if (row.status === 'ready' && row.operation_id === null) return
@@ -110,6 +132,7 @@ export function clusterUse({ db, clock, recorder: { record, tell }, fleet }: Clu
         cluster_id: null,
         cluster_name: null,
         operation_id: null,
+        ...noNode,
         // What was true of the machine in the cluster, until the next contact tells more.
         ...(wiped && { stage: 'maintenance', unmet: '[]' }),
         identity_state: row.identity_state === 'changed' ? 'changed' : 'unconfirmed',
@@ -134,7 +157,7 @@ export function clusterUse({ db, clock, recorder: { record, tell }, fleet }: Clu
       const row = await locked(tx, nodeId)
       fleet.forget(nodeId)
       const at = new Date(clock.now())
-      const gone = { status: 'deleted', removed_at: at, type: 'unknown', cluster_id: null, cluster_name: null, operation_id: null } as const
+      const gone = { status: 'deleted', removed_at: at, type: 'unknown', cluster_id: null, cluster_name: null, operation_id: null, ...noNode } as const
       const after = await store.update(tx, nodeId, gone, at)
       await record(tx, caller, {
         action: 'server.removed_by_force',

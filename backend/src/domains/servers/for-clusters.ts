@@ -108,6 +108,15 @@ export interface ForClusters {
    * @throws Problem `not_found`; `server_taken` naming the server and its cluster; `not_eligible` naming the server and the check
    */
   reserve(tx: Tx, caller: Caller, input: ReserveInput): Promise<void>
+  /**
+   * What Kubernetes says of the nodes of a cluster now. Writes, and tells of, those that changed only; a server that has left the cluster is passed over.
+   * `ready` is null where Kubernetes can't be asked.
+   */
+  noteNodes(
+    tx: Tx,
+    clusterId: string,
+    nodes: readonly { readonly node_id: string; readonly ready: boolean | null; readonly reason: string | null }[],
+  ): Promise<void>
   /** In a cluster and running: status `ready`. The operation no longer holds it. Safe to repeat. */
   markReady(tx: Tx, caller: Caller, nodeId: string): Promise<void>
   /**

@@ -85,6 +85,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
       unreachable_since: row.unreachable_since?.toISOString() ?? null,
       reason: reasonOf(row),
     },
+    kubernetes: row.node_since === null ? null : { ready: row.node_ready, reason: row.node_reason, since: row.node_since.toISOString() },
     identity: {
       state: row.identity_state,
       uuid: row.uuid,

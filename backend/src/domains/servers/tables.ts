@@ -48,6 +48,9 @@ export interface ServerTable {
   reachable: boolean | null
   unreachable_since: OptionalTime
   reason: string | null
+  node_ready: ColumnType<boolean | null, boolean | null | undefined, boolean | null>
+  node_reason: ColumnType<string | null, string | null | undefined, string | null>
+  node_since: OptionalTime
   patch_count: Generated<number>
   patch_links: Generated<string[]>
   version: Generated<number>
