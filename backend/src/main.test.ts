@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { afterAll, expect, test } from 'vitest'
 import { freshDatabase } from './testing/backend.ts'
-import { temporaryFolder, testMachine } from './testing/postgres.ts'
+import { temporaryFolder, testMachine, urlOf } from './testing/postgres.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 const hasEnded = (child: ChildProcess) =>
@@ -109,10 +109,13 @@ test('its database killed, the program lives, starts it again and goes on', asyn
 test('two processes on one PostgreSQL of your own share sessions; each has a data folder, both the same key', async () => {
   const { connection, drop } = await freshDatabase()
   drops.push(drop)
-  const { host, port, user, password, database } = connection
-  const url = `postgresql://${user}${typeof password === 'string' ? `:${password}` : ''}@${host!.startsWith('/') ? 'localhost' : host}${port ? `:${port}` : ''}/${database}${host!.startsWith('/') ? `?host=${encodeURIComponent(host!)}` : ''}`
   const folder = temporaryFolder('main')
-  const environment = (name: string) => ({ DATABASE_URL: url, STEELYARD_DATA: path.join(folder, name), STEELYARD_KEY_FILE: path.join(folder, 'key'), ...admin })
+  const environment = (name: string) => ({
+    DATABASE_URL: urlOf(connection),
+    STEELYARD_DATA: path.join(folder, name),
+    STEELYARD_KEY_FILE: path.join(folder, 'key'),
+    ...admin,
+  })
   const both = [run(['serve'], environment('one')), run(['serve'], environment('two'))]
   const [one, two] = await Promise.all(both.map((p) => p.ready()))
   const { accessToken, refreshToken } = (await (await signIn(one!)).json()) as { accessToken: string; refreshToken: string }

@@ -1,5 +1,5 @@
 /**
- * The program: `serve`, `user add --first EMAIL`, `doctor`, `key add`. The only file that reads `process`; everything else is handed what it needs.
+ * The program: `serve`, `user add --first EMAIL`, `doctor`, `key add`, `audit verify`. The only file that reads `process`; everything else is handed what it needs.
  */
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -117,7 +117,8 @@ async function run([command, ...args]: readonly string[]): Promise<number> {
   if (command === 'user' && args[0] === 'add') return (await import('./commands/user-add.ts')).userAdd(args.slice(1), around)
   if (command === 'doctor') return (await import('./commands/doctor.ts')).doctor(args, around)
   if (command === 'key' && args[0] === 'add' && args.length === 1) return (await import('./commands/key-add.ts')).keyAdd(around)
-  around.err('Usage: node backend/src/main.ts serve | user add --first EMAIL | doctor [--json] | key add\n')
+  if (command === 'audit' && args[0] === 'verify') return (await import('./commands/audit-verify.ts')).auditVerify(args.slice(1), around)
+  around.err('Usage: node backend/src/main.ts serve | user add --first EMAIL | doctor [--json] | key add | audit verify [--head HASH@SEQ]\n')
   return exitCodes.usage
 }
 

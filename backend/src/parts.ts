@@ -79,7 +79,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     onRevoked,
   })
   const operations = makeOperations(platform)
-  const audit = makeAudit({ db })
+  const audit = makeAudit(platform)
   const access = lateClusterAccess()
   const datacenters: Datacenters = makeDatacenters({
     ...platform,

@@ -48,6 +48,7 @@ export interface PlatformOptions {
 export function buildPlatform({ config, database, clock, random, log, owner, keys, escrowFolder, failpoint, version }: PlatformOptions): Platform {
   const { db, pool } = database
   const listener = makeListener({ connection: database.connection, log })
+  const vault = makeVault({ keys, escrowFolder })
   return {
     config,
     database,
@@ -60,9 +61,9 @@ export function buildPlatform({ config, database, clock, random, log, owner, key
     version,
     ...recorder({ clock }),
     engine: makeEngine({ db, clock, random, log, owner, failpoint }),
-    vault: makeVault({ keys, escrowFolder }),
+    vault,
     listener,
-    publisher: makePublisher({ db, clock, listener, log }),
+    publisher: makePublisher({ db, clock, listener, log, vault }),
   }
 }
 

@@ -124,6 +124,7 @@ interface PublicationTable {
   last_event: number
   last_audit: number
   last_hash: string
+  chain_sealed: Uint8Array | null
 }
 
 interface IdempotentCallTable {

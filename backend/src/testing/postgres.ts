@@ -71,6 +71,15 @@ function parseUrl(text: string): ClientConfig {
   }
 }
 
+/** The other way round: the URL by which a program is told of a database. */
+export function urlOf({ host = 'localhost', port, user = '', password, database = '' }: ClientConfig): string {
+  const url = new URL(`postgresql://${host.startsWith('/') ? 'localhost' : host}${port ? `:${port}` : ''}/${database}`)
+  url.username = user
+  if (typeof password === 'string') url.password = password
+  if (host.startsWith('/')) url.searchParams.set('host', host)
+  return url.href
+}
+
 /** For vitest's `globalSetup`. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const url = env['TEST_DATABASE_URL']

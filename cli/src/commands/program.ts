@@ -28,4 +28,13 @@ export const programCommands: Command[] = [
     json: false,
     run: ({ runProgram }) => runProgram(['key', 'add']),
   }),
+  command({
+    name: 'audit verify',
+    summary: 'On the machine itself: check the chain of the audit log; exits 1 if it does not hold, 7 if it could not be checked.',
+    local: true,
+    options: { head: { kind: 'text', value: 'HASH@SEQ', help: 'A head that was noted elsewhere, which has to be in the log' } },
+    examples: ['audit verify', 'audit verify --head 5e88489c0a2b1f6c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f6071829304@412'],
+    json: false,
+    run: ({ runProgram }, { options }) => runProgram(['audit', 'verify', ...(options.head === undefined ? [] : ['--head', options.head])]),
+  }),
 ]

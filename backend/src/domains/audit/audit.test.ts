@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
@@ -5,6 +6,10 @@ import { datacenterCreate, datacenterRemove } from '#contract/datacenters.ts'
 import { authorize } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import { type Backend, startBackend } from '../../testing/backend.ts'
+import { addKey, readKeyFile } from '../../vault/key-file.ts'
+import { vault } from '../../vault/vault.ts'
+import { unkeyedHash } from '../events/chain.ts'
+import { audit } from './audit.ts'
 
 const place = { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań', tier: null, certifications: [], latitude: null, longitude: null }
 
@@ -79,12 +84,102 @@ test.each([
   ['removed', sql`delete from audit_entry where seq = 4`, 4],
   ['the last removed', sql`delete from audit_entry where seq = (select max(seq) from audit_entry)`, 7],
   ['put in another order', sql`update audit_entry set seq = case seq when 4 then 1005 else 1004 end where seq in (4, 5)`, 4],
+  ['added at the end', sql`insert into audit_entry select (jsonb_populate_record(e, '{"seq": 8}')).* from audit_entry e where seq = 7`, 8],
   ['edited, with a new hash', sql`update audit_entry set actor_name = 'x', hash = repeat('0', 64) where seq = 4`, 4],
 ])('an entry that was %s is found by its number', async (_how, change, seq) => {
   const backend = await withEntries()
-  expect(await backend.domains.audit.verify()).toEqual({ ok: true, entries: 7 })
+  expect(await backend.domains.audit.verify()).toMatchObject({ ok: true, entries: 7, unkeyed: 0 })
   await behindTheTrigger(backend, change)
   expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq })
+})
+
+/** Writes the hashes of all entries from `first` on anew, as whoever has the database alone can: they know how, and have no key. */
+async function hashAnew({ platform }: Backend, first: number) {
+  const rows = await platform.db.selectFrom('audit_entry').selectAll().orderBy('seq').execute()
+  let previous = rows[first - 2]?.hash ?? ''
+  for (const { seq, hash: _hash, previous_hash: _previous, at, ...rest } of rows.slice(first - 1)) {
+    const hash = unkeyedHash(previous, seq, { ...rest, at: at.toISOString() })
+    await sql`update audit_entry set previous_hash = ${previous}, hash = ${hash} where seq = ${seq}`.execute(platform.db)
+    previous = hash
+  }
+  await platform.db.updateTable('publication').set({ last_hash: previous }).execute()
+}
+
+async function rewritten(backend: Backend, first: number) {
+  await sql`alter table audit_entry disable trigger all`.execute(backend.platform.db)
+  await sql`update audit_entry set actor_name = 'somebody else' where seq = ${first}`.execute(backend.platform.db)
+  await hashAnew(backend, first)
+  await sql`alter table audit_entry enable trigger all`.execute(backend.platform.db)
+}
+
+test('a chain that was written anew without the key is found, also with its key taken away or that of another installation put in its place', async () => {
+  const backend = await withEntries()
+  const { db } = backend.platform
+  const { chain_sealed: own } = await db.selectFrom('publication').select('chain_sealed').executeTakeFirstOrThrow()
+  await rewritten(backend, 4)
+  expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 4 })
+  const other = await withEntries()
+  const { chain_sealed: foreign } = await other.platform.db.selectFrom('publication').select('chain_sealed').executeTakeFirstOrThrow()
+  await db.updateTable('publication').set({ chain_sealed: foreign }).execute()
+  expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 1, reason: expect.stringContaining('key of the chain') as string })
+  await db.updateTable('publication').set({ chain_sealed: own }).execute()
+  expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 4 })
+})
+
+test('entries from before the chain was keyed stay verifiable; they are bound into it, and none can be written anew or moved behind that point', async () => {
+  const backend = await withEntries()
+  const { db } = backend.platform
+  // As an older version left it.
+  await sql`alter table audit_entry disable trigger all`.execute(db)
+  await hashAnew(backend, 1)
+  await sql`alter table audit_entry enable trigger all`.execute(db)
+  await db.updateTable('publication').set({ chain_sealed: null }).execute()
+  expect(await backend.domains.audit.verify()).toMatchObject({ ok: true, entries: 7, unkeyed: 7 })
+  const admin = await backend.signIn()
+  await admin.call(datacenterCreate, { body: place })
+  await backend.publish()
+  expect(await backend.domains.audit.verify()).toMatchObject({ ok: true, unkeyed: 7 })
+  const { answer } = await admin.call(auditList, { query: { action: 'audit.keyed' } })
+  expect(answer!.items).toMatchObject([{ seq: 8, after: { unkeyed_entries: 7 } }])
+  await rewritten(backend, 3)
+  expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 7 })
+})
+
+test('the key taken away, the next entry says so: a chain is keyed once', async () => {
+  const backend = await withEntries()
+  const { db } = backend.platform
+  await db.updateTable('publication').set({ chain_sealed: null }).execute()
+  const admin = await backend.signIn()
+  await backend.publish()
+  expect((await admin.call(auditList, { query: { action: 'audit.keyed' } })).answer!.items).toHaveLength(1)
+  expect(await backend.domains.audit.verify()).toMatchObject({ ok: false, seq: 1 })
+})
+
+test('an end that was cut off with everything that tells of it is found by a head that was noted elsewhere', async () => {
+  const backend = await withEntries()
+  const { audit } = backend.domains
+  const { db } = backend.platform
+  const rows = await db.selectFrom('audit_entry').select(['seq', 'hash']).orderBy('seq').execute()
+  const [fifth, seventh] = [rows[4]!, rows[6]!]
+  expect(await audit.verify(fifth)).toMatchObject({ ok: true, head: seventh })
+  expect(await audit.verify({ seq: 5, hash: 'f'.repeat(64) })).toMatchObject({ ok: false, seq: 5 })
+  await behindTheTrigger(backend, sql`delete from audit_entry where seq > 5`)
+  await db.updateTable('publication').set({ last_audit: 5, last_hash: fifth.hash }).execute()
+  expect(await audit.verify()).toMatchObject({ ok: true, entries: 5 })
+  expect(await audit.verify(seventh)).toMatchObject({ ok: false, seq: 6, reason: expect.stringContaining('entry 7') as string })
+})
+
+test('after a key was added to the key file and the older line removed, all entries are still verifiable', async () => {
+  const backend = await withEntries()
+  const { database, config } = backend
+  const ring = await addKey(config.keyFile)
+  await vault({ keys: ring, escrowFolder: config.dataFolder }).rotate(database.db)
+  const lines = readFileSync(config.keyFile, 'utf8').trim().split('\n')
+  writeFileSync(config.keyFile, `${lines.at(-1)!}\n`)
+  const keys = await readKeyFile(config.keyFile)
+  expect(keys.current.id).toBe(ring.current.id)
+  const verdict = await audit({ db: database.db, vault: vault({ keys, escrowFolder: config.dataFolder }) }).verify()
+  expect(verdict).toMatchObject({ ok: true, entries: 7, unkeyed: 0 })
 })
 
 test('the events of one object, for people', async () => {

@@ -1,11 +1,13 @@
-/** Who did what to what, when, from where, with what result. Append-only; `verify` finds what was edited, removed or put in another order. */
+/** Who did what to what, when, from where, with what result. Append-only; `verify` finds what was edited, removed, added or put in another order. */
 import { sql } from 'kysely'
 import type { AuditEntry, auditList } from '#contract/audit.ts'
 import type { Input } from '#contract/operation.ts'
 import { orderOf } from '#contract/page.ts'
 import type { Page } from '#contract/page.ts'
-import { type Db, likePattern } from '../../db/db.ts'
-import { type AuditFields, chainHash } from '../events/publisher.ts'
+import { type Db, likePattern, type Tx } from '../../db/db.ts'
+import { SealBroken } from '../../vault/cipher.ts'
+import type { Vault } from '../../vault/vault.ts'
+import { type AuditFields, type Chain, type ChainHead, keyedHash, openChain, unkeyedHash } from '../events/chain.ts'
 import * as store from './store.ts'
 
 export interface Audit {
@@ -15,9 +17,20 @@ export interface Audit {
     target: { kind: string; id: string },
     limit: number,
   ): Promise<{ seq: number; at: string; action: string; actor: string; result: string; after: Record<string, unknown> | null }[]>
-  /** Goes through the whole chain. Answers the number of the first entry that doesn't hold, or how many hold. */
-  verify(): Promise<{ ok: true; entries: number } | { ok: false; seq: number; reason: string }>
+  /** Goes through the whole chain, as it is at one moment. `noted`: a head that was written down elsewhere, which has to be in it. */
+  verify(noted?: ChainHead): Promise<ChainVerdict>
 }
+
+export type ChainVerdict =
+  | {
+      readonly ok: true
+      readonly entries: number
+      readonly head: ChainHead
+      /** How many of the first entries have hashes without a key; all of them where none was written since the chain has been keyed. */
+      readonly unkeyed: number
+    }
+  /** `seq`: the first entry that doesn't hold. `reason` goes on from "Entry 4". */
+  | { readonly ok: false; readonly seq: number; readonly reason: string }
 
 const readBatch = 2_000
 
@@ -37,7 +50,7 @@ const present = (row: store.AuditRow): AuditEntry => ({
 /** The entry as it was hashed: every column but the number and the hashes. */
 const fields = ({ seq: _seq, hash: _hash, previous_hash: _previous, at, ...rest }: store.AuditRow): AuditFields => ({ ...rest, at: at.toISOString() })
 
-export function audit({ db }: { db: Db }): Audit {
+export function audit({ db, vault }: { db: Db; vault: Vault }): Audit {
   return {
     async list(query) {
       let matching = db.selectFrom('audit_entry')
@@ -74,23 +87,47 @@ export function audit({ db }: { db: Db }): Audit {
       }))
     },
 
-    async verify() {
-      let previous = ''
-      let last = 0
-      for (;;) {
-        const rows = await store.from(db, last, readBatch)
-        for (const row of rows) {
-          if (row.seq !== last + 1) return { ok: false, seq: last + 1, reason: 'is missing' }
-          if (row.previous_hash !== previous || row.hash !== chainHash(previous, row.seq, fields(row)))
-            return { ok: false, seq: row.seq, reason: 'was changed' }
-          previous = row.hash
-          last = row.seq
-        }
-        if (rows.length < readBatch) break
-      }
-      const head = await store.head(db)
-      if (head.last_audit !== last || head.last_hash !== previous) return { ok: false, seq: last + 1, reason: 'is missing' }
-      return { ok: true, entries: last }
-    },
+    verify: (noted) =>
+      db
+        .transaction()
+        .setIsolationLevel('repeatable read')
+        .setAccessMode('read only')
+        .execute((tx) => verifyChain(tx, vault, noted)),
   }
+}
+
+const wasChanged = 'was changed'
+
+async function verifyChain(tx: Tx, vault: Vault, noted: ChainHead | undefined): Promise<ChainVerdict> {
+  const written = await store.head(tx)
+  let chain: Chain | undefined
+  try {
+    chain = written.chain_sealed ? await openChain(vault, tx, written.chain_sealed) : undefined
+  } catch (error) {
+    if (!(error instanceof SealBroken)) throw error
+    return { ok: false, seq: 1, reason: `can't be checked, because the key of the chain can't be opened: ${error.message}` }
+  }
+  const hashOf = (previous: string, row: store.AuditRow) =>
+    chain && row.seq > chain.after.seq ? keyedHash(chain.key, previous, row.seq, fields(row)) : unkeyedHash(previous, row.seq, fields(row))
+  const mustBe = new Map<number, { hash: string; reason: string }>()
+  if (noted) mustBe.set(noted.seq, { hash: noted.hash, reason: 'has another hash than the one that was noted: it, or one before it, was written anew' })
+  if (chain && !mustBe.has(chain.after.seq)) mustBe.set(chain.after.seq, { hash: chain.after.hash, reason: wasChanged })
+  let head: ChainHead = { seq: 0, hash: '' }
+  for (;;) {
+    const rows = await store.from(tx, head.seq, readBatch)
+    for (const row of rows) {
+      if (row.seq !== head.seq + 1) return { ok: false, seq: head.seq + 1, reason: 'is missing' }
+      if (row.previous_hash !== head.hash || row.hash !== hashOf(head.hash, row)) return { ok: false, seq: row.seq, reason: wasChanged }
+      const known = mustBe.get(row.seq)
+      if (known && known.hash !== row.hash) return { ok: false, seq: row.seq, reason: known.reason }
+      head = { seq: row.seq, hash: row.hash }
+    }
+    if (rows.length < readBatch) break
+  }
+  const last = Math.max(written.last_audit, chain?.after.seq ?? 0)
+  if (head.seq < last) return { ok: false, seq: head.seq + 1, reason: 'is missing' }
+  if (head.seq > last) return { ok: false, seq: last + 1, reason: 'was added past Steelyard' }
+  if (head.hash !== written.last_hash) return { ok: false, seq: head.seq, reason: 'is not the last one that was written down' }
+  if (noted && noted.seq > head.seq) return { ok: false, seq: head.seq + 1, reason: `is missing, and so are all up to entry ${noted.seq}, which was noted` }
+  return { ok: true, entries: head.seq, head, unkeyed: Math.min(chain?.after.seq ?? head.seq, head.seq) }
 }

@@ -2,12 +2,15 @@
  * Numbers what was committed and hands it on. One publisher at a time, by an advisory lock: a sequence taken at insert would become visible out of
  * order, and a reader who resumes after a number would miss what came in late with a smaller one. The same pass chains the audit log.
  */
-import { createHash } from 'node:crypto'
-import { sql } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, isDatabaseGone, type Tx } from '../../db/db.ts'
 import type { Listener } from '../../db/listen.ts'
+import type { Tables } from '../../db/tables.ts'
+import { system } from '../../http/caller.ts'
 import type { Log } from '../../log.ts'
+import type { Vault } from '../../vault/vault.ts'
+import { type AuditFields, beginChain, type Chain, keyedHash, openChain } from './chain.ts'
 
 const outboxChannel = 'steelyard_outbox'
 export const eventChannel = 'steelyard_event'
@@ -15,41 +18,23 @@ const batch = 500
 const pollMs = 1_000
 const headHashMs = 60_000
 
-export interface AuditFields {
-  readonly at: string
-  readonly action: string
-  readonly outcome: string
-  readonly actor_kind: string
-  readonly actor_id: string | null
-  readonly actor_name: string
-  readonly session_id: string | null
-  readonly ip: string | null
-  readonly request_id: string | null
-  readonly target_kind: string | null
-  readonly target_id: string | null
-  readonly target_name: string | null
-  readonly before: unknown
-  readonly after: unknown
-}
-
-/** JSON with the keys of every object in order, so that the same entry always gives the same text (after RFC 8785). */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const fields = Object.entries(value).filter(([, inner]) => inner !== undefined)
-  return `{${fields
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`)
-    .join(',')}}`
-}
-
-/** SHA-256, hex, over the entry with its number and the hash before it. */
-export const chainHash = (previous: string, seq: number, entry: AuditFields): string =>
-  createHash('sha256')
-    .update(previous)
-    .update('\n')
-    .update(canonical({ seq, ...entry }))
-    .digest('hex')
+/** The entry that says from where on the chain is keyed. */
+const keyedFrom = (at: Date, { after }: Chain): AuditFields => ({
+  at: at.toISOString(),
+  action: 'audit.keyed',
+  outcome: 'ok',
+  actor_kind: system.kind,
+  actor_id: null,
+  actor_name: system.name,
+  session_id: null,
+  ip: null,
+  request_id: null,
+  target_kind: null,
+  target_id: null,
+  target_name: null,
+  before: null,
+  after: { unkeyed_entries: after.seq, head: after.hash },
+})
 
 export interface Publisher {
   /** Publishes what waits; answers how much that was. Tests call it, `start` does by itself. */
@@ -58,7 +43,30 @@ export interface Publisher {
   stop(): Promise<void>
 }
 
-export function publisher({ db, clock, listener, log }: { db: Db; clock: Clock; listener: Listener; log: Log }): Publisher {
+export interface PublisherParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly listener: Listener
+  readonly log: Log
+  readonly vault: Vault
+}
+
+export function publisher({ db, clock, listener, log, vault }: PublisherParts): Publisher {
+  let known: { readonly sealed: Uint8Array; readonly chain: Chain } | undefined
+
+  /** The key of the chain. It is made when the first entry is chained; entries that were written before then keep their unkeyed hashes. */
+  const chainOf = async (tx: Tx, head: { chain_sealed: Uint8Array | null; last_audit: number; last_hash: string }): Promise<Chain> => {
+    if (head.chain_sealed && known && Buffer.compare(known.sealed, head.chain_sealed) === 0) return known.chain
+    if (head.chain_sealed) {
+      const chain = await openChain(vault, tx, head.chain_sealed)
+      known = { sealed: head.chain_sealed, chain }
+      return chain
+    }
+    const { chain, sealed } = await beginChain(vault, tx, { seq: head.last_audit, hash: head.last_hash })
+    await tx.updateTable('publication').set({ chain_sealed: sealed }).execute()
+    return chain
+  }
+
   const publishBatch = async (tx: Tx): Promise<number> => {
     // Held to the end of the transaction; who doesn't get it leaves the work to the one who has it.
     const { rows } = await sql<{ mine: boolean }>`select pg_try_advisory_xact_lock(hashtextextended('steelyard publisher', 0)) as mine`.execute(tx)
@@ -67,25 +75,28 @@ export function publisher({ db, clock, listener, log }: { db: Db; clock: Clock; 
     if (waiting.length === 0) return 0
     const head = await tx.selectFrom('publication').selectAll().forUpdate().executeTakeFirstOrThrow()
     let { last_event: event, last_audit: seq, last_hash: hash } = head
-    const audits = []
+    const audits: Insertable<Tables['audit_entry']>[] = []
     const events = []
+    const chain = waiting.some((row) => row.audit) ? await chainOf(tx, head) : undefined
+    const add = (at: Date, entry: AuditFields) => {
+      seq += 1
+      const previous_hash = hash
+      hash = keyedHash(chain!.key, previous_hash, seq, entry)
+      const { before, after, ...plain } = entry
+      audits.push({
+        ...plain,
+        at,
+        seq,
+        previous_hash,
+        hash,
+        before: before === null ? null : JSON.stringify(before),
+        after: after === null ? null : JSON.stringify(after),
+      })
+    }
+    // Once in the life of an installation: a second one in the log says that somebody took the key away.
+    if (chain && head.chain_sealed === null && head.last_audit > 0) add(new Date(clock.now()), keyedFrom(new Date(clock.now()), chain))
     for (const row of waiting) {
-      if (row.audit) {
-        seq += 1
-        const entry = { at: row.at.toISOString(), ...(row.audit as Omit<AuditFields, 'at'>) }
-        const previous_hash = hash
-        hash = chainHash(previous_hash, seq, entry)
-        const { before, after, ...plain } = entry
-        audits.push({
-          ...plain,
-          at: row.at,
-          seq,
-          previous_hash,
-          hash,
-          before: before === null ? null : JSON.stringify(before),
-          after: after === null ? null : JSON.stringify(after),
-        })
-      }
+      if (row.audit) add(row.at, { at: row.at.toISOString(), ...(row.audit as Omit<AuditFields, 'at'>) })
       if (row.event) {
         event += 1
         const { name, scope, data } = row.event as { name: string; scope: string | null; data: object }

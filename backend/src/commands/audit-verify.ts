@@ -1,0 +1,63 @@
+/** `audit verify [--head HASH@SEQ]`: goes through the chain of the audit log and says whether it holds. Changes nothing. */
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
+import { counted } from '#contract/words.ts'
+import { type Config, ConfigRefused, readConfig } from '../config.ts'
+import { openDatabase } from '../db/open.ts'
+import { audit, type ChainVerdict } from '../domains/audit/audit.ts'
+import type { ChainHead } from '../domains/events/chain.ts'
+import { silent } from '../log.ts'
+import { Refusal } from '../refusal.ts'
+import { readKeyFile } from '../vault/key-file.ts'
+import { vault } from '../vault/vault.ts'
+import { exitCodes } from './exit-codes.ts'
+import type { Surroundings } from './surroundings.ts'
+
+function readHead(text: string): ChainHead | undefined {
+  const match = /^([0-9a-f]{64})@([1-9]\d{0,14})$/.exec(text)
+  return match ? { hash: match[1]!, seq: Number(match[2]) } : undefined
+}
+
+async function verdictOf(config: Config, around: Surroundings, noted: ChainHead | undefined): Promise<ChainVerdict> {
+  // Asked first, because a check makes neither a key nor a database.
+  if (!(await stat(config.keyFile).catch(() => undefined)))
+    throw new Refusal(`There is no key file at ${config.keyFile}, without which the chain can't be checked: set STEELYARD_KEY_FILE to it`)
+  if (config.databaseUrl === undefined && !(await stat(path.join(config.dataFolder, 'process-id')).catch(() => undefined)))
+    throw new Refusal(`Steelyard has not run with the data folder ${config.dataFolder} yet: set STEELYARD_DATA to the right one`)
+  const keys = await readKeyFile(config.keyFile)
+  const opened = await openDatabase({ config, machine: around.machine, log: silent, beside: true })
+  try {
+    const { db } = opened.database
+    return await audit({ db, vault: vault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') }) }).verify(noted)
+  } finally {
+    await opened.close()
+  }
+}
+
+/** Ends with 0 where the chain holds, 1 where it doesn't, 2 where the command can't be read, 7 where the chain could not be checked. */
+export async function auditVerify(args: readonly string[], around: Surroundings): Promise<number> {
+  const { out, err } = around
+  const [option, text, more] = args
+  const noted = option === '--head' && text !== undefined ? readHead(text) : undefined
+  if (more !== undefined || (option !== undefined && !noted)) {
+    err(
+      'A head is 64 hexadecimal digits, @, and the number of its entry, as the log writes them (audit.head)\nUsage: steelyard audit verify [--head HASH@SEQ]\n',
+    )
+    return exitCodes.usage
+  }
+  try {
+    const verdict = await verdictOf(readConfig(around.environment, around.cwd), around, noted)
+    if (!verdict.ok) {
+      err(`The audit log does not hold: entry ${verdict.seq} ${verdict.reason}\n`)
+      return exitCodes.failure
+    }
+    const { entries, unkeyed, head } = verdict
+    const older = unkeyed === 0 ? '' : `, the first ${unkeyed} of them from before the chain was keyed`
+    out(`The audit log holds: ${counted(entries, 'entry', 'entries')}${older}\n`)
+    if (entries > 0) out(`Head: ${head.hash}@${head.seq}\n`)
+    return exitCodes.ok
+  } catch (error) {
+    err(`The audit log could not be checked: ${error instanceof Error ? error.message : String(error)}\n`)
+    return error instanceof ConfigRefused ? exitCodes.usage : exitCodes.unreachable
+  }
+}

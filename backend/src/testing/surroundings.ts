@@ -1,0 +1,36 @@
+/** A command of the program in a test: what it is given of its process, and what it said. */
+import type { Surroundings } from '../commands/surroundings.ts'
+import { temporaryFolder, testMachine } from './postgres.ts'
+
+export interface Ran {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs a command with the settings; `typed` is what is answered, one line a question. */
+export async function runCommand(
+  command: (around: Surroundings) => Promise<number>,
+  environment: Surroundings['environment'],
+  { typed = [] }: { typed?: readonly string[] } = {},
+): Promise<Ran> {
+  const said = { out: '', err: '' }
+  const answers = [...typed]
+  const cwd = temporaryFolder('command')
+  const code = await command({
+    machine: testMachine,
+    environment,
+    cwd,
+    home: cwd,
+    version: '0.0.13',
+    out: (text) => void (said.out += text),
+    err: (text) => void (said.err += text),
+    readable: false,
+    kill: () => {
+      throw new Error('A failpoint was reached')
+    },
+    stopAsked: new Promise(() => undefined),
+    askSecret: () => Promise.resolve(answers.shift() ?? ''),
+  })
+  return { code, ...said }
+}
