@@ -54,6 +54,22 @@ export const eligibilityChecks = [
 export const Eligibility = z.object({ check: z.enum(eligibilityChecks), ok: z.boolean(), reason: z.nullable(z.string()) })
 export type Eligibility = z.infer<typeof Eligibility>
 
+/** What a server is found by beside its name. */
+const searchedParts = ['address', 'serial', 'id', 'uuid', 'cluster', 'mac', 'wwid', 'model'] as const
+export type SearchedPart = (typeof searchedParts)[number]
+const partWords: Readonly<Record<SearchedPart, string>> = {
+  address: 'Address',
+  serial: 'Serial',
+  id: 'Id',
+  uuid: 'UUID',
+  cluster: 'Cluster',
+  mac: 'MAC',
+  wwid: 'WWID',
+  model: 'Model',
+}
+/** "MAC b8:ce:f6:aa:7a:46": why a server is among those found; null where its name says it. */
+export const matchedText = ({ matched }: Pick<Server, 'matched'>): string | null => (matched ? `${partWords[matched.what]} ${matched.value}` : null)
+
 const identityStates = ['announced', 'unconfirmed', 'confirmed', 'changed'] as const
 
 export const Server = z.object({
@@ -104,6 +120,8 @@ export const Server = z.object({
   eligibility: z.array(Eligibility),
   /** The operation that is being done to it, if any. */
   operation_id: z.nullable(z.uuid()),
+  /** In a list that was searched: what of the server matched, where that isn't its name. */
+  matched: z.optional(z.object({ what: z.enum(searchedParts), value: z.string() })),
   version: z.int(),
   created_at: time,
   updated_at: time,
@@ -114,7 +132,8 @@ export const serverName = nameOf('Server')
 
 export const serverList = operation({
   name: 'serverList',
-  summary: 'Servers. Removed ones only when asked for by status.',
+  summary:
+    'Servers. Removed ones only when asked for by status. `q` finds them by name, id, serial, address, cluster, MAC address in any notation, model or WWID.',
   method: 'GET',
   path: '/v1/nodes',
   scope: 'servers:read',

@@ -38,6 +38,21 @@ describe('lists', () => {
     expect(JSON.parse((await cli.run('server list --json')).out)).toEqual(page)
   })
 
+  test('say what is wrong with a server, since when and why, and by what it was found', async () => {
+    const { api, cli } = await signedIn()
+    const silent = aServer({ talos: { ...aServer().talos, reachable: false, unreachable_since: at, reason: 'connection refused' } })
+    const dead = aServer({ id: id(2), name: 'x', status: 'ready', kubernetes: { ready: false, reason: 'Kubelet stopped posting node status', since: at } })
+    api.on(serverList, () => pageOf([silent, dead, aServer({ id: id(3), name: 'y', matched: { what: 'mac', value: 'b8:ce:f6:aa:7a:46' } })]))
+    const { out } = await cli.run('server list --search b8cef6aa7a46')
+    expect(out).toMatch(/^NAME +FOUND BY +STATUS .* LAST CONTACT +TROUBLE$/m)
+    expect(out).toMatch(/^brave-otter-042 .* Unreachable since [\d: -]+: connection refused$/m)
+    expect(out).toMatch(/^x +- +ready .* NotReady in Kubernetes since [\d: -]+: Kubelet stopped posting node status$/m)
+    expect(out).toMatch(/^y +MAC b8:ce:f6:aa:7a:46 +maintenance .* -$/m)
+    api.on(serverGet, () => dead)
+    const shown = await cli.run(`server show ${id(2)}`)
+    expect(shown.out).toMatch(/^Trouble +NotReady in Kubernetes since [\d: -]+: Kubelet stopped posting node status$/m)
+  })
+
   test('of every other noun', async () => {
     const { api, cli } = await signedIn()
     api.on(clusterList, () => pageOf([aCluster()]))

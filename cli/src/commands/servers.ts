@@ -1,5 +1,17 @@
 import { capacityOf } from '#contract/capacity.ts'
-import { canConfirmServer, nodeTypes, type Server, serverAdd, serverConfirm, serverGet, serverList, serverStatuses, serverUpdate } from '#contract/servers.ts'
+import { troubleOf } from '#contract/server-trouble.ts'
+import {
+  canConfirmServer,
+  matchedText,
+  nodeTypes,
+  type Server,
+  serverAdd,
+  serverConfirm,
+  serverGet,
+  serverList,
+  serverStatuses,
+  serverUpdate,
+} from '#contract/servers.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { datacenterId, serverId } from '../resolve.ts'
@@ -8,12 +20,26 @@ import type { Colour, Terminal } from '../terminal.ts'
 import { ago, disk, localTime, memory, oneLine, words } from '../text.ts'
 import { waitOption, waitOr } from './operations.ts'
 
-const contactColour = (s: Server): Colour | null => (s.talos.reachable === false ? 'red' : null)
+/** "Unreachable since 2026-11-20 13:41: connection refused". */
+function troubleText(s: Server, now: number): string | null {
+  const trouble = troubleOf(s, now)
+  if (!trouble) return null
+  return `${trouble.word}${trouble.since === null ? '' : ` since ${localTime(trouble.since)}`}${trouble.reason === null ? '' : `: ${trouble.reason}`}`
+}
 const number = (n: number | null) => (n === null ? '?' : String(n))
 
-const columnsOf = (now: number): readonly Column<Server>[] => [
+function nodeText({ ready, reason }: NonNullable<Server['kubernetes']>): string {
+  if (ready === true) return 'Ready'
+  return `${ready === null ? 'unknown' : 'NotReady'}: ${reason ?? 'no reason was given'}`
+}
+
+const statusColour = (s: Server, now: number): Colour | null => (troubleOf(s, now) ? 'red' : s.status === 'ready' ? 'green' : null)
+
+/** Columns that hold nothing on this page are left out: they are about what is wrong, and about what was searched for. */
+const columnsOf = (items: readonly Server[], now: number): readonly Column<Server>[] => [
   { title: 'NAME', text: (s) => s.name },
-  { title: 'STATUS', text: (s) => s.status, colour: (s) => (s.status === 'ready' ? 'green' : null) },
+  ...(items.some((s) => s.matched) ? [{ title: 'FOUND BY', text: (s: Server) => matchedText(s) ?? '' }] : []),
+  { title: 'STATUS', text: (s) => s.status, colour: (s) => statusColour(s, now) },
   { title: 'STAGE', text: (s) => words(s.talos.stage) },
   { title: 'TYPE', text: (s) => words(s.type) },
   { title: 'DATACENTER', text: (s) => s.datacenter?.code ?? '' },
@@ -21,7 +47,8 @@ const columnsOf = (now: number): readonly Column<Server>[] => [
   { title: 'CORES', text: (s) => number(capacityOf(s.resources).cores), right: true },
   { title: 'MEMORY', text: (s) => memory(capacityOf(s.resources).memory_bytes), right: true },
   { title: 'DISK', text: (s) => disk(capacityOf(s.resources).disk_bytes), right: true },
-  { title: 'LAST CONTACT', text: (s) => (s.talos.reachable === false ? 'unreachable, ' : '') + ago(s.talos.last_contact_at, now), colour: contactColour },
+  { title: 'LAST CONTACT', text: (s) => ago(s.talos.last_contact_at, now) },
+  ...(items.some((s) => troubleOf(s, now)) ? [{ title: 'TROUBLE', text: (s: Server) => troubleText(s, now) ?? '', colour: () => 'red' as const }] : []),
 ]
 
 function serverText(terminal: Terminal, s: Server): string {
@@ -34,6 +61,7 @@ function serverText(terminal: Terminal, s: Server): string {
       ['Name', s.name],
       ['Id', s.id],
       ['Status', s.status],
+      ['Trouble', troubleText(s, terminal.now())],
       ['Stage', words(s.talos.stage)],
       ['Node type', words(s.type)],
       ['Datacenter', s.datacenter?.code ?? 'none'],
@@ -45,6 +73,7 @@ function serverText(terminal: Terminal, s: Server): string {
       ['Last contact', s.talos.last_contact_at === null ? 'never' : `${localTime(s.talos.last_contact_at)} (${ago(s.talos.last_contact_at, terminal.now())})`],
       ['Unreachable since', s.talos.unreachable_since && localTime(s.talos.unreachable_since)],
       ['Reason', s.talos.reason],
+      ['In Kubernetes', s.kubernetes && nodeText(s.kubernetes)],
       ['Identity', s.identity.state],
       ['System UUID', s.identity.uuid],
       ['Serial', s.identity.serial],
@@ -128,7 +157,10 @@ export const serverCommands: Command[] = [
     async run({ terminal, api, show }, { options }) {
       const { status, type, datacenter, cluster, reachable, confirmed, eligible, search, sort, page, 'per-page': perPage } = options
       const query = given({ status, nodeType: type, datacenter, cluster, reachable, confirmed, eligible, q: search, sort, page, per_page: perPage })
-      show(await api.call(serverList, { query }), (found) => table(terminal, found.items, columnsOf(terminal.now()), 'No servers') + shownOf(found))
+      show(
+        await api.call(serverList, { query }),
+        (found) => table(terminal, found.items, columnsOf(found.items, terminal.now()), 'No servers') + shownOf(found),
+      )
     },
   }),
   command({

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useState } from 'react'
 import { clusterCreate, clusterList } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
-import { serverAdd, serverList } from '#contract/servers.ts'
+import { matchedText, serverAdd, serverList } from '#contract/servers.ts'
 import { clusterSubnetsAssign, subnetCreate, subnetList } from '#contract/subnets.ts'
 import { usePreferences } from '../api/preferences.ts'
 import { query } from '../api/query.ts'
@@ -44,7 +44,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
         ...(servers.data?.items ?? []).map((s): Action => ({
           label: s.name,
           icon: 'server',
-          hint: `server, ${s.cluster?.name ?? sentence(s.status).toLowerCase()}`,
+          hint: `server, ${matchedText(s) ?? s.cluster?.name ?? sentence(s.status).toLowerCase()}`,
           to: paths.server(s.id),
         })),
         ...(clusters.data?.items ?? []).map((c): Action => ({ label: c.name, icon: 'cluster', hint: `cluster, ${c.status}`, to: paths.cluster(c.id) })),

@@ -32,7 +32,8 @@ export function watching({ parts: { servers }, write, change, api, reached }: Cl
   /** ready ↔ degraded, with the reason. */
   const watch = async (job: Job, state: State): Promise<Outcome> => {
     const { verdict, nodes } = await health(job, state)
-    const misses = verdict === null ? 0 : state.row.misses + 1
+    // Counted no further, so that the row of a cluster that stays degraded stays as it is.
+    const misses = verdict === null ? 0 : Math.min(state.row.misses + 1, missesUntilDegraded)
     const isDegraded = misses >= missesUntilDegraded
     await write(job, state, async (tx) => {
       if (nodes !== null || isDegraded) await servers.noteNodes(tx, state.row.id, joinedNodes(state, nodes, verdict))

@@ -3,11 +3,11 @@
  * that such a list costs). Before each use the database is asked what changed, by transaction number, so that every process reads what any
  * process has committed.
  */
-import { parseAddress, formatAddress } from '#contract/addresses.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Server, serverList } from '#contract/servers.ts'
 import type { Db } from '../../db/db.ts'
 import { present } from './present.ts'
+import { isFound, matchOf, needlesOf, searchText } from './search.ts'
 import { changesSince, type ServerRow } from './store.ts'
 
 type Query = Input<typeof serverList>['query']
@@ -117,19 +117,15 @@ export function catalogue({ db }: { db: Db }): Catalogue {
     const server = serverOf(entry)
     return (entry.summary ??= json({ ...server, resources: { ...server.resources, disks: [], interfaces: [] } }))
   }
-  const searchOf = (entry: Kept): string => {
-    const { row } = entry
-    return (entry.search ??= [row.name, row.id, row.uuid, row.serial, row.address, ...(row.hardware?.addresses ?? []), row.cluster_name]
-      .join('\n')
-      .toLowerCase())
+  const searchOf = (entry: Kept): string => (entry.search ??= searchText(entry.row))
+  /** The kept text, and in it what was found. */
+  const withMatch = (text: Buffer, entry: Kept, needles: readonly string[]): Buffer => {
+    const matched = matchOf(entry.row, needles)
+    return matched ? Buffer.concat([text.subarray(0, -1), Buffer.from(`,"matched":${JSON.stringify(matched)}}`)]) : text
   }
   const isEligible = (entry: Kept): boolean => (entry.isEligible ??= serverOf(entry).eligibility.every((e) => e.ok))
 
-  const matches = (query: Query): ((entry: Kept) => boolean) => {
-    const text = query.q?.toLowerCase() ?? ''
-    // An address may be written in more than one way in IPv6.
-    const address = parseAddress(text)
-    const needle = address ? formatAddress(address) : text
+  const matches = (query: Query, needles: readonly string[]): ((entry: Kept) => boolean) => {
     const { status, nodeType, datacenter, cluster, reachable, confirmed, eligible } = query
     return (entry) => {
       const { row } = entry
@@ -140,7 +136,7 @@ export function catalogue({ db }: { db: Db }): Catalogue {
       if (reachable && String(row.reachable) !== reachable) return false
       if (confirmed && String(row.identity_state === 'confirmed') !== confirmed) return false
       if (eligible && String(isEligible(entry)) !== eligible) return false
-      return needle === '' || searchOf(entry).includes(needle)
+      return isFound(searchOf(entry), needles)
     }
   }
 
@@ -159,9 +155,11 @@ export function catalogue({ db }: { db: Db }): Catalogue {
       const key = JSON.stringify(query)
       const known = pages.get(key)
       if (known) return known
-      const found = ordered(query.sort ?? 'name').filter(matches(query))
+      const needles = needlesOf(query.q ?? '')
+      const found = ordered(query.sort ?? 'name').filter(matches(query, needles))
       const start = (query.page - 1) * query.per_page
-      const items = found.slice(start, start + query.per_page).map(query.fields === 'summary' ? summaryOf : fullOf)
+      const textOf = query.fields === 'summary' ? summaryOf : fullOf
+      const items = found.slice(start, start + query.per_page).map((entry) => (needles.length === 0 ? textOf(entry) : withMatch(textOf(entry), entry, needles)))
       if (items[0]) items[0] = items[0].subarray(1)
       const tail = `],"page":${query.page},"per_page":${query.per_page},"total":${found.length}}`
       const page = Buffer.concat([Buffer.from('{"items":['), ...items, Buffer.from(tail)])

@@ -119,7 +119,16 @@ test('the list searches, filters, sorts and pages, and finds nothing more by tri
   const [one] = servers
   const names = async (query: object) => (await operator.call(serverList, { query })).answer!.items.map((s) => s.name)
   for (const q of [one!.name, one!.id, one!.identity.serial!, one!.nodeAddresses[0]!, one!.name.toUpperCase()]) expect(await names({ q })).toContain(one!.name)
-  for (const q of ["' OR 1=1 --", '%', '_', '\\']) expect(await names({ q })).toEqual([])
+  const mac = one!.resources.interfaces[0]!.hardware_addr!
+  const [disk] = one!.resources.disks
+  const matched = async (q: string, fields?: 'summary') =>
+    (await operator.call(serverList, { query: { q, ...(fields && { fields }) } })).answer!.items.find((s) => s.id === one!.id)?.matched
+  for (const q of [mac, mac.replaceAll(':', '-').toUpperCase(), mac.replaceAll(':', '')])
+    expect(await matched(q, 'summary')).toEqual({ what: 'mac', value: mac })
+  expect(await matched(disk!.wwid!)).toEqual({ what: 'wwid', value: disk!.wwid })
+  expect(await matched(disk!.model!)).toMatchObject({ what: 'model' })
+  expect(await matched(one!.name)).toBeUndefined()
+  for (const q of ["' OR 1=1 --", '%', '_%', '\\']) expect(await names({ q })).toEqual([])
   expect(await names({ sort: 'name' })).toEqual(servers.map((s) => s.name).toSorted())
   expect(await names({ sort: '-name' })).toEqual(
     servers

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { troubleOf } from './server-trouble.ts'
+
+const at = '2026-11-20T12:00:00Z'
+const minutesLater = (n: number) => Date.parse(at) + n * 60_000
+const well = {
+  status: 'ready' as const,
+  operation_id: null,
+  talos: { reachable: true, unreachable_since: null, reason: null },
+  kubernetes: { ready: true, reason: null, since: at },
+}
+const silent = { reachable: false, unreachable_since: at, reason: 'connection refused' }
+const dead = { ready: false, reason: 'NodeStatusUnknown: Kubelet stopped posting node status', since: at }
+
+test('a server that answers and is Ready has no trouble; one that was never asked has none that is known', () => {
+  expect(troubleOf(well, minutesLater(1))).toBeNull()
+  expect(troubleOf({ ...well, status: 'maintenance', talos: { ...well.talos, reachable: null }, kubernetes: null }, minutesLater(1))).toBeNull()
+})
+
+test('a server that does not answer is unreachable, since when and why, whatever its status', () => {
+  const unreachable = { kind: 'unreachable', word: 'Unreachable', since: at, reason: 'connection refused' }
+  expect(troubleOf({ ...well, talos: silent }, minutesLater(1))).toEqual(unreachable)
+  expect(troubleOf({ ...well, talos: silent, kubernetes: dead }, minutesLater(1))).toEqual(unreachable)
+  expect(troubleOf({ ...well, status: 'maintenance', talos: silent, kubernetes: null }, minutesLater(1))).toEqual(unreachable)
+  expect(troubleOf({ ...well, status: 'deleted', talos: silent }, minutesLater(1))).toBeNull()
+})
+
+test('a server that answers but is dead in Kubernetes says so', () => {
+  expect(troubleOf({ ...well, kubernetes: dead }, minutesLater(1))).toEqual({
+    kind: 'not_ready',
+    word: 'NotReady in Kubernetes',
+    since: at,
+    reason: dead.reason,
+  })
+})
+
+test('what something is done to may be away for 15 minutes', () => {
+  for (const ill of [{ talos: silent }, { kubernetes: dead }]) {
+    expect(troubleOf({ ...well, ...ill, operation_id: 'o' }, minutesLater(14))).toBeNull()
+    expect(troubleOf({ ...well, ...ill, operation_id: 'o' }, minutesLater(16))).not.toBeNull()
+  }
+})
