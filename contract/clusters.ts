@@ -22,6 +22,8 @@ const mostControlPlanes = 7
 export const addressPattern = /^0x[0-9a-fA-F]{40}$/
 export const offerIdPattern = /^0x[0-9a-f]{64}$/
 
+const Member = z.object({ node_id: z.uuid(), name: z.string(), role: ClusterRole })
+
 export const Cluster = z.object({
   id: z.uuid(),
   name: z.string(),
@@ -38,7 +40,9 @@ export const Cluster = z.object({
   vlan_id: z.nullable(z.int()),
   pod_cidr: z.string(),
   service_cidr: z.string(),
-  servers: z.array(z.object({ node_id: z.uuid(), name: z.string(), role: ClusterRole })),
+  servers: z.array(Member),
+  /** Servers that were replaced, reset or removed, or are leaving now: earlier operations are about them too. */
+  former_servers: z.array(Member),
   control_planes: z.int(),
   workers: z.int(),
   subnets: z.array(z.object({ id: z.uuid(), name: z.string(), cidr: z.string() })),
@@ -203,6 +207,17 @@ export const clusterServerReplace = operation({
   answer: begun,
   status: 202,
   errors: ['not_found', 'server_taken', 'not_eligible', 'transition_refused'],
+})
+/** Talos keeps its log in memory: what a server said before it restarted is only here. */
+export const clusterServerFailure = operation({
+  name: 'clusterServerFailure',
+  summary: 'Why a server of a cluster failed last, with the last lines of its log from the boot in which it failed; no lines where they could not be read.',
+  method: 'GET',
+  path: '/v1/clusters/{id}/servers/{node_id}/failure',
+  scope: 'servers:read',
+  params: z.strictObject({ id: z.uuid(), node_id: z.uuid() }),
+  answer: z.object({ reason: z.nullable(z.string()), log: z.nullable(z.object({ at: time, lines: z.array(z.string()) })) }),
+  errors: ['not_found'],
 })
 export const clusterKubeconfig = operation({
   name: 'clusterKubeconfig',

@@ -12,6 +12,7 @@ const sentences: Record<string, string> = {
   'cluster.delete_requested': 'Its deletion was asked for',
   'cluster.delete_forced': 'It was to be forgotten as it is',
   'cluster.removed': 'Removed',
+  'cluster.server_failed': 'A server failed',
   'cluster.server_replaced': 'A server was replaced',
   'cluster.server_released': 'A server left',
   'cluster.server_forgotten': 'A server was forgotten',
@@ -25,6 +26,7 @@ const sentences: Record<string, string> = {
 function detailOf(action: string, after: Record<string, unknown> | null): string | null {
   const text = (key: string): string | null => (typeof after?.[key] === 'string' ? after[key] : null)
   if (action === 'cluster.server_replaced') return `${text('replaced')} by ${text('by')}`
+  if (action === 'cluster.server_failed') return text('reason')
   if (action === 'cluster.server_released') return `${text('name')}, ${after?.['was_reset'] === true ? 'wiped' : 'as it was'}`
   if (action === 'cluster.server_forgotten') return text('name')
   if (action === 'cluster.subnets_assigned' && Array.isArray(after?.['subnets'])) return counted(after['subnets'].length, 'subnet')

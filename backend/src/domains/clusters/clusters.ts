@@ -1,5 +1,5 @@
 /** What can be done with clusters. Each change is one transaction: rows, audit, event and operation together; the reconcilers do the rest. */
-import type { clusterEvents, clusterList, clusterPreview, Cluster, NewCluster, versionList } from '#contract/clusters.ts'
+import type { clusterEvents, clusterList, clusterPreview, clusterServerFailure, Cluster, NewCluster, versionList } from '#contract/clusters.ts'
 import { canDeleteCluster, canDownloadAccess } from '#contract/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
@@ -16,6 +16,7 @@ import type { ClusterAccess } from '../servers/for-clusters.ts'
 import { clusterEvent } from './cluster-events.ts'
 import { creation } from './creation.ts'
 import { waitingForMembers } from './decide-cluster.ts'
+import { failureAnswer } from './failure-log.ts'
 import { type ForPools, forPools } from './for-pools.ts'
 import { operatorGroup } from './kubernetes-objects.ts'
 import { type Leaving, leaving } from './leaving.ts'
@@ -38,6 +39,8 @@ export interface Clusters {
   list(query: Input<typeof clusterList>['query']): Promise<Page<Cluster>>
   get(id: string): Promise<Cluster>
   events(id: string): Promise<Answer<typeof clusterEvents>>
+  /** Why a server that is or was in the cluster failed last. @throws Problem not_found */
+  failure(id: string, nodeId: string): Promise<Answer<typeof clusterServerFailure>>
   create(caller: Caller, asked: NewCluster): Promise<{ cluster: Cluster; operation: Operation }>
   preview(asked: NewCluster): Promise<Answer<typeof clusterPreview>>
   remove(caller: Caller, id: string, options: { force: boolean; ifMatch?: Versions }): Promise<{ operation: Operation }>
@@ -127,6 +130,13 @@ export function clusters(parts: ClusterParts): Clusters {
     async events(id) {
       await found(db, id)
       return { items: (await audit.ofTarget({ kind: 'cluster', id }, 200)).map(clusterEvent) }
+    },
+
+    async failure(id, nodeId) {
+      await found(db, id)
+      const member = await store.member(db, id, nodeId)
+      if (!member) throw new Problem('not_found', 'There is no such server in this cluster')
+      return failureAnswer(member)
     },
 
     resetServer: (caller, nodeId, options) => left.resetServer(caller, nodeId, options),

@@ -46,6 +46,7 @@ const secured = (stage: string, services: Record<string, typeof healthy> = { etc
   services,
   unmet: [],
   trouble: null,
+  log: [],
 })
 const sent: ServerFacts = { ...fresh, at: 'install', sendIntentAt: now - 5000, sentAt: now - 5000 }
 

@@ -29,6 +29,8 @@ export type Seen =
       readonly unmet: readonly { readonly name: string; readonly reason: string }[]
       /** What failed there last, where it was asked. */
       readonly trouble: string | null
+      /** The last lines of its own log, where it was asked; else none. */
+      readonly log: readonly string[]
     }
 
 /** What is known of a server without asking it. Times in milliseconds since 1970. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { operationRetry } from '#contract/operations.ts'
-import { clusterServerReplace } from '#contract/clusters.ts'
-import { serverConfirm } from '#contract/servers.ts'
+import { clusterEvents, clusterServerFailure, clusterServerReplace } from '#contract/clusters.ts'
+import { serverConfirm, serverEvents } from '#contract/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from './testing/world.ts'
 
@@ -118,6 +118,52 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     expect(on.name).not.toBe(meant.name)
     expect(on.wwid).toBe(meant.wwid)
   })
+
+  test(
+    'a server that can not be installed says so in its events and keeps its log; who takes its place goes on where the creation was',
+    { timeout: 120_000 },
+    async () => {
+      const nodes = world.take(4)
+      const [spare] = world.take(1)
+      const ill = nodes[3]!
+      await addFault(world.machine(ill), { kind: 'no-image' })
+      const { cluster, operation } = await world.create(nodes)
+      const member = () => world.backend.platform.db.selectFrom('cluster_server').select('sends').where('node_id', '=', ill.id).executeTakeFirst()
+      await world.until(member, (m) => m?.sends === 1)
+      // Each attempt takes its time: three of the five are spared.
+      await world.backend.platform.db.updateTable('cluster_server').set({ sends: 4 }).where('node_id', '=', ill.id).execute()
+      const end = await world.ended(operation.id, 80_000)
+      expect(end.reason).toContain('came back in maintenance after 5 installations')
+
+      await world.backend.publish()
+      const mine = (await admin.call(serverEvents, { params: { id: ill.id } })).answer!.items.filter((e) => e.source === 'steelyard')
+      const failures = mine.filter((e) => e.type === 'server.install_failed')
+      expect(failures.map((e) => e.message)).toEqual([expect.stringMatching(/^Talos was not installed, attempt 4 of 5: failed to pull image /)])
+      expect(mine.find((e) => e.type === 'server.failed')?.message).toContain('after 5 installations')
+      const ofCluster = (await admin.call(clusterEvents, { params: { id: cluster.id } })).answer!.items
+      expect(ofCluster.find((e) => e.type === 'cluster.server_failed')?.message).toContain(ill.name)
+
+      const { log, reason } = (await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: ill.id } })).answer!
+      expect(reason).toBe(end.steps.find((s) => s.status === 'failed')!.reason)
+      // Of the boot that installed, not of the one in maintenance after it.
+      expect(log?.lines.join('\n')).toContain('retrying error: failed to pull image')
+      expect(log?.lines.join('\n')).not.toContain('talosctl apply-config')
+
+      const replaced = await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: ill.id }, body: { node_id: spare!.id } })
+      const begun = replaced.answer!.operation
+      const before = new Map(end.steps.map((s) => [s.key, s]))
+      // From the first moment on, what the creation did stands as it was done.
+      const secrets = begun.steps.find((s) => s.key === 'secrets')
+      expect(secrets).toEqual(before.get('secrets'))
+      for (const node of nodes.slice(0, 3)) expect(begun.steps.find((s) => s.key === `join/${node.id}`)).toEqual(before.get(`join/${node.id}`))
+      expect(begun.steps.filter((s) => s.node_id === spare!.id).every((s) => s.status === 'todo')).toBe(true)
+      const done = await world.ended(begun.id, 60_000)
+      expect({ status: done.status, left: done.steps.filter((s) => s.status !== 'done' && s.status !== 'skipped') }).toEqual({ status: 'done', left: [] })
+      expect((await world.cluster(cluster.id)).former_servers).toEqual([{ node_id: ill.id, name: ill.name, role: 'worker' }])
+      // The reason outlasts the server's stay.
+      expect((await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: ill.id } })).answer!.log).toEqual(log)
+    },
+  )
 
   test('an installation that fails is begun again', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)

@@ -47,7 +47,7 @@ async function lookSecured(connection: ServerConnection, credentials: Credential
         const [machine, services] = await Promise.all([machineStatus(client), client.services()])
         const byId = services.map((s) => [s.id, { state: s.state, healthy: s.healthy === true, message: s.message || s.lastEvent?.message || '' }] as const)
         const trouble = askTrouble && (machine.stage === 'installing' || machine.stage === 'rebooting') ? await readTrouble(client) : null
-        return { kind: 'secured', ...machine, services: Object.fromEntries(byId), trouble }
+        return { kind: 'secured', ...machine, services: Object.fromEntries(byId), trouble: trouble?.reason ?? null, log: trouble?.lines ?? [] }
       },
       { signal },
     )

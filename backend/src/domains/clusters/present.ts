@@ -4,6 +4,8 @@ import type { ListedCluster } from './store.ts'
 /** How long an offer for a new cluster is looked for before that is said to have ended. */
 const offerSearchMs = 10 * 60_000
 
+const member = ({ node_id, name, role }: ListedCluster['members'][number]): Cluster['servers'][number] => ({ node_id, name, role })
+
 /** Row → contract. The only place where a cluster's columns become its fields. */
 export const present = (row: ListedCluster, now: number, subnets: Cluster['subnets'] = []): Cluster => ({
   id: row.id,
@@ -18,7 +20,8 @@ export const present = (row: ListedCluster, now: number, subnets: Cluster['subne
   vlan_id: row.vlan_id,
   pod_cidr: row.pod_cidr,
   service_cidr: row.service_cidr,
-  servers: row.members.map(({ node_id, name, role }) => ({ node_id, name, role })),
+  servers: row.members.map(member),
+  former_servers: row.formerMembers.map(member),
   control_planes: row.members.filter((m) => m.role === 'control_plane').length,
   workers: row.members.filter((m) => m.role === 'worker').length,
   subnets,

@@ -10,6 +10,7 @@ import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
 import { decideBlind, decideServer, hasStarted, patiently, type Seen, type ServerAct, type ServerFacts } from './decide-server.ts'
 import { aroundOf, load, serverFacts, type State } from './facts.ts'
+import { installFailed, lastLines, serverFailed, troubleOf } from './failure-log.ts'
 import { forgetting } from './forgetting.ts'
 import { leavingAlone } from './leaving-alone.ts'
 import { look, unseen } from './look.ts'
@@ -33,8 +34,11 @@ const idleMs = 30_000
 
 /** Kubernetes says when a server has joined; the server itself is asked only for what keeps it. */
 const joiningMs = 3_000
-/** An installation that takes longer is asked what keeps it. */
-const troubleAfterMs = 20_000
+/** An installation that takes longer is asked what keeps it; after one that failed, from the beginning. */
+const troubleAfterMs = 5_000
+
+/** Columns that nobody else waits for: what a look showed. */
+const told: ReadonlySet<string> = new Set(['seen_at', 'stage', 'left_at', 'trouble', 'failure_log', 'failure_log_at'])
 
 /** How soon to look again: often while things move, seldom where a server has been busy for long. */
 export const pollMs = (sinceMs: number): number =>
@@ -69,8 +73,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
       const wasInstalled = change.was_installed ?? m.was_installed ?? false
       await steps.show(tx, operationOf(state, m), memberSteps(m.node_id, m.role, at, isJoined ? done : shown, wasInstalled))
       await also?.(tx)
-      const { seen_at: _, stage: __, left_at: ___, trouble: ____, ...facts } = columns
-      if (Object.keys(facts).length > 0) await engine.wake(tx, clusterQueue, m.cluster_id)
+      if (Object.keys(columns).some((column) => !told.has(column))) await engine.wake(tx, clusterQueue, m.cluster_id)
       return true
     })
   }
@@ -87,7 +90,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
       change.stage = seen.stage
       change.seen_at = new Date(now)
     }
-    if (seen.kind === 'secured' && seen.trouble !== null && seen.trouble !== m.trouble) change.trouble = seen.trouble
+    if (seen.kind === 'secured' && seen.trouble !== null) Object.assign(change, troubleOf(m, seen.trouble, seen.log, now))
     if (m.wanted === 'joined' && seen.kind === 'secured' && m.secured_at === null && hasStarted(m.role, seen)) change.secured_at = new Date(now)
     const etcd = seen.kind === 'secured' ? seen.services['etcd'] : undefined
     if (m.wanted === 'joined' && m.role === 'control_plane' && m.etcd_at === null && etcd?.state === 'Running' && etcd.healthy) change.etcd_at = new Date(now)
@@ -96,8 +99,8 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
 
   const lookAt = async (job: Job, m: store.MemberRow): Promise<Seen> => {
     try {
-      // A restart is short, and what was said before it is gone with it; an installation may take its time.
-      const isSlow = m.at === 'boot' || (m.at === 'install' && job.now() - m.at_since.getTime() > troubleAfterMs)
+      // What was said before a restart is gone with it, and between a failure and the restart lie seconds.
+      const isSlow = m.at === 'boot' || (m.at === 'install' && (m.sends > 1 || job.now() - m.at_since.getTime() > troubleAfterMs))
       const expected = { expectSecured: m.send_intent_at !== null, askTrouble: m.wanted === 'joined' && m.secured_at === null && isSlow }
       return await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), expected, job.signal)
     } catch (error) {
@@ -119,7 +122,9 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
       sends: m.sends + 1,
       was_installed: m.was_installed ?? wasInstalled,
     }
-    if (!(await note(job, state, m, 'apply', running(), intent))) return 'again'
+    // Accepted before, and here it is again: that installation came to nothing.
+    const wasLost = m.sent_at === null ? undefined : (tx: Tx) => recorder.record(tx, system, installFailed(m, state.row.name))
+    if (!(await note(job, state, m, 'apply', running(), intent, wasLost))) return 'again'
     try {
       const connection = await servers.connection(m.node_id)
       const problem = await job.effect(`apply/${m.node_id}`, () =>
@@ -186,7 +191,10 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
   const fail = (job: Job, state: State, m: store.MemberRow, at: Place, reason: string, change: MemberChange = {}, seen: Seen | null = null) => {
     // It was told nothing, or is seen to run: its cluster has it as before.
     const isUntouched = m.wiped_at === null && (m.reset_intent_at === null || seen?.kind === 'secured')
-    const also = m.operation_id === null || m.wanted !== 'released' ? undefined : (tx: Tx) => alone.failed(tx, job, m, reason, isUntouched)
+    const also = async (tx: Tx) => {
+      await recorder.record(tx, system, serverFailed(m, state.row.name, reason))
+      if (m.operation_id !== null && m.wanted === 'released') await alone.failed(tx, job, m, reason, isUntouched)
+    }
     return note(job, state, m, at, failed(reason), { ...change, failed_at: new Date(job.now()), failure: reason }, also)
   }
 
@@ -287,9 +295,12 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
       case 'release':
         await release(job, state, m)
         return undefined
-      case 'fail':
-        await fail(job, state, m, act.at, act.reason, change, seen)
+      case 'fail': {
+        const credentials = seen?.kind === 'secured' ? await secrets.talosAdmin(m.cluster_id) : null
+        const said = credentials === null ? {} : await lastLines(await servers.connection(m.node_id), credentials, job.now(), job.signal)
+        await fail(job, state, m, act.at, act.reason, { ...change, ...said }, seen)
         return undefined
+      }
       case 'wait':
         await note(job, state, m, act.at, waiting(act.reason), change)
         return { againMs: act.at === 'join' ? joiningMs : seen || facts.wiped ? pollMs(since) : idleMs }

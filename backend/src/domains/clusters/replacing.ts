@@ -1,8 +1,9 @@
 /** Another server takes the place of one that failed while its cluster was made; the creation goes on in an operation of its own. */
 import { Problem } from '#contract/errors.ts'
-import { hasEnded, type Operation } from '#contract/operations.ts'
+import { hasEnded, type Operation, type Step } from '#contract/operations.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
+import type { NewStep } from '../operations/operations.ts'
 import { defaultInstallDisk } from './check.ts'
 import { selectorWwid, wwidsOf } from './disks.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue, wakeMembers } from './parts.ts'
@@ -10,6 +11,19 @@ import { newSteps, replacementSteps } from './plan.ts'
 import { installImage } from './render.ts'
 import * as store from './store.ts'
 import { leftTraces } from './watch.ts'
+
+/**
+ * The creation goes on: what it came to already stands in the new operation as it was. The servers that change places begin anew; another one that has failed
+ * too rests as it is.
+ */
+function doneBefore(steps: readonly NewStep[], earlier: Operation | undefined, changing: ReadonlySet<string>): NewStep[] {
+  const isOver = ({ status, node_id }: Step) => status === 'done' || status === 'skipped' || (status === 'failed' && node_id !== null)
+  const over = new Map((earlier?.steps ?? []).filter(isOver).map((s) => [s.key, s]))
+  return steps.map((step) => {
+    const before = step.node_id !== undefined && changing.has(step.node_id) ? undefined : over.get(step.key)
+    return before ? { ...step, before } : step
+  })
+}
 
 /** @throws Problem not_found; server_taken; not_eligible; transition_refused */
 export function replacing(parts: ClusterParts): (caller: Caller, id: string, nodeId: string, by: string) => Promise<{ operation: Operation }> {
@@ -38,12 +52,12 @@ export function replacing(parts: ClusterParts): (caller: Caller, id: string, nod
       const disk = defaultInstallDisk(facts!, [])
       if (facts!.datacenter_id !== row.datacenter_id) throw new Problem('not_eligible', `${facts!.name} is in another datacenter than the cluster`)
       if (disk === null) throw new Problem('not_eligible', `${facts!.name} has no disk to install Talos on`)
-      const running = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
-      if (running && !hasEnded(running)) {
+      const earlier = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
+      if (earlier && !hasEnded(earlier)) {
         const reason = `${old.name} was replaced by ${facts!.name}: the creation goes on in an operation of its own`
-        await operations.set(tx, running.id, { status: 'failed', reason, forGood: true })
+        await operations.set(tx, earlier.id, { status: 'failed', reason, forGood: true })
         // Asked once its row is ours, so that no cancel comes in between.
-        if ((await operations.state(tx, running.id))?.cancel_requested_at) throw new Problem('transition_refused', 'The creation is being cancelled')
+        if ((await operations.state(tx, earlier.id))?.cancel_requested_at) throw new Problem('transition_refused', 'The creation is being cancelled')
       }
       const now = new Date(clock.now())
       const fresh = {
@@ -67,7 +81,7 @@ export function replacing(parts: ClusterParts): (caller: Caller, id: string, nod
       const operation = await operations.create(tx, caller, {
         kind: 'clusterServerReplace',
         target: { kind: 'cluster', id, name: row.name },
-        steps: newSteps(steps),
+        steps: doneBefore(newSteps(steps), earlier, new Set([nodeId, by])),
         queue: clusterQueue,
       })
       await servers.reserve(tx, caller, {

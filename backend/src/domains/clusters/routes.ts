@@ -7,6 +7,7 @@ import {
   clusterKubeconfig,
   clusterList,
   clusterPreview,
+  clusterServerFailure,
   clusterServerReplace,
   clusterTalosconfig,
   versionList,
@@ -27,6 +28,7 @@ export function clusterRoutes(app: FastifyInstance, clusters: Clusters): void {
     clusters.resetServer(caller, params.id, { keepWorkloadDisks: body.keep_workload_disks, ifMatch, signal }),
   )
   on(clusterServerReplace, ({ caller, params, body }) => clusters.replace(caller, params.id, params.node_id, body.node_id))
+  on(clusterServerFailure, ({ params }) => clusters.failure(params.id, params.node_id))
   on(clusterKubeconfig, async ({ caller, params, saveAs }) => {
     const { name, text } = await clusters.kubeconfig(signedIn(caller), params.id)
     saveAs(name)

@@ -12,10 +12,14 @@ export type MemberRow = Selectable<Tables['cluster_server']>
 export type BootstrapRow = Selectable<Tables['cluster_bootstrap']>
 export type SecretKind = Tables['cluster_secret']['kind']
 
+type ListedMember = Pick<MemberRow, 'node_id' | 'name' | 'role'>
+
 export interface ListedCluster extends ClusterRow {
   readonly datacenter_code: string
   readonly country_code: string
-  readonly members: readonly Pick<MemberRow, 'node_id' | 'name' | 'role'>[]
+  readonly members: readonly ListedMember[]
+  /** Those that have left, or are leaving a cluster that stays. */
+  readonly formerMembers: readonly ListedMember[]
 }
 
 const orderBy = {
@@ -35,23 +39,26 @@ const listed = (on: On) =>
     .select(['datacenter.code as datacenter_code', 'datacenter.country_code as country_code'])
     .where('cluster.deleted_at', 'is', null)
 
-async function withMembers<T extends ClusterRow>(on: On, rows: readonly T[]): Promise<(T & Pick<ListedCluster, 'members'>)[]> {
+const partition = <T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] => [items.filter(isFirst), items.filter((item) => !isFirst(item))]
+
+async function withMembers<T extends ClusterRow>(on: On, rows: readonly T[]): Promise<(T & Pick<ListedCluster, 'members' | 'formerMembers'>)[]> {
   const ids = rows.map((r) => r.id)
-  // None of a cluster that is being deleted is wanted in it: what it still has are those that have not been released.
-  const ending = rows.filter((r) => r.wanted === 'removed').map((r) => r.id)
   const members =
     ids.length === 0
       ? []
       : await on
           .selectFrom('cluster_server')
-          .select(['cluster_id', 'node_id', 'name', 'role'])
+          .select(['cluster_id', 'node_id', 'name', 'role', 'wanted', 'released_at'])
           .where('cluster_id', 'in', ids)
-          .where('released_at', 'is', null)
-          .where((eb) => (ending.length === 0 ? eb('wanted', '=', 'joined') : eb.or([eb('wanted', '=', 'joined'), eb('cluster_id', 'in', ending)])))
           .orderBy('role')
           .orderBy('position')
           .execute()
-  return rows.map((row) => ({ ...row, members: members.filter((m) => m.cluster_id === row.id) }))
+  const byCluster = Map.groupBy(members, (m) => m.cluster_id)
+  return rows.map((row) => {
+    // None of a cluster that is being deleted is wanted in it: what it still has are those that have not been released.
+    const [here, former] = partition(byCluster.get(row.id) ?? [], (m) => m.released_at === null && (m.wanted === 'joined' || row.wanted === 'removed'))
+    return { ...row, members: here, formerMembers: former }
+  })
 }
 
 export async function page(db: Db, query: Input<typeof clusterList>['query']): Promise<{ rows: ListedCluster[]; total: number }> {

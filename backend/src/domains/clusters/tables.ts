@@ -1,4 +1,4 @@
-/** The tables of `db/migrations/0003_clusters.sql`, `0008_leaving.sql` and `0009_disks-and-trouble.sql`, as the query builder sees them. */
+/** The tables of `db/migrations/0003_clusters.sql`, `0008_leaving.sql`, `0009_disks-and-trouble.sql` and `0011_node-state-and-failure-logs.sql`, as the query builder sees them. */
 import type { ColumnType, Generated } from 'kysely'
 import type { ClusterRole, ClusterStatus } from '#contract/clusters.ts'
 import type { DiskWwids } from './disks.ts'
@@ -60,6 +60,8 @@ interface ClusterServerTable {
   disk_wwids: ColumnType<DiskWwids, string | undefined, never>
   install_wwid: Optional<string>
   trouble: Optional<string>
+  failure_log: Optional<string>
+  failure_log_at: OptionalTime
   wanted: Generated<'joined' | 'released'>
   at: Generated<Place>
   at_since: Time

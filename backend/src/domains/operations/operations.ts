@@ -29,6 +29,8 @@ export interface NewStep {
   readonly key: string
   readonly title: string
   readonly node_id?: string
+  /** A step that an operation before this one did already: it stands here as it was there. */
+  readonly before?: Pick<Step, 'status' | 'attempt' | 'started_at' | 'ended_at' | 'reason'>
 }
 
 export interface NewOperation {
@@ -156,6 +158,12 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
       tx,
       steps.map((s, position) => ({ operation_id: row.id, key: s.key, position, title: s.title, node_id: s.node_id ?? null })),
     )
+    const dated = (at: string | null) => (at === null ? null : new Date(at))
+    for (const { key, before } of steps) {
+      if (!before) continue
+      const { status, attempt, reason, started_at, ended_at } = before
+      await store.updateStep(tx, row.id, key, { status, attempt, reason, started_at: dated(started_at), ended_at: dated(ended_at) })
+    }
     return row
   }
   const created = (tx: Tx, caller: Caller, row: store.OperationRow) =>

@@ -14,6 +14,8 @@ const sentences: Record<string, string> = {
   'server.moved_to_datacenter': 'Moved to another datacenter',
   'server.removed': 'Removed',
   'server.removed_by_force': 'Removed by force, without an answer from it',
+  'server.install_failed': 'Talos was not installed',
+  'server.failed': 'It could not be made a server of its cluster',
   'server.reset_requested': 'A reset was asked for',
   'server.reset': 'Wiped and released from its cluster',
   'server.reboot_requested': 'A reboot was asked for',
@@ -29,11 +31,15 @@ export function ourEvents({ seq, at, action, actor, result, after }: Entry): z.o
   const name = typeof after?.['name'] === 'string' ? after['name'] : undefined
   const sentence = sentences[action] ?? action
   const token = typeof after?.['join_token'] === 'string' ? after['join_token'] : undefined
+  const reason = typeof after?.['reason'] === 'string' ? after['reason'] : undefined
+  const attempt = typeof after?.['attempt'] === 'number' ? `, attempt ${after['attempt']} of ${String(after['of'])}` : ''
   const detail =
     action === 'server.renamed' && name
       ? `${sentence} to ${name}`
       : action === 'server.added' && token
         ? `${sentence}: announced itself with the join token ${token}`
-        : sentence
+        : reason
+          ? `${sentence}${attempt}: ${reason}`
+          : sentence
   return { id: `audit-${seq}`, at, source: 'steelyard', type: action, message: result === 'ok' ? detail : `${detail}: refused (${result})`, by: actor }
 }
