@@ -13,27 +13,54 @@ let forgotten: string | null = null
 
 let opened: Promise<IDBDatabase> | undefined
 
+/**
+ * One connection, opened anew once it has ended: the browser ends it from its side when the site's storage is cleared, which the answer to a Log out
+ * asks for (Clear-Site-Data), and a page of a newer version waits for it to be closed.
+ */
 function open(): Promise<IDBDatabase> {
   opened ??= new Promise<IDBDatabase>((resolve, reject) => {
     const request = indexedDB.open(database, 1)
     request.addEventListener('upgradeneeded', () => request.result.createObjectStore(store))
-    request.addEventListener('success', () => resolve(request.result))
+    request.addEventListener('success', () => {
+      const db = request.result
+      db.addEventListener('close', forgetConnection)
+      db.addEventListener('versionchange', () => {
+        db.close()
+        forgetConnection()
+      })
+      resolve(db)
+    })
     request.addEventListener('error', () => reject(request.error ?? new Error('IndexedDB can not be opened')))
   }).catch((error: unknown) => {
-    opened = undefined
+    forgetConnection()
     throw error
   })
   return opened
 }
 
+function forgetConnection(): void {
+  opened = undefined
+}
+
+async function run<T>(mode: IDBTransactionMode, what: (drafts: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+  const db = await open()
+  return new Promise<T>((resolve, reject) => {
+    const transaction = db.transaction(store, mode)
+    const request = what(transaction.objectStore(store))
+    transaction.addEventListener('complete', () => resolve(request.result))
+    transaction.addEventListener('abort', () => reject(transaction.error ?? new Error('IndexedDB refused')))
+  })
+}
+
+/** Tried a second time on a new connection: not every browser says that one was ended, and the next use of it fails then. */
 async function ask<T>(mode: IDBTransactionMode, what: (drafts: IDBObjectStore) => IDBRequest<T>): Promise<T | undefined> {
   try {
-    const db = await open()
-    return await new Promise<T>((resolve, reject) => {
-      const request = what(db.transaction(store, mode).objectStore(store))
-      request.addEventListener('success', () => resolve(request.result))
-      request.addEventListener('error', () => reject(request.error ?? new Error('IndexedDB refused')))
-    })
+    return await run(mode, what)
+  } catch {
+    forgetConnection()
+  }
+  try {
+    return await run(mode, what)
   } catch {
     return undefined
   }
