@@ -13,7 +13,7 @@ test('a form as a call of the API: with the version that it was read at, and saf
 
 test('a call without a body sends none', () => {
   expect(curlOf(joinTokenRevoke, { id: '7' }, undefined, { origin: 'https://s.example' })).toBe(
-    `curl -X DELETE 'https://s.example/v1/join-tokens/7' -H "Authorization: Bearer $STEELYARD_TOKEN"`,
+    `curl -X DELETE 'https://s.example/v1/join-tokens/7' \\\n  -H "Authorization: Bearer $STEELYARD_TOKEN"`,
   )
 })
 

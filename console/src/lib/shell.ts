@@ -6,7 +6,7 @@ export const quoted = (text: string): string => (/^[\w./:@%+,=-]+$/.test(text) ?
 
 const inQuotes = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** The same as a call of the API, for a shell. The token is a variable, so that none stands in a history. Without a `body` nothing is sent. */
+/** The same as a call of the API, for a shell, an option a line. The token is a variable, so that none stands in a history. Without a `body` nothing is sent. */
 export function curlOf(
   operation: Pick<Operation, 'method' | 'path'>,
   params: Readonly<Record<string, string>>,
@@ -20,7 +20,7 @@ export function curlOf(
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`]),
     ...(version === undefined ? [] : [`-H 'If-Match: "${version}"'`]),
     ...(body === undefined ? [] : [`-d ${inQuotes(JSON.stringify(body))}`]),
-  ].join(' ')
+  ].join(' \\\n  ')
 }
 
 /** An option's value: a flag is true, a list is one option per entry; what is absent is left out. */

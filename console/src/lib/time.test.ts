@@ -20,14 +20,21 @@ test('how long ago in one unit', () => {
   expect([at(1), at(18), at(119), at(3 * 3600 + 5), at(2 * 86_400), at(-30)]).toEqual(['just now', '18 s ago', '1 min ago', '3 h ago', '2 d ago', 'just now'])
 })
 
-test('how long until', () => {
+test('how long until, rounded to the nearest unit', () => {
   const now = Date.parse('2026-11-20T14:00:00Z')
-  expect([90_000, 40_000, 3 * 3_600_000, 47 * 3_600_000, 10 * 86_400_000, -90_000].map((ms) => until(new Date(now + ms).toISOString(), now))).toEqual([
-    'in 1 min',
-    'in a moment',
-    'in 3 h',
-    'in 47 h',
-    'in 10 d',
-    '1 min ago',
-  ])
+  const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000]
+  const left: [number, string][] = [
+    [40 * second, 'in a moment'],
+    [minute, 'in 1 min'],
+    [10 * minute - second, 'in 10 min'],
+    [hour - second, 'in 1 h'],
+    [3 * hour, 'in 3 h'],
+    [24 * hour - second, 'in 24 h'],
+    [47 * hour, 'in 47 h'],
+    [2 * day - second, 'in 2 d'],
+    [7 * day - second, 'in 7 d'],
+    [10 * day, 'in 10 d'],
+    [-90 * second, '1 min ago'],
+  ]
+  for (const [ms, said] of left) expect(until(new Date(now + ms).toISOString(), now)).toBe(said)
 })

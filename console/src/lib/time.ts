@@ -52,14 +52,18 @@ export function ago(iso: string, now = Date.now()): string {
   return `${Math.floor(s / 86_400)} d ago`
 }
 
-/** "in 6 d", "in 4 h", "in 12 min", "in a moment": how long until a time that is to come; `ago` for one that has passed. */
+/**
+ * "in 7 d", "in 4 h", "in 12 min", "in a moment": how long until a time that is to come; `ago` for one that has passed.
+ * Rounded to the nearest: a token made a second ago for 7 days ends in 7 d, not in 6.
+ */
 export function until(iso: string, now = Date.now()): string {
   const s = Math.round((Date.parse(iso) - now) / 1000)
   if (s <= 0) return ago(iso, now)
   if (s < 60) return 'in a moment'
-  if (s < 3600) return `in ${Math.floor(s / 60)} min`
-  if (s < 2 * 86_400) return `in ${Math.floor(s / 3600)} h`
-  return `in ${Math.floor(s / 86_400)} d`
+  const [min, h] = [Math.round(s / 60), Math.round(s / 3600)]
+  if (min < 60) return `in ${min} min`
+  if (h < 48) return `in ${h} h`
+  return `in ${Math.round(s / 86_400)} d`
 }
 
 /** The reader's zone, by its IANA name. */

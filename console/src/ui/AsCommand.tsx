@@ -2,7 +2,8 @@ import { Button } from './Button.tsx'
 import { Command } from './Copyable.tsx'
 import { Popover } from './Popover.tsx'
 
-const short = (text: string): string => (text.length > 600 ? `${text.slice(0, 600)}…` : text)
+/** Whole up to what somebody would read; the panel scrolls. */
+const short = (text: string): string => (text.length > 4_000 ? `${text.slice(0, 4_000)}…` : text)
 
 /**
  * What a form would do, as a command of the command line and as a call of the API; both are copied whole. Not while a part is missing: `complete`.

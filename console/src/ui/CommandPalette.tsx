@@ -23,6 +23,9 @@ export function matches(action: Pick<Action, 'label' | 'hint'>, search: string):
     .every((word) => text.includes(word))
 }
 
+/** What is marked before anybody has chosen: the first entry that can be done. -1 where there is none, and Enter does nothing. */
+export const firstAble = (actions: readonly Action[]): number => actions.findIndex((action) => action.can?.ok !== false)
+
 /** Go anywhere, do anything. `groups` follow what is typed where that is asked elsewhere; what is here already is filtered here. */
 export function CommandPalette({
   open,
@@ -43,12 +46,18 @@ export function CommandPalette({
 }) {
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
-  const [at, setAt] = useState(0)
+  /** Null until somebody moves: what is found later may put another entry first. */
+  const [at, setAt] = useState<number | null>(null)
+  const [was, setWas] = useState(open)
+  if (was !== open) {
+    setWas(open)
+    setAt(null)
+  }
   const shown = groups
     .map((group) => ({ ...group, actions: group.found ? group.actions : group.actions.filter((action) => matches(action, search.trim())) }))
     .filter((group) => group.actions.length > 0)
   const flat = shown.flatMap((group) => group.actions)
-  const current = Math.min(at, Math.max(0, flat.length - 1))
+  const current = at === null ? firstAble(flat) : Math.min(at, flat.length - 1)
   useEffect(() => {
     list.current?.querySelector(`[data-at="${current}"]`)?.scrollIntoView({ block: 'nearest' })
   }, [current])
@@ -61,7 +70,7 @@ export function CommandPalette({
   }
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step !== undefined) setAt((current + step + flat.length) % Math.max(1, flat.length))
+    if (step !== undefined) setAt(flat.length === 0 ? null : (Math.max(current, step > 0 ? -1 : 0) + step + flat.length) % flat.length)
     else if (event.key === 'Enter' && !event.nativeEvent.isComposing) pick(flat[current])
     else return
     event.preventDefault()
@@ -81,12 +90,12 @@ export function CommandPalette({
               role="combobox"
               aria-expanded="true"
               aria-controls={`${id}-list`}
-              aria-activedescendant={flat.length > 0 ? `${id}-${current}` : undefined}
+              aria-activedescendant={current >= 0 ? `${id}-${current}` : undefined}
               autoComplete="off"
               spellCheck={false}
               onChange={(event) => {
                 onSearch(event.target.value)
-                setAt(0)
+                setAt(null)
               }}
               onKeyDown={onKeyDown}
             />

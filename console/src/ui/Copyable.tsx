@@ -62,11 +62,11 @@ export function Copyable({ value, what, mono = true, children }: { value: string
   )
 }
 
-/** A command to be run elsewhere. What is copied is `command`; `shown` may abbreviate long parts of it; `what` names it: "Copy token". */
+/** A command to be run elsewhere, on the lines that it has. What is copied is `command`; `shown` may abbreviate long parts of it; `what` names it: "Copy token". */
 export function Command({ command, shown = command, prompt = '$', what }: { command: string; shown?: string; prompt?: string; what?: string }) {
   const { copied, copy } = useCopy()
   return (
-    <div className={css['cmd']} {...unrecorded}>
+    <div className={cx(css['cmd'], shown.includes('\n') && css['lines'])} {...unrecorded}>
       <span className={css['prompt']} aria-hidden="true">
         {prompt}
       </span>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { matches } from './CommandPalette.tsx'
+import { firstAble, matches } from './CommandPalette.tsx'
 
 test('every word has to occur, in any order', () => {
   const action = { label: 'Create cluster', hint: '192 CU' }
@@ -7,4 +7,15 @@ test('every word has to occur, in any order', () => {
   expect(matches(action, '192')).toBe(true)
   expect(matches(action, 'create server')).toBe(false)
   expect(matches(action, '')).toBe(true)
+})
+
+test('what is marked first can be done: a disabled entry is passed over, and where all are disabled none is marked', () => {
+  const [refused, able] = [
+    { label: 'Delete', can: { ok: false, reason: 'Not now' } as const },
+    { label: 'Edit', can: { ok: true } as const },
+  ]
+  expect(firstAble([refused, able, refused])).toBe(1)
+  expect(firstAble([{ label: 'Overview' }, refused])).toBe(0)
+  expect(firstAble([refused, refused])).toBe(-1)
+  expect(firstAble([])).toBe(-1)
 })
