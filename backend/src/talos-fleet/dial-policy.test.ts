@@ -82,12 +82,20 @@ test('no packet leaves for any of them, neither by entering it nor by a server t
   dialled.mockRestore()
 })
 
-test('only listed networks are dialled, and a refusal names the setting', () => {
+test('only listed networks are dialled, and a refusal names the setting and what to do', () => {
   const policy = policyOf()
+  const next = (network: string) => `add the network of your servers to that setting, such as ${network}, and start Steelyard again`
   expect(policy.check('10.2.3.4', 50_000)).toEqual({ ok: true })
   expect(policy.check('fd12::5', 6443)).toEqual({ ok: true })
-  expect(policy.check('192.168.1.1', 50_000)).toEqual({ ok: false, reason: '192.168.1.1 is not in STEELYARD_DIAL_NETWORKS (it holds 10.0.0.0/8, fd12::/16)' })
-  expect(policyOf({ networks: [] }).check('10.2.3.4', 50_000)).toEqual({ ok: false, reason: '10.2.3.4 is not in STEELYARD_DIAL_NETWORKS (it is empty)' })
+  expect(policy.check('192.168.1.1', 50_000)).toEqual({
+    ok: false,
+    reason: `192.168.1.1 is not in STEELYARD_DIAL_NETWORKS (it holds 10.0.0.0/8, fd12::/16): ${next('192.168.1.0/24')}`,
+  })
+  expect(policyOf({ networks: [] }).check('10.2.3.4', 50_000)).toEqual({
+    ok: false,
+    reason: `10.2.3.4 is not in STEELYARD_DIAL_NETWORKS (it is empty): ${next('10.2.3.0/24')}`,
+  })
+  expect(policy.check('fd99:1:2:3::4', 50_000)).toMatchObject({ reason: expect.stringContaining(next('fd99:1:2:3::/64')) as string })
 })
 
 test('only the ports of Talos and Kubernetes are dialled', () => {

@@ -60,6 +60,12 @@ export interface DialSettings {
   readonly simulate: boolean
 }
 
+/** A network of usual size around an address, as an example of what to write into the setting. */
+function around(address: string): string {
+  const read = readCidr(`${address}/${address.includes(':') ? 64 : 24}`)
+  return read.ok ? formatCidr(read.cidr) : (read.corrected ?? address)
+}
+
 export function dialPolicy({ networks, own, simulate }: DialSettings): DialPolicy {
   const listed = networks.length === 0 ? 'it is empty' : `it holds ${networks.map(formatCidr).join(', ')}`
 
@@ -73,7 +79,10 @@ export function dialPolicy({ networks, own, simulate }: DialSettings): DialPolic
       if (refused) return no(`${text} ${refused[1]}, and is never dialled`)
       if (own().some((mine) => same(mine, address))) return no(`${text} is an address of this machine itself and is never dialled`)
     }
-    return networks.some((network) => contains(network, address)) ? yes : no(`${text} is not in STEELYARD_DIAL_NETWORKS (${listed})`)
+    if (networks.some((network) => contains(network, address))) return yes
+    return no(
+      `${text} is not in STEELYARD_DIAL_NETWORKS (${listed}): add the network of your servers to that setting, such as ${around(text)}, and start Steelyard again`,
+    )
   }
 
   const demand = (address: string, port: number): void => {
