@@ -29,9 +29,13 @@ export const Event = z.object({
 })
 export type Event = z.infer<typeof Event>
 
+/** The stream is never silent for longer, in ms: between events it carries comment lines. Who hears nothing for much longer knows that it is not live. */
+export const heartbeatMs = 2_000
+
 export const eventStream = operation({
   name: 'eventStream',
-  summary: 'Server-sent events of every change that the caller may see; resumes after `Last-Event-ID`, ends with the access token.',
+  summary:
+    'Server-sent events of every change that the caller may see, and a comment line at least every 2 s; resumes after `Last-Event-ID`, ends with the access token.',
   method: 'GET',
   path: '/v1/events',
   scope: 'signed_in',

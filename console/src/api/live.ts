@@ -1,31 +1,30 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { type EventKind, eventStream } from '#contract/events.ts'
-import { createStore } from '../lib/store.ts'
+import { type EventKind, eventStream, heartbeatMs } from '#contract/events.ts'
+import { pause } from '../lib/pause.ts'
 import { eventReader } from '../lib/sse.ts'
 import { authorized } from './client.ts'
+import { CallError, noAnswer, send } from './http.ts'
 import { applyContacts, changes, type LiveMessage } from './live-cache.ts'
-import { endsSession } from './auth.ts'
-
-/** `live`: events come in. `polling`: they don't, so what is shown is asked for again and again. Times are ISO 8601. */
-export interface LiveState {
-  state: 'connecting' | 'live' | 'polling'
-  since: string | null
-  lastEventAt: string | null
-}
-export const liveState = createStore<LiveState>({ state: 'connecting', since: null, lastEventAt: null })
+import { forgetLive, liveState, sayLive } from './live-state.ts'
+import { probeLimitMs, watchdog } from './watchdog.ts'
 
 const pollEveryMs = 15_000
-/** A stream on which nothing came for so long, not even a comment, is dead. */
-const silenceMs = 60_000
+/** A stream on which nothing came for so long, not even a heartbeat, is dead. */
+const silenceMs = heartbeatMs * 2.5
+/** Between two tries to open it again. */
+const mostPauseMs = 4_000
 /** What was fetched this short before the stream stands is not asked for again: a page fetches and connects at the same time. */
 const graceMs = 1_500
 /** Changes that come together are fetched together. */
 const gatherMs = 120
 
-type Passed = { type: 'message'; message: LiveMessage } | { type: 'state'; state: LiveState['state'] } | { type: 'ask' }
+/** `heard`: a sign of life. `ask`: a tab that has just opened wants to know whether there is one. */
+type Passed = { type: 'message'; message: LiveMessage } | { type: 'heard' } | { type: 'ask' }
 
-function say(state: LiveState['state']): void {
-  liveState.set((now) => (now.state === state ? now : { ...now, state, since: new Date().toISOString() }))
+/** Whether the server answers at all; what a proxy says in its place does not count. */
+async function probe(): Promise<void> {
+  const { status } = await send({ method: 'GET', path: '/healthz' }, {}, { limitMs: probeLimitMs })
+  if (status >= 500) throw new CallError(noAnswer, { status })
 }
 
 /**
@@ -61,10 +60,16 @@ export function followEvents(client: QueryClient): () => void {
     return undefined
   }
 
+  const watch = watchdog({ probe, onSilent: (since) => sayLive('silent', since), onQuiet: () => sayLive('polling') })
+  const heard = () => {
+    watch.heard()
+    sayLive('live')
+  }
   channel?.addEventListener('message', ({ data }: MessageEvent<Passed>) => {
+    if (data.type === 'ask') return void (leading && liveState.get().state === 'live' && pass({ type: 'heard' }))
+    heard()
     if (data.type === 'message') take(data.message)
-    else if (data.type === 'state') say(data.state)
-    else if (leading) pass({ type: 'state', state: liveState.get().state })
+    return undefined
   })
   pass({ type: 'ask' })
 
@@ -81,13 +86,15 @@ export function followEvents(client: QueryClient): () => void {
         await readStream(stopped.signal, lastId, {
           onOpen: () => {
             misses = 0
-            say('live')
-            pass({ type: 'state', state: 'live' })
             // What could not be fetched while nothing answered is tried again: no event will tell of it.
             void client.invalidateQueries({ predicate: (query) => query.state.status === 'error' })
             // What was fetched well before the stream stood may have changed in between.
             if (lastId === null)
               void client.invalidateQueries({ predicate: (query) => query.state.dataUpdatedAt > 0 && query.state.dataUpdatedAt < begun - graceMs })
+          },
+          onHeard: () => {
+            heard()
+            pass({ type: 'heard' })
           },
           onMessage: (message) => {
             take(message)
@@ -96,15 +103,12 @@ export function followEvents(client: QueryClient): () => void {
         })
         // It ends with its access token; the next one begins with a new token.
         if (Date.now() - begun > 5_000) continue
-      } catch (error) {
-        if (stopped.signal.aborted || endsSession(error)) return
+      } catch {
+        if (stopped.signal.aborted) return
       }
       misses++
-      if (misses >= 2) {
-        say('polling')
-        pass({ type: 'state', state: 'polling' })
-      }
-      await pause(Math.min(15_000, 500 * 2 ** misses) * (0.75 + Math.random() / 2), stopped.signal)
+      void watch.look()
+      await pause(Math.min(mostPauseMs, 500 * 2 ** misses) * (0.75 + Math.random() / 2), stopped.signal)
     }
   }
   const locks = (navigator as Partial<Navigator>).locks
@@ -114,24 +118,20 @@ export function followEvents(client: QueryClient): () => void {
     stopped.abort()
     clearInterval(poll)
     clearTimeout(timer)
+    watch.stop()
     channel?.close()
-    liveState.set({ state: 'connecting', since: null, lastEventAt: null })
+    forgetLive()
   }
 }
 
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
-
-async function readStream(signal: AbortSignal, lastId: string | null, on: { onOpen: () => void; onMessage: (message: LiveMessage) => void }): Promise<void> {
+async function readStream(
+  signal: AbortSignal,
+  lastId: string | null,
+  on: { onOpen: () => void; onHeard: () => void; onMessage: (message: LiveMessage) => void },
+): Promise<void> {
   const silent = new AbortController()
   const both = AbortSignal.any([signal, silent.signal])
-  let watch = setTimeout(() => silent.abort(), silenceMs)
+  let late = setTimeout(() => silent.abort(), silenceMs)
   try {
     const response = await authorized(
       eventStream,
@@ -139,6 +139,7 @@ async function readStream(signal: AbortSignal, lastId: string | null, on: { onOp
       { signal: both, headers: { accept: 'text/event-stream', ...(lastId !== null && { 'last-event-id': lastId }) } },
     )
     if (!response.ok || response.body === null) throw new Error(`The event stream answered ${response.status}`)
+    on.onHeard()
     on.onOpen()
     const reader = eventReader(({ id, event, data }) => {
       try {
@@ -152,11 +153,12 @@ async function readStream(signal: AbortSignal, lastId: string | null, on: { onOp
     for (;;) {
       const { done, value } = await chunks.read()
       if (done) return
-      clearTimeout(watch)
-      watch = setTimeout(() => silent.abort(), silenceMs)
+      clearTimeout(late)
+      late = setTimeout(() => silent.abort(), silenceMs)
+      on.onHeard()
       reader(decoder.decode(value, { stream: true }))
     }
   } finally {
-    clearTimeout(watch)
+    clearTimeout(late)
   }
 }

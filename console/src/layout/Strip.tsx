@@ -1,4 +1,4 @@
-import { liveState } from '../api/live.ts'
+import { liveState } from '../api/live-state.ts'
 import { useStore } from '../lib/store.ts'
 import { clock, zone } from '../lib/time.ts'
 import { StatusDot } from '../ui/Status.tsx'
@@ -11,19 +11,24 @@ export function Strip() {
   const installation = useInstallation()
   return (
     <footer className={css['strip']}>
-      {state === 'live' ? (
-        <StatusDot quiet tone="ok">
-          Live
-        </StatusDot>
-      ) : state === 'polling' ? (
-        <StatusDot quiet tone="warn" why={since === null ? undefined : `since ${clock(since)}`}>
-          No live updates, asking every 15 s
-        </StatusDot>
-      ) : (
-        <StatusDot quiet tone="busy">
-          Connecting
-        </StatusDot>
-      )}
+      {/* What the screen is worth is said to those who listen as well, when it changes. */}
+      <span role="status">
+        {state === 'live' ? (
+          <StatusDot quiet tone="ok">
+            Live
+          </StatusDot>
+        ) : state === 'silent' ? (
+          <StatusDot tone="danger">Not answering{since !== null && ` since ${clock(since)}`}</StatusDot>
+        ) : state === 'polling' ? (
+          <StatusDot quiet tone="warn" why={since === null ? undefined : `since ${clock(since)}`}>
+            No live updates, asking every 15 s
+          </StatusDot>
+        ) : (
+          <StatusDot quiet tone="busy">
+            Connecting
+          </StatusDot>
+        )}
+      </span>
       {lastEventAt !== null && <span className="hide-sm num">last event {clock(lastEventAt)}</span>}
       <span className="hide-sm">times in {zone()}</span>
       {installation?.simulated && (

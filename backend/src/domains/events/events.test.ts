@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { datacenterCreate, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
+import { heartbeatMs } from '#contract/events.ts'
 import { authorizeLogout } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
@@ -127,6 +128,20 @@ test('who asks for more than is kept, or for what never was, is told to fetch an
     expect(stream.events[0]!.event).toBe('resync')
     stream.stop()
   }
+})
+
+test('a stream on which nothing happens gives a sign of life in the time that the contract names', async () => {
+  const backend = await startBackend()
+  const stop = new AbortController()
+  const caller = { kind: 'user', userId: '', email: '', sessionId: '', scopes: [], ip: '', requestId: '' } as const
+  const parts = backend.domains.events.stream(caller, undefined, stop.signal)
+  await parts.next()
+  const began = performance.now()
+  // A line that begins with a colon is a comment (WHATWG HTML, 9.2.6).
+  expect((await parts.next()).value).toMatch(/^: *\n\n$/)
+  expect(performance.now() - began).toBeLessThan(heartbeatMs + 1_000)
+  stop.abort()
+  await parts.return(undefined)
 })
 
 test('a stream ends with its access token, and with its session at once', async () => {

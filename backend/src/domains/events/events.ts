@@ -3,6 +3,7 @@ import type { Clock } from '../../clock.ts'
 import { type Db, isDatabaseGone } from '../../db/db.ts'
 import type { Listener } from '../../db/listen.ts'
 import { Problem } from '#contract/errors.ts'
+import { heartbeatMs } from '#contract/events.ts'
 import type { UserCaller } from '../../http/caller.ts'
 import type { Log } from '../../log.ts'
 import { eventChannel } from './publisher.ts'
@@ -33,8 +34,6 @@ const keptMs = 24 * 3600_000
 const mostWaiting = 256
 const mostReplayed = 1_000
 const pollMs = 1_000
-/** A comment line now and then, so that proxies and the reader know that the stream lives. */
-const heartbeatMs = 15_000
 const readBatch = 1_000
 /** So long without an answer of the database, and a stream would say that it is live while nothing can come: it ends, and its reader asks by itself. */
 const silentMs = 5_000

@@ -1,0 +1,78 @@
+import { heartbeatMs } from '#contract/events.ts'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { watchdog } from './watchdog.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+function watched(probe: () => Promise<unknown>) {
+  const said: string[] = []
+  const began = Date.now()
+  const watch = watchdog({ probe, onSilent: (since) => said.push(`silent since ${since - began}`), onQuiet: () => said.push('quiet') })
+  return { watch, said, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) }
+}
+const refused = () => Promise.reject(new Error('connection refused'))
+/** As a process does that is stopped: it takes the question and never answers; the question's own limit ends it. */
+const frozen = () => new Promise((_, reject) => setTimeout(() => reject(new Error('late')), 2_000))
+const answers = () => Promise.resolve()
+
+test('a server that stops answering is said to be silent within 7 s, since its last sign of life', async () => {
+  const { watch, said, pass } = watched(frozen)
+  for (let beat = 0; beat < 5; beat++) {
+    await pass(heartbeatMs)
+    watch.heard()
+  }
+  expect(said).toEqual([])
+  await pass(7_000)
+  expect(said[0]).toBe('silent since 10000')
+  watch.stop()
+})
+
+test('a stream that breaks asks at once: a connection that is refused needs no wait', async () => {
+  const { watch, said } = watched(refused)
+  await watch.look()
+  expect(said).toEqual(['silent since 0'])
+  watch.stop()
+})
+
+test('heartbeats that are on time ask nobody', async () => {
+  const probe = vi.fn<() => Promise<void>>(answers)
+  const { watch, said, pass } = watched(probe)
+  for (let beat = 0; beat < 20; beat++) {
+    await pass(heartbeatMs)
+    watch.heard()
+  }
+  expect([said, probe.mock.calls.length]).toEqual([[], 0])
+  watch.stop()
+})
+
+test('where the tab that reads the stream is gone, or a proxy holds the stream back, the server is not blamed', async () => {
+  const { watch, said, pass } = watched(answers)
+  await pass(6_000)
+  expect([...new Set(said)]).toEqual(['quiet'])
+  watch.stop()
+})
+
+test('a sign of life that comes while it is asked counts, and nothing is said once it is stopped', async () => {
+  const { watch, said, pass } = watched(frozen)
+  const asked = watch.look()
+  await pass(1_000)
+  watch.heard()
+  await pass(1_500)
+  await asked
+  expect(said).toEqual([])
+  watch.stop()
+  await pass(20_000)
+  expect(said).toEqual([])
+})
+
+test('it is asked again while it stays silent, so that an answer is noticed', async () => {
+  let up = false
+  const { watch, said, pass } = watched(() => (up ? answers() : refused()))
+  await pass(6_000)
+  expect(said.at(-1)).toBe('silent since 0')
+  up = true
+  await pass(4_000)
+  expect(said.at(-1)).toBe('quiet')
+  watch.stop()
+})
