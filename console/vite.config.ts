@@ -56,7 +56,7 @@ export default defineConfig(({ mode, command }) => {
               { name: 'parts', test: /console\/src\/ui\/(Icon|Button|Tooltip|Field|Status|States|cx)\b/, priority: 2 },
               {
                 name: 'app',
-                test: /\/contract\/(?!subnets|subnet-rules|address-ranges|address-map|images|join-tokens)|node_modules\/(zod|@tanstack\/(query-core|react-query))\/|console\/src\/(ui|lib|api|layout)\/(?!(auth|http|tokens|entry-calls|messages|report|installation|jwt|store|search|use-search|paths|reason|nonce|fields|RootFrame|pages|Mark|Toast|toast|States|Button|Icon|Tooltip|Field|Status|cx|AddressMap|AddressCells|AddressRanges|address-grid|DiffView|diff|use-draft|drafts|AsCommand|shell|time|Timeline)\b)/,
+                test: /\/contract\/(?!subnets|subnet-rules|address-ranges|address-map|images|join-tokens)|node_modules\/(zod|@tanstack\/(query-core|react-query))\/|console\/src\/(ui|lib|api|layout)\/(?!(auth|http|patience|pause|live-state|tokens|entry-calls|messages|report|installation|jwt|store|search|use-search|paths|reason|nonce|fields|RootFrame|pages|Mark|Toast|toast|States|Button|Icon|Tooltip|Field|Status|cx|AddressMap|AddressCells|AddressRanges|address-grid|DiffView|diff|use-draft|drafts|AsCommand|shell|time|Timeline)\b)/,
                 minShareCount: 3,
               },
             ],

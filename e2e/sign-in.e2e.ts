@@ -53,6 +53,7 @@ test('an empty form says what is missing, and asks nobody', async () => {
   page.on('request', (request) => request.resourceType() === 'script' && scripts.push(request.url()))
   await page.goto('/auth/login')
   await email().waitFor()
+  await expect.poll(() => email().evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
   // What only the pages behind it need is not fetched for a visitor: the sign-in page has a budget.
   expect(scripts.filter((url) => /\/app-/.test(url))).toEqual([])
   await submit()
@@ -148,6 +149,12 @@ test('a session that was revoked elsewhere ends with a notice on the login page,
     .evaluateAll((links) => links.forEach((link) => (link as unknown as { click(): void }).click()))
   await notice('Session expired. Please sign in again.').waitFor()
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+  expect(
+    await page
+      .getByRole('region', { name: /^Notices/ })
+      .getByRole('listitem')
+      .count(),
+  ).toBe(1)
   expect(path()).toBe('/auth/login')
   expect(await stored()).toEqual({})
   expect(await page.evaluate('sessionStorage.length')).toBe(0)
@@ -159,6 +166,14 @@ test('a page that is opened with a revoked session says so as well', async () =>
   await page.goto('/infra/clusters')
   await notice('Session expired. Please sign in again.').waitFor()
   expect(path()).toBe('/auth/login')
+  // Once, and the reason is on the browser's console.
+  expect(
+    await page
+      .getByRole('region', { name: /^Notices/ })
+      .getByRole('listitem')
+      .count(),
+  ).toBe(1)
+  expect(errors.splice(0)).toEqual([expect.stringMatching(/^console: The session could not be validated:/)])
 })
 
 test('an access token that does not hold is renewed unseen, once for all calls', async () => {
@@ -222,6 +237,24 @@ test('what was typed outlasts an ended session, asks nobody on the way out, and 
   await question.getByRole('button', { name: 'Log out' }).click()
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
   expect(await stored()).toEqual({})
+  // In the same tab, whose connection to the drafts ended when the log out cleared the site's storage.
+  await email().fill(admin.email)
+  await password().fill(admin.password)
+  await submit()
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  const sections = page.getByRole('navigation', { name: 'Sections' })
+  await sections.getByRole('link', { name: 'Servers' }).click()
+  await page.getByRole('link', { name: items[0]!.name, exact: true }).click()
+  const create = page.getByRole('link', { name: 'Create patch' })
+  await create.click()
+  await name.fill('kept-again')
+  await sections.getByRole('link', { name: 'Servers' }).click()
+  await page.getByRole('dialog', { name: 'Leave without saving?' }).getByRole('button', { name: 'Leave' }).click()
+  await page.getByRole('table', { name: 'Servers', exact: true }).waitFor()
+  await page.getByRole('link', { name: items[0]!.name, exact: true }).click()
+  await create.click()
+  await page.getByText(/^A draft of .* was put back/).waitFor()
+  expect(await name.inputValue()).toBe('kept-again')
 })
 
 test('visitors see what this is, are asked whether they have an account, and can join the waitlist', async () => {

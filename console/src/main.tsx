@@ -7,7 +7,7 @@ import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { watchPage } from './api/report.ts'
-import { authStatus, validateSession, whenSessionEnds } from './api/auth.ts'
+import { authStatus, validateSession, watchSession, whenSessionEnds } from './api/auth.ts'
 import { nonce } from './lib/nonce.ts'
 import { paths } from './lib/paths.ts'
 import { followLinks, router } from './router.tsx'
@@ -22,6 +22,7 @@ whenSessionEnds(({ explicit }) => {
 })
 followLinks()
 void validateSession()
+watchSession()
 
 watchPage()
 

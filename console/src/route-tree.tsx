@@ -2,7 +2,7 @@
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import type { ComponentType } from 'react'
 import type { Load } from './api/page.ts'
-import { authStatus, sessionHolds } from './api/auth.ts'
+import { authStatus, sessionHolds, wasLoggedOut } from './api/auth.ts'
 import { RootFrame } from './layout/RootFrame.tsx'
 import { texts } from './lib/search.ts'
 
@@ -68,7 +68,7 @@ const infraRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/infra',
   beforeLoad: async ({ location }) => {
-    if (!(await sessionHolds())) throw redirect({ to: '/auth/login', replace: true, state: { from: location.href } })
+    if (!(await sessionHolds())) throw redirect({ to: '/auth/login', replace: true, state: wasLoggedOut() ? {} : { from: location.href } })
   },
 })
 

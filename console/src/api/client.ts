@@ -14,7 +14,7 @@ export interface CallOptions {
   version?: number
 }
 
-/** Ends the session where the error says so, and throws it on. */
+/** Ends the session where no token can be had, which was tried for as long as the product's patience lasts, and throws the reason on. */
 async function tokenOr(refused: string | null): Promise<string> {
   try {
     return await accessToken(refused)

@@ -11,6 +11,8 @@ export class CallError extends Error {
   readonly related: Related | null
   readonly requestId: string | null
   readonly retryAfterSeconds: number | null
+  /** Whether `message` is the server's own sentence. Where an answer brings none, a form may know a better one than ours. */
+  readonly said: boolean
 
   constructor(
     message: string,
@@ -21,6 +23,7 @@ export class CallError extends Error {
       related?: Related | null
       requestId?: string | null
       retryAfterSeconds?: number | null
+      said?: boolean
     },
   ) {
     super(message)
@@ -31,8 +34,15 @@ export class CallError extends Error {
     this.related = of.related ?? null
     this.requestId = of.requestId ?? null
     this.retryAfterSeconds = of.retryAfterSeconds ?? null
+    this.said = of.said ?? false
   }
 }
+
+export const noAnswer = 'Steelyard does not answer. Check your connection.'
+
+/** Whether a call got no decision: no answer, one that can't be read, 5xx or 429. What was refused (any other 4xx) is decided. */
+export const isUndecided = (error: unknown): error is CallError =>
+  error instanceof CallError && (error.status < 400 || error.status === 429 || error.status >= 500)
 
 export type Ask<O extends Operation> = Partial<Asked<O>>
 
@@ -58,6 +68,8 @@ function address(path: string, { params, query }: { params?: unknown; query?: un
 export interface SendOptions {
   token?: string | null
   signal?: AbortSignal | undefined
+  /** No answer within so many ms is none. */
+  limitMs?: number
   /** Idempotency-Key: a repeat with the same key is answered as the first was. */
   key?: string
   /** If-Match: the version that the change is based on. */
@@ -69,10 +81,11 @@ export interface SendOptions {
 
 /** One request, as it is declared. Throws CallError where there is no answer; the answer itself is for the caller to judge. */
 export async function send(
-  operation: Pick<Operation, 'method' | 'path'>,
+  operation: { method: Operation['method']; path: string },
   ask: { params?: unknown; query?: unknown; body?: unknown },
-  { token = null, signal, key, version, headers = {}, clears = false }: SendOptions,
+  { token = null, signal, limitMs, key, version, headers = {}, clears = false }: SendOptions,
 ): Promise<Response> {
+  const signals = [signal, limitMs === undefined ? undefined : AbortSignal.timeout(limitMs)].filter((one) => one !== undefined)
   try {
     return await fetch(base + address(operation.path, ask), {
       method: operation.method,
@@ -86,11 +99,11 @@ export async function send(
       credentials: clears ? 'same-origin' : 'omit',
       cache: 'no-store',
       ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
-      ...(signal && { signal }),
+      ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
     })
   } catch (error) {
     if (signal?.aborted) throw error
-    throw new CallError('Steelyard does not answer. Check your connection.', { status: 0 })
+    throw new CallError(noAnswer, { status: 0 })
   }
 }
 
@@ -120,6 +133,7 @@ async function problemOf(response: Response): Promise<CallError> {
     if (typeof body.error !== 'string') throw new Error('not ours')
     return new CallError(body.error, {
       ...rest,
+      said: body.error !== '',
       ...(typeof body.code === 'string' && { code: body.code }),
       ...(body.fields && { fields: body.fields }),
       ...(body.related && { related: body.related }),

@@ -6,10 +6,12 @@ import { queryClient } from '../api/query.ts'
 import { useStore } from '../lib/store.ts'
 import { hasThemeHere, setTheme } from '../lib/theme.ts'
 import { ConfirmHost } from '../ui/Confirm.tsx'
+import { StaleBand } from '../ui/States.tsx'
 import css from './AppLayout.module.css'
 import { paletteOpen } from './commands.ts'
 import { Header } from './Header.tsx'
 import { ModalHost } from './ModalHost.tsx'
+import { useSessionWait } from './pages.tsx'
 import { Sidebar } from './Sidebar.tsx'
 import { Strip } from './Strip.tsx'
 
@@ -43,6 +45,7 @@ export default function AppLayout({ children }: { children: ReactNode }) {
       <div className={css['main']}>
         <Header />
         <main id="content" className={css['content']} tabIndex={-1}>
+          <SessionBand />
           {children}
         </main>
       </div>
@@ -53,6 +56,12 @@ export default function AppLayout({ children }: { children: ReactNode }) {
       <ConfirmHost />
     </QueryClientProvider>
   )
+}
+
+/** The page stays as it is while a session that has to be renewed waits for a decision. */
+function SessionBand() {
+  const wait = useSessionWait()
+  return wait !== null && <StaleBand boxed>{wait}</StaleBand>
 }
 
 /** On a browser that has no theme yet, the one that the person chose elsewhere. */

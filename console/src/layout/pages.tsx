@@ -1,26 +1,54 @@
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router'
 import type { Query } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { type ReactNode, useEffect } from 'react'
+import { liveState } from '../api/live-state.ts'
+import { undecided } from '../api/patience.ts'
 import { report } from '../api/report.ts'
 import { paths } from '../lib/paths.ts'
 import { reasonOf } from '../lib/reason.ts'
+import { useStore } from '../lib/store.ts'
+import { clock } from '../lib/time.ts'
 import { Button, ButtonLink } from '../ui/Button.tsx'
-import { SkeletonRows } from '../ui/States.tsx'
+import { SkeletonRows, StaleBand } from '../ui/States.tsx'
 import css from './pages.module.css'
 
+/** What the wait for a decision about the session is, as sentences; nothing while none is waited for. */
+export function useSessionWait(): ReactNode {
+  const wait = useStore(undecided)
+  if (wait === null) return null
+  return (
+    <>
+      Your session can not be confirmed: {wait.reason} It is tried again until {clock(new Date(wait.until).toISOString())}, then you are signed out. Drafts are
+      kept.
+    </>
+  )
+}
+
 /** While the session is being validated. */
-export const LoadingScreen = () => (
-  <div className={css['loading']} role="status">
-    Loading...
-  </div>
-)
+export function LoadingScreen() {
+  const wait = useSessionWait()
+  return (
+    <div className={css['loading']} role="status">
+      Loading...
+      {wait !== null && <StaleBand boxed>{wait}</StaleBand>}
+    </div>
+  )
+}
 
 /** While a page's code and data are under way, past 150 ms. */
-export const PendingPage = () => (
-  <div className={css['pending']}>
-    <SkeletonRows rows={10} />
-  </div>
-)
+export function PendingPage() {
+  const { state, since } = useStore(liveState)
+  return (
+    <>
+      {state === 'silent' && since !== null && (
+        <StaleBand boxed>Steelyard has not answered since {clock(since)}. This page is shown as soon as it does.</StaleBand>
+      )}
+      <div className={css['pending']}>
+        <SkeletonRows rows={10} />
+      </div>
+    </>
+  )
+}
 
 export function NotFoundPage() {
   const router = useRouter()

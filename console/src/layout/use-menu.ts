@@ -15,5 +15,5 @@ export function useMenu(): ShownEntry[] {
   const pathname = useRouterState({ select: (state) => state.location.pathname })
   const { data } = useQuery(query(overviewGet))
   const counts = { datacenters: data?.capacity.filter((c) => c.datacenter !== null).length, clusters: data?.clusters.total, servers: data?.servers.total }
-  return visible(menu, heldScopes()).map((entry) => ({ ...entry, current: isAt(entry, pathname), n: entry.count && counts[entry.count] }))
+  return visible(menu, heldScopes() ?? []).map((entry) => ({ ...entry, current: isAt(entry, pathname), n: entry.count && counts[entry.count] }))
 }

@@ -89,18 +89,29 @@ export function SkeletonRows({ rows = 8, widths = [120, 80, 90, 70, 110] }: { ro
   )
 }
 
+/** A band over what is shown and may not be true any more. */
+export function StaleBand({ children, action, boxed = false }: { children: ReactNode; action?: ReactNode; boxed?: boolean }) {
+  return (
+    <div className={cx(css['stale'], boxed && css['stale-boxed'])} role="status">
+      <span>{children}</span>
+      {action}
+    </div>
+  )
+}
+
 /** What is shown was true `at` a time (ms since 1970), and a newer answer has failed: why. */
 export function Stale({ at, error, onRetry }: { at: number; error: unknown; onRetry?: () => void }) {
   return (
-    <div className={css['stale']} role="status">
-      <span>
-        Shown as of {clock(new Date(at).toISOString())}. The last refresh failed: {reasonOf(error)}
-      </span>
-      {onRetry && (
-        <Button size="small" kind="ghost" icon="refresh" onClick={onRetry}>
-          Try again
-        </Button>
-      )}
-    </div>
+    <StaleBand
+      action={
+        onRetry && (
+          <Button size="small" kind="ghost" icon="refresh" onClick={onRetry}>
+            Try again
+          </Button>
+        )
+      }
+    >
+      Shown as of {clock(new Date(at).toISOString())}. The last refresh failed: {reasonOf(error)}
+    </StaleBand>
   )
 }

@@ -12,7 +12,11 @@ export interface ToastOptions {
   id?: string
 }
 
+/** The id of the one error that is shown, while there is such a one. */
+let onlyError: string | null = null
+
 async function show(tone: 'ok' | 'danger' | 'info', text: string, options: ToastOptions = {}): Promise<void> {
+  if (tone === 'danger' && onlyError !== null && options.id !== onlyError) return
   const { raise } = await import('./ToastView.tsx')
   toastsWanted.set(true)
   raise(tone, text, options)
@@ -28,6 +32,16 @@ async function dismiss(id: string): Promise<void> {
 export const toast = {
   success: (text: string, options?: ToastOptions): void => void show('ok', text, options),
   error: (text: string, options?: ToastOptions): void => void show('danger', text, options),
+  /**
+   * An error that says why everything else fails, once: the failures of what is under way add nothing to it and are not shown until `hearErrors`.
+   */
+  lastError: (text: string, id: string): void => {
+    onlyError = id
+    void show('danger', text, { id })
+  },
+  hearErrors: (): void => {
+    onlyError = null
+  },
   info: (text: string, options?: ToastOptions): void => void show('info', text, options),
   /** Takes one off that is no longer true. */
   dismiss: (id: string): void => void dismiss(id),

@@ -10,7 +10,7 @@ import { Problem } from '../../ui/Status.tsx'
 import { Beam } from './Beam.tsx'
 import css from './SignIn.module.css'
 
-/** The rules of the form come with the first touch of it. */
+/** The rules of the form come with the first character that is typed. */
 const rules = () => import('./sign-in-rules.ts')
 
 const read = (form: HTMLFormElement) => {
@@ -34,6 +34,7 @@ export function SignIn() {
   const [busy, setBusy] = useState(false)
   useEffect(() => {
     document.title = 'Sign in · Steelyard'
+    form.current?.querySelector<HTMLInputElement>('[name="email"]')?.focus({ preventScroll: true })
   }, [])
   const problem = refused ?? (search['error'] === undefined ? null : signInProblem(search['error']))
 
@@ -67,7 +68,7 @@ export function SignIn() {
   return (
     <div className={css['page']}>
       <Beam />
-      <form className={css['form']} ref={form} noValidate onFocus={() => void rules()} onSubmit={(event) => void submit(event)} aria-labelledby="sign-in">
+      <form className={css['form']} ref={form} noValidate onInput={() => void rules()} onSubmit={(event) => void submit(event)} aria-labelledby="sign-in">
         <h1 id="sign-in">Sign in to your account</h1>
         <Problem text={problem} />
         <Field label="Email" error={errors['email']}>
