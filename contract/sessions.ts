@@ -9,6 +9,8 @@ export type User = z.infer<typeof User>
 
 /** Longest life of a session from sign-in, in seconds. */
 export const sessionLifetimeSeconds = 86_400
+/** The one cookie, sent with calls below `/v1/authorize`: a device that its account has signed in from before. It signs nobody in. */
+export const deviceCookie = 'steelyard_device'
 /** Life of an access token, in seconds. */
 export const accessTokenLifetimeSeconds = 600
 

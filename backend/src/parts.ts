@@ -27,6 +27,7 @@ import { type Patches, patches as makePatches } from './domains/patches/patches.
 import { patchRoutes } from './domains/patches/routes.ts'
 import { poolDomain } from './domains/pools/domain.ts'
 import type { Pools } from './domains/pools/pools.ts'
+import { devices } from './domains/sessions/devices.ts'
 import { rotationKey } from './domains/sessions/rotation-key.ts'
 import { serverDomain, serverFleet } from './domains/servers/domain.ts'
 import { lateClusterAccess } from './domains/servers/for-clusters.ts'
@@ -70,12 +71,14 @@ export interface Domains {
 export function buildDomains(platform: Platform, onRevoked: (sessionId: string) => void): Domains {
   const { db, clock, config, version, vault } = platform
   const users = makeUsers(platform)
+  const installationKey = rotationKey({ db, vault })
   const sessions = makeSessions({
     ...platform,
     users,
     tokens: tokens(platform),
     throttle: throttle(platform),
-    rotationKey: rotationKey({ db, vault }),
+    devices: devices(installationKey),
+    rotationKey: installationKey,
     onRevoked,
   })
   const operations = makeOperations(platform)

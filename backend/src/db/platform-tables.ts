@@ -50,7 +50,7 @@ interface RefreshTokenTable {
 interface SignInFailureTable {
   id: GeneratedAlways<number>
   email: string
-  address: string
+  source: string
   at: Time
 }
 

@@ -20,7 +20,7 @@ export const defaultLimits: Limits = { inFlight: 200, waitMs: 1_000, delayMs: 20
 const busy = (random: () => number) => new Problem('unavailable', 'Server busy. Please try again.', undefined, 1 + Math.floor(random() * 5))
 
 /** Counts places; whoever finds none waits in line. */
-export function places(count: number) {
+function places(count: number) {
   let free = count
   const line: ((got: boolean) => void)[] = []
   return {
@@ -91,9 +91,9 @@ export function limit(app: FastifyInstance, { limits, clock, random }: { limits:
   look.unref()
 
   const enter = async (request: FastifyRequest): Promise<void> => {
-    const { operation } = request.routeOptions.config
+    const { operation, hasOwnQueue } = request.routeOptions.config
     // A stream takes no place: it would hold it for minutes.
-    if (!operation || operation.media === 'text/event-stream') return
+    if (!operation || hasOwnQueue || operation.media === 'text/event-stream') return
     if (!(await room.take(limits.waitMs))) throw busy(random)
     ;(request as unknown as Record<symbol, boolean>)[held] = true
   }

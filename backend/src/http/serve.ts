@@ -20,6 +20,10 @@ export interface CallContext {
   readonly lastEventId: number | undefined
   readonly ip: string
   readonly userAgent: string
+  /** The `Cookie` header; sign-in alone looks at it. */
+  readonly cookies: string | undefined
+  /** Whether the caller speaks HTTPS, to us or to a trusted proxy. */
+  readonly isEncrypted: boolean
   /** When the caller's access token ends, in ms since 1970. */
   readonly tokenEndsAt: number | undefined
   /** Ends when the client goes away, at shutdown, and when the access token does. */
@@ -45,6 +49,8 @@ declare module 'fastify' {
     operation?: Operation
     /** Largest body in bytes, where the call takes more or less than others. */
     largestBody?: number
+    /** Its calls take no place among the requests in flight: they wait in a bounded line of their own. */
+    hasOwnQueue?: boolean
   }
   interface FastifyInstance {
     idempotency: Idempotency
@@ -107,6 +113,8 @@ function contextOf(request: FastifyRequest, reply: FastifyReply): CallContext {
     lastEventId: readLastEventId(request),
     ip: request.ip,
     userAgent: request.headers['user-agent'] ?? '',
+    cookies: request.headers.cookie,
+    isEncrypted: request.protocol === 'https',
     tokenEndsAt: request.tokenEndsAt,
     signal: gone.signal,
     header: (name, value) => void reply.header(name, value),
@@ -124,6 +132,7 @@ function etag(answer: unknown): string | undefined {
 
 export interface ServeOptions {
   readonly largestBody?: number
+  readonly hasOwnQueue?: boolean
   /** More is shown than the object's version counts, so a reader who has the version is given the whole all the same. */
   readonly isVolatile?: boolean
 }

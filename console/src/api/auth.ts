@@ -33,7 +33,7 @@ const revokeMs = 4_000
 export async function signIn(email: string, password: string): Promise<void> {
   toast.hearErrors()
   try {
-    const response = await send(entryCalls.authorize, { body: { email, password } }, { limitMs: signInMs })
+    const response = await send(entryCalls.authorize, { body: { email, password } }, { limitMs: signInMs, cookies: true })
     if (!response.ok) {
       const problem = await readAnswer(response).catch((error: unknown) => error)
       throw problem instanceof CallError && problem.said ? problem : new Error(messages.authenticationFailed)
@@ -152,7 +152,7 @@ export async function logOut(): Promise<void> {
   const held = tokens.allRefresh()
   const user = tokens.user()
   if (user !== null) void import('./drafts.ts').then(({ removeDrafts }) => removeDrafts(user.id))
-  await Promise.allSettled(held.map((refresh_token) => send(entryCalls.authorizeLogout, { body: { refresh_token } }, { clears: true, limitMs: revokeMs })))
+  await Promise.allSettled(held.map((refresh_token) => send(entryCalls.authorizeLogout, { body: { refresh_token } }, { cookies: true, limitMs: revokeMs })))
   end(true)
   loggingOut = false
 }

@@ -75,15 +75,18 @@ export interface SendOptions {
   /** If-Match: the version that the change is based on. */
   version?: number | undefined
   headers?: Record<string, string>
-  /** The answer may clear what this origin has stored (Clear-Site-Data): browsers let it only where cookies could be sent. There are none. */
-  clears?: boolean
+  /**
+   * Cookies may be sent and set. At sign-in: the one that makes a device known. At log out: browsers let an answer clear what this origin has stored
+   * (Clear-Site-Data) only where cookies could be sent.
+   */
+  cookies?: boolean
 }
 
 /** One request, as it is declared. Throws CallError where there is no answer; the answer itself is for the caller to judge. */
 export async function send(
   operation: { method: Operation['method']; path: string },
   ask: { params?: unknown; query?: unknown; body?: unknown },
-  { token = null, signal, limitMs, key, version, headers = {}, clears = false }: SendOptions,
+  { token = null, signal, limitMs, key, version, headers = {}, cookies = false }: SendOptions,
 ): Promise<Response> {
   const signals = [signal, limitMs === undefined ? undefined : AbortSignal.timeout(limitMs)].filter((one) => one !== undefined)
   try {
@@ -96,7 +99,7 @@ export async function send(
         ...(version !== undefined && { 'if-match': `"${version}"` }),
         ...headers,
       },
-      credentials: clears ? 'same-origin' : 'omit',
+      credentials: cookies ? 'same-origin' : 'omit',
       cache: 'no-store',
       ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
       ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),

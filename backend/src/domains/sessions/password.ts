@@ -1,37 +1,46 @@
 /** Passwords: argon2id (RFC 9106) in the PHC string format, two at once at most, so that fifty sign-ins can't stall the process. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
-import { places } from '../../http/limits.ts'
+import { Problem } from '#contract/errors.ts'
+import { PasswordsBusy, type Source, turns } from './turns.ts'
 
 /** OWASP's second recommendation: 19 MiB, two passes, one lane. */
 const parameters = { memory: 19_456, passes: 2, parallelism: 1 } as const
 const tagLength = 32
-const atOnce = 2
-/** Who waits longer than this for a place is told to come back. */
-const longestWaitMs = 8_000
 
-const pool = places(atOnce)
+/** The one queue of this process for everything that hashes. Two hashes keep two cores busy; 400 take it some 5 s. */
+const hashing = turns({ atOnce: 2, mostWaiting: 400, mostOfOne: 20, longestWaitMs: 8_000 })
 
-/** The server is too busy with other sign-ins. */
-export class PasswordsBusy extends Error {
-  override readonly name = 'PasswordsBusy'
-}
-
-async function derive(password: string, salt: Uint8Array, p: { memory: number; passes: number; parallelism: number }): Promise<Buffer> {
-  if (!(await pool.take(longestWaitMs))) throw new PasswordsBusy()
+/**
+ * Calls `act` once it is the source's turn to hash.
+ * @throws Problem throttled where the source has too many waiting, unavailable where everybody has
+ */
+export async function inTurn<T>(from: Source, act: () => Promise<T>): Promise<T> {
   try {
-    return await new Promise((resolve, reject) => {
-      argon2('argon2id', { message: password, nonce: salt, parallelism: p.parallelism, memory: p.memory, passes: p.passes, tagLength }, (error, tag) =>
-        error ? reject(error) : resolve(Buffer.from(tag)),
-      )
-    })
-  } finally {
-    pool.give()
+    return await hashing.take(from, act)
+  } catch (error) {
+    if (!(error instanceof PasswordsBusy)) throw error
+    if (error.byItself) throw new Problem('throttled', 'Too many tries at once. Please wait a moment.', undefined, 1)
+    throw new Problem('unavailable', 'Server busy. Please try again.', undefined, 3)
   }
 }
 
+const derive = (password: string, salt: Uint8Array, p: { memory: number; passes: number; parallelism: number }): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    argon2('argon2id', { message: password, nonce: salt, parallelism: p.parallelism, memory: p.memory, passes: p.passes, tagLength }, (error, tag) =>
+      error ? reject(error) : resolve(Buffer.from(tag)),
+    )
+  })
+
 const unpadded = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/=+$/, '')
 
-export async function hashPassword(password: string): Promise<string> {
+/**
+ * Waits for its turn in the queue of its source.
+ * @throws Problem throttled, unavailable
+ */
+export const hashPassword = (password: string, from: Source): Promise<string> => inTurn(from, () => hashNow(password))
+
+/** For a holder of a turn. */
+export async function hashNow(password: string): Promise<string> {
   const salt = randomBytes(16)
   const tag = await derive(password, salt, parameters)
   return `$argon2id$v=19$m=${parameters.memory},t=${parameters.passes},p=${parameters.parallelism}$${unpadded(salt)}$${unpadded(tag)}`
@@ -39,7 +48,7 @@ export async function hashPassword(password: string): Promise<string> {
 
 const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{1,64})\$([A-Za-z0-9+/]{43})$/
 
-/** `outdated`: the password is right, and should be hashed again with today's parameters. A hash that can't be read matches nothing. */
+/** For a holder of a turn. `outdated`: the password is right, and should be hashed again with today's parameters. A hash that can't be read matches nothing. */
 export async function verifyPassword(password: string, hash: string): Promise<{ right: boolean; outdated: boolean }> {
   const match = phc.exec(hash)
   if (!match) return { right: false, outdated: false }

@@ -5,7 +5,12 @@ import type { Sessions } from './sessions.ts'
 
 export function sessionRoutes(app: FastifyInstance, sessions: Sessions): void {
   const on = serve(app)
-  on(authorize, ({ caller, body, userAgent, ip }) => sessions.signIn(caller, { ...body, ip, userAgent }))
+  // Who waits for a turn at hashing waits in a line of its own, and keeps nobody from anything else.
+  serve(app, { hasOwnQueue: true })(authorize, async ({ caller, body, userAgent, ip, cookies, isEncrypted, header }) => {
+    const { deviceCookie, ...answer } = await sessions.signIn(caller, { ...body, ip, userAgent, cookies, isEncrypted })
+    header('set-cookie', deviceCookie)
+    return answer
+  })
   on(authorizeRefresh, ({ caller, body }) => sessions.refresh(caller, body))
   on(authorizeLogout, async ({ caller, body, header }) => {
     await sessions.logout(caller, body.refresh_token)

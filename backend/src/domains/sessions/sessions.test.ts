@@ -7,6 +7,7 @@ import { userCreate, userList } from '#contract/users.ts'
 import { testClock } from '../../clock.ts'
 import { silent } from '../../log.ts'
 import { type Backend, type SignedIn, startBackend } from '../../testing/backend.ts'
+import { devices } from './devices.ts'
 import { sessions } from './sessions.ts'
 import { throttle } from './throttle.ts'
 import { tokens } from './tokens.ts'
@@ -286,7 +287,8 @@ test('a session that ends while it is read is not remembered as it stood before'
     record,
     users: backend.domains.users,
     tokens: tokens({ db, clock, vault }),
-    throttle: throttle({ db, clock }),
+    throttle: throttle({ db }),
+    devices: devices(() => Promise.resolve(new Uint8Array(32))),
     rotationKey: () => Promise.resolve(new Uint8Array(32)),
     listener,
     onRevoked: (id) => heard.push(id),

@@ -17,10 +17,12 @@ import type { Log } from '../../log.ts'
 import { sourceOf } from '../../network.ts'
 import type { RecordChange } from '../../record.ts'
 import type { Users } from '../users/users.ts'
-import { PasswordsBusy, nobodysHash, verifyPassword, hashPassword } from './password.ts'
+import type { Devices } from './devices.ts'
+import { hashNow, inTurn, nobodysHash, verifyPassword } from './password.ts'
 import * as store from './store.ts'
 import type { Throttle } from './throttle.ts'
 import type { Tokens } from './tokens.ts'
+import type { Source } from './turns.ts'
 
 /** Sent when a session ended, so that every process forgets it at once. */
 const revokedChannel = 'steelyard_session_revoked'
@@ -38,6 +40,7 @@ export interface SessionParts {
   readonly users: Users
   readonly tokens: Tokens
   readonly throttle: Throttle
+  readonly devices: Devices
   /** 32 bytes; makes successors of refresh tokens, so that none has to be kept in the clear. */
   readonly rotationKey: () => Promise<Uint8Array>
   readonly listener: Listener
@@ -50,6 +53,9 @@ export interface SignIn {
   readonly password: string
   readonly ip: string
   readonly userAgent: string
+  /** The `Cookie` header. */
+  readonly cookies: string | undefined
+  readonly isEncrypted: boolean
 }
 
 export type Sessions = ReturnType<typeof sessions>
@@ -58,7 +64,7 @@ const hashOf = (token: string): Buffer => createHash('sha256').update(token).dig
 const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
 const refused = () => new Problem('invalid_credentials', 'Invalid email or password')
 
-export function sessions({ db, clock, log, record, users, tokens, throttle, rotationKey, listener, onRevoked }: SessionParts) {
+export function sessions({ db, clock, log, record, users, tokens, throttle, devices, rotationKey, listener, onRevoked }: SessionParts) {
   const cache = new Map<string, { at: number; session: NonNullable<Awaited<ReturnType<typeof store.session>>> }>()
   /** Counts ends: what was read of a session while one came in may be older than it. */
   let ends = 0
@@ -137,32 +143,42 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, rota
     await audit(caller, person, 'throttled', { since })
   }
 
+  /** One try at an account's password, by a holder of a turn. Without `verdict` the throttle refused it unseen. */
+  const tryPassword = async (email: string, password: string, source: string) => {
+    const person = await users.forSignIn(email)
+    const { waitMs, attempt } = await throttle.begin(email, source)
+    if (attempt === undefined) return { person, waitMs, verdict: undefined, rehashed: undefined }
+    try {
+      const verdict = await verifyPassword(password, person?.password_hash ?? nobodysHash)
+      return { person, waitMs, verdict, rehashed: verdict.outdated ? await hashNow(password) : undefined }
+    } catch (error) {
+      await throttle.forget(attempt)
+      throw error
+    }
+  }
+
   return {
     /**
+     * `deviceCookie` is the `Set-Cookie` that makes the device known.
      * @throws Problem invalid_credentials, the same for an unknown email and a wrong password, in the same time; throttled with when to come back
      */
-    async signIn(caller: Caller, { email, password, ip, userAgent }: SignIn): Promise<{ userData: User; accessToken: string; refreshToken: string }> {
-      const person = await users.forSignIn(email)
-      const { waitMs, attempt } = await throttle.begin(email, ip)
-      if (attempt === undefined) {
+    async signIn(
+      caller: Caller,
+      { email, password, ip, userAgent, cookies, isEncrypted }: SignIn,
+    ): Promise<{ userData: User; accessToken: string; refreshToken: string; deviceCookie: string }> {
+      const device = await devices.known(cookies, email)
+      const from: Source = device === undefined ? { source: sourceOf(ip) } : { source: `device ${device}`, isKnown: true }
+      const { person, waitMs, verdict, rehashed } = await inTurn(from, () => tryPassword(email, password, from.source))
+      if (!verdict) {
         await auditThrottled(caller, person, ip)
         throw new Problem('throttled', 'Too many tries. Please wait before you try again.', undefined, waitMs / 1000)
-      }
-      let verdict: { right: boolean; outdated: boolean }
-      try {
-        verdict = await verifyPassword(password, person?.password_hash ?? nobodysHash)
-      } catch (error) {
-        await throttle.forget(attempt)
-        if (error instanceof PasswordsBusy) throw new Problem('unavailable', 'Server busy. Please try again.', undefined, 3)
-        throw error
       }
       if (!person || !verdict.right || person.disabled_at) {
         log.info('session.refused', { ip, request_id: caller.kind === 'anonymous' ? caller.requestId : undefined })
         await audit(caller, person, 'invalid_credentials')
         throw refused()
       }
-      await throttle.succeed(email, attempt)
-      const rehashed = verdict.outdated ? await hashPassword(password) : undefined
+      await throttle.succeed(email, from.source)
       const at = new Date(clock.now())
       const session = { id: randomUUID(), person_id: person.id, expires_at: new Date(at.getTime() + sessionLifetimeSeconds * 1000) }
       const refreshToken = randomBytes(32).toString('base64url')
@@ -182,7 +198,12 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, rota
         await record(tx, me, { action: 'session.started', target: { kind: 'user', id: person.id, name: person.email }, after: { session_id: session.id } })
       })
       const accessToken = await issue({ ...session, email: person.email, role: person.role })
-      return { userData: { id: person.id, email: person.email, name: person.name }, accessToken, refreshToken }
+      return {
+        userData: { id: person.id, email: person.email, name: person.name },
+        accessToken,
+        refreshToken,
+        deviceCookie: await devices.remember(cookies, email, isEncrypted),
+      }
     },
 
     /** @throws Problem session_expired for any token that isn't good; a reused one also ends its session */
@@ -263,6 +284,9 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, rota
     },
 
     /** Removes sessions and failed tries that are of no more use; audit entries stay. */
-    removeOld: () => store.removeOld(db, new Date(clock.now() - 7 * 86_400_000)),
+    async removeOld(): Promise<void> {
+      await store.removeOld(db, new Date(clock.now() - 7 * 86_400_000))
+      await throttle.removeOld()
+    },
   }
 }

@@ -65,7 +65,6 @@ export const touch = (tx: Tx, id: string, at: Date) => tx.updateTable('session')
 
 export async function removeOld(db: Db, before: Date): Promise<void> {
   await db.deleteFrom('session').where('expires_at', '<', before).execute()
-  await db.deleteFrom('sign_in_failure').where('at', '<', before).execute()
 }
 
 export const preferences = async (db: Db, personId: string): Promise<Record<string, unknown>> =>

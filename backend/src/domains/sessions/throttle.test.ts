@@ -1,38 +1,98 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { authorize } from '#contract/sessions.ts'
-import { startBackend } from '../../testing/backend.ts'
-import { delayMs } from './throttle.ts'
+import { type Backend, startBackend } from '../../testing/backend.ts'
+import { delayMs, throttle } from './throttle.ts'
 
 test('the delay doubles from 30 s to 15 min after five failures', () => {
   expect([4, 5, 6, 7, 9, 10, 50].map(delayMs)).toEqual([0, 30_000, 60_000, 120_000, 480_000, 900_000, 900_000])
 })
 
 const wrong = 'not the password'
+const proxied = () => startBackend({ environment: { STEELYARD_TRUSTED_PROXIES: '127.0.0.1/32' } })
 
-test('after five failures the account waits, and says for how long; success clears it', async () => {
-  const backend = await startBackend()
-  const user = await backend.signIn()
-  const attempt = (password: string, from: string) =>
-    backend.call(authorize, { body: { email: user.email, password } }, { headers: { 'x-forwarded-for': from } })
-  for (let i = 0; i < 5; i++) expect((await attempt(wrong, '10.0.0.1')).status).toBe(401)
-  const blocked = await attempt(user.password, '10.0.0.1')
+/** The throttle goes by the database's time: what it has counted becomes older by as much. */
+const passes = (backend: Backend, ms: number) => sql`update sign_in_failure set at = at - ${ms} * interval '1 millisecond'`.execute(backend.platform.db)
+
+const cookieOf = (header: string | string[] | undefined): string => [header].flat()[0]!.split(';')[0]!
+
+const tries =
+  (backend: Backend) =>
+  (email: string, password: string, from: string, cookie?: string): ReturnType<Backend['call']> =>
+    backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': from, ...(cookie !== undefined && { cookie }) } })
+
+test('after five failures an address waits at the account, and is told for how long; success clears it', async () => {
+  const backend = await proxied()
+  const { email, password } = await backend.signIn()
+  const attempt = tries(backend)
+  for (let i = 0; i < 5; i++) expect((await attempt(email, wrong, '10.0.0.1')).status).toBe(401)
+  const blocked = await attempt(email, password, '10.0.0.1')
   expect(blocked.status).toBe(429)
-  expect(Number(blocked.headers['retry-after'])).toBe(30)
-  backend.clock.advance(30_000)
-  expect((await attempt(user.password, '10.0.0.1')).status).toBe(200)
-  for (let i = 0; i < 4; i++) expect((await attempt(wrong, '10.0.0.1')).status).toBe(401)
-  expect((await attempt(user.password, '10.0.0.1')).status).toBe(200)
+  expect(Number(blocked.headers['retry-after'])).toBeGreaterThan(25)
+  expect(Number(blocked.headers['retry-after'])).toBeLessThanOrEqual(30)
+  await passes(backend, 30_000)
+  expect((await attempt(email, password, '10.0.0.1')).status).toBe(200)
+  for (let i = 0; i < 4; i++) expect((await attempt(email, wrong, '10.0.0.1')).status).toBe(401)
+  expect((await attempt(email, password, '10.0.0.1')).status).toBe(200)
 })
 
-test('at most ten guesses in 15 minutes reach the password, however patient', async () => {
+test('failures of others keep nobody out of an account', async () => {
+  const backend = await proxied()
+  const { email, password } = await backend.signIn()
+  const attempt = tries(backend)
+  for (let n = 0; n < 12; n++) await attempt(email, wrong, `10.0.1.${n % 2}`)
+  expect((await attempt(email, wrong, '10.0.1.1')).status).toBe(429)
+  expect((await attempt(email, password, '10.0.0.1')).status).toBe(200)
+})
+
+test('a device that signed in before is not slowed by others at its own address; it is by its own failures', async () => {
+  const backend = await proxied()
+  const { email, password } = await backend.signIn()
+  const attempt = tries(backend)
+  const signedIn = await attempt(email, password, '10.0.0.1')
+  expect(signedIn.headers['set-cookie']).toMatch(/^steelyard_device=[\w-]{22}\.[\w-]{43}; Path=\/v1\/authorize; Max-Age=15552000; HttpOnly; SameSite=Strict$/)
+  const cookie = cookieOf(signedIn.headers['set-cookie'])
+  for (let n = 0; n < 20; n++) await attempt(`nobody${n}@example.com`, wrong, '10.0.0.1')
+  for (let n = 0; n < 6; n++) await attempt(email, wrong, '10.0.0.1')
+  expect((await attempt(email, password, '10.0.0.1')).status).toBe(429)
+  expect((await attempt(email, password, '10.0.0.1', cookie)).status).toBe(200)
+  for (let n = 0; n < 5; n++) expect((await attempt(email, wrong, '10.0.0.9', cookie)).status).toBe(401)
+  expect((await attempt(email, password, '10.0.0.9', cookie)).status).toBe(429)
+})
+
+test('a device is known to the accounts that it signed in to, and a cookie that was changed or made up proves nothing', async () => {
+  const backend = await proxied()
+  const [a, b] = [await backend.signIn(), await backend.signIn()]
+  const attempt = tries(backend)
+  const ofA = cookieOf((await attempt(a.email, a.password, '10.0.0.1')).headers['set-cookie'])
+  const both = cookieOf((await attempt(b.email, b.password, '10.0.0.1', ofA)).headers['set-cookie'])
+  expect(both.split('~')).toHaveLength(2)
+  for (const { email } of [a, b]) for (let n = 0; n < 5; n++) await attempt(email, wrong, '10.0.0.1')
+  const changed = ofA.slice(0, -2) + (ofA.endsWith('AA') ? 'BB' : 'AA')
+  const made = `steelyard_device=${'A'.repeat(22)}.${'A'.repeat(43)}`
+  for (const cookie of [changed, made, 'steelyard_device=', `steelyard_device=${'~'.repeat(3000)}`, '; ;=', ofA.replace('steelyard', 'x')])
+    expect((await attempt(a.email, a.password, '10.0.0.1', cookie)).status).toBe(429)
+  // Known to another account only.
+  expect((await attempt(b.email, b.password, '10.0.0.1', ofA)).status).toBe(429)
+  for (const { email, password } of [a, b]) expect((await attempt(email, password, '10.0.0.1', `other=1; ${both}`)).status).toBe(200)
+})
+
+test('over HTTPS the cookie is for HTTPS alone', async () => {
+  const backend = await proxied()
+  const { email, password } = await backend.signIn()
+  const { headers } = await backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': '10.0.0.1', 'x-forwarded-proto': 'https' } })
+  expect(headers['set-cookie']).toMatch(/; Secure$/)
+})
+
+test('at most ten guesses of one address in 15 minutes reach the password, however patient', async () => {
   const backend = await startBackend()
   const { email } = await backend.signIn()
   let guesses = 0
   for (let second = 0; second < 900; second += 5) {
     const { status } = await backend.call(authorize, { body: { email, password: wrong } })
     if (status === 401) guesses += 1
-    backend.clock.advance(5_000)
+    await passes(backend, 5_000)
   }
   expect(guesses).toBeLessThanOrEqual(10)
   expect(guesses).toBeGreaterThan(5)
@@ -54,25 +114,19 @@ test('an email that nobody has is slowed down the same', async () => {
 })
 
 test('one address fails twenty times a minute at most; another address and account still sign in', async () => {
-  const backend = await startBackend({ environment: { STEELYARD_TRUSTED_PROXIES: '127.0.0.1/32' } })
+  const backend = await proxied()
   const user = await backend.signIn()
-  const attempt = (email: string, password: string, from: string) =>
-    backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': from } })
+  const attempt = tries(backend)
   for (let i = 0; i < 20; i++) expect((await attempt(`nobody${i}@example.com`, wrong, '203.0.113.7')).status).toBe(401)
   expect((await attempt('another@example.com', wrong, '203.0.113.7')).status).toBe(429)
   expect((await attempt(user.email, user.password, '203.0.113.8')).status).toBe(200)
-  backend.clock.advance(60_000)
+  await passes(backend, 60_000)
   expect((await attempt('another@example.com', wrong, '203.0.113.7')).status).toBe(401)
 })
 
 test('one address is a whole /64 in IPv6', async () => {
-  const backend = await startBackend({ environment: { STEELYARD_TRUSTED_PROXIES: '127.0.0.1/32' } })
-  const attempt = (n: number, network: string) =>
-    backend.call(
-      authorize,
-      { body: { email: `nobody${n}@example.com`, password: wrong } },
-      { headers: { 'x-forwarded-for': `${network}::${(n + 1).toString(16)}` } },
-    )
+  const backend = await proxied()
+  const attempt = (n: number, network: string) => tries(backend)(`nobody${n}@example.com`, wrong, `${network}::${(n + 1).toString(16)}`)
   for (let n = 0; n < 20; n++) expect((await attempt(n, '2001:db8:0:1')).status).toBe(401)
   expect((await attempt(20, '2001:db8:0:1')).status).toBe(429)
   expect((await attempt(21, '2001:db8:0:2')).status).toBe(401)
@@ -86,6 +140,7 @@ test('tries that are refused unseen do not fill the audit log, and are counted',
   for (let n = 0; n < 5; n++) await attempt()
   for (let n = 0; n < 60; n++) expect((await attempt()).status).toBe(429)
   backend.clock.advance(61_000)
+  await passes(backend, 61_000)
   expect((await attempt()).status).toBe(401)
   expect((await attempt()).status).toBe(429)
   await backend.publish()
@@ -97,10 +152,37 @@ test('tries that are refused unseen do not fill the audit log, and are counted',
 test('who is no trusted proxy can not choose an address', async () => {
   const backend = await startBackend()
   const statuses = []
-  for (let i = 0; i < 21; i++)
-    statuses.push(
-      (await backend.call(authorize, { body: { email: `nobody${i}@example.com`, password: wrong } }, { headers: { 'x-forwarded-for': `203.0.113.${i}` } }))
-        .status,
-    )
+  for (let i = 0; i < 21; i++) statuses.push((await tries(backend)(`nobody${i}@example.com`, wrong, `203.0.113.${i}`)).status)
   expect(statuses.at(-1)).toBe(429)
+})
+
+const day = 86_400_000
+test.each([
+  ['ahead', day],
+  ['behind', -day],
+])('a process whose clock jumps a day %s locks nobody out', async (_word, ms) => {
+  const backend = await proxied()
+  const { email, password } = await backend.signIn()
+  const attempt = tries(backend)
+  for (let n = 0; n < 5; n++) await attempt(email, wrong, '10.0.0.1')
+  backend.clock.advance(ms)
+  const blocked = await attempt(email, password, '10.0.0.1')
+  expect(blocked.status).toBe(429)
+  expect(Number(blocked.headers['retry-after'])).toBeLessThanOrEqual(30)
+  for (let n = 0; n < 5; n++) await attempt(email, wrong, '10.0.0.2')
+  backend.clock.advance(-ms)
+  await passes(backend, 30_000)
+  for (const from of ['10.0.0.1', '10.0.0.2']) expect((await attempt(email, password, from)).status).toBe(200)
+})
+
+test('failures that a clock a day ahead has written count for nothing and are removed', async () => {
+  const backend = await proxied()
+  const { email, password } = await backend.signIn()
+  const attempt = tries(backend)
+  for (let n = 0; n < 20; n++) await attempt(n < 8 ? email : `nobody${n}@example.com`, wrong, '10.0.0.1')
+  // The clock of the database's own machine is put right again.
+  await passes(backend, -day)
+  expect((await attempt(email, password, '10.0.0.1')).status).toBe(200)
+  await throttle({ db: backend.platform.db }).removeOld()
+  expect(await backend.platform.db.selectFrom('sign_in_failure').selectAll().execute()).toEqual([])
 })

@@ -1,79 +1,91 @@
 /**
- * Slows guessing down, counted in the database so that replicas agree. Per account: after five failures in 15 minutes each further try waits, 30 s at
- * first and twice as long each time, 15 minutes at most. Per address: 20 failures a minute. A success clears the account; what never was an account counts the same.
+ * Slows guessing down, counted in the database so that replicas agree, and by its time, so that no clock of a process matters. What is slowed is a
+ * source (an address, a /64 of IPv6, a device that is known to the account), never the account alone: else anybody could keep anybody out.
+ * A source has 20 failures a minute; a source at one account five in 15 minutes, after which each further try waits, 30 s at first and twice as long each
+ * time, 15 minutes at most. A success clears what its source did at the account; an email that nobody has counts the same.
  */
 import { sql } from 'kysely'
-import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
-import { sourceOf } from '../../network.ts'
 
 export interface Throttle {
   /** Counts the try as a failure before the password is looked at, so that parallel tries count too. Answers the ms to wait, or 0 and the try's number. */
-  begin(email: string, ip: string): Promise<{ waitMs: number; attempt: number | undefined }>
-  /** The password was right: this try doesn't count, and the account's earlier ones are forgotten. */
-  succeed(email: string, attempt: number): Promise<void>
+  begin(email: string, source: string): Promise<{ waitMs: number; attempt: number | undefined }>
+  /** The password was right: the source's tries at this account don't count, this one included. */
+  succeed(email: string, source: string): Promise<void>
   /** Nothing was decided (the database or the hashing was too busy): this try doesn't count. */
   forget(attempt: number): Promise<void>
+  /** Forgets all tries at an account, from everywhere. Answers how many there were. */
+  unlock(tx: Tx, email: string): Promise<number>
+  /** Removes what counts no more: the old, and what a clock that was ahead has written. */
+  removeOld(): Promise<void>
 }
 
 const freeFailures = 5
-const windowMs = 15 * 60_000
+const pairWindowMs = 15 * 60_000
 const firstDelayMs = 30_000
 const longestDelayMs = 15 * 60_000
-const addressFailures = 20
-const addressWindowMs = 60_000
+const sourceFailures = 20
+const sourceWindowMs = 60_000
 
 /** Milliseconds to wait after the last of `failures` in the window. */
 export const delayMs = (failures: number): number => (failures < freeFailures ? 0 : Math.min(longestDelayMs, firstDelayMs * 2 ** (failures - freeFailures)))
 
-export function throttle({ db, clock }: { db: Db; clock: Clock }): Throttle {
-  const accountWait = async (tx: Tx, email: string): Promise<number> => {
-    const since = new Date(clock.now() - windowMs)
-    const { n, last } = await tx
+/** Of the database; not the transaction's, which may have waited for a lock since. */
+const now = sql<Date>`clock_timestamp()`
+/** Of what is later a clock that was ahead has written it; a time is kept to the millisecond, and may be rounded up. */
+const notLater = sql<Date>`clock_timestamp() + interval '1 second'`
+const agoMs = (ms: number) => sql<Date>`clock_timestamp() - ${ms} * interval '1 millisecond'`
+const ageMs = (at: ReturnType<typeof sql>) => sql<number | null>`(extract(epoch from clock_timestamp() - ${at}) * 1000)::float8`
+
+export function throttle({ db }: { db: Db }): Throttle {
+  const pairWaitMs = async (tx: Tx, email: string, source: string): Promise<number> => {
+    const { n, age_ms } = await tx
       .selectFrom('sign_in_failure')
-      .select([sql<number>`count(*)::int`.as('n'), sql<Date | null>`max(at)`.as('last')])
+      .select([sql<number>`count(*)::int`.as('n'), ageMs(sql`max(at)`).as('age_ms')])
       .where('email', '=', email)
-      .where('at', '>', since)
+      .where('source', '=', source)
+      .where('at', '>', agoMs(pairWindowMs))
+      .where('at', '<=', notLater)
       .executeTakeFirstOrThrow()
-    return last === null ? 0 : Math.max(0, last.getTime() + delayMs(n) - clock.now())
+    return age_ms === null ? 0 : Math.max(0, Math.ceil(delayMs(n) - age_ms))
   }
-  const addressWait = async (tx: Tx, address: string): Promise<number> => {
-    const since = new Date(clock.now() - addressWindowMs)
+  const sourceWaitMs = async (tx: Tx, source: string): Promise<number> => {
     const rows = await tx
       .selectFrom('sign_in_failure')
-      .select('at')
-      .where('address', '=', address)
-      .where('at', '>', since)
+      .select(ageMs(sql`at`).as('age_ms'))
+      .where('source', '=', source)
+      .where('at', '>', agoMs(sourceWindowMs))
+      .where('at', '<=', notLater)
       .orderBy('at', 'desc')
-      .limit(addressFailures)
+      .limit(sourceFailures)
       .execute()
-    return rows.length < addressFailures ? 0 : Math.max(0, rows.at(-1)!.at.getTime() + addressWindowMs - clock.now())
+    return rows.length < sourceFailures ? 0 : Math.max(0, Math.ceil(sourceWindowMs - rows.at(-1)!.age_ms!))
   }
   return {
-    begin: (email, ip) =>
+    begin: (email, source) =>
       inTransaction(db, async (tx) => {
-        const address = sourceOf(ip)
-        // Tries of one account and of one address are counted one after the other.
-        await sql`select pg_advisory_xact_lock(hashtextextended(key, 0)) from unnest(array[${`account ${email}`}, ${`address ${address}`}]::text[]) as key order by key`.execute(
-          tx,
-        )
-        const waitMs = Math.max(await accountWait(tx, email), await addressWait(tx, address))
+        // Tries of one source are counted one after the other.
+        await sql`select pg_advisory_xact_lock(hashtextextended(${`sign-in ${source}`}, 0))`.execute(tx)
+        const waitMs = Math.max(await pairWaitMs(tx, email, source), await sourceWaitMs(tx, source))
         if (waitMs > 0) return { waitMs, attempt: undefined }
-        const { id } = await tx
-          .insertInto('sign_in_failure')
-          .values({ email, address, at: new Date(clock.now()) })
-          .returning('id')
-          .executeTakeFirstOrThrow()
+        const { id } = await tx.insertInto('sign_in_failure').values({ email, source, at: now }).returning('id').executeTakeFirstOrThrow()
         return { waitMs: 0, attempt: id }
       }),
-    async succeed(email, attempt) {
-      await db
-        .deleteFrom('sign_in_failure')
-        .where((e) => e.or([e('id', '=', attempt), e('email', '=', email)]))
-        .execute()
+    async succeed(email, source) {
+      await db.deleteFrom('sign_in_failure').where('email', '=', email).where('source', '=', source).execute()
     },
     async forget(attempt) {
       await db.deleteFrom('sign_in_failure').where('id', '=', attempt).execute()
+    },
+    async unlock(tx, email) {
+      const { numDeletedRows } = await tx.deleteFrom('sign_in_failure').where('email', '=', email).executeTakeFirst()
+      return Number(numDeletedRows)
+    },
+    async removeOld() {
+      await db
+        .deleteFrom('sign_in_failure')
+        .where((e) => e.or([e('at', '<', agoMs(pairWindowMs)), e('at', '>', notLater)]))
+        .execute()
     },
   }
 }

@@ -54,7 +54,7 @@ export function users({ db, clock, record }: { db: Db; clock: Clock; record: Rec
     },
 
     async create(caller, { password, ...user }) {
-      const password_hash = await hashPassword(password)
+      const password_hash = await hashPassword(password, { source: caller.kind === 'user' ? `person ${caller.userId}` : system.name })
       try {
         return await inTransaction(db, (tx) => insert(tx, caller, { ...user, password_hash }))
       } catch (error) {
@@ -65,7 +65,7 @@ export function users({ db, clock, record }: { db: Db; clock: Clock; record: Rec
 
     async createFirst({ email, password, name }) {
       if ((await store.count(db)) > 0) return undefined
-      const password_hash = await hashPassword(password)
+      const password_hash = await hashPassword(password, { source: system.name })
       return inTransaction(db, async (tx) => {
         // Two that start at once: one makes it.
         await sql`select pg_advisory_xact_lock(hashtextextended('first user', 0))`.execute(tx)

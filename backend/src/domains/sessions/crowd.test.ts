@@ -1,0 +1,74 @@
+/** Sign-in under attack; runs alone. */
+import { request } from 'node:http'
+import { expect, test } from 'vitest'
+import { defaultLimits } from '../../http/limits.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { hashNow } from './password.ts'
+
+const isCi = process.env['CI'] === 'true'
+
+/** How many times slower than a quiet machine this one is now; only CI shares its cores with other work. A hash takes 30 ms at most where nothing else runs. */
+async function slowness(): Promise<number> {
+  if (!isCi) return 1
+  const began = performance.now()
+  for (let n = 0; n < 10; n++) await hashNow('a long password')
+  return Math.max(1, (performance.now() - began) / 10 / 30)
+}
+
+/** One request over a connection of its own. Answers status and duration in ms. */
+const timed = (url: string, method: 'GET' | 'POST', headers: Record<string, string> = {}, body?: object): Promise<{ status: number; ms: number }> =>
+  new Promise((resolve, reject) => {
+    const began = performance.now()
+    const sent = request(url, { method, agent: false, headers: { 'content-type': 'application/json', ...headers } }, (response) => {
+      response.resume().on('end', () => resolve({ status: response.statusCode!, ms: performance.now() - began }))
+    })
+    sent.on('error', reject)
+    sent.end(body && JSON.stringify(body))
+  })
+
+test('while 210 addresses guess at once, the right person on a device never seen signs in within 2 s', { timeout: 60_000 }, async () => {
+  const backend = await startBackend({ environment: { STEELYARD_TRUSTED_PROXIES: '127.0.0.1/32' }, limits: defaultLimits })
+  const { email, password } = await backend.signIn()
+  const slowerBefore = await slowness()
+  const url = await backend.listen()
+  const over = new AbortController()
+  const answered: number[] = []
+  const guessing = Array.from({ length: 210 }, async (_, n) => {
+    // Their connections are opened by this very process: all in one go they would hold up what is measured.
+    await new Promise((resolve) => setTimeout(resolve, 2 * n))
+    for (let round = 0; !over.signal.aborted; round++) {
+      const target = n % 2 === 0 ? email : `nobody${n}-${round}@example.com`
+      const { status } = await timed(
+        `${url}/v1/authorize`,
+        'POST',
+        { 'x-forwarded-for': `198.51.${n >> 5}.${n}` },
+        { email: target, password: 'not the password' },
+      )
+      answered.push(status)
+    }
+  })
+  const health: number[] = []
+  const asking = (async () => {
+    while (!over.signal.aborted) {
+      health.push((await timed(`${url}/healthz`, 'GET')).ms)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  })()
+  const signIn = (n: number) => timed(`${url}/v1/authorize`, 'POST', { 'x-forwarded-for': `192.0.2.${n}` }, { email, password })
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  // Every guesser waits for its first answer, then some have had several, then all are slowed.
+  const found = [await signIn(1)]
+  await expect.poll(() => answered.length, { timeout: 20_000 }).toBeGreaterThan(100)
+  found.push(await signIn(2))
+  await expect.poll(() => answered.length, { timeout: 20_000 }).toBeGreaterThan(400)
+  found.push(await signIn(3))
+  over.abort()
+  await Promise.all([...guessing, asking])
+  const slower = Math.max(slowerBefore, await slowness())
+  expect(found.map(({ status }) => status)).toEqual([200, 200, 200])
+  expect(Math.max(...found.map(({ ms }) => ms))).toBeLessThan(2_000 * slower)
+  expect(health.length).toBeGreaterThan(10)
+  expect(Math.max(...health)).toBeLessThan((isCi ? 400 : 100) * slower)
+  // Wrong, too many, or in line for longer than 8 s.
+  expect([...new Set(answered)].filter((status) => ![401, 429, 503].includes(status))).toEqual([])
+})

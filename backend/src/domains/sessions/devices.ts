@@ -1,0 +1,64 @@
+/**
+ * Devices that an account has signed in from before. A cookie says so, signed for one device and one account: whoever holds it isn't slowed by what others
+ * do to the account, and nothing more. It signs nobody in.
+ */
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { deviceCookie } from '#contract/sessions.ts'
+
+export interface Devices {
+  /** Id of the device that the `Cookie` header proves to be known to the account; undefined where it proves nothing. */
+  known(cookies: string | undefined, email: string): Promise<string | undefined>
+  /** `Set-Cookie` that makes the device known to the account, beside those that it is known to already. */
+  remember(cookies: string | undefined, email: string, isEncrypted: boolean): Promise<string>
+}
+
+/** Accounts that one browser stays known to. */
+const mostAccounts = 5
+const keptSeconds = 180 * 86_400
+const entryPattern = /^[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}$/
+/** What `mostAccounts` entries take, and the name; a longer header isn't ours. */
+const longestHeader = 8_192
+
+/** @param installationKey 32 bytes that stay in this installation */
+export function devices(installationKey: () => Promise<Uint8Array>): Devices {
+  const key = async () => new Uint8Array(hkdfSync('sha256', await installationKey(), new Uint8Array(), 'devices that signed in before', 32))
+  const signatureOf = (secret: Uint8Array, id: string, email: string) =>
+    createHmac('sha256', secret)
+      .update(JSON.stringify([id, email]))
+      .digest()
+  const entriesOf = (cookies: string | undefined): string[] => {
+    if (cookies === undefined || cookies.length > longestHeader) return []
+    const ours = cookies
+      .split(';')
+      .map((cookie) => cookie.trim())
+      .find((cookie) => cookie.startsWith(`${deviceCookie}=`))
+    return (ours ?? '')
+      .slice(deviceCookie.length + 1)
+      .split('~')
+      .filter((entry) => entryPattern.test(entry))
+      .slice(0, mostAccounts)
+  }
+  const isFor = (secret: Uint8Array, entry: string, email: string): boolean => {
+    const [id, signature] = entry.split('.') as [string, string]
+    const given = Buffer.from(signature, 'base64url')
+    const right = signatureOf(secret, id, email)
+    return given.length === right.length && timingSafeEqual(given, right)
+  }
+  return {
+    async known(cookies, email) {
+      const entries = entriesOf(cookies)
+      if (entries.length === 0) return undefined
+      const secret = await key()
+      return entries.find((entry) => isFor(secret, entry, email))?.split('.')[0]
+    },
+    async remember(cookies, email, isEncrypted) {
+      const secret = await key()
+      const entries = entriesOf(cookies)
+      const own = entries.find((entry) => isFor(secret, entry, email))
+      const id = randomBytes(16).toString('base64url')
+      const first = own ?? `${id}.${signatureOf(secret, id, email).toString('base64url')}`
+      const value = [first, ...entries.filter((entry) => entry !== own)].slice(0, mostAccounts).join('~')
+      return `${deviceCookie}=${value}; Path=/v1/authorize; Max-Age=${keptSeconds}; HttpOnly; SameSite=Strict${isEncrypted ? '; Secure' : ''}`
+    },
+  }
+}
