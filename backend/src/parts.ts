@@ -121,6 +121,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     servers: () => servers.summary(),
     clusters: () => clusters.summary(),
     subnets: (most) => subnets.fullest(most),
+    dialsNowhere: config.dialNetworks.length === 0,
   })
 
   const all: Domain[] = [

@@ -4,6 +4,7 @@ import { canDeleteCluster, canDownloadAccess } from '#contract/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import { hasEnded, type Operation } from '#contract/operations.ts'
+import type { Attention, Overview } from '#contract/overview.ts'
 import type { Page } from '#contract/page.ts'
 import { kubeconfig } from '#talos/access/kubeconfig.ts'
 import { talosconfig } from '#talos/access/talosconfig.ts'
@@ -50,8 +51,8 @@ export interface Clusters {
   kubeconfig(caller: UserCaller, id: string): Promise<{ name: string; text: string }>
   talosconfig(caller: UserCaller, id: string): Promise<{ name: string; text: string }>
   versions(): Answer<typeof versionList>
-  /** Clusters by status, for the overview. */
-  summary(): Promise<{ total: number; by_status: Record<string, number> }>
+  /** For the overview: clusters by status, and those that are not as they should be. */
+  summary(): Promise<{ counts: Overview['clusters']; ailing: Attention[] }>
   /** Clusters that stand in each datacenter, by its id. */
   countByDatacenter(on: Db | Tx): Promise<ReadonlyMap<string, number>>
   /** What other domains ask of a cluster. */
@@ -237,8 +238,17 @@ export function clusters(parts: ClusterParts): Clusters {
     }),
 
     async summary() {
-      const counts = await store.countByStatus(db)
-      return { total: counts.reduce((sum, c) => sum + c.n, 0), by_status: Object.fromEntries(counts.map((c) => [c.status, c.n])) }
+      const [counts, ailing] = await Promise.all([store.countByStatus(db), store.ailing(db)])
+      return {
+        counts: { total: counts.reduce((sum, c) => sum + c.n, 0), by_status: Object.fromEntries(counts.map((c) => [c.status, c.n])) },
+        ailing: ailing.map(({ id, name, status, reason }) => ({
+          kind: status === 'failed' ? ('cluster_failed' as const) : ('cluster_degraded' as const),
+          id,
+          name,
+          since: null,
+          reason,
+        })),
+      }
     },
 
     countByDatacenter: async (on) => new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.clusters])),

@@ -138,6 +138,17 @@ export const countByStatus = (on: On) =>
     .groupBy('status')
     .execute()
 
+/** Those that are not as they should be, failed ones first. */
+export const ailing = (on: On) =>
+  on
+    .selectFrom('cluster')
+    .select(['id', 'name', 'status', 'reason'])
+    .where('deleted_at', 'is', null)
+    .where('status', 'in', ['failed', 'degraded'])
+    .orderBy(sql`status = 'degraded'`)
+    .orderBy('updated_at', 'desc')
+    .execute()
+
 export const insert = (tx: Tx, cluster: Insertable<Tables['cluster']>): Promise<ClusterRow> =>
   tx.insertInto('cluster').values(cluster).returningAll().executeTakeFirstOrThrow()
 

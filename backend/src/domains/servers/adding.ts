@@ -25,14 +25,26 @@ export interface AddingParts {
   readonly fleet: Fleet
   readonly operations: Operations
   readonly register: ReturnType<typeof registering>
+  /** The server that is known to have an address. */
+  readonly atAddress: (address: string) => Promise<store.ServerRow | undefined>
 }
 
 export const stepOf = (address: string) => ({ key: `probe/${address}`, title: `Ask ${address}` })
 const addressOf = (key: string): string => key.slice('probe/'.length)
 const isOpen = (step: Operation['steps'][number]): boolean => step.status === 'todo' || step.status === 'running' || step.status === 'waiting'
 
-export function adding({ db, fleet, operations, register }: AddingParts): (job: Job) => Promise<Outcome> {
+export function adding({ db, fleet, operations, register, atAddress }: AddingParts): (job: Job) => Promise<Outcome> {
   const elsewhere = twice({ db, fleet })
+
+  /**
+   * What runs with a configuration tells a stranger nothing. At the address of one of our own in a cluster, which its cluster's credentials open, it is that
+   * one: nothing has failed.
+   */
+  const listedAlready = async (address: string) => {
+    const server = await atAddress(address)
+    if (!server?.cluster_id || server.reachable !== true) return null
+    return { status: 'skipped', reason: `Listed already as ${server.name}, in the cluster ${server.cluster_name}`, node_id: server.id } as const
+  }
 
   const probe = async ({ signal }: Job, key: string, { scan, datacenter_id, operation_id }: store.Addition, write: Fence['write']): Promise<void> => {
     const address = addressOf(key)
@@ -41,6 +53,10 @@ export function adding({ db, fleet, operations, register }: AddingParts): (job: 
       answer = await fleet.probe(address, async (client, found) => ({ found, reading: await readEverything(client) }), { signal, deadlineMs: probeDeadlineMs })
     } catch (error) {
       if (signal.aborted) throw error
+      if (error instanceof TalosError && error.kind === 'permission_denied') {
+        const known = await listedAlready(address)
+        if (known) return write((tx) => operations.step(tx, operation_id, key, known))
+      }
       const isSilent = error instanceof TalosError && (error.kind === 'unreachable' || error.kind === 'timeout')
       const reason = error instanceof Error ? error.message : String(error)
       return write((tx) =>
@@ -78,8 +94,12 @@ export function adding({ db, fleet, operations, register }: AddingParts): (job: 
   const end = async (job: Job, operationId: string, isCancelled: boolean): Promise<void> => {
     const { steps } = (await operations.read(db, operationId))!
     const number = (status: string) => steps.filter((s) => s.status === status).length
-    const [found, silent, failed] = [number('done'), number('skipped'), number('failed')]
-    const summary = [`${counted(found, 'server')} found`, silent > 0 && `no answer from ${silent}`, failed > 0 && `${failed} failed`].filter(Boolean).join(', ')
+    const listed = steps.filter((s) => s.status === 'skipped' && s.node_id !== null).length
+    const [found, silent, failed] = [number('done'), number('skipped') - listed, number('failed')]
+    const known = listed > 0 && `${listed} listed already`
+    const summary = [`${counted(found, 'server')} found`, known, silent > 0 && `no answer from ${silent}`, failed > 0 && `${failed} failed`]
+      .filter(Boolean)
+      .join(', ')
     await job.fence.write(async (tx) => {
       if (isCancelled) for (const step of steps.filter(isOpen)) await operations.step(tx, operationId, step.key, { status: 'skipped', reason: 'Cancelled' })
       await operations.set(tx, operationId, { status: isCancelled ? 'cancelled' : failed > 0 ? 'failed' : 'done', reason: summary })

@@ -34,6 +34,8 @@ export interface Catalogue {
   one(id: string): Promise<Server | undefined>
   /** All servers, removed ones too, as they are in the database now. */
   entries(): Promise<Iterable<Entry>>
+  /** The server, not removed, that has an address, as far as it told. */
+  atAddress(address: string): Promise<ServerRow | undefined>
   /** Those of the last refresh, without asking again. */
   known(id: string): Entry | undefined
 }
@@ -174,6 +176,11 @@ export function catalogue({ db }: { db: Db }): Catalogue {
     async entries() {
       await refresh()
       return kept.values()
+    },
+    async atAddress(address) {
+      await refresh()
+      const rows = kept.values().map((entry) => entry.row)
+      return rows.find((r) => r.status !== 'deleted' && (r.address === address || r.hardware?.addresses.includes(address)))
     },
     known: (id) => kept.get(id),
   }

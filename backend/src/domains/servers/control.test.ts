@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { operationGet, operationRetry } from '#contract/operations.ts'
 import { patchCreate, patchList, patchPreview, patchRemove } from '#contract/patches.ts'
 import {
+  serverAdd,
   serverEvents,
   serverGet,
   serverLogs,
@@ -176,6 +178,31 @@ test('a patch on a server in a cluster is asked of Talos first, and applied when
   await operator.call(patchRemove, { params: { id, patchId: made.answer!.patch_id } })
   await backend.engine.settle()
   expect(machine.config!.text).not.toContain('vm.swappiness')
+})
+
+test('a server of our own cluster that is found again by its address is listed already: nothing has failed', async () => {
+  const { db } = backend.platform
+  const addAgain = async () => {
+    const { answer } = await operator.call(serverAdd, { body: { addresses: [simulator.servers[0]!.plan.address] } })
+    return untilEnded(answer!.operation.id)
+  }
+  const setReachable = (reachable: boolean) =>
+    db
+      .updateTable('server')
+      .set({ reachable, version: sql`version + 1` })
+      .where('id', '=', id)
+      .execute()
+  await setReachable(true)
+  const { name } = (await operator.call(serverGet, { params })).answer!
+  expect(await addAgain()).toMatchObject({
+    status: 'done',
+    reason: '0 servers found, 1 listed already',
+    steps: [{ status: 'skipped', reason: `Listed already as ${name}, in the cluster alone`, node_id: id }],
+  })
+  // Where the one that is listed does not answer to its cluster, something else may sit at its address.
+  await setReachable(false)
+  expect(await addAgain()).toMatchObject({ status: 'failed', steps: [{ status: 'failed', reason: expect.stringContaining('only its cluster may ask it') }] })
+  await setReachable(true)
 })
 
 test('a reboot is told once and followed until the server runs again; another one meanwhile is refused', async () => {

@@ -64,6 +64,15 @@ function reasonOf(row: ServerRow): string | null {
   return row.unmet.map((u) => `${u.name}: ${u.reason}`).join('; ')
 }
 
+export const contactOf = (row: ServerRow): Pick<Server['talos'], 'reachable' | 'unreachable_since' | 'reason'> => ({
+  reachable: row.reachable,
+  unreachable_since: row.unreachable_since?.toISOString() ?? null,
+  reason: reasonOf(row),
+})
+
+export const nodeOf = (row: ServerRow): Server['kubernetes'] =>
+  row.node_since === null ? null : { ready: row.node_ready, reason: row.node_reason, since: row.node_since.toISOString() }
+
 export function present(row: ServerRow, contact: Date | null): Server {
   return {
     id: row.id,
@@ -80,12 +89,10 @@ export function present(row: ServerRow, contact: Date | null): Server {
       schematic: row.schematic,
       installed: row.system_disk !== null && row.talos_version !== null ? { version: row.talos_version, disk: row.system_disk } : null,
       stage: row.stage,
-      reachable: row.reachable,
       last_contact_at: contact?.toISOString() ?? null,
-      unreachable_since: row.unreachable_since?.toISOString() ?? null,
-      reason: reasonOf(row),
+      ...contactOf(row),
     },
-    kubernetes: row.node_since === null ? null : { ready: row.node_ready, reason: row.node_reason, since: row.node_since.toISOString() },
+    kubernetes: nodeOf(row),
     identity: {
       state: row.identity_state,
       uuid: row.uuid,

@@ -107,7 +107,11 @@ export function servers(parts: ServerParts): Servers {
   const asking = questions({ fleet, access })
   const observing = observer({ db, clock, tell, catalogue: shelf })
   const register = registering(parts)
-  engine.register({ queue: addingQueue, reconcile: adding({ db, fleet, operations, register }), concurrency: 2 })
+  engine.register({
+    queue: addingQueue,
+    reconcile: adding({ db, fleet, operations, register, atAddress: (address) => shelf.atAddress(address) }),
+    concurrency: 2,
+  })
   engine.register({ queue: commandQueue, reconcile: commanding({ db, operations, access, clusterUse: forClusters }), concurrency: 8 })
   const now = () => new Date(clock.now())
 
@@ -307,7 +311,7 @@ export function servers(parts: ServerParts): Servers {
       return { items, talos: { ok: talos.ok, reason: talos.reason } }
     },
 
-    summary: async () => summarize(await shelf.entries()),
+    summary: async () => summarize(await shelf.entries(), clock.now()),
     addresses: async () => addressesOf(await shelf.entries()),
 
     async patched(tx, caller, id, { count, links }) {

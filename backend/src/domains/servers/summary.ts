@@ -1,7 +1,9 @@
 /** Numbers of servers and capacity, for the overview and the datacenters. Unknown hardware is in no sum: unknown is not 0. */
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
-import type { Overview } from '#contract/overview.ts'
+import type { Attention, Overview } from '#contract/overview.ts'
+import { troubleOf } from '#contract/server-trouble.ts'
 import type { Entry } from './catalogue.ts'
+import { contactOf, nodeOf } from './present.ts'
 
 type Capacity = Overview['capacity'][number]
 
@@ -11,12 +13,35 @@ export interface DatacenterCapacity extends Omit<Capacity, 'datacenter'> {
 }
 
 export interface Summary extends Pick<Overview, 'servers'> {
+  /** Those that don't answer, then those that Kubernetes calls NotReady; those of a cluster before free ones, the latest first. */
+  readonly ailing: Attention[]
   readonly capacity: DatacenterCapacity[]
+}
+
+const attentionKinds = { unreachable: 'server_unreachable', not_ready: 'server_not_ready' } as const
+
+function ailingOf(entries: readonly Entry[], now: number): Attention[] {
+  const found = entries.flatMap(({ row }) => {
+    const trouble = troubleOf({ status: row.status, operation_id: row.operation_id, talos: contactOf(row), kubernetes: nodeOf(row) }, now)
+    if (!trouble) return []
+    return [
+      {
+        isUsed: row.cluster_id !== null,
+        item: { kind: attentionKinds[trouble.kind], id: row.id, name: row.name, since: trouble.since, reason: trouble.reason },
+      },
+    ]
+  })
+  const rank = ({ isUsed, item }: (typeof found)[number]) => (item.kind === 'server_unreachable' ? 0 : 2) + (isUsed ? 0 : 1)
+  return found
+    .toSorted((a, b) => rank(a) - rank(b) || (b.item.since ?? '').localeCompare(a.item.since ?? '') || a.item.name.localeCompare(b.item.name))
+    .map((f) => f.item)
 }
 
 const nothing = () => ({ total: 0, in_clusters: 0, free: 0 })
 
-export function summarize(entries: Iterable<Entry>): Summary {
+/** @param now in ms: who is away because something is being done to it is not looked after yet */
+export function summarize(all: Iterable<Entry>, now: number): Summary {
+  const entries = [...all]
   const servers = { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, unconfirmed: 0 }
   const byDatacenter = new Map<string | null, DatacenterCapacity>()
   for (const { row } of entries) {
@@ -53,5 +78,5 @@ export function summarize(entries: Iterable<Entry>): Summary {
     }
     byDatacenter.set(row.datacenter_id, { ...sums, servers: sums.servers + 1, unknown_servers: sums.unknown_servers + (isKnown ? 0 : 1) })
   }
-  return { servers, capacity: [...byDatacenter.values()] }
+  return { servers, ailing: ailingOf(entries, now), capacity: [...byDatacenter.values()] }
 }

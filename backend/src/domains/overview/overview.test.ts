@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { overviewGet } from '#contract/overview.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { buildCluster, buildServer } from '../servers/testing.ts'
+
+const backend = await startBackend()
+const viewer = await backend.signIn({ role: 'viewer' })
+const { db } = backend.platform
+const overview = async () => (await viewer.call(overviewGet)).answer!
+const since = new Date('2026-11-20T12:00:00.000Z')
+
+test('a fresh installation needs no attention, and says that nothing can be dialled yet', async () => {
+  expect(await overview()).toMatchObject({ attention: { total: 0, items: [] }, dials_nowhere: true })
+})
+
+test('clusters and servers that are not as they should be are told with their reason, the most urgent first', async () => {
+  const id = randomUUID()
+  await buildCluster(backend, id, 'prod')
+  await db.updateTable('cluster').set({ status: 'degraded', reason: 'db-1 is not Ready: Kubelet stopped' }).where('id', '=', id).execute()
+  const inCluster = { cluster_id: id, cluster_name: 'prod', status: 'ready' as const }
+  const silent = { reachable: false, unreachable_since: since, reason: 'connection refused' }
+  const dead = { reachable: true, node_ready: false, node_reason: 'Kubelet stopped', node_since: since }
+  await buildServer(backend, { name: 'well', address: '10.0.0.1', reachable: true })
+  await buildServer(backend, { name: 'free', address: '10.0.0.2', ...silent })
+  await buildServer(backend, { name: 'db-1', address: '10.0.0.3', ...inCluster, ...dead })
+  await buildServer(backend, { name: 'db-2', address: '10.0.0.4', ...inCluster, ...silent })
+  await buildServer(backend, { name: 'gone', address: '10.0.0.5', ...silent, status: 'deleted', removed_at: since })
+  const { attention } = await overview()
+  expect(attention.total).toBe(4)
+  expect(attention.items.map(({ id: _id, ...told }) => told)).toEqual([
+    { kind: 'cluster_degraded', name: 'prod', since: null, reason: 'db-1 is not Ready: Kubelet stopped' },
+    { kind: 'server_unreachable', name: 'db-2', since: since.toISOString(), reason: 'connection refused' },
+    { kind: 'server_unreachable', name: 'free', since: since.toISOString(), reason: 'connection refused' },
+    { kind: 'server_not_ready', name: 'db-1', since: since.toISOString(), reason: 'Kubelet stopped' },
+  ])
+})
+
+test('of a fleet that is dark the overview tells ten, and how many there are', async () => {
+  for (let n = 0; n < 12; n++) await buildServer(backend, { name: `dark-${n}`, address: `10.0.1.${n}`, reachable: false, unreachable_since: since })
+  const { attention } = await overview()
+  expect(attention.items).toHaveLength(10)
+  expect(attention.total).toBe(16)
+})
