@@ -4,6 +4,7 @@ import { nameOf } from './names.ts'
 import { operation } from './operation.ts'
 import { byId, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
+import { eligibilityChecks } from './servers.ts'
 
 export const patchLimits = { bodyBytes: 64 * 1024, nodes: 5000, depth: 32, documents: 10, labels: 20, weight: { min: 0, max: 999, default: 500 } } as const
 
@@ -33,7 +34,7 @@ export const Patch = z.object({
   name: z.string(),
   weight: z.int(),
   labels: z.record(z.string(), z.string()),
-  /** YAML. Secrets in it are masked when it is read. */
+  /** YAML. Secrets in it are masked when it is read; without `secrets:read` also what may carry one, and comments (docs/security.md). */
   body: z.string(),
   read_only: z.boolean(),
   version: z.int(),
@@ -104,13 +105,29 @@ export type PatchProblem = z.infer<typeof PatchProblem>
 
 const verdictKinds = ['no_reboot', 'reboot', 'not_allowed', 'at_install', 'unknown'] as const
 
+/** What saving a patch would break. */
+export const PreviewWarning = z.object({
+  /** The check for joining a cluster that holds now and would not any more; null for a link that the server does not have. */
+  check: z.nullable(z.enum(eligibilityChecks)),
+  message: z.string(),
+  /** The link that it is about, and the line of the body that names it; null where there is none. */
+  link: z.nullable(z.string()),
+  line: z.nullable(z.int()),
+})
+export type PreviewWarning = z.infer<typeof PreviewWarning>
+
 export const Preview = z.object({
-  /** Merged configuration without and with the patch, secrets masked. Empty where it can't be merged. */
+  /** Merged configuration without and with the patch; secrets, and what may carry one, are masked for everybody. Empty where it can't be merged. */
   diff: z.object({ before: z.string(), after: z.string() }),
   /** Which layer each line of `after` comes from; lines count from 1, those of the generated configuration are left out. */
   sources: z.array(z.object({ line: z.int(), layer: z.string() })),
   errors: z.array(PatchProblem),
-  /** What happens when it is saved. `unknown`: the server did not answer a dry run. */
+  /** What saving would break although Talos takes it. */
+  warnings: z.array(PreviewWarning),
+  /**
+   * What happens when it is saved. `unknown`: the server did not answer a dry run, or was not asked, because nothing is sent to a machine for a caller without
+   * `servers:write`.
+   */
   verdict: z.object({ kind: z.enum(verdictKinds), reason: z.string() }),
 })
 export type Preview = z.infer<typeof Preview>

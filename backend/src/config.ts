@@ -101,7 +101,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     // It is shown to people, stands in kernel arguments and is made longer.
     if (parsed.username !== '' || parsed.password !== '') wrong(name, 'must hold no user name and no password')
     if (name !== 'WAITLIST_URL' && (parsed.search !== '' || parsed.hash !== '')) wrong(name, 'must end before ? and #')
-    return parsed.href.replace(/\/+$/, '')
+    return parsed.href.replace(/(?<!\/)\/+$/, '')
   }
   const cidrs = (name: Setting): Network[] =>
     (value(name) ?? '')

@@ -25,6 +25,6 @@ export async function readTrouble(client: TalosClient, options: CallOptions = {}
 
 export function troubleIn(log: string): Trouble {
   const lines = log.split('\n').filter((line) => line.trim() !== '')
-  const found = lines.map((line) => /(?:retrying error|task [\w-]+ \(\d+\/\d+\): failed): (.+)$/.exec(line)?.[1]).findLast((reason) => reason !== undefined)
+  const found = lines.map((line) => /(?:retrying error|task [\w-]+ \(\d+\/\d+\): failed): ([^]+)/.exec(line)?.[1]).findLast((reason) => reason !== undefined)
   return { reason: found === undefined ? null : text(found.trim()), lines: lines.slice(-tailLines).map((line) => text(line.trimEnd(), lineLength)) }
 }

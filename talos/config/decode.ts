@@ -135,7 +135,7 @@ function textOf(shape: TextShape, node: ScalarNode, path: string, context: Conte
     const words = shape.values.length === 1 ? shape.values[0] : `one of ${shape.values.join(', ')}`
     context.problems.push(problemAt(node, `${path} must be ${words}`, path))
   }
-  if (shape.bytes === true && !/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(value)) context.problems.push(problemAt(node, `${path} must be base64`, path))
+  if (shape.bytes === true && !/^[A-Za-z0-9+/\s]*(?:={1,2}\s*)?$/.test(value)) context.problems.push(problemAt(node, `${path} must be base64`, path))
   return shape.trimmed === true ? { ...text, value: value.replace(/^[\t\n\v\f\r]+/, '') } : text
 }
 

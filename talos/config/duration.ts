@@ -2,10 +2,10 @@ const unitsMs: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, μs: 1e
 
 /** Milliseconds of a Go time span such as `1h30m`, or undefined where it is none (Go `time.ParseDuration`). */
 export function durationMs(text: string): number | undefined {
-  const match = /^([-+]?)((?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)){1,8}$/.exec(text)
+  const match = /^([-+]?)((?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)){1,8}$/.exec(text)
   if (text === '0') return 0
   if (match === null) return undefined
-  const total = [...text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)].reduce((sum, [, number, unit]) => sum + Number(number) * unitsMs[unit!]!, 0)
+  const total = [...text.replace(/^[-+]/, '').matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy)].reduce((sum, [, number, unit]) => sum + Number(number) * unitsMs[unit!]!, 0)
   return match[1] === '-' ? -total : total
 }
 

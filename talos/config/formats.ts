@@ -75,7 +75,7 @@ export function isLabelValue(text: string): boolean {
 
 /** Version in an image's tag, `1.36.3` of `…:v1.36.3@sha256:…`. */
 export function kubernetesVersionOf(image: string): string | undefined {
-  return /:v(\d+\.\d+\.\d+[^@]*)(@.*)?$/.exec(image)?.[1]
+  return /:v(\d+\.\d+\.\d+[^]*)/.exec(image.split('@', 1)[0]!)?.[1]
 }
 
 /** Bytes of a size as people write it: `10GiB`, `500 MB`; undefined for anything else. */

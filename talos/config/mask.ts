@@ -1,17 +1,40 @@
+import { Lexer } from 'yaml'
 import { recognise } from './decode.ts'
 import type { Shape } from './model/shape.ts'
-import { ConfigError, type ConfigProblem, readDocuments, type TreeNode } from './tree.ts'
+import { ConfigError, type ConfigProblem, readDocuments, type ScalarNode, type TreeNode } from './tree.ts'
 
 /** What stands in place of a secret. */
 export const masked = '••••••••'
 
 /**
- * A configuration or a patch, its text as it is but for its secrets: what the model calls secret, and anything that holds a private key
- * wherever it stands. Throws ConfigError for text that can't be read or a document that isn't known: what isn't understood isn't shown.
+ * Who reads: one who may read secrets sees all but what the model calls secret and private keys; everybody else doesn't see either what may carry a
+ * secret, and no comments. Keys and structure are shown to both.
  */
-export function maskSecrets(yaml: string): string {
+export type Audience = 'may_read_secrets' | 'everybody'
+
+/** A stretch of a text and what is shown in its place. */
+export interface Hidden {
+  /** First character, and the one after the last. */
+  readonly from: number
+  readonly to: number
+  readonly by: string
+}
+
+/**
+ * What of a configuration or a patch must not be shown, first to last. Throws ConfigError for text that can't be read or a document that isn't
+ * known: what isn't understood isn't shown.
+ */
+export function hiddenIn(yaml: string, audience: Audience): Hidden[] {
   const problems: ConfigProblem[] = []
-  const ranges: [number, number][] = []
+  const hidden: Hidden[] = audience === 'everybody' ? commentsOf(yaml) : []
+  // Places are those of the text behind its byte order mark.
+  const start = yaml.startsWith('\ufeff') ? 1 : 0
+  const hide = ({ range }: ScalarNode, by = masked) => {
+    if (range === undefined) return
+    const [from, to] = [range[0] + start, range[1] + start]
+    // A block scalar ends behind its line break, which belongs to the layout.
+    hidden.push({ from, to: yaml[to - 1] === '\n' ? to - 1 : to, by })
+  }
   for (const root of readDocuments(yaml, 'config')) {
     const bare = !root.entries.has('kind') && !root.entries.has('apiVersion')
     const document = recognise(
@@ -19,34 +42,103 @@ export function maskSecrets(yaml: string): string {
       {},
       problems,
     )
-    collect(document?.shape, root, ranges)
+    collect(document?.shape, root, { audience, hide, inside: undefined })
   }
   if (problems.length > 0) throw new ConfigError(problems)
-  const marked = yaml.startsWith('\ufeff') ? yaml.slice(1) : yaml
-  return ranges
-    .toSorted((a, b) => b[0] - a[0])
-    .reduce((text, [from, to]) => `${text.slice(0, from)}"${masked}"${text.slice(from, to).endsWith('\n') ? '\n' : ''}${text.slice(to)}`, marked)
+  const inOrder = hidden.toSorted((a, b) => a.from - b.from)
+  // A comment behind the sign of a block scalar is within it.
+  return inOrder.filter(({ from }, i) => !inOrder.slice(Math.max(0, i - 1), i).some((before) => from < before.to))
 }
 
-function collect(shape: Shape | undefined, node: TreeNode, ranges: [number, number][]): void {
+/** A configuration or a patch, its text as it is but for what is hidden; see `hiddenIn`. */
+export const maskSecrets = (yaml: string, audience: Audience): string => withHidden(yaml, hiddenIn(yaml, audience))
+
+/** @param hidden in order, none within another */
+export function withHidden(text: string, hidden: readonly Hidden[]): string {
+  const parts: string[] = []
+  let at = 0
+  for (const { from, to, by } of hidden) {
+    parts.push(text.slice(at, from), by)
+    at = to
+  }
+  return parts.join('') + text.slice(at)
+}
+
+interface Reading {
+  readonly audience: Audience
+  readonly hide: (node: ScalarNode, by?: string) => void
+  /** How what stands around it is sensitive. */
+  readonly inside: Shape['sensitive']
+}
+
+function collect(shape: Shape | undefined, node: TreeNode, reading: Reading): void {
+  const { audience, hide } = reading
+  const inside = reading.inside ?? (audience === 'everybody' ? shape?.sensitive : undefined)
   if (node.is === 'scalar') {
-    const hide = (shape?.secret === true && node.value !== null && node.value !== '') || holdsKey(node.value)
-    if (hide && node.range !== undefined) ranges.push(node.range)
+    if (node.value === null || node.value === '') return
+    const text = String(node.value)
+    if (shape?.secret === true || holdsKey(text)) hide(node)
+    else if (inside === 'variables') hide(node, variable(text))
+    else if (inside === 'values' || (inside === 'manifest' && isSecretManifest(text)) || (audience === 'everybody' && holdsCredentials(text))) hide(node)
     return
   }
   if (node.is === 'list') {
-    for (const item of node.items) collect(shape?.is === 'list' ? shape.of : undefined, item, ranges)
+    for (const item of node.items) collect(shape?.is === 'list' ? shape.of : undefined, item, { ...reading, inside })
     return
   }
   for (const [key, entry] of node.entries) {
     const field = shape?.is === 'object' ? shape.fields[key] : shape?.is === 'map' ? shape.of : undefined
-    collect(field, entry.value, ranges)
+    // Keys that people choose: of arguments, labels, annotations, and of what another program reads.
+    const named = audience === 'everybody' && shape?.is !== 'object' && namesSecret(key)
+    collect(field, entry.value, { ...reading, inside: named ? 'values' : inside })
   }
 }
 
-function holdsKey(value: unknown): boolean {
-  if (typeof value !== 'string') return false
-  return (
-    /BEGIN [A-Z0-9 ]*PRIVATE KEY/.test(value) || (value.startsWith('LS0tLS1CRUdJTi') && /PRIVATE KEY/.test(Buffer.from(value, 'base64').toString('latin1')))
-  )
+function holdsKey(text: string): boolean {
+  return isPrivateKey(text) || (text.startsWith('LS0tLS1CRUdJTi') && isPrivateKey(Buffer.from(text, 'base64').toString('latin1')))
+}
+
+/** PEM of a private key, of whatever kind, or a text that holds one. */
+const isPrivateKey = (text: string): boolean => text.includes('BEGIN ') && text.includes('PRIVATE KEY')
+
+const secretWords = ['password', 'passwd', 'passphrase', 'secret', 'token', 'credential', 'apikey', 'api-key', 'api_key', 'privatekey', 'private-key']
+
+const namesSecret = (key: string): boolean => {
+  const lower = key.toLowerCase()
+  return secretWords.some((word) => lower.includes(word))
+}
+
+/** A URL with a user, a password or a query, wherever it stands in the text; or an argument such as `token=…`. */
+function holdsCredentials(text: string): boolean {
+  if (text.includes('://') && (text.includes('@') || text.includes('?'))) return true
+  const at = text.indexOf('=')
+  return at > 0 && namesSecret(text.slice(0, at))
+}
+
+/** Of `NAME=value` the name, which stays readable where it needs no quotes. */
+function variable(text: string): string {
+  const at = text.indexOf('=')
+  return at > 0 && /^[A-Za-z_][A-Za-z0-9_.-]*$/.test(text.slice(0, at)) ? `${text.slice(0, at)}=${masked}` : masked
+}
+
+/** Also one among several documents, in a list, or written with escapes. */
+const isSecretManifest = (text: string): boolean => /\bSecret(?:List)?\b|\\[xuU]/.test(text)
+
+/** Signs that the lexer of `yaml` puts among the parts of the text, of which they are none: what follows the first of them is a value. */
+const beforeScalar = '\u001f'
+const marks = new Set([beforeScalar, '\u0002', '\u0018'])
+
+/** Comments are written by people, who also put there what they took out. */
+function commentsOf(yaml: string): Hidden[] {
+  const comments: Hidden[] = []
+  let at = 0
+  let before = ''
+  for (const token of new Lexer().lex(yaml)) {
+    if (!marks.has(token)) {
+      if (token.startsWith('#') && before !== beforeScalar) comments.push({ from: at, to: at + token.length, by: `# ${masked}` })
+      at += token.length
+    }
+    before = token
+  }
+  return comments
 }

@@ -183,9 +183,19 @@ describe('what it says', () => {
       '[{"op": "add", "path": "/machine/certSANs", "value": ["a"]}]',
       '- op: replace\n  path: /machine/token\n  value: a\n',
       '# c\n- op: add\n',
+      '---\n\n# c\n  -\n    # d\n    "op" : add\n',
+      '# c\n[]',
     ]) {
       expect(messages(body)[0]).toContain('JSON patches are not possible: Talos refuses them on configurations of several documents')
     }
+  })
+
+  test('a text is looked at line by line, whatever it holds', () => {
+    const began = performance.now()
+    for (const body of ['\n'.repeat(31), '\n'.repeat(60), '\n#a'.repeat(20_000), '\n---'.repeat(12_000), ' '.repeat(60_000), '- '.repeat(30_000), '-\n'.repeat(30_000)])
+      for (const end of ['', 'x', '- x', '#']) checkPatch(body + end, { talosVersion: 'v1.13.9' })
+    expect(performance.now() - began).toBeLessThan(3_000)
+    expect(messages('- name: op\n')[0]).not.toContain('JSON patches are not possible')
   })
 
   test('fields, kinds and types that Talos doesn’t know are told by line', () => {

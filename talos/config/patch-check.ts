@@ -36,7 +36,7 @@ function problemsOf(body: string, options: { talosVersion: string }): ConfigProb
   const bad = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u.exec(body)
   if (bad !== null) return [{ message: 'Control characters are not allowed', line: lineOf(body, bad.index) }]
   if (nesting(body) > 4 * patchLimits.depth) return [{ message: `Nested more than ${patchLimits.depth} levels deep` }]
-  if (/^\s*\[/.test(body) || /^(?:\s*(?:#.*)?\n|---\n)*\s*-\s+["']?op["']?\s*:/.test(body)) {
+  if (isJsonPatch(body)) {
     return [{ message: 'JSON patches are not possible: Talos refuses them on configurations of several documents. Write a strategic merge patch' }]
   }
   let roots: MapNode[]
@@ -52,6 +52,20 @@ function problemsOf(body: string, options: { talosVersion: string }): ConfigProb
   if (Math.max(...sizes.map((s) => s.depth)) > patchLimits.depth) return [{ message: `Nested more than ${patchLimits.depth} levels deep` }]
   if (sizes.reduce((sum, s) => sum + s.nodes, 0) > patchLimits.nodes) return [{ message: tooMany }]
   return [...roots.flatMap((root) => ambiguities(shapeOf(root), root, '')), ...meanings(roots, contractOf(options.talosVersion).minor)]
+}
+
+/** Whether the text begins as a list of operations does (RFC 6902), in JSON or YAML. Read line by line: the text may be anything. */
+function isJsonPatch(body: string): boolean {
+  let isItem = false
+  for (const line of body.split('\n')) {
+    const text = line.trim()
+    if (text === '' || text.startsWith('#') || text.startsWith('---')) continue
+    if (isItem || /^-\s/.test(text)) return /^["']?op["']?\s*:/.test(isItem ? text : text.slice(1).trimStart())
+    if (text !== '-') return text.startsWith('[')
+    // Its first key stands on a line of its own.
+    isItem = true
+  }
+  return false
 }
 
 /** What the documents are and say, against Talos's model and what is the cluster's. */

@@ -288,5 +288,7 @@ const checks: Record<string, Check> = {
 }
 
 function isPem(text: string): boolean {
-  return /-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(text)
+  const [begin, end] = ['-----BEGIN CERTIFICATE-----', '-----END CERTIFICATE-----']
+  const at = text.indexOf(begin)
+  return at !== -1 && text.includes(end, at + begin.length + 1)
 }

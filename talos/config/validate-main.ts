@@ -75,7 +75,7 @@ function checkInstall(report: Report): void {
   const selector = report.entries(...install, 'diskSelector').some(({ node }) => textOf(node) !== '')
   if (!report.has(...install, 'disk') && !selector) report.error(install, 'Say where Talos is installed: install.disk or install.diskSelector')
   const size = report.text(...install, 'diskSelector', 'size')
-  if (size !== '' && !/^\s*(>=|<=|>|<|==)?\s*\d+(\.\d+)?\s*([kmgtpe]i?)?b?\s*$/i.test(size))
+  if (size !== '' && !/^(>=|<=|>|<|==)?\s*\d+(\.\d+)?\s*([kmgtpe]i?)?b?$/i.test(size.trim()))
     report.error([...install, 'diskSelector', 'size'], 'A size must be such as >= 100GB')
   if (report.has(...install, 'extraKernelArgs') && report.flag(...install, 'grubUseUKICmdline')) {
     report.error([...install, 'extraKernelArgs'], 'extraKernelArgs and grubUseUKICmdline can’t be used together; put kernel arguments into the image')

@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 describe('masked', () => {
   test('no secret of a configuration is left, and all else is as it was', () => {
-    const shown = maskSecrets(config)
+    const shown = maskSecrets(config, 'may_read_secrets')
     const { certs } = secrets
     for (const key of [certs.os.key, certs.etcd.key, certs.k8s.key, certs.k8sAggregator.key, certs.k8sServiceAccount.key])
       expect(shown).not.toContain(Buffer.from(key).toString('base64'))
@@ -43,18 +43,18 @@ describe('masked', () => {
   test('a patch keeps its comments and its form', () => {
     const patch =
       'apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: ghcr.io # theirs\nusername: bot\npassword: "hunter2"\n---\nmachine:\n  token: {$patch: delete}\n  files:\n    - content: |\n        -----BEGIN PRIVATE KEY-----\n        MC4CAQ\n        -----END PRIVATE KEY-----\n      path: /var/key\n'
-    expect(maskSecrets(patch)).toBe(
-      `apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: ghcr.io # theirs\nusername: bot\npassword: "${masked}"\n---\nmachine:\n  token: {$patch: delete}\n  files:\n    - content: "${masked}"\n      path: /var/key\n`,
+    expect(maskSecrets(patch, 'may_read_secrets')).toBe(
+      `apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: ghcr.io # theirs\nusername: bot\npassword: ${masked}\n---\nmachine:\n  token: {$patch: delete}\n  files:\n    - content: ${masked}\n      path: /var/key\n`,
     )
-    expect(parse(maskSecrets('apiVersion: v1alpha1\nkind: WireguardConfig\nname: a\npeers: [{presharedKey: b}]\nprivateKey: c\n'))).toMatchObject({
+    expect(parse(maskSecrets('apiVersion: v1alpha1\nkind: WireguardConfig\nname: a\npeers: [{presharedKey: b}]\nprivateKey: c\n', 'may_read_secrets'))).toMatchObject({
       privateKey: masked,
       peers: [{ presharedKey: masked }],
     })
   })
 
   test('what isn’t understood isn’t shown', () => {
-    expect(() => maskSecrets('kind: Nope\napiVersion: v1alpha1\npassword: a\n')).toThrow(ConfigError)
-    expect(() => maskSecrets('machine: [')).toThrow(ConfigError)
+    expect(() => maskSecrets('kind: Nope\napiVersion: v1alpha1\npassword: a\n', 'everybody')).toThrow(ConfigError)
+    expect(() => maskSecrets('machine: [', 'everybody')).toThrow(ConfigError)
   })
 })
 

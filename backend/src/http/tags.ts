@@ -4,7 +4,7 @@ import { Problem } from '#contract/errors.ts'
 /** Versions of an object that the caller takes for the present one, from `If-Match`; undefined where any will do. */
 export type Versions = readonly number[] | undefined
 
-const oneTag = /[ \t]*(?:(?:W\/)?"([!#-~\u0080-\u00ff]*)")?[ \t]*(?:,|$)/y
+const oneTag = /[ \t]*(?:(?:W\/)?"([!#-~\u0080-\u00ff]*)"[ \t]*)?(?:,|$)/y
 
 /** What stands between the quotes of each tag of a list, weak and strong alike; undefined where it is no list of tags. */
 function tagsOf(header: string): string[] | undefined {

@@ -9,7 +9,7 @@ export function readUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (!url || !['http:', 'https:'].includes(url.protocol)) throw new CliError('usage', `${oneLine(text)} is no address such as https://steelyard.example.com`)
   if (url.username || url.password || url.search || url.hash) throw new CliError('usage', 'The address has no user, password, query or fragment')
-  return url.origin + url.pathname.replace(/\/+$/, '')
+  return url.origin + url.pathname.replace(/(?<!\/)\/+$/, '')
 }
 
 const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || /^127(?:\.\d+){3}$/.test(host)

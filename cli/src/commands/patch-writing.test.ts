@@ -25,6 +25,7 @@ const merged: Preview = {
   diff: { before: 'machine: {}\n', after: 'machine:\n  sysctls:\n    a: "1"\n' },
   sources: [],
   errors: [],
+  warnings: [],
   verdict: { kind: 'at_install', reason: 'Applied at install' },
 }
 

@@ -26,17 +26,29 @@ export function barePath(url: string): string {
   return pathname.replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, '{id}').replaceAll(/[^/]{25,}/g, '{id}')
 }
 
+/** A word without the query that begins in it. */
+function bareQuery(word: string): string {
+  const at = word.indexOf('?')
+  return at !== -1 && word.includes('=', at) ? `${word.slice(0, at)}?…` : word
+}
+
+/** A word without the token (RFC 7519) that begins in it. */
+function bareToken(word: string): string {
+  const at = word.search(/\beyJ/)
+  return at !== -1 && word.includes('.', at) ? `${word.slice(0, at)}[token]` : word
+}
+
 /** One line of an error's message, without what people or machines typed. Errors of parsers quote their input, so what stands in quotes goes. */
 export function bareMessage(text: string): string {
   return text
     .split(/[\r\n]/, 1)[0]!
     .slice(0, 500)
     .replaceAll(/"[^"]*"?|`[^`]*`?|“[^”]*”?/g, '"…"')
-    .replaceAll(/[^\s@]+@[^\s@]+/g, '[email]')
-    .replaceAll(/\b[a-z][\w+.-]*:\/\/\S+/gi, '[url]')
-    .replaceAll(/\?\S*=\S*/g, '?…')
-    .replaceAll(/\b(\w*(?:password|passwd|secret|token|key|authorization|bearer)\w*)(\s*[:=]\s*|\s+(?=\S*\d))\S+/gi, '$1$2[hidden]')
-    .replaceAll(/\beyJ[\w-]+\.[\w.-]*/g, '[token]')
+    .replaceAll(/(?<![^\s@])[^\s@]+@[^\s@]+/g, '[email]')
+    .replaceAll(/(?<![\w+.-])[\w+.-]+:\/\/\S+/g, '[url]')
+    .replaceAll(/\S+/g, bareQuery)
+    .replaceAll(/\b(?=\w*?(?:password|passwd|secret|token|key|authorization|bearer))(\w+)(\s*[:=]\s*|\s+(?=\S*\d))\S+/gi, '$1$2[hidden]')
+    .replaceAll(/[\w.-]+/g, bareToken)
     .replaceAll(/[\w+/=-]{24,}/g, '[id]')
     .replaceAll(/\d{1,3}(?:\.\d{1,3}){3}(?:\/\d+)?/g, '[address]')
     .replaceAll(/(?<![\w:])(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}(?:\/\d+)?/gi, '[address]')

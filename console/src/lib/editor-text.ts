@@ -5,7 +5,9 @@
  * `before` is the line up to the cursor. Null: the line opens nothing, and the new one begins as its neighbours do.
  */
 export function indentBelow(before: string): number | null {
-  const opens = /^(\s*(?:- +)*)[^\s#"'{[|>-][^#"'{[]*:\s*(?:[|>][+-]?)?\s*$/.exec(before)
+  // Without the sign of a block: "script: |".
+  const text = before.trimEnd().replace(/[|>][+-]?$/, '')
+  const opens = /^(\s*(?:- +)*)[^\s#"'{[|>-][^#"'{[]*:$/.exec(text.trimEnd())
   return opens === null ? null : opens[1]!.length + 2
 }
 

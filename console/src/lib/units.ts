@@ -18,7 +18,4 @@ export const memory = (bytes: number): string => scaled(bytes, 1024, ['B', 'KiB'
 /** 1920383410176 → "1.92 TB". */
 export const disk = (bytes: number): string => scaled(bytes, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])
 /** 12345 → "12 345", with thin spaces. */
-export const count = (n: number): string =>
-  Math.trunc(n)
-    .toString()
-    .replaceAll(/\B(?=(\d{3})+(?!\d))/g, '\u202f')
+export const count = (n: number): string => Math.trunc(n).toLocaleString('en').replaceAll(',', '\u202f')

@@ -93,7 +93,7 @@ export function Yaml({ text }: { text: string }) {
         <i className={css['com']}>{comment[2]}</i>
       </>
     )
-  const pair = /^(\s*(?:- )*)("[^"]*"|'[^']*'|[^\s#'"][^:#]*?)(:)(\s.*)?$/.exec(text)
+  const pair = /^(\s*(?:- )*)(?!- )("[^"]*"|'[^']*'|[^\s#'"][^:#]*?)(:)(\s.*)?$/.exec(text)
   if (pair)
     return (
       <>
@@ -103,11 +103,11 @@ export function Yaml({ text }: { text: string }) {
         <Value text={pair[4] ?? ''} />
       </>
     )
-  const entry = /^(\s*(?:- )+)(.*)$/.exec(text)
-  return entry ? (
+  const dashes = /^\s*(?:- )+/.exec(text)?.[0]
+  return dashes !== undefined ? (
     <>
-      {entry[1]}
-      <Value text={entry[2] ?? ''} />
+      {dashes}
+      <Value text={text.slice(dashes.length)} />
     </>
   ) : (
     <>{text}</>

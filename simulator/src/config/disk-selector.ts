@@ -33,7 +33,7 @@ const glob = (pattern: string): RegExp =>
 const UNITS: Record<string, number> = { '': 1, B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30, TIB: 2 ** 40 }
 
 const matchSize = (expression: string, bytes: number): boolean => {
-  const match = /^\s*(<=|>=|==|<|>)?\s*([\d.]+)\s*([A-Za-z]*)\s*$/.exec(expression)
+  const match = /^(<=|>=|==|<|>)?\s*([\d.]+)\s*([A-Za-z]*)$/.exec(expression.trim())
   const unit = UNITS[(match?.[3] ?? '').toUpperCase()]
   if (!match || unit === undefined) return false
   const wanted = Number(match[2]) * unit

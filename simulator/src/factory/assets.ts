@@ -40,7 +40,7 @@ const FORMS: [pattern: RegExp, kind: Asset['kind'], read: (text: string) => Omit
   [/^(.*)\.iso$/, 'iso', platformOf],
   [/^(.*)-uki\.efi$/, 'uki', platformOf],
   [/^installer-(.*)\.tar$/, 'installer', (text) => platformOf(`metal-${text}`)],
-  [/^(.*-installer-.*)\.tar$/, 'installer', (text) => platformOf(text.replace('-installer-', '-'))],
+  [/^((?:(?!-installer-).)*-installer-.*)\.tar$/, 'installer', (text) => platformOf(text.replace('-installer-', '-'))],
   [/^(.*)\.(?:raw|qcow2|vhd|ova)(?:\.tar\.gz|\.gz|\.xz|\.zst)?$/, 'disk image', platformOf],
 ]
 

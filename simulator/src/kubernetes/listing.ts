@@ -72,7 +72,7 @@ const selector = (query: string | null): [key: string, value: string | null, isE
     .split(',')
     .filter((part) => part !== '')
     .map((part) => {
-      const match = /^([^=!]+)(==?|!=)?(.*)$/.exec(part)
+      const match = /^([^=!]+)(==?|!=)?([^]*)$/.exec(part)
       if (!match) throw badRequest(`unable to parse requirement: ${part}`)
       return [match[1]!.trim(), match[2] === undefined ? null : match[3]!.trim(), match[2] !== '!=']
     })

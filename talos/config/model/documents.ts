@@ -16,6 +16,7 @@ import {
   optionalInteger,
   plainChoice,
   secret,
+  sensitive,
   since113,
   type Shape,
   text,
@@ -131,8 +132,8 @@ const otherDocuments: Record<string, { about: string; since?: '1.13'; fields: Fi
     about: 'Settings of a system extension’s service',
     fields: {
       name,
-      configFiles: { ...list(object({ content: always(text()), mountPath: always(text()) })), merge: { by: ['mountPath'] } },
-      environment: texts(),
+      configFiles: { ...list(object({ content: always(sensitive(text())), mountPath: always(text()) })), merge: { by: ['mountPath'] } },
+      environment: sensitive(texts(), 'variables'),
     },
   },
   TrustedRootsConfig: { about: 'Further authorities that the server trusts', fields: { name, certificates: always(text('PEM')) } },
@@ -156,7 +157,7 @@ const otherDocuments: Record<string, { about: string; since?: '1.13'; fields: Fi
   },
   PCIDriverRebindConfig: { about: 'Gives a PCI device to another driver', fields: { name: always(text('PCI address')), targetDriver: always(text()) } },
   WatchdogTimerConfig: { about: 'Hardware watchdog', fields: { device: always(text('Such as /dev/watchdog0')), timeout: duration() } },
-  EnvironmentConfig: { about: 'Environment of Talos’s services', since: '1.13', fields: { variables: always(map(text())) } },
+  EnvironmentConfig: { about: 'Environment of Talos’s services', since: '1.13', fields: { variables: always(sensitive(map(text()))) } },
   OOMConfig: {
     about: 'What is ended when memory runs out',
     fields: {

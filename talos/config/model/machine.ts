@@ -17,13 +17,14 @@ import {
   optionalInteger,
   plainChoice,
   secret,
+  sensitive,
   text,
   texts,
 } from './shape.ts'
 
 export const keyPair: ObjectShape = object({ crt: always(certificate('Certificate: base64 of PEM')), key: always(key('Private key: base64 of PEM')) })
 export const acceptedAuthorities = list(object({ crt: always(certificate()) }), 'Further authorities that are trusted, while they are being changed')
-export const environment = (sentence?: string) => map(text(), sentence)
+export const environment = (sentence?: string) => sensitive(map(text(), sentence))
 
 const idMappings = list(object({ containerID: always(integer()), hostID: always(integer()), size: always(integer()) }))
 
@@ -43,8 +44,8 @@ const kubelet = object(
       }),
       'Paths that the kubelet sees beside its own',
     ),
-    extraConfig: free('Fields of KubeletConfiguration that Talos doesn’t set itself'),
-    credentialProviderConfig: free('Where the kubelet gets credentials for images'),
+    extraConfig: sensitive(free('Fields of KubeletConfiguration that Talos doesn’t set itself')),
+    credentialProviderConfig: sensitive(free('Where the kubelet gets credentials for images')),
     defaultRuntimeSeccompProfileEnabled: flag('Containers get the runtime’s own seccomp profile unless they ask for another'),
     registerWithFQDN: flag('Use the fully qualified host name as the node’s name'),
     nodeIP: object(
@@ -269,7 +270,7 @@ export const machine = object(
       'Parts of the control plane that don’t run here',
     ),
     kubelet,
-    pods: list(free(), 'Static pods'),
+    pods: sensitive(list(free(), 'Static pods')),
     network,
     disks: list(
       object({ device: text(), partitions: list(object({ size: text(), mountpoint: text() })) }),
@@ -278,7 +279,7 @@ export const machine = object(
     install,
     files: list(
       object({
-        content: always(text()),
+        content: always(sensitive(text())),
         permissions: always({ ...integer('Octal, such as 0o644'), octal: true }),
         path: always(text()),
         op: always(plainChoice(['create', 'append', 'overwrite'])),
@@ -296,14 +297,14 @@ export const machine = object(
     logging: object(
       {
         destinations: always(
-          list(object({ endpoint: always(text('tcp://host:port or udp://host:port')), format: always(plainChoice(['json_lines'])), extraTags: map(text()) })),
+          list(object({ endpoint: always(text('tcp://host:port or udp://host:port')), format: always(plainChoice(['json_lines'])), extraTags: sensitive(map(text())) })),
         ),
       },
       'Where the logs of Talos’s services go',
     ),
     kernel: object({ modules: list(object({ name: always(text()), parameters: texts() })) }, 'Kernel modules to load'),
     seccompProfiles: { ...list(object({ name: always(text()), value: always(free()) })), keepEmpty: true },
-    baseRuntimeSpecOverrides: free('Changes to the OCI specification of every container'),
+    baseRuntimeSpecOverrides: sensitive(free('Changes to the OCI specification of every container')),
     nodeLabels: map(text(), 'Labels of the Kubernetes node'),
     nodeAnnotations: map(text(), 'Annotations of the Kubernetes node'),
     nodeTaints: map(text(), 'Taints of the Kubernetes node: key: value:effect'),

@@ -8,8 +8,13 @@ interface Common {
   about?: string
   /** Written also when it has no value (Go fields without `omitempty`). */
   always?: boolean
-  /** Shown masked. */
+  /** Shown masked, to everybody. */
   secret?: boolean
+  /**
+   * May carry a secret, so that it is shown masked to those who may not read secrets: all values in it (`values`), what follows the `=` of each text
+   * (`variables`), or the whole text where it is a manifest of a Kubernetes Secret (`manifest`).
+   */
+  sensitive?: 'values' | 'variables' | 'manifest'
   /** The first Talos minor that knows it. */
   since?: '1.13'
 }
@@ -114,6 +119,8 @@ export const argumentsOf = (about?: About): MapShape => ({ is: 'map', of: { is: 
 export const object = (fields: ObjectShape['fields'], about?: About): ObjectShape => ({ is: 'object', fields, ...told(about) })
 
 export const always = <S extends Shape>(shape: S): S => ({ ...shape, always: true })
+/** What may carry a secret, as programs' settings, files and headers do. */
+export const sensitive = <S extends Shape>(shape: S, how: 'values' | 'variables' | 'manifest' = 'values'): S => ({ ...shape, sensitive: how })
 export const since113 = <S extends Shape>(shape: S): S => ({ ...shape, since: '1.13' })
 export const inPlace = (shape: ObjectShape): ObjectShape => ({ ...shape, inPlace: true })
 export const about = <S extends Shape>(shape: S, sentence: string): S => ({ ...shape, about: sentence })

@@ -5,7 +5,6 @@ import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Answer } from '#contract/operation.ts'
 import type { Operation } from '#contract/operations.ts'
-import { maskSecrets } from '#talos/config/mask.ts'
 import { generateKey } from '#talos/pki/keys.ts'
 import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
 import { kubernetesProblem, supportedPairs } from '#talos/versions.ts'
@@ -143,7 +142,7 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
     const patch = asked.servers.find((s) => s.node_id === server.node_id)?.patch
     try {
       const rendered = await rendering.preview(db, asked.name, resolved, server, await previewBundle(), patch)
-      return { config: maskSecrets(rendered.yaml), warnings: rendered.warnings }
+      return { config: await patches.mask(rendered.yaml), warnings: rendered.warnings }
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       return { config: '', warnings: [error.message] }

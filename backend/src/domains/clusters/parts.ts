@@ -26,7 +26,7 @@ export interface ClusterParts {
   readonly operations: Operations
   readonly datacenters: Pick<Datacenters, 'find'>
   readonly servers: ForClusters
-  readonly patches: Pick<Patches, 'createIn' | 'check' | 'render'>
+  readonly patches: Pick<Patches, 'createIn' | 'check' | 'mask' | 'render'>
   readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
   readonly audit: Pick<Audit, 'ofTarget'>
   readonly dial: Pick<DialPolicy, 'check'>

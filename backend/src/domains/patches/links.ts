@@ -1,18 +1,15 @@
-/** Which links a patch configures: the first link or DHCP document of a configuration stops Talos's default DHCP on all links that none names. */
+/** Which links a patch configures, and which it builds on: what decides whether the server can still be reached, and whether they are there at all. */
 import { parseAllDocuments } from 'yaml'
+import { at, ConfigError, type MapNode, readDocuments, textAt, type TreeNode } from '#talos/config/tree.ts'
 
-/** Kinds that count (what implements `NetworkCommonLinkConfig` or `NetworkDHCPConfig` in Talos `pkg/machinery/config/types/network`). */
-const kinds = new Set([
-  'LinkConfig',
-  'VLANConfig',
-  'BondConfig',
-  'BridgeConfig',
-  'DummyLinkConfig',
-  'WireguardConfig',
-  'VRFConfig',
-  'DHCPv4Config',
-  'DHCPv6Config',
-])
+/** Links that a document makes, by its name. */
+const made = new Set(['VLANConfig', 'BondConfig', 'BridgeConfig', 'DummyLinkConfig', 'WireguardConfig', 'VRFConfig'])
+
+/**
+ * Kinds of which the first stops Talos's default DHCP on all links that none names (what implements `NetworkCommonLinkConfig` or
+ * `NetworkDHCPConfig` in Talos `pkg/machinery/config/types/network`).
+ */
+const kinds = new Set([...made, 'LinkConfig', 'DHCPv4Config', 'DHCPv6Config'])
 
 /** What a patch with aliases names can't be told without the machine: any link may be meant. */
 export const anyLink = '*'
@@ -29,4 +26,60 @@ export function linksOf(body: string): string[] {
     for (const link of [name, ...(Array.isArray(members) ? (members as unknown[]) : [])]) if (typeof link === 'string' && link !== '') links.add(link)
   }
   return [...links].toSorted()
+}
+
+export interface LinkUse {
+  readonly link: string
+  /** Of the text, from 1. */
+  readonly line: number
+}
+
+const documentsOf = (yaml: string): MapNode[] => {
+  try {
+    return readDocuments(yaml, '')
+  } catch (error) {
+    if (error instanceof ConfigError) return []
+    throw error
+  }
+}
+
+const itemsOf = (node: TreeNode | undefined): readonly TreeNode[] => (node?.is === 'list' ? node.items : [])
+
+/** Links of one document that must be there already, with their places: those it configures, and those that others are built on. */
+function usedBy(root: MapNode): TreeNode[] {
+  const kind = textAt(root, 'kind')
+  if (root.entries.has('$patch')) return []
+  if (kind === undefined) return itemsOf(at(root, 'machine', 'network', 'interfaces')).flatMap((device) => at(device, 'interface') ?? [])
+  const named = ['LinkConfig', 'EthernetConfig', 'DHCPv4Config', 'DHCPv6Config'].includes(kind) ? at(root, 'name') : undefined
+  const single = [named, kind === 'VLANConfig' ? at(root, 'parent') : undefined, kind.endsWith('VIPConfig') ? at(root, 'link') : undefined]
+  return [...single.filter((node) => node !== undefined), ...itemsOf(at(root, 'links'))]
+}
+
+/** Links that one document makes. `machine.network.interfaces` makes bonds, bridges and the like without saying which of its links are new. */
+function madeBy(root: MapNode): (string | undefined)[] {
+  const kind = textAt(root, 'kind')
+  if (kind !== undefined) return made.has(kind) || kind === 'LinkAliasConfig' ? [textAt(root, 'name')] : []
+  return itemsOf(at(root, 'machine', 'network', 'interfaces')).flatMap((device) => {
+    const name = textAt(device, 'interface')
+    const isMade = ['bond', 'bridge', 'dummy', 'wireguard'].some((key) => at(device, key) !== undefined)
+    const vlans = itemsOf(at(device, 'vlans')).map((vlan) => `${name}.${textAt(vlan, 'vlanId')}`)
+    return [...(isMade ? [name] : []), ...vlans]
+  })
+}
+
+/**
+ * Links that a patch needs and that neither the server nor the configuration with the patch has, each once.
+ * @param merged the whole configuration
+ * @param present names of the links that the server told
+ */
+export function missingLinks(body: string, merged: string, present: readonly string[]): LinkUse[] {
+  const known = new Set<string | undefined>([...present, ...documentsOf(merged).flatMap(madeBy)])
+  // One alias may be a pattern for many links: what it is called by is known to the machine alone.
+  if ([...known].some((name) => name?.includes('%'))) return []
+  const missing = new Map<string, LinkUse>()
+  for (const node of documentsOf(body).flatMap(usedBy)) {
+    const link = node.is === 'scalar' && node.value !== null ? String(node.value) : ''
+    if (link !== '' && !known.has(link) && !missing.has(link)) missing.set(link, { link, line: node.line })
+  }
+  return [...missing.values()]
 }

@@ -18,7 +18,7 @@ peers:
 `
 
 test('secrets are masked, comments and layout stay', () => {
-  const { text } = maskText(wireguard)
+  const { text } = maskText(wireguard, 'may_read_secrets')
   expect(text).not.toContain('YEs4Hn9V')
   expect(text).not.toContain('c2VjcmV0')
   expect(text).toContain(`privateKey: ${masked} # rotate in May`)
@@ -28,28 +28,28 @@ test('secrets are masked, comments and layout stay', () => {
 
 test('a text without secrets is shown as it was written', () => {
   const text = '# why\nmachine:\n    sysctls: {vm.swappiness: "1"} # because\n'
-  expect(maskText(text).text).toBe(text)
+  expect(maskText(text, 'may_read_secrets').text).toBe(text)
 })
 
 test('what was shown, saved again, is what was there', () => {
-  const back = unmask(maskText(wireguard).text, wireguard)
-  expect(maskText(back).text).toBe(maskText(wireguard).text)
+  const back = unmask(maskText(wireguard, 'may_read_secrets').text, wireguard, 'may_read_secrets')
+  expect(maskText(back, 'may_read_secrets').text).toBe(maskText(wireguard, 'may_read_secrets').text)
   expect(back).toContain('YEs4Hn9VdVRWVzXEkEJ0cw5xJGTHrNaqPBBPZ5FqVWA=')
   expect(back).toContain('c2VjcmV0LW9uZQ==')
 })
 
 test('a peer taken out does not give its secret to the next', () => {
-  const shown = maskText(wireguard).text
+  const shown = maskText(wireguard, 'may_read_secrets').text
   const withoutFirst = shown.replace(/ {2}- publicKey: one\n(?: {4}.*\n){2}/, '')
-  const back = unmask(withoutFirst, wireguard)
+  const back = unmask(withoutFirst, wireguard, 'may_read_secrets')
   expect(back).toContain('c2VjcmV0LXR3bw==')
   expect(back).not.toContain('c2VjcmV0LW9uZQ==')
 })
 
 test('a new secret is taken, a mask for something unknown is refused with its line', () => {
-  const shown = maskText(wireguard).text
-  expect(unmask(shown.replace(`privateKey: ${masked}`, 'privateKey: bmV3'), wireguard)).toContain('privateKey: bmV3')
-  expect(() => unmask(`machine:\n  sysctls:\n    a: ${masked}\n`, wireguard)).toThrow(`Line 3: ${masked} stands for a secret that is not known here`)
+  const shown = maskText(wireguard, 'may_read_secrets').text
+  expect(unmask(shown.replace(`privateKey: ${masked}`, 'privateKey: bmV3'), wireguard, 'may_read_secrets')).toContain('privateKey: bmV3')
+  expect(() => unmask(`machine:\n  sysctls:\n    a: ${masked}\n`, wireguard, 'may_read_secrets')).toThrow(`Line 3: ${masked} stands for a secret that is not known here`)
 })
 
 test('lines of the clear text are found in the masked one', () => {
@@ -66,12 +66,12 @@ clientIdentity:
     BBBB
     -----END CERTIFICATE-----
 `
-  const { text: shown, lineOf } = maskText(text)
+  const { text: shown, lines } = maskText(text, 'may_read_secrets')
   expect(shown).not.toContain('AAAA')
   const line = text.split('\n').findIndex((l) => l.includes('cert:')) + 1
-  expect(shown.split('\n')[lineOf(line) - 1]).toContain('cert:')
+  expect(shown.split('\n')[lines[line - 1]! - 1]).toContain('cert:')
 })
 
 test('what can not be read is not shown', () => {
-  expect(maskText('machine: [').text).toMatch(/^# It is not shown/)
+  expect(maskText('machine: [', 'may_read_secrets').text).toMatch(/^# It is not shown/)
 })

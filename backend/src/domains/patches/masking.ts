@@ -4,29 +4,17 @@
  */
 import { isMap, isScalar, isSeq, type Document, type Node, parseAllDocuments, type Scalar } from 'yaml'
 import { Problem } from '#contract/errors.ts'
-import { masked, maskSecrets } from '#talos/config/mask.ts'
+import { type Audience, type Hidden, hiddenIn, masked, withHidden } from '#talos/config/mask.ts'
 import { ConfigError } from '#talos/config/tree.ts'
-
-export interface Masked {
-  readonly text: string
-  /** Where a line of the clear text is in the masked one: a secret of several lines becomes one. */
-  readonly lineOf: (line: number) => number
-}
-
-interface Edit {
-  readonly from: number
-  readonly to: number
-  readonly by: string
-}
 
 /** Texts only: numbers and dates must come back as they were written. */
 const read = (yaml: string): Document.Parsed[] => parseAllDocuments(yaml, { schema: 'failsafe' }).filter((d): d is Document.Parsed => d.contents !== null)
 
-function* scalarsWith(node: unknown, value: string, path: readonly (string | number)[] = []): Generator<(string | number)[]> {
-  if (isScalar(node) && node.value === value) yield [...path]
-  if (isSeq(node)) for (const [i, item] of node.items.entries()) yield* scalarsWith(item, value, [...path, i])
-  if (isMap(node)) for (const pair of node.items) yield* scalarsWith(pair.value, value, [...path, String(isScalar(pair.key) ? pair.key.value : pair.key)])
-}
+/** `••••••••`, also behind the name of a variable: `TOKEN=••••••••`. */
+const isMask = (value: unknown): value is string => typeof value === 'string' && (value === masked || value.endsWith(`=${masked}`))
+
+const holdsMask = (node: unknown): boolean =>
+  isScalar(node) ? isMask(node.value) : isSeq(node) ? node.items.some(holdsMask) : isMap(node) && node.items.some((pair) => holdsMask(pair.value))
 
 const rangeOf = (node: Node, text: string): { from: number; to: number } => {
   const [from, valueEnd] = node.range!
@@ -34,71 +22,74 @@ const rangeOf = (node: Node, text: string): { from: number; to: number } => {
   return { from, to: text[valueEnd - 1] === '\n' ? valueEnd - 1 : valueEnd }
 }
 
-function splice(text: string, edits: readonly Edit[]): string {
-  let result = text
-  for (const { from, to, by } of edits.toSorted((a, b) => b.from - a.from)) result = result.slice(0, from) + by + result.slice(to)
-  return result
+export interface MaskedText {
+  readonly text: string
+  /** Number of the line, from 1, that each line of the clear text is shown on: a secret of several lines becomes one. Empty where nothing is shown. */
+  readonly lines: readonly number[]
 }
 
-/** Lines that a secret stood on and those it took beside the one that its mask takes. */
-export interface Lost {
-  readonly line: number
-  readonly lines: number
-}
+const breaks = (text: string): number => text.split('\n').length - 1
 
-/** Where a line of the clear text is once those are gone; a text of which nothing is shown has one line. */
-export const lineIn = (lost: readonly Lost[] | null, line: number): number =>
-  lost === null ? 1 : line - lost.reduce((n, l) => n + Math.max(0, Math.min(l.lines, line - l.line)), 0)
-
-/** The text with every secret masked; what can't be read isn't shown. */
-export function maskText(text: string): Masked {
-  const { text: shown, lost } = maskLines(text)
-  return { text: shown, lineOf: (line) => lineIn(lost, line) }
-}
-
-/** As `maskText`, with the lines that went instead of a function. */
-export function maskLines(text: string): { text: string; lost: Lost[] | null } {
-  let hidden: string
+/** @param known what another text hides: what isn't among it is marked as new, but for what nobody may read, which so can't be found out by trying */
+export function maskText(text: string, audience: Audience, known?: ReadonlySet<string>): MaskedText {
+  let hidden: Hidden[]
   try {
-    hidden = maskSecrets(text)
+    hidden = hiddenIn(text, audience)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return { text: `# It is not shown, because it can't be read: ${error.problems[0]?.message ?? ''}`.replaceAll('\n', ' '), lost: null }
+    return { text: `# It is not shown, because it can't be read: ${error.problems[0]?.message ?? ''}`.replaceAll('\n', ' '), lines: [] }
   }
-  if (!hidden.includes(masked)) return { text, lost: [] }
-  const clear = read(text)
-  const edits: Edit[] = []
-  for (const [i, document] of read(hidden).entries()) {
-    for (const path of scalarsWith(document.contents, masked)) {
-      const node = clear[i]?.getIn(path, true)
-      if (isScalar(node) && node.range) edits.push({ ...rangeOf(node, text), by: masked })
-    }
+  if (known) {
+    const secret = new Set(hiddenIn(text, 'may_read_secrets').map(({ from }) => from))
+    hidden = hidden.map((h) => (secret.has(h.from) || known.has(text.slice(h.from, h.to)) ? h : { ...h, by: `${h.by} (new value)` }))
   }
-  const breaks = (part: string) => part.split('\n').length - 1
-  const lost = edits.map(({ from, to }) => ({ line: breaks(text.slice(0, from)) + 1, lines: breaks(text.slice(from, to)) }))
-  return { text: splice(text, edits), lost }
+  const lines: number[] = []
+  let at = 0
+  let shown = 1
+  for (const { from, to } of hidden) {
+    for (let left = breaks(text.slice(at, from)); left > 0; left--) lines.push(shown++)
+    for (let left = breaks(text.slice(from, to)); left > 0; left--) lines.push(shown)
+    at = to
+  }
+  for (let left = breaks(text.slice(at)); left >= 0; left--) lines.push(shown++)
+  return { text: withHidden(text, hidden), lines }
 }
 
+/** What is hidden of a text, in clear; none where it can't be read. */
+export function secretsOf(text: string, audience: Audience): Set<string> {
+  try {
+    return new Set(hiddenIn(text, audience).map(({ from, to }) => text.slice(from, to)))
+  } catch (error) {
+    if (error instanceof ConfigError) return new Set()
+    throw error
+  }
+}
+
+const kindOf = (document: Document.Parsed): string => JSON.stringify(document.get('kind') ?? null)
 const identity = (document: Document.Parsed): string => JSON.stringify(['apiVersion', 'kind', 'name'].map((key) => document.get(key) ?? null))
 /** Without resolving aliases: the text has not been checked yet. */
 const plain = (node: unknown): unknown =>
   isScalar(node) ? node.value : isSeq(node) ? node.items.map(plain) : isMap(node) ? node.items.map((pair) => [plain(pair.key), plain(pair.value)]) : null
+
+/** A value as it was written where that needs no quotes anywhere, so that a number stays one. */
+const written = (value: string, type: Scalar['type']): string => (type === 'PLAIN' && /^[\w.+-]+$/.test(value) ? value : JSON.stringify(value))
 
 /**
  * The text with the secrets of `before` where it holds masks: what is edited is what was shown. In lists an element is known again by what else
  * is in it, because elements are taken out and put in.
  * @throws Problem `invalid` where a mask stands for nothing that is known
  */
-export function unmask(text: string, before: string): string {
+export function unmask(text: string, before: string, audience: Audience): string {
   if (!text.includes(masked)) return text
   const known = read(before)
-  const shown = read(maskText(before).text)
-  const edits: Edit[] = []
+  const shown = read(maskText(before, audience).text)
+  const back: Hidden[] = []
   const restore = (node: unknown, clear: unknown, hidden: unknown): void => {
     if (isScalar(node)) {
-      if (node.value !== masked) return
-      if (!isScalar(clear) || typeof clear.value !== 'string') throw unknownSecret(text, node)
-      edits.push({ ...rangeOf(node, text), by: JSON.stringify(clear.value) })
+      if (!isMask(node.value)) return
+      const name = node.value.slice(0, -masked.length)
+      if (!isScalar(clear) || typeof clear.value !== 'string' || !clear.value.startsWith(name)) throw unknownSecret(text, node)
+      back.push({ ...rangeOf(node, text), by: written(clear.value, clear.type) })
     } else if (isMap(node)) {
       for (const pair of node.items) {
         const key = isScalar(pair.key) ? pair.key.value : pair.key
@@ -106,9 +97,10 @@ export function unmask(text: string, before: string): string {
       }
     } else if (isSeq(node)) {
       const [were, areShown] = [isSeq(clear) ? clear.items : [], isSeq(hidden) ? hidden.items : []]
+      const keys = areShown.map((s) => JSON.stringify(plain(s)))
       for (const [i, item] of node.items.entries()) {
-        if (scalarsWith(item, masked).next().done) continue
-        const same = areShown.findIndex((s) => JSON.stringify(plain(s)) === JSON.stringify(plain(item)))
+        if (!holdsMask(item)) continue
+        const same = keys.indexOf(JSON.stringify(plain(item)))
         const at = same >= 0 ? same : were.length === node.items.length ? i : -1
         restore(item, were[at], areShown[at])
       }
@@ -117,10 +109,14 @@ export function unmask(text: string, before: string): string {
   for (const [i, document] of read(text).entries()) {
     const id = identity(document)
     const same = known.findIndex((d) => identity(d) === id)
-    const at = same >= 0 ? same : i
+    // One of another kind has other fields: what is secret in the one is shown in the other.
+    const at = same >= 0 ? same : known[i] && kindOf(known[i]) === kindOf(document) ? i : -1
     restore(document.contents, known[at]?.contents, shown[at]?.contents)
   }
-  return splice(text, edits)
+  return withHidden(
+    text,
+    back.toSorted((a, b) => a.from - b.from),
+  )
 }
 
 function unknownSecret(text: string, node: Scalar): Problem {

@@ -5,14 +5,13 @@ import { nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { canChangePatch, type NewPatch, type Patch, patchLimits, type patchPreview, type Preview, systemLayers } from '#contract/patches.ts'
-import { generatedLayer } from '#talos/config/generate.ts'
 import { patchSchema } from '#talos/config/schema.ts'
 import { minors } from '#talos/versions.ts'
 import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { type Caller, callerName } from '../../http/caller.ts'
+import { type Caller, callerName, system } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { Recorder } from '../../record.ts'
 import type { Vault } from '../../vault/vault.ts'
@@ -23,24 +22,26 @@ import { configuring, configuringQueue } from './configuring.ts'
 import { freeBase, withPlaceholders } from './free-base.ts'
 import type { RenderContext } from './layers.ts'
 import { audited, present, presentLayer } from './present.ts'
-import { reader } from './reader.ts'
-import { type Composed, demandValid, layersOf, type Rendered } from './render.ts'
+import { type For, reader } from './reader.ts'
+import { demandValid, layersOf, type Rendered } from './render.ts'
 import { type PatchChange, type PatchRow, patchStore } from './store.ts'
-import type { Masked } from './masking.ts'
+import { audienceOf, mayWrite } from './scopes.ts'
 import { verdictOf } from './verdict.ts'
+import { warningsOf } from './warnings.ts'
 
 export interface Patches {
   /** In the order of merging, the two layers that Steelyard writes first. */
-  list(nodeId: string): Promise<Page<Patch>>
-  get(nodeId: string, patchId: string): Promise<Patch>
+  list(caller: Caller, nodeId: string): Promise<Page<Patch>>
+  get(caller: Caller, nodeId: string, patchId: string): Promise<Patch>
   /** On a server in a cluster: asked of Talos by a dry run, saved, and then applied. */
   create(caller: Caller, nodeId: string, patch: NewPatch): Promise<Patch>
   update(caller: Caller, nodeId: string, patchId: string, change: PatchChange, ifMatch?: Versions): Promise<Patch>
   remove(caller: Caller, nodeId: string, patchId: string, ifMatch?: Versions): Promise<void>
-  preview(nodeId: string, body: Input<typeof patchPreview>['body']): Promise<Preview>
+  /** Sends nothing to a machine for those who may not change it. */
+  preview(who: For, nodeId: string, body: Input<typeof patchPreview>['body']): Promise<Preview>
   schema(): { schema: Record<string, unknown>; versions: string[]; limits: Record<string, unknown> }
   /** The merged configuration of a server, secrets masked; of one in no cluster, with placeholders. */
-  config(nodeId: string): Promise<{ name: string; yaml: string }>
+  config(caller: Caller, nodeId: string): Promise<{ name: string; yaml: string }>
 
   /**
    * For the creation of a cluster: checks and stores a patch in the caller's transaction; nothing is applied.
@@ -49,6 +50,8 @@ export interface Patches {
   createIn(tx: Tx, caller: Caller, nodeId: string, patch: NewPatch): Promise<void>
   /** What is wrong with a patch body, a sentence each; none where it may be saved. */
   check(body: string): Promise<string[]>
+  /** A merged configuration as everybody may see it. */
+  mask(yaml: string): Promise<string>
   /**
    * The configuration of a server of a cluster: `base` (generated) → static-system → default-node → its patches by weight, creation, id.
    * `more` are patches that are not stored yet (the preview of a creation). Secrets in clear: seal what you keep.
@@ -64,7 +67,7 @@ export interface PatchParts {
   readonly recorder: Recorder
   readonly engine: Engine
   readonly vault: Vault
-  readonly servers: Pick<Servers, 'forPlan' | 'connection' | 'patched' | 'locked'>
+  readonly servers: Pick<Servers, 'forPlan' | 'connection' | 'patched' | 'locked' | 'eligibilityFor'>
   readonly access: ClusterAccess
 }
 
@@ -89,24 +92,32 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     return generated ? { ...generated, isReal: true } : { ...freeBase(server, new URL(config.imageFactoryUrl).host), isReal: false }
   }
 
-  const reading = reader()
-  const shownRow = async (row: PatchRow): Promise<Patch> => present(row, (await reading.mask(row.body)).text)
+  const read = reader()
+  /** What clusters ask for: they answer for how much at once. */
+  const ours: For = { caller: system }
+  const shownRows = async (caller: Caller, rows: readonly PatchRow[]): Promise<Patch[]> => {
+    const shown: Patch[] = []
+    // One after another: each waits in the caller's line, which is short.
+    for (const row of rows) shown.push(present(row, (await read({ caller }, 'mask', row.body, audienceOf(caller))).text))
+    return shown
+  }
+  const shownRow = async (caller: Caller, row: PatchRow): Promise<Patch> => (await shownRows(caller, [row]))[0]!
 
-  const demandBody = async (body: string): Promise<void> => {
-    const errors = await reading.check(body)
+  const demandBody = async (who: For, body: string): Promise<void> => {
+    const errors = await read(who, 'check', body)
     const [first] = errors
     if (first) throw new Problem('invalid', sentenceOf(first), { body: errors.slice(0, 20).map(sentenceOf).join('\n') })
   }
 
   /** What the machine would do with its patches changed so; on a server in no cluster nothing is asked. */
-  const rehearse = async (nodeId: string, change: (stored: PatchRow[]) => { stored: PatchRow[]; more?: NewPatch[] }): Promise<void> => {
+  const rehearse = async (who: For, nodeId: string, change: (stored: PatchRow[]) => { stored: PatchRow[]; more?: NewPatch[] }): Promise<void> => {
     const server = await factsOf(db, nodeId)
     const base = await baseOf(db, server)
     const { stored, more } = change(await store.ofServer(db, nodeId))
-    const { yaml } = demandValid(server, await reading.compose(base.yaml, layersOf(server, base.context, stored, more), base.context))
+    const { yaml } = demandValid(server, await read(who, 'compose', base.yaml, layersOf(server, base.context, stored, more), base.context))
     if (!server.cluster) return
     if (server.operation_id) throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
-    const verdict = await verdictOf({ server, yaml, isReal: base.isReal, servers, access })
+    const verdict = await verdictOf({ server, yaml, isReal: base.isReal, servers, access, mayAsk: true })
     if (verdict.kind === 'not_allowed') throw new Problem('invalid', `Talos refuses it: ${verdict.reason}`, { body: verdict.reason })
     if (verdict.kind === 'unknown') throw new Problem('server_unreachable', verdict.reason)
   }
@@ -117,13 +128,8 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     if (clusterId && (await access.renderAgain(tx, clusterId, nodeId))) await engine.wake(tx, configuringQueue, nodeId)
   }
 
-  const insert = async (tx: Tx, caller: Caller, nodeId: string, patch: NewPatch): Promise<PatchRow> => {
-    const made = await store.insert(
-      tx,
-      nodeId,
-      { ...patch, links: await reading.links(patch.body), created_by_name: callerName(caller) },
-      new Date(clock.now()),
-    )
+  const insert = async (tx: Tx, caller: Caller, nodeId: string, patch: NewPatch, links: readonly string[]): Promise<PatchRow> => {
+    const made = await store.insert(tx, nodeId, { ...patch, links, created_by_name: callerName(caller) }, new Date(clock.now()))
     await record(tx, caller, {
       action: 'patch.created',
       target: { kind: 'server', id: nodeId },
@@ -151,23 +157,18 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     if (!verdict.ok) throw new Problem('patch_read_only', verdict.reason)
   }
 
-  const shown = async (yaml: string): Promise<Masked> => {
-    const { text, lineOf } = yaml === '' ? { text: '', lineOf: (line: number) => line } : await reading.mask(yaml)
-    return { text: withPlaceholders(text), lineOf }
-  }
-
   const updateOnce = async (caller: Caller, nodeId: string, patchId: string, asked: PatchChange, ifMatch: Versions): Promise<Patch> => {
     const known = await store.one(db, nodeId, patchId)
     if (!known) throw missing()
     checkVersion(ifMatch, known.version)
-    const body = asked.body === undefined ? undefined : await reading.unmask(asked.body, known.body)
-    if (body !== undefined) await demandBody(body)
+    const body = asked.body === undefined ? undefined : await read({ caller }, 'unmask', asked.body, known.body, audienceOf(caller))
+    if (body !== undefined) await demandBody({ caller }, body)
     const change = { ...asked, body }
     const isMerged = change.weight !== undefined || body !== undefined
     const reorders = (change.weight !== undefined && change.weight !== known.weight) || (body !== undefined && body !== known.body)
     const defined = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Partial<NewPatch>
-    if (reorders) await rehearse(nodeId, (stored) => ({ stored: stored.map((p) => (p.id === patchId ? { ...p, ...defined } : p)) }))
-    const links = body === undefined ? undefined : await reading.links(body)
+    if (reorders) await rehearse({ caller }, nodeId, (stored) => ({ stored: stored.map((p) => (p.id === patchId ? { ...p, ...defined } : p)) }))
+    const links = body === undefined ? undefined : await read({ caller }, 'links', body)
     const row = await changeOne(async (tx) => {
       const { cluster_id } = await servers.locked(tx, nodeId)
       const before = await store.one(tx, nodeId, patchId)
@@ -187,34 +188,35 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       if (reorders) await follow(tx, caller, nodeId, cluster_id)
       return after
     })
-    return shownRow(row)
+    return shownRow(caller, row)
   }
 
   return {
-    async list(nodeId) {
+    async list(caller, nodeId) {
       const server = await factsOf(db, nodeId)
-      const items = [...(await systemRows(server)), ...(await Promise.all((await store.ofServer(db, nodeId)).map(shownRow)))]
+      const items = [...(await systemRows(server)), ...(await shownRows(caller, await store.ofServer(db, nodeId)))]
       return { items, page: 1, per_page: items.length, total: items.length }
     },
 
-    async get(nodeId, patchId) {
+    async get(caller, nodeId, patchId) {
       const server = await factsOf(db, nodeId)
       if (isSystem(patchId)) return (await systemRows(server)).find((p) => p.patch_id === patchId)!
       const row = await store.one(db, nodeId, patchId)
       if (!row) throw missing()
-      return shownRow(row)
+      return shownRow(caller, row)
     },
 
     async create(caller, nodeId, patch) {
-      await demandBody(patch.body)
-      await rehearse(nodeId, (stored) => ({ stored, more: [patch] }))
+      await demandBody({ caller }, patch.body)
+      await rehearse({ caller }, nodeId, (stored) => ({ stored, more: [patch] }))
+      const links = await read({ caller }, 'links', patch.body)
       const row = await changeOne(async (tx) => {
         const { cluster_id } = await servers.locked(tx, nodeId)
-        const made = await insert(tx, caller, nodeId, patch)
+        const made = await insert(tx, caller, nodeId, patch, links)
         await follow(tx, caller, nodeId, cluster_id)
         return made
       })
-      return shownRow(row)
+      return shownRow(caller, row)
     },
 
     async update(caller, nodeId, patchId, asked, ifMatch) {
@@ -233,7 +235,7 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       demandWritable(patchId)
       const known = await store.one(db, nodeId, patchId)
       if (!known) throw missing()
-      await rehearse(nodeId, (stored) => ({ stored: stored.filter((p) => p.id !== patchId) }))
+      await rehearse({ caller }, nodeId, (stored) => ({ stored: stored.filter((p) => p.id !== patchId) }))
       await changeOne(async (tx) => {
         const { cluster_id } = await servers.locked(tx, nodeId)
         const before = await store.one(tx, nodeId, patchId)
@@ -251,17 +253,18 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       })
     },
 
-    async preview(nodeId, asked) {
+    async preview(who, nodeId, asked) {
       const server = await factsOf(db, nodeId)
       const base = await baseOf(db, server)
+      const { talosVersion } = base.context
       const stored = await store.ofServer(db, nodeId)
       const edited = stored.find((p) => p.id === asked.patch_id)
-      const body = edited ? await reading.unmask(asked.body, edited.body) : asked.body
-      const errors = await reading.check(body, base.context.talosVersion)
+      const audience = audienceOf(who.caller)
+      const body = edited ? await read(who, 'unmask', asked.body, edited.body, audience) : asked.body
       const name = asked.name?.trim() || edited?.name || 'this patch'
+      const refusals = await read(who, 'check', body, talosVersion)
       // Without the patch, also where it is stored already: so what it does is seen whole, and not only what was just typed.
       const others = stored.filter((p) => p.id !== edited?.id)
-      const before = await reading.compose(base.yaml, layersOf(server, base.context, others), base.context)
       const changed = edited
         ? layersOf(
             server,
@@ -269,46 +272,53 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
             stored.map((p) => (p.id === edited.id ? { ...p, name, weight: asked.weight, body } : p)),
           )
         : layersOf(server, base.context, stored, [{ name, weight: asked.weight, body }])
-      const after: Composed = errors.length > 0 ? { yaml: '', sources: [], warnings: [], errors: [] } : await reading.compose(base.yaml, changed, base.context)
-      const [shownBefore, shownAfter] = [await shown(before.yaml), await shown(after.yaml)]
-      const all = [...errors, ...after.errors.map(({ layer, ...e }) => ({ ...e, message: layer && layer !== name ? `${layer}: ${e.message}` : e.message }))]
+      const without = layersOf(server, base.context, others)
+      const links = server.hardware && server.links.map((l) => l.name)
+      const isBad = refusals.length > 0
+      // What breaks the rules of patches is merged with nothing.
+      const input = { base: base.yaml, talosVersion, without, with: isBad ? without : changed, patch: { name, body: isBad ? '' : body }, audience, links }
+      const merged = await read(who, 'preview', input)
+      const errors = isBad ? refusals : merged.errors
+      const verdict = async (): Promise<Preview['verdict']> =>
+        errors[0] ? { kind: 'not_allowed', reason: sentenceOf(errors[0]) } : verdictOf({ server, yaml: merged.yaml, isReal: base.isReal, servers, access, mayAsk: mayWrite(who.caller) })
       return {
-        diff: { before: shownBefore.text, after: shownAfter.text },
-        sources: after.sources.filter((s) => s.layer !== generatedLayer).map(({ line, layer }) => ({ line: shownAfter.lineOf(line), layer })),
-        errors: all,
-        verdict:
-          all.length > 0
-            ? { kind: 'not_allowed', reason: sentenceOf(all[0]!) }
-            : await verdictOf({ server, yaml: after.yaml, isReal: base.isReal, servers, access }),
+        diff: { before: merged.before, after: isBad ? '' : merged.after },
+        sources: isBad ? [] : merged.sources,
+        errors,
+        warnings: errors.length > 0 ? [] : warningsOf({ server, links: [...others.flatMap((p) => p.links), ...merged.links], missing: merged.missing }, servers),
+        verdict: await verdict(),
       }
     },
 
     schema: () => ({ schema: { ...patchSchema(minors.at(-1)!.version) }, versions: minors.map((m) => m.version), limits: { ...patchLimits } }),
 
-    async config(nodeId) {
+    async config(caller, nodeId) {
       const server = await factsOf(db, nodeId)
       const kept = server.cluster && (await access.renderedConfig(server.cluster.id, nodeId))
-      if (kept) return { name: `${server.name}.yaml`, yaml: (await reading.mask(kept)).text }
+      if (kept) return { name: `${server.name}.yaml`, yaml: (await read({ caller }, 'mask', kept, 'everybody')).text }
       const base = await baseOf(db, server)
-      const { yaml } = demandValid(server, await reading.compose(base.yaml, layersOf(server, base.context, await store.ofServer(db, nodeId)), base.context))
-      return { name: `${server.name}.yaml`, yaml: (await shown(yaml)).text }
+      const layers = layersOf(server, base.context, await store.ofServer(db, nodeId))
+      const { yaml } = demandValid(server, await read({ caller }, 'compose', base.yaml, layers, base.context))
+      return { name: `${server.name}.yaml`, yaml: withPlaceholders((await read({ caller }, 'mask', yaml, 'everybody')).text) }
     },
 
     async createIn(tx, caller, nodeId, patch) {
-      await demandBody(patch.body)
+      await demandBody(ours, patch.body)
       try {
-        await insert(tx, caller, nodeId, patch)
+        await insert(tx, caller, nodeId, patch, await read(ours, 'links', patch.body))
       } catch (error) {
         throw violatedConstraint(error) === 'patch_name' ? taken() : error
       }
       await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
     },
 
-    check: async (body) => (await reading.check(body)).map(sentenceOf),
+    check: async (body) => (await read(ours, 'check', body)).map(sentenceOf),
+
+    mask: async (yaml) => (await read(ours, 'mask', yaml, 'everybody')).text,
 
     async render(on, nodeId, base, context, more = []) {
       const server = await factsOf(on, nodeId)
-      return demandValid(server, await reading.compose(base, layersOf(server, context, await store.ofServer(on, nodeId), more), context))
+      return demandValid(server, await read(ours, 'compose', base, layersOf(server, context, await store.ofServer(on, nodeId), more), context))
     },
   }
 }

@@ -1,12 +1,13 @@
-/** The thread beside, on which large texts are read (`reader.ts`): it answers each message by the function that is named in it, one after another. */
+/** The thread beside, on which texts are read (`reader.ts`): it answers each message by the function that is named in it, one after another. */
 import { parentPort } from 'node:worker_threads'
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { checkBody } from './check.ts'
 import { linksOf } from './links.ts'
-import { maskLines, unmask } from './masking.ts'
+import { maskText, unmask } from './masking.ts'
+import { previewOf } from './preview.ts'
 import { compose } from './render.ts'
 
-const work = { check: checkBody, compose, links: linksOf, mask: maskLines, unmask }
+const work = { check: checkBody, compose, links: linksOf, mask: maskText, unmask, preview: previewOf }
 
 export type Work = typeof work
 export interface Asked {
@@ -17,6 +18,8 @@ export type Answered =
   | { readonly ok: true; readonly answer: unknown }
   | { readonly ok: false; readonly problem: { readonly code: ErrorCode; readonly message: string; readonly fields: Record<string, string> } }
   | { readonly ok: false; readonly problem: null; readonly failure: string }
+/** The thread has loaded what it needs: from now on time is the text's. */
+export const ready = 'ready'
 
 parentPort?.on('message', ({ name, given }: Asked) => {
   let answered: Answered
@@ -29,3 +32,4 @@ parentPort?.on('message', ({ name, given }: Asked) => {
   }
   parentPort!.postMessage(answered, [])
 })
+parentPort?.postMessage(ready, [])

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { expect, test } from 'vitest'
 import { masked } from '#talos/config/mask.ts'
+import { type Caller, system } from '../../http/caller.ts'
 import { checkBody } from './check.ts'
 import { maskText } from './masking.ts'
 import { reader } from './reader.ts'
@@ -10,45 +11,74 @@ const talosVersion = 'v1.13.9'
 const lines = (count: number, last = '') => `machine:\n  sysctls:\n${Array.from({ length: count }, (_, i) => `    net.core.a${i}: "${i}"\n`).join('')}${last}`
 const layer = (body: string) => ({ id: 'a', name: 'a', weight: 500, body })
 const base = 'version: v1alpha1\nmachine:\n  type: worker\n'
+const ours = { caller: system }
+const person = (userId: string): { caller: Caller } => ({
+  caller: { kind: 'user', userId, email: `${userId}@example.com`, sessionId: userId, scopes: [], ip: '127.0.0.1', requestId: userId },
+})
+/** Far more than it takes: what is tried here is not the time. */
+const patient = { limitMs: 10_000, mergeMs: 10_000 }
 
 test('what is read beside is what is read here', async () => {
-  const beside = reader({ short: 0 })
+  const read = reader(patient)
   for (const body of [lines(3), 'machine: [', lines(2, '  type: worker\n'), lines(2_000)]) {
-    expect(await beside.check(body, talosVersion)).toEqual(checkBody(body, talosVersion))
-    expect(await beside.compose(base, [layer(body)], { talosVersion })).toEqual(compose(base, [layer(body)], { talosVersion }))
+    expect(await read(ours, 'check', body, talosVersion)).toEqual(checkBody(body, talosVersion))
+    expect(await read(ours, 'compose', base, [layer(body)], { talosVersion })).toEqual(compose(base, [layer(body)], { talosVersion }))
   }
-  for (const text of [lines(3), 'a: [', 'machine:\n  token: |\n    one\n    two\n  ca:\n    key: secret\nversion: v1alpha1\n']) {
-    const [there, here] = [await beside.mask(text), maskText(text)]
-    expect(there.text).toBe(here.text)
-    for (let line = 1; line < 10; line++) expect(there.lineOf(line)).toBe(here.lineOf(line))
-  }
+  for (const text of [lines(3), 'a: [', 'machine:\n  token: |\n    one\n    two\n  ca:\n    key: secret\nversion: v1alpha1\n'])
+    expect(await read(ours, 'mask', text, 'everybody')).toEqual(maskText(text, 'everybody'))
   const patch = 'machine:\n  token: secret\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\n'
-  const { text } = await beside.mask(patch)
+  const { text } = await read(ours, 'mask', patch, 'may_read_secrets')
   expect(text).toContain(masked)
-  expect(await beside.unmask(text, patch)).toContain('"secret"')
-  await expect(beside.unmask(text, 'machine: {}')).rejects.toMatchObject({ code: 'invalid', fields: { body: expect.stringContaining('Line 2') as string } })
-  expect(await beside.links(patch)).toEqual(['eno1'])
+  expect(await read(ours, 'unmask', text, patch, 'may_read_secrets')).toBe(patch)
+  await expect(read(ours, 'unmask', text, 'machine: {}', 'may_read_secrets')).rejects.toMatchObject({
+    code: 'invalid',
+    fields: { body: expect.stringContaining('Line 2') as string },
+  })
+  expect(await read(ours, 'links', patch)).toEqual(['eno1'])
 })
 
-test('the largest patches hold the main thread no longer than their way to the other and back', async () => {
-  const beside = reader()
-  await beside.check(lines(1_000), talosVersion)
-  const body = lines(2_400)
+test('patches of every size hold the main thread no longer than their way to the other and back', async () => {
+  const read = reader(patient)
+  await read(ours, 'check', lines(1_000), talosVersion)
   /** Milliseconds that the main thread was busy meanwhile. */
   const busy = async (act: () => unknown): Promise<number> => {
     const began = performance.eventLoopUtilization()
     await act()
     return performance.eventLoopUtilization(began).active
   }
-  const here = await busy(() => checkBody(body, talosVersion))
-  const there = await busy(() => Promise.all([beside.check(body, talosVersion), beside.check(body, talosVersion), beside.check(body, talosVersion)]))
-  expect(there).toBeLessThan(here)
+  for (const body of [lines(2_400), '\n'.repeat(60_000) + 'x', '#\n'.repeat(30_000) + '- x']) {
+    const here = await busy(() => checkBody(body, talosVersion))
+    const there = await busy(() => Promise.all([1, 2, 3].map(() => read(ours, 'check', body, talosVersion))))
+    if (here > 20) expect(there).toBeLessThan(here)
+  }
 })
 
-test('a text that takes too long is given up; of many at once each is read', async () => {
-  const hasty = reader({ short: 0, limitMs: 1 })
-  await expect(hasty.check(lines(2_000), talosVersion)).rejects.toMatchObject({ code: 'unavailable' })
-  const patient = reader({ short: 0 })
-  const all = await Promise.all(Array.from({ length: 5 }, () => patient.check(lines(500), talosVersion)))
-  expect(all).toEqual([[], [], [], [], []])
+test('a text that takes too long is given up, and the next one is read', async () => {
+  const read = reader({ ...patient, limitMs: 1 })
+  await expect(read(ours, 'check', lines(2_300), talosVersion)).rejects.toMatchObject({ code: 'unavailable' })
+  expect((await read(ours, 'compose', base, [layer(lines(2))], { talosVersion })).yaml).toContain('net.core.a1')
+})
+
+test('one person’s texts are refused past their share while another’s is read before them', async () => {
+  const read = reader({ ...patient, most: 20, mostOfOne: 4 })
+  const answered: string[] = []
+  const asked = (id: string) =>
+    read(person(id), 'check', lines(500), talosVersion).then(
+      () => answered.push(id),
+      (error: { code: string }) => answered.push(`${id} ${error.code}`),
+    )
+  await Promise.all([...Array.from({ length: 8 }, () => asked('flood')), asked('other')])
+  expect(answered.filter((a) => a === 'flood throttled')).toHaveLength(3)
+  expect(answered.filter((a) => a === 'flood')).toHaveLength(5)
+  expect(answered.filter((a) => !a.includes('throttled')).indexOf('other')).toBeLessThanOrEqual(2)
+})
+
+test('what its caller no longer waits for is not read', async () => {
+  const read = reader(patient)
+  const gone = new AbortController()
+  const first = read(person('a'), 'check', lines(500), talosVersion)
+  const second = read({ ...person('a'), signal: gone.signal }, 'check', lines(500), talosVersion)
+  gone.abort(new Error('The client went away'))
+  await expect(second).rejects.toThrow('The client went away')
+  expect(await first).toEqual([])
 })

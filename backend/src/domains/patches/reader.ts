@@ -1,119 +1,146 @@
 /**
- * Reads patches and merges configurations where it holds nobody else up: 64 KiB of YAML take some 50 ms, a merge several times as long, and while the main
- * thread reads, nobody is answered. What is short is read at once; what is long goes to a thread beside, one text after another, within a time limit.
+ * Reads patches and merges configurations where it holds nobody up: on a thread beside, within a time limit, because a text is whatever its writer wanted
+ * it to be. While it is read, the main thread answers everybody else. People are served in turn, and whoever asks for too much at once is told so.
  */
 import { Worker } from 'node:worker_threads'
-import type { PatchProblem } from '#contract/patches.ts'
 import { Problem } from '#contract/errors.ts'
-import { checkBody } from './check.ts'
-import type { Layer, RenderContext } from './layers.ts'
-import { linksOf } from './links.ts'
-import { type Masked, lineIn, maskLines, unmask } from './masking.ts'
-import type { Answered, Asked, Work } from './reader-thread.ts'
-import { compose, type Composed } from './render.ts'
+import type { Caller } from '../../http/caller.ts'
+import { lanes } from './lanes.ts'
+import { type Answered, type Asked, ready, type Work } from './reader-thread.ts'
 
-export interface Reader {
-  /** What speaks against a patch's body; none where it may be saved. */
-  check(body: string, talosVersion?: string): Promise<PatchProblem[]>
-  /** Merges layers and judges the result; see `compose`. */
-  compose(base: string, layers: readonly Layer[], context: Pick<RenderContext, 'talosVersion'>): Promise<Composed>
-  /** Names of the links that a body configures; see `linksOf`. */
-  links(body: string): Promise<string[]>
-  /** A text with its secrets masked. */
-  mask(text: string): Promise<Masked>
-  /** A text with the secrets of `before` where it holds masks. @throws Problem as `unmask` */
-  unmask(text: string, before: string): Promise<string>
+/** For whom a text is read, and until when anybody wants to know. */
+export interface For {
+  readonly caller: Caller
+  readonly signal?: AbortSignal | undefined
 }
 
+/**
+ * Does one piece of work beside: `read({caller}, 'check', body)`.
+ * @throws Problem as the work itself; `throttled` where too much waits already; `unavailable` where it takes too long
+ */
+export type Reader = <Name extends keyof Work>(who: For, name: Name, ...given: Parameters<Work[Name]>) => Promise<ReturnType<Work[Name]>>
+
 export interface ReaderOptions {
-  /** Characters up to which a text is read on the main thread: some 10 ms of YAML. */
-  readonly short?: number
-  /** Far more than the worst of texts takes, also on a busy machine. */
+  /** Processor time that reading one text may take; a merge reads several, and may take `mergeMs`. */
   readonly limitMs?: number
+  readonly mergeMs?: number
+  readonly most?: number
+  readonly mostOfOne?: number
 }
 
 /** A thread that nobody asked anything for this long ends: it holds some 20 MB. */
-const idleMs = 60_000
+const idleMs = 600_000
+/** However busy the machine is. */
+const longestMs = 15_000
 /** Far more than a configuration needs; past it the thread ends instead of the process. */
 const resourceLimits = { maxOldGenerationSizeMb: 256 }
+const merges = new Set<keyof Work>(['compose', 'preview'])
 
 interface Waiting {
   readonly asked: Asked
   readonly resolve: (answer: unknown) => void
-  readonly reject: (error: Error) => void
+  readonly reject: (error: unknown) => void
 }
 
-export function reader({ short = 12_000, limitMs = 10_000 }: ReaderOptions = {}): Reader {
-  const line: Waiting[] = []
-  let current: Waiting | undefined
-  let thread: Worker | undefined
-  let limit: NodeJS.Timeout | undefined
-  let idle: NodeJS.Timeout | undefined
+const ownerOf = (caller: Caller): string | null => (caller.kind === 'user' ? caller.userId : caller.kind === 'anonymous' ? caller.ip : null)
 
-  const settle = (how: (waiting: Waiting) => void): void => {
-    const waiting = current
-    current = undefined
-    clearTimeout(limit)
-    if (waiting) how(waiting)
-    next()
-  }
+export function reader({ limitMs = 500, mergeMs = 3_000, most = 64, mostOfOne = 8 }: ReaderOptions = {}): Reader {
+  const line = lanes<Waiting>({ most, mostOfOne })
+  let current: Waiting | undefined
+  let thread: { worker: Worker; isReady: boolean } | undefined
+  let timer: NodeJS.Timeout | undefined
+
   /** Whatever it was doing is given up; the next text gets a new thread. */
   const end = (): void => {
-    const old = thread
+    const old = thread?.worker
     thread = undefined
     old?.removeAllListeners().on('error', () => undefined)
     void old?.terminate()
   }
-  const start = (): Worker => {
-    const made = new Worker(new URL('./reader-thread.ts', import.meta.url), { resourceLimits, name: 'patches' })
+  const settle = (how: (waiting: Waiting) => void): void => {
+    const waiting = current
+    current = undefined
+    clearTimeout(timer)
+    if (waiting) how(waiting)
+    next()
+  }
+  const giveUp = (): void => {
+    end()
+    settle(({ reject }) => reject(new Problem('unavailable', 'Reading the patch took too long. Please try again.')))
+  }
+
+  /** Time counts that the thread had a processor for: on a busy machine a harmless text takes long as well. */
+  const watch = async (worker: Worker, waiting: Waiting): Promise<void> => {
+    const limit = merges.has(waiting.asked.name) ? mergeMs : limitMs
+    const until = performance.now() + longestMs
+    const usedMs = async (): Promise<number> => {
+      const { user, system } = await worker.cpuUsage()
+      return (user + system) / 1000
+    }
+    const before = await usedMs()
+    const look = async (): Promise<void> => {
+      const left = limit - (performance.now() >= until ? limit : (await usedMs()) - before)
+      if (current !== waiting) return
+      if (left <= 0) return giveUp()
+      timer = setTimeout(() => void look().catch(() => current === waiting && giveUp()), Math.max(left, 10)).unref()
+    }
+    if (current === waiting) timer = setTimeout(() => void look().catch(() => current === waiting && giveUp()), limit).unref()
+  }
+
+  const send = (): void => {
+    if (!thread?.isReady || !current) return
+    const { worker } = thread
+    worker.postMessage(current.asked, [])
+    // It has ended meanwhile: whoever waits is told by its event.
+    void watch(worker, current).catch(() => undefined)
+  }
+  const start = (): void => {
+    const worker = new Worker(new URL('./reader-thread.ts', import.meta.url), { resourceLimits, name: 'patches' })
+    const made = { worker, isReady: false }
+    thread = made
     // It does not keep the process alive.
-    made.unref()
-    made.on('message', (answered: Answered) =>
+    worker.unref()
+    worker.on('message', (message: Answered | typeof ready) => {
+      if (message === ready) {
+        made.isReady = true
+        return send()
+      }
       settle(({ resolve, reject }) => {
-        if (answered.ok) resolve(answered.answer)
-        else if (answered.problem) reject(new Problem(answered.problem.code, answered.problem.message, answered.problem.fields))
-        else reject(new Error(`The patches' thread failed: ${answered.failure}`))
-      }),
-    )
-    made.on('error', (error) => {
-      end()
-      settle(({ reject }) => reject(error as Error))
+        if (message.ok) resolve(message.answer)
+        else if (message.problem) reject(new Problem(message.problem.code, message.problem.message, message.problem.fields))
+        else reject(new Error(`The patches' thread failed: ${message.failure}`))
+      })
     })
-    return made
+    worker.on('error', (error) => {
+      end()
+      settle(({ reject }) => reject(error))
+    })
   }
   const next = (): void => {
     if (current) return
-    clearTimeout(idle)
-    current = line.shift()
+    clearTimeout(timer)
+    current = line.next()
     if (!current) {
-      idle = setTimeout(end, idleMs).unref()
+      timer = setTimeout(end, idleMs).unref()
       return
     }
-    thread ??= start()
-    thread.postMessage(current.asked, [])
-    limit = setTimeout(() => {
-      end()
-      settle(({ reject }) => reject(new Problem('unavailable', 'Reading the patch took too long. Please try again.')))
-    }, limitMs)
+    if (thread) send()
+    else start()
   }
-  const beside = <Name extends keyof Work>(name: Name, ...given: Parameters<Work[Name]>): Promise<ReturnType<Work[Name]>> =>
+
+  return ({ caller, signal }, name, ...given) =>
     new Promise((resolve, reject) => {
-      line.push({ asked: { name, given }, resolve: (answer) => resolve(answer as ReturnType<Work[Name]>), reject })
+      signal?.throwIfAborted()
+      const waiting: Waiting = { asked: { name, given }, resolve: (answer) => resolve(answer as never), reject }
+      line.push(ownerOf(caller), waiting)
+      signal?.addEventListener(
+        'abort',
+        () => {
+          line.drop(waiting)
+          reject(signal.reason)
+        },
+        { once: true },
+      )
       next()
     })
-
-  return {
-    check: async (body, talosVersion) => (body.length <= short ? checkBody(body, talosVersion) : beside('check', body, talosVersion)),
-    compose: async (base, layers, context) => {
-      const { talosVersion } = context
-      const length = layers.reduce((sum, layer) => sum + layer.body.length, 0)
-      return length <= short ? compose(base, layers, context) : beside('compose', base, layers, { talosVersion })
-    },
-    links: async (body) => (body.length <= short ? linksOf(body) : beside('links', body)),
-    unmask: async (text, before) => (text.length + before.length <= short ? unmask(text, before) : beside('unmask', text, before)),
-    mask: async (text) => {
-      const { text: shown, lost } = text.length <= 2 * short ? maskLines(text) : await beside('mask', text)
-      return { text: shown, lineOf: (at) => lineIn(lost, at) }
-    },
-  }
 }

@@ -7,14 +7,14 @@ import type { Patches } from './patches.ts'
 export function patchRoutes(app: FastifyInstance, patches: Patches): void {
   const on = serve(app)
   on(patchSchema, () => Promise.resolve(patches.schema()))
-  on(patchList, ({ params }) => patches.list(params.id))
-  on(patchGet, ({ params }) => patches.get(params.id, params.patchId))
+  on(patchList, ({ caller, params }) => patches.list(caller, params.id))
+  on(patchGet, ({ caller, params }) => patches.get(caller, params.id, params.patchId))
   on(patchCreate, ({ caller, params, body }) => patches.create(caller, params.id, body))
   on(patchUpdate, ({ caller, params, body, ifMatch }) => patches.update(caller, params.id, params.patchId, body, ifMatch))
   on(patchRemove, ({ caller, params, ifMatch }) => patches.remove(caller, params.id, params.patchId, ifMatch).then(() => undefined))
-  on(patchPreview, ({ params, body }) => patches.preview(params.id, body))
+  on(patchPreview, ({ caller, signal, params, body }) => patches.preview({ caller, signal }, params.id, body))
   on(serverConfig, async ({ params, ...call }) => {
-    const { name, yaml } = await patches.config(params.id)
+    const { name, yaml } = await patches.config(call.caller, params.id)
     call.saveAs(name)
     return yaml
   })

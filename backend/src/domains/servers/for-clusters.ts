@@ -100,8 +100,8 @@ export interface ForClusters {
   lockAll(tx: Tx, ids: readonly string[]): Promise<void>
   /** Every address that servers of a datacenter use, without prefix, for checks against networks that are to be new. */
   addressesIn(on: Db | Tx, datacenterId: string): Promise<{ address: string; name: string; node_id: string }[]>
-  /** All checks of a server for a cluster, each with pass or fail and what to do. Pure. */
-  eligibilityFor(facts: ServerFacts, wanted: Wanted): Eligibility[]
+  /** All checks of a server for a cluster, for any where it isn't said, each with pass or fail and what to do. Pure. */
+  eligibilityFor(facts: ServerFacts, wanted?: Wanted): Eligibility[]
   /**
    * Takes the servers for a cluster, all or none: rows are locked in order of id, so that of two at once one waits and is refused.
    * The server's type becomes its role and its name is fixed from here on. A server that this cluster holds already is left as it is, but its role.

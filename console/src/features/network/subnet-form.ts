@@ -95,7 +95,7 @@ const orNull = (text: string): string | null => (text.trim() === '' ? null : tex
 /** A whole number, null where there is none, or what makes the contract's rule say so. */
 const vlanOf = (text: string): number | null => (text.trim() === '' ? null : /^\d{1,6}$/.test(text.trim()) ? Number(text.trim()) : Number.NaN)
 /** Lines as they stand, so that a sentence names the line that one sees; empty ones at the end are none. */
-const linesOf = (text: string): string[] => text.replace(/\s+$/, '').split('\n')
+const linesOf = (text: string): string[] => text.trimEnd().split('\n')
 
 export const textOf = (d: SubnetDraft): SubnetText & { exclude: string[] } => ({
   cidr: d.cidr.trim(),
@@ -132,7 +132,7 @@ export function judge(d: SubnetDraft): { problems: Problems; corrected: string |
 /** The address that the API's sentence says has to be excluded first; null where it says something else. */
 export const toExclude = (sentence: string): string | null => /^Contains (\S+), the address of /.exec(sentence)?.[1] ?? null
 /** The exclusions with one more line. */
-export const withExclusion = (text: string, entry: string): string => (text.trim() === '' ? entry : `${text.replace(/\s+$/, '')}\n${entry}`)
+export const withExclusion = (text: string, entry: string): string => (text.trim() === '' ? entry : `${text.trimEnd()}\n${entry}`)
 
 /** What the space amounts to, once it is valid. */
 export interface Space {

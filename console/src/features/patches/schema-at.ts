@@ -45,7 +45,7 @@ function readLine(text: string): Line {
     at += 1
     at += text.slice(at).length - text.slice(at).trimStart().length
   }
-  const key = /^(?:"([^"]*)"|'([^']*)'|([^\s#'"[{&*!|>-][^:#]*|-[^\s:#][^:#]*))\s*:(?=\s|$)/.exec(text.slice(at))
+  const key = /^(?:"([^"]*)"\s*|'([^']*)'\s*|([^\s#'"[{&*!|>-][^:#]*|-[^\s:#][^:#]*)):(?=\s|$)/.exec(text.slice(at))
   return { indent: at, dashes, key: key ? (key[1] ?? key[2] ?? key[3] ?? '').trim() : null }
 }
 

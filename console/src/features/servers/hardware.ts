@@ -25,25 +25,26 @@ function grouped<T>(items: readonly T[], key: (item: T) => string): T[][] {
   return [...Map.groupBy(items, key).values()]
 }
 
+/** The text before the first place where a pattern fits; the whole where it fits nowhere. */
+function upTo(text: string, pattern: RegExp): string {
+  const at = text.search(pattern)
+  return at === -1 ? text : text.slice(0, at)
+}
+
 /** "AMD EPYC 9354 32-Core Processor" is "AMD EPYC 9354", "Intel(R) Xeon(R) Gold 6430 CPU @ 2.10GHz" is "Intel Xeon Gold 6430". */
 export function shortModel(manufacturer: string | undefined, product: string | undefined): string {
-  const name = (product ?? '')
-    .replaceAll(/\((?:R|TM|C)\)/gi, '')
-    .replace(/\s+\d+-Core\b.*$/i, '')
-    .replace(/\s+(?:CPU|Processor)\b.*$/i, '')
-    .replace(/\s+@.*$/, '')
-    .replaceAll(/\s+/g, ' ')
-    .trim()
+  const plain = (product ?? '').replaceAll(/\((?:R|TM|C)\)/gi, '').replaceAll(/\s+/g, ' ')
+  const name = upTo(plain, / (?:\d+-Core\b|(?:CPU|Processor)\b|@)/i).trim()
   if (name !== '') return name
   return manufacturer === undefined || manufacturer === '' ? 'Unknown' : manufacturer
 }
 
 /** "MT2892 Family [ConnectX-6 Dx]" is "ConnectX-6 Dx": pci.ids has the name that it is sold by in brackets. */
-export const shortProduct = (product: string): string => /\[([^\]]+)\]\s*$/.exec(product)?.[1] ?? product
+export const shortProduct = (product: string): string => /\[([^[\]]+)\]\s*$/.exec(product)?.[1] ?? product
 
 /** "Mellanox Technologies" is "Mellanox". */
 export const shortVendor = (vendor: string): string =>
-  vendor.replace(/,?\s+(?:Technologies|Technology|Corporation|Corp\.?|Inc\.?|Ltd\.?|Co\.|Limited|Semiconductor|Networks)\b.*$/i, '')
+  upTo(vendor, /,?(?<!\s)\s+(?:Technologies|Technology|Corporation|Corp\.?|Inc\.?|Ltd\.?|Co\.|Limited|Semiconductor|Networks)\b/i)
 
 export const processorLines = (processors: Resources['processors']): ProcessorLine[] =>
   grouped(processors, (p) => `${p.product_name}\n${p.cpu_cores}\n${p.thread_count}\n${p.max_speed}`).map((same) => ({

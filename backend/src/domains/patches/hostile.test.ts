@@ -1,0 +1,95 @@
+/** Hostile texts are sent while somebody else asks whether the program is well. Runs alone, on a real socket. */
+import { expect, test } from 'vitest'
+import { patchCreate } from '#contract/patches.ts'
+import { startBackend } from '../../testing/backend.ts'
+import { buildServer } from '../servers/testing.ts'
+
+/** A machine that runs other tests as well has less for this one. */
+const longestMs = process.env['CI'] ? 400 : 100
+
+const backend = await startBackend()
+const url = await backend.listen()
+
+const bodies = [
+  `${'\n'.repeat(31)}x`,
+  `${'\n'.repeat(60)}x`,
+  `${'\n'.repeat(60_000)}x`,
+  `${'#\n'.repeat(30_000)}- x`,
+  `${'\n---'.repeat(15_000)}`,
+  `machine:\n  env:\n    A: ${'BEGIN '.repeat(10_000)}\n`,
+  `machine:\n  time:\n    bootTimeout: ${'1'.repeat(60_000)}\n`,
+  `machine:\n  sysctls:\n${Array.from({ length: 2_400 }, (_, i) => `    net.a${i}: "${i}"\n`).join('')}`,
+  '['.repeat(60_000),
+  '? '.repeat(30_000),
+  '"\\'.repeat(30_000),
+]
+
+test('the program says that it is well within its time while hostile patches are previewed and hostile headers are sent', async () => {
+  const viewer = await backend.signIn({ role: 'viewer' })
+  const operator = await backend.signIn({ role: 'operator' })
+  const id = await buildServer(backend)
+  const made = await operator.call(patchCreate, { params: { id }, body: { name: 'a', body: 'machine:\n  sysctls:\n    a: "1"\n' } })
+  const authorization = `Bearer ${viewer.accessToken}`
+  const statuses = new Map<number, number>()
+  const preview = async (body: string) => {
+    const answer = await fetch(`${url}/v1/nodes/${id}/patches/preview`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ body }),
+    })
+    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+    await answer.arrayBuffer()
+  }
+  const tagged = async (header: string) => {
+    const answer = await fetch(`${url}/v1/nodes/${id}/patches/${made.answer!.patch_id}`, { headers: { authorization, 'if-none-match': header } })
+    await answer.arrayBuffer()
+  }
+  // The thread beside is there, and so is what the machine compiles at first use.
+  await preview('machine: {}')
+  await fetch(`${url}/healthz`).then((a) => a.arrayBuffer())
+
+  let isOver = false
+  const waits: number[] = []
+  const watch = (async () => {
+    while (!isOver) {
+      const began = performance.now()
+      const answer = await fetch(`${url}/healthz`)
+      await answer.arrayBuffer()
+      waits.push(performance.now() - began)
+      expect(answer.status).toBe(200)
+    }
+  })()
+  const tabs = '\t'.repeat(15_000)
+  await Promise.all([
+    ...[0, 5].map(async (turn) => {
+      for (const body of [...bodies.slice(turn), ...bodies.slice(0, turn)]) await preview(body)
+    }),
+    (async () => {
+      for (const header of [`"a"${tabs}x`, `"a"${tabs}"`, `"${'!'.repeat(15_000)}`, '"a",'.repeat(3_500), `W/"a"${' '.repeat(15_000)}"`]) await tagged(header)
+    })(),
+  ])
+  isOver = true
+  await watch
+  expect(waits.length).toBeGreaterThan(5)
+  expect(Math.max(...waits)).toBeLessThan(longestMs)
+  expect(statuses.get(200)).toBeGreaterThan(bodies.length)
+})
+
+test('one person’s flood of previews is refused past their share, while another is answered', async () => {
+  const [flood, other] = [await backend.signIn({ role: 'viewer' }), await backend.signIn({ role: 'viewer' })]
+  const id = await buildServer(backend)
+  const preview = (token: string) =>
+    fetch(`${url}/v1/nodes/${id}/patches/preview`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ body: bodies[7] }),
+    })
+  const sent = Array.from({ length: 24 }, () => preview(flood.accessToken))
+  expect((await preview(other.accessToken)).status).toBe(200)
+  const answers = await Promise.all(sent)
+  const refused = answers.filter((a) => a.status === 429)
+  expect(refused.length).toBeGreaterThan(5)
+  expect(answers.filter((a) => a.status === 200).length).toBeGreaterThanOrEqual(8)
+  expect(refused[0]!.headers.get('retry-after')).toBe('1')
+  expect(await refused[0]!.json()).toMatchObject({ error: expect.stringContaining('Too many of your patches wait to be read') as string })
+})

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { lanes } from './lanes.ts'
+
+const all = <T>(line: { next(): T | undefined }): T[] => {
+  const next = line.next()
+  return next === undefined ? [] : [next, ...all(line)]
+}
+
+test('people are served in turn, whoever came with how much', () => {
+  const line = lanes<string>({ most: 10, mostOfOne: 5 })
+  for (const item of ['a1', 'a2', 'a3']) line.push('a', item)
+  line.push('b', 'b1')
+  line.push(null, 'ours')
+  expect(all(line)).toEqual(['a1', 'b1', 'ours', 'a2', 'a3'])
+})
+
+test('one person fills their own line and nobody else’s; all together fill the whole', () => {
+  const line = lanes<number>({ most: 4, mostOfOne: 3 })
+  for (const i of [1, 2, 3]) line.push('a', i)
+  expect(() => line.push('a', 4)).toThrow(expect.objectContaining({ code: 'throttled', retryAfterSeconds: 1, message: expect.stringContaining('your patches') }))
+  line.push('b', 5)
+  expect(() => line.push('c', 6)).toThrow(expect.objectContaining({ code: 'throttled', message: expect.stringContaining('Too many patches wait') }))
+  for (let i = 0; i < 10; i++) line.push(null, i)
+  expect(line.next()).toBe(1)
+  line.push('c', 6)
+})
+
+test('what nobody wants any more takes no place', () => {
+  const line = lanes<number>({ most: 2, mostOfOne: 2 })
+  line.push('a', 1)
+  line.push('a', 2)
+  line.drop(1)
+  line.push('b', 3)
+  line.drop(2)
+  expect(all(line)).toEqual([3])
+})

@@ -1,0 +1,54 @@
+/** A line before one place that serves its people in turn: whoever sends much waits for their own, and nobody else does. */
+import { Problem } from '#contract/errors.ts'
+
+export interface Lanes<T> {
+  /**
+   * @param owner who asks; null for Steelyard itself, which asks for no more at once than it has work and is never refused
+   * @throws Problem `throttled`
+   */
+  push(owner: string | null, item: T): void
+  /** What is served next; undefined where nobody waits. */
+  next(): T | undefined
+  /** Nobody wants it any more. */
+  drop(item: T): void
+}
+
+export interface LanesOptions {
+  /** Texts that wait, of all people and of one. */
+  readonly most: number
+  readonly mostOfOne: number
+}
+
+const retrySeconds = 1
+
+export function lanes<T>({ most, mostOfOne }: LanesOptions): Lanes<T> {
+  /** In the order of their turns; none is empty. */
+  const waiting = new Map<string | null, T[]>()
+  const count = (): number => [...waiting].reduce((sum, [owner, items]) => sum + (owner === null ? 0 : items.length), 0)
+  return {
+    push(owner, item) {
+      const own = waiting.get(owner) ?? []
+      if (owner !== null && own.length >= mostOfOne)
+        throw new Problem('throttled', 'Too many of your patches wait to be read. Please wait for their answers, then try again.', undefined, retrySeconds)
+      if (owner !== null && count() >= most)
+        throw new Problem('throttled', 'Too many patches wait to be read. Please try again in a moment.', undefined, retrySeconds)
+      waiting.set(owner, [...own, item])
+    },
+    next() {
+      for (const [owner, [first, ...rest]] of waiting) {
+        // To the end of the line, where there is more.
+        waiting.delete(owner)
+        if (rest.length > 0) waiting.set(owner, rest)
+        return first
+      }
+      return undefined
+    },
+    drop(item) {
+      for (const [owner, items] of waiting) {
+        const rest = items.filter((other) => other !== item)
+        if (rest.length > 0) waiting.set(owner, rest)
+        else waiting.delete(owner)
+      }
+    },
+  }
+}
