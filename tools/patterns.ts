@@ -123,7 +123,10 @@ function partsOf(pattern: string, flags: string): Parts {
         for (const c of members(node.element.raw)) pumps.add(c).add(before(node) + c)
       for (const turn of [0, 1, 2]) {
         const [lead, own] = [before(node, turn), sample(node.element, turn)]
-        pumps.add(own).add(lead).add(lead + own)
+        pumps
+          .add(own)
+          .add(lead)
+          .add(lead + own)
         prefixes.add(lead)
       }
     },

@@ -108,7 +108,8 @@ function clockSentence(code: string): string | undefined {
 
 function certificateSentence(code: string): string | undefined {
   // The other side's word about our certificate comes as a TLS alert. OpenSSL names them by the protocol that had them first: `SSLV3`, since 3.2 `SSL/TLS`, or `TLSV1`.
-  if (code.startsWith('ERR_SSL_') && /CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED/.test(code.split('_ALERT_', 2)[1] ?? '')) return 'server does not accept our certificate'
+  if (code.startsWith('ERR_SSL_') && /CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED/.test(code.split('_ALERT_', 2)[1] ?? ''))
+    return 'server does not accept our certificate'
   switch (code) {
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return "the server's certificate is for another address"

@@ -5,7 +5,10 @@ export function durationMs(text: string): number | undefined {
   const match = /^([-+]?)((?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)){1,8}$/.exec(text)
   if (text === '0') return 0
   if (match === null) return undefined
-  const total = [...text.replace(/^[-+]/, '').matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy)].reduce((sum, [, number, unit]) => sum + Number(number) * unitsMs[unit!]!, 0)
+  const total = [...text.replace(/^[-+]/, '').matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy)].reduce(
+    (sum, [, number, unit]) => sum + Number(number) * unitsMs[unit!]!,
+    0,
+  )
   return match[1] === '-' ? -total : total
 }
 

@@ -50,10 +50,10 @@ export function hiddenIn(yaml: string, audience: Audience): Hidden[] {
   return inOrder.filter(({ from }, i) => !inOrder.slice(Math.max(0, i - 1), i).some((before) => from < before.to))
 }
 
-/** A configuration or a patch, its text as it is but for what is hidden; see `hiddenIn`. */
-export const maskSecrets = (yaml: string, audience: Audience): string => withHidden(yaml, hiddenIn(yaml, audience))
-
-/** @param hidden in order, none within another */
+/**
+ * A text as it is but for what is hidden of it.
+ * @param hidden in order, none within another; see `hiddenIn`
+ */
 export function withHidden(text: string, hidden: readonly Hidden[]): string {
   const parts: string[] = []
   let at = 0

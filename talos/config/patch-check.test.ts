@@ -192,7 +192,15 @@ describe('what it says', () => {
 
   test('a text is looked at line by line, whatever it holds', () => {
     const began = performance.now()
-    for (const body of ['\n'.repeat(31), '\n'.repeat(60), '\n#a'.repeat(20_000), '\n---'.repeat(12_000), ' '.repeat(60_000), '- '.repeat(30_000), '-\n'.repeat(30_000)])
+    for (const body of [
+      '\n'.repeat(31),
+      '\n'.repeat(60),
+      '\n#a'.repeat(20_000),
+      '\n---'.repeat(12_000),
+      ' '.repeat(60_000),
+      '- '.repeat(30_000),
+      '-\n'.repeat(30_000),
+    ])
       for (const end of ['', 'x', '- x', '#']) checkPatch(body + end, { talosVersion: 'v1.13.9' })
     expect(performance.now() - began).toBeLessThan(3_000)
     expect(messages('- name: op\n')[0]).not.toContain('JSON patches are not possible')

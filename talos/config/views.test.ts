@@ -8,7 +8,7 @@ import { readyKeys } from '../testing/keys.ts'
 import { goDuration } from './duration.ts'
 import { compareKeys, emit } from './emit.ts'
 import { generateConfig } from './generate.ts'
-import { masked, maskSecrets } from './mask.ts'
+import { type Audience, hiddenIn, masked, withHidden } from './mask.ts'
 import { patchSchema } from './schema.ts'
 import { ConfigError, type MapNode, treeOf } from './tree.ts'
 
@@ -26,6 +26,8 @@ beforeAll(async () => {
     installDisk: '/dev/sda',
   })
 })
+
+const maskSecrets = (yaml: string, audience: Audience) => withHidden(yaml, hiddenIn(yaml, audience))
 
 describe('masked', () => {
   test('no secret of a configuration is left, and all else is as it was', () => {
@@ -46,10 +48,116 @@ describe('masked', () => {
     expect(maskSecrets(patch, 'may_read_secrets')).toBe(
       `apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: ghcr.io # theirs\nusername: bot\npassword: ${masked}\n---\nmachine:\n  token: {$patch: delete}\n  files:\n    - content: ${masked}\n      path: /var/key\n`,
     )
-    expect(parse(maskSecrets('apiVersion: v1alpha1\nkind: WireguardConfig\nname: a\npeers: [{presharedKey: b}]\nprivateKey: c\n', 'may_read_secrets'))).toMatchObject({
+    expect(
+      parse(maskSecrets('apiVersion: v1alpha1\nkind: WireguardConfig\nname: a\npeers: [{presharedKey: b}]\nprivateKey: c\n', 'may_read_secrets')),
+    ).toMatchObject({
       privateKey: masked,
       peers: [{ presharedKey: masked }],
     })
+  })
+
+  const sensitive = `# pass: commented-out
+machine:
+  files:
+    - path: /var/a # why: hunter0
+      permissions: 0o600
+      op: create
+      content: |
+        user: hunter1
+        pass: hunter2
+  env:
+    HTTP_PROXY: http://hunter3@proxy:3128
+    TZ: UTC
+  sysctls: {vm.swappiness: "10"}
+  kubelet:
+    extraArgs: {v: "4", some-token: hunter4}
+    extraConfig: {maxPods: 250, auth: {webhook: {url: hunter5}}}
+    credentialProviderConfig: {providers: [{env: [{name: A, value: hunter6}]}]}
+  pods: [{metadata: {name: a}, spec: {env: hunter7}}]
+  registries:
+    mirrors:
+      ghcr.io: {endpoints: ["https://bot:hunter8@mirror.example", "https://plain.example"]}
+  install:
+    extraKernelArgs: ["siderolink.api=https://x.example?jointoken=hunter9", console=ttyS0]
+  logging: {destinations: [{endpoint: "tcp://10.0.0.1:5000", format: json_lines, extraTags: {license: hunter10}}]}
+  nodeAnnotations: {example.com/api-token: hunter11, example.com/rack: r1}
+cluster:
+  apiServer: {env: {A: hunter12}}
+  extraManifestHeaders: {Authorization: Bearer hunter13}
+  extraManifests: ["https://x.example/a.yaml?sig=hunter14", "https://x.example/b.yaml"]
+  inlineManifests:
+    - name: creds
+      contents: |
+        kind: Secret
+        stringData: {a: hunter15}
+    - name: settings
+      contents: |
+        kind: ConfigMap
+        data: {colour: blue}
+---
+apiVersion: v1alpha1
+kind: ExtensionServiceConfig
+name: agent
+environment: [LEVEL=debug, "hunter16"]
+configFiles:
+  - mountPath: /etc/agent
+    content: hunter17
+---
+apiVersion: v1alpha1
+kind: EnvironmentConfig
+variables: {A: hunter18}
+---
+apiVersion: v1alpha1
+kind: RegistryMirrorConfig
+name: docker.io
+endpoints: [{url: "https://bot:hunter19@mirror.example"}]
+---
+apiVersion: v1alpha1
+kind: KmsgLogConfig
+name: log
+url: udp://hunter20@10.0.0.2:514
+---
+apiVersion: v1alpha1
+kind: RegistryAuthConfig
+name: ghcr.io
+username: bot
+password: hunter21
+`
+
+  test('those who may not read secrets see keys and structure of what may carry one, and no comments', () => {
+    const shown = maskSecrets(sensitive, 'everybody')
+    expect(shown).not.toMatch(/hunter|commented-out|250|debug/)
+    for (const kept of [
+      'path: /var/a',
+      `content: ${masked}`,
+      `HTTP_PROXY: ${masked}`,
+      `TZ: ${masked}`,
+      'vm.swappiness: "10"',
+      `v: "4", some-token: ${masked}`,
+      `maxPods: ${masked}`,
+      'https://plain.example',
+      'console=ttyS0',
+      'endpoint: "tcp://10.0.0.1:5000"',
+      `example.com/api-token: ${masked}, example.com/rack: r1`,
+      `Authorization: ${masked}`,
+      'https://x.example/b.yaml',
+      'colour: blue',
+      `LEVEL=${masked}`,
+      'mountPath: /etc/agent',
+      'username: bot',
+    ])
+      expect(shown).toContain(kept)
+    expect(() => maskSecrets(shown, 'everybody')).not.toThrow()
+  })
+
+  test('those who may read secrets see all but what the model calls secret', () => {
+    const shown = maskSecrets(sensitive, 'may_read_secrets')
+    expect(shown).toBe(sensitive.replace('hunter21', masked))
+  })
+
+  test('a secret in a comment behind the sign of a block goes with the block', () => {
+    const shown = maskSecrets('machine:\n  files:\n    - content: | # hunter1\n        hunter2\n      path: /var/a\n', 'everybody')
+    expect(shown).toBe(`machine:\n  files:\n    - content: ${masked}\n      path: /var/a\n`)
   })
 
   test('what isn’t understood isn’t shown', () => {

@@ -107,7 +107,10 @@ export const cluster = object(
     extraManifests: { ...texts('URLs of manifests that are applied when the cluster is made'), keepEmpty: true },
     extraManifestHeaders: sensitive(map(text())),
     inlineManifests: {
-      ...list(object({ name: always(text()), contents: always(sensitive({ ...text(), trimmed: true }, 'manifest')) }), 'Manifests that are applied when the cluster is made'),
+      ...list(
+        object({ name: always(text()), contents: always(sensitive({ ...text(), trimmed: true }, 'manifest')) }),
+        'Manifests that are applied when the cluster is made',
+      ),
       keepEmpty: true,
     },
     adminKubeconfig: object({ certLifetime: duration() }),

@@ -297,7 +297,13 @@ export const machine = object(
     logging: object(
       {
         destinations: always(
-          list(object({ endpoint: always(text('tcp://host:port or udp://host:port')), format: always(plainChoice(['json_lines'])), extraTags: sensitive(map(text())) })),
+          list(
+            object({
+              endpoint: always(text('tcp://host:port or udp://host:port')),
+              format: always(plainChoice(['json_lines'])),
+              extraTags: sensitive(map(text())),
+            }),
+          ),
         ),
       },
       'Where the logs of Talos’s services go',

@@ -17,7 +17,9 @@ test('people are served in turn, whoever came with how much', () => {
 test('one person fills their own line and nobody else’s; all together fill the whole', () => {
   const line = lanes<number>({ most: 4, mostOfOne: 3 })
   for (const i of [1, 2, 3]) line.push('a', i)
-  expect(() => line.push('a', 4)).toThrow(expect.objectContaining({ code: 'throttled', retryAfterSeconds: 1, message: expect.stringContaining('your patches') }))
+  expect(() => line.push('a', 4)).toThrow(
+    expect.objectContaining({ code: 'throttled', retryAfterSeconds: 1, message: expect.stringContaining('your patches') }),
+  )
   line.push('b', 5)
   expect(() => line.push('c', 6)).toThrow(expect.objectContaining({ code: 'throttled', message: expect.stringContaining('Too many patches wait') }))
   for (let i = 0; i < 10; i++) line.push(null, i)

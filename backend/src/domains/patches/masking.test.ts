@@ -49,7 +49,9 @@ test('a peer taken out does not give its secret to the next', () => {
 test('a new secret is taken, a mask for something unknown is refused with its line', () => {
   const shown = maskText(wireguard, 'may_read_secrets').text
   expect(unmask(shown.replace(`privateKey: ${masked}`, 'privateKey: bmV3'), wireguard, 'may_read_secrets')).toContain('privateKey: bmV3')
-  expect(() => unmask(`machine:\n  sysctls:\n    a: ${masked}\n`, wireguard, 'may_read_secrets')).toThrow(`Line 3: ${masked} stands for a secret that is not known here`)
+  expect(() => unmask(`machine:\n  sysctls:\n    a: ${masked}\n`, wireguard, 'may_read_secrets')).toThrow(
+    `Line 3: ${masked} stands for a secret that is not known here`,
+  )
 })
 
 test('lines of the clear text are found in the masked one', () => {

@@ -280,12 +280,15 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       const merged = await read(who, 'preview', input)
       const errors = isBad ? refusals : merged.errors
       const verdict = async (): Promise<Preview['verdict']> =>
-        errors[0] ? { kind: 'not_allowed', reason: sentenceOf(errors[0]) } : verdictOf({ server, yaml: merged.yaml, isReal: base.isReal, servers, access, mayAsk: mayWrite(who.caller) })
+        errors[0]
+          ? { kind: 'not_allowed', reason: sentenceOf(errors[0]) }
+          : verdictOf({ server, yaml: merged.yaml, isReal: base.isReal, servers, access, mayAsk: mayWrite(who.caller) })
       return {
         diff: { before: merged.before, after: isBad ? '' : merged.after },
         sources: isBad ? [] : merged.sources,
         errors,
-        warnings: errors.length > 0 ? [] : warningsOf({ server, links: [...others.flatMap((p) => p.links), ...merged.links], missing: merged.missing }, servers),
+        warnings:
+          errors.length > 0 ? [] : warningsOf({ server, links: [...others.flatMap((p) => p.links), ...merged.links], missing: merged.missing }, servers),
         verdict: await verdict(),
       }
     },

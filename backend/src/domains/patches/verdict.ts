@@ -23,7 +23,10 @@ export async function verdictOf({ server, yaml, isReal, servers, access, mayAsk 
   if (!server.cluster) return { kind: 'at_install', reason: 'Applied at install' }
   if (!isReal || server.status !== 'ready') return { kind: 'unknown', reason: `${server.name} is still joining ${server.cluster.name}` }
   if (!mayAsk)
-    return { kind: 'unknown', reason: `${server.name} was not asked: only what those write who may change servers (servers:write) is sent to one for a dry run` }
+    return {
+      kind: 'unknown',
+      reason: `${server.name} was not asked: only what those write who may change servers (servers:write) is sent to one for a dry run`,
+    }
   const keys = await access.talosCredentials(server.cluster.id, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
   if (!keys) return { kind: 'unknown', reason: `The cluster ${server.cluster.name} has no credentials` }
   try {

@@ -4,7 +4,8 @@ import { formatAddress, formatCidr, parseAddress, readCidr } from '#contract/add
 import { likePattern } from '../../db/db.ts'
 
 /** Part of an IPv6 text as PostgreSQL would write it: lower case, groups without leading zeros. */
-const asWritten = (text: string): string => (/^[0-9a-f:/]+$/i.test(text) && text.includes(':') ? text.toLowerCase().replaceAll(/(^|:)0+(?=[0-9a-f])/g, '$1') : text)
+const asWritten = (text: string): string =>
+  /^[0-9a-f:/]+$/i.test(text) && text.includes(':') ? text.toLowerCase().replaceAll(/(^|:)0+(?=[0-9a-f])/g, '$1') : text
 
 /**
  * Addresses and CIDRs are compared by value, so that any spelling finds them: an address finds the subnets that hold it, a CIDR those that it touches;
