@@ -31,7 +31,10 @@ const derive = (password: string, salt: Uint8Array, p: { memory: number; passes:
     )
   })
 
-const unpadded = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64').replace(/={1,2}$/, '')
+const unpadded = (bytes: Uint8Array) =>
+  Buffer.from(bytes)
+    .toString('base64')
+    .replace(/={1,2}$/, '')
 
 /**
  * Waits for its turn in the queue of its source.
