@@ -140,6 +140,10 @@ const stop = (code: number) =>
     }
     process.exit(code)
   })())
+// Whatever ends us, nobody goes on without us.
+process.on('exit', () => children.forEach(({ child }) => child.kill('SIGTERM')))
+// Whoever read our output may have gone: that ends nothing.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     // Asked a second time: the children are told again, and wait for nothing any more.

@@ -64,9 +64,9 @@ export interface LogOptions {
   readonly write: (line: string) => void
 }
 
-/** Line ends, escapes and other control characters become spaces: one event stays one line, whatever a client sent. */
+/** Line ends, escapes and other control characters become spaces, and the length is bounded: one event stays one line, whatever a client sent. */
 // eslint-disable-next-line no-control-regex
-const plain = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').slice(0, 2000)
+export const plain = (text: string): string => text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').slice(0, 2000)
 
 /** Bounded and without what people typed: message, class and where in our code it came from. */
 function describe(error: unknown): { error: string; at?: string } {

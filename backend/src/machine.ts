@@ -9,6 +9,8 @@ export interface Machine {
   readonly temporary: string
   /** As `process.kill`: signal 0 only asks. */
   readonly kill: (pid: number, signal: NodeJS.Signals | 0) => void
+  /** Calls `act` when this process exits by itself, whatever the reason; nothing asynchronous happens after it. Answers how to call it off. */
+  readonly atExit: (act: () => void) => () => void
 }
 
 /** Whether a process with this id exists; one of another account counts. */

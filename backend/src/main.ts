@@ -17,7 +17,10 @@ const home = fileURLToPath(new URL('../../', import.meta.url))
 const { version } = JSON.parse(readFileSync(`${home}package.json`, 'utf8')) as { version: string }
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** The second signal doesn't wait any longer; the database stays and is adopted by the next start. */
+// Whoever read our output may have gone (a closed pager, a log collector that restarts): writing then fails (EPIPE), and that ends nothing.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+
+/** The second signal doesn't wait any longer: the database is told to end at once, and recovers at the next start. */
 const stopAsked = new Promise<string>((resolve) => {
   let asked: number | undefined
   for (const signal of signals) {
@@ -74,6 +77,10 @@ const around: Surroundings = {
     arch: process.arch,
     temporary: tmpdir(),
     kill: (pid, signal) => void process.kill(pid, signal),
+    atExit: (act) => {
+      process.on('exit', act)
+      return () => void process.off('exit', act)
+    },
   },
   environment: process.env,
   cwd: process.cwd(),

@@ -18,17 +18,19 @@ export async function metricsText({ db, pool, version }: Platform, app: FastifyI
     ['steelyard_database_waiting', 'gauge', 'Requests that wait for a connection.', pool.waitingCount],
   ]
   try {
-    const { rows } = await sql<{ open: number; due: number; failing: number; outbox: number }>`select
+    const { rows } = await sql<{ open: number; due: number; failing: number; escrow: number; outbox: number }>`select
       (select count(*)::int from operation where ended_at is null) as open,
       (select count(*)::int from wake_up where owner is null and due_at <= now()) as due,
       (select count(*)::int from wake_up where failures > 0) as failing,
+      (select count(*)::int from effect e join wake_up w using (queue, key) where e.name = 'escrow' and e.failed_at is not null and w.failures > 0) as escrow,
       (select count(*)::int from outbox) as outbox`.execute(db)
-    const { open, due, failing, outbox } = rows[0]!
+    const { open, due, failing, escrow, outbox } = rows[0]!
     samples.push(
       ['steelyard_database_up', 'gauge', 'Whether the database answers.', 1],
       ['steelyard_operations_open', 'gauge', 'Operations that have not ended.', open],
       ['steelyard_wakeups_due', 'gauge', 'Objects that wait to be looked after.', due],
       ['steelyard_wakeups_failing', 'gauge', 'Objects whose last run failed.', failing],
+      ['steelyard_escrow_failing', 'gauge', 'Clusters that wait because their escrow file can not be written.', escrow],
       ['steelyard_outbox_waiting', 'gauge', 'Changes that have not been published.', outbox],
     )
   } catch (error) {

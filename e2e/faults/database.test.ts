@@ -1,16 +1,19 @@
+import { existsSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Caller } from '../../tools/api-client.ts'
 import { databaseOf, type Program } from './testing/processes.ts'
 import { create, ended, findings, openSite, patiently, type Site, signIn } from './testing/world.ts'
 import { clusterGet } from '#contract/clusters.ts'
+import { operationGet } from '#contract/operations.ts'
 
 let site: Site
 let program: Program
 let call: Caller
 
 beforeAll(async () => {
-  site = await openSite({ servers: 8, seed: 'database' })
+  site = await openSite({ servers: 13, seed: 'database' })
   program = await site.start()
   call = await signIn(program.url)
 })
@@ -61,3 +64,49 @@ test('what was acknowledged before the database was killed is there after it', a
   const end = await ended(call, operation.id, 90_000)
   expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
 })
+
+test('a database that crashes every 2.5 s holds up a creation and does not starve it: nothing waits for a lease to run out', async () => {
+  const nodes = await site.take(call, 4)
+  const { cluster, operation } = await create(call, site, 'crashes', nodes)
+  let crashes = 0
+  const over = new AbortController()
+  const crashing = (async () => {
+    for (; !over.signal.aborted; crashes++) {
+      process.kill(databaseOf(site.folder).pid, crashes % 2 === 0 ? 'SIGKILL' : 'SIGQUIT')
+      const next = Date.now() + 2_500
+      await pause(500)
+      // On a busy machine it takes its time to recover: what is never back has nothing to show.
+      await patiently(() => call(operationGet, { params: { id: operation.id } }))
+      await pause(Math.max(1_000, next - Date.now()))
+    }
+  })()
+  const end = await ended(call, operation.id, 120_000).finally(() => over.abort())
+  await crashing
+  expect(crashes).toBeGreaterThanOrEqual(2)
+  expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
+  expect(program.log()).not.toMatch(/run\.taken_over|run\.unreleased/)
+}, 180_000)
+
+test('a creation whose escrow file can not be written says where and why, counts it, and goes on by itself once it can', async () => {
+  const nodes = await site.take(call, 1)
+  const escrow = join(site.folder, 'escrow')
+  const aside = `${escrow}.aside`
+  renameSync(escrow, aside)
+  writeFileSync(escrow, 'a file where the folder should be')
+  const { cluster, operation } = await create(call, site, 'blocked', nodes)
+  const sentence = new RegExp(`^The escrow file ${escrow}/${cluster.id}\\.bin can't be written: a file stands there`)
+  const metric = async () => /^steelyard_escrow_failing (\d+)$/m.exec(await (await fetch(`${program.url}/metrics`)).text())?.[1]
+  const look = () => patiently(() => call(operationGet, { params: { id: operation.id } }))
+  for (const until = Date.now() + 30_000; (await look()).reason?.match(sentence) == null;) {
+    if (Date.now() > until) throw new Error(`It doesn't say why it does not move: ${JSON.stringify(await look())}`)
+    await pause(100)
+  }
+  expect((await look()).steps.find((s) => s.key === 'secrets')).toMatchObject({ status: 'running', reason: expect.stringMatching(sentence) as string })
+  expect(await metric()).toBe('1')
+  unlinkSync(escrow)
+  renameSync(aside, escrow)
+  const end = await ended(call, operation.id, 60_000)
+  expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
+  expect(existsSync(join(escrow, `${cluster.id}.bin`))).toBe(true)
+  expect(await metric()).toBe('0')
+}, 120_000)

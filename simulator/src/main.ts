@@ -7,6 +7,9 @@ import { help, table } from './text.ts'
 
 /** The simulator as a program: serves until it is told to stop, or speaks to one that runs. */
 
+// Whoever read our output may have gone: the servers stay.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 

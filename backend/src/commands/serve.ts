@@ -16,7 +16,7 @@ import { type Log, logger } from '../log.ts'
 import { buildDomains, buildWeb, type Domains } from '../parts.ts'
 import { buildPlatform, type Platform } from '../platform.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
-import { checkFingerprint, readKeyFile } from '../vault/key-file.ts'
+import { checkFingerprint, keysFor } from '../vault/key-file.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -72,7 +72,7 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   const opened = await openDatabase({ config, machine, log, stopAsked })
   steps.push('database', () => opened.close())
   if (stopAsked()) return
-  const keys = await readKeyFile(config.keyFile)
+  const keys = await keysFor(opened.database.pool, config.keyFile)
   const ran = await migrate(opened.database.pool, await readMigrations())
   if (ran.length > 0) log.info('database.migrated', { migrations: ran.map(String) })
   await checkFingerprint(opened.database.db, keys, config.keyFile)

@@ -53,7 +53,15 @@ export function connect({ connection, poolSize = 16, onIdleError }: ConnectOptio
   pool.on('error', (error) => onIdleError?.(error))
   // One that is lent out and between two queries tells of its end by this event alone; the next query on it fails and says so.
   pool.on('connect', (client) => client.on('error', () => undefined))
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const connecting = async () => {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      if (error instanceof Error) unconnected.add(error)
+      throw error
+    }
+  }
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: { options: pool.options, connect: connecting, end: () => pool.end() } }) })
   return { db, pool, connection: settings, close: () => db.destroy() }
 }
 
@@ -78,6 +86,16 @@ export function isDatabaseGone(error: unknown): boolean {
   if ('syscall' in error && socketErrors.has(code)) return true
   return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|terminating connection)/.test(error.message)
 }
+
+/** Errors of connecting to the database: those of a socket look the same as a server's that was dialled. */
+const unconnected = new WeakSet<Error>()
+
+/**
+ * Whether an error comes of the database having been away, and of nothing else: what was done is tried again as soon as it is back. Unlike
+ * `isDatabaseGone`, which takes any refused connection for it, this may be asked of an error that comes from anywhere.
+ */
+export const lostDatabase = (error: unknown): boolean =>
+  error instanceof Error && isDatabaseGone(error) && (unconnected.has(error) || sqlState(error) !== undefined || !('syscall' in error))
 
 /** Whether no connection of the pool was free in time: more is asked of the database at once than it gets done, or it has stopped answering. */
 export const isPoolBusy = (error: unknown): boolean => error instanceof Error && error.message === 'timeout exceeded when trying to connect'

@@ -3,7 +3,7 @@ import { Client, type ClientConfig, escapeIdentifier } from 'pg'
 import type { Log } from '../log.ts'
 
 export interface Listener {
-  /** Calls `heard` for each notification on the channel, and once after each reconnection. Answers how to stop. */
+  /** Calls `heard` for each notification on the channel, and with an empty text after each reconnection. Answers how to stop. */
   on(channel: string, heard: (payload: string) => void): () => void
   start(): void
   stop(): Promise<void>
@@ -19,7 +19,7 @@ async function drop(client: Client): Promise<void> {
 }
 
 const firstRetryMs = 200
-const longestRetryMs = 5_000
+const longestRetryMs = 1_000
 
 export function listener({ connection, log }: { connection: ClientConfig; log: Log }): Listener {
   const heard = new Map<string, Set<(payload: string) => void>>()

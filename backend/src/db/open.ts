@@ -11,7 +11,8 @@ import { connect, type Database, isDatabaseGone } from './db.ts'
 import { type Account, canEnter, unprivilegedAccount } from './embedded/account.ts'
 import { binaries } from './embedded/binaries.ts'
 import { FolderInUse, lockFolder } from './embedded/lock.ts'
-import { type EmbeddedPostgres, embeddedPostgres, removeHalfMade } from './embedded/supervisor.ts'
+import { removeHalfMade } from './embedded/postgres-folder.ts'
+import { type EmbeddedPostgres, embeddedPostgres } from './embedded/supervisor.ts'
 
 export interface OpenedDatabase {
   readonly database: Database
@@ -74,7 +75,15 @@ export async function openDatabase({ config, machine, log, beside = false, waitM
     const folder = databaseFolder(config.dataFolder, account, log)
     const spare = path.join(folder, 'binaries')
     if (unlock) removeHalfMade(folder)
-    const embedded = embeddedPostgres({ folder, account, binaries: binaries(spare, account, machine.platform, machine.arch), machine, log, stopAsked })
+    const embedded = embeddedPostgres({
+      folder,
+      account,
+      binaries: binaries(spare, account, machine.platform, machine.arch),
+      machine,
+      log,
+      stopAsked,
+      ours: unlock !== undefined,
+    })
     const how = await embedded.start()
     log.info(how === 'adopted' ? 'database.adopted' : 'database.started', { pid: embedded.pid() ?? null, folder })
     const database = connect({ connection: embedded.connection, onIdleError })

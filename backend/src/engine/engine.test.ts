@@ -76,7 +76,7 @@ test('a run that fails is kept with its reason and tried again, later each time'
   })
   await backend.wake('a')
   await backend.engine.settle()
-  expect(await backend.row('a')).toMatchObject({ failures: 1, last_error: 'no 1', owner: null })
+  expect(await backend.row('a')).toMatchObject({ failures: 1, last_error: 'An unexpected error; it is tried again: no 1', owner: null })
   await backend.engine.run(3600_000)
   expect(times).toHaveLength(7)
   const gaps = times.slice(1).map((t, i) => t - times[i]!)
@@ -128,9 +128,33 @@ test('a run past its deadline is aborted and tried again', async () => {
   )
   await backend.wake('a')
   await backend.engine.settle()
-  expect((await backend.row('a')).last_error).toBe('It took longer than 0.05 s')
+  expect((await backend.row('a')).last_error).toBe('It took longer than 0.05 s, and is tried again')
   await backend.engine.run(10_000)
   expect(runs).toBe(2)
+})
+
+test('a run that the database broke off has not failed: it goes on at once, and nothing is said of it', async () => {
+  let runs = 0
+  const backend = await withReconciler(async () => {
+    runs += 1
+    if (runs < 5) throw Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' })
+  })
+  await backend.wake('a')
+  await backend.engine.run(1_000)
+  expect(runs).toBe(5)
+  expect(await backend.row('a')).toMatchObject({ failures: 0, last_error: null })
+})
+
+test("a server's refused connection is not taken for the database's: it counts as a failure and waits", async () => {
+  let runs = 0
+  const backend = await withReconciler(async () => {
+    runs += 1
+    throw Object.assign(new Error('connect ECONNREFUSED 10.0.4.11:50000'), { code: 'ECONNREFUSED', syscall: 'connect' })
+  })
+  await backend.wake('a')
+  await backend.engine.run(900)
+  expect(runs).toBe(1)
+  expect(await backend.row('a')).toMatchObject({ failures: 1 })
 })
 
 test('an effect whose end was never told is unknown to the next attempt', async () => {

@@ -7,16 +7,24 @@
  */
 import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'
-import { type Db, inTransaction, type Tx } from '../db/db.ts'
+import { type Db, inTransaction, isDatabaseGone, lostDatabase, type Tx } from '../db/db.ts'
 import type { Log } from '../log.ts'
 import { type EffectInfo, runEffect } from './effects.ts'
 import type { Failpoint } from './failpoint.ts'
+import { sentenceFor } from './trouble.ts'
 
 /** Another process has taken the object over; what this one wanted to write was refused. */
 export class FenceLost extends Error {
   override readonly name = 'FenceLost'
   constructor(queue: string, key: string) {
     super(`${queue} ${key} was taken over by another process`)
+  }
+}
+
+class TooLong extends Error {
+  override readonly name = 'TooLong'
+  constructor(deadlineMs: number) {
+    super(`It took longer than ${deadlineMs / 1000} s, and is tried again`)
   }
 }
 
@@ -60,11 +68,17 @@ export interface Reconciler {
   readonly deadlineMs?: number
 }
 
-export interface Taken {
+/** An object that a reconciler looks after. */
+export interface Work {
   readonly queue: string
   readonly key: string
+}
+
+export interface Taken extends Work {
   readonly fence: number
   readonly failures: number
+  /** Why the run before this one failed. */
+  readonly trouble: string | null
 }
 
 /** How the engine is told when to look; two kinds, see the head of this file. */
@@ -79,6 +93,10 @@ export interface Engine {
   register(reconciler: Reconciler): void
   /** In the caller's transaction: the object is looked at after the commit, or `afterMs` later. An earlier wish wins over a later one. */
   wake(tx: Tx, queue: string, key: string, options?: { afterMs?: number }): Promise<void>
+  /** Why the last runs of objects failed, as sentences for people, by `queue key`; of those that fail now alone. */
+  troubles(on: Db | Tx, objects: readonly Work[]): Promise<ReadonlyMap<string, string>>
+  /** `tell` is called in the transaction in which the trouble of an object comes, changes or goes. */
+  onTrouble(tell: (tx: Tx, object: Work) => Promise<void>): void
 }
 
 export interface Core extends Engine {
@@ -101,6 +119,8 @@ export const leaseMs = 15_000
 const defaultDeadlineMs = 120_000
 const firstRetryMs = 2_000
 const longestRetryMs = 120_000
+/** After a run that the database broke off: it is back within moments, or the next try waits for it. */
+const afterLossMs = 100
 
 export interface EngineParts {
   readonly db: Db
@@ -118,9 +138,22 @@ export const retryDelayMs = (failures: number, random: () => number): number => 
   return Math.round(full / 2 + (full / 2) * random())
 }
 
+/** Does what only the database can refuse, again and again for as long as that is away. @throws what it threw last, where `signal` says that nothing is waited for */
+export async function untilDatabase<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let pauseMs = 50; ; pauseMs = Math.min(500, 2 * pauseMs)) {
+    try {
+      return await act()
+    } catch (error) {
+      if (signal.aborted || !isDatabaseGone(error)) throw error
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    }
+  }
+}
+
 export function engine({ db, clock, random, log, owner, failpoint }: EngineParts): Core {
   const reconcilers = new Map<string, Reconciler>()
   const runs = new Map<string, { taken: Taken; abort: AbortController }>()
+  const told: ((tx: Tx, object: Work) => Promise<void>)[] = []
   let dispatcher: Dispatcher | undefined
   const dispatch = () => {
     if (!dispatcher) throw new Error('The engine has no dispatcher yet')
@@ -144,17 +177,19 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
       }),
   })
 
-  const release = (taken: Taken, failure: string | undefined, againMs: number | undefined, settle?: (tx: Tx) => Promise<void>): Promise<void> =>
+  /** `end`: null where it went well, a sentence where it failed; undefined where it came to neither, and counts as if it hadn't been. */
+  const release = (taken: Taken, end: string | null | undefined, againMs: number | undefined, settle?: (tx: Tx) => Promise<void>): Promise<void> =>
     inTransaction(db, async (tx) => {
       const again = againMs === undefined ? null : later(againMs)
+      // Before the row of the wake-up is locked: what people see is locked before it everywhere.
+      if (end !== undefined && end !== taken.trouble) for (const tell of told) await tell(tx, taken)
       const row = await tx
         .updateTable('wake_up')
         .set({
           owner: null,
           job_id: null,
           beat_at: null,
-          failures: failure === undefined ? 0 : taken.failures + 1,
-          last_error: failure ?? null,
+          ...(end !== undefined && { failures: end === null ? 0 : taken.failures + 1, last_error: end }),
           // `least` ignores nulls: the earlier of what was asked for while it ran and what the run itself asked for.
           due_at: sql<Date | null>`least(due_at, ${again}::timestamptz)`,
         })
@@ -193,6 +228,25 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
       if (row.owner === null) await dispatch().schedule(tx, queue, key, row.due_at!)
     },
 
+    async troubles(on, objects) {
+      if (objects.length === 0) return new Map()
+      const rows = await on
+        .selectFrom('wake_up')
+        .select(['queue', 'key', 'last_error'])
+        .where('failures', '>', 0)
+        .where((e) =>
+          e(
+            e.refTuple('queue', 'key'),
+            'in',
+            objects.map(({ queue, key }) => e.tuple(queue, key)),
+          ),
+        )
+        .execute()
+      return new Map(rows.flatMap(({ queue, key, last_error }) => (last_error === null ? [] : [[`${queue} ${key}`, last_error] as const])))
+    },
+
+    onTrouble: (tell) => void told.push(tell),
+
     async take(tx, queue, key, jobId) {
       const now = dispatch().now()
       const row = await tx
@@ -209,9 +263,9 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
         .where('queue', '=', queue)
         .where('key', '=', key)
         .where((e) => e.or([e('owner', 'is', null), e('beat_at', '<', sql<Date>`now() - ${`${leaseMs} milliseconds`}::interval`)]))
-        .returning(['fence', 'failures'])
+        .returning(['fence', 'failures', 'last_error'])
         .executeTakeFirst()
-      return row && { queue, key, fence: row.fence, failures: row.failures }
+      return row && { queue, key, fence: row.fence, failures: row.failures, trouble: row.last_error }
     },
 
     async run(taken, shutdown, settle) {
@@ -223,7 +277,7 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
       const runKey = `${queue} ${key} ${taken.fence}`
       runs.set(runKey, { taken, abort })
       const deadlineMs = reconciler.deadlineMs ?? defaultDeadlineMs
-      const deadline = setTimeout(() => abort.abort(new Error(`It took longer than ${deadlineMs / 1000} s`)), deadlineMs)
+      const deadline = setTimeout(() => abort.abort(new TooLong(deadlineMs)), deadlineMs)
       const fence = fenceOf(taken)
       const job: Job = {
         queue,
@@ -234,18 +288,22 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
         now: () => clock.now(),
         effect: (name, act) => runEffect({ taken, fence, name, act, clock, failpoint }),
       }
-      let failure: string | undefined
+      let end: string | null | undefined
       let againMs: number | undefined
       try {
         againMs = (await reconciler.reconcile(job))?.againMs
+        end = null
       } catch (error) {
         if (error instanceof FenceLost) {
           log.warn('run.lost', { queue, key, fence: taken.fence })
         } else if (shutdown.aborted) {
           // Nothing failed: the next process goes on at once.
           againMs = 0
+        } else if (lostDatabase(error)) {
+          log.debug('run.broken_off', { queue, key, error })
+          againMs = afterLossMs
         } else {
-          failure = error instanceof Error ? error.message : String(error)
+          end = sentenceFor(error)
           againMs = retryDelayMs(taken.failures + 1, random)
           log.error('run.failed', { queue, key, failures: taken.failures + 1, error })
         }
@@ -253,7 +311,8 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
         clearTimeout(deadline)
         runs.delete(runKey)
       }
-      await release(taken, failure, againMs, settle)
+      // What is known of the run is told as soon as the database is back; until then nobody else may have the object, and it isn't looked at.
+      await untilDatabase(() => release(taken, end, againMs, settle), shutdown)
     },
 
     lose({ queue, key, fence }) {

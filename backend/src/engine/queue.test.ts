@@ -232,6 +232,22 @@ test('what a process holds but does not run, because its release was lost, is fo
   await one.stop()
 }, 30_000)
 
+test('what a process took without hearing so goes on when its connections are made anew, not when the lease runs out', async () => {
+  const runs: string[] = []
+  const one = await engineProcess(await database(), async ({ key }) => void runs.push(key))
+  await one.start()
+  await one.wake('first')
+  await waitFor(() => runs.includes('first'))
+  await sql`insert into wake_up (queue, key, fence, owner, taken_at, beat_at) values ('test', 'lost', 1, ${one.owner}, now(), now())`.execute(one.db)
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'steelyard listener'`.execute(
+    one.db,
+  )
+  // Well before the 15 s of the lease.
+  await waitFor(() => runs.includes('lost'), 8_000)
+  expect(runs).toEqual(['first', 'lost'])
+  await one.stop()
+}, 30_000)
+
 test('a job that the sweep takes for lost is left to a process that was only slow to take it', async () => {
   const connection = await database()
   const one = await engineProcess(connection, async () => undefined)

@@ -11,7 +11,7 @@ import type { Pool, PoolClient } from 'pg'
 import { type Db, inTransaction, isDatabaseGone, type Tx } from '../db/db.ts'
 import type { Listener } from '../db/listen.ts'
 import type { Log } from '../log.ts'
-import { type Core, leaseMs } from './engine.ts'
+import { type Core, leaseMs, untilDatabase, type Work } from './engine.ts'
 
 const wakeChannel = 'steelyard_wake'
 const schema = 'pgboss'
@@ -67,7 +67,16 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
   const shutdown = new AbortController()
   const active = new Set<Promise<void>>()
   const perQueue = new Map<string, number>()
+  /** Objects of this process, from before they are taken until they are released, with how many runs each has: one that was overtaken may still be ending. */
+  const holding = new Map<string, number>()
+  const hold = (queue: string, key: string, by: 1 | -1) => {
+    const count = (holding.get(`${queue} ${key}`) ?? 0) + by
+    if (count > 0) holding.set(`${queue} ${key}`, count)
+    else holding.delete(`${queue} ${key}`)
+  }
+  const isHeld = ({ queue, key }: Work) => holding.has(`${queue} ${key}`)
   let wakeLoop: () => void = () => undefined
+  let sweepSoon: () => void = () => undefined
 
   const schedule = async (tx: Tx, queue: string, key: string, due: Date): Promise<void> => {
     const on = fromKysely(tx)
@@ -84,7 +93,7 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
   const runJob = async (queue: string, fetched: Fetched): Promise<void> => {
     const { key } = fetched.data
     const attempt = { id: fetched.id, retryCount: fetched.retryCount }
-    const taken = await inTransaction(db, async (tx) => {
+    const take = async (tx: Tx) => {
       const on = fromKysely(tx)
       const mine = await core.take(tx, queue, key, fetched.id)
       // Nothing to take, or held by a run that is alive: that run schedules what comes next.
@@ -98,7 +107,8 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
           { db: on },
         )
       return mine
-    })
+    }
+    const taken = await untilDatabase(() => inTransaction(db, take), shutdown.signal)
     if (!taken) return
     await core.run(taken, shutdown.signal, async (tx) => {
       await boss.deleteJob(queue, attempt, { db: fromKysely(tx) })
@@ -109,10 +119,12 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
     const jobs = (await boss.fetch<{ key: string }>(queue, { batchSize: room, includeMetadata: true })) as Fetched[]
     for (const job of jobs) {
       perQueue.set(queue, (perQueue.get(queue) ?? 0) + 1)
+      hold(queue, job.data.key, 1)
       const run: Promise<void> = runJob(queue, job)
         .catch((error: unknown) => log.error('run.unreleased', { queue, key: job.data.key, error }))
         .finally(() => {
           active.delete(run)
+          hold(queue, job.data.key, -1)
           perQueue.set(queue, perQueue.get(queue)! - 1)
           wakeLoop()
         })
@@ -136,14 +148,13 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
         }
       } catch (error) {
         if (!isDatabaseGone(error)) log.error('queue.fetch_failed', { error })
-        await pause(2 * pollMs)
       }
       await woken
     }
   }
 
-  /** Resolves early at shutdown. */
-  const pause = (ms: number): Promise<void> =>
+  /** Resolves early at shutdown, and where what `early` was handed is called. */
+  const pause = (ms: number, early?: (end: () => void) => void): Promise<void> =>
     new Promise((resolve) => {
       const timer = setTimeout(done, ms)
       function done() {
@@ -152,6 +163,7 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
         resolve()
       }
       shutdown.signal.addEventListener('abort', done)
+      early?.(done)
     })
 
   /**
@@ -197,7 +209,26 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
       return rows.length
     })
 
+  /** What is this process's by the database's account and held by none of its runs: the answer to a `take` was lost with the connection. Nobody else need wait for the lease. */
+  const freeForgotten = async (): Promise<void> => {
+    const rows = await db.selectFrom('wake_up').select(['queue', 'key', 'fence']).where('owner', '=', core.owner).execute()
+    for (const { queue, key, fence } of rows.filter((row) => !isHeld(row)))
+      await inTransaction(db, async (tx) => {
+        const row = await tx
+          .selectFrom('wake_up')
+          .select(['queue', 'key', 'job_id'])
+          .where('queue', '=', queue)
+          .where('key', '=', key)
+          .where('fence', '=', fence)
+          .where('owner', '=', core.owner)
+          .forUpdate()
+          .executeTakeFirst()
+        if (row && !isHeld(row)) await free(tx, [row])
+      })
+  }
+
   const sweep = async (): Promise<void> => {
+    await freeForgotten()
     await inTransaction(db, async (tx) => {
       const stale = await tx
         .selectFrom('wake_up')
@@ -210,13 +241,12 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
       if (stale.length > 0) log.warn('run.taken_over', { count: stale.length })
       await free(tx, stale)
     })
-    // Fetched by a process that was killed before it took the object: running for the library, held by nobody.
+    // Fetched by a process that was killed before it took the object: running for the library, held by nobody. Where the database itself was, all that was fetched before.
     const { rows: orphans } = await sql<{ name: string; id: string; key: string }>`
       select j.name, j.id, j.singleton_key as key from ${sql.id(schema, 'job')} j
-      where j.state = 'active' and j.started_on < now() - ${`${orphanMs} milliseconds`}::interval and not exists (select 1 from wake_up w where w.job_id = j.id)`.execute(
-      db,
-    )
-    for (const { name, id, key } of orphans)
+      where j.state = 'active' and j.started_on < greatest(now() - ${`${orphanMs} milliseconds`}::interval, pg_postmaster_start_time())
+        and not exists (select 1 from wake_up w where w.job_id = j.id)`.execute(db)
+    for (const { name, id, key } of orphans.filter((o) => !isHeld({ queue: o.name, key: o.key })))
       await inTransaction(db, async (tx) => {
         const held = await tx.selectFrom('wake_up').select('job_id').where('queue', '=', name).where('key', '=', key).forUpdate().executeTakeFirst()
         // Taken since by a process that was only slow: it is nobody's to free.
@@ -233,9 +263,9 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
     for (const { queue, key } of overdue) if (core.reconcilers.has(queue)) await inTransaction(db, (tx) => core.wake(tx, queue, key))
   }
 
-  const every = async (ms: number, what: string, act: () => Promise<void>): Promise<void> => {
+  const every = async (ms: number, what: string, act: () => Promise<void>, early?: (end: () => void) => void): Promise<void> => {
     while (!shutdown.signal.aborted) {
-      await pause(ms)
+      await pause(ms, early)
       if (shutdown.signal.aborted) return
       try {
         await act()
@@ -279,10 +309,14 @@ export function engineQueue({ core, pool, listener, log }: QueueParts): EngineQu
     async start() {
       const freed = await freeOwn()
       if (freed > 0) log.info('engine.resumed', { count: freed })
-      unlisten = listener.on(wakeChannel, () => wakeLoop())
+      unlisten = listener.on(wakeChannel, (payload) => {
+        // The connection was made anew: the database may have been away, and answers lost with it.
+        if (payload === '') sweepSoon()
+        wakeLoop()
+      })
       // What was fetched by a process that was killed waits no longer than its restart took.
       await sweep()
-      loops = Promise.all([fetchLoop(), every(beatMs, 'engine.beat_failed', beat), every(sweepMs, 'engine.sweep_failed', sweep)])
+      loops = Promise.all([fetchLoop(), every(beatMs, 'engine.beat_failed', beat), every(sweepMs, 'engine.sweep_failed', sweep, (end) => (sweepSoon = end))])
     },
     async stop(graceMs) {
       unlisten()

@@ -21,7 +21,7 @@ import type { Limits } from '../http/limits.ts'
 import { type Log, silent } from '../log.ts'
 import { buildDomains, buildWeb, type Domains } from '../parts.ts'
 import { buildPlatform, type Platform } from '../platform.ts'
-import { checkFingerprint, readKeyFile } from '../vault/key-file.ts'
+import { checkFingerprint, keysFor } from '../vault/key-file.ts'
 import { checkAnswer } from './contract-check.ts'
 import { temporaryFolder } from './postgres.ts'
 
@@ -121,7 +121,7 @@ export async function startBackend({
   // No test asks the factory that the world uses.
   const config = readConfig({ STEELYARD_DATA: folder, PORT: '0', IMAGE_FACTORY_URL: 'http://127.0.0.1:9', ...environment }, folder)
   const database = connect({ connection, poolSize: 12 })
-  const keys = await readKeyFile(config.keyFile)
+  const keys = await keysFor(database.pool, config.keyFile)
   await checkFingerprint(database.db, keys, config.keyFile)
   let chance = 1
   const random = () => {

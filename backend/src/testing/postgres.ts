@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { arch, tmpdir, userInfo } from 'node:os'
 import path from 'node:path'
-import { env, kill, pid, platform } from 'node:process'
+import self, { env, kill, pid, platform } from 'node:process'
 import { Client, type ClientConfig, Pool } from 'pg'
 import type { TestProject } from 'vitest/node'
 import { unprivilegedAccount } from '../db/embedded/account.ts'
@@ -21,7 +21,18 @@ declare module 'vitest' {
 }
 
 /** This machine as the tests see it. */
-export const testMachine: Machine = { pid, uid: userInfo().uid, platform, arch: arch(), temporary: tmpdir(), kill: (id, signal) => void kill(id, signal) }
+export const testMachine: Machine = {
+  pid,
+  uid: userInfo().uid,
+  platform,
+  arch: arch(),
+  temporary: tmpdir(),
+  kill: (id, signal) => void kill(id, signal),
+  atExit: (act) => {
+    self.on('exit', act)
+    return () => void self.off('exit', act)
+  },
+}
 
 /** A folder that is gone after the tests, which the database's account can enter. */
 export function temporaryFolder(name: string): string {

@@ -1,7 +1,15 @@
 /** The escrow file of a cluster: its secrets, sealed by a key of its own that is wrapped by the key file, readable without the database. */
 import { randomBytes } from 'node:crypto'
+import path from 'node:path'
 import { decrypt, encrypt, SealBroken } from './cipher.ts'
+import { whyRefused } from '../refusal.ts'
+import { writeDurably } from './durable.ts'
 import type { KeyRing } from './key-file.ts'
+
+/** An escrow file can't be written. The message says which, why, and what to do. */
+export class EscrowRefused extends Error {
+  override readonly name = 'EscrowRefused'
+}
 
 interface EscrowFile {
   format: 1
@@ -14,7 +22,7 @@ interface EscrowFile {
 const keyContext = (cluster: string) => `escrow key|${cluster}`
 const textContext = (cluster: string) => `escrow|${cluster}`
 
-export function escrowFile(keys: KeyRing, cluster: string, bytes: Uint8Array): Buffer {
+function escrowFile(keys: KeyRing, cluster: string, bytes: Uint8Array): Buffer {
   const key = randomBytes(32)
   const file: EscrowFile = {
     format: 1,
@@ -25,6 +33,22 @@ export function escrowFile(keys: KeyRing, cluster: string, bytes: Uint8Array): B
   }
   key.fill(0)
   return Buffer.from(`${JSON.stringify(file)}\n`)
+}
+
+/**
+ * Writes the file of a cluster and returns its path once it is on the disk.
+ * @throws EscrowRefused where it can't be written
+ */
+export async function writeEscrow(keys: KeyRing, folder: string, cluster: string, bytes: Uint8Array): Promise<string> {
+  const name = `${cluster}.bin`
+  try {
+    return await writeDurably(folder, name, escrowFile(keys, cluster, bytes))
+  } catch (cause) {
+    throw new EscrowRefused(
+      `The escrow file ${path.join(folder, name)} can't be written: ${whyRefused(cause)}. Nothing uses the cluster's secrets before it is on the disk; once it can be written this goes on by itself`,
+      { cause },
+    )
+  }
 }
 
 /** @throws SealBroken where the file was changed or the key file lacks its key */

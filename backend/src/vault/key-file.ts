@@ -1,10 +1,11 @@
 /**
  * The key file: one key a line, `steelyard-key-1 <id> <base64>`, the last one current. To rotate, a line is added; the older ones may go when no data key
- * is wrapped by them any more. It is made, 0600, where there is none, and refused where others may read it.
+ * is wrapped by them any more. It is made, 0600, at the first start, and refused where others may read it.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { link, readFile, stat, unlink } from 'node:fs/promises'
+import { access, link, readFile, stat, unlink } from 'node:fs/promises'
 import path from 'node:path'
+import type { Pool } from 'pg'
 import { type Db, inTransaction } from '../db/db.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
 import { writeDurably } from './durable.ts'
@@ -39,33 +40,65 @@ function parse(text: string, file: string): KeyRing {
   return { current, get: (id) => byId.get(id) }
 }
 
-/** Reads the key file, or makes it where there is none. @throws KeyFileRefused where others than its owner may read it, or it is damaged. */
+/** @throws KeyFileRefused where there is none, others than its owner may read it, or it is damaged */
 export async function readKeyFile(file: string): Promise<KeyRing> {
-  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
+  const found = await stat(file).catch((error: unknown) => {
     throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
   })
-  if (!found) {
-    const making = `${path.basename(file)}.${randomUUID()}`
-    const made = await writeDurably(path.dirname(file), making, Buffer.from(lineOf(randomBytes(32)))).catch((error: unknown) => {
-      throw new KeyFileRefused(`The key file ${file} can't be made: ${whyRefused(error)}`)
-    })
-    try {
-      // Whole from the first moment on, and of two processes that start at once only one makes it.
-      await link(made, file)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    } finally {
-      await unlink(made)
-    }
-  } else if ((found.mode & 0o077) !== 0) {
-    throw new KeyFileRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`)
-  }
+  if ((found.mode & 0o077) !== 0) throw new KeyFileRefused(`${file} can be read by others than its owner: chmod 0600 ${file}`)
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
   })
   return parse(text, file)
 }
+
+/** Of two processes that start at once only one makes it; it is whole from the first moment on. */
+async function makeKeyFile(file: string): Promise<void> {
+  const making = `${path.basename(file)}.${randomUUID()}`
+  const made = await writeDurably(path.dirname(file), making, Buffer.from(lineOf(randomBytes(32)))).catch((error: unknown) => {
+    throw new KeyFileRefused(`The key file ${file} can't be made: ${whyRefused(error)}`)
+  })
+  try {
+    await link(made, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    await unlink(made)
+  }
+}
+
+/** Id of the key that the database was sealed with; null where it was sealed with none yet. Also asked of a database that no migration has run on. */
+async function keyOf(pool: Pool): Promise<string | null> {
+  const { rows: made } = await pool.query<{ made: boolean }>(`select to_regclass('installation') is not null as made`)
+  if (!made[0]!.made) return null
+  const { rows } = await pool.query<{ key_fingerprint: string | null }>('select key_fingerprint from installation')
+  return rows[0]?.key_fingerprint ?? null
+}
+
+/**
+ * Reads the key file of a database before anything is changed in that. It is made only where the database was sealed with none: another key would open nothing.
+ * @throws KeyFileRefused where the database wants another key, with its id and where to put it
+ */
+export async function keysFor(pool: Pool, file: string): Promise<KeyRing> {
+  const wanted = await keyOf(pool)
+  const isMissing = await access(file).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === 'ENOENT',
+  )
+  if (isMissing) {
+    if (wanted !== null)
+      throw new KeyFileRefused(
+        `There is no key file at ${file}, and this database was sealed with key ${wanted}. Nothing was changed and no new key was made, because it could open nothing. Put the file with that key there from where you keep its copy, or set STEELYARD_KEY_FILE to where it lies`,
+      )
+    await makeKeyFile(file)
+  }
+  const keys = await readKeyFile(file)
+  if (wanted !== null && !keys.get(wanted)) throw notTheKey(file, wanted)
+  return keys
+}
+
+const notTheKey = (file: string, wanted: string) =>
+  new KeyFileRefused(`${file} is not the key file of this database, which was sealed with key ${wanted}: set STEELYARD_KEY_FILE to the right one`)
 
 /** Adds a new current key to the file; the older ones stay until `rotate` has wrapped everything anew. */
 export async function addKey(file: string): Promise<KeyRing> {
@@ -81,8 +114,7 @@ export async function addKey(file: string): Promise<KeyRing> {
 export async function checkFingerprint(db: Db, keys: KeyRing, file: string): Promise<void> {
   await inTransaction(db, async (tx) => {
     const { key_fingerprint: known } = await tx.selectFrom('installation').select('key_fingerprint').forUpdate().executeTakeFirstOrThrow()
-    if (known !== null && !keys.get(known))
-      throw new KeyFileRefused(`${file} is not the key file of this database, which was sealed with key ${known}: set STEELYARD_KEY_FILE to the right one`)
+    if (known !== null && !keys.get(known)) throw notTheKey(file, known)
     if (known !== keys.current.id) await tx.updateTable('installation').set({ key_fingerprint: keys.current.id }).execute()
   })
 }

@@ -1,15 +1,23 @@
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import { Pool } from 'pg'
+import { afterAll, expect, test } from 'vitest'
 import { inTransaction } from '../db/db.ts'
-import { startBackend } from '../testing/backend.ts'
+import { freshDatabase, startBackend } from '../testing/backend.ts'
 import { temporaryFolder } from '../testing/postgres.ts'
 import { decrypt, encrypt, SealBroken } from './cipher.ts'
 import { openEscrow } from './escrow.ts'
-import { addKey, checkFingerprint, KeyFileRefused, readKeyFile } from './key-file.ts'
+import { addKey, checkFingerprint, KeyFileRefused, keysFor, readKeyFile } from './key-file.ts'
 import { vault as makeVault } from './vault.ts'
 
 const backend = await startBackend()
+/** A database that was sealed with no key yet. */
+const fresh = await freshDatabase()
+const empty = new Pool(fresh.connection)
+afterAll(async () => {
+  await empty.end()
+  await fresh.drop()
+})
 const { db, vault } = backend.platform
 const place = (owner: string) => ({ table: 'cluster', column: 'secrets', owner })
 const seal = (owner: string, text: string, more: Partial<ReturnType<typeof place>> = {}) =>
@@ -75,7 +83,7 @@ test('the escrow file opens with the key file alone, and is nobody else’s to r
 
 test('a key file that others may read is refused, as is a damaged one', async () => {
   const file = path.join(temporaryFolder('key'), 'key')
-  const made = await readKeyFile(file)
+  const made = await keysFor(empty, file)
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect((await readKeyFile(file)).current.id).toBe(made.current.id)
   await chmod(file, 0o640)
@@ -90,15 +98,40 @@ test('a key file that others may read is refused, as is a damaged one', async ()
 test('four processes that make the key file at once have one key', async () => {
   const folder = path.join(temporaryFolder('key'), 'new')
   await mkdir(folder)
-  const ids = (await Promise.all(Array.from({ length: 4 }, () => readKeyFile(path.join(folder, 'key'))))).map((k) => k.current.id)
+  const ids = (await Promise.all(Array.from({ length: 4 }, () => keysFor(empty, path.join(folder, 'key'))))).map((k) => k.current.id)
   expect(new Set(ids).size).toBe(1)
 })
 
 test('the key file of another database is refused', async () => {
   const own = await startBackend()
   const other = path.join(temporaryFolder('key'), 'key')
-  await expect(checkFingerprint(own.platform.db, await readKeyFile(other), other)).rejects.toThrow(/not the key file of this database/)
+  const keys = await keysFor(empty, other)
+  await expect(keysFor(own.platform.pool, other)).rejects.toThrow(/not the key file of this database/)
+  await expect(checkFingerprint(own.platform.db, keys, other)).rejects.toThrow(/not the key file of this database/)
   await checkFingerprint(own.platform.db, await readKeyFile(own.config.keyFile), own.config.keyFile)
+})
+
+test('a key file that is missing is not made anew where the database was sealed already: the key that is wanted is named', async () => {
+  const own = await startBackend()
+  const { id } = (await readKeyFile(own.config.keyFile)).current
+  const moved = `${own.config.keyFile}.moved`
+  await rename(own.config.keyFile, moved)
+  await expect(keysFor(own.platform.pool, own.config.keyFile)).rejects.toThrow(
+    new RegExp(
+      `^There is no key file at ${own.config.keyFile}, and this database was sealed with key ${id}\\. .* Put the file with that key there .*STEELYARD_KEY_FILE`,
+    ),
+  )
+  await expect(stat(own.config.keyFile)).rejects.toThrow('ENOENT')
+  expect((await keysFor(own.platform.pool, moved)).current.id).toBe(id)
+})
+
+test('an escrow file that can not be written says which, and why', async () => {
+  const folder = path.join(temporaryFolder('escrow'), 'escrow')
+  await writeFile(folder, 'a file where the folder should be')
+  const blocked = makeVault({ keys: await readKeyFile(backend.config.keyFile), escrowFolder: folder })
+  await expect(blocked.escrow('3b0f8a5e-0000-4000-8000-000000000001', Buffer.from('secrets'))).rejects.toThrow(
+    `The escrow file ${folder}/3b0f8a5e-0000-4000-8000-000000000001.bin can't be written: a file stands there`,
+  )
 })
 
 test('a new key wraps everything anew, stopped and begun again at any point, and every secret stays readable throughout', async () => {

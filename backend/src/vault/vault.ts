@@ -6,8 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Db, inTransaction, type Tx } from '../db/db.ts'
 import { decrypt, encrypt, overheadBytes, SealBroken } from './cipher.ts'
-import { writeDurably } from './durable.ts'
-import { escrowFile } from './escrow.ts'
+import { writeEscrow } from './escrow.ts'
 import type { KeyRing } from './key-file.ts'
 
 /** Where a sealed text belongs. */
@@ -23,7 +22,7 @@ export interface Vault {
   seal(tx: Tx, what: Place & { readonly bytes: Uint8Array }): Promise<Uint8Array>
   /** @throws SealBroken where the text was changed, belongs elsewhere, or its key is gone */
   open(db: Db | Tx, what: Place & { readonly sealed: Uint8Array }): Promise<Buffer>
-  /** Writes the sealed bundle of a cluster's secrets to a file of its own and returns once it is on the disk: a lost database is not a lost cluster. */
+  /** Writes the sealed bundle of a cluster's secrets to a file of its own and returns once it is on the disk: a lost database is not a lost cluster. @throws EscrowRefused where it can't be written */
   escrow(clusterId: string, bytes: Uint8Array): Promise<string>
   /** Wraps data keys anew with the current key of the key file, in batches; answers how many were left to do. May be stopped and run again at any point. */
   rotate(db: Db): Promise<number>
@@ -96,7 +95,7 @@ export function vault({ keys, escrowFolder }: VaultParts): Vault {
       }
     },
 
-    escrow: (clusterId, bytes) => writeDurably(escrowFolder, `${clusterId}.bin`, escrowFile(keys, clusterId, bytes)),
+    escrow: (clusterId, bytes) => writeEscrow(keys, escrowFolder, clusterId, bytes),
 
     async rotate(db) {
       let left = 0

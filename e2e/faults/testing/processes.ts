@@ -2,9 +2,9 @@
  * The program and the simulator as processes of their own, as they run in life: the program is killed with −9, the servers and the database
  * live on. Everything is asked for through the API and the simulator's control socket.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { freeBlock } from '../../free-block.ts'
 
-const home = fileURLToPath(new URL('../../../', import.meta.url))
+export const home = fileURLToPath(new URL('../../../', import.meta.url))
 const node = join(home, 'node_modules/.bin/node')
 export const administrator = { email: 'admin@example.com', password: 'a password for the tests' }
 
@@ -40,12 +40,36 @@ export interface Running {
   readonly log: () => string
 }
 
+/** What this run of the tests inherits, without what is meant for a program or for vitest. */
+export const outsideEnvironment = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(
+      (entry): entry is [string, string] => !/^(STEELYARD_|DATABASE_URL|FAILPOINT|VITEST|NODE_OPTIONS|npm_|HOST$|PORT$)/.test(entry[0]),
+    ),
+  )
+
+/** Command lines of the processes that name a folder in their arguments or their environment: the program and the simulator of a data folder, its database, npm. */
+export function processesOf(folder: string): string[] {
+  if (process.platform !== 'linux')
+    return execFileSync('ps', ['-axwwE', '-o', 'pid=,command='], { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line.includes(folder))
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const [command, environment] = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${pid}/${name}`, 'utf8'))
+        return `${command}${environment}`.includes(folder) ? [`${pid} ${command!.replaceAll('\0', ' ').trim()}`] : []
+      } catch {
+        // It has ended meanwhile, or is another user's.
+        return []
+      }
+    })
+}
+
 /** Starts a program and waits for the line that says it is ready; rejects with its last words where it ends before. */
 export async function start(args: readonly string[], environment: Readonly<Record<string, string>>, ready: RegExp): Promise<Running> {
-  const inherited = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(STEELYARD_|DATABASE_URL|FAILPOINT|VITEST|NODE_OPTIONS|HOST$|PORT$)/.test(name)),
-  )
-  const child = spawn(node, [...args], { cwd: home, env: { ...inherited, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(node, [...args], { cwd: home, env: { ...outsideEnvironment(), ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
   children.add(child)
   child.once('exit', () => children.delete(child))
   const words: string[] = []

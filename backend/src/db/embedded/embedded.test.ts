@@ -8,7 +8,8 @@ import { temporaryFolder, testMachine } from '../../testing/postgres.ts'
 import { canEnter, unprivilegedAccount } from './account.ts'
 import { binaries } from './binaries.ts'
 import { FolderInUse, lockFolder } from './lock.ts'
-import { embeddedPostgres, type EmbeddedPostgres, removeHalfMade } from './supervisor.ts'
+import { removeHalfMade } from './postgres-folder.ts'
+import { embeddedPostgres, type EmbeddedPostgres } from './supervisor.ts'
 
 const account = unprivilegedAccount(testMachine.uid)
 const running: EmbeddedPostgres[] = []
@@ -182,3 +183,39 @@ test('as root the database runs as an account without privileges', () => {
   expect(unprivilegedAccount(1000)).toBeUndefined()
   expect(canEnter(undefined, '/usr/bin')).toBe(true)
 })
+
+test('a folder that lacks a part of the database is left as it is, and the part is named', async () => {
+  for (const part of ['PG_VERSION', 'global/pg_control']) {
+    const folder = temporaryFolder('pg')
+    mkdirSync(path.join(folder, 'postgres/global'), { recursive: true })
+    for (const name of ['PG_VERSION', 'global/pg_control', 'postgresql.conf']) if (name !== part) writeFileSync(path.join(folder, 'postgres', name), '18\n')
+    await expect(server(folder).start()).rejects.toThrow(
+      new RegExp(`has no ${part}, so it is damaged or was copied in part\\. Nothing was changed\\. .* restore a backup`),
+    )
+    expect(existsSync(path.join(folder, 'postgres/postgresql.conf'))).toBe(true)
+    expect(readdirSync(folder)).toEqual(['postgres'])
+  }
+})
+
+test('a start that is given up leaves no server, and says what this launch said, not an earlier one', async () => {
+  const folder = temporaryFolder('pg')
+  const first = server(folder)
+  await first.start()
+  await first.stop()
+  writeFileSync(path.join(folder, 'postgres.log'), 'FATAL:  a trouble of last year\n', { flag: 'a' })
+  let asked = false
+  const given = embeddedPostgres({
+    folder,
+    account,
+    binaries: binaries(folder, account, testMachine.platform, testMachine.arch),
+    // Asked to stop as soon as the server was launched.
+    machine: testMachine,
+    log: silent,
+    stopAsked: () => asked || (asked = existsSync(path.join(folder, 'postgres/postmaster.pid'))),
+  })
+  await expect(given.start()).rejects.toThrow(/^(?!.*last year)/)
+  expect(asked).toBe(true)
+  expect(existsSync(path.join(folder, 'postgres/postmaster.pid'))).toBe(false)
+  writeFileSync(path.join(folder, 'postgres/PG_VERSION'), '17\n')
+  await expect(server(folder).start()).rejects.toThrow(/^(?!.*last year).*incompatible with server/)
+}, 60_000)

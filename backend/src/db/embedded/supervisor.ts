@@ -1,25 +1,11 @@
 /**
- * Runs the embedded PostgreSQL as a child that outlives us. Killed with −9, we leave it running and the next start adopts it: the socket answers and
- * the cluster's own identifier is the one in the data folder. PostgreSQL's lock decides who may start one; it is never deleted here.
+ * Runs the embedded PostgreSQL as a child. Whatever ends us ends it too: a signal, a refusal, an exception. Only killed with −9 we leave it running, and
+ * the next start adopts it: the socket answers and the cluster's own identifier is the one in the data folder. PostgreSQL's lock decides who may start
+ * one; it is never deleted here.
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { createHash, randomUUID } from 'node:crypto'
-import {
-  chownSync,
-  closeSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  truncateSync,
-} from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chownSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readFileSync, readSync, statSync, truncateSync } from 'node:fs'
 import path from 'node:path'
 import { Client, type ClientConfig } from 'pg'
 import type { Log } from '../../log.ts'
@@ -27,6 +13,7 @@ import { isAlive, type Machine } from '../../machine.ts'
 import { Refusal } from '../../refusal.ts'
 import type { Account } from './account.ts'
 import type { Binaries } from './binaries.ts'
+import { holdsDatabase, makeDatabase, reasonIn, roomLeft, systemIdentifier } from './postgres-folder.ts'
 
 export interface EmbeddedOptions {
   /** Where `postgres/` and its log lie; entered by the account. */
@@ -39,11 +26,13 @@ export interface EmbeddedOptions {
   readonly forgetful?: boolean
   /** Whether the program was asked to stop meanwhile: then a start that takes long is given up. */
   readonly stopAsked?: () => boolean
+  /** False: the server belongs to another Steelyard, beside which this is a short command. It stays when we end. */
+  readonly ours?: boolean
 }
 
 export interface EmbeddedPostgres {
   readonly connection: ClientConfig
-  /** Makes the data folder where there is none, starts or adopts the server and waits until it answers. */
+  /** Makes the data folder where there is none, starts or adopts the server and waits until it answers. Given up, it leaves no process behind. */
   start(): Promise<'started' | 'adopted'>
   /** Looks after it until `stop`: where it is gone, starts it again. */
   supervise(): void
@@ -56,12 +45,17 @@ export interface EmbeddedPostgres {
 /** A unix socket's path has at most 107 bytes, PostgreSQL's file name included. */
 const longestSocketFolder = 107 - '/.s.PGSQL.5432'.length
 const startTimeoutMs = 90_000
+/** How often the server is asked whether it answers, and how often the system whether it is there at all. */
 const checkMs = 1_000
+const lifeCheckMs = 100
+/** While it starts; each question costs it a process. */
+const answerCheckMs = 40
+/** Between the signal for a fast shutdown and the one for an immediate; a busy disk takes its time for the checkpoint. */
+const fastStopMs = 20_000
+const immediateStopMs = 10_000
 const largestLogBytes = 8 * 1024 ** 2
 /** PostgreSQL's own words for what doesn't pass by waiting (src/backend/utils/init/miscinit.c, storage/file). */
 const hopeless = /No space left|incompatible with server|has invalid permissions|has wrong ownership|Permission denied|is not a valid data directory/
-/** With less free space than one segment of its log, PostgreSQL can't start. */
-const leastFreeBytes = 16 * 1024 ** 2
 
 // Relative to the folder that the server itself works in, wherever that was moved since: pg_control_system() would follow the path.
 const askIdentifier = `select encode(pg_read_binary_file('global/pg_control', 0, 8), 'hex') as id`
@@ -82,64 +76,35 @@ function socketFolder(machine: Machine, data: string, account: Account | undefin
   return folder
 }
 
-/** What PostgreSQL gives as the reason among the last lines that it wrote; the last two of them, where none says that it is one. */
-function reasonIn(text: string): string {
-  const lines = text.trim().split('\n').slice(-8)
-  const reasons = lines.filter((line) => /\b(?:FATAL|PANIC|error):/.test(line))
-  return (reasons.length > 0 ? reasons : lines).slice(-2).join(' ').trim()
+/** A server that we launched. */
+interface Launched {
+  readonly pid: number | undefined
+  readonly hasEnded: () => boolean
 }
 
-/** What a start that was killed while it made the database has left. Only for who holds the data folder: another may be making it. */
-export function removeHalfMade(folder: string): void {
-  for (const name of readdirSync(folder)) if (/^postgres\.[0-9a-f]{8}$/.test(name)) rmSync(path.join(folder, name), { recursive: true, force: true })
-}
-
-/** First eight bytes of pg_control, as hex: the identifier that initdb gave this cluster (src/include/catalog/pg_control.h). */
-function systemIdentifier(data: string): string {
-  const file = openSync(path.join(data, 'global/pg_control'), 'r')
-  try {
-    const bytes = Buffer.alloc(8)
-    readSync(file, bytes, 0, 8, 0)
-    return bytes.toString('hex')
-  } finally {
-    closeSync(file)
-  }
-}
-
-export function embeddedPostgres({ folder, account, binaries, machine, log, forgetful = false, stopAsked = () => false }: EmbeddedOptions): EmbeddedPostgres {
+export function embeddedPostgres(options: EmbeddedOptions): EmbeddedPostgres {
+  const { folder, account, binaries, machine, log, forgetful = false, stopAsked = () => false, ours = true } = options
   const data = path.join(folder, 'postgres')
+  const lock = path.join(data, 'postmaster.pid')
   const logFile = path.join(folder, 'postgres.log')
   const identity = account ? { uid: account.uid, gid: account.gid } : {}
   const environment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
   let socket = ''
   let connection: ClientConfig = {}
   let stopping = false
-  let timer: NodeJS.Timeout | undefined
+  let watching: Promise<void> = Promise.resolve()
+  let callOff: () => void = () => undefined
+  /** What makes the folder now; the server that we launched last; the one that answered last, whoever launched it. */
+  let making: ChildProcess | undefined
+  let launched: Launched | undefined
+  let serving: number | undefined
+  /** Where in the log file the words of the newest launch begin. */
+  let logFrom = 0
 
-  /** Said beside PostgreSQL's own reason: on a full disk its log has none. */
-  const roomLeft = (): string => {
-    const { bavail, bsize } = statfsSync(folder)
-    return bavail * bsize < leastFreeBytes ? `. The disk that holds ${folder} is full: make room` : ''
-  }
+  const isGivenUp = () => stopping || stopAsked()
 
-  /** Never a half-made folder: made beside it and moved there. */
-  const initialise = (): void => {
-    log.info('database.making', { folder: data })
-    const building = path.join(folder, `postgres.${randomUUID().slice(0, 8)}`)
-    mkdirSync(building, { mode: 0o700 })
-    if (account) chownSync(building, account.uid, account.gid)
-    const flags = ['-D', building, '-U', 'steelyard', '--auth=trust', '--encoding=UTF8', '--locale=C', ...(forgetful ? ['--no-sync'] : [])]
-    const made = spawnSync(binaries.initdb, flags, { ...identity, cwd: building, env: environment, encoding: 'utf8' })
-    if (made.status !== 0) {
-      rmSync(building, { recursive: true, force: true })
-      throw new Refusal(`The embedded PostgreSQL can't make its folder ${data}: ${reasonIn(made.stderr || made.error?.message || '')}${roomLeft()}`)
-    }
-    try {
-      renameSync(building, data)
-    } catch (error) {
-      rmSync(building, { recursive: true, force: true })
-      if (!existsSync(path.join(data, 'PG_VERSION'))) throw error
-    }
+  const tell = (pid: number | undefined, signal: NodeJS.Signals): void => {
+    if (isAlive(machine, pid)) machine.kill(pid!, signal)
   }
 
   const answers = async (): Promise<boolean> => {
@@ -156,9 +121,10 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
     }
   }
 
-  const launch = (): Promise<number | null> => {
+  const launch = (): Launched => {
     if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) > largestLogBytes) truncateSync(logFile)
     const out = openSync(logFile, 'a', 0o600)
+    logFrom = statSync(logFile).size
     const settings = [
       'listen_addresses=',
       `unix_socket_directories=${socket}`,
@@ -182,46 +148,64 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
     })
     closeSync(out)
     child.unref()
-    return new Promise((resolve, reject) => {
-      child.once('error', reject)
-      child.once('exit', (code) => resolve(code))
-    })
+    let isOver = false
+    for (const event of ['error', 'exit']) child.once(event, () => (isOver = true))
+    return (launched = { pid: child.pid, hasEnded: () => isOver })
   }
 
   const pid = (): number | undefined => {
     try {
-      return Number(readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n')[0]) || undefined
+      return Number(readFileSync(lock, 'utf8').split('\n')[0]) || undefined
     } catch {
       return undefined
     }
   }
 
+  /** Of the newest launch alone: what an earlier one said may have been put right since. */
   const lastLogLines = (): string => {
+    const file = openSync(logFile, 'r')
     try {
-      return reasonIn(readFileSync(logFile, 'utf8'))
-    } catch {
-      return ''
+      const bytes = Buffer.alloc(Math.min(64 * 1024, Math.max(0, statSync(logFile).size - logFrom)))
+      readSync(file, bytes, 0, bytes.length, Math.max(logFrom, statSync(logFile).size - bytes.length))
+      return reasonIn(bytes.toString('utf8'))
+    } finally {
+      closeSync(file)
     }
+  }
+
+  /** Fast shutdown: sessions are ended, what is committed is written, the lock is removed by PostgreSQL itself. Then the immediate one, which the next start recovers from. */
+  const end = async (server: number, isOver: () => boolean): Promise<void> => {
+    for (const [signal, withinMs] of [['SIGINT', fastStopMs] as const, ['SIGQUIT', immediateStopMs] as const]) {
+      if (isOver()) return
+      tell(server, signal)
+      for (const until = performance.now() + withinMs; !isOver() && performance.now() < until;) await sleep(20)
+    }
+    if (!isOver()) log.warn('database.stop_slow', { pid: server })
   }
 
   /** Starts or adopts. A start that PostgreSQL's lock refuses is tried again: the holder may be coming up, or a dead one not yet be reaped. */
   const bringUp = async (patient: boolean): Promise<'started' | 'adopted'> => {
     let told = ''
     const until = performance.now() + startTimeoutMs
+    const isServing = async (): Promise<boolean> => {
+      if (!(await answers())) return false
+      serving = pid()
+      return true
+    }
     for (let waitMs = 100; ; waitMs = Math.min(2000, waitMs * 2)) {
-      if (await answers()) return 'adopted'
-      const child = { ended: false }
-      const end = () => {
-        child.ended = true
+      if (await isServing()) return 'adopted'
+      if (isGivenUp()) throw new Refusal('The embedded PostgreSQL was not started: Steelyard was asked to stop')
+      const child = launch()
+      while (!child.hasEnded() && performance.now() < until && !isGivenUp()) {
+        await sleep(answerCheckMs)
+        if (await isServing()) return child.hasEnded() ? 'adopted' : 'started'
       }
-      void launch().then(end, end)
-      while (!child.ended && performance.now() < until && !stopAsked()) {
-        await sleep(20)
-        if (await answers()) return child.ended ? 'adopted' : 'started'
+      const reason = `${lastLogLines()}${roomLeft(folder)}`
+      const isOver = isGivenUp() || performance.now() > until || (!patient && hopeless.test(reason))
+      if (isOver) {
+        if (child.pid !== undefined) await end(child.pid, child.hasEnded)
+        throw new Refusal(`The embedded PostgreSQL doesn't start: ${reason} (more in ${logFile})`)
       }
-      const reason = `${lastLogLines()}${roomLeft()}`
-      const isOver = stopping || stopAsked() || performance.now() > until || (!patient && hopeless.test(reason))
-      if (isOver) throw new Refusal(`The embedded PostgreSQL doesn't start: ${reason} (more in ${logFile})`)
       if (reason !== told) log.warn('database.start_again', { reason })
       told = reason
       await sleep(waitMs)
@@ -234,19 +218,46 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
   }
 
   const watch = async (): Promise<void> => {
-    if (stopping) return
-    try {
-      // One that lives and doesn't answer may only be busy: asked twice. Whether another may be started is PostgreSQL's to say.
-      const silent = !(await answers()) && (!isAlive(machine, pid()) || !(await answersSoon()))
-      if (silent) {
+    for (let looks = 1; ; looks++) {
+      await sleep(lifeCheckMs)
+      if (stopping) return
+      const isDead = !isAlive(machine, serving)
+      if (!isDead && looks % (checkMs / lifeCheckMs) !== 0) continue
+      try {
+        // One that lives and doesn't answer may only be busy: asked twice. Whether another may be started is PostgreSQL's to say.
+        if (!isDead && ((await answers()) || (await answersSoon()))) continue
         log.error('database.gone', { folder: data })
         const how = await bringUp(true)
         log.info('database.back', { reason: how })
+      } catch (error) {
+        if (stopping) return
+        log.error('database.start_failed', { error })
+        await sleep(checkMs)
       }
-    } catch (error) {
-      log.error('database.start_failed', { error })
     }
-    if (!stopping) timer = setTimeout(() => void watch(), checkMs)
+  }
+
+  /** The last that we do: nothing can be waited for any more. */
+  const endWithUs = (): void => {
+    if (making?.pid !== undefined && making.exitCode === null) tell(-making.pid, 'SIGKILL')
+    // Asked to stop already: then it isn't waited for any longer.
+    const signal = stopping ? 'SIGQUIT' : 'SIGINT'
+    if (launched && !launched.hasEnded()) tell(launched.pid, signal)
+    else if (serving !== undefined && serving === pid()) tell(serving, signal)
+  }
+
+  /** Ended early where the program was asked to stop. */
+  const make = async (): Promise<void> => {
+    log.info('database.making', { folder: data })
+    const timer = setInterval(() => {
+      if (isGivenUp() && making?.pid !== undefined) tell(-making.pid, 'SIGTERM')
+    }, lifeCheckMs)
+    try {
+      await makeDatabase({ data, initdb: binaries.initdb, account, environment, forgetful, onSpawn: (child) => (making = child) })
+    } finally {
+      clearInterval(timer)
+      making = undefined
+    }
   }
 
   return {
@@ -257,27 +268,28 @@ export function embeddedPostgres({ folder, account, binaries, machine, log, forg
     async start() {
       socket = socketFolder(machine, data, account)
       connection = { host: socket, user: 'steelyard', database: 'postgres' }
-      if (!existsSync(path.join(data, 'PG_VERSION'))) initialise()
-      return bringUp(false)
+      if (ours) callOff = machine.atExit(endWithUs)
+      try {
+        if (!holdsDatabase(data)) await make()
+        return await bringUp(false)
+      } catch (error) {
+        callOff()
+        throw error
+      }
     },
     supervise() {
-      timer = setTimeout(() => void watch(), checkMs)
+      watching = watch()
     },
     async stop() {
       stopping = true
-      clearTimeout(timer)
+      await watching
       const server = pid()
-      if (!isAlive(machine, server)) return
-      // Fast shutdown: sessions are ended, what is committed is written, the lock is removed by PostgreSQL itself.
-      machine.kill(server!, 'SIGINT')
-      for (const until = performance.now() + 30_000; performance.now() < until;) {
-        if (!existsSync(path.join(data, 'postmaster.pid')) || !isAlive(machine, server)) break
-        await sleep(20)
+      if (serving !== undefined && serving === server) {
+        await end(server, () => !existsSync(lock) || !isAlive(machine, server))
+        // The lock goes last but for the process itself, which whoever adopts orphans may take its time to reap: not waited for beyond a second.
+        for (const until = performance.now() + 1_000; isAlive(machine, server) && performance.now() < until;) await sleep(20)
       }
-      // The lock goes last but for the process itself, which whoever adopts orphans may take its time to reap: not waited for beyond a second.
-      for (const until = performance.now() + 1_000; isAlive(machine, server) && performance.now() < until;) await sleep(20)
-      if (!existsSync(path.join(data, 'postmaster.pid'))) return
-      log.warn('database.stop_slow', { pid: server! })
+      callOff()
     },
   }
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import type { ReadyKeys } from '#talos/secrets/bundle.ts'
 import type { Domain, Platform } from '../../platform.ts'
 import { type Clusters, clusters as makeClusters } from './clusters.ts'
-import type { ClusterParts } from './parts.ts'
+import { clusterQueue, type ClusterParts, memberQueue } from './parts.ts'
 import { clusterRoutes } from './routes.ts'
 
 export type ClusterDomainParts = Pick<ClusterParts, 'operations' | 'audit' | 'datacenters' | 'servers' | 'patches' | 'subnets' | 'dial' | 'onRemoved'>
@@ -25,5 +25,6 @@ export function clusterDomain(platform: Platform, parts: ClusterDomainParts): { 
     ...parts,
   })
   for (const reconciler of clusters.reconcilers) engine.register(reconciler)
+  parts.operations.worksPerServer(clusterQueue, memberQueue)
   return { clusters, domain: { name: 'clusters', routes: (app) => clusterRoutes(app, clusters), start: () => clusters.resume() } }
 }

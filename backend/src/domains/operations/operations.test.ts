@@ -8,7 +8,17 @@ import { startBackend } from '../../testing/backend.ts'
 
 /** What the reconciler does next, set by each test. */
 const woken: string[] = []
-const backend = await startBackend({ prepare: ({ engine }) => engine.register({ queue: 'demo', reconcile: async ({ key }) => void woken.push(key) }) })
+let failing: Error | undefined
+const backend = await startBackend({
+  prepare: ({ engine }) =>
+    engine.register({
+      queue: 'demo',
+      reconcile: async ({ key }) => {
+        woken.push(key)
+        if (failing !== undefined) throw failing
+      },
+    }),
+})
 const { operations } = backend.domains
 const { db } = backend.platform
 const [admin, operator, viewer] = [await backend.signIn(), await backend.signIn({ role: 'operator' }), await backend.signIn({ role: 'viewer' })]
@@ -172,4 +182,32 @@ test('steps may be added on the way, each once', async () => {
   await write((tx) => operations.addSteps(tx, id, more))
   await write((tx) => operations.addSteps(tx, id, more))
   expect((await operations.read(db, id))!.steps.map((s) => s.title)).toEqual(['Ask it to reboot', 'Wait for it', 'Reset it'])
+})
+
+test('what its reconciler throws is told on the operation and its step without what may be secret, and is gone when it goes on', async () => {
+  const { id } = await begin()
+  await write((tx) => operations.step(tx, id, 'ask', { status: 'running' }))
+  const look = async () => {
+    const { answer } = await (await backend.signIn({ role: 'viewer' })).call(operationGet, { params: { id } })
+    return { reason: answer!.reason, steps: answer!.steps.map((s) => s.reason) }
+  }
+  const version = async () => (await db.selectFrom('operation').select('version').where('id', '=', id).executeTakeFirstOrThrow()).version
+  const before = await version()
+  const key = Buffer.alloc(32, 7).toString('base64')
+  failing = new Error(`bad key ${key}\nin -----BEGIN EC PRIVATE KEY-----\n${key}\n-----END EC PRIVATE KEY-----`)
+  await backend.engine.settle()
+  const told = 'An unexpected error; it is tried again: bad key … in …'
+  expect(await look()).toEqual({ reason: told, steps: [told, null] })
+  // Told to those who look on; the same failure again is no news.
+  const after = await version()
+  expect(after).toBeGreaterThan(before)
+  await backend.engine.run(10_000)
+  expect(await version()).toBe(after)
+  failing = Object.assign(new Error('EACCES: permission denied, open'), { syscall: 'open', code: 'EACCES', path: '/var/lib/steelyard/escrow' })
+  await backend.engine.run(60_000)
+  expect((await look()).reason).toBe('/var/lib/steelyard/escrow: permission denied')
+  failing = undefined
+  await backend.engine.run(600_000)
+  expect(await look()).toEqual({ reason: null, steps: [null, null] })
+  expect(await version()).toBeGreaterThan(after)
 })

@@ -20,6 +20,7 @@ import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type Caller, callerName, system, type UserCaller } from '../../http/caller.ts'
 import type { RecordChange, Tell } from '../../record.ts'
+import { present, workOf } from './present.ts'
 import * as store from './store.ts'
 
 export type OperationKind = (typeof operationKinds)[number]
@@ -79,6 +80,8 @@ export interface Operations {
   read(on: Db | Tx, id: string): Promise<Operation | undefined>
   /** For reconcilers: what is wanted of it. `round` counts from 1, one more with each retry by a person. */
   state(on: Db | Tx, id: string): Promise<{ status: OperationStatus; round: number; cancel_requested_at: Date | null } | undefined>
+  /** Who carries out a queue's operations has a queue of its own for each server, with keys `<key of the operation>/<server's id>`: its troubles are told at the server's steps. */
+  worksPerServer(queue: string, each: string): void
   /**
    * Who carries out a queue's operations says whether one that failed can still be tried again. Asked before the operation's row is locked: what it is about is
    * locked first everywhere.
@@ -97,33 +100,8 @@ const aboutServers: ReadonlySet<OperationKind> = new Set(['serverAdd'])
 const readScope = (kind: OperationKind, target: TargetKind): Scope => (aboutServers.has(kind) ? 'servers:read' : readScopes[target])
 const writeScope = (kind: OperationKind, target: TargetKind): Scope => (aboutServers.has(kind) ? 'servers:write' : writeScopes[target])
 
-const time = (at: Date | null): string | null => at?.toISOString() ?? null
-
-const presentStep = (s: store.StepRow): Step => ({
-  key: s.key,
-  title: s.title,
-  node_id: s.node_id,
-  status: s.status,
-  attempt: s.attempt,
-  started_at: time(s.started_at),
-  ended_at: time(s.ended_at),
-  reason: s.reason,
-})
-
-const present = ({ row, steps }: { row: store.OperationRow; steps: store.StepRow[] }): Operation => ({
-  id: row.id,
-  kind: row.kind as OperationKind,
-  target: { kind: row.target_kind, id: row.target_id, name: row.target_name },
-  status: row.status,
-  reason: row.reason,
-  created_by: row.created_by_name,
-  created_at: row.created_at.toISOString(),
-  started_at: time(row.started_at),
-  ended_at: time(row.ended_at),
-  steps: steps.map(presentStep),
-})
-
 export function operations({ db, clock, record, tell, engine }: { db: Db; clock: Clock; record: RecordChange; tell: Tell; engine: Engine }): Operations {
+  const perServer = new Map<string, string>()
   const guards = new Map<string, Parameters<Operations['guardRetry']>[1]>()
   const now = () => new Date(clock.now())
   const unknown = () => new Problem('not_found', 'There is no such operation')
@@ -135,7 +113,21 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
     if (row.queue !== null && row.queue_key !== null) await engine.wake(tx, row.queue, row.queue_key)
   }
 
-  const whole = async (dbOrTx: Db | Tx, id: string): Promise<Operation> => present((await store.get(dbOrTx, id))!)
+  /** As people see them: what keeps an operation from moving is a part of it, whatever its reconciler could still write down itself. */
+  const shown = async (on: Db | Tx, found: readonly store.Found[]): Promise<Operation[]> => {
+    const troubles = await engine.troubles(
+      on,
+      found.flatMap((f) => workOf(f, perServer).map(({ object }) => object)),
+    )
+    return found.map((f) => present(f, perServer, troubles))
+  }
+  const whole = async (on: Db | Tx, id: string): Promise<Operation> => (await shown(on, [(await store.get(on, id))!]))[0]!
+
+  engine.onTrouble(async (tx, { queue, key }) => {
+    const objects = [{ queue, key }]
+    for (const [whole, each] of perServer) if (each === queue) objects.push({ queue: whole, key: key.slice(0, key.lastIndexOf('/')) })
+    for (const { id } of await store.openOn(tx, objects)) await changed(tx, system, await store.update(tx, id, {}))
+  })
 
   const insert = async (
     tx: Tx,
@@ -204,13 +196,13 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
   return {
     async list(caller, query) {
       const { rows, total } = await store.page(db, query, caller.scopes)
-      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
+      return { items: await shown(db, rows), page: query.page, per_page: query.per_page, total }
     },
 
     async get(caller, id) {
       const found = await store.get(db, id)
       if (!found || (found.row.scope !== null && !(caller.scopes as readonly string[]).includes(found.row.scope))) throw unknown()
-      return present(found)
+      return (await shown(db, [found]))[0]!
     },
 
     cancel: (caller, id) =>
@@ -322,11 +314,12 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
 
     async read(on, id) {
       const found = await store.get(on, id)
-      return found && present(found)
+      return found && present(found, perServer)
     },
 
     state: (on, id) => store.state(on, id),
 
+    worksPerServer: (queue, each) => void perServer.set(queue, each),
     guardRetry: (queue, may) => void guards.set(queue, may),
 
     async open(dbOrTx, kind, id) {
@@ -334,7 +327,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
     },
 
     async recent(which, scopes, limit) {
-      return (await store.recent(db, which, scopes, limit)).map(present)
+      return shown(db, await store.recent(db, which, scopes, limit))
     },
   }
 }

@@ -9,7 +9,12 @@ import type { Tables } from '../../db/tables.ts'
 export type OperationRow = Selectable<Tables['operation']>
 export type StepRow = Selectable<Tables['operation_step']>
 
-const withSteps = async (db: Db | Tx, rows: OperationRow[]): Promise<{ row: OperationRow; steps: StepRow[] }[]> => {
+export interface Found {
+  readonly row: OperationRow
+  readonly steps: readonly StepRow[]
+}
+
+const withSteps = async (db: Db | Tx, rows: OperationRow[]): Promise<Found[]> => {
   if (rows.length === 0) return []
   const steps = await db
     .selectFrom('operation_step')
@@ -46,7 +51,7 @@ export async function page(db: Db, query: Input<typeof operationList>['query'], 
   return { rows: await withSteps(db, rows), total: count.n }
 }
 
-export async function get(db: Db | Tx, id: string): Promise<{ row: OperationRow; steps: StepRow[] } | undefined> {
+export async function get(db: Db | Tx, id: string): Promise<Found | undefined> {
   const row = await db.selectFrom('operation').selectAll().where('id', '=', id).executeTakeFirst()
   return row && (await withSteps(db, [row]))[0]
 }
@@ -133,6 +138,17 @@ export const openOf = (db: Db | Tx, kind: 'server' | 'cluster' | 'datacenter', i
     .where('target_id', '=', id)
     .where('ended_at', 'is', null)
     .orderBy('created_at')
+    .execute()
+
+/** Those that have not ended and that the reconciler of one of these objects carries out. */
+export const openOn = (tx: Tx, objects: readonly { queue: string; key: string }[]) =>
+  tx
+    .selectFrom('operation')
+    .select('id')
+    .where('ended_at', 'is', null)
+    .where((e) => e.or(objects.map(({ queue, key }) => e.and({ queue, queue_key: key }))))
+    .orderBy('id')
+    .forUpdate()
     .execute()
 
 export async function recent(db: Db, which: 'running' | 'failed', scopes: readonly string[], limit: number) {

@@ -1,0 +1,103 @@
+/** PostgreSQL's data folder: made whole or not at all, looked at before a server is started on it, and known by the identifier in it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { chownSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync, statfsSync } from 'node:fs'
+import path from 'node:path'
+import { Refusal } from '../../refusal.ts'
+import type { Account } from './account.ts'
+
+/** With less free space than one segment of its log, PostgreSQL can't start. */
+const leastFreeBytes = 16 * 1024 ** 2
+
+/** Without one of these no server starts; a copy that was cut short lacks them (PostgreSQL, "Database File Layout"). */
+const essential = ['PG_VERSION', 'global/pg_control']
+
+/** Said beside PostgreSQL's own reason: on a full disk its log has none. */
+export function roomLeft(folder: string): string {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize < leastFreeBytes ? `. The disk that holds ${folder} is full: make room` : ''
+}
+
+/** What PostgreSQL gives as the reason among the last lines that it wrote; the last two of them, where none says that it is one. */
+export function reasonIn(text: string): string {
+  const lines = text.trim().split('\n').slice(-8)
+  const reasons = lines.filter((line) => /\b(?:FATAL|PANIC|error):/.test(line))
+  return (reasons.length > 0 ? reasons : lines).slice(-2).join(' ').trim()
+}
+
+/**
+ * Whether the folder holds a database: false where there is none yet.
+ * @throws Refusal where it holds a part of one. Nothing is made over it: what is left may be all that there is
+ */
+export function holdsDatabase(data: string): boolean {
+  if (!existsSync(data) || readdirSync(data).length === 0) return false
+  const missing = essential.filter((name) => !existsSync(path.join(data, name)))
+  if (missing.length === 0) return true
+  throw new Refusal(
+    `The database can't be started: ${data} has no ${missing.join(' and no ')}, so it is damaged or was copied in part. Nothing was changed. ` +
+      'Move that folder aside and restore a backup; without one, the escrow files in the data folder hold the secrets of each cluster (docs/operations.md, "The database is lost")',
+  )
+}
+
+/** First eight bytes of pg_control, as hex: the identifier that initdb gave this cluster (src/include/catalog/pg_control.h). */
+export function systemIdentifier(data: string): string {
+  const file = openSync(path.join(data, 'global/pg_control'), 'r')
+  try {
+    const bytes = Buffer.alloc(8)
+    readSync(file, bytes, 0, 8, 0)
+    return bytes.toString('hex')
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** What a start that was killed while it made the database has left. Only for who holds the data folder: another may be making it. */
+export function removeHalfMade(folder: string): void {
+  for (const name of readdirSync(folder)) if (/^postgres\.[0-9a-f]{8}$/.test(name)) rmSync(path.join(folder, name), { recursive: true, force: true })
+}
+
+export interface Making {
+  /** The folder to be; what is made beside it is moved there at the end. */
+  readonly data: string
+  readonly initdb: string
+  readonly account: Account | undefined
+  readonly environment: Readonly<Record<string, string>>
+  readonly forgetful: boolean
+  /** Handed the process that makes it, to be ended with us. */
+  readonly onSpawn: (child: ChildProcess) => void
+}
+
+/**
+ * Makes a database where there is none. Of two that do so at once, one has made it.
+ * @throws Refusal with initdb's own reason; nothing is left then
+ */
+export async function makeDatabase({ data, initdb, account, environment, forgetful, onSpawn }: Making): Promise<void> {
+  const folder = path.dirname(data)
+  const building = path.join(folder, `postgres.${randomUUID().slice(0, 8)}`)
+  mkdirSync(building, { mode: 0o700 })
+  if (account) chownSync(building, account.uid, account.gid)
+  const identity = account ? { uid: account.uid, gid: account.gid } : {}
+  const flags = ['-D', building, '-U', 'steelyard', '--auth=trust', '--encoding=UTF8', '--locale=C', ...(forgetful ? ['--no-sync'] : [])]
+  // A group of its own, which its helpers are in too: Ctrl-C in the terminal reaches us and not it, and we end all of them.
+  const child = spawn(initdb, flags, { ...identity, cwd: building, env: environment, detached: true, stdio: ['ignore', 'ignore', 'pipe'] })
+  onSpawn(child)
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-8_000)))
+  const code = await new Promise<number | null>((resolve) => {
+    child.once('error', (error) => {
+      errors += error.message
+      resolve(null)
+    })
+    child.once('close', resolve)
+  })
+  try {
+    if (code !== 0) throw new Refusal(`The embedded PostgreSQL can't make its folder ${data}: ${reasonIn(errors)}${roomLeft(folder)}`)
+    try {
+      renameSync(building, data)
+    } catch (error) {
+      if (!existsSync(path.join(data, 'PG_VERSION'))) throw error
+    }
+  } finally {
+    rmSync(building, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createServer } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { freeBlock } from '../free-block.ts'
+import { administrator, home, outsideEnvironment, processesOf, startProgram, temporaryFolder } from './testing/processes.ts'
+
+/** What a person types, the same without a simulator, and the program as a service manager starts it. */
+const commands = {
+  demo: ['npm', 'start', '--'],
+  serve: ['npm', 'run', 'serve', '--'],
+  program: ['node_modules/.bin/node', 'backend/src/main.ts', 'serve'],
+} as const
+const signals = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const
+
+interface Begun {
+  readonly child: ChildProcess
+  readonly ready: Promise<unknown>
+  readonly ended: Promise<number | NodeJS.Signals>
+  readonly words: () => string
+}
+
+function begin(command: keyof typeof commands, folder: string, offset: number): Begun {
+  const [name, ...args] = commands[command]
+  const simulated = command === 'demo' ? ['--subnet-offset', String(offset)] : []
+  const child = spawn(name, [...args, ...simulated], {
+    cwd: home,
+    env: {
+      ...outsideEnvironment(),
+      PORT: '0',
+      STEELYARD_DATA: folder,
+      STEELYARD_ADMIN_EMAIL: administrator.email,
+      STEELYARD_ADMIN_PASSWORD: administrator.password,
+      ...(command === 'demo' && { STEELYARD_SIMULATE: '1' }),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let words = ''
+  const ready = new Promise<void>((resolve) => {
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        words += text
+        if (words.includes('Steelyard is ready at')) resolve()
+      })
+  })
+  const ended = new Promise<number | NodeJS.Signals>((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code ?? 0)))
+  return { child, ready: Promise.race([ready, ended]), ended, words: () => words }
+}
+
+/** What still runs a while after the end, as command lines; nothing as a rule. */
+async function leftBehind(folder: string): Promise<string[]> {
+  for (const until = Date.now() + 10_000; Date.now() < until; await pause(50)) if (processesOf(folder).length === 0) return []
+  return processesOf(folder)
+}
+
+/** The same folder again and again, so that each start finds what the one before has left; `fresh` ones have no database yet, which takes longest. */
+async function tryMoments(command: keyof typeof commands, moments: number, { fresh }: { fresh: boolean }): Promise<string[]> {
+  const wrong: string[] = []
+  const offset = await freeBlock(1)
+  const kept = temporaryFolder()
+  const since = performance.now()
+  const first = begin(command, fresh ? temporaryFolder().folder : `${kept.folder}/data`, offset)
+  await first.ready
+  const readyMs = performance.now() - since
+  first.child.kill('SIGTERM')
+  await first.ended
+  for (let n = 0; n < moments; n++) {
+    const own = fresh ? temporaryFolder() : kept
+    const folder = `${own.folder}/data`
+    const run = begin(command, folder, offset)
+    const afterMs = Math.round((readyMs * (n + 1)) / moments)
+    await pause(afterMs)
+    const signal = signals[n % signals.length]!
+    run.child.kill(signal)
+    await run.ended
+    const left = await leftBehind(folder)
+    if (left.length > 0) wrong.push(`${commands[command].join(' ')} after ${afterMs} ms and ${signal}: ${left.join('; ')}\n${run.words()}`)
+    if (fresh) own.remove()
+  }
+  if (!fresh) {
+    // What so many ends have left is whole.
+    const program = await startProgram(`${kept.folder}/data`)
+    const { status } = await fetch(`${program.url}/readyz`)
+    if (status !== 200) wrong.push(`The database that ${moments} ends have left: /readyz answers ${status}`)
+    await program.stop()
+  }
+  kept.remove()
+  return wrong
+}
+
+test('a start that is asked to end at any of 30 moments leaves no process behind', async () => {
+  const wrong = await Promise.all([
+    tryMoments('demo', 5, { fresh: false }),
+    tryMoments('serve', 5, { fresh: false }),
+    tryMoments('program', 16, { fresh: false }),
+    tryMoments('program', 4, { fresh: true }),
+  ])
+  expect(wrong.flat()).toEqual([])
+})
+
+test('a start that finds the addresses of its servers taken ends by itself and leaves no process behind', async () => {
+  const { folder, remove } = temporaryFolder()
+  const offset = await freeBlock(1)
+  const other = createServer().listen(50_000, `127.20.${offset + 1}.1`)
+  const run = begin('demo', `${folder}/data`, offset)
+  expect(await run.ended).not.toBe(0)
+  expect(run.words()).toContain('is taken')
+  expect(await leftBehind(`${folder}/data`)).toEqual([])
+  other.close()
+  remove()
+})
+
+test('a log that nobody reads any more ends nothing', async () => {
+  const { folder, remove } = temporaryFolder()
+  const run = begin('demo', `${folder}/data`, await freeBlock(1))
+  await run.ready
+  const url = /Steelyard is ready at (http:\S+)/.exec(run.words())![1]!
+  run.child.stdout!.destroy()
+  run.child.stderr!.destroy()
+  // Each of them is a line of the log.
+  for (let n = 0; n < 20; n++) expect((await fetch(`${url}/v1/nodes`)).status).toBe(401)
+  await pause(300)
+  expect((await fetch(`${url}/readyz`)).status).toBe(200)
+  run.child.kill('SIGTERM')
+  await run.ended
+  expect(await leftBehind(`${folder}/data`)).toEqual([])
+  remove()
+})
