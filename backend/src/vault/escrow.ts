@@ -7,7 +7,7 @@ import { writeDurably } from './durable.ts'
 import type { KeyRing } from './key-file.ts'
 
 /** An escrow file can't be written. The message says which, why, and what to do. */
-export class EscrowRefused extends Error {
+class EscrowRefused extends Error {
   override readonly name = 'EscrowRefused'
 }
 
