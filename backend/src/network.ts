@@ -40,3 +40,7 @@ export function sourceOf(ip: string): string {
   if (address.family === 4) return formatAddress(address)
   return `${formatAddress({ family: 6, value: (address.value >> 64n) << 64n })}/64`
 }
+
+/** The source that requests of a peer are counted by; undefined where one address stands for many people: loopback, and proxies that are trusted. */
+export const countedSource = (ip: string, trusted: readonly Network[]): string | undefined =>
+  isLoopback(ip) || trusted.some((network) => network.contains(ip)) ? undefined : sourceOf(ip)

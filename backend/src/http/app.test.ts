@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { datacenterCreate, datacenterGet, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
 import { installationGet } from '#contract/users.ts'
 import { silent } from '../log.ts'
+import { defaultLimits } from './limits.ts'
 import { type Backend, startBackend } from '../testing/backend.ts'
 
 const backend = await startBackend()
@@ -212,8 +213,8 @@ test('an address that is not from a trusted proxy is not believed', async () => 
   expect(lines.join('\n')).toContain('127.0.0.1')
 })
 
-test('too many writes of one session are slowed down, reads are not, other sessions neither', async () => {
-  const own = await startBackend({ limits: { inFlight: 200, waitMs: 1000, delayMs: 60_000, writesPerSecond: 20, writeBurst: 60 } })
+test('too many writes of one person are slowed down, reads are not, other people neither', async () => {
+  const own = await startBackend({ limits: { ...defaultLimits, inFlight: 200, waitMs: 1000, delayMs: 60_000, writesPerSecond: 20, writeBurst: 60 } })
   const [one, two] = [await own.signIn(), await own.signIn()]
   const write = (user: typeof one) => user.call(datacenterUpdate, { params: { id: randomUUID() }, body: {} })
   const all = await Promise.all(Array.from({ length: 61 }, () => write(one)))
@@ -226,7 +227,7 @@ test('too many writes of one session are slowed down, reads are not, other sessi
 })
 
 test('past the requests at once that it can hold, others are asked to come back', async () => {
-  const own = await startBackend({ limits: { inFlight: 2, waitMs: 50, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 } })
+  const own = await startBackend({ limits: { ...defaultLimits, inFlight: 2, waitMs: 50, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 } })
   const user = await own.signIn()
   await own.platform.db.transaction().execute(async (tx) => {
     await tx.selectFrom('installation').select('id').forUpdate().execute()
@@ -364,7 +365,7 @@ test('an expectation that nobody knows is passed over, and a method that nobody 
 })
 
 test('bodies that drip in keep nobody else out', async () => {
-  const own = await startBackend({ limits: { inFlight: 4, waitMs: 50, delayMs: 60_000, writesPerSecond: 1000, writeBurst: 1000 } })
+  const own = await startBackend({ limits: { ...defaultLimits, inFlight: 4, waitMs: 50, delayMs: 60_000, writesPerSecond: 1000, writeBurst: 1000 } })
   const port = Number(new URL(await own.listen()).port)
   const { call } = await own.signIn()
   const dripping = await Promise.all(

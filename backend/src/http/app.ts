@@ -17,6 +17,7 @@ import { healthRoutes, type Health } from './health.ts'
 import { idempotency } from './idempotency.ts'
 import { defaultLimits, type Limits, limit } from './limits.ts'
 import { docsRoutes } from './docs.ts'
+import { oneAtATime } from './load/one-at-a-time.ts'
 import { openapiRoutes } from './openapi.ts'
 import { type Authenticate, guard } from './session.ts'
 import { limitSockets } from './sockets.ts'
@@ -97,6 +98,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { server } = app
   server.maxHeadersCount = mostHeaders
   limitSockets(server, { trusted: config.trustedProxies })
+  oneAtATime(server)
 
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', async (request: FastifyRequest, body: IncomingMessage) => {
@@ -134,7 +136,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     const problem = request.is404 ? nothingThere(request, reply) : undefined
     if (problem) throw problem
   })
-  limit(app, { limits: parts.limits ?? defaultLimits, clock, random })
+  limit(app, { limits: parts.limits ?? defaultLimits, trustedProxies: config.trustedProxies, clock, random })
   guard(app, { authenticate: parts.authenticate, log })
   app.addHook('onResponse', async (request, reply) => {
     const { operation } = request.routeOptions.config

@@ -7,8 +7,9 @@ import { datacenterList } from '#contract/datacenters.ts'
 import { startBackend } from '../testing/backend.ts'
 import { readBytes } from './body.ts'
 import { chunkFrame } from './chunks.ts'
+import { defaultLimits } from './limits.ts'
 
-const backend = await startBackend({ limits: { inFlight: 4, waitMs: 50, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 } })
+const backend = await startBackend({ limits: { ...defaultLimits, inFlight: 4, waitMs: 50, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 } })
 const user = await backend.signIn()
 const { port } = new URL(await backend.listen())
 

@@ -1,54 +1,48 @@
-/** Keeps the process answering: a cap on requests at once, reads refused first when the event loop lags, a pace for writes per session. */
+/** Keeps the process answering: a cap on requests at once, with a share for each person and source; reads refused first when the event loop lags; a pace for each person's writes. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Clock } from '../clock.ts'
+import { countedSource, type Network } from '../network.ts'
+import { type Share, shares, type Shares } from './load/shares.ts'
+import { cutWhereStalled, stalledMs } from './load/stalled.ts'
 
 export interface Limits {
   /** Requests at once; the next waits up to `waitMs` for a place. */
   readonly inFlight: number
   readonly waitMs: number
+  /** Of these at most so many for one person, and for one source (an address, or an IPv6 /64). */
+  readonly inFlightOfPerson: number
+  readonly inFlightOfSource: number
+  /** Answers that one person has not taken yet, those in flight included. */
+  readonly unreadOfPerson: number
+  /** Calls at once that cost much of the processor, such as previews: in all, and for one person. */
+  readonly heavy: number
+  readonly heavyOfPerson: number
+  /** How long a peer may take nothing of an answer before its connection is cut. */
+  readonly stalledMs: number
   /** Event-loop delay past which reads are refused. */
   readonly delayMs: number
-  /** Writes per second and session, and how many may come at once. */
+  /** Writes per second and person, and how many may come at once. */
   readonly writesPerSecond: number
   readonly writeBurst: number
 }
 
-export const defaultLimits: Limits = { inFlight: 200, waitMs: 1_000, delayMs: 200, writesPerSecond: 20, writeBurst: 60 }
+export const defaultLimits: Limits = {
+  inFlight: 200,
+  waitMs: 1_000,
+  inFlightOfPerson: 50,
+  inFlightOfSource: 100,
+  unreadOfPerson: 100,
+  heavy: 6,
+  heavyOfPerson: 2,
+  stalledMs,
+  delayMs: 200,
+  writesPerSecond: 20,
+  writeBurst: 60,
+}
 
 const busy = (random: () => number) => new Problem('unavailable', 'Server busy. Please try again.', undefined, 1 + Math.floor(random() * 5))
-
-/** Counts places; whoever finds none waits in line. */
-function places(count: number) {
-  let free = count
-  const line: ((got: boolean) => void)[] = []
-  return {
-    async take(waitMs: number): Promise<boolean> {
-      if (free > 0) {
-        free -= 1
-        return true
-      }
-      if (line.length >= count * 5) return false
-      return new Promise((resolve) => {
-        const timer = setTimeout(() => {
-          line.splice(line.indexOf(got), 1)
-          resolve(false)
-        }, waitMs)
-        const got = () => {
-          clearTimeout(timer)
-          resolve(true)
-        }
-        line.push(got)
-      })
-    },
-    give(): void {
-      const next = line.shift()
-      if (next) next(true)
-      else free += 1
-    },
-  }
-}
 
 /** Sources that are remembered for sure; past it, who came least lately is forgotten. */
 const mostSources = 10_000
@@ -76,10 +70,37 @@ export function bucket({ perSecond, burst, clock }: { perSecond: number; burst: 
 }
 
 const isRead = (request: FastifyRequest) => request.method === 'GET' || request.method === 'HEAD'
-const held = Symbol('place')
 
-export function limit(app: FastifyInstance, { limits, clock, random }: { limits: Limits; clock: Clock; random: () => number }): void {
-  const room = places(limits.inFlight)
+export interface LimitParts {
+  readonly limits: Limits
+  readonly trustedProxies: readonly Network[]
+  readonly clock: Clock
+  readonly random: () => number
+}
+
+/** Runs a call's handler while it holds a place; the place is free again when the answer has been handed to the socket, whether or not the client reads it. */
+export type InPlace = <T>(request: FastifyRequest, reply: FastifyReply, act: () => Promise<T>) => Promise<T>
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** See `countedSource`. */
+    source: string | undefined
+  }
+  interface FastifyInstance {
+    inPlace: InPlace
+  }
+  interface FastifyContextConfig {
+    /** Costs much of the processor: a person has few of these at once. */
+    heavy?: boolean
+  }
+}
+
+const tooMany = () => new Problem('throttled', 'Too many requests at once. Please wait a moment.', undefined, 1)
+
+export function limit(app: FastifyInstance, { limits, trustedProxies, clock, random }: LimitParts): void {
+  const all = shares(limits.inFlight)
+  const heavy = shares(limits.heavy)
+  const unread = new Map<string, number>()
   const writes = bucket({ perSecond: limits.writesPerSecond, burst: limits.writeBurst, clock })
   const delay = monitorEventLoopDelay({ resolution: 20 })
   delay.enable()
@@ -90,35 +111,54 @@ export function limit(app: FastifyInstance, { limits, clock, random }: { limits:
   }, 1_000)
   look.unref()
 
-  const enter = async (request: FastifyRequest): Promise<void> => {
-    const { operation, hasOwnQueue } = request.routeOptions.config
-    // A stream takes no place: it would hold it for minutes.
-    if (!operation || hasOwnQueue || operation.media === 'text/event-stream') return
-    if (!(await room.take(limits.waitMs))) throw busy(random)
-    ;(request as unknown as Record<symbol, boolean>)[held] = true
+  const sharesOf = ({ source, caller }: FastifyRequest): Share[] => [
+    ...(source === undefined ? [] : [{ key: `source ${source}`, most: limits.inFlightOfSource }]),
+    ...(caller.kind === 'user' ? [{ key: `person ${caller.userId}`, most: limits.inFlightOfPerson }] : []),
+  ]
+  const enter = async (room: Shares, asked: readonly Share[]): Promise<() => void> => {
+    const taken = await room.take(asked, limits.waitMs)
+    if (taken === 'full') throw busy(random)
+    if (taken === 'own') throw tooMany()
+    return taken.give
   }
+  const inPlace: InPlace = async (request, reply, act) => {
+    const gives: (() => void)[] = []
+    if (request.routeOptions.config.hasOwnQueue) return act()
+    try {
+      if (request.routeOptions.config.heavy && request.caller.kind === 'user')
+        gives.push(await enter(heavy, [{ key: request.caller.userId, most: limits.heavyOfPerson }]))
+      gives.push(await enter(all, sharesOf(request)))
+      // Who went away while it waited is not worked for.
+      if (reply.raw.destroyed) throw new Problem('bad_request', 'The client went away')
+      return await act()
+    } finally {
+      for (const give of gives) give()
+    }
+  }
+  app.decorate('inPlace', inPlace)
+
+  app.decorateRequest('source', undefined)
   app.addHook('onRequest', async (request) => {
-    if (!isRead(request) || !request.routeOptions.config.operation) return
-    if (lagging) throw busy(random)
-    await enter(request)
+    request.source = countedSource(request.ip, trustedProxies)
+    if (lagging && isRead(request) && request.routeOptions.config.operation) throw busy(random)
   })
-  // A write only once its body is here: bodies that drip in must not keep everybody else out.
-  app.addHook('preValidation', async (request) => {
-    if (!isRead(request)) await enter(request)
-  })
-  app.addHook('preParsing', async (request) => {
-    if (isRead(request) || request.caller.kind !== 'user') return
-    const waitMs = writes.take(request.caller.sessionId)
+  app.addHook('preParsing', async (request, reply) => {
+    const { caller } = request
+    if (caller.kind !== 'user') return
+    const before = unread.get(caller.userId) ?? 0
+    if (before >= limits.unreadOfPerson) throw tooMany()
+    unread.set(caller.userId, before + 1)
+    reply.raw.once('close', () => {
+      const left = unread.get(caller.userId)! - 1
+      if (left === 0) unread.delete(caller.userId)
+      else unread.set(caller.userId, left)
+    })
+    if (isRead(request)) return
+    const waitMs = writes.take(caller.userId)
     if (waitMs > 0) throw new Problem('throttled', 'Too many changes at once. Please wait a moment.', undefined, waitMs / 1000)
   })
-  const release = (request: FastifyRequest) => {
-    const marked = request as unknown as Record<symbol, boolean>
-    if (!marked[held]) return
-    marked[held] = false
-    room.give()
-  }
-  app.addHook('onResponse', async (request) => release(request))
-  app.addHook('onRequestAbort', async (request) => release(request))
+  // By then it has been handed to the socket.
+  app.addHook('onSend', async (_request, reply) => void setImmediate(() => cutWhereStalled(reply.raw, limits.stalledMs)))
   app.addHook('onClose', async () => {
     clearInterval(look)
     delay.disable()

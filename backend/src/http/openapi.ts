@@ -178,9 +178,10 @@ export function openapiDocument(version: string): Json {
 }
 
 export function openapiRoutes(app: FastifyInstance, { version }: { version: string }): void {
-  let text: string | undefined
+  // Bytes: what many ask for at once, and read slowly, is in memory once.
+  let bytes: Buffer | undefined
   app.get('/v1/openapi.json', { config: { open: true } }, async (_request, reply) => {
-    text ??= JSON.stringify(openapiDocument(version))
-    return reply.type('application/json; charset=utf-8').send(text)
+    bytes ??= Buffer.from(JSON.stringify(openapiDocument(version)))
+    return reply.type('application/json; charset=utf-8').send(bytes)
   })
 }

@@ -6,7 +6,8 @@ import { type Answer, type Input, type Operation, takesBody } from '#contract/op
 import type { Caller, UserCaller } from './caller.ts'
 import { invalid, unreadable } from './errors.ts'
 import { accepts } from './console.ts'
-import type { Idempotency } from './idempotency.ts'
+import type { Answered, Idempotency } from './idempotency.ts'
+import { stalledMs } from './load/stalled.ts'
 import { packed, tagOf, worthPacking } from './ready-made.ts'
 import { sendStream, type StreamPart } from './stream.ts'
 import { hasTag, type Versions, versionsOf } from './tags.ts'
@@ -135,6 +136,8 @@ export interface ServeOptions {
   readonly hasOwnQueue?: boolean
   /** More is shown than the object's version counts, so a reader who has the version is given the whole all the same. */
   readonly isVolatile?: boolean
+  /** Costs much of the processor: a person has few of these at once. */
+  readonly heavy?: boolean
 }
 
 /**
@@ -151,26 +154,45 @@ export const serve =
       config: { operation, ...options },
       ...(largestBody !== undefined && { bodyLimit: largestBody }),
       handler: async (request, reply) => {
-        const input = read(operation, request)
-        const context = contextOf(request, reply)
-        const answer = await app.idempotency.run(request, operation, input.body, async (caller) => {
-          const result = await handler({ ...input, ...context, caller })
-          const body = present(operation, result)
-          return { status: operation.status, body, etag: body instanceof Uint8Array ? tagOf(body) : etag(result) }
+        const payload = await app.inPlace(request, reply, async () => {
+          const input = read(operation, request)
+          const context = contextOf(request, reply)
+          const answer = await app.idempotency.run(request, operation, input.body, async (caller) => {
+            const result = await handler({ ...input, ...context, caller })
+            const body = present(operation, result)
+            return { status: operation.status, body, etag: body instanceof Uint8Array ? tagOf(body) : etag(result) }
+          })
+          return payloadOf(operation, answer, request, reply, isVolatile)
         })
-        const long = answer.body instanceof Uint8Array && answer.body.length >= worthPacking ? answer.body : null
-        if (long) void reply.header('vary', 'accept-encoding')
-        if (answer.etag) {
-          void reply.header('etag', answer.etag)
-          if (request.method === 'GET' && !isVolatile && hasTag(request.headers['if-none-match'], answer.etag)) return reply.status(304).send()
-        }
-        if (answer.body === null) return reply.status(answer.status).send()
-        void reply.status(answer.status).type(media(operation))
-        if (!long || !accepts(request, 'gzip')) return reply.send(answer.body)
-        return reply.header('content-encoding', 'gzip').send(await packed(long))
+        return reply.send(payload)
       },
     })
   }
+
+/** Sets the status and the headers of an answer. Answers what is sent. */
+async function payloadOf(
+  operation: Operation,
+  { status, body, etag: tag }: Answered,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  isVolatile: boolean,
+): Promise<string | Uint8Array | undefined> {
+  const long = body instanceof Uint8Array && body.length >= worthPacking ? body : null
+  if (long) void reply.header('vary', 'accept-encoding')
+  if (tag) {
+    void reply.header('etag', tag)
+    if (request.method === 'GET' && !isVolatile && hasTag(request.headers['if-none-match'], tag)) {
+      void reply.status(304)
+      return undefined
+    }
+  }
+  void reply.status(status)
+  if (body === null) return undefined
+  void reply.type(media(operation))
+  if (!long || !accepts(request, 'gzip')) return body
+  void reply.header('content-encoding', 'gzip')
+  return packed(long)
+}
 
 /** Lists of a thousand items are checked by type, not at run time: their items come from `present` functions typed by the contract. */
 function present(operation: Operation, result: unknown): string | Uint8Array | null {
@@ -187,6 +209,8 @@ const preSerialised = Symbol('JSON text')
  * It is sent as it is, so it must be what the answer's schema allows.
  */
 export const asJson = (text: string | Uint8Array): never => ({ [preSerialised]: text }) as never
+
+const stalledLogMs = 300_000
 
 /** Serves an operation whose answer is a stream. It ends with the access token, so that a revoked one reads nothing more. */
 export const serveStream =
@@ -205,6 +229,8 @@ export const serveStream =
           request,
           reply,
           type: media(operation),
+          // Somebody who looks at a log stops at a line and reads on; live events that nobody takes are fetched anew.
+          stalledMs: operation.media === 'text/event-stream' ? stalledMs : stalledLogMs,
           open: (signal) => handler({ ...input, ...context, signal: AbortSignal.any([signal, context.signal]) }),
         })
       },

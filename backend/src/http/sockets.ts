@@ -2,7 +2,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Network } from '../network.ts'
-import { isLoopback, sourceOf } from '../network.ts'
+import { countedSource } from '../network.ts'
 
 const mostSockets = 1_000
 const mostPerAddress = 50
@@ -11,9 +11,8 @@ export function limitSockets(server: Server, { trusted }: { trusted: readonly Ne
   server.maxConnections = mostSockets
   const perAddress = new Map<string, number>()
   server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress ?? ''
-    if (address === '' || isLoopback(address) || trusted.some((network) => network.contains(address))) return
-    const source = sourceOf(address)
+    const source = socket.remoteAddress && countedSource(socket.remoteAddress, trusted)
+    if (!source) return
     const open = (perAddress.get(source) ?? 0) + 1
     if (open > mostPerAddress) {
       socket.destroy()

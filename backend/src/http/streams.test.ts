@@ -8,11 +8,11 @@ const nothing = () => undefined
 
 test('one person holds fifty streams at most, in however many sessions, and others are not kept out by it', () => {
   const all = streams(testClock())
-  const ends = Array.from({ length: 50 }, (_, i) => all.add({ caller: of('a', `session ${i % 5}`), endsAt: undefined, close: nothing }))
-  expect(() => all.add({ caller: of('a', 'another'), endsAt: undefined, close: nothing })).toThrow('too many live views')
-  all.add({ caller: of('b', 'session'), endsAt: undefined, close: nothing })
+  const ends = Array.from({ length: 50 }, (_, i) => all.add({ caller: of('a', `session ${i % 5}`), source: undefined, endsAt: undefined, close: nothing }))
+  expect(() => all.add({ caller: of('a', 'another'), source: undefined, endsAt: undefined, close: nothing })).toThrow('too many live views')
+  all.add({ caller: of('b', 'session'), source: undefined, endsAt: undefined, close: nothing })
   ends[0]!()
-  all.add({ caller: of('a', 'another'), endsAt: undefined, close: nothing })
+  all.add({ caller: of('a', 'another'), source: undefined, endsAt: undefined, close: nothing })
   expect(all.count()).toBe(51)
 })
 
@@ -20,7 +20,16 @@ test('a session that ends between the look at its token and its stream gets none
   const clock = testClock()
   const all = streams(clock)
   all.endSession('over')
-  expect(() => all.add({ caller: of('a', 'over'), endsAt: undefined, close: nothing })).toThrow('Session expired')
-  all.add({ caller: of('a', 'stands'), endsAt: undefined, close: nothing })
+  expect(() => all.add({ caller: of('a', 'over'), source: undefined, endsAt: undefined, close: nothing })).toThrow('Session expired')
+  all.add({ caller: of('a', 'stands'), source: undefined, endsAt: undefined, close: nothing })
   expect(all.count()).toBe(1)
+})
+
+test('one source holds no more streams than a part of all, whoever signs in there', () => {
+  const all = streams(testClock())
+  const add = (i: number, source: string | undefined) => all.add({ caller: of(`person ${i}`, `session ${i}`), source, endsAt: undefined, close: nothing })
+  for (let i = 0; i < 250; i++) add(i, '203.0.113.7')
+  expect(() => add(250, '203.0.113.7')).toThrow('from this address')
+  add(250, '203.0.113.8')
+  for (let i = 0; i < 300; i++) add(i, undefined)
 })

@@ -5,12 +5,16 @@ import type { Caller } from './caller.ts'
 
 export interface OpenStream {
   readonly caller: Caller
+  /** Address by which the stream is counted; undefined for one that stands for many people: loopback, a trusted proxy. */
+  readonly source: string | undefined
   readonly endsAt: number | undefined
   readonly close: () => void
 }
 
 /** Open at once for one person. A browser reads one for all its tabs, and one per log that is looked at. */
 const mostOfOne = 50
+/** From one source, an address or an IPv6 /64, behind which an office may have many people. */
+const mostOfSource = 250
 /** How long an ended session is remembered: longer than a request takes from the look at its token to its stream. */
 const endedKeptMs = 60_000
 
@@ -38,15 +42,21 @@ export function streams(clock: Clock): Streams {
   const open = new Set<OpenStream>()
   const ended = new Map<string, number>()
   const endWhere = (over: (stream: OpenStream) => boolean) => open.forEach((stream) => over(stream) && stream.close())
+  const count = (which: (stream: OpenStream) => boolean): number => {
+    let counted = 0
+    for (const stream of open) if (which(stream)) counted++
+    return counted
+  }
   return {
     add(stream) {
-      const { caller } = stream
+      const { caller, source } = stream
       if (caller.kind === 'user') {
         if (ended.has(caller.sessionId)) throw new Problem('session_expired', 'Session expired. Please sign in again.')
-        let held = 0
-        for (const { caller: other } of open) if (other.kind === 'user' && other.userId === caller.userId) held++
-        if (held >= mostOfOne) throw new Problem('throttled', 'You have too many live views open. Close some and try again.')
+        if (count((other) => other.caller.kind === 'user' && other.caller.userId === caller.userId) >= mostOfOne)
+          throw new Problem('throttled', 'You have too many live views open. Close some and try again.')
       }
+      if (source !== undefined && count((other) => other.source === source) >= mostOfSource)
+        throw new Problem('throttled', 'Too many live views are open from this address. Close some and try again.')
       open.add(stream)
       return () => void open.delete(stream)
     },

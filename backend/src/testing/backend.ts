@@ -17,7 +17,7 @@ import { type Config, readConfig } from '../config.ts'
 import { connect, type Database } from '../db/db.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { type ManualEngine, manualEngine } from '../engine/manual.ts'
-import type { Limits } from '../http/limits.ts'
+import { defaultLimits, type Limits } from '../http/limits.ts'
 import { type Log, silent } from '../log.ts'
 import { buildDomains, buildWeb, type Domains } from '../parts.ts'
 import { buildPlatform, type Platform } from '../platform.ts'
@@ -86,7 +86,18 @@ export interface BackendOptions {
 }
 
 /** Far more than a test asks for, so that only tests of the limits meet them. */
-const generous: Limits = { inFlight: 1000, waitMs: 5000, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 }
+const generous: Limits = {
+  ...defaultLimits,
+  inFlight: 1000,
+  inFlightOfPerson: 1000,
+  unreadOfPerson: 1e6,
+  heavy: 1000,
+  heavyOfPerson: 1000,
+  waitMs: 5000,
+  delayMs: 60_000,
+  writesPerSecond: 1e6,
+  writeBurst: 1e6,
+}
 
 /** A database of one's own, cloned from the migrated template. */
 export async function freshDatabase(): Promise<{ connection: ClientConfig; drop: () => Promise<void> }> {

@@ -22,7 +22,7 @@ export function clusterRoutes(app: FastifyInstance, clusters: Clusters): void {
   on(clusterGet, ({ params }) => clusters.get(params.id))
   on(clusterEvents, ({ params }) => clusters.events(params.id))
   on(clusterCreate, ({ caller, body }) => clusters.create(caller, body))
-  on(clusterPreview, ({ body }) => clusters.preview(body))
+  serve(app, { heavy: true })(clusterPreview, ({ body }) => clusters.preview(body))
   on(clusterDelete, ({ caller, params, query, ifMatch }) => clusters.remove(caller, params.id, { force: query.force === 'true', ifMatch }))
   on(serverReset, ({ caller, params, body, ifMatch, signal }) =>
     clusters.resetServer(caller, params.id, { keepWorkloadDisks: body.keep_workload_disks, ifMatch, signal }),

@@ -12,7 +12,7 @@ export function patchRoutes(app: FastifyInstance, patches: Patches): void {
   on(patchCreate, ({ caller, params, body }) => patches.create(caller, params.id, body))
   on(patchUpdate, ({ caller, params, body, ifMatch }) => patches.update(caller, params.id, params.patchId, body, ifMatch))
   on(patchRemove, ({ caller, params, ifMatch }) => patches.remove(caller, params.id, params.patchId, ifMatch).then(() => undefined))
-  on(patchPreview, ({ caller, signal, params, body }) => patches.preview({ caller, signal }, params.id, body))
+  serve(app, { heavy: true })(patchPreview, ({ caller, signal, params, body }) => patches.preview({ caller, signal }, params.id, body))
   on(serverConfig, async ({ params, ...call }) => {
     const { name, yaml } = await patches.config(call.caller, params.id)
     call.saveAs(name)

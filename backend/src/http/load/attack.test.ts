@@ -1,0 +1,122 @@
+/** What was sent to keep everybody else out. While it goes on, `/healthz` and the calls of another person are answered as ever. */
+import { existsSync, readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { env } from 'node:process'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
+import { patchPreview } from '#contract/patches.ts'
+import { buildServer } from '../../domains/servers/testing.ts'
+import { defaultLimits } from '../limits.ts'
+import { startBackend } from '../../testing/backend.ts'
+
+/** The machine of a test run is shared. */
+const mostMs = env['CI'] === 'true' ? 400 : 100
+
+/** Time in milliseconds that the kernel had this process wait for a processor while others had it: no part of how long an answer took. */
+function waitedMs(): number {
+  const file = '/proc/self/schedstat'
+  return existsSync(file) ? Number(readFileSync(file, 'utf8').split(' ')[1]) / 1e6 : 0
+}
+
+const backend = await startBackend({ limits: { ...defaultLimits, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 } })
+const url = await backend.listen()
+const port = Number(new URL(url).port)
+const [attacker, other] = [await backend.signIn({ role: 'viewer' }), await backend.signIn()]
+
+/** Asks as somebody who has nothing to do with the attack, until it is over. */
+async function bystander(attack: Promise<unknown>) {
+  const going = new Set([attack])
+  void attack.finally(() => going.clear())
+  let slowestMs = 0
+  const statuses = new Set<number>()
+  for (let asked = 0; going.size > 0 || asked < 5; asked++) {
+    const [began, waitedBefore] = [performance.now(), waitedMs()]
+    const { status } = await fetch(`${url}/healthz`)
+    slowestMs = Math.max(slowestMs, performance.now() - began - (waitedMs() - waitedBefore))
+    statuses.add(status)
+    const answer = await fetch(url + datacenterList.path, { headers: { authorization: `Bearer ${other.accessToken}` } })
+    statuses.add(answer.status)
+    await answer.arrayBuffer()
+    await pause(10)
+  }
+  await attack
+  return { slowestMs, statuses: [...statuses] }
+}
+
+/** Sends these bytes and reads nothing. */
+const neverRead = (bytes: string): Promise<Socket> =>
+  new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(bytes, () => resolve(socket)))
+    socket.pause()
+    socket.on('error', () => undefined)
+  })
+
+const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost:x\r\n${more}\r\n`
+const asViewer = `Authorization: Bearer ${attacker.accessToken}\r\n`
+// So many that 310 lists of them don't fit into what the kernel keeps of a connection.
+await Promise.all(
+  Array.from({ length: 60 }, (_, i) =>
+    other.call(datacenterCreate, {
+      body: {
+        country_code: 'PL',
+        city_code: `${String.fromCharCode(65 + (i % 26), 65 + Math.floor(i / 26))}X`,
+        city_name: 'Somewhere',
+        certifications: ['ISO 27001', 'ISO 9001', 'SOC 2'],
+      },
+    }),
+  ),
+)
+
+// What is compiled at the first request is no part of the attack.
+await bystander(fetch(`${url}/v1/openapi.json`))
+
+test.each([
+  ['small answers, on fifty sockets', 50, get('/v1/installation').repeat(310)],
+  ['lists, on one socket', 1, get(datacenterList.path, asViewer).repeat(310)],
+  ['lists, on fifty sockets', 50, get(datacenterList.path, asViewer).repeat(310)],
+  ['the largest answer, on ten sockets', 10, get('/v1/openapi.json').repeat(310)],
+])('310 requests on a connection, of which no answer is read: %s', async (_what, count, bytes) => {
+  const sockets = await Promise.all(Array.from({ length: count }, () => neverRead(bytes)))
+  const { slowestMs, statuses } = await bystander(pause(800))
+  for (const socket of sockets) socket.destroy()
+  // What is left of this attack is no part of the next.
+  await pause(300)
+  expect(statuses).toEqual([200])
+  expect(slowestMs).toBeLessThan(mostMs)
+})
+
+test('three hundred previews of one viewer within three seconds: few are answered, and the preview of another person is not behind them', async () => {
+  const id = await buildServer(backend, { address: '10.0.0.5', reachable: true })
+  const body = `machine:\n  sysctls:\n${Array.from({ length: 300 }, (_, i) => `    net.ipv4.conf.test${i}.rp_filter: "1"\n`).join('')}`
+  const agent = new Agent({ keepAlive: true, maxSockets: 40 })
+  const preview = (token: string) =>
+    new Promise<number>((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
+      request(url + patchPreview.path.replace('{id}', id), { method: 'POST', agent, headers }, (answer) => {
+        answer.resume().once('end', () => resolve(answer.statusCode!))
+      })
+        .once('error', reject)
+        .end(JSON.stringify({ body }))
+    })
+  const answered: number[] = []
+  const previews = Promise.all(
+    Array.from({ length: 300 }, async (_, i) => {
+      await pause(10 * i)
+      answered.push(await preview(attacker.accessToken))
+    }),
+  ).finally(() => agent.destroy())
+  /** Asks in the midst of it; answers how many of the viewer's were answered meanwhile. */
+  const overtaken = async () => {
+    await pause(600)
+    const done = answered.length
+    expect(await preview(other.accessToken)).toBe(200)
+    return answered.slice(done).filter((status) => status === 200).length
+  }
+  const [before, { slowestMs, statuses }] = await Promise.all([overtaken(), bystander(previews)])
+  expect(statuses).toEqual([200])
+  expect(slowestMs).toBeLessThan(mostMs)
+  expect(new Set(answered)).toEqual(new Set([200, 429]))
+  expect(before).toBeLessThan(10)
+}, 60_000)

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { shares, type Taken } from './shares.ts'
+
+const of = (key: string, most: number) => [{ key, most }]
+const give = (taken: Taken) => typeof taken === 'object' && taken.give()
+
+test('one takes no more than their share, and the others pass by those of theirs that wait', async () => {
+  const room = shares(4)
+  const greedy = [await room.take(of('a', 2), 0), await room.take(of('a', 2), 0)]
+  const waiting = [room.take(of('a', 2), 5_000), room.take(of('a', 2), 5_000)]
+  expect(await room.take(of('a', 2), 5_000)).toBe('own')
+  expect(await room.take(of('b', 2), 0)).toBeTypeOf('object')
+  greedy.forEach(give)
+  for (const taken of await Promise.all(waiting)) expect(taken).toBeTypeOf('object')
+})
+
+test('who finds no place in time is told whether all were taken or only their own', async () => {
+  const room = shares(2)
+  const taken = await room.take(of('a', 1), 0)
+  expect(await room.take(of('a', 1), 1)).toBe('own')
+  await room.take(of('b', 2), 0)
+  expect(await room.take(of('c', 1), 1)).toBe('full')
+  give(taken)
+  give(taken)
+  expect(await room.take(of('c', 1), 0)).toBeTypeOf('object')
+  // Given twice it counts once.
+  expect(await room.take(of('d', 1), 1)).toBe('full')
+})
+
+test('a person counts with their source: both must have room', async () => {
+  const room = shares(10)
+  const both = (person: string) => [
+    { key: person, most: 5 },
+    { key: 'source', most: 2 },
+  ]
+  await room.take(both('a'), 0)
+  await room.take(both('b'), 0)
+  expect(await room.take(both('c'), 1)).toBe('own')
+})

@@ -1,0 +1,82 @@
+/** Places that are shared out fairly: so many at once in all, and at most so many of them for each of those who ask. */
+
+/** Somebody who asks, and the most places that they hold at once. As many of their requests again may wait. */
+export interface Share {
+  readonly key: string
+  readonly most: number
+}
+
+/** `full`: all places stayed taken. `own`: the asker has as many as they may hold, or as many waiting. */
+export type Taken = { readonly give: () => void } | 'full' | 'own'
+
+export interface Shares {
+  /** @param waitMs how long to wait in line for a place */
+  take(shares: readonly Share[], waitMs: number): Promise<Taken>
+}
+
+interface Waiting {
+  readonly shares: readonly Share[]
+  readonly got: () => void
+}
+
+/** In all, this many times the places may wait. */
+const waitingPerPlace = 5
+
+export function shares(count: number): Shares {
+  let free = count
+  const held = new Map<string, number>()
+  const waiting = new Map<string, number>()
+  const line: Waiting[] = []
+
+  const add = (counts: Map<string, number>, asked: readonly Share[], by: 1 | -1): void => {
+    for (const { key } of asked) {
+      const next = (counts.get(key) ?? 0) + by
+      if (next === 0) counts.delete(key)
+      else counts.set(key, next)
+    }
+  }
+  const hasRoom = (counts: ReadonlyMap<string, number>, asked: readonly Share[]): boolean => asked.every(({ key, most }) => (counts.get(key) ?? 0) < most)
+  const enter = (asked: readonly Share[]): { give: () => void } => {
+    free -= 1
+    add(held, asked, 1)
+    let isHeld = true
+    return {
+      give() {
+        if (!isHeld) return
+        isHeld = false
+        free += 1
+        add(held, asked, -1)
+        // Whoever has all that they may hold lets others pass.
+        line.find((one) => hasRoom(held, one.shares))?.got()
+      },
+    }
+  }
+
+  return {
+    async take(asked, waitMs) {
+      if (free > 0 && hasRoom(held, asked)) return enter(asked)
+      if (!hasRoom(waiting, asked)) return 'own'
+      if (line.length >= count * waitingPerPlace) return 'full'
+      return new Promise((resolve) => {
+        const leave = () => {
+          clearTimeout(timer)
+          line.splice(line.indexOf(one), 1)
+          add(waiting, asked, -1)
+        }
+        const timer = setTimeout(() => {
+          leave()
+          resolve(hasRoom(held, asked) ? 'full' : 'own')
+        }, waitMs)
+        const one: Waiting = {
+          shares: asked,
+          got: () => {
+            leave()
+            resolve(enter(asked))
+          },
+        }
+        line.push(one)
+        add(waiting, asked, 1)
+      })
+    },
+  }
+}
