@@ -95,6 +95,24 @@ test('a server in a cluster changes at once: what happens is said, and its name 
   expect((await cli.run(`patch edit ${id(1)} sysctls --weight 1 --yes`)).exit).toBe(0)
 })
 
+test('what saving would break is said: before the question on a server in a cluster, in a dry run, and as a warning else', async () => {
+  const warnings = [
+    { check: 'management_address' as const, link: 'eth0', line: null, message: 'It stops DHCP on eth0' },
+    { check: null, link: 'eth7', line: 5, message: 'brave-otter-042 has no link eth7: it has eth0' },
+  ]
+  const joined = await withPatch({ cluster: { id: id(20), name: 'web' }, preview: { ...merged, warnings } })
+  const asked: string[] = []
+  await joined.cli.run(`patch create ${id(1)} limits --file ${joined.file}`, { ask: async (question) => (asked.push(question), '') })
+  expect(asked[0]).toContain('It stops DHCP on eth0. Line 5: brave-otter-042 has no link eth7: it has eth0. Type brave-otter-042')
+  const free = await withPatch({ preview: { ...merged, warnings } })
+  const dry = await free.cli.run(`patch create ${id(1)} limits --file ${free.file} --dry-run`)
+  expect(dry.out).toContain('# Warning: It stops DHCP on eth0\n# Warning: Line 5: brave-otter-042 has no link eth7')
+  expect(await free.cli.run(`patch create ${id(1)} limits --file ${free.file}`)).toMatchObject({
+    out: expect.stringContaining('limits is created') as string,
+    err: expect.stringContaining('Warning: It stops DHCP on eth0\n') as string,
+  })
+})
+
 test('a patch is removed once its name was typed', async () => {
   const { api, cli } = await withPatch()
   expect(await cli.run(`patch remove ${id(1)} sysctls`)).toMatchObject({ exit: 2, err: expect.stringContaining('--yes') as string })

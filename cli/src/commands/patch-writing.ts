@@ -43,6 +43,9 @@ const effects: Record<Preview['verdict']['kind'], string> = {
   at_install: 'Applied at install',
   unknown: 'Whether it reboots is not known',
 }
+/** What saving would break, a sentence each. */
+const brokenBy = ({ warnings }: Preview): string[] => warnings.map(({ line, message }) => `${line === null ? '' : `Line ${line}: `}${oneLine(message)}`)
+
 const effectOf = ({ kind, reason }: Preview['verdict']) => `${effects[kind]}${reason === '' || reason === effects[kind] ? '' : `: ${oneLine(reason)}`}`
 
 /** What the patch would make of the configuration; throws CliError with a line per problem where it can't be merged. */
@@ -54,12 +57,21 @@ async function previewOf({ api }: Context, server: Server, patch: { patch_id?: s
 }
 
 /** A server in a cluster gets the changed configuration at once, so its name is asked for. */
-async function sureOfCluster({ terminal }: Context, server: Server, effect: string, yes: boolean): Promise<void> {
-  if (server.cluster === null) return
-  await beSure(terminal, `${oneLine(server.name)} is in the cluster ${oneLine(server.cluster.name)}. ${effect}.`, server.name, yes)
+async function sureOfCluster({ terminal }: Context, server: Server, preview: Preview, yes: boolean): Promise<void> {
+  const broken = brokenBy(preview)
+  if (server.cluster === null) {
+    for (const sentence of broken) terminal.err(`Warning: ${sentence}\n`)
+    return
+  }
+  const said = [effectOf(preview.verdict), ...broken].join('. ')
+  await beSure(terminal, `${oneLine(server.name)} is in the cluster ${oneLine(server.cluster.name)}. ${said}.`, server.name, yes)
 }
 
-const shown = ({ show }: Context, preview: Preview): void => show(preview, (p) => `${manyLines(p.diff.after.trimEnd())}\n# ${effectOf(p.verdict)}\n`)
+const shown = ({ show }: Context, preview: Preview): void =>
+  show(preview, (p) => {
+    const said = [effectOf(p.verdict), ...brokenBy(p).map((sentence) => `Warning: ${sentence}`)]
+    return `${manyLines(p.diff.after.trimEnd())}\n${said.map((sentence) => `# ${sentence}\n`).join('')}`
+  })
 
 const saved = ({ show }: Context, server: Server, patch: Patch, what: string): void =>
   show(patch, (p) => `${oneLine(p.name)} is ${what}${server.cluster === null ? ', and applied when the server is installed' : ' and applied'}\n`)
@@ -81,7 +93,7 @@ export const patchWritingCommands: Command[] = [
       const server = await api.call(serverGet, { params: { id: await serverId(api, which) } })
       const preview = await previewOf(context, server, { name, weight, body })
       if (dryRun) return shown(context, preview)
-      await sureOfCluster(context, server, effectOf(preview.verdict), yes)
+      await sureOfCluster(context, server, preview, yes)
       return saved(context, server, await api.call(patchCreate, { params: { id: server.id }, body: { name, weight, labels, body } }), 'created')
     },
   }),
@@ -107,7 +119,7 @@ export const patchWritingCommands: Command[] = [
         body: body ?? patch.body,
       })
       if (dryRun) return shown(context, preview)
-      await sureOfCluster(context, server, effectOf(preview.verdict), yes)
+      await sureOfCluster(context, server, preview, yes)
       const params = { id: server.id, patchId: patch.patch_id }
       return saved(context, server, await api.call(patchUpdate, { params, body: change }), 'changed')
     },

@@ -194,6 +194,36 @@ test('a patch that would cut the management address off makes the server not eli
   expect(await check()).toMatchObject({ ok: true })
 })
 
+test('a preview names the checks that saving would break, and the links that the server does not have', async () => {
+  const id = await build()
+  const preview = async (body: string) => (await operator.call(patchPreview, { params: { id }, body: { body } })).answer!
+  const vlan = 'apiVersion: v1alpha1\nkind: VLANConfig\nname: eth7.210\nvlanID: 210\nparent: eth7\n'
+  const answer = await preview(`${vlan}addresses:\n  - address: 10.20.14.37/22\n`)
+  expect(answer.errors).toEqual([])
+  expect(answer.warnings).toEqual([
+    {
+      check: 'management_address',
+      link: 'eth0',
+      line: null,
+      message: expect.stringContaining('configure eth7.210, which stops DHCP on eth0, the link') as string,
+    },
+    { check: null, link: 'eth7', line: 5, message: expect.stringMatching(/^test-.* has no link eth7: it has eth0, eth1$/) as string },
+  ])
+  expect((await preview(`${vlan.replaceAll('eth7', 'eth1')}---\napiVersion: v1alpha1\nkind: DHCPv4Config\nname: eth0\n`)).warnings).toEqual([])
+  // A link that the same configuration makes is there.
+  const bond = 'apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eth0, eth1, eth9]\nbondMode: 802.3ad\n'
+  expect((await preview(`${bond}---\n${vlan.replaceAll('eth7', 'bond0')}`)).warnings).toMatchObject([{ check: null, link: 'eth9', line: 4 }])
+  expect((await preview('machine:\n  network:\n    interfaces:\n      - interface: eth8\n        dhcp: true\n')).warnings).toMatchObject([
+    { link: 'eth8', line: 4 },
+  ])
+  // What saving breaks is what the check says afterwards.
+  await create(id, { body: vlan })
+  const { eligibility } = (await operator.call(serverGet, { params: { id } })).answer!
+  expect(eligibility.find((e) => e.check === 'management_address')).toMatchObject({ ok: false, reason: answer.warnings[0]!.message })
+  // It is broken already: nothing more is lost by the same.
+  expect((await preview(vlan.replaceAll('210', '211'))).warnings).toMatchObject([{ check: null, link: 'eth7' }])
+})
+
 test('the schema names the versions it holds for and the limits', async () => {
   const { answer } = await operator.call(patchSchema)
   expect(answer!.versions).toEqual(['v1.12.11', 'v1.13.9'])

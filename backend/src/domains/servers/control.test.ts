@@ -318,6 +318,20 @@ test('a patch for a server that does not answer is not saved, and says why', asy
   expect((await operator.call(patchList, { params })).answer!.total).toBe(2)
 })
 
+test('what somebody without servers:write previews is merged by us alone: the server is not asked', async () => {
+  const viewer = await backend.signIn({ role: 'viewer' })
+  const body = 'machine:\n  sysctls:\n    a.b: "1"\n'
+  const verdictFor = async (who: typeof viewer) => (await who.call(patchPreview, { params, body: { body } })).answer!
+  // It is off, so whoever asks it is told so.
+  expect((await verdictFor(operator)).verdict).toMatchObject({ kind: 'unknown', reason: expect.stringContaining('did not answer a dry run') as string })
+  const preview = await verdictFor(viewer)
+  expect(preview.verdict).toMatchObject({
+    kind: 'unknown',
+    reason: expect.stringContaining('was not asked: only what those write who may change servers') as string,
+  })
+  expect(preview.diff.after).toContain('a.b: "1"')
+})
+
 test('a command to a server that does not answer fails, and says why', async () => {
   const { answer } = await operator.call(serverReboot, { params })
   const ended = await untilEnded(answer!.operation.id)

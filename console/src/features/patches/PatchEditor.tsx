@@ -88,7 +88,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
       else editor.current?.focus()
       return
     }
-    const question = asked ? null : savingQuestion(server, preview.pending ? undefined : preview.preview?.verdict)
+    const question = asked ? null : savingQuestion(server, preview.pending ? undefined : (preview.preview ?? undefined))
     if (question !== null && !(await confirm(question))) return
     setBusy(true)
     setRefusal(null)
@@ -121,6 +121,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
     origin: location.origin,
     version: patch?.version,
   })
+  const hides = patch !== null && !readOnly && !allowed({ scope: 'secrets:read' }).ok
   const weight = weightOf(draft.weight)
   // Rounded up: what is written is never 0.0.
   const kib = (Math.ceil(bodyBytes(draft.body) / 102.4) / 10).toFixed(1)
@@ -198,7 +199,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
         onOverwrite={() => void save(undefined, true)}
       />
       <div className={cx(css['split'], readOnly && css['single'])}>
-        <Panel flush className={css['panel']} title="Patch" note="Strategic merge, YAML">
+        <Panel flush className={css['panel']} title="Patch" note={hides ? 'What may be secret is hidden from your role' : 'Strategic merge, YAML'}>
           <div className={css['editor']}>
             <CodeEditor
               ref={editor}
@@ -216,6 +217,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
                 problem={left.has('body') ? problems.body : undefined}
                 blank={blank}
                 count={lineProblems.length}
+                warned={preview.of === draft.body ? (preview.preview?.warnings.length ?? 0) : 0}
                 checking={preview.pending || preview.preview === null}
                 versions={help.versions}
               />
@@ -229,6 +231,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
           <PreviewPanel
             state={preview}
             blank={blank}
+            isJoined={server.cluster !== null}
             layers={layers?.items ?? []}
             self={{ name: draft.name, weight: Number.isNaN(weight) ? patchLimits.weight.default : weight }}
             onGoTo={(line) => editor.current?.goTo(line)}
@@ -244,20 +247,24 @@ function BodyState({
   problem,
   blank,
   count,
+  warned,
   checking,
   versions,
 }: {
   problem: string | undefined
   blank: boolean
   count: number
+  /** How much saving would break. */
+  warned: number
   checking: boolean
   versions: string
 }) {
-  const [tone, text] = ((): ['danger' | 'busy' | 'ok' | 'off', string] => {
+  const [tone, text] = ((): ['danger' | 'busy' | 'ok' | 'warn' | 'off', string] => {
     if (problem !== undefined) return ['danger', problem]
     if (blank) return ['off', 'Nothing written yet']
     if (count > 0) return ['danger', counted(count, 'problem')]
-    return checking ? ['busy', 'Checking'] : ['ok', `Valid for Talos ${versions}`]
+    if (checking) return ['busy', 'Checking']
+    return warned > 0 ? ['warn', `Talos takes it, with ${counted(warned, 'warning')}`] : ['ok', `Valid for Talos ${versions}`]
   })()
   return (
     <StatusDot quiet tone={tone}>

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'react'
-import type { Patch } from '#contract/patches.ts'
+import type { Patch, Preview } from '#contract/patches.ts'
 import { Button } from '../../ui/Button.tsx'
 import { DiffView } from '../../ui/DiffView.tsx'
 import { Checkbox } from '../../ui/Field.tsx'
@@ -12,12 +12,13 @@ import { diffLines } from '../../lib/diff.ts'
 import { layerOf, weightText } from './patch-list.ts'
 import css from './PatchEditor.module.css'
 import type { PreviewState } from './use-preview.ts'
-import { verdicts } from './verdicts.ts'
+import { verdicts, warningTitle } from './verdicts.ts'
 
 /** The merged configuration without and with the patch, the layer that each line comes from, and what saving does. */
 export function PreviewPanel({
   state,
   blank,
+  isJoined,
   layers,
   self,
   onGoTo,
@@ -25,6 +26,8 @@ export function PreviewPanel({
   state: PreviewState
   /** There is nothing to preview yet. */
   blank: boolean
+  /** The server is in a cluster. */
+  isJoined: boolean
   layers: readonly Patch[]
   self: { name: string; weight: number }
   onGoTo: (line: number) => void
@@ -69,6 +72,15 @@ export function PreviewPanel({
       actions={<Checkbox className="nowrap" label="Changed only" checked={changedOnly} onChange={setChangedOnly} />}
     >
       <div aria-live="polite" aria-busy={pending}>
+        {!broken && preview !== null && preview.warnings.length > 0 && (
+          <div className={cx(css['verdict'], css['warn'])}>
+            <Icon name="alert" />
+            <div className={css['problems']}>
+              <b>{warningTitle(preview.warnings, isJoined)}</b>
+              <Lines problems={preview.warnings} onGoTo={onGoTo} />
+            </div>
+          </div>
+        )}
         {said !== null && !broken && preview !== null && (
           <div className={cx(css['verdict'], css[said.tone])}>
             <Icon name={said.icon} />
@@ -82,24 +94,7 @@ export function PreviewPanel({
             <Icon name="error" />
             <div className={css['problems']}>
               <b>This patch can't be merged</b>
-              <ul>
-                {preview.errors.map((problem, i) => (
-                  <li key={`${problem.line} ${problem.message} ${i}`}>
-                    {problem.line !== null && (
-                      <button type="button" className={css['goto']} onClick={() => onGoTo(problem.line ?? 1)}>
-                        Line {problem.line}
-                      </button>
-                    )}
-                    <span>
-                      {/* A sentence that names the field needs it not before it. */}
-                      {problem.path !== null && problem.path !== '' && !problem.message.includes(problem.path) && (
-                        <code className="mono">{problem.path}</code>
-                      )}{' '}
-                      {problem.message}
-                    </span>
-                  </li>
-                ))}
-              </ul>
+              <Lines problems={preview.errors} onGoTo={onGoTo} />
             </div>
           </div>
         )}
@@ -144,5 +139,29 @@ export function PreviewPanel({
         )}
       </footer>
     </Panel>
+  )
+}
+
+/** Sentences about the body, each with a way to its line. */
+function Lines({ problems, onGoTo }: { problems: readonly (Preview['errors'][number] | Preview['warnings'][number])[]; onGoTo: (line: number) => void }) {
+  return (
+    <ul>
+      {problems.map((problem, i) => (
+        <li key={`${problem.line} ${problem.message} ${i}`}>
+          {problem.line !== null && (
+            <button type="button" className={css['goto']} onClick={() => onGoTo(problem.line ?? 1)}>
+              Line {problem.line}
+            </button>
+          )}
+          <span>
+            {/* A sentence that names the field needs it not before it. */}
+            {'path' in problem && problem.path !== null && problem.path !== '' && !problem.message.includes(problem.path) && (
+              <code className="mono">{problem.path}</code>
+            )}{' '}
+            {problem.message}
+          </span>
+        </li>
+      ))}
+    </ul>
   )
 }

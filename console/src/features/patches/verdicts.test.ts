@@ -1,18 +1,32 @@
 import { describe, expect, it } from 'vitest'
-import { savingQuestion } from './verdicts.ts'
+import type { Preview } from '#contract/patches.ts'
+import { savingQuestion, warningTitle } from './verdicts.ts'
 
+const saying = (kind: Preview['verdict']['kind'], reason = ''): Pick<Preview, 'verdict' | 'warnings'> => ({ verdict: { kind, reason }, warnings: [] })
+const cutOff = { check: 'management_address' as const, message: 'It stops DHCP on eth0', link: 'eth0', line: null }
+const noLink = { check: null, message: 'It has no link eth7', link: 'eth7', line: 5 }
 const free = { name: 'amber-falcon-204', cluster: null }
 const member = { name: 'amber-falcon-204', cluster: { name: 'poz-edge' } }
 
 describe('saving a patch', () => {
   it('asks nothing while the server is in no cluster', () => {
-    expect(savingQuestion(free, { kind: 'at_install', reason: '' })).toBeNull()
+    expect(savingQuestion(free, saying('at_install'))).toBeNull()
   })
 
   it('says what will happen on a server of a cluster', () => {
-    expect(savingQuestion(member, { kind: 'no_reboot', reason: '' })).toMatchObject({ danger: false, text: expect.stringContaining('does not reboot') })
-    expect(savingQuestion(member, { kind: 'reboot', reason: 'sysctls of the kernel' })).toMatchObject({ label: 'Save and reboot', danger: true })
-    expect(savingQuestion(member, { kind: 'unknown', reason: 'the server did not answer.' })?.text).toContain('not known: the server did not answer.')
+    expect(savingQuestion(member, saying('no_reboot'))).toMatchObject({ danger: false, text: expect.stringContaining('does not reboot') })
+    expect(savingQuestion(member, saying('reboot', 'sysctls of the kernel'))).toMatchObject({ label: 'Save and reboot', danger: true })
+    expect(savingQuestion(member, saying('unknown', 'the server did not answer.'))?.text).toContain('not known: the server did not answer.')
     expect(savingQuestion(member, undefined)?.danger).toBe(true)
+  })
+
+  it('says what it would break, and then is no harmless thing', () => {
+    expect(savingQuestion(member, { ...saying('no_reboot'), warnings: [cutOff] })).toMatchObject({
+      danger: true,
+      text: expect.stringContaining('It stops DHCP on eth0.'),
+    })
+    expect(warningTitle([noLink], false)).toBe('A link is missing')
+    expect(warningTitle([cutOff, noLink], false)).toBe('Saving makes the server ineligible')
+    expect(warningTitle([cutOff], true)).toBe('Saving may cut the server off')
   })
 })

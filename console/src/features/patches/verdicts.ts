@@ -12,19 +12,26 @@ export const verdicts: Readonly<Record<Kind, { word: string; tone: 'ok' | 'warn'
   unknown: { word: 'Unknown', tone: 'warn', icon: 'help' },
 }
 
+/** What a preview's warnings come to, in a few words. */
+export function warningTitle(warnings: Preview['warnings'], isJoined: boolean): string {
+  if (warnings.every(({ check }) => check === null)) return warnings.length === 1 ? 'A link is missing' : 'Links are missing'
+  return isJoined ? 'Saving may cut the server off' : 'Saving makes the server ineligible'
+}
+
 /** What is asked before a patch of a server in a cluster is saved; null where saving changes nothing at once. */
 export function savingQuestion(
   server: { name: string; cluster: { name: string } | null },
-  verdict: Preview['verdict'] | undefined,
+  preview: Pick<Preview, 'verdict' | 'warnings'> | undefined,
 ): { title: string; text: string; label: string; danger: boolean } | null {
   if (server.cluster === null) return null
-  const where = `${server.name} is in the cluster ${server.cluster.name}.`
+  const { verdict, warnings = [] } = preview ?? {}
+  const where = [`${server.name} is in the cluster ${server.cluster.name}.`, ...warnings.map(({ message }) => `${message}.`)].join(' ')
   switch (verdict?.kind) {
     case 'no_reboot':
       return {
         title: 'Save and apply this patch?',
         label: 'Save and apply',
-        danger: false,
+        danger: warnings.length > 0,
         text: `${where} The changed configuration is applied while it runs: it does not reboot.`,
       }
     case 'reboot':
