@@ -12,8 +12,8 @@ export function importCommands({ csv, file, origin }: { csv: string; file: strin
   const from = file ?? (csv.length > mostInline ? 'subnets.csv' : null)
   if (from !== null) {
     const name = asOperand(from)
-    const sent = `${curlOf(subnetImport, {}, undefined, { origin })} -H 'Content-Type: application/json' -d @-`
-    return { cli: cliOf(['subnet', 'import', name]), api: `jq -Rs '{csv: .}' ${quoted(name)} | ${sent}` }
+    const sent = `${curlOf(subnetImport, {}, undefined, { origin })} \\\n  -H 'Content-Type: application/json' \\\n  -d @-`
+    return { cli: cliOf(['subnet', 'import', name]), api: `jq -Rs '{csv: .}' ${quoted(name)} |\n${sent}` }
   }
   // The text ends where the word stands alone on a line, which no row of a CSV of subnets does.
   const text = csv.endsWith('\n') ? csv : `${csv}\n`
