@@ -7,6 +7,7 @@ import { nameOf } from './names.ts'
 import { operation } from './operation.ts'
 import { byId, listQuery, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
+import { count } from './words.ts'
 
 /** What a booting server asks: `GET {STEELYARD_PUBLIC_URL}/join/{token}`. Not a call of the API: Talos makes it, and is always answered 200. */
 export const joinPath = '/join/'
@@ -52,7 +53,7 @@ export const NewJoinToken = z.strictObject({
     168,
   ),
   max_uses: z._default(
-    z.nullable(z.int('Uses must be a whole number').check(z.gte(1, 'Uses must be at least 1'), z.lte(100_000, 'Uses must be at most 100000'))),
+    z.nullable(z.int('Uses must be a whole number').check(z.gte(1, 'Uses must be at least 1'), z.lte(100_000, `Uses must be at most ${count(100_000)}`))),
     null,
   ),
 })

@@ -28,7 +28,12 @@ test.each<[string, z.core.$ZodType, unknown, Record<string, string>]>([
   ['a text that is too long', serverList.query, { q: 'x'.repeat(201) }, { q: 'Expected at most 200 characters' }],
   ['a list that is too long', preferencesPut.body, { columns: { a: Array.from({ length: 41 }, () => 'b') } }, { 'columns.a': 'Expected at most 40 items' }],
   ['a sentence of its own', NewPatch, { name: 'a', body: '', weight: '5' }, { body: 'Enter a patch', weight: 'Weight must be a whole number' }],
-  ['more than a body may list', serverAdd.body, { addresses: Array.from({ length: 1001 }, () => '10.0.0.1') }, { addresses: 'At most 1000 addresses at once' }],
+  [
+    'more than a body may list',
+    serverAdd.body,
+    { addresses: Array.from({ length: 1001 }, () => '10.0.0.1') },
+    { addresses: 'At most 1\u202f000 addresses at once' },
+  ],
 ])('%s is told', (_what, schema, value, expected) => expect(sentences(schema, value)).toEqual(expected))
 
 test('a general sentence is told from one that names what it is about', () => {

@@ -9,6 +9,7 @@ import { operation } from './operation.ts'
 import { begun } from './operations.ts'
 import { byId, listQuery, pageOf, time, wholeInQuery } from './page.ts'
 import { all, no, type Verdict, yes } from './rule.ts'
+import { counted } from './words.ts'
 
 export const serverStatuses = ['ready', 'maintenance', 'deleted'] as const
 export const ServerStatus = z.enum(serverStatuses)
@@ -183,7 +184,10 @@ export const serverAdd = operation({
       addresses: z.optional(
         z
           .array(z.string().check(z.trim(), z.maxLength(64)))
-          .check(z.minLength(1, 'Enter at least one address'), z.maxLength(addressesListed, `At most ${addressesListed} addresses at once`)),
+          .check(
+            z.minLength(1, 'Enter at least one address'),
+            z.maxLength(addressesListed, `At most ${counted(addressesListed, 'address', 'addresses')} at once`),
+          ),
       ),
       cidr: z.optional(z.string().check(z.trim(), z.maxLength(64))),
       datacenter_id: z.optional(z.nullable(z.uuid())),

@@ -243,7 +243,7 @@ describe('adding and removing', () => {
       ['', 'Enter at least one address'],
       ['server-one', '"server-one" is not an IP address'],
       ['127.20.3.7/24', 'Host bits are set: did you mean 127.20.3.0/24?'],
-      ['10.0.0.0/8', 'A CIDR may hold at most 1024 addresses (an IPv4 /22)'],
+      ['10.0.0.0/8', 'A CIDR may hold at most 1 024 addresses (an IPv4 /22)'],
     ] as const) {
       await field.fill(text)
       await add.click()

@@ -5,6 +5,7 @@
 import { type Address, type Cidr, contains, formatAddress, formatCidr, hostsOf, parseAddress, parseCidr, readCidr, sizeOf } from '#contract/addresses.ts'
 import { Problem } from '#contract/errors.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
+import { count } from '#contract/words.ts'
 
 const cidr = (text: string): Cidr => parseCidr(text)!
 
@@ -118,7 +119,7 @@ function readNetwork(text: string): string[] {
     throw refuse(
       reading.corrected === null ? `${shown(text)} is not a network such as 10.1.2.0/24` : `Host bits must be zero. Did you mean ${reading.corrected}?`,
     )
-  if (sizeOf(reading.cidr) > largestScan) throw refuse(`${formatCidr(reading.cidr)} is too large: at most ${largestScan} addresses at once (a /22)`)
+  if (sizeOf(reading.cidr) > largestScan) throw refuse(`${formatCidr(reading.cidr)} is too large: at most ${count(largestScan)} addresses at once (a /22)`)
   return [...hostsOf(reading.cidr)].map(formatAddress)
 }
 

@@ -1,5 +1,5 @@
 import type { Operation } from '#contract/operations.ts'
-import { operationTitle } from '#contract/words.ts'
+import { count, counted, operationTitle } from '#contract/words.ts'
 import { paths } from '../lib/paths.ts'
 import { duration } from '../lib/time.ts'
 import { useNow } from '../lib/use-now.ts'
@@ -34,10 +34,10 @@ export function RunningOperations({ operations, total }: { operations: readonly 
       align="end"
       width="360px"
       trigger={
-        <button type="button" className={css['ops']} aria-label={`${total} running ${total === 1 ? 'operation' : 'operations'}`}>
+        <button type="button" className={css['ops']} aria-label={counted(total, 'running operation')}>
           <Spinner className="c-accent" />
           <span className="num">
-            {total}
+            {count(total)}
             <span className={css['word']}> running</span>
           </span>
         </button>

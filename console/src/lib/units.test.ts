@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { count, disk, memory } from './units.ts'
+import { disk, memory } from './units.ts'
 
 const plain = (text: string) => text.replaceAll(/[\u00a0\u202f]/g, ' ')
 
@@ -21,9 +21,4 @@ test('memory in binary units, disks in decimal ones', () => {
 
 test('a number never leaves its unit at the end of a line', () => {
   expect(memory(2 ** 30)).toBe('1\u00a0GiB')
-  expect(count(1000)).toBe('1\u202f000')
-})
-
-test('numbers', () => {
-  expect(count(1234567).replaceAll(/\s/g, '_')).toBe('1_234_567')
 })

@@ -1,4 +1,6 @@
-/** Bytes and counts for people. Memory in binary units, disks in decimal ones, as they are sold. The space before a unit does not break. */
+export { count } from '#contract/words.ts'
+
+/** Bytes for people. Memory in binary units, disks in decimal ones, as they are sold. The space before a unit does not break. */
 
 const nbsp = '\u00a0'
 
@@ -17,5 +19,3 @@ function scaled(bytes: number, base: number, units: readonly string[]): string {
 export const memory = (bytes: number): string => scaled(bytes, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'])
 /** 1920383410176 → "1.92 TB". */
 export const disk = (bytes: number): string => scaled(bytes, 1000, ['B', 'kB', 'MB', 'GB', 'TB', 'PB'])
-/** 12345 → "12 345", with thin spaces. */
-export const count = (n: number): string => Math.trunc(n).toLocaleString('en').replaceAll(',', '\u202f')

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import type { Action } from './actions.ts'
+import { count } from '../lib/units.ts'
 import { useMedia } from '../lib/use-media.ts'
 import { Button, ButtonLink, IconButton } from './Button.tsx'
 import css from './BulkBar.module.css'
@@ -26,11 +27,11 @@ export function BulkBar({
   if (selection.size === 0) return null
   return (
     <div className={css['bar']} role="region" aria-label="Selection">
-      <b aria-live="polite">{selection.size} selected</b>
+      <b aria-live="polite">{count(selection.size)} selected</b>
       {note !== undefined && <span className={css['note']}>{note}</span>}
       {matching !== undefined && matching > selection.size && onSelectMatching && (
         <button type="button" className={css['link']} onClick={onSelectMatching}>
-          Select all {matching}
+          Select all {count(matching)}
         </button>
       )}
       <span className={css['rule']} />

@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo, useState } from 'react'
+import { counted } from '#contract/words.ts'
 import { collapse, diffLines, type DiffLine } from '../lib/diff.ts'
 import css from './DiffView.module.css'
 import { cx } from './cx.ts'
@@ -49,7 +50,7 @@ export function DiffView({
       {parts.map((part) =>
         part.hidden && !opened.has(part.from) ? (
           <button key={part.from} type="button" className={css['hunk']} onClick={() => setOpened((now) => new Set(now).add(part.from))}>
-            {part.lines.length} unchanged {part.lines.length === 1 ? 'line' : 'lines'}
+            {counted(part.lines.length, 'unchanged line')}
           </button>
         ) : (
           part.lines.map((line, i) => (

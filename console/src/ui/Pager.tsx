@@ -34,7 +34,7 @@ export function Pager({
             size="small"
             aria-label="Rows a page"
             value={String(perPage)}
-            options={[...new Set([...pageSizes, perPage])].toSorted((a, b) => a - b).map((n) => ({ value: String(n), text: `${n} a page` }))}
+            options={[...new Set([...pageSizes, perPage])].toSorted((a, b) => a - b).map((n) => ({ value: String(n), text: `${thousands(n)} a page` }))}
             onValue={(n) => onPerPage(Number(n))}
           />
         </span>

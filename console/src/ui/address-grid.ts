@@ -1,7 +1,7 @@
 /** The arithmetic of an address map: which cells a stretch of addresses is drawn as, and what each of them holds. No drawing, no domain. */
 import type { AddressState, MapRun } from '#contract/address-map.ts'
 import { type Address, type Cidr, formatAddress } from '#contract/addresses.ts'
-import { count } from '../lib/units.ts'
+import { count as thousands } from '#contract/words.ts'
 
 /** As much of a map's run as is drawn. Runs are in order, and together they are the whole stretch. */
 export type DrawnRun = Pick<MapRun, 'first' | 'last' | 'state'>
@@ -123,7 +123,7 @@ const power = (bits: number): string => `2${String(bits).replaceAll(/\d/g, (digi
 
 /** "254", "65 536", "2⁶⁴", "about 2⁶⁴": numbers past a billion say nothing digit by digit. */
 export function amount(n: bigint): string {
-  if (n < 1_000_000_000n) return count(Number(n))
+  if (n < 1_000_000_000n) return thousands(n)
   const bits = n.toString(2).length - 1
   if (n === 1n << BigInt(bits)) return power(bits)
   // Nearer to the next power where it is all but that: 2^64 without the gateway is about 2^64.

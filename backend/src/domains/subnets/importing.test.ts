@@ -202,7 +202,7 @@ test('a file is at most a megabyte and 5,000 rows', async () => {
   expect((await operator.call(subnetImport, { body: { csv: 'x'.repeat(4 * importLimits.bytes) } })).status).toBe(413)
   const row = (n: number) => `n-${n},10.${n >> 8}.${n & 255}.0/24,${warsaw.code}`
   expect(await problems('name,cidr,datacenter', ...Array.from({ length: importLimits.rows + 1 }, (_, n) => row(n)))).toEqual([
-    `${importLimits.rows + 2} -: A file has at most 5000 rows`,
+    `${importLimits.rows + 2} -: A file has at most 5\u202f000 rows`,
   ])
 })
 

@@ -3,6 +3,7 @@ import * as z from 'zod/mini'
 import type { Answer, Input } from '#contract/operation.ts'
 import { Problem } from '#contract/errors.ts'
 import { importLimits, type subnetImport } from '#contract/subnets.ts'
+import { count } from '#contract/words.ts'
 import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { ServerAddress } from '../servers/addresses.ts'
@@ -141,7 +142,7 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
       return {
         written: false,
         rows: [],
-        problems: [{ line: surplus.line, column: null, message: `A file has at most ${importLimits.rows} rows` }, ...unreadable],
+        problems: [{ line: surplus.line, column: null, message: `A file has at most ${count(importLimits.rows)} rows` }, ...unreadable],
       }
 
     const held = await servers.addresses()

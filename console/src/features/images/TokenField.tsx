@@ -2,14 +2,15 @@ import type { JoinToken } from '#contract/join-tokens.ts'
 import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { allowed } from '../../api/session.ts'
 import { until } from '../../lib/time.ts'
+import { count } from '../../lib/units.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Field, Select } from '../../ui/Field.tsx'
 import { choicesOf, type Draft, noToken, withToken } from './image-form.ts'
 import css from './PrepareImage.module.css'
 
-/** "3 of 10 used, ends in 6 d" */
+/** "3 of 10 used, ends in 7 d" */
 const stateOf = (t: JoinToken): string =>
-  [t.max_uses !== null && `${t.uses} of ${t.max_uses} used`, t.expires_at === null ? 'does not expire' : `ends ${until(t.expires_at)}`]
+  [t.max_uses !== null && `${count(t.uses)} of ${count(t.max_uses)} used`, t.expires_at === null ? 'does not expire' : `ends ${until(t.expires_at)}`]
     .filter(Boolean)
     .join(', ')
 

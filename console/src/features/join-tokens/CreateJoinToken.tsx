@@ -10,6 +10,7 @@ import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
 import { exact } from '../../lib/time.ts'
+import { count } from '../../lib/units.ts'
 import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button, ButtonLink } from '../../ui/Button.tsx'
 import { Command } from '../../ui/Copyable.tsx'
@@ -195,7 +196,7 @@ function ShownOnce({ open, onClose, token }: { open: boolean; onClose: () => voi
         </section>
         <p className="fs13 t2">
           {token.expires_at === null ? 'It does not expire' : `It expires on ${exact(token.expires_at)}`}
-          {token.max_uses === null ? ', and any number of servers may come through it.' : `, or once ${token.max_uses} machines have come through it.`}
+          {token.max_uses === null ? ', and any number of servers may come through it.' : `, or once ${count(token.max_uses)} machines have come through it.`}
         </p>
       </div>
     </Dialog>

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import { hasEnded, operationCancel, operationGet, canCancelOperation, type Step } from '#contract/operations.ts'
 import { all } from '#contract/rule.ts'
 import { serverAdd } from '#contract/servers.ts'
-import { counted } from '#contract/words.ts'
+import { count, counted } from '#contract/words.ts'
 import { call, CallError } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
@@ -84,7 +84,7 @@ function WhatToAdd({ open, onClose, onBegun }: { open: boolean; onClose: () => v
           </span>
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" busy={busy} busyText="Loading" can={allowed(serverAdd)} onClick={() => void submit()}>
-            {read.ok && read.count > 1 ? `Look at ${read.count} addresses` : 'Add servers'}
+            {read.ok && read.count > 1 ? `Look at ${count(read.count)} addresses` : 'Add servers'}
           </Button>
         </>
       }
@@ -95,7 +95,7 @@ function WhatToAdd({ open, onClose, onBegun }: { open: boolean; onClose: () => v
           label="Addresses or a CIDR"
           hint={
             read.ok
-              ? `${read.count === 1 ? '1 address' : `${read.count} addresses`} will be asked.`
+              ? `${counted(read.count, 'address', 'addresses')} will be asked.`
               : 'One address per line or commas between, or one CIDR of at most a /22: 10.20.14.0/24'
           }
           error={refused?.field ? refused.message : touched && !read.ok ? read.problem : null}
@@ -197,8 +197,8 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
           <section aria-label="Results">
             <h3 className="label" aria-live="polite">
               {over
-                ? `${ended} of ${steps.length} asked${operation.reason === null ? '' : `: ${operation.reason}`}`
-                : `${ended} of ${steps.length} asked so far`}
+                ? `${count(ended)} of ${count(steps.length)} asked${operation.reason === null ? '' : `: ${operation.reason}`}`
+                : `${count(ended)} of ${count(steps.length)} asked so far`}
             </h3>
             <ul className={css['results']} {...(steps.length > 8 && { tabIndex: 0 })}>
               {steps.map((step) => (

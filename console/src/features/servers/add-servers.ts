@@ -2,6 +2,7 @@
 import { hostsOf, parseAddress, readCidr, sizeOf } from '#contract/addresses.ts'
 import { addressesAtOnce, addressesListed } from '#contract/servers.ts'
 import { listOf } from '../../lib/text.ts'
+import { count } from '../../lib/units.ts'
 
 /** `count`: how many addresses will be asked; the network and broadcast address of a CIDR are not. */
 export type Wanted = { ok: true; body: { addresses: string[] } | { cidr: string }; count: number } | { ok: false; problem: string }
@@ -16,11 +17,11 @@ export function readAddresses(text: string): Wanted {
     if (entries.length > 1) return no('Give either addresses or a single CIDR')
     const read = readCidr(cidrs[0]!)
     if (!read.ok) return no(read.corrected === null ? `"${cidrs[0]!.slice(0, 64)}" is not a CIDR` : `Host bits are set: did you mean ${read.corrected}?`)
-    if (sizeOf(read.cidr) > BigInt(addressesAtOnce)) return no(`A CIDR may hold at most ${addressesAtOnce} addresses (an IPv4 /22)`)
+    if (sizeOf(read.cidr) > BigInt(addressesAtOnce)) return no(`A CIDR may hold at most ${count(addressesAtOnce)} addresses (an IPv4 /22)`)
     return { ok: true, body: { cidr: cidrs[0]! }, count: [...hostsOf(read.cidr)].length }
   }
   const bad = entries.find((e) => parseAddress(e) === null)
   if (bad !== undefined) return no(`"${bad.slice(0, 64)}" is not an IP address`)
-  if (entries.length > addressesListed) return no(`${entries.length} addresses are too many: at most ${addressesListed} at once`)
+  if (entries.length > addressesListed) return no(`${count(entries.length)} addresses are too many: at most ${count(addressesListed)} at once`)
   return { ok: true, body: { addresses: entries }, count: entries.length }
 }
