@@ -7,7 +7,7 @@ import { seen } from './names.ts'
 import { operation } from './operation.ts'
 import { byId, listQuery, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
-import { counted } from './words.ts'
+import { count, counted } from './words.ts'
 
 const countryLetters = z.string().check(z.regex(/^[A-Z]{2}$/, 'Country code must be two letters (ISO 3166)'))
 /**
@@ -51,8 +51,8 @@ const declared = z.strictObject({
   /** Name of the building or of its operator, and where it stands. */
   facility: z.nullable(textUpTo(50, 'Facility')),
   address: z.nullable(textUpTo(200, 'Address')),
-  power_capacity_kw: z.nullable(numberIn(0, 1_000_000, 'Power capacity must be a number of kW from 0 to 1000000')),
-  rack_capacity: z.nullable(wholeIn(0, 100_000, 'Rack capacity must be a whole number from 0 to 100000')),
+  power_capacity_kw: z.nullable(numberIn(0, 1_000_000, `Power capacity must be a number of kW from 0 to ${count(1_000_000)}`)),
+  rack_capacity: z.nullable(wholeIn(0, 100_000, `Rack capacity must be a whole number from 0 to ${count(100_000)}`)),
   notes: z.nullable(textUpTo(2000, 'Notes')),
 })
 

@@ -112,8 +112,8 @@ test.each([
   ['an index of 1000', { index: 1000 }, 'Index must be a whole number from 1 to 999'],
   ['a longitude alone', { longitude: 17 }, 'Enter both latitude and longitude, or neither'],
   ['a longitude as text', { latitude: 52, longitude: '17' }, 'Longitude must be a number from -180 to 180'],
-  ['negative power', { power_capacity_kw: -1 }, 'Power capacity must be a number of kW from 0 to 1000000'],
-  ['half a rack', { rack_capacity: 1.5 }, 'Rack capacity must be a whole number from 0 to 100000'],
+  ['negative power', { power_capacity_kw: -1 }, 'Power capacity must be a number of kW from 0 to 1\u202f000\u202f000'],
+  ['half a rack', { rack_capacity: 1.5 }, 'Rack capacity must be a whole number from 0 to 100\u202f000'],
   ['a long facility', { facility: 'x'.repeat(51) }, 'Facility must be no more than 50 characters'],
 ])('%s is refused in its own words', async (_name, wrong, error) => {
   expect((await create('GDY', wrong)).problem).toMatchObject({ code: 'invalid', error })

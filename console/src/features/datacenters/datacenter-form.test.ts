@@ -51,8 +51,8 @@ test('each wrong field has its own sentence', () => {
       index: 'Index is a whole number from 1 to 999',
       city_name: 'Enter the name of the city',
       latitude: 'Latitude is a number from -90 to 90, such as 52.41',
-      power_capacity_kw: 'Power is a number of kW from 0 to 1000000',
-      rack_capacity: 'Racks are a whole number from 0 to 100000',
+      power_capacity_kw: 'Power is a number of kW from 0 to 1\u202f000\u202f000',
+      rack_capacity: 'Racks are a whole number from 0 to 100\u202f000',
     },
   })
 })

@@ -3,6 +3,7 @@ import * as z from 'zod/mini'
 import { type Datacenter, datacenterCreate, type DatacenterChange, type DatacenterInput } from '#contract/datacenters.ts'
 import { fieldErrors } from '../../lib/fields.ts'
 import { listOf } from '../../lib/text.ts'
+import { count } from '../../lib/units.ts'
 
 /** All as typed; "" is unknown. In the order of the form. */
 export interface Typed {
@@ -75,8 +76,8 @@ const sentences: Partial<Record<keyof Typed, string>> = {
   latitude: 'Latitude is a number from -90 to 90, such as 52.41',
   longitude: 'Longitude is a number from -180 to 180, such as 16.93',
   city_name: 'Enter the name of the city',
-  power_capacity_kw: 'Power is a number of kW from 0 to 1000000',
-  rack_capacity: 'Racks are a whole number from 0 to 100000',
+  power_capacity_kw: `Power is a number of kW from 0 to ${count(1_000_000)}`,
+  rack_capacity: `Racks are a whole number from 0 to ${count(100_000)}`,
 }
 const both = 'Enter both latitude and longitude, or neither'
 

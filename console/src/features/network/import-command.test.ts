@@ -15,7 +15,9 @@ function run(command: string): { args: string[]; stdin: string } {
 test('a file is imported by its name, whatever it is called', () => {
   const { cli, api } = importCommands({ csv, file: "our subnets' list.csv", origin })
   expect(run(cli).args).toEqual(['subnet', 'import', "our subnets' list.csv"])
-  expect(api).toMatch(/^jq -Rs '\{csv: \.\}' 'our subnets'\\'' list\.csv' \|\ncurl -X POST 'https:\/\/steelyard\.example\/v1\/subnets\/import' \\\n[^]* \\\n {2}-d @-$/)
+  expect(api).toMatch(
+    /^jq -Rs '\{csv: \.\}' 'our subnets'\\'' list\.csv' \|\ncurl -X POST 'https:\/\/steelyard\.example\/v1\/subnets\/import' \\\n[^]* \\\n {2}-d @-$/,
+  )
   expect(run(importCommands({ csv, file: '-x.csv', origin }).cli).args.at(-1)).toBe('./-x.csv')
 })
 
