@@ -2,12 +2,41 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
+  /** Since when it runs without a jump, by its own time; 0 where none was seen. */
+  steadySince(): number
   /** Resolves after `ms`; rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
+/** A larger difference between the wall clock and the monotonic one is a jump (somebody set the clock, or the machine slept); a smaller one follows time servers. */
+const jumpMs = 60_000
+
+let offsetMs = Date.now() - performance.now()
+let steadySinceMs = 0
+
+function wallNow(): number {
+  const now = Date.now()
+  const offset = now - performance.now()
+  if (Math.abs(offset - offsetMs) > jumpMs) steadySinceMs = now
+  offsetMs = offset
+  return now
+}
+
+/**
+ * How long something has lasted, in ms: only the time in which the clock ran steadily counts, so that a clock that jumps a day makes nobody a day late.
+ * What lies in the future was written before a jump back: it lasts since then, or as far as anybody knows since now.
+ */
+export function elapsedMs({ now, steadySince }: { readonly now: number; readonly steadySince: number }, since: number): number {
+  if (since > now) return steadySince === 0 ? 0 : now - steadySince
+  return now - Math.max(steadySince, since)
+}
+
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: wallNow,
+  steadySince() {
+    wallNow()
+    return steadySinceMs
+  },
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error)
@@ -34,6 +63,7 @@ export function testClock(start = Date.UTC(2026, 0, 15, 12)): TestClock {
   const sleepers = new Set<{ at: number; wake: () => void }>()
   return {
     now: () => now,
+    steadySince: () => 0,
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason as Error)

@@ -6,7 +6,7 @@
  * (a test's clock). Wake-ups are levels, not messages: many fold into one, and a run sees everything committed before it began.
  */
 import { sql } from 'kysely'
-import type { Clock } from '../clock.ts'
+import { type Clock, elapsedMs } from '../clock.ts'
 import { type Db, inTransaction, isDatabaseGone, lostDatabase, type Tx } from '../db/db.ts'
 import type { Log } from '../log.ts'
 import { type EffectInfo, runEffect } from './effects.ts'
@@ -47,6 +47,10 @@ export interface Job {
   readonly failures: number
   /** Milliseconds since 1970, by the engine's clock. */
   readonly now: () => number
+  /** Since when that clock runs without a jump. */
+  readonly steadySince: () => number
+  /** Milliseconds since then, of which only those count in which the clock ran without a jump. */
+  readonly elapsedMs: (since: Date | number) => number
   /**
    * Does something outside the database: the intent is committed, `act` runs, the end is committed. `act` must be safe to repeat, or look first:
    * `info.unknown` says that an earlier attempt began and never told how it ended.
@@ -286,6 +290,8 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
         failures: taken.failures,
         signal: AbortSignal.any([abort.signal, shutdown]),
         now: () => clock.now(),
+        steadySince: () => clock.steadySince(),
+        elapsedMs: (since) => elapsedMs({ now: clock.now(), steadySince: clock.steadySince() }, Number(since)),
         effect: (name, act) => runEffect({ taken, fence, name, act, clock, failpoint }),
       }
       let end: string | null | undefined

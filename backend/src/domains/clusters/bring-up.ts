@@ -94,7 +94,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
     const [facts] = await servers.forPlan(db, [first.node_id])
     const why = lateReason({ name: first.name, address: facts!.address, secured: first.secured_at !== null }, [...nodes.values()])
     await write(job, state, (tx) => show(tx, state, { nodes: waiting(`Waiting for ${listed(late.map((m) => m.name))}${why === null ? '' : `; ${why}`}`) }))
-    return { againMs: pollMs(job.now() - Math.max(...joining.map((m) => m.at_since.getTime()))) }
+    return { againMs: pollMs(Math.min(...joining.map((m) => job.elapsedMs(m.at_since)))) }
   }
 
   const applyKey = async (job: Job, state: State): Promise<void> => {

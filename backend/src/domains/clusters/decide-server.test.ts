@@ -35,7 +35,7 @@ const fresh: ServerFacts = {
   stage: 'maintenance',
   trouble: null,
 }
-const around: Around = { now, secrets: true, controlPlaneAt: null, bootstrap: null, waitTurn: null, othersStay: false, clusterStays: false }
+const around: Around = { now, steadySince: 0, secrets: true, controlPlaneAt: null, bootstrap: null, waitTurn: null, othersStay: false, clusterStays: false }
 const dark: Seen = { kind: 'dark', reason: 'connection refused' }
 const maintenance: Seen = { kind: 'maintenance', stage: 'maintenance', installed: false }
 const healthy = { state: 'Running', healthy: true, message: '' }
@@ -141,6 +141,20 @@ test('a server that lost its configuration is not quietly given a new one', () =
   expect(decideServer({ ...sent, at: 'etcd', securedAt: now - 9000 }, around, maintenance)).toMatchObject({
     act: 'fail',
     reason: expect.stringContaining('lost its configuration'),
+  })
+})
+
+test('a clock that jumped a day takes no patience away, and one that jumped back gives none without end', () => {
+  const installing = { ...sent, atSince: now - 60_000 }
+  const ahead = { ...around, now: now + 86_400_000, steadySince: now + 86_400_000 - 5_000 }
+  expect(decideServer(installing, ahead, dark)).toMatchObject({ act: 'wait', at: 'install' })
+  const back = { ...around, now: now - 86_400_000, steadySince: now - 86_400_000 - 5_000 }
+  expect(decideServer(installing, back, dark)).toMatchObject({ act: 'wait', at: 'install' })
+  const longAfter = { ...back, now: back.now + patienceMs.install! }
+  expect(decideServer(installing, longAfter, dark)).toMatchObject({
+    act: 'fail',
+    at: 'install',
+    reason: expect.stringContaining('Not done after 30 min') as string,
   })
 })
 

@@ -2,6 +2,7 @@
  * What to do next with one server of a cluster: a pure function of what is wanted, the few facts that were written down, and what the
  * server itself shows now. It never trusts that something was done because it was ordered.
  */
+import { elapsedMs } from '../../clock.ts'
 import type { ClusterRole } from '#contract/clusters.ts'
 import { atTime, lasting, listed } from './sentences.ts'
 import { afterWipe, type Place } from './plan.ts'
@@ -64,6 +65,8 @@ export interface ServerFacts {
 /** What is known of the cluster around it. */
 export interface Around {
   readonly now: number
+  /** Since when the clock that tells `now` runs without a jump. */
+  readonly steadySince: number
   readonly secrets: boolean
   /** Since when it is healthy; null: it isn't yet. */
   readonly controlPlaneAt: number | null
@@ -143,7 +146,7 @@ export function patiently(server: ServerFacts, around: Around, act: ServerAct): 
   const patience = patienceMs[act.at]
   const others = othersDoneAt(server, around, act.at)
   if (patience === undefined || others === null) return act
-  const waited = around.now - Math.max(server.atSince, others)
+  const waited = Math.min(elapsedMs(around, server.atSince), elapsedMs(around, others))
   return waited < patience ? act : { act: 'fail', at: act.at, reason: `Not done after ${lasting(waited)}. ${act.reason}` }
 }
 
@@ -192,7 +195,7 @@ function joinFromMaintenance(server: ServerFacts, around: Around, stage: string)
   if (stage !== 'maintenance') return { act: 'wait', at: 'install', reason: `Taking its configuration: ${stage}` }
   // Not known to be accepted: it is sent again at once, the same bytes. Accepted, but still there: the installation failed, or has not begun.
   if (server.sentAt === null) return { act: 'apply', at: 'apply' }
-  if (server.left || around.now - server.sentAt >= settleMs) {
+  if (server.left || elapsedMs(around, server.sentAt) >= settleMs) {
     if (server.sends < mostSends) return { act: 'apply', at: 'apply' }
     return {
       act: 'fail',
@@ -257,7 +260,7 @@ function leave(server: ServerFacts, around: Around, seen: Seen): ServerAct {
       return { act: 'fail', at: 'reset', reason: `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}` }
     case 'maintenance':
       // Given a configuration a moment ago, it may be about to take it.
-      if (!told && (seen.stage !== 'maintenance' || around.now - server.sendIntentAt! < settleMs))
+      if (!told && (seen.stage !== 'maintenance' || elapsedMs(around, server.sendIntentAt!) < settleMs))
         return { act: 'wait', at: 'reset', reason: 'Waiting to see whether it takes the configuration that it was sent' }
       return server.alone ? { act: 'note-wiped', at: 'release' } : { act: 'release', at: 'release' }
     default:
@@ -271,7 +274,7 @@ function leaveSecured(server: ServerFacts, around: Around, seen: Extract<Seen, {
   if (seen.stage !== 'booting' && seen.stage !== 'running')
     return { act: 'wait', at: 'reset', reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible once it has started` }
   // Ordered, but not known to be heard: it would be resetting by now, so it is told again at once.
-  if (server.resetSentAt !== null && around.now - server.resetSentAt < resetAgainMs)
+  if (server.resetSentAt !== null && elapsedMs(around, server.resetSentAt) < resetAgainMs)
     return { act: 'wait', at: 'release', reason: 'The reset was ordered; waiting for it to begin' }
   const member = server.role === 'control_plane' && seen.services['etcd']?.healthy === true
   if (server.alone) {

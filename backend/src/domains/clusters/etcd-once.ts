@@ -53,7 +53,7 @@ export function etcdOnce({ parts, secrets, at, write, wakeMembers, show, wait }:
       return 'again'
     }
     const chosen = state.members.find((m) => m.node_id === choice.node_id)!
-    const calledMs = choice.called_at === null ? Infinity : job.now() - choice.called_at.getTime()
+    const calledMs = choice.called_at === null ? Infinity : job.elapsedMs(choice.called_at)
     if (calledMs < bootstrapAgainMs)
       return wait(job, state, 'bootstrap', `etcd was started on ${chosen.name} at ${atTime(choice.called_at!.getTime())}; waiting for its first member`)
     const credentials = (await secrets.talosAdmin(state.row.id))!

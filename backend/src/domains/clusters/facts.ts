@@ -3,6 +3,7 @@ import type { ClusterFacts, Member } from './decide-cluster.ts'
 import type { Around, ServerFacts } from './decide-server.ts'
 import { waitTurn } from './decide-cluster.ts'
 import * as store from './store.ts'
+import type { Job } from '../../engine/engine.ts'
 import type { Db, Tx } from '../../db/db.ts'
 
 const ms = (time: Date | null): number | null => time?.getTime() ?? null
@@ -80,12 +81,13 @@ export const serverFacts = (m: store.MemberRow, rendered: boolean): ServerFacts 
   trouble: m.trouble,
 })
 
-export function aroundOf({ row, members, bootstrap, hasBundle }: State, nodeId: string, now: number): Around {
+export function aroundOf({ row, members, bootstrap, hasBundle }: State, nodeId: string, job: Pick<Job, 'now' | 'steadySince'>): Around {
   const all = members.map(memberOf)
   const self = all.find((m) => m.node_id === nodeId)!
   const chosen = bootstrap && all.find((m) => m.node_id === bootstrap.node_id)
   return {
-    now,
+    now: job.now(),
+    steadySince: job.steadySince(),
     secrets: hasBundle && row.escrowed_at !== null,
     controlPlaneAt: ms(row.control_plane_at),
     bootstrap: bootstrap ? { name: chosen?.name ?? 'a control plane', confirmedAt: ms(bootstrap.confirmed_at) } : null,

@@ -100,7 +100,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
   const lookAt = async (job: Job, m: store.MemberRow): Promise<Seen> => {
     try {
       // What was said before a restart is gone with it, and between a failure and the restart lie seconds.
-      const isSlow = m.at === 'boot' || (m.at === 'install' && (m.sends > 1 || job.now() - m.at_since.getTime() > troubleAfterMs))
+      const isSlow = m.at === 'boot' || (m.at === 'install' && (m.sends > 1 || job.elapsedMs(m.at_since) > troubleAfterMs))
       const expected = { expectSecured: m.send_intent_at !== null, askTrouble: m.wanted === 'joined' && m.secured_at === null && isSlow }
       return await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), expected, job.signal)
     } catch (error) {
@@ -165,7 +165,6 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
 
   /** An answer that won't change by asking again fails the server; anything else is tried again, and its state is looked at first. */
   const refusedApply = async (job: Job, state: State, m: store.MemberRow, error: unknown): Promise<Outcome> => {
-    const now = job.now()
     const fresh = (await store.member(db, m.cluster_id, m.node_id))!
     if (error instanceof TalosError && (error.kind === 'invalid_argument' || error.kind === 'unimplemented')) {
       await fail(job, state, fresh, 'apply', `${m.name} refused its configuration: ${error.message}`)
@@ -179,13 +178,13 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     // From the moment on in which it has a whole configuration only an admin may give it one, also while its API is still that of maintenance.
     const has = error instanceof TalosError && error.kind === 'permission_denied'
     const reason = has ? `${m.name} has a configuration already and is about to take it` : `${m.name} did not take its configuration: ${seen.reason}`
-    const act = patiently(serverFacts(fresh, true), aroundOf(state, m.node_id, now), { act: 'wait', at: 'apply', reason })
+    const act = patiently(serverFacts(fresh, true), aroundOf(state, m.node_id, job), { act: 'wait', at: 'apply', reason })
     if (act.act === 'fail') {
       await fail(job, state, fresh, 'apply', act.reason)
       return undefined
     }
     await note(job, state, fresh, 'apply', waiting(reason))
-    return { againMs: Math.max(1_000, pollMs(now - fresh.at_since.getTime())) }
+    return { againMs: Math.max(1_000, pollMs(job.elapsedMs(fresh.at_since))) }
   }
 
   const fail = (job: Job, state: State, m: store.MemberRow, at: Place, reason: string, change: MemberChange = {}, seen: Seen | null = null) => {
@@ -218,7 +217,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
       const reason = `${m.name} was told to reset: ${error instanceof Error ? error.message : String(error)}`
       // Whether it was heard is unknown where the connection was lost.
       const isUnknown = error instanceof TalosError && (error.kind === 'timeout' || error.kind === 'unavailable' || error.kind === 'unreachable')
-      const act = patiently(facts, aroundOf(state, m.node_id, job.now()), { act: 'wait', at: 'reset', reason })
+      const act = patiently(facts, aroundOf(state, m.node_id, job), { act: 'wait', at: 'reset', reason })
       if (!isUnknown && act.act === 'fail') {
         // It was refused, so nothing was begun.
         const untold = { ...(await store.member(db, m.cluster_id, m.node_id))!, reset_intent_at: null }
@@ -264,7 +263,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
   /** Out of etcd and Kubernetes, one after the other; then it is nobody's. */
   const takeOut = async (job: Job, state: State, m: store.MemberRow, facts: ServerFacts): Promise<Outcome | 'again'> => {
     const wait = (at: Place, reason: string) =>
-      perform(job, state, m, facts, patiently(facts, aroundOf(state, m.node_id, job.now()), { act: 'wait', at, reason }), null)
+      perform(job, state, m, facts, patiently(facts, aroundOf(state, m.node_id, job), { act: 'wait', at, reason }), null)
     const inEtcd = await forget.fromEtcd(job, state, m)
     if (inEtcd !== null) return wait('forget-member', inEtcd)
     const inKubernetes = await forget.fromKubernetes(job, state, m)
@@ -275,7 +274,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
 
   const perform = async (job: Job, state: State, m: store.MemberRow, facts: ServerFacts, act: ServerAct, seen: Seen | null): Promise<Outcome | 'again'> => {
     const change = seen ? sighting(m, seen, job.now()) : {}
-    const since = act.at === m.at ? job.now() - facts.atSince : 0
+    const since = act.at === m.at ? job.elapsedMs(facts.atSince) : 0
     switch (act.act) {
       case 'render':
         await rendering.renderOnce(job, state, m.node_id)
@@ -285,7 +284,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
       case 'reset': {
         const refusal = m.operation_id === null ? null : await alone.refusal(job, state, m)
         if (refusal === null) return reset(job, state, m, facts, act.graceful)
-        return perform(job, state, m, facts, patiently(facts, aroundOf(state, m.node_id, job.now()), { act: 'wait', at: 'reset', reason: refusal }), seen)
+        return perform(job, state, m, facts, patiently(facts, aroundOf(state, m.node_id, job), { act: 'wait', at: 'reset', reason: refusal }), seen)
       }
       case 'note-wiped':
         await note(job, state, m, afterWipe(m.role), running(), { ...change, wiped_at: new Date(job.now()) })
@@ -317,7 +316,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     const wish = await alone.obey(job, m)
     if (wish !== 'go-on') return wish === 'changed' ? 'again' : undefined
     const facts = serverFacts(m, (await store.newestConfig(db, clusterId, nodeId)) !== undefined)
-    const around = aroundOf(state, nodeId, job.now())
+    const around = aroundOf(state, nodeId, job)
     const blind = decideBlind(facts, around)
     if (blind) return perform(job, state, m, facts, blind, null)
     // It joined: from here on the cluster as a whole watches Kubernetes, and the servers' own contact watches the machine.

@@ -39,7 +39,7 @@ const place = (clusterId: string, kind: store.SecretKind) => ({ table: 'cluster_
 const configPlace = (clusterId: string) => ({ table: 'cluster_server_config', column: 'sealed', owner: clusterId })
 
 export function clusterSecrets({ db, clock, vault, readyKeys }: Pick<ClusterParts, 'db' | 'clock' | 'vault' | 'readyKeys'>): ClusterSecrets {
-  const own = new Map<string, { until: number; minted: Promise<Credentials | null> }>()
+  const own = new Map<string, { from: number; until: number; minted: Promise<Credentials | null> }>()
 
   const open = async (on: Db | Tx, clusterId: string, kind: store.SecretKind): Promise<Buffer | null> => {
     const sealed = await store.secret(on, clusterId, kind)
@@ -57,7 +57,9 @@ export function clusterSecrets({ db, clock, vault, readyKeys }: Pick<ClusterPart
   /** Mints at most once per life, also when many ask at once. */
   const kept = (key: string, mint: () => Promise<Credentials | null>): Promise<Credentials | null> => {
     const found = own.get(key)
-    if (found && found.until > clock.now()) return found.minted
+    const now = clock.now()
+    // Minted while the clock was ahead, it isn't valid yet for anybody.
+    if (found && found.from <= now && now < found.until) return found.minted
     const minted = mint().then(
       (credentials) => {
         if (credentials === null) own.delete(key)
@@ -68,7 +70,7 @@ export function clusterSecrets({ db, clock, vault, readyKeys }: Pick<ClusterPart
         throw error
       },
     )
-    own.set(key, { until: clock.now() + ownLifetimeMs - renewBeforeMs, minted })
+    own.set(key, { from: now, until: now + ownLifetimeMs - renewBeforeMs, minted })
     return minted
   }
 

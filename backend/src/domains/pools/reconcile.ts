@@ -68,7 +68,7 @@ function nextMs(job: Job, look: Look): number {
   const open = look.findings.filter((f) => f.verdict.is === 'applying' || f.verdict.is === 'draining')
   if (look.provider === null && open.every((f) => f.verdict.is === 'applying')) return open.length > 0 ? errorMs : watchMs
   if (open.length > 0) {
-    const since = job.now() - Math.max(...open.map((f) => (f.held.row.sent_at ?? f.held.row.assigned_at).getTime()))
+    const since = Math.min(...open.map((f) => job.elapsedMs(f.held.row.sent_at ?? f.held.row.assigned_at)))
     return since < 30_000 ? 1_000 : since < 300_000 ? 3_000 : 10_000
   }
   return look.findings.some((f) => f.verdict.is === 'error') ? errorMs : watchMs
