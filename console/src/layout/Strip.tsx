@@ -12,13 +12,15 @@ export function Strip() {
   return (
     <footer className={css['strip']}>
       {/* What the screen is worth is said to those who listen as well, when it changes. */}
-      <span role="status">
+      <span className={css['state']} role="status">
         {state === 'live' ? (
           <StatusDot quiet tone="ok">
             Live
           </StatusDot>
         ) : state === 'silent' ? (
-          <StatusDot tone="danger">Not answering{since !== null && ` since ${clock(since)}`}</StatusDot>
+          <StatusDot quiet tone="danger">
+            Not answering{since !== null && ` since ${clock(since)}`}
+          </StatusDot>
         ) : state === 'polling' ? (
           <StatusDot quiet tone="warn" why={since === null ? undefined : `since ${clock(since)}`}>
             No live updates, asking every 15 s

@@ -28,20 +28,26 @@ export function useSessionWait(): ReactNode {
 export function LoadingScreen() {
   const wait = useSessionWait()
   return (
-    <div className={css['loading']} role="status">
-      Loading...
+    <main className={css['loading']}>
+      <h1 className="sr">Steelyard</h1>
+      <p role="status">Loading...</p>
       {wait !== null && <StaleBand boxed>{wait}</StaleBand>}
-    </div>
+    </main>
   )
 }
 
 /** While a page's code and data are under way, past 150 ms. */
 export function PendingPage() {
   const { state, since } = useStore(liveState)
+  // What is said of the session is the nearer reason, and stands above it already.
+  const saidAbove = useStore(undecided) !== null
   return (
     <>
-      {state === 'silent' && since !== null && (
-        <StaleBand boxed>Steelyard has not answered since {clock(since)}. This page is shown as soon as it does.</StaleBand>
+      {state === 'silent' && since !== null && !saidAbove && (
+        <>
+          <h1 className="sr">Waiting for an answer</h1>
+          <StaleBand boxed>Steelyard has not answered since {clock(since)}. This page is shown as soon as it does.</StaleBand>
+        </>
       )}
       <div className={css['pending']}>
         <SkeletonRows rows={10} />
