@@ -15,5 +15,5 @@ export const load: Load = ({ params, client }) => client.prefetchQuery(clusterOn
 export function Page() {
   const { id = '' } = useParams()
   const { search } = useSearch()
-  return <ClusterPage id={id} tab={search['tab']} addresses={addressesOf} />
+  return <ClusterPage id={id} tab={search['tab']} operation={search['operation']} addresses={addressesOf} />
 }

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import type { CSSProperties, ReactNode } from 'react'
 import { clock, duration } from '../lib/time.ts'
 import { useNow } from '../lib/use-now.ts'
 import css from './Timeline.module.css'
@@ -74,54 +74,64 @@ export interface MatrixRow {
   title: ReactNode
   /** One per column, in order; undefined where the step does not concern the row. */
   cells: readonly ({ state: StepState; reason?: string | null } | undefined)[]
-  hot?: boolean
+  /** Said quietly behind the title. */
+  note?: string | undefined
+  hot?: 'failed' | 'waiting' | undefined
 }
 
-/** Every server, every step, at one glance. */
+/** Matrices one under the other, whose legend is one. */
+export const Matrices = ({ children }: { children: ReactNode }) => (
+  <div className={css['matrices']}>
+    {children}
+    <ul className={css['legend']} aria-hidden="true">
+      {(['done', 'running', 'waiting', 'failed', 'todo'] as const).map((state) => (
+        <li key={state}>
+          <i className={cx(css['cell'], css[`cell-${state}`])} />
+          {legend[state]}
+        </li>
+      ))}
+    </ul>
+  </div>
+)
+
+/** Every server, every step, at one glance. Where it is narrow a row's title stands above its cells, so the roles are named: a grid is no table by itself. */
 export function Matrix({ columns, rows, label }: { columns: readonly string[]; rows: readonly MatrixRow[]; label: string }) {
   return (
-    <div className={css['scroll']}>
-      <table className={css['matrix']}>
-        <caption className="sr">{label}</caption>
-        <thead>
-          <tr>
-            <td />
-            {columns.map((c) => (
-              <th key={c} scope="col">
-                {c}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.key}>
-              <th scope="row" className={row.hot ? css['hot'] : undefined}>
-                {row.title}
-              </th>
-              {row.cells.map((cell, i) => {
-                const said = cell === undefined ? 'not needed' : cell.reason ? `${word[cell.state]}: ${cell.reason}` : word[cell.state]
-                return (
-                  <td key={columns[i]} title={`${columns[i]}: ${said}`}>
-                    <span className={cx(css['cell'], cell && css[`cell-${cell.state}`], !cell && css['cell-none'])}>
-                      <span className="sr">{said}</span>
-                    </span>
-                  </td>
-                )
-              })}
-            </tr>
+    <table className={css['matrix']} role="table" style={{ '--columns': columns.length } as CSSProperties}>
+      <caption className="sr">{label}</caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          <td role="cell" />
+          {columns.map((c) => (
+            <th key={c} scope="col" role="columnheader">
+              {c}
+            </th>
           ))}
-        </tbody>
-      </table>
-      <ul className={css['legend']} aria-hidden="true">
-        {(['done', 'running', 'waiting', 'failed', 'todo'] as const).map((state) => (
-          <li key={state}>
-            <i className={cx(css['cell'], css[`cell-${state}`])} />
-            {legend[state]}
-          </li>
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((row) => (
+          <tr key={row.key} role="row">
+            <th scope="row" role="rowheader" className={row.hot && css[`hot-${row.hot}`]}>
+              <span className={css['who']}>
+                {row.title}
+                {row.note !== undefined && <span className={css['note']}>{row.note}</span>}
+              </span>
+            </th>
+            {row.cells.map((cell, i) => {
+              const said = cell === undefined ? 'not needed' : cell.reason ? `${word[cell.state]}: ${cell.reason}` : word[cell.state]
+              return (
+                <td key={columns[i]} role="cell" title={`${columns[i]}: ${said}`}>
+                  <span className={cx(css['cell'], cell && css[`cell-${cell.state}`], !cell && css['cell-none'])}>
+                    <span className="sr">{said}</span>
+                  </span>
+                </td>
+              )
+            })}
+          </tr>
         ))}
-      </ul>
-    </div>
+      </tbody>
+    </table>
   )
 }
 

@@ -24,7 +24,7 @@ import { kubeconfigAction, talosconfigAction, useClusterActions } from './cluste
 import { ClusterEvents } from './ClusterEvents.tsx'
 import css from './ClusterPage.module.css'
 import { clusterOne } from './cluster-queries.ts'
-import { clusterSaid, endpointShown, isUnderWay, versionShown } from './cluster-state.ts'
+import { clusterSaid, endpointShown, isUnderWay, nodeSaid, versionShown } from './cluster-state.ts'
 import { ClusterSettings } from './ClusterSettings.tsx'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
 
@@ -35,12 +35,23 @@ export type ClusterTab = (typeof clusterTabs)[number]
 const clusterServersQuery = (id: string) => query(serverList, { query: { cluster: id } })
 
 /** One cluster. While it is being made, its timeline is what one sees first. What the tab Addresses shows is a feature of its own. */
-export function ClusterPage({ id, tab, addresses }: { id: string; tab: string | undefined; addresses: (cluster: Cluster) => ReactNode }) {
+export function ClusterPage({
+  id,
+  tab,
+  operation,
+  addresses,
+}: {
+  id: string
+  tab: string | undefined
+  /** Id of the operation whose timeline is shown. */
+  operation: string | undefined
+  addresses: (cluster: Cluster) => ReactNode
+}) {
   const { data: cluster, error, refetch } = useQuery(clusterOne(id))
   if (error instanceof CallError && error.status === 404) return <NotFound sentence={error.message} />
   if (cluster === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />
   const current = clusterTabs.find((t) => t === tab) ?? (isUnderWay(cluster) ? 'timeline' : 'overview')
-  return <Shown cluster={cluster} tab={current} addresses={addresses} />
+  return <Shown cluster={cluster} tab={current} operation={operation} addresses={addresses} />
 }
 
 /** Deleted, or never there: also while it is looked at. */
@@ -62,7 +73,17 @@ function NotFound({ sentence }: { sentence: string }) {
   )
 }
 
-function Shown({ cluster, tab, addresses }: { cluster: Cluster; tab: ClusterTab; addresses: (cluster: Cluster) => ReactNode }) {
+function Shown({
+  cluster,
+  tab,
+  operation,
+  addresses,
+}: {
+  cluster: Cluster
+  tab: ClusterTab
+  operation: string | undefined
+  addresses: (cluster: Cluster) => ReactNode
+}) {
   const actionsOf = useClusterActions('page')
   const actions = useMemo(() => actionsOf(cluster), [actionsOf, cluster])
   useCommands(`Act on ${cluster.name}`, actions)
@@ -149,7 +170,7 @@ function Shown({ cluster, tab, addresses }: { cluster: Cluster; tab: ClusterTab;
       <div className={css['tab']}>
         {tab === 'overview' && <Overview cluster={cluster} />}
         {tab === 'servers' && <Servers cluster={cluster} />}
-        {tab === 'timeline' && <ClusterTimeline cluster={cluster} />}
+        {tab === 'timeline' && <ClusterTimeline cluster={cluster} chosen={operation} />}
         {tab === 'addresses' && <Suspense fallback={<SkeletonRows rows={4} />}>{addresses(cluster)}</Suspense>}
         {tab === 'keys' && <Keys cluster={cluster} />}
         {tab === 'events' && <ClusterEvents id={cluster.id} />}
@@ -234,11 +255,11 @@ interface Row {
 
 const rowColumns = columns<Row>([
   { id: 'name', head: 'Server', card: 'name', width: 200, cell: (r) => r.name },
-  { id: 'role', head: 'Role', width: 120, card: 'fact', cell: (r) => (r.role === 'control_plane' ? 'Control plane' : 'Worker') },
+  { id: 'role', head: 'Role', width: 112, card: 'fact', cell: (r) => (r.role === 'control_plane' ? 'Control plane' : 'Worker') },
   {
     id: 'address',
     head: 'Address',
-    width: 150,
+    width: 130,
     from: 'sm',
     cell: (r) => (r.server?.nodeAddresses[0] ? <span className="mono">{r.server.nodeAddresses[0]}</span> : <span className="t3">No Addresses</span>),
   },
@@ -246,25 +267,39 @@ const rowColumns = columns<Row>([
     id: 'units',
     head: 'CU',
     numeric: true,
-    width: 70,
-    from: 'md',
+    width: 64,
+    from: 'lg',
     cell: (r) => (r.server ? (computeUnits(r.server.resources) ?? <span className="t3">Unknown</span>) : ''),
   },
   {
     id: 'memory',
     head: 'Memory',
     numeric: true,
-    width: 100,
-    from: 'lg',
+    width: 92,
+    from: 'xl',
     cell: (r) => {
       const bytes = r.server ? capacityOf(r.server.resources).memory_bytes : null
       return bytes === null ? <span className="t3">Unknown</span> : memory(bytes)
     },
   },
   {
+    id: 'kubernetes',
+    head: 'Kubernetes',
+    card: 'state',
+    cell: (r) => {
+      if (!r.server) return ''
+      const { tone, word, why } = nodeSaid(r.server.kubernetes)
+      return (
+        <StatusDot tone={tone} why={why}>
+          {word}
+        </StatusDot>
+      )
+    },
+  },
+  {
     id: 'contact',
     head: 'Contact',
-    card: 'state',
+    from: 'sm',
     cell: (r) => {
       const talos = r.server?.talos
       if (!talos || talos.reachable === null) return <StatusDot tone="off">Not asked yet</StatusDot>
@@ -273,7 +308,7 @@ const rowColumns = columns<Row>([
           Answering
         </StatusDot>
       ) : (
-        <StatusDot tone="danger" why={talos.reason}>
+        <StatusDot tone="danger" why={[talos.unreachable_since && `since ${moment(talos.unreachable_since)}`, talos.reason].filter(Boolean).join(', ')}>
           Unreachable
         </StatusDot>
       )

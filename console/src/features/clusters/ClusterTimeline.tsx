@@ -1,8 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { Cluster } from '#contract/clusters.ts'
-import { clusterServerReplace } from '#contract/clusters.ts'
+import { clusterServerFailure, clusterServerReplace } from '#contract/clusters.ts'
 import { canCancelOperation, canRetryOperation, hasEnded, type Operation, operationCancel, operationRetry } from '#contract/operations.ts'
+import { no, yes } from '#contract/rule.ts'
 import { serverLogs } from '#contract/servers.ts'
 import { operationTitle } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
@@ -10,54 +11,65 @@ import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { reasonOf } from '../../lib/reason.ts'
-import { duration, exact, moment } from '../../lib/time.ts'
+import { clock, duration, exact, moment } from '../../lib/time.ts'
 import { useNow } from '../../lib/use-now.ts'
 import { both, confirm } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Alert, StatusDot } from '../../ui/Status.tsx'
-import { Matrix, Timeline } from '../../ui/Timeline.tsx'
+import { Matrices, Matrix, Timeline } from '../../ui/Timeline.tsx'
 import { toast } from '../../ui/toast.ts'
 import css from './ClusterPage.module.css'
 import { operationOne, operationsOf, refreshClusters } from './cluster-queries.ts'
 import { ReplaceServer } from './ReplaceServer.tsx'
-import { matrixOf, type Phase, phaseCount, phasesOf, logLine } from './timeline.ts'
+import { matricesOf, type Phase, phaseCount, phasesOf, logLine } from './timeline.ts'
 
 const canReplace = both(allowed(clusterServerReplace))
 
-/** The operation on the cluster, step by step as it happens; the last one where nothing is under way. */
-export function ClusterTimeline({ cluster }: { cluster: Cluster }) {
+/** An operation on the cluster, step by step as it happens, and a list of all: `chosen` in the address, else what is under way, else the last one. */
+export function ClusterTimeline({ cluster, chosen }: { cluster: Cluster; chosen: string | undefined }) {
   const all = useQuery(operationsOf(cluster.id))
-  const id = all.data?.items.find((o) => !hasEnded(o))?.id ?? cluster.operation_id ?? all.data?.items[0]?.id
+  const id = chosen ?? all.data?.items.find((o) => !hasEnded(o))?.id ?? cluster.operation_id ?? all.data?.items[0]?.id
   if (id === undefined) {
     if (all.error) return <ErrorState boxed error={all.error} onRetry={() => void all.refetch()} />
     return all.data ? <Empty boxed title="Nothing has been done to this cluster" /> : <SkeletonRows rows={8} />
   }
   return (
-    <>
-      <OperationView key={id} id={id} cluster={cluster} />
-      <Earlier operations={(all.data?.items ?? []).filter((o) => o.id !== id)} />
-    </>
+    <OperationView key={id} id={id} cluster={cluster}>
+      {all.data && all.data.total > 1 && <AllOperations cluster={cluster} current={id} operations={all.data.items} total={all.data.total} />}
+    </OperationView>
   )
 }
 
 const endWord = { done: 'done', failed: 'failed', cancelled: 'cancelled' } as Record<string, string>
 
-function OperationView({ id, cluster }: { id: string; cluster: Cluster }) {
+function OperationView({ id, cluster, children }: { id: string; cluster: Cluster; children: ReactNode }) {
   const { data: operation, error, refetch } = useQuery(operationOne(id))
   const running = operation !== undefined && !hasEnded(operation)
   const now = useNow(running)
   const client = useQueryClient()
   const [replacing, setReplacing] = useState<{ node_id: string; name: string } | null>(null)
-  if (operation === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />
+  if (operation === undefined || operation.target.id !== cluster.id) {
+    const other = operation !== undefined && <Empty boxed title="This operation is not about this cluster" />
+    const left = other || (error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />)
+    return (
+      <div className={css['cols']}>
+        <div>{left}</div>
+        <div className={css['side']}>{children}</div>
+      </div>
+    )
+  }
 
-  const list = phasesOf(operation.steps, cluster.servers, !running)
+  const members = [...cluster.servers, ...cluster.former_servers]
+  const list = phasesOf(operation.steps, members, !running)
   const { at, of } = phaseCount(list)
   const began = Date.parse(operation.started_at ?? operation.created_at)
   const took = duration((operation.ended_at ? Date.parse(operation.ended_at) : now) - began)
   const failed = list.find((p) => p.state === 'failed')
-  const matrix = matrixOf(operation, cluster.servers, !running)
+  const matrices = matricesOf(operation, members, !running)
+  // A creation that another operation goes on with is history: what it failed on is done there.
+  const isCurrent = operation.kind === 'clusterSubnetsAssign' || operation.id === cluster.operation_id
   const retry = async () => {
     try {
       await call(operationRetry, { params: { id } })
@@ -84,7 +96,7 @@ function OperationView({ id, cluster }: { id: string; cluster: Cluster }) {
   const buttons = (
     <>
       {operation.status === 'failed' && (
-        <Button kind="primary" size="small" icon="refresh" can={both(allowed(operationRetry), canRetryOperation(operation))} onClick={() => void retry()}>
+        <Button kind="primary" size="small" icon="refresh" can={both(allowed(operationRetry), canRetryOperation(operation), isCurrent ? yes : no('A later operation goes on from here'))} onClick={() => void retry()}>
           Retry
         </Button>
       )}
@@ -105,7 +117,7 @@ function OperationView({ id, cluster }: { id: string; cluster: Cluster }) {
       <div className={css['cols']}>
         <Panel
           title={operationTitle(operation)}
-          note={<span className="num">{running ? `step ${at} of ${of}, ${took} so far` : `${endWord[operation.status]} in ${took}`}</span>}
+          note={<span className="num">{running ? `step ${at} of ${of}, ${took} so far` : `${endWord[operation.status]} in ${took}, ${moment(operation.created_at)}`}</span>}
           actions={buttons}
         >
           <Timeline
@@ -122,8 +134,8 @@ function OperationView({ id, cluster }: { id: string; cluster: Cluster }) {
               ...(phase.held !== null &&
                 (phase.state === 'failed' || phase.state === 'waiting') && {
                   more: (
-                    <HeldUp server={phase.held} live={running}>
-                      {phase.state === 'failed' && operation.kind !== 'clusterDelete' && (
+                    <HeldUp clusterId={cluster.id} server={phase.held} failed={phase.state === 'failed'}>
+                      {phase.state === 'failed' && isCurrent && operation.kind !== 'clusterDelete' && (
                         <Button size="small" icon="swap" can={canReplace} onClick={() => setReplacing(phase.held)}>
                           Replace server
                         </Button>
@@ -134,25 +146,33 @@ function OperationView({ id, cluster }: { id: string; cluster: Cluster }) {
             }))}
           />
         </Panel>
-        {matrix.rows.length > 0 && (
-          <Panel title="Every server, every step">
-            <Matrix
-              label="Every server, every step"
-              columns={matrix.columns}
-              rows={matrix.rows.map(({ member, cells, hot }) => ({
-                key: member.node_id,
-                title: (
-                  <>
-                    <a href={paths.server(member.node_id)}>{member.name}</a>
-                    {member.role === 'control_plane' && <span className="t3 fs12"> cp</span>}
-                  </>
-                ),
-                cells,
-                hot,
-              }))}
-            />
-          </Panel>
-        )}
+        <div className={css['side']}>
+          {matrices.length > 0 && (
+            <Panel title="Every server, every step">
+              <Matrices>
+                {matrices.map(({ columns, rows }) => (
+                  <Matrix
+                    key={columns[0]}
+                    label={`Every server, every step: ${columns.join(', ')}`}
+                    columns={columns}
+                    rows={rows.map(({ member, cells, hot }) => ({
+                      key: member.node_id,
+                      title: (
+                        <a href={paths.server(member.node_id)} title={member.name}>
+                          {member.name}
+                        </a>
+                      ),
+                      note: member.role === 'control_plane' ? 'cp' : undefined,
+                      cells,
+                      hot,
+                    }))}
+                  />
+                ))}
+              </Matrices>
+            </Panel>
+          )}
+          {children}
+        </div>
       </div>
       {replacing && <ReplaceServer cluster={cluster} server={replacing} onClose={() => setReplacing(null)} />}
     </>
@@ -173,59 +193,100 @@ function whyOf({ held, reason, state }: Phase): ReactNode {
   )
 }
 
-const tail = 6
-
-/** The last log lines of the server that holds a phase up, while it can be asked; a server that installs is dark and shows none. */
-function HeldUp({ server, live, children }: { server: { node_id: string; name: string }; live: boolean; children: ReactNode }) {
-  const { data, isError } = useQuery({
-    ...query(serverLogs, { params: { id: server.node_id }, query: { tail, service: 'machined' } }),
-    retry: false,
-    refetchInterval: live ? 3000 : false,
-    staleTime: 0,
-  })
-  // What it said before it went dark is no longer what it does.
-  const lines = isError ? [] : (data ?? '').split('\n').filter(Boolean).slice(-tail)
+/** What the server that holds a phase up says: now, while it can be asked, or when it failed. */
+function HeldUp({
+  clusterId,
+  server,
+  failed,
+  children,
+}: {
+  clusterId: string
+  server: { node_id: string; name: string }
+  failed: boolean
+  children: ReactNode
+}) {
   return (
     <>
-      {lines.length > 0 && (
-        <>
-          <div className={css['loghead']}>
-            <b>{server.name}</b> <span className="t3">machined</span>
-            {live && (
-              <span className="right">
-                <StatusDot tone="busy">Following</StatusDot>
-              </span>
-            )}
-          </div>
-          <pre className={css['log']} tabIndex={0} aria-label={`Last log lines of ${server.name}`}>
-            {lines.map(logLine).join('\n')}
-          </pre>
-        </>
-      )}
+      {failed ? <KeptLog clusterId={clusterId} server={server} /> : <LiveLog server={server} />}
       <div className="row wrap">
         {children}
         <a className="fs13" href={paths.server(server.node_id, 'logs')}>
-          All logs
+          {failed ? 'Its log now' : 'All logs'}
         </a>
       </div>
     </>
   )
 }
 
-function Earlier({ operations }: { operations: readonly Operation[] }) {
-  if (operations.length === 0) return null
+const tail = 6
+
+/** The last lines of a server that is waited for; one that installs is dark and shows none. */
+function LiveLog({ server }: { server: { node_id: string; name: string } }) {
+  const { data, isError } = useQuery({
+    ...query(serverLogs, { params: { id: server.node_id }, query: { tail, service: 'machined' } }),
+    retry: false,
+    refetchInterval: 3000,
+    staleTime: 0,
+  })
+  // What it said before it went dark is no longer what it does.
+  const lines = isError ? [] : (data ?? '').split('\n').filter(Boolean).slice(-tail)
+  if (lines.length === 0) return null
   return (
-    <Panel title="Earlier" className={css['earlier'] ?? ''}>
-      <ul className={css['plain']}>
+    <Lines name={server.name} lines={lines}>
+      <StatusDot tone="busy">Following</StatusDot>
+    </Lines>
+  )
+}
+
+/** The last lines of the boot in which a server failed: what it says now is about another one. */
+function KeptLog({ clusterId, server }: { clusterId: string; server: { node_id: string; name: string } }) {
+  const { data, error } = useQuery(query(clusterServerFailure, { params: { id: clusterId, node_id: server.node_id } }))
+  if (data === undefined) return error ? <p className="t2">{reasonOf(error)}</p> : null
+  if (data.log === null)
+    return <p className="t2">What it said as it failed is gone: Talos keeps its log in memory, and it could not be read before the server restarted.</p>
+  return (
+    <Lines name={server.name} lines={data.log.lines}>
+      <span className="t3">
+        kept at{' '}
+        <time dateTime={data.log.at} title={exact(data.log.at)}>
+          {clock(data.log.at)}
+        </time>
+      </span>
+    </Lines>
+  )
+}
+
+function Lines({ name, lines, children }: { name: string; lines: readonly string[]; children: ReactNode }) {
+  return (
+    <>
+      <div className={css['loghead']}>
+        <b>{name}</b> <span className="t3">machined</span>
+        <span className="right">{children}</span>
+      </div>
+      <pre className={css['log']} tabIndex={0} aria-label={`Last log lines of ${name}`}>
+        {lines.map(logLine).join('\n')}
+      </pre>
+    </>
+  )
+}
+
+const operationTone = (o: Operation) => (o.status === 'done' ? 'ok' : o.status === 'failed' ? 'danger' : hasEnded(o) ? 'off' : 'busy')
+
+/** Everything that was done to the cluster, each leading to its own timeline. */
+function AllOperations({ cluster, current, operations, total }: { cluster: Cluster; current: string; operations: readonly Operation[]; total: number }) {
+  return (
+    <Panel title="Operations" note={operations.length < total ? `the newest ${operations.length} of ${total}` : `${total}`}>
+      <ul className={css['operations']}>
         {operations.map((o) => (
-          <li key={o.id} className="row">
+          <li key={o.id}>
             <time className="t3 num" dateTime={o.created_at} title={exact(o.created_at)}>
               {moment(o.created_at)}
             </time>
-            <span>{operationTitle(o)}</span>
-            <StatusDot tone={o.status === 'done' ? 'ok' : o.status === 'failed' ? 'danger' : 'off'} why={o.reason}>
-              {endWord[o.status] ?? o.status}
-            </StatusDot>
+            <a href={paths.cluster(cluster.id, 'timeline', o.id)} aria-current={o.id === current ? 'true' : undefined}>
+              {operationTitle(o)}
+            </a>
+            <StatusDot tone={operationTone(o)}>{endWord[o.status] ?? o.status}</StatusDot>
+            {o.reason !== null && <p className="t2">{o.reason}</p>}
           </li>
         ))}
       </ul>

@@ -23,14 +23,15 @@ import { StatusDot } from '../../ui/Status.tsx'
 import { showKeys, useClusterActions } from './cluster-actions.ts'
 import { type ClusterSearch, clustersQuery, defaultSize } from './cluster-queries.ts'
 import { clusterSaid, versionShown } from './cluster-state.ts'
+import css from './ClustersPage.module.css'
 
 const clusterColumns = columns<Cluster>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', width: nameWidth, cell: (c) => c.name },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', width: (from) => (from.md ? nameWidth : 164), cell: (c) => c.name },
   {
     id: 'datacenter',
     head: 'Location',
     sortable: true,
-    width: 130,
+    width: 116,
     card: 'fact',
     cell: (c) => (
       <span className="row">
@@ -43,20 +44,20 @@ const clusterColumns = columns<Cluster>([
     id: 'servers',
     head: 'Servers',
     help: 'Control planes + workers',
-    width: 110,
-    from: 'sm',
+    width: 94,
+    from: 'md',
     cell: (c) => (
       <span className="num" title={`${c.control_planes} control plane, ${c.workers} worker`}>
         {c.control_planes} + {c.workers}
       </span>
     ),
   },
-  { id: 'kubernetes_version', head: 'Kubernetes', sortable: true, width: 120, from: 'md', cell: (c) => versionShown(c.kubernetes_version) },
-  { id: 'talos_version', head: 'Talos', sortable: true, width: 100, from: 'md', cell: (c) => versionShown(c.talos_version) },
+  { id: 'kubernetes_version', head: 'Kubernetes', sortable: true, width: 108, from: 'md', cell: (c) => versionShown(c.kubernetes_version) },
+  { id: 'talos_version', head: 'Talos', sortable: true, width: 84, from: 'md', cell: (c) => versionShown(c.talos_version) },
   {
     id: 'subnets',
     head: 'IP subnets',
-    from: 'md',
+    from: 'xl',
     width: 170,
     cell: (c) => (c.subnets.length === 0 ? <span className="t3">–</span> : <span className="mono">{c.subnets.map((s) => s.cidr).join(', ')}</span>),
   },
@@ -68,9 +69,14 @@ const clusterColumns = columns<Cluster>([
     cell: (c) => {
       const { tone, word } = clusterSaid(c)
       return (
-        <StatusDot tone={tone} why={c.reason}>
-          {word}
-        </StatusDot>
+        <span className={css['status']}>
+          <StatusDot tone={tone}>{word}</StatusDot>
+          {c.reason !== null && (
+            <span className={css['reason']} title={c.reason}>
+              {c.reason}
+            </span>
+          )}
+        </span>
       )
     },
   },
@@ -112,11 +118,11 @@ export function ClustersPage({
         label: 'Show cluster keys of all new',
         icon: 'key',
         hint: `${fresh.length}`,
-        ...(fresh.length === 0 && { can: no('Every cluster has its offer already') }),
+        ...(fresh.length === 0 && { can: no(items.length === 0 ? 'There are no clusters here yet' : 'Every cluster here has its offer already') }),
         run: () => showKeys(fresh),
       },
     ],
-    [chosen, fresh],
+    [chosen, fresh, items.length],
   )
   const commands = useMemo(() => [create, ...menu], [create, menu])
   useCommands('Clusters', commands)

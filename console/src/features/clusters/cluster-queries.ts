@@ -25,6 +25,6 @@ export const clustersQuery = (search: ClusterSearch) => ({ ...query(clusterList,
 export const clusterOne = (id: string) => query(clusterGet, { params: { id } })
 export const operationOne = (id: string) => query(operationGet, { params: { id } })
 /** The operations on a cluster, newest first. */
-export const operationsOf = (id: string) => query(operationList, { query: { target: id, per_page: 20 } })
+export const operationsOf = (id: string) => query(operationList, { query: { target: id, per_page: 100 } })
 
 export const refreshClusters = (client: QueryClient): Promise<unknown> => invalidate(client, clusterList, clusterGet, operationList, operationGet)

@@ -1,5 +1,6 @@
 /** How a cluster's state is said. */
 import type { Cluster, ClusterStatus } from '#contract/clusters.ts'
+import type { Server } from '#contract/servers.ts'
 import type { Tone } from '../../ui/Status.tsx'
 
 const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {
@@ -23,3 +24,10 @@ export const endpointShown = (endpoint: string): string => endpoint.replace(/^ht
 
 /** Versions are shown with their v, as tags and release notes have them: "1.36.3" is "v1.36.3". */
 export const versionShown = (version: string): string => (version === '' || version.startsWith('v') ? version : `v${version}`)
+
+/** What Kubernetes says of a server's node; a reason where it isn't Ready. */
+export function nodeSaid(node: Server['kubernetes']): { tone: Tone; word: string; why: string | null } {
+  if (node === null) return { tone: 'off', word: 'Not joined yet', why: null }
+  if (node.ready === null) return { tone: 'off', word: 'Unknown', why: node.reason }
+  return node.ready ? { tone: 'ok', word: 'Ready', why: null } : { tone: 'danger', word: 'Not ready', why: node.reason }
+}

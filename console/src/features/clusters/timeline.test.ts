@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Step } from '#contract/operations.ts'
 import { clock } from '../../lib/time.ts'
-import { logLine, matrixOf, phaseCount, phasesOf, stateOf } from './timeline.ts'
+import { logLine, matricesOf, phaseCount, phasesOf, stateOf } from './timeline.ts'
 
 const step = (key: string, status: Step['status'], more: Partial<Step> = {}): Step => ({
   key,
@@ -73,19 +73,31 @@ test('once an operation has ended, nothing of it is under way', () => {
     ['worker/install', 'failed', null],
     ['nodes', 'todo', null],
   ])
-  const cell = (isOver: boolean) => matrixOf({ steps: [step('boot/w', 'waiting')] }, members, isOver).rows[0]!.cells[0]!.state
+  const cell = (isOver: boolean) => matricesOf({ steps: [step('boot/w', 'waiting')] }, members, isOver)[0]!.rows[0]!.cells[0]!.state
   expect([cell(false), cell(true)]).toEqual(['waiting', 'todo'])
 })
 
 test('a worker has no cell for etcd', () => {
-  const { columns, rows } = matrixOf(
+  const [{ columns, rows } = { columns: [], rows: [] }] = matricesOf(
     { steps: [step('install/a', 'done'), step('etcd/a', 'running'), step('install/w', 'failed', { reason: 'no disk' })] },
     members,
   )
   expect(columns).toEqual(['Install', 'etcd'])
   expect(rows.map((r) => [r.member.name, r.cells.map((c) => c?.state), r.hot])).toEqual([
-    ['copper-lynx-402', ['done', 'running'], false],
-    ['quiet-otter-118', ['failed', undefined], true],
+    ['copper-lynx-402', ['done', 'running'], undefined],
+    ['quiet-otter-118', ['failed', undefined], 'failed'],
+  ])
+})
+
+test('a replacement has a matrix of who leaves and one of who joins, neither wider than six columns', () => {
+  const steps = [
+    step('reset/b', 'done'),
+    step('release/b', 'waiting', { attempt: 2 }),
+    ...['config', 'apply', 'install', 'boot', 'etcd', 'join'].map((p) => step(`${p}/a`, 'done')),
+  ]
+  expect(matricesOf({ steps }, members).map((m) => [m.columns, m.rows.map((r) => [r.member.node_id, r.hot])])).toEqual([
+    [['Reset', 'Free'], [['b', 'waiting']]],
+    [['Config', 'Apply', 'Install', 'API', 'etcd', 'Ready'], [['a', undefined]]],
   ])
 })
 
@@ -100,7 +112,7 @@ test('the steps of subnets stand one by one, and servers have no part in them', 
     ['apply/s2', 'running'],
     ['read-back/s1', 'todo'],
   ])
-  expect(matrixOf({ steps }, members).rows).toEqual([])
+  expect(matricesOf({ steps }, members)).toEqual([])
 })
 
 test('a line of a log begins with its time on the clock, where it begins with a time', () => {

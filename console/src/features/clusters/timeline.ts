@@ -98,11 +98,21 @@ export function phasesOf(steps: readonly Step[], members: readonly Member[], isO
     })
 }
 
-/** Columns of the matrix that the operation has, and a row per server: undefined where a phase does not concern it. */
-export function matrixOf(operation: Pick<Operation, 'steps'>, members: readonly Member[], isOver = false) {
-  const places = ['reset', 'release', 'config', 'apply', 'install', 'boot', 'etcd', 'join'].filter((place) =>
-    operation.steps.some((s) => s.key.startsWith(`${place}/`)),
-  )
+/** Places of a server on its way out of a cluster, and into it. */
+const ways: readonly (readonly string[])[] = [
+  ['reset', 'release'],
+  ['config', 'apply', 'install', 'boot', 'etcd', 'join'],
+]
+
+/**
+ * A matrix of servers by steps for those that leave and one for those that join, where the operation has such: columns that it has, and a row per server,
+ * undefined where a phase does not concern it.
+ */
+export const matricesOf = (operation: Pick<Operation, 'steps'>, members: readonly Member[], isOver = false) =>
+  ways.map((way) => matrixOf(way, operation, members, isOver)).filter(({ rows }) => rows.length > 0)
+
+function matrixOf(way: readonly string[], operation: Pick<Operation, 'steps'>, members: readonly Member[], isOver: boolean) {
+  const places = way.filter((place) => operation.steps.some((s) => s.key.startsWith(`${place}/`)))
   const short = (place: string) => (phaseOf.get(place) ?? phaseOf.get(`control_plane/${place}`))?.short ?? place
   const of = new Map(operation.steps.map((s) => [s.key, s]))
   return {
@@ -114,11 +124,17 @@ export function matrixOf(operation: Pick<Operation, 'steps'>, members: readonly 
         {
           member,
           cells: steps.map((s) => (s ? { state: atRest(s.status, isOver), reason: s.reason } : undefined)),
-          hot: steps.some((s) => s?.status === 'failed' || (s?.status === 'waiting' && s.attempt > 1)),
+          hot: heat(steps, isOver),
         },
       ]
     }),
   }
+}
+
+/** What a row is marked by: a failure, or else an attempt that is not the first. */
+function heat(steps: readonly (Step | undefined)[], isOver: boolean): 'failed' | 'waiting' | undefined {
+  if (steps.some((s) => s?.status === 'failed')) return 'failed'
+  return !isOver && steps.some((s) => s?.status === 'waiting' && s.attempt > 1) ? 'waiting' : undefined
 }
 
 /** "step 4 of 12": phases behind, and all. */

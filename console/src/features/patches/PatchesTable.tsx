@@ -158,7 +158,7 @@ export function PatchesTable({
         title: `Delete ${p.name}?`,
         text: server.cluster
           ? `${server.name} is in the cluster ${server.cluster.name}: its configuration without this patch is applied at once, and the server reboots if Talos asks for it.`
-          : 'It is not part of the configuration that the server gets when it joins a cluster.',
+          : `It is deleted for good. When ${server.name} joins a cluster, it gets its configuration without this patch.`,
         danger: true,
         act: async () => {
           await call(patchRemove, { params: { id: server.id, patchId: p.patch_id } })
