@@ -72,17 +72,26 @@ export const endpointHost = (endpoint: string): string =>
     .replace(/^\[(.*)\](?::6443)?$/, '$1')
     .replace(/^([^:]*):6443$/, '$1')
 
+/** The path of a disk of a server, `/dev/nvme0n1`, from what it is told by: its id in the list of disks, `nvme0n1`, or that path. */
+export const devicePath = (disk: string): string => (disk.startsWith('/') ? disk : `/dev/${disk}`)
+/** Taken by id or by path, read as the path. */
+const diskOf = (example: string) =>
+  z
+    .string()
+    .check(
+      z.trim(),
+      z.regex(/^(?:\/dev\/)?[a-zA-Z0-9][a-zA-Z0-9/_.:-]{0,119}$/, `A disk is given by its id or its device path, such as ${example} or /dev/${example}`),
+      z.overwrite(devicePath),
+    )
+
 export const ClusterServer = z.strictObject({
   node_id: z.uuid(),
   role: ClusterRole,
   /** Link that carries the workload; defaults to the one that Steelyard reaches the server on. */
   interface: z.optional(z.string().check(z.maxLength(64))),
-  /** `/dev/…`; defaults to the smallest disk that is large enough. */
-  install_disk: z.optional(z.string().check(z.regex(/^\/dev\/[a-zA-Z0-9/_.:-]{1,120}$/, 'A disk is given by its device path, such as /dev/nvme0n1'))),
-  workload_disks: z._default(
-    z.array(z.string().check(z.regex(/^\/dev\/[a-zA-Z0-9/_.:-]{1,120}$/, 'A disk is given by its device path, such as /dev/nvme1n1'))).check(z.maxLength(64)),
-    [],
-  ),
+  /** Id or path of one of the server's disks; defaults to the smallest that is large enough. */
+  install_disk: z.optional(diskOf('nvme0n1')),
+  workload_disks: z._default(z.array(diskOf('nvme1n1')).check(z.maxLength(64)), []),
   patch: z.optional(NewPatch),
 })
 export type ClusterServer = z.infer<typeof ClusterServer>

@@ -120,9 +120,13 @@ describe('the first path', () => {
     await page.getByRole('button', { name: 'Choose servers' }).click()
 
     for (const server of servers) await page.getByRole('checkbox', { name: server.name }).check()
+    // Three are proposed, and the person has others in mind.
+    await page.getByText(/^Proposed as control planes: .*, the smallest of the chosen by compute units/).waitFor()
+    expect(await page.getByRole('group', { name: /^Role of / }).getByRole('button', { name: 'Control plane', pressed: true }).count()).toBe(3)
     for (const [i, server] of servers.entries()) {
-      const role = page.getByRole('group', { name: `Role of ${server.name}` })
-      expect(await role.getByRole('button', { name: i < 3 ? 'Control plane' : 'Worker', pressed: true }).count()).toBe(1)
+      const role = page.getByRole('group', { name: `Role of ${server.name}` }).getByRole('button', { name: i < 3 ? 'Control plane' : 'Worker' })
+      await role.click()
+      expect(await role.getAttribute('aria-pressed')).toBe('true')
     }
     await page.getByRole('group', { name: servers[0]!.name, exact: true }).getByRole('link', { name: 'kernel-tuning' }).waitFor()
     await page.getByText('4 servers without a patch. You will be asked to confirm their networking.').waitFor()

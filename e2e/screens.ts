@@ -56,7 +56,6 @@ async function creating(page: Page, step: 'servers' | 'review' | 'question'): Pr
   await chosen.first().or(choose).first().waitFor()
   if (await choose.isVisible()) await choose.click()
   await chosen.first().waitFor()
-  if ((await chosen.count()) % 2 === 0) await chosen.last().getByRole('button', { name: 'Worker' }).click()
   if (step === 'servers') return
   await press(page, /^Review/)
   await page.getByText('What will happen').waitFor()

@@ -150,7 +150,7 @@ describe('cluster create', () => {
   test('sends the call of the API with ids for names', async () => {
     const { api, cli } = await ready()
     const ran = await cli.run(
-      'cluster create web --datacenter pl-poz-1 --control-plane cp-1,cp-2,cp-3 --worker w-1 --install-disk w-1=/dev/nvme0n1 --workload-disk w-1=/dev/sda,w-1=/dev/sdb --vlan-id 12 --endpoint 10.0.4.9 --virtual-ip',
+      'cluster create web --datacenter pl-poz-1 --control-plane cp-1,cp-2,cp-3 --worker w-1 --install-disk w-1=nvme0n1 --workload-disk w-1=/dev/sda,w-1=sdb --vlan-id 12 --endpoint 10.0.4.9 --virtual-ip',
     )
     expect(ran).toMatchObject({ exit: 0, out: 'Cluster web is pending\n', err: `Watch it: steelyard operation watch ${id(70)}\n` })
     expect(api.callsOf(clusterCreate)[0]!.body).toEqual({
@@ -163,7 +163,7 @@ describe('cluster create', () => {
         { node_id: id(1), role: 'control_plane' },
         { node_id: id(2), role: 'control_plane' },
         { node_id: id(3), role: 'control_plane' },
-        { node_id: id(4), role: 'worker', install_disk: '/dev/nvme0n1', workload_disks: ['/dev/sda', '/dev/sdb'] },
+        { node_id: id(4), role: 'worker', install_disk: 'nvme0n1', workload_disks: ['/dev/sda', 'sdb'] },
       ],
     })
   })
@@ -174,7 +174,7 @@ describe('cluster create', () => {
     ['--control-plane cp-1 --install-disk cp-2=/dev/sda', 'cp-2 is none of the servers'],
     ['--control-plane cp-1 --install-disk /dev/sda', 'takes SERVER=VALUE'],
     ['--control-plane cp-1 --install-disk cp-1=/dev/sda,cp-1=/dev/sdb', 'given twice'],
-    ['--control-plane cp-1 --install-disk cp-1=nvme0n1', 'A disk is given by its device path'],
+    ['--control-plane cp-1 --install-disk cp-1=../sda', 'A disk is given by its id or its device path, such as nvme0n1 or /dev/nvme0n1'],
     ['--control-plane cp-1 --vlan-id 4095', 'VLAN ID must be between 1 and 4094'],
     ['--control-plane cp-1 --pod-cidr 10.244.0.1/16', 'Pod CIDR must be a network'],
   ])('refuses %s without sending it', async (options, message) => {

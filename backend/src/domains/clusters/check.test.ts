@@ -120,13 +120,34 @@ test('the disk that Talos is on already is kept', () => {
   expect(warningsOf.get(installed.id)).toEqual(['Talos is installed on /dev/nvme0n1 already; it is kept'])
 })
 
+test('a disk is taken by its id or its path, and one that is not there is refused once, with those that are', () => {
+  const ask = (disk: string) =>
+    z.parse(NewCluster, {
+      name: 'prod',
+      datacenter_id: datacenter.id,
+      servers: [{ node_id: idOf(1), role: 'control_plane', install_disk: disk, workload_disks: ['sda'] }],
+    })
+  for (const disk of ['nvme0n1', '/dev/nvme0n1'])
+    expect(judge(ask(disk), around(three)).resolved!.servers[0]).toMatchObject({ install_disk: '/dev/nvme0n1', workload_disks: ['/dev/sda'] })
+  // The server's own check of the disk would say the same once more, as a conflict.
+  const strict = {
+    ...around(three),
+    eligibility: (_: Candidate, { installDisk }: { installDisk?: string | undefined }) => [
+      { check: 'disks' as const, ok: installDisk === undefined, reason: 'There is no such disk' },
+    ],
+  }
+  expect(judge(ask('nvme9n1'), strict).findings.filter((f) => !f.ok)).toEqual([
+    { check: 'servers', ok: false, message: 'web-1 has no disk /dev/nvme9n1. It has nvme0n1, sda and sdb', field: 'servers.0.install_disk' },
+  ])
+})
+
 test('install and workload disks are different disks of the server', () => {
   const ask = (more: object) =>
     z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: [{ node_id: idOf(1), role: 'control_plane', ...more }] })
   expect(wrong(ask({ install_disk: '/dev/sda', workload_disks: ['/dev/sda'] }), around(three))).toContain(
     "/dev/sda of web-1 can't be both the install disk and a workload disk",
   )
-  expect(wrong(ask({ workload_disks: ['/dev/sdz'] }), around(three))).toContain('web-1 has no disk /dev/sdz')
+  expect(wrong(ask({ workload_disks: ['/dev/sdz'] }), around(three))).toContain('web-1 has no disk /dev/sdz. It has nvme0n1, sda and sdb')
   expect(judge(ask({ workload_disks: ['/dev/sda'] }), around(three)).resolved!.servers[0]!.install_disk).toBe('/dev/nvme0n1')
 })
 

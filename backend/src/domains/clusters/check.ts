@@ -8,6 +8,7 @@ import { nameSentences } from '#contract/names.ts'
 import type { Eligibility } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
 import type { ServerFacts, Wanted } from '../servers/for-clusters.ts'
+import { listed } from './sentences.ts'
 
 /** A server as the plan needs it. */
 export type Candidate = Pick<
@@ -214,7 +215,9 @@ function judgeServers(asked: NewCluster, talos: string, around: Surroundings, fi
     let isWithoutDisk = false
     if (c.cluster) refused(at, `${c.name} is taken by the cluster ${c.cluster.name}`, { conflict: 'server_taken' })
     else {
-      const wanted = { role: server.role, talosVersion: talos, installDisk: disk ?? undefined, interface: server.interface }
+      // A disk that isn't there is a wrong request, and said as such below.
+      const known = server.install_disk === undefined || c.disks.some((d) => d.device === server.install_disk)
+      const wanted = { role: server.role, talosVersion: talos, installDisk: (known ? disk : null) ?? undefined, interface: server.interface }
       for (const e of around.eligibility(c, wanted).filter((one) => !one.ok)) {
         refused(at, `${c.name} can't join: ${e.reason}`, { conflict: 'not_eligible', check: e.check })
         isWithoutDisk ||= e.check === 'disks' && disk === null
@@ -224,7 +227,7 @@ function judgeServers(asked: NewCluster, talos: string, around: Surroundings, fi
       refused(at, `${c.name} is not in ${around.datacenter.code}`, { conflict: 'not_eligible' })
     // Said already, as what it is: a server that does not fit, not a wrong request.
     const problem = isWithoutDisk ? null : diskProblem(c, disk, server.workload_disks)
-    if (problem !== null) refused(at, problem, { field: `servers.${at}.install_disk` })
+    if (problem !== null) refused(at, problem.sentence, { field: `servers.${at}.${problem.field}` })
     if (disk === null) continue
     warningsOf.set(c.id, c.system_disk === null ? [] : [`Talos is installed on ${c.system_disk} already; it is kept`])
     chosen.push({
@@ -242,13 +245,25 @@ function judgeServers(asked: NewCluster, talos: string, around: Surroundings, fi
 }
 
 /** What is wrong with the choice of disks, beside what the server's own checks say of the install disk. */
-function diskProblem(c: Candidate, disk: string | null, workload: readonly string[]): string | null {
-  if (disk === null) return `${c.name} has no disk of at least 6 GiB to install Talos on`
-  if (workload.includes(disk)) return `${disk} of ${c.name} can't be both the install disk and a workload disk`
-  if (new Set(workload).size !== workload.length) return `A workload disk of ${c.name} is named twice`
-  const missing = workload.find((w) => !c.disks.some((d) => d.device === w))
-  return missing === undefined ? null : `${c.name} has no disk ${missing}`
+function diskProblem(c: Candidate, disk: string | null, workload: readonly string[]): { sentence: string; field: 'install_disk' | 'workload_disks' } | null {
+  const problem = (field: 'install_disk' | 'workload_disks', sentence: string) => ({ field, sentence })
+  const has = (device: string) => c.disks.some((d) => d.device === device)
+  if (disk === null) return problem('install_disk', `${c.name} has no disk of at least 6 GiB to install Talos on`)
+  if (!has(disk)) return problem('install_disk', `${c.name} has no disk ${disk}. ${disksOf(c)}`)
+  if (workload.includes(disk)) return problem('install_disk', `${disk} of ${c.name} can't be both the install disk and a workload disk`)
+  if (new Set(workload).size !== workload.length) return problem('workload_disks', `A workload disk of ${c.name} is named twice`)
+  const missing = workload.find((w) => !has(w))
+  return missing === undefined ? null : problem('workload_disks', `${c.name} has no disk ${missing}. ${disksOf(c)}`)
 }
+
+const mostDisksNamed = 24
+const disksOf = ({ disks }: Candidate): string =>
+  disks.length === 0
+    ? 'It told of none'
+    : `It has ${listed(
+        disks.map((d) => d.device.replace(/^\/dev\//, '')),
+        mostDisksNamed,
+      )}`
 
 /** Pods and services must not shadow each other, a subnet, or the address of any server. */
 function judgeNetworks(pod: Cidr, service: Cidr, around: Surroundings, find: Find): void {

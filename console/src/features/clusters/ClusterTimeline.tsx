@@ -96,7 +96,13 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   const buttons = (
     <>
       {operation.status === 'failed' && (
-        <Button kind="primary" size="small" icon="refresh" can={both(allowed(operationRetry), canRetryOperation(operation), isCurrent ? yes : no('A later operation goes on from here'))} onClick={() => void retry()}>
+        <Button
+          kind="primary"
+          size="small"
+          icon="refresh"
+          can={both(allowed(operationRetry), canRetryOperation(operation), isCurrent ? yes : no('A later operation goes on from here'))}
+          onClick={() => void retry()}
+        >
           Retry
         </Button>
       )}
@@ -117,7 +123,11 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
       <div className={css['cols']}>
         <Panel
           title={operationTitle(operation)}
-          note={<span className="num">{running ? `step ${at} of ${of}, ${took} so far` : `${endWord[operation.status]} in ${took}, ${moment(operation.created_at)}`}</span>}
+          note={
+            <span className="num">
+              {running ? `step ${at} of ${of}, ${took} so far` : `${endWord[operation.status]} in ${took}, ${moment(operation.created_at)}`}
+            </span>
+          }
           actions={buttons}
         >
           <Timeline

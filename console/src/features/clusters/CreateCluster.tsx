@@ -1,10 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { clusterCreate, clusterList, versionList } from '#contract/clusters.ts'
+import { clusterCreate, clusterList, clusterPreview, versionList } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { type Server, serverList } from '#contract/servers.ts'
 import type { Page } from '#contract/page.ts'
 import { patchList } from '#contract/patches.ts'
+import type { Verdict } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { call, CallError } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
@@ -14,6 +15,7 @@ import { paths } from '../../lib/paths.ts'
 import { curlOf } from '../../lib/shell.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { useGo } from '../../lib/use-search.ts'
+import { both } from '../../ui/actions.ts'
 import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Stepper } from '../../ui/Stepper.tsx'
@@ -25,6 +27,7 @@ import { createCommand } from './create-command.ts'
 import { bodyOf, canReview, clusterProblems, type Draft, problemsOf, type Problems, taking } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { StepCluster } from './StepCluster.tsx'
+import { previewVerdict } from './review-findings.ts'
 import { StepReview } from './StepReview.tsx'
 import { StepServers } from './StepServers.tsx'
 import { useCreateDraft } from './use-create-draft.ts'
@@ -160,6 +163,15 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
     return go(shown === 'cluster' ? 'servers' : 'review')
   }
   const count = Object.keys(draft.servers).length
+  // Of one moment: another look asks anew.
+  const preview = useQuery({
+    ...query(clusterPreview, { body: bodyOf(draft) }),
+    enabled: shown === 'review',
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+  })
+  const canCreate = (): Verdict => both(allowed(clusterCreate), previewVerdict(preview))
 
   return (
     <div className={css['page']}>
@@ -188,7 +200,7 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
       {shown === 'servers' && (
         <StepServers draft={draft} change={edit} servers={servers} datacenter={datacenter?.code ?? ''} talosVersion={talos ?? ''} refused={refused.servers} />
       )}
-      {shown === 'review' && <StepReview draft={draft} servers={servers.data ?? []} />}
+      {shown === 'review' && <StepReview draft={draft} preview={preview} servers={servers.data ?? []} />}
       <div className={css['foot']}>
         {shown !== 'cluster' && <Button onClick={() => go(shown === 'review' ? 'servers' : 'cluster')}>Back</Button>}
         <span className="t3 fs13 hide-sm">Kept in this browser until you create or discard it</span>
@@ -209,7 +221,7 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
             kind="primary"
             busy={busy}
             busyText="Loading"
-            can={shown === 'servers' ? canReview(draft) : shown === 'review' ? allowed(clusterCreate) : undefined}
+            can={shown === 'servers' ? canReview(draft) : shown === 'review' ? canCreate() : undefined}
             onClick={() => next()}
           >
             {shown === 'cluster' ? 'Choose servers' : shown === 'servers' ? `Review ${counted(count, 'server')}` : 'Create cluster'}

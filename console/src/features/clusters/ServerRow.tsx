@@ -11,22 +11,25 @@ import { Menu } from '../../ui/Menu.tsx'
 import { StatusDot } from '../../ui/Status.tsx'
 import { type Chosen, installDisks, workloadText } from './create-draft.ts'
 import css from './CreateCluster.module.css'
+import { onDisk } from './set-for-all.ts'
 
-/** "64 CU, 768 GiB, 5 disks, 2 links": what one has to know to choose. */
-export function hardwareLine(s: Server): string {
+/** "64 CU, 768 GiB": what one has to know to choose a role. */
+function sizeLine(s: Server): string {
   const { memory_bytes } = capacityOf(s.resources)
   const units = computeUnits(s.resources)
+  return [units === null ? 'Unknown CU' : `${units} CU`, memory_bytes === null ? 'unknown memory' : memory(memory_bytes)].join(', ')
+}
+
+/** "64 CU, 768 GiB, 5 disks of 19.2 TB, 2 links up": what one has to know to choose. */
+export function hardwareLine(s: Server): string {
+  const { disks } = s.resources
   const links = s.resources.interfaces.filter((i) => i.link_state === true).length
-  return [
-    units === null ? 'Unknown CU' : `${units} CU`,
-    memory_bytes === null ? 'unknown memory' : memory(memory_bytes),
-    `${s.resources.disks.length} disk${s.resources.disks.length === 1 ? '' : 's'}`,
-    `${links} link${links === 1 ? '' : 's'} up`,
-  ].join(', ')
+  const whole = disks.some((d) => d.size === undefined) ? '' : ` of ${disk(disks.reduce((sum, d) => sum + (d.size ?? 0), 0))}`
+  return [sizeLine(s), `${disks.length} disk${disks.length === 1 ? '' : 's'}${whole}`, `${links} link${links === 1 ? '' : 's'} up`].join(', ')
 }
 
 /** Heads of the columns that a chosen server's row has where there is room for one line. */
-export const rowHeads = ['Server', 'Role', 'Workload interface', 'Install disk', 'Workload disks', 'Patch']
+export const rowHeads = ['Role', 'Workload interface', 'Install disk', 'Workload disks', 'Patch']
 
 /** One choice, under its own head where the rows have no columns. The control says by itself what it is of. */
 function Cell({ head, className, children }: { head: string; className: 'link' | 'disk' | 'work'; children: ReactNode }) {
@@ -63,7 +66,15 @@ export function ChosenRow({
   const extra = disks.filter((d) => chosen.workloadDisks.includes(d.id))
   return (
     <div className={`${css['row']} ${css['chosen']}`} role="group" aria-label={s.name} data-server={s.id}>
-      <Checkbox checked label={<b title={s.name}>{s.name}</b>} onChange={onLeave} />
+      <Checkbox
+        checked
+        label={
+          <span className={css['who']} title={hardwareLine(s)}>
+            <b>{s.name}</b> <span className="t3">{sizeLine(s)}</span>
+          </span>
+        }
+        onChange={onLeave}
+      />
       <div className={css['role']}>
         <Segmented
           label={`Role of ${s.name}`}
@@ -72,7 +83,7 @@ export function ChosenRow({
             { value: 'control_plane', text: 'Control plane' },
             { value: 'worker', text: 'Worker' },
           ]}
-          onChange={(role) => onSet({ role })}
+          onChange={(role) => onSet({ role, roleSet: true })}
         />
       </div>
       <Cell head="Workload interface" className="link">
@@ -82,7 +93,11 @@ export function ChosenRow({
           value={chosen.link === '' ? 'auto' : chosen.link}
           options={[
             { value: 'auto', text: 'Management' },
-            ...s.resources.interfaces.map((i) => ({ value: i.id, text: i.id, ...(i.link_state !== true && { more: 'no link', disabled: true }) })),
+            ...s.resources.interfaces.map((i) => ({
+              value: i.id,
+              text: i.id,
+              ...(i.link_state === true ? i.product !== undefined && { more: i.product } : { more: 'no link', disabled: true }),
+            })),
           ]}
           onValue={(link) => onSet({ link: link === 'auto' ? '' : link })}
         />
@@ -93,8 +108,8 @@ export function ChosenRow({
           aria-label={`Install disk of ${s.name}`}
           value={chosen.installDisk}
           placeholder="Install disk"
-          options={installDisks(s).map((d) => ({ value: d.id, text: d.id, more: size(d.size) }))}
-          onValue={(installDisk) => onSet({ installDisk, workloadDisks: chosen.workloadDisks.filter((d) => d !== installDisk) })}
+          options={installDisks(s).map((d) => ({ value: d.id, text: d.id, more: [size(d.size), d.model].filter(Boolean).join(', ') }))}
+          onValue={(installDisk) => onSet(onDisk(installDisk, chosen))}
         />
       </Cell>
       <Cell head="Workload disks" className="work">
@@ -111,6 +126,7 @@ export function ChosenRow({
             .filter((d) => d.id !== chosen.installDisk)
             .map((d) => ({
               label: `${d.id} ${size(d.size)}`,
+              ...(d.model !== undefined && { hint: d.model }),
               checked: chosen.workloadDisks.includes(d.id),
               stay: true,
               run: () =>
@@ -132,7 +148,7 @@ export function ChosenRow({
               </a>
             }
           >
-            No patch
+            None
           </StatusDot>
         ) : (
           <a href={paths.server(s.id)}>{patches.map((p) => p.name).join(', ')}</a>

@@ -1,8 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
+import type { UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
-import { clusterPreview } from '#contract/clusters.ts'
+import type { clusterPreview } from '#contract/clusters.ts'
+import type { Answer } from '#contract/operation.ts'
 import type { Server } from '#contract/servers.ts'
-import { query } from '../../api/query.ts'
 import { IconButton } from '../../ui/Button.tsx'
 import { useCopy } from '../../ui/Copyable.tsx'
 import { Yaml } from '../../ui/DiffView.tsx'
@@ -10,25 +10,19 @@ import { Icon } from '../../ui/Icon.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Badge } from '../../ui/Status.tsx'
-import { bodyOf, type Draft, warningsOf } from './create-draft.ts'
+import type { Draft } from './create-draft.ts'
 import css from './CreateCluster.module.css'
+import { findingsOf } from './review-findings.ts'
 
 /** Exactly what each server will be given, what speaks against it, and what will happen in which order. */
-export function StepReview({ draft, servers }: { draft: Draft; servers: readonly Server[] }) {
-  const body = bodyOf(draft)
-  // Of one moment: another look asks anew.
-  const { data, error, refetch } = useQuery({ ...query(clusterPreview, { body }), staleTime: 0, gcTime: 0, retry: false })
+export function StepReview({ draft, preview, servers }: { draft: Draft; preview: UseQueryResult<Answer<typeof clusterPreview>>; servers: readonly Server[] }) {
+  const { data, error, refetch } = preview
   const [chosen, setChosen] = useState<string | null>(null)
   const { copied, copy } = useCopy()
   if (data === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />
   const current = data.servers.find((s) => s.node_id === chosen) ?? data.servers[0]
   const roleOf = (id: string) => (draft.servers[id]?.role === 'control_plane' ? 'Control plane' : 'Worker')
-  const known = warningsOf(draft)
-  const warnings = [
-    ...data.checks.filter((c) => !c.ok).map((c) => ({ text: c.message, bad: true })),
-    ...known.filter((w) => !data.checks.some((c) => c.message === w)).map((text) => ({ text, bad: false })),
-    ...data.servers.flatMap((s) => s.warnings.map((w) => ({ text: `${s.name}: ${w}`, bad: false }))),
-  ]
+  const { errors, warnings } = findingsOf(data)
   return (
     <div className={css['review']}>
       <Panel title="Servers" note={<span className="num">{servers.length > 0 ? data.servers.length : ''}</span>} flush>
@@ -66,18 +60,17 @@ export function StepReview({ draft, servers }: { draft: Draft; servers: readonly
         </Panel>
       )}
       <div className={css['side']}>
-        <Panel title="Warnings" note={warnings.length > 0 && <Badge tone={warnings.some((w) => w.bad) ? 'danger' : 'warn'}>{warnings.length}</Badge>}>
+        {errors.length > 0 && (
+          <Panel title="Errors" note={<Badge tone="danger">{errors.length}</Badge>}>
+            <p className="fs13 t2">The cluster can't be created like this:</p>
+            <Findings tone="danger" sentences={errors} />
+          </Panel>
+        )}
+        <Panel title="Warnings" note={warnings.length > 0 && <Badge tone="warn">{warnings.length}</Badge>}>
           {warnings.length === 0 ? (
-            <p className="fs13 t2">None. Every check holds.</p>
+            <p className="fs13 t2">{errors.length === 0 ? 'None. Every check holds.' : 'None beside the errors.'}</p>
           ) : (
-            <ul className={css['checks']}>
-              {warnings.map((w) => (
-                <li key={w.text} className={w.bad ? 'c-danger' : 'c-warn'}>
-                  <Icon name={w.bad ? 'error' : 'alert'} />
-                  <span className="t1">{w.text}</span>
-                </li>
-              ))}
-            </ul>
+            <Findings tone="warn" sentences={warnings} />
           )}
         </Panel>
         <Panel title="What will happen" note={`${data.steps.length} steps`}>
@@ -91,3 +84,14 @@ export function StepReview({ draft, servers }: { draft: Draft; servers: readonly
     </div>
   )
 }
+
+const Findings = ({ tone, sentences }: { tone: 'danger' | 'warn'; sentences: readonly string[] }) => (
+  <ul className={css['checks']}>
+    {sentences.map((sentence) => (
+      <li key={sentence} className={`c-${tone}`}>
+        <Icon name={tone === 'danger' ? 'error' : 'alert'} />
+        <span className="t1">{sentence}</span>
+      </li>
+    ))}
+  </ul>
+)

@@ -8,12 +8,14 @@ import { query } from '../../api/query.ts'
 import { paths } from '../../lib/paths.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Checkbox } from '../../ui/Field.tsx'
+import { Menu } from '../../ui/Menu.tsx'
 import { Search } from '../../ui/Search.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Problem } from '../../ui/Status.tsx'
-import { canTake, type Chosen, type Draft, taking, warningsOf } from './create-draft.ts'
+import { canTake, type Chosen, type Draft, firstFive, leaving, proposalText, taking, warningsOf, withRoles } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { ChosenRow, hardwareLine, rowHeads } from './ServerRow.tsx'
+import { setForAll } from './set-for-all.ts'
 import { SumPanel } from './SumPanel.tsx'
 
 /** Rows of the eligible that are shown at once; the search finds the others. */
@@ -70,20 +72,21 @@ export function StepServers({
   if (data === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />
   if (data.length === 0) return <Empty boxed title={`No servers in ${datacenter}`} text="Add servers to this datacenter, or choose another one." />
 
-  const take = (list: readonly Server[]) => change((now) => ({ servers: taking(list, now.servers) }))
+  const take = (list: readonly Server[]) => change((now) => ({ servers: taking(list, now.servers, data) }))
   const takeOne = (s: Server) => {
     moved.current = s.id
     take([s])
   }
   const leave = (id: string) => {
     moved.current = id
-    change((now) => ({ servers: Object.fromEntries(Object.entries(now.servers).filter(([key]) => key !== id)) }))
+    change((now) => ({ servers: leaving(id, now.servers, data) }))
   }
   const set = (id: string, patch: Partial<Chosen>) => change((now) => ({ servers: { ...now.servers, [id]: { ...now.servers[id]!, ...patch } } }))
   const without = chosen.filter((s) => patchOf.get(s.id)?.length === 0)
   // Chosen earlier, and meanwhile taken, removed or unreachable, or for another version.
   const verdictOf = (s: Server) => canTake(s, talosVersion, draft.servers[s.id])
   const lost = chosen.filter((s) => !verdictOf(s).ok)
+  const proposed = proposalText(draft.servers, data)
   const controlPlanes = Object.values(draft.servers).filter((c) => c.role === 'control_plane').length
 
   return (
@@ -94,21 +97,53 @@ export function StepServers({
           <span className="fs13 t2">
             {eligible.length + chosen.length} eligible in {datacenter}, {others.length} not
           </span>
-          {chosen.length === 0 && eligible.length >= 3 && (
-            <span className="right">
-              <Button size="small" onClick={() => take(eligible.slice(0, 5))}>
+          <span className="row right">
+            {chosen.length === 0 && eligible.length >= 3 && (
+              <Button size="small" onClick={() => take(firstFive(eligible))}>
                 Choose {Math.min(5, eligible.length)}
               </Button>
-            </span>
-          )}
+            )}
+            {chosen.length > 0 && (
+              <Menu
+                label="Set for all selected"
+                trigger={
+                  <Button kind="ghost" iconAfter="chevron-down">
+                    Set for all selected
+                  </Button>
+                }
+                items={() =>
+                  setForAll(
+                    draft.servers,
+                    data,
+                    (to) => change(() => ({ servers: to })),
+                    (to) => withRoles(to, data),
+                  )
+                }
+              />
+            )}
+          </span>
         </div>
+        {proposed !== null && <p className={css['proposed']}>{proposed}</p>}
         <Problem text={refused} />
         <section className={css['table']} aria-label="Servers" ref={list}>
-          {chosen.length > 0 && (
-            <div className={css['heads']} aria-hidden="true">
-              {rowHeads.map((head) => (
-                <span key={head}>{head}</span>
-              ))}
+          {chosen.length + eligible.length > 0 && (
+            <div className={css['heads']}>
+              <Checkbox
+                checked={eligible.length === 0}
+                indeterminate={chosen.length > 0 && eligible.length > 0}
+                label={
+                  <>
+                    Server<span className="sr">: {eligible.length === 0 ? 'leave out all' : `choose the ${Math.min(shown, eligible.length)} shown`}</span>
+                  </>
+                }
+                onChange={() => (eligible.length === 0 ? change(() => ({ servers: {} })) : take(eligible.slice(0, shown)))}
+              />
+              {chosen.length > 0 &&
+                rowHeads.map((head) => (
+                  <span key={head} aria-hidden="true">
+                    {head}
+                  </span>
+                ))}
             </div>
           )}
           {chosen.map((s) => (
@@ -143,7 +178,7 @@ export function StepServers({
               {others.slice(0, 100).map((s) => {
                 const verdict = verdictOf(s)
                 return (
-                  <div key={s.id} className={css['row']}>
+                  <div key={s.id} className={`${css['row']} ${css['refused']}`}>
                     <span className={css['off']}>{s.name}</span>
                     <span className="t2 fs13">{verdict.ok ? '' : verdict.reason}</span>
                     <a className="right fs13" href={paths.server(s.id)} aria-label={`Open ${s.name}`}>

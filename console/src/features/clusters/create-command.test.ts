@@ -3,7 +3,7 @@ import { createCommand } from './create-command.ts'
 import { blank } from './create-draft.ts'
 
 const servers = ['a', 'b', 'c'].map((id) => ({ id, name: `server-${id}` }))
-const how = { link: '', installDisk: 'sda', workloadDisks: [] }
+const how = { roleSet: true, link: '', installDisk: 'sda', workloadDisks: [] }
 
 test('the form as a command: servers by name and role, disks per server, and nothing that is left as it is', () => {
   const draft = {

@@ -5,27 +5,33 @@ import type { Server } from '#contract/servers.ts'
 import {
   blank,
   bodyOf,
+  bySize,
   canReview,
   canTake,
   clusterProblems,
   type Draft,
+  firstFive,
   installDisks,
+  leaving,
   problemsOf,
+  proposalText,
   readKept,
   sumOf,
   taking,
   warningsOf,
+  withRoles,
   workloadText,
 } from './create-draft.ts'
 
 const gib = 1024 ** 3
-const server = (id: string) => ({
+const server = (id: string, cores = 32) => ({
   id,
+  name: `server-${id}`,
   talos: { installed: null },
   resources: {
     node_addresses: [],
     interfaces: [],
-    processors: [{ id: 'CPU-0', cpu_cores: 32 }],
+    processors: [{ id: 'CPU-0', cpu_cores: cores }],
     memory: [{ id: 'DIMM-0', size: 256 * gib }],
     disks: [
       { id: 'nvme1n1', size: 3840 * 10 ** 9 },
@@ -34,7 +40,7 @@ const server = (id: string) => ({
     ],
   },
 })
-const ids = Array.from({ length: 5 }, () => crypto.randomUUID())
+const ids = Array.from({ length: 5 }, (_, i) => `00000000-0000-4000-8000-00000000000${i}`)
 const filled: Draft = {
   ...blank,
   name: 'poz-edge-04',
@@ -48,12 +54,42 @@ test('five chosen servers are three control planes and two workers, installed on
   expect(filled.servers[ids[0]!]).toMatchObject({ installDisk: 'nvme0n1', workloadDisks: ['nvme1n1', 'sda'] })
 })
 
+test('the smallest servers are proposed as control planes, and a role that a person set stays', () => {
+  const fleet = [server('a', 64), server('b', 16), server('c', 32), server('d', 8), server('e', 64)]
+  const rolesOf = (chosen: Draft['servers']) =>
+    Object.entries(chosen)
+      .filter(([, c]) => c.role === 'control_plane')
+      .map(([id]) => id)
+      .toSorted()
+  const all = taking(fleet)
+  expect(rolesOf(all)).toEqual(['b', 'c', 'd'])
+  expect(proposalText(all, fleet)).toBe(
+    'Proposed as control planes: server-b, server-c, server-d, the smallest of the chosen by compute units, then memory. Change any role as you like.',
+  )
+  // Chosen one by one, it comes to the same; two make one control plane.
+  let one: Draft['servers'] = {}
+  for (const s of fleet) one = taking([s], one, fleet)
+  expect(rolesOf(one)).toEqual(['b', 'c', 'd'])
+  expect(rolesOf(taking(fleet.slice(0, 2)))).toEqual(['b'])
+  // The largest by hand: two of the small ones are enough beside it, also once another server is left out.
+  const byHand = withRoles({ ...all, a: { ...all['a']!, role: 'control_plane', roleSet: true } }, fleet)
+  expect(rolesOf(byHand)).toEqual(['a', 'b', 'd'])
+  expect(rolesOf(leaving('d', byHand, fleet))).toEqual(['a', 'b', 'c'])
+  expect(firstFive([...fleet, server('f', 8)]).map((s) => s.id)).toEqual(['d', 'f', 'b', 'a', 'c'])
+})
+
+test('a server that has too little memory for a control plane, or tells nothing, is proposed last', () => {
+  const tiny = { ...server('tiny', 1), resources: { ...server('tiny', 1).resources, memory: [{ id: 'DIMM-0', size: gib }] } }
+  const silent = { ...server('silent'), resources: { ...server('silent').resources, processors: [], memory: [] } }
+  expect(bySize([tiny, silent, server('a', 64), server('b', 16)]).map((s) => s.id)).toEqual(['b', 'a', 'silent', 'tiny'])
+})
+
 test('where Talos stands on a disk it stays there', () => {
   const kept = { ...server('x'), talos: { installed: { version: 'v1.13.9', disk: '/dev/nvme1n1' } } }
   expect(installDisks(kept).map((d) => d.id)).toEqual(['nvme1n1'])
   expect(taking([kept])['x']).toMatchObject({ installDisk: 'nvme1n1', workloadDisks: ['nvme0n1', 'sda'] })
   const whole = { ...kept, status: 'maintenance', eligibility: [], talos: { ...kept.talos, version: 'v1.13.9' } } as unknown as Server
-  const chosen = { role: 'worker', link: '', installDisk: 'nvme1n1', workloadDisks: [] } as const
+  const chosen = { role: 'worker', roleSet: true, link: '', installDisk: 'nvme1n1', workloadDisks: [] } as const
   expect(canTake(whole, 'v1.13.9')).toEqual({ ok: true })
   expect(canTake(whole, 'v1.13.9', { ...chosen, workloadDisks: [] })).toEqual({ ok: true })
   // Chosen before it was known.

@@ -8,7 +8,9 @@ import {
   controlPlaneWarning,
   defaultPodCidr,
   defaultServiceCidr,
+  devicePath,
   leastDiskBytes,
+  leastMemoryBytes,
   NewCluster,
   type NewClusterAsked,
 } from '#contract/clusters.ts'
@@ -19,6 +21,8 @@ import { disk } from '../../lib/units.ts'
 
 export interface Chosen {
   role: ClusterRole
+  /** A person set the role: proposals leave it. */
+  roleSet: boolean
   /** '' leaves it to Steelyard: the link on which it reaches the server. */
   link: string
   /** Names of disks without /dev. */
@@ -52,7 +56,13 @@ export const blank: Draft = {
   servers: {},
 }
 
-const chosen = z.object({ role: z.enum(['control_plane', 'worker']), link: z.string(), installDisk: z.string(), workloadDisks: z.array(z.string()) })
+const chosen = z.object({
+  role: z.enum(['control_plane', 'worker']),
+  roleSet: z._default(z.boolean(), false),
+  link: z.string(),
+  installDisk: z.string(),
+  workloadDisks: z.array(z.string()),
+})
 const shape = z.object({
   name: z.string(),
   datacenterId: z.string(),
@@ -74,19 +84,17 @@ export function readKept(value: unknown): Draft | null {
 
 type Disk = Server['resources']['disks'][number]
 
-const device = (name: string) => `/dev/${name}`
-
 type Machine = Pick<Server, 'resources'> & { talos: Pick<Server['talos'], 'installed'> }
 
 /** Disks that Talos can be installed on, smallest first: the first is the default, as the server would choose. Where Talos is installed it stays. */
 export const installDisks = ({ resources, talos: { installed } }: Machine): Disk[] =>
   installed !== null
-    ? resources.disks.filter((d) => device(d.id) === installed.disk)
+    ? resources.disks.filter((d) => devicePath(d.id) === installed.disk)
     : resources.disks.filter((d) => (d.size ?? 0) >= leastDiskBytes).toSorted((a, b) => (a.size ?? 0) - (b.size ?? 0) || (a.id < b.id ? -1 : 1))
 
 /** Whether a server may join a cluster of this Talos version, and as it was chosen, where it was. */
 export const canTake = (s: Server, talosVersion: string, chosen?: Chosen): Verdict =>
-  all(canJoinCluster(s, talosVersion), chosen ? canKeepInstalled(s.talos.installed, talosVersion, device(chosen.installDisk)) : yes)
+  all(canJoinCluster(s, talosVersion), chosen ? canKeepInstalled(s.talos.installed, talosVersion, devicePath(chosen.installDisk)) : yes)
 
 /** "4 × 7.68 TB"; where they differ, how many and what they hold together. */
 export function workloadText(disks: readonly { size?: number | undefined }[]): string {
@@ -97,22 +105,75 @@ export function workloadText(disks: readonly { size?: number | undefined }[]): s
   return `${disks.length} disks, ${disk(disks.reduce((sum, d) => sum + (d.size ?? 0), 0))}`
 }
 
-/** How a server is taken when it is chosen: the first three are control planes, its other disks are for the workload. */
-function firstChoice(s: Machine, others: readonly Chosen[]): Chosen {
+/** How a server is taken when it is chosen: its other disks are for the workload. Its role is proposed with those of the others. */
+function firstChoice(s: Machine): Chosen {
   const installDisk = installDisks(s)[0]?.id ?? ''
   return {
-    role: others.filter((o) => o.role === 'control_plane').length < 3 ? 'control_plane' : 'worker',
+    role: 'worker',
+    roleSet: false,
     link: '',
     installDisk,
     workloadDisks: s.resources.disks.filter((d) => d.id !== installDisk).map((d) => d.id),
   }
 }
 
-/** The choice with these servers taken as well; what was chosen before stays as it is. */
-export function taking(servers: readonly (Machine & Pick<Server, 'id'>)[], chosen: Draft['servers'] = {}): Draft['servers'] {
+type Known = Machine & Pick<Server, 'id' | 'name'>
+
+/** Three where there are three servers: etcd then goes on while one of them is down. */
+const proposedControlPlanes = (servers: number): number => (servers >= 3 ? 3 : Math.min(1, servers))
+
+/** Servers with the least to lose to a control plane first: by compute units, then memory, then name. Those that are too small for one, or unknown, come last. */
+export function bySize<T extends Known>(servers: readonly T[]): T[] {
+  const sizeOf = (s: Known): readonly [boolean, number, number] => {
+    const bytes = capacityOf(s.resources).memory_bytes
+    return [bytes !== null && bytes < leastMemoryBytes.control_plane, computeUnits(s.resources) ?? Infinity, bytes ?? Infinity]
+  }
+  return servers
+    .map((server) => ({ server, size: sizeOf(server) }))
+    .toSorted(
+      (a, b) =>
+        Number(a.size[0]) - Number(b.size[0]) ||
+        compare(a.size[1], b.size[1]) ||
+        compare(a.size[2], b.size[2]) ||
+        (a.server.name < b.server.name ? -1 : a.server.name > b.server.name ? 1 : 0),
+    )
+    .map(({ server }) => server)
+}
+/** Two that are unknown are alike: Infinity less Infinity is no number. */
+const compare = (a: number, b: number): number => (a === b ? 0 : a - b)
+
+/** The roles that nobody set, proposed: the smallest are control planes, the others workers. `known`: the servers with their hardware. */
+export function withRoles(chosen: Draft['servers'], known: readonly Known[]): Draft['servers'] {
+  const entries = Object.entries(chosen)
+  const open = bySize(known.filter((s) => chosen[s.id]?.roleSet === false))
+  const set = entries.filter(([, c]) => c.roleSet && c.role === 'control_plane').length
+  const proposed = new Set(open.slice(0, Math.max(0, proposedControlPlanes(entries.length) - set)).map((s) => s.id))
+  return Object.fromEntries(entries.map(([id, c]) => [id, c.roleSet ? c : { ...c, role: proposed.has(id) ? 'control_plane' : 'worker' }]))
+}
+
+/** The choice with these servers taken as well; what a person chose before stays as it is. `known`: all that may be chosen. */
+export function taking(servers: readonly Known[], chosen: Draft['servers'] = {}, known: readonly Known[] = servers): Draft['servers'] {
   const taken = { ...chosen }
-  for (const s of servers) taken[s.id] ??= firstChoice(s, Object.values(taken))
-  return taken
+  for (const s of servers) taken[s.id] ??= firstChoice(s)
+  return withRoles(taken, known)
+}
+
+/** The choice without one of its servers. */
+export const leaving = (id: string, chosen: Draft['servers'], known: readonly Known[]): Draft['servers'] =>
+  withRoles(Object.fromEntries(Object.entries(chosen).filter(([key]) => key !== id)), known)
+
+/** Five to begin with: the three smallest that could be control planes, and the first two of the others. */
+export function firstFive<T extends Known>(eligible: readonly T[]): T[] {
+  const small = bySize(eligible).slice(0, proposedControlPlanes(eligible.length))
+  return [...small, ...eligible.filter((s) => !small.includes(s)).slice(0, 2)]
+}
+
+/** Why which servers are control planes, while that is a proposal; null where a person set every role, or all have the same. */
+export function proposalText(chosen: Draft['servers'], known: readonly Known[]): string | null {
+  const proposed = known.filter((s) => chosen[s.id]?.roleSet === false && chosen[s.id]?.role === 'control_plane').map((s) => s.name)
+  if (proposed.length === 0 || Object.values(chosen).every((c) => c.role === 'control_plane')) return null
+  const what = proposed.length === 1 ? 'Proposed as control plane' : 'Proposed as control planes'
+  return `${what}: ${proposed.join(', ')}, the smallest of the chosen by compute units, then memory. Change any role as you like.`
 }
 
 /** The body of clusterCreate and clusterPreview. */
@@ -130,8 +191,8 @@ export function bodyOf(draft: Draft): NewClusterAsked {
       node_id,
       role: c.role,
       ...(c.link !== '' && { interface: c.link }),
-      ...(c.installDisk !== '' && { install_disk: device(c.installDisk) }),
-      workload_disks: c.workloadDisks.map(device),
+      ...(c.installDisk !== '' && { install_disk: devicePath(c.installDisk) }),
+      workload_disks: c.workloadDisks.map(devicePath),
     })),
   }
 }

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import type { Server } from '#contract/servers.ts'
+import { taking, withRoles } from './create-draft.ts'
+import { setForAll } from './set-for-all.ts'
+
+const server = (id: string, disks: readonly string[], links: readonly string[]) =>
+  ({
+    id,
+    name: id,
+    talos: { installed: null },
+    resources: {
+      node_addresses: [],
+      processors: [{ id: 'c', cpu_cores: 8 }],
+      memory: [],
+      disks: disks.map((d, i) => ({ id: d, size: (i + 1) * 10 ** 12 })),
+      interfaces: links.map((l) => ({ id: l, link_state: true })),
+    },
+  }) as unknown as Server
+const fleet = [server('a', ['nvme0n1', 'nvme1n1', 'sda'], ['eth0', 'eth1']), server('b', ['sda', 'sdb'], ['eth0']), server('c', ['nvme0n1'], ['eth0'])]
+
+test('one choice is set for every chosen server that has it, and says for how many', () => {
+  let chosen = taking(fleet)
+  const pick = (...path: string[]) => {
+    let items = setForAll(
+      chosen,
+      fleet,
+      (to) => (chosen = to),
+      (to) => withRoles(to, fleet),
+    )
+    let picked: (typeof items)[number] | undefined
+    for (const label of path) {
+      picked = items.find((i) => typeof i === 'object' && 'label' in i && i.label === label)
+      if (typeof picked === 'object' && 'items' in picked) items = [...picked.items]
+    }
+    if (typeof picked !== 'object' || !('label' in picked) || 'items' in picked) throw new Error(`No ${path.join(' › ')}`)
+    void picked.run?.()
+    return picked.hint
+  }
+  expect(pick('Role', 'Worker')).toBeUndefined()
+  expect(Object.values(chosen).map((c) => [c.role, c.roleSet])).toEqual(Array.from({ length: 3 }, () => ['worker', true]))
+  pick('Role', 'As proposed: the smallest are control planes')
+  expect(Object.values(chosen).every((c) => c.role === 'control_plane' && !c.roleSet)).toBe(true)
+  expect(pick('Workload interface', 'eth1')).toBe('1 of 3')
+  expect(Object.values(chosen).map((c) => c.link)).toEqual(['eth1', '', ''])
+  expect(pick('Install disk', 'sda')).toBe('2 of 3')
+  expect(Object.values(chosen).map((c) => [c.installDisk, c.workloadDisks])).toEqual([
+    ['sda', ['nvme1n1']],
+    ['sda', ['sdb']],
+    ['nvme0n1', []],
+  ])
+  pick('Workload disks', 'All other disks')
+  expect(chosen['a']!.workloadDisks).toEqual(['nvme0n1', 'nvme1n1'])
+  pick('Workload disks', 'None')
+  expect(Object.values(chosen).flatMap((c) => c.workloadDisks)).toEqual([])
+})

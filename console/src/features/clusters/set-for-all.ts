@@ -1,0 +1,87 @@
+/** One choice for every chosen server that it can be made for. */
+import type { Server } from '#contract/servers.ts'
+import type { MenuItem } from '../../ui/Menu.tsx'
+import { type Chosen, type Draft, installDisks } from './create-draft.ts'
+
+type Set = (servers: Draft['servers']) => void
+
+/** How many of the servers have each of these ids, in the order of their first. */
+function tally(ids: readonly (readonly string[])[]): [id: string, n: number][] {
+  const counts = new Map<string, number>()
+  for (const id of ids.flat()) counts.set(id, (counts.get(id) ?? 0) + 1)
+  return [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1))
+}
+
+/** The choice with `what` set for each server of it; a server that it answers null for stays as it is. */
+export function settingAll(
+  chosen: Draft['servers'],
+  servers: readonly Server[],
+  what: (server: Server, now: Chosen) => Partial<Chosen> | null,
+): Draft['servers'] {
+  const set = { ...chosen }
+  for (const s of servers) {
+    const now = set[s.id]
+    const change = now && what(s, now)
+    if (change) set[s.id] = { ...now, ...change }
+  }
+  return set
+}
+
+export const onDisk = (disk: string, now: Chosen): Partial<Chosen> => ({ installDisk: disk, workloadDisks: now.workloadDisks.filter((d) => d !== disk) })
+export const allOther = (s: Server, now: Chosen): Partial<Chosen> => ({
+  workloadDisks: s.resources.disks.map((d) => d.id).filter((d) => d !== now.installDisk),
+})
+
+/** The menu "Set for all selected". What only some of the servers have says so, and is set for those. `propose`: roles as Steelyard proposes them. */
+export function setForAll(
+  chosen: Draft['servers'],
+  servers: readonly Server[],
+  onSet: Set,
+  propose: (servers: Draft['servers']) => Draft['servers'],
+): MenuItem[] {
+  const taken = servers.filter((s) => chosen[s.id])
+  const each = (what: Parameters<typeof settingAll>[2]) => onSet(settingAll(chosen, taken, what))
+  const some = (n: number) => (n < taken.length ? { hint: `${n} of ${taken.length}` } : {})
+  const links = tally(taken.map((s) => s.resources.interfaces.filter((i) => i.link_state === true).map((i) => i.id)))
+  const disks = tally(taken.map((s) => installDisks(s).map((d) => d.id)))
+  return [
+    {
+      label: 'Role',
+      items: [
+        { label: 'Control plane', run: () => each(() => ({ role: 'control_plane', roleSet: true })) },
+        { label: 'Worker', run: () => each(() => ({ role: 'worker', roleSet: true })) },
+        'rule',
+        { label: 'As proposed: the smallest are control planes', run: () => onSet(propose(settingAll(chosen, taken, () => ({ roleSet: false })))) },
+      ],
+    },
+    {
+      label: 'Workload interface',
+      items: [
+        { label: 'Management', run: () => each(() => ({ link: '' })) },
+        ...links.map(([id, n]) => ({
+          label: id,
+          ...some(n),
+          run: () => each((s) => (s.resources.interfaces.some((i) => i.id === id && i.link_state === true) ? { link: id } : null)),
+        })),
+      ],
+    },
+    {
+      label: 'Install disk',
+      items: [
+        { label: 'The smallest that is large enough', run: () => each((s, now) => onDisk(installDisks(s)[0]?.id ?? now.installDisk, now)) },
+        ...disks.map(([id, n]) => ({
+          label: id,
+          ...some(n),
+          run: () => each((s, now) => (installDisks(s).some((d) => d.id === id) ? onDisk(id, now) : null)),
+        })),
+      ],
+    },
+    {
+      label: 'Workload disks',
+      items: [
+        { label: 'All other disks', run: () => each(allOther) },
+        { label: 'None', run: () => each(() => ({ workloadDisks: [] })) },
+      ],
+    },
+  ]
+}
