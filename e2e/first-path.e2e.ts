@@ -122,7 +122,12 @@ describe('the first path', () => {
     for (const server of servers) await page.getByRole('checkbox', { name: server.name }).check()
     // Three are proposed, and the person has others in mind.
     await page.getByText(/^Proposed as control planes: .*, the smallest of the chosen by compute units/).waitFor()
-    expect(await page.getByRole('group', { name: /^Role of / }).getByRole('button', { name: 'Control plane', pressed: true }).count()).toBe(3)
+    expect(
+      await page
+        .getByRole('group', { name: /^Role of / })
+        .getByRole('button', { name: 'Control plane', pressed: true })
+        .count(),
+    ).toBe(3)
     for (const [i, server] of servers.entries()) {
       const role = page.getByRole('group', { name: `Role of ${server.name}` }).getByRole('button', { name: i < 3 ? 'Control plane' : 'Worker' })
       await role.click()

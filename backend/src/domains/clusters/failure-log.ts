@@ -22,10 +22,19 @@ type Kept = Partial<Pick<MemberRow, 'trouble' | 'failure_log' | 'failure_log_at'
 
 const kept = (lines: readonly string[]): string => withoutTokens(lines.join('\n')).slice(-mostCharacters)
 
-/** Columns for trouble that a look showed; none where it says nothing new. */
-export function troubleOf(m: Pick<MemberRow, 'trouble' | 'failure_log_at'>, reason: string, lines: readonly string[], now: number): Kept {
-  if (reason === m.trouble && m.failure_log_at !== null && now - m.failure_log_at.getTime() < writeEveryMs) return {}
-  return { trouble: reason, ...(lines.length > 0 && { failure_log: kept(lines), failure_log_at: new Date(now) }) }
+/**
+ * Columns for what a look showed of a boot that may fail; none where it says nothing new. Of a first attempt lines are kept only once they tell of trouble; after
+ * that always, because the moment in which they do may be missed.
+ */
+export function troubleOf(
+  m: Pick<MemberRow, 'trouble' | 'failure_log_at' | 'sends'>,
+  { trouble, log }: { readonly trouble: string | null; readonly log: readonly string[] },
+  now: number,
+): Kept {
+  const isNew = trouble !== null && trouble !== m.trouble
+  const isDue = m.failure_log_at === null || now - m.failure_log_at.getTime() >= writeEveryMs
+  const isWorthKeeping = log.length > 0 && (trouble !== null || m.sends > 1) && (isNew || isDue)
+  return { ...(isNew && { trouble }), ...(isWorthKeeping && { failure_log: kept(log), failure_log_at: new Date(now) }) }
 }
 
 /** Columns with the last lines of a server that fails while it answers; none where they can't be read. Never throws but for `signal`. */
@@ -53,6 +62,11 @@ export const installFailed = (m: MemberRow, clusterName: string): Change => ({
 
 /** A server failed for good, until a person does something about it: for its own events and those of its cluster. */
 export const serverFailed = (m: MemberRow, clusterName: string, reason: string): Change[] => [
-  { action: 'server.failed', target: { kind: 'server', id: m.node_id, name: m.name }, after: { cluster: clusterName, reason } },
+  {
+    action: 'server.failed',
+    target: { kind: 'server', id: m.node_id, name: m.name },
+    // Among its own events nobody asks whose they are.
+    after: { cluster: clusterName, reason: reason.startsWith(`${m.name} `) ? reason.slice(m.name.length + 1) : reason },
+  },
   { action: 'cluster.server_failed', target: { kind: 'cluster', id: m.cluster_id, name: clusterName }, after: { node_id: m.node_id, name: m.name, reason } },
 ]

@@ -90,7 +90,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
       change.stage = seen.stage
       change.seen_at = new Date(now)
     }
-    if (seen.kind === 'secured' && seen.trouble !== null) Object.assign(change, troubleOf(m, seen.trouble, seen.log, now))
+    if (seen.kind === 'secured') Object.assign(change, troubleOf(m, seen, now))
     if (m.wanted === 'joined' && seen.kind === 'secured' && m.secured_at === null && hasStarted(m.role, seen)) change.secured_at = new Date(now)
     const etcd = seen.kind === 'secured' ? seen.services['etcd'] : undefined
     if (m.wanted === 'joined' && m.role === 'control_plane' && m.etcd_at === null && etcd?.state === 'Running' && etcd.healthy) change.etcd_at = new Date(now)

@@ -15,7 +15,7 @@ const sentences: Record<string, string> = {
   'server.removed': 'Removed',
   'server.removed_by_force': 'Removed by force, without an answer from it',
   'server.install_failed': 'Talos was not installed',
-  'server.failed': 'It could not be made a server of its cluster',
+  'server.failed': 'Failed',
   'server.reset_requested': 'A reset was asked for',
   'server.reset': 'Wiped and released from its cluster',
   'server.reboot_requested': 'A reboot was asked for',

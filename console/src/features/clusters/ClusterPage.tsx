@@ -27,6 +27,7 @@ import { clusterOne } from './cluster-queries.ts'
 import { clusterSaid, endpointShown, isUnderWay, nodeSaid, versionShown } from './cluster-state.ts'
 import { ClusterSettings } from './ClusterSettings.tsx'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
+import { StatusReason } from './StatusReason.tsx'
 
 const clusterTabs = ['overview', 'servers', 'timeline', 'addresses', 'keys', 'events', 'settings'] as const
 export type ClusterTab = (typeof clusterTabs)[number]
@@ -254,13 +255,13 @@ interface Row {
 }
 
 const rowColumns = columns<Row>([
-  { id: 'name', head: 'Server', card: 'name', width: 200, cell: (r) => r.name },
+  { id: 'name', head: 'Server', card: 'name', width: (from) => (from.md ? 200 : 156), cell: (r) => r.name },
   { id: 'role', head: 'Role', width: 112, card: 'fact', cell: (r) => (r.role === 'control_plane' ? 'Control plane' : 'Worker') },
   {
     id: 'address',
     head: 'Address',
     width: 130,
-    from: 'sm',
+    from: 'md',
     cell: (r) => (r.server?.nodeAddresses[0] ? <span className="mono">{r.server.nodeAddresses[0]}</span> : <span className="t3">No Addresses</span>),
   },
   {
@@ -290,9 +291,9 @@ const rowColumns = columns<Row>([
       if (!r.server) return ''
       const { tone, word, why } = nodeSaid(r.server.kubernetes)
       return (
-        <StatusDot tone={tone} why={why}>
+        <StatusReason tone={tone} why={why} below>
           {word}
-        </StatusDot>
+        </StatusReason>
       )
     },
   },
@@ -304,13 +305,17 @@ const rowColumns = columns<Row>([
       const talos = r.server?.talos
       if (!talos || talos.reachable === null) return <StatusDot tone="off">Not asked yet</StatusDot>
       return talos.reachable ? (
-        <StatusDot tone="ok" why={talos.stage === 'running' ? null : talos.stage.replace('_', ' ')}>
+        <StatusReason tone="ok" why={talos.stage === 'running' ? null : talos.stage.replace('_', ' ')} below>
           Answering
-        </StatusDot>
+        </StatusReason>
       ) : (
-        <StatusDot tone="danger" why={[talos.unreachable_since && `since ${moment(talos.unreachable_since)}`, talos.reason].filter(Boolean).join(', ')}>
+        <StatusReason
+          tone="danger"
+          why={[talos.unreachable_since && `since ${moment(talos.unreachable_since)}`, talos.reason].filter(Boolean).join(', ')}
+          below
+        >
           Unreachable
-        </StatusDot>
+        </StatusReason>
       )
     },
   },

@@ -42,6 +42,7 @@ export function ClusterTimeline({ cluster, chosen }: { cluster: Cluster; chosen:
   )
 }
 
+const goneOn = 'A later operation goes on from here'
 const endWord = { done: 'done', failed: 'failed', cancelled: 'cancelled' } as Record<string, string>
 
 function OperationView({ id, cluster, children }: { id: string; cluster: Cluster; children: ReactNode }) {
@@ -62,7 +63,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   }
 
   const members = [...cluster.servers, ...cluster.former_servers]
-  const list = phasesOf(operation.steps, members, !running)
+  const list = phasesOf(operation.steps, members, !running, operation.created_at)
   const { at, of } = phaseCount(list)
   const began = Date.parse(operation.started_at ?? operation.created_at)
   const took = duration((operation.ended_at ? Date.parse(operation.ended_at) : now) - began)
@@ -100,7 +101,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
           kind="primary"
           size="small"
           icon="refresh"
-          can={both(allowed(operationRetry), canRetryOperation(operation), isCurrent ? yes : no('A later operation goes on from here'))}
+          can={both(allowed(operationRetry), canRetryOperation(operation), isCurrent ? yes : no(goneOn))}
           onClick={() => void retry()}
         >
           Retry
@@ -115,11 +116,16 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   )
   return (
     <>
-      {operation.status === 'failed' && (
-        <Alert tone="danger" className={css['alert'] ?? ''}>
-          <b>{operationTitle(operation)} failed.</b> {operation.reason ?? failed?.reason}
-        </Alert>
-      )}
+      {operation.status === 'failed' &&
+        (isCurrent ? (
+          <Alert tone="danger" className={css['alert'] ?? ''}>
+            <b>{operationTitle(operation)} failed.</b> {operation.reason ?? failed?.reason}
+          </Alert>
+        ) : (
+          <Alert tone="info" className={css['alert'] ?? ''}>
+            {goneOn}: this is how it stood when it failed.
+          </Alert>
+        ))}
       <div className={css['cols']}>
         <Panel
           title={operationTitle(operation)}
@@ -251,9 +257,9 @@ function LiveLog({ server }: { server: { node_id: string; name: string } }) {
 /** The last lines of the boot in which a server failed: what it says now is about another one. */
 function KeptLog({ clusterId, server }: { clusterId: string; server: { node_id: string; name: string } }) {
   const { data, error } = useQuery(query(clusterServerFailure, { params: { id: clusterId, node_id: server.node_id } }))
-  if (data === undefined) return error ? <p className="t2">{reasonOf(error)}</p> : null
+  if (data === undefined) return error ? <div className="t2">{reasonOf(error)}</div> : null
   if (data.log === null)
-    return <p className="t2">What it said as it failed is gone: Talos keeps its log in memory, and it could not be read before the server restarted.</p>
+    return <div className="t2">What it said as it failed is gone: Talos keeps its log in memory, and it could not be read before the server restarted.</div>
   return (
     <Lines name={server.name} lines={data.log.lines}>
       <span className="t3">

@@ -19,11 +19,10 @@ import { Pager } from '../../ui/Pager.tsx'
 import { Search } from '../../ui/Search.tsx'
 import { useChosen, useSelection } from '../../ui/selection.ts'
 import { Empty, Stale } from '../../ui/States.tsx'
-import { StatusDot } from '../../ui/Status.tsx'
 import { showKeys, useClusterActions } from './cluster-actions.ts'
 import { type ClusterSearch, clustersQuery, defaultSize } from './cluster-queries.ts'
 import { clusterSaid, versionShown } from './cluster-state.ts'
-import css from './ClustersPage.module.css'
+import { StatusReason } from './StatusReason.tsx'
 
 const clusterColumns = columns<Cluster>([
   { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', width: (from) => (from.md ? nameWidth : 164), cell: (c) => c.name },
@@ -69,14 +68,9 @@ const clusterColumns = columns<Cluster>([
     cell: (c) => {
       const { tone, word } = clusterSaid(c)
       return (
-        <span className={css['status']}>
-          <StatusDot tone={tone}>{word}</StatusDot>
-          {c.reason !== null && (
-            <span className={css['reason']} title={c.reason}>
-              {c.reason}
-            </span>
-          )}
-        </span>
+        <StatusReason tone={tone} why={c.reason}>
+          {word}
+        </StatusReason>
       )
     },
   },

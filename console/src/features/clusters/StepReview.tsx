@@ -9,7 +9,7 @@ import { Yaml } from '../../ui/DiffView.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
-import { Badge } from '../../ui/Status.tsx'
+import { Alert, Badge } from '../../ui/Status.tsx'
 import type { Draft } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { findingsOf } from './review-findings.ts'
@@ -25,7 +25,17 @@ export function StepReview({ draft, preview, servers }: { draft: Draft; preview:
   const { errors, warnings } = findingsOf(data)
   return (
     <div className={css['review']}>
-      <Panel title="Servers" note={<span className="num">{servers.length > 0 ? data.servers.length : ''}</span>} flush>
+      {errors.length > 0 && (
+        <Alert tone="danger" className={css['errors'] ?? ''}>
+          <b>The cluster can't be created like this.</b>
+          <ul>
+            {errors.map((sentence) => (
+              <li key={sentence}>{sentence}</li>
+            ))}
+          </ul>
+        </Alert>
+      )}
+      <Panel className={css['picker']} title="Servers" note={<span className="num">{servers.length > 0 ? data.servers.length : ''}</span>} flush>
         <ul className={css['pick']}>
           {data.servers.map((s) => (
             <li key={s.node_id}>
@@ -60,17 +70,18 @@ export function StepReview({ draft, preview, servers }: { draft: Draft; preview:
         </Panel>
       )}
       <div className={css['side']}>
-        {errors.length > 0 && (
-          <Panel title="Errors" note={<Badge tone="danger">{errors.length}</Badge>}>
-            <p className="fs13 t2">The cluster can't be created like this:</p>
-            <Findings tone="danger" sentences={errors} />
-          </Panel>
-        )}
         <Panel title="Warnings" note={warnings.length > 0 && <Badge tone="warn">{warnings.length}</Badge>}>
           {warnings.length === 0 ? (
             <p className="fs13 t2">{errors.length === 0 ? 'None. Every check holds.' : 'None beside the errors.'}</p>
           ) : (
-            <Findings tone="warn" sentences={warnings} />
+            <ul className={css['checks']}>
+              {warnings.map((sentence) => (
+                <li key={sentence} className="c-warn">
+                  <Icon name="alert" />
+                  <span className="t1">{sentence}</span>
+                </li>
+              ))}
+            </ul>
           )}
         </Panel>
         <Panel title="What will happen" note={`${data.steps.length} steps`}>
@@ -84,14 +95,3 @@ export function StepReview({ draft, preview, servers }: { draft: Draft; preview:
     </div>
   )
 }
-
-const Findings = ({ tone, sentences }: { tone: 'danger' | 'warn'; sentences: readonly string[] }) => (
-  <ul className={css['checks']}>
-    {sentences.map((sentence) => (
-      <li key={sentence} className={`c-${tone}`}>
-        <Icon name={tone === 'danger' ? 'error' : 'alert'} />
-        <span className="t1">{sentence}</span>
-      </li>
-    ))}
-  </ul>
-)

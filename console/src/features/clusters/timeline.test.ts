@@ -101,6 +101,13 @@ test('a replacement has a matrix of who leaves and one of who joins, neither wid
   ])
 })
 
+test('the time of a phase that a replacement does again for one server is that of this server', () => {
+  const again = step('install/b', 'done', { started_at: '2026-11-20T11:00:00.000Z', ended_at: '2026-11-20T11:00:09.000Z' })
+  const [install, boot] = phasesOf([step('install/a', 'done'), again, step('boot/a', 'done')], members, true, '2026-11-20T10:59:00.000Z')
+  expect([install!.startedAt, install!.endedAt]).toEqual([again.started_at, again.ended_at])
+  expect(boot!.startedAt).toBe('2026-11-20T10:00:00.000Z')
+})
+
 test('a step that is new to us is shown by its own title', () => {
   expect(phasesOf([step('polish', 'running')], members)[0]).toMatchObject({ key: 'polish', title: 'polish', state: 'running' })
 })

@@ -63,8 +63,11 @@ const latest = (times: readonly (string | null)[]): string | null => times.reduc
 /** Of an operation that has ended nothing is under way: what was not done, or only for some, is left to do. */
 const atRest = (state: StepState, isOver: boolean): StepState => (isOver && (state === 'running' || state === 'waiting') ? 'todo' : state)
 
-/** The phases in their order. `isOver`: the operation has ended. */
-export function phasesOf(steps: readonly Step[], members: readonly Member[], isOver = false): Phase[] {
+/**
+ * The phases in their order. `isOver`: the operation has ended. `since`: when it was begun; of a phase that it does again for some servers, the time is of
+ * these, not of what an operation before it did.
+ */
+export function phasesOf(steps: readonly Step[], members: readonly Member[], isOver = false, since = ''): Phase[] {
   const byId = new Map(members.map((m) => [m.node_id, m]))
   const groups = new Map<string, Step[]>()
   for (const step of steps) {
@@ -83,12 +86,14 @@ export function phasesOf(steps: readonly Step[], members: readonly Member[], isO
       const holding = group.find((s) => s.status === 'failed') ?? group.find((s) => s.status === 'waiting') ?? group.find((s) => s.status === 'running')
       const member = holding?.node_id ? byId.get(holding.node_id) : undefined
       const finished = group.filter(over).length
+      const now = group.filter((s) => s.started_at !== null && s.started_at >= since)
+      const own = now.length > 0 ? now : group
       return {
         key,
         title: phaseOf.get(key)?.title ?? group[0]!.title,
         state,
-        startedAt: earliest(group.map((s) => s.started_at)),
-        endedAt: group.every((s) => over(s) || s.status === 'failed') ? latest(group.map((s) => s.ended_at)) : null,
+        startedAt: earliest(own.map((s) => s.started_at)),
+        endedAt: group.every((s) => over(s) || s.status === 'failed') ? latest(own.map((s) => s.ended_at)) : null,
         attempt: Math.max(...group.map((s) => s.attempt)),
         held: member ? { node_id: member.node_id, name: member.name } : null,
         reason: holding?.reason ?? null,
