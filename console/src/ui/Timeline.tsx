@@ -94,25 +94,25 @@ export const Matrices = ({ children }: { children: ReactNode }) => (
   </div>
 )
 
-/** Every server, every step, at one glance. Where it is narrow a row's title stands above its cells, so the roles are named: a grid is no table by itself. */
+/** Every server, every step, at one glance. */
 export function Matrix({ columns, rows, label }: { columns: readonly string[]; rows: readonly MatrixRow[]; label: string }) {
   return (
-    <table className={css['matrix']} role="table" style={{ '--columns': columns.length } as CSSProperties}>
+    <table className={css['matrix']} style={{ '--columns': columns.length } as CSSProperties}>
       <caption className="sr">{label}</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          <td role="cell" />
+      <thead>
+        <tr>
+          <td />
           {columns.map((c) => (
-            <th key={c} scope="col" role="columnheader">
+            <th key={c} scope="col">
               {c}
             </th>
           ))}
         </tr>
       </thead>
-      <tbody role="rowgroup">
+      <tbody>
         {rows.map((row) => (
-          <tr key={row.key} role="row">
-            <th scope="row" role="rowheader" className={row.hot && css[`hot-${row.hot}`]}>
+          <tr key={row.key}>
+            <th scope="row" className={row.hot && css[`hot-${row.hot}`]}>
               <span className={css['who']}>
                 {row.title}
                 {row.note !== undefined && <span className={css['note']}>{row.note}</span>}
@@ -121,7 +121,7 @@ export function Matrix({ columns, rows, label }: { columns: readonly string[]; r
             {row.cells.map((cell, i) => {
               const said = cell === undefined ? 'not needed' : cell.reason ? `${word[cell.state]}: ${cell.reason}` : word[cell.state]
               return (
-                <td key={columns[i]} role="cell" title={`${columns[i]}: ${said}`}>
+                <td key={columns[i]} title={`${columns[i]}: ${said}`}>
                   <span className={cx(css['cell'], cell && css[`cell-${cell.state}`], !cell && css['cell-none'])}>
                     <span className="sr">{said}</span>
                   </span>
