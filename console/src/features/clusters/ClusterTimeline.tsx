@@ -272,6 +272,11 @@ function KeptLog({ clusterId, server }: { clusterId: string; server: { node_id: 
   )
 }
 
+/** What a log says last is what it is read for. */
+const atItsEnd = (log: HTMLElement | null): void => {
+  if (log) log.scrollTop = log.scrollHeight
+}
+
 function Lines({ name, lines, children }: { name: string; lines: readonly string[]; children: ReactNode }) {
   return (
     <>
@@ -279,7 +284,7 @@ function Lines({ name, lines, children }: { name: string; lines: readonly string
         <b>{name}</b> <span className="t3">machined</span>
         <span className="right">{children}</span>
       </div>
-      <pre className={css['log']} tabIndex={0} aria-label={`Last log lines of ${name}`}>
+      <pre className={css['log']} tabIndex={0} aria-label={`Last log lines of ${name}`} ref={atItsEnd}>
         {lines.map(logLine).join('\n')}
       </pre>
     </>

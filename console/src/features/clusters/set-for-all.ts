@@ -13,11 +13,7 @@ function tally(ids: readonly (readonly string[])[]): [id: string, n: number][] {
 }
 
 /** The choice with `what` set for each server of it; a server that it answers null for stays as it is. */
-export function settingAll(
-  chosen: Draft['servers'],
-  servers: readonly Server[],
-  what: (server: Server, now: Chosen) => Partial<Chosen> | null,
-): Draft['servers'] {
+function settingAll(chosen: Draft['servers'], servers: readonly Server[], what: (server: Server, now: Chosen) => Partial<Chosen> | null): Draft['servers'] {
   const set = { ...chosen }
   for (const s of servers) {
     const now = set[s.id]
@@ -28,7 +24,7 @@ export function settingAll(
 }
 
 export const onDisk = (disk: string, now: Chosen): Partial<Chosen> => ({ installDisk: disk, workloadDisks: now.workloadDisks.filter((d) => d !== disk) })
-export const allOther = (s: Server, now: Chosen): Partial<Chosen> => ({
+const allOther = (s: Server, now: Chosen): Partial<Chosen> => ({
   workloadDisks: s.resources.disks.map((d) => d.id).filter((d) => d !== now.installDisk),
 })
 
