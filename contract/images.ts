@@ -172,6 +172,7 @@ export const imageRegister = operation({
   method: 'POST',
   path: '/v1/images/{id}/register',
   scope: 'servers:write',
+  kept: true,
   params: byId,
   answer: Image,
   errors: ['not_found', 'conflict', 'factory_refused', 'factory_unreachable'],

@@ -27,6 +27,11 @@ export interface Operation<Params extends Schema = Schema, Query extends Schema 
   readonly media: 'application/json' | 'application/yaml' | 'text/plain' | 'text/csv' | 'text/event-stream' | 'application/x-ndjson'
   /** Status of success. */
   readonly status: 200 | 201 | 202 | 204
+  /**
+   * Whether its answer is kept where the call carries an Idempotency-Key: of those that sent again would do it twice, or be refused because it is done. They
+   * create (201), begin (202) or remove something (DELETE), or say so.
+   */
+  readonly kept: boolean
   /** What can go wrong beside what every call can answer: 400, 401, 403, 422, 429, 503. */
   readonly errors: readonly ErrorCode[]
 }
@@ -54,13 +59,15 @@ const noBody = z.undefined()
 type NoBody = typeof noBody
 
 type Declared<P extends Schema, Q extends Schema, B extends Schema, A extends Schema> = Pick<Operation, 'name' | 'summary' | 'method' | 'path' | 'scope'> &
-  Partial<Pick<Operation, 'status' | 'errors' | 'media'>> & { params?: P; query?: Q; body?: B; answer?: A }
+  Partial<Pick<Operation, 'status' | 'errors' | 'media' | 'kept'>> & { params?: P; query?: Q; body?: B; answer?: A }
 
 export function operation<P extends Schema = None, Q extends Schema = None, B extends Schema = NoBody, A extends Schema = NoBody>(
   declared: Declared<P, Q, B, A>,
 ): Operation<P, Q, B, A> {
   const defaults = { params: none, query: none, body: noBody, answer: noBody, media: 'application/json', status: 200, errors: [] } as const
-  return { ...defaults, ...declared } as Operation<P, Q, B, A>
+  const { method, scope, status = defaults.status } = declared
+  const kept = scope !== null && (status === 201 || status === 202 || method === 'DELETE')
+  return { ...defaults, kept, ...declared } as Operation<P, Q, B, A>
 }
 
 const isRead = ({ method }: Pick<Operation, 'method'>): boolean => method === 'GET'
@@ -79,7 +86,8 @@ export function errorsOf(operation: Operation): ReadonlySet<ErrorCode> {
     'unavailable',
     ...(signedIn ? (['session_expired', 'forbidden'] as const) : []),
     ...(isRead(operation) ? [] : (['invalid'] as const)),
-    ...(signedIn && !isRead(operation) ? (['idempotency_running', 'idempotency_mismatch', 'conflict'] as const) : []),
+    ...(signedIn && !isRead(operation) ? (['conflict'] as const) : []),
+    ...(operation.kept ? (['idempotency_running', 'idempotency_mismatch'] as const) : []),
     ...operation.errors,
   ])
 }

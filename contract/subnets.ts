@@ -199,6 +199,7 @@ export const subnetImport = operation({
   method: 'POST',
   path: '/v1/subnets/import',
   scope: 'network:write',
+  kept: true,
   body: z.strictObject({
     csv: z.string().check(z.minLength(1, 'The file is empty'), z.maxLength(importLimits.bytes, 'A file is at most 1 MiB')),
     dry_run: z._default(z.boolean(), false),

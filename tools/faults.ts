@@ -56,7 +56,7 @@ for (let round = 1; round <= rounds; round++) run(`every effect point of a creat
 for (const seed of seeds) run(`moments of seed ${seed}`, ['kill-moments'], { FAULT_SEEDS: seed, FAULT_MOMENTS: values.moments })
 const own = new Set(['kill-before', 'kill-after', 'kill-moments'])
 const others = readdirSync('e2e/faults').flatMap((name) => /^(.+)\.test\.ts$/.exec(name)?.[1] ?? [])
-if (values.others !== '0') for (const name of others.filter((n) => !own.has(n))) run(name, [name])
+if (values.others !== '0') for (const name of others.filter((n) => !own.has(n))) run(name, [name], { FAULT_KILLS: '10' })
 rmSync(folder, { recursive: true, force: true })
 console.log(`\n${lines.join('\n')}`)
 console.log(failed === 0 ? 'All held.' : `${failed} of the runs failed.`)

@@ -170,7 +170,7 @@ export interface WebOptions {
 
 /** The HTTP app with every domain's routes. */
 export async function buildWeb(platform: Platform, domains: Domains, { consoleFolder, cliFile, limits }: WebOptions): Promise<FastifyInstance> {
-  const { config, db, clock, random, log, version, vault } = platform
+  const { config, db, clock, random, log, version, vault, owner, failpoint } = platform
   const app = await buildApp({
     config,
     db,
@@ -182,6 +182,8 @@ export async function buildWeb(platform: Platform, domains: Domains, { consoleFo
     cliFile,
     ...(limits && { limits }),
     authenticate: domains.sessions.authenticate,
+    owner,
+    failpoint,
     hashKey: rotationKey({ db, vault }),
     health: {
       ready: async () => {

@@ -25,6 +25,7 @@ export interface Platform extends Recorder {
   /** Names this process, the same after a restart. */
   readonly owner: string
   readonly engine: Core
+  readonly failpoint: Failpoint
   readonly vault: Vault
   readonly listener: Listener
   readonly publisher: Publisher
@@ -58,6 +59,7 @@ export function buildPlatform({ config, database, clock, random, log, owner, key
     random,
     log,
     owner,
+    failpoint,
     version,
     ...recorder({ clock }),
     engine: makeEngine({ db, clock, random, log, owner, failpoint }),

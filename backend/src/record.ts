@@ -96,15 +96,7 @@ export function recorder({ clock }: { clock: Clock }): Recorder {
         at,
         [changes].flat().map((change: Change) => entryOf(caller, change)),
       )
-      if (caller.kind === 'user' && caller.idempotency) {
-        await tx
-          .updateTable('idempotent_call')
-          .set({ committed_at: at })
-          .where('person_id', '=', caller.userId)
-          .where('operation', '=', caller.idempotency.operation)
-          .where('key', '=', caller.idempotency.key)
-          .execute()
-      }
+      if (caller.kind === 'user') caller.idempotency?.recordedIn(tx)
     },
     async tell(tx, caller, { name, object, version, scope, contacts }) {
       const data = { object: { ...object, version: version ?? null }, by: callerName(caller), ...(contacts && { contacts }) }

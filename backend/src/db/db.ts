@@ -1,4 +1,5 @@
 /** The connection to PostgreSQL: one pool per process, used by the query builder and by the queue library alike. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import { type ClientConfig, type CustomTypesConfig, Pool, types as pgTypes } from 'pg'
 import type { Tables } from './tables.ts'
@@ -100,6 +101,9 @@ export const lostDatabase = (error: unknown): boolean =>
 /** Whether no connection of the pool was free in time: more is asked of the database at once than it gets done, or it has stopped answering. */
 export const isPoolBusy = (error: unknown): boolean => error instanceof Error && error.message === 'timeout exceeded when trying to connect'
 
+/** What has to be written with a change is written by it: called with the transaction and what `change` came to, right before the commit. */
+export const beforeCommit = new AsyncLocalStorage<(tx: Tx, result: unknown) => Promise<void>>()
+
 /**
  * Runs `change` in one transaction. Serialization failures and deadlocks are tried again, at most three times:
  * `change` must therefore do nothing outside of `tx`.
@@ -107,7 +111,11 @@ export const isPoolBusy = (error: unknown): boolean => error instanceof Error &&
 export async function inTransaction<T>(db: Db, change: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.transaction().execute(change)
+      return await db.transaction().execute(async (tx) => {
+        const result = await change(tx)
+        await beforeCommit.getStore()?.(tx, result)
+        return result
+      })
     } catch (error) {
       if (attempt < 3 && retryable.has(sqlState(error) ?? '')) continue
       throw error

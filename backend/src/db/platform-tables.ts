@@ -137,7 +137,10 @@ interface IdempotentCallTable {
   answered_at: OptionalTime
   status: number | null
   answer: OptionalJson
-  headers: OptionalJson
+  owner: Generated<string>
+  claim: Generated<string>
+  beat_at: Generated<Date>
+  bytes: Generated<number>
 }
 
 interface OperationTable {

@@ -7,6 +7,7 @@ import { Problem } from '#contract/errors.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
+import type { Failpoint } from '../engine/failpoint.ts'
 import type { Log } from '../log.ts'
 import { readBytes, readJson } from './body.ts'
 import { refuseBroken } from './broken.ts'
@@ -32,6 +33,9 @@ export interface AppParts {
   readonly log: Log
   readonly health: Health
   readonly authenticate: Authenticate
+  /** Names this process, the same after a restart. */
+  readonly owner: string
+  readonly failpoint: Failpoint
   /** For the hashes of bodies that are kept with an Idempotency-Key. */
   readonly hashKey: () => Promise<Uint8Array>
   /** Folder of the console's build, and the command line's bundle; either may be absent. */
@@ -106,7 +110,9 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     return readJson(await readBytes(body, request.routeOptions.bodyLimit, said === undefined ? undefined : Number(said)))
   })
   app.setErrorHandler(errorHandler({ log, random }))
-  app.decorate('idempotency', idempotency({ db: parts.db, clock, hashKey: parts.hashKey }))
+  const kept = idempotency({ db: parts.db, clock, owner: parts.owner, hashKey: parts.hashKey, reached: (point) => parts.failpoint.reach(point, 'after') })
+  app.decorate('idempotency', kept)
+  app.addHook('onClose', async () => kept.stop())
   app.decorate('streams', streams(clock))
 
   addHeaders(app, safe)

@@ -1,5 +1,6 @@
 /** Who makes a change. Use-cases are given it, the audit log names it. */
 import type { Scope } from '#contract/permissions.ts'
+import type { Tx } from '../db/db.ts'
 
 /** A signed-in user, as the session guard found them. */
 export interface UserCaller {
@@ -10,8 +11,8 @@ export interface UserCaller {
   readonly scopes: readonly Scope[]
   readonly ip: string
   readonly requestId: string
-  /** Where the call carries an Idempotency-Key: `record` marks it as done in the transaction of the change. */
-  readonly idempotency?: { readonly operation: string; readonly key: string }
+  /** Where the call carries an Idempotency-Key: `record` says in which transaction it is done, and the answer is kept in that one. */
+  readonly idempotency?: { readonly recordedIn: (tx: Tx) => void }
 }
 
 /** Nobody signed in: sign-in itself, the waitlist. */

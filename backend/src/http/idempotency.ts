@@ -1,14 +1,19 @@
 /**
- * `Idempotency-Key`: a write that is sent again is done once. Kept 24 h per user and operation with the body's hash: the same body is given the stored
- * answer, another one 422. While the first is still running, the others wait a little and are then asked to come back (409 with `Retry-After`).
+ * `Idempotency-Key`: a write that creates, begins or removes something (`kept` in the contract) and is sent again is done once. Its answer is kept 24 h per
+ * user and operation with the body's hash: the same body is given the stored answer, another one 422. While the first is still running, the others wait a
+ * little and are then asked to come back (409 with `Retry-After`).
+ *
+ * A running call holds a claim: a row with the process that runs it and a number of its own. The answer is written in the transaction of the change, on
+ * condition that the claim still stands. So whatever ends the process or the database in between, a key has either its answer or nothing that was done.
  * Answers are kept sealed: that of a new join token holds the token, which stands nowhere else in the database.
  */
-import { createHmac, hkdfSync } from 'node:crypto'
+import { createHmac, hkdfSync, randomUUID } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { sql } from 'kysely'
 import { Problem } from '#contract/errors.ts'
 import type { Operation } from '#contract/operation.ts'
 import type { Clock } from '../clock.ts'
-import type { Db } from '../db/db.ts'
+import { beforeCommit, type Db, type Tx } from '../db/db.ts'
 import { decrypt, encrypt } from '../vault/cipher.ts'
 import type { Caller, UserCaller } from './caller.ts'
 
@@ -19,43 +24,54 @@ export interface Answered {
   readonly etag: string | undefined
 }
 
-export interface Idempotency {
-  run(request: FastifyRequest, operation: Operation, body: unknown, act: (caller: Caller) => Promise<Answered>): Promise<Answered>
+export interface Act {
+  /** Does it, and answers. */
+  readonly act: (caller: Caller) => Promise<Answered>
+  /** The answer to what the transaction of the change came to; undefined where that alone is not what is answered. */
+  readonly answerOf: (result: unknown) => Answered | undefined
 }
 
-/** The first request of a key that hasn't answered for this long died with its process. */
-const abandonedMs = 120_000
-const waitMs = 5_000
+export interface Idempotency {
+  run(request: FastifyRequest, operation: Operation, body: unknown, act: Act): Promise<Answered>
+  /** Ends what it does by itself. */
+  stop(): void
+}
+
+const waitMs = 2_000
 const lookAgainMs = 50
+/** A claim says this often that its process lives, and is free once it has been silent for so long. */
+const beatMs = 5_000
+const leaseMs = 15_000
+/** Of one person's answers, the oldest go past it. */
+const mostBytes = 1024 * 1024
+/** What a row takes beside its answer: keys, hash, times, and its places in the indexes. */
+const rowBytes = 512
 
 export interface IdempotencyParts {
   readonly db: Db
   readonly clock: Clock
+  /** Names this process, the same after a restart: what it held before is nobody's. */
+  readonly owner: string
   /** 32 bytes, for hashes of bodies and, derived from them, for sealing answers. A body may hold a password: from a hash without a key, whoever reads the table could try passwords at full speed. */
   readonly hashKey: () => Promise<Uint8Array>
+  /** Told between the commit of a change and its answer, for tests that kill the process there. */
+  readonly reached: (point: string) => void
 }
 
-export function idempotency({ db, clock, hashKey }: IdempotencyParts): Idempotency {
-  const at = (caller: UserCaller, operation: string, key: string) =>
-    ({
-      row: () =>
-        db
-          .selectFrom('idempotent_call')
-          .selectAll()
-          .where('person_id', '=', caller.userId)
-          .where('operation', '=', operation)
-          .where('key', '=', key)
-          .executeTakeFirst(),
-      update: () => db.updateTable('idempotent_call').where('person_id', '=', caller.userId).where('operation', '=', operation).where('key', '=', key),
-      remove: () =>
-        db
-          .deleteFrom('idempotent_call')
-          .where('person_id', '=', caller.userId)
-          .where('operation', '=', operation)
-          .where('key', '=', key)
-          .where('committed_at', 'is', null)
-          .execute(),
-    }) as const
+export function idempotency({ db, clock, owner, hashKey, reached }: IdempotencyParts): Idempotency {
+  /** Claims of calls that run in this process now. */
+  const running = new Set<string>()
+  const beat = setInterval(() => {
+    if (running.size === 0) return
+    void db
+      .updateTable('idempotent_call')
+      .set({ beat_at: sql<Date>`now()` })
+      .where('claim', 'in', [...running])
+      .where('answered_at', 'is', null)
+      .execute()
+      .catch(() => undefined)
+  }, beatMs)
+  beat.unref()
 
   const lost = () => new Problem('conflict', 'This was done, but its answer was lost. Load the object again.')
   const sealKey = async () => new Uint8Array(hkdfSync('sha256', await hashKey(), new Uint8Array(), 'answers of idempotent calls', 32))
@@ -72,60 +88,120 @@ export function idempotency({ db, clock, hashKey }: IdempotencyParts): Idempoten
     return { body, etag: etag ?? undefined }
   }
 
-  /** Undefined where this request is the one that runs; otherwise the stored answer. */
-  const claim = async (caller: UserCaller, operation: string, key: string, hash: Buffer): Promise<Answered | undefined> => {
-    const call = at(caller, operation, key)
+  /** Undefined where this request is the one that runs, under the claim; otherwise the stored answer. */
+  const take = async (caller: UserCaller, operation: string, key: string, hash: Buffer, claim: string): Promise<Answered | undefined> => {
     const until = performance.now() + waitMs
+    const now = sql<Date>`now()`
     for (;;) {
       const started_at = new Date(clock.now())
       const made = await db
         .insertInto('idempotent_call')
-        .values({ person_id: caller.userId, operation, key, request_hash: hash, started_at, status: null })
+        .values({ person_id: caller.userId, operation, key, request_hash: hash, started_at, status: null, owner, claim, beat_at: now, bytes: 0 })
         .onConflict((c) => c.doNothing())
         .returning('key')
         .executeTakeFirst()
       if (made) return undefined
-      const row = await call.row()
+      const row = await db
+        .selectFrom('idempotent_call')
+        .selectAll()
+        .select(sql<boolean>`beat_at > now() - ${`${leaseMs} milliseconds`}::interval`.as('is_heard'))
+        .where('person_id', '=', caller.userId)
+        .where('operation', '=', operation)
+        .where('key', '=', key)
+        .executeTakeFirst()
       if (!row) continue
       if (!hash.equals(row.request_hash)) throw new Problem('idempotency_mismatch', 'This Idempotency-Key was used with another body')
       if (row.answered_at) return { status: row.status!, ...(await open(row.answer, contextOf(caller, operation, key))) }
-      if (row.started_at.getTime() < clock.now() - abandonedMs) {
+      if (row.owner === owner ? !running.has(row.claim) : !row.is_heard) {
+        // Whoever ran it is gone, or its database was.
         if (row.committed_at) throw lost()
-        const taken = await call.update().set({ started_at }).where('started_at', '=', row.started_at).returning('key').executeTakeFirst()
+        const taken = await db
+          .updateTable('idempotent_call')
+          .set({ started_at, owner, claim, beat_at: now })
+          .where('claim', '=', row.claim)
+          .where('committed_at', 'is', null)
+          .returning('key')
+          .executeTakeFirst()
         if (taken) return undefined
+        continue
       }
       if (performance.now() > until) throw new Problem('idempotency_running', 'The first request with this Idempotency-Key is still running', undefined, 1)
       await new Promise((resolve) => setTimeout(resolve, lookAgainMs))
     }
   }
 
+  /** Writes into the claim's row; false where another took the claim over. */
+  const settle = async (on: Db | Tx, claim: string, answer: Answered | undefined, context: string): Promise<boolean> => {
+    const at = new Date(clock.now())
+    const sealed = answer && (await seal(answer, context))
+    const { numUpdatedRows } = await on
+      .updateTable('idempotent_call')
+      .set({
+        committed_at: at,
+        ...(answer && sealed && { answered_at: at, status: answer.status, answer: JSON.stringify({ sealed }), bytes: rowBytes + sealed.length }),
+      })
+      .where('claim', '=', claim)
+      .executeTakeFirstOrThrow()
+    return numUpdatedRows === 1n
+  }
+
+  /** The newest stays, however large it is. */
+  const forgetOldest = (personId: string) =>
+    sql`delete from idempotent_call as call using (
+        select claim, row_number() over newest as place, sum(bytes) over newest as bytes
+        from idempotent_call where person_id = ${personId} and answered_at is not null
+        window newest as (order by answered_at desc, claim)
+      ) as kept
+      where call.claim = kept.claim and kept.place > 1 and kept.bytes > ${mostBytes}`.execute(db)
+
   return {
-    async run(request, operation, body, act) {
+    stop: () => clearInterval(beat),
+    async run(request, operation, body, { act, answerOf }) {
       const key = request.headers['idempotency-key']
       const { caller } = request
       if (operation.method === 'GET' || key === undefined || caller.kind !== 'user') return act(caller)
       if (typeof key !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(key)) throw new Problem('bad_request', 'Idempotency-Key must be 1 to 128 visible characters')
+      if (!operation.kept) return act(caller)
       const hash = createHmac('sha256', await hashKey())
         .update(JSON.stringify(['idempotency', request.url, body ?? null]))
         .digest()
-      const stored = await claim(caller, operation.name, key, hash)
-      if (stored) return stored
-      const call = at(caller, operation.name, key)
+      const claim = randomUUID()
+      running.add(claim)
       try {
-        const answer = await act({ ...caller, idempotency: { operation: operation.name, key } })
-        await call
-          .update()
-          .set({
-            answered_at: new Date(clock.now()),
-            status: answer.status,
-            answer: JSON.stringify({ sealed: await seal(answer, contextOf(caller, operation.name, key)) }),
-          })
-          .execute()
-        return answer
-      } catch (error) {
-        // Refused, so nothing was done: the key may be used for another try. A failure after the commit keeps it.
-        await call.remove().catch(() => undefined)
-        throw error
+        const stored = await take(caller, operation.name, key, hash, claim)
+        if (stored) return stored
+        reached('claim')
+        const context = contextOf(caller, operation.name, key)
+        /** The transaction that `record` was last called in for this call. */
+        let changing: Tx | undefined
+        let kept: Answered | undefined
+        const commit = async (tx: Tx, result: unknown): Promise<void> => {
+          if (tx !== changing) return
+          const answer = answerOf(result)
+          // Somebody else has begun it anew: this one's change is taken back.
+          if (!(await settle(tx, claim, answer, context)))
+            throw new Problem('idempotency_running', 'Another request with this Idempotency-Key has taken over', undefined, 1)
+          kept = answer
+        }
+        try {
+          const answer = await beforeCommit.run(commit, () => act({ ...caller, idempotency: { recordedIn: (tx) => (changing = tx) } }))
+          reached('answer')
+          if (!kept || kept.body !== answer.body || kept.etag !== answer.etag) await settle(db, claim, answer, context)
+          // What is too much now goes with the next.
+          await forgetOldest(caller.userId).catch(() => undefined)
+          return answer
+        } catch (error) {
+          // Refused, so nothing was done: the key may be used for another try. After the commit it is kept.
+          await db
+            .deleteFrom('idempotent_call')
+            .where('claim', '=', claim)
+            .where('committed_at', 'is', null)
+            .execute()
+            .catch(() => undefined)
+          throw error
+        }
+      } finally {
+        running.delete(claim)
       }
     },
   }

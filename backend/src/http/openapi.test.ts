@@ -143,7 +143,7 @@ test.each(allOperations.map((o) => [o.name, o] as const))('%s is in it with its 
   for (const code of errorsOf(operation)) expect(one.responses[errors[code].status]!.description).toContain(`\`${code}\``)
   for (const status of ['429', '503']) expect(one.responses[status]!.headers).toHaveProperty('Retry-After')
   const headers = new Set(one.parameters.filter((p) => p.in === 'header').map((p) => p.name))
-  expect(headers.has('Idempotency-Key')).toBe(operation.method !== 'GET' && operation.scope !== null)
+  expect(headers.has('Idempotency-Key')).toBe(operation.kept)
   expect(headers.has('If-Match')).toBe(operation.errors.includes('stale'))
 })
 

@@ -51,10 +51,10 @@ const schemaOf = (schema: z.core.$ZodType, io: 'input' | 'output', call: string,
 
 /** What the server reads from headers beside the session. */
 function headersOf(operation: Operation): Json[] {
-  const { method, scope, errors: own, media } = operation
+  const { method, kept, errors: own, media } = operation
   const header = (name: string, description: string, schema: Json): Json => ({ name, in: 'header', required: false, description, schema })
   return [
-    ...(method !== 'GET' && scope !== null
+    ...(kept
       ? [header('Idempotency-Key', 'Kept 24 h: sent again with the same body, the first answer is given again.', { type: 'string', pattern: '^[!-~]{1,128}$' })]
       : []),
     ...(method === 'GET' && isVersioned(operation)

@@ -157,10 +157,9 @@ export const serve =
         const payload = await app.inPlace(request, reply, async () => {
           const input = read(operation, request)
           const context = contextOf(request, reply)
-          const answer = await app.idempotency.run(request, operation, input.body, async (caller) => {
-            const result = await handler({ ...input, ...context, caller })
-            const body = present(operation, result)
-            return { status: operation.status, body, etag: body instanceof Uint8Array ? tagOf(body) : etag(result) }
+          const answer = await app.idempotency.run(request, operation, input.body, {
+            act: async (caller) => answerOf(operation, await handler({ ...input, ...context, caller })),
+            answerOf: (result) => (isAnswer(operation, result) ? answerOf(operation, result) : undefined),
           })
           return payloadOf(operation, answer, request, reply, isVolatile)
         })
@@ -193,6 +192,15 @@ async function payloadOf(
   void reply.header('content-encoding', 'gzip')
   return packed(long)
 }
+
+function answerOf(operation: Operation, result: unknown): Answered {
+  const body = present(operation, result)
+  return { status: operation.status, body, etag: body instanceof Uint8Array ? tagOf(body) : etag(result) }
+}
+
+/** Whether what a transaction came to is what the call is answered. */
+const isAnswer = (operation: Operation, result: unknown): boolean =>
+  operation.status === 204 || (operation.media === 'application/json' && z.safeParse(operation.answer, result).success)
 
 /** Lists of a thousand items are checked by type, not at run time: their items come from `present` functions typed by the contract. */
 function present(operation: Operation, result: unknown): string | Uint8Array | null {

@@ -130,8 +130,11 @@ export function joinTokens({ db, clock, record, key, publicUrl, datacenters, ser
       const id = randomUUID()
       const token = textOf(await key(), id)
       try {
-        const made = await inTransaction(db, (tx) => create(tx, caller, input, id, hashOf(token)))
-        return { ...made, token, kernel_argument: joinArgument(publicUrl, token) }
+        return await inTransaction(db, async (tx) => ({
+          ...(await create(tx, caller, input, id, hashOf(token))),
+          token,
+          kernel_argument: joinArgument(publicUrl, token),
+        }))
       } catch (error) {
         if (violatedConstraint(error) !== 'join_token_name') throw error
         const { taken } = nameSentences('Join token')

@@ -210,13 +210,13 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       await demandBody({ caller }, patch.body)
       await rehearse({ caller }, nodeId, (stored) => ({ stored, more: [patch] }))
       const links = await read({ caller }, 'links', patch.body)
-      const row = await changeOne(async (tx) => {
+      const { text } = await read({ caller }, 'mask', patch.body, audienceOf(caller))
+      return changeOne(async (tx) => {
         const { cluster_id } = await servers.locked(tx, nodeId)
         const made = await insert(tx, caller, nodeId, patch, links)
         await follow(tx, caller, nodeId, cluster_id)
-        return made
+        return present(made, text)
       })
-      return shownRow(caller, row)
     },
 
     async update(caller, nodeId, patchId, asked, ifMatch) {

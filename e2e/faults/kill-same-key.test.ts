@@ -1,0 +1,101 @@
+/**
+ * Writes with an `Idempotency-Key` under way when the program is killed with −9: sent again with the same key to the next process, each is answered within
+ * five seconds, by its first answer where it had one, and was done once. `FAULT_KILLS` kills, 24 calls at each.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, expect, test } from 'vitest'
+import { datacenterCreate, datacenterList } from '#contract/datacenters.ts'
+import { joinTokenCreate, joinTokenList } from '#contract/join-tokens.ts'
+import type { Operation } from '#contract/operation.ts'
+import { authorize } from '#contract/sessions.ts'
+import { subnetCreate, subnetList } from '#contract/subnets.ts'
+import { apiClient } from '../../tools/api-client.ts'
+import { administrator, type Program, startProgram, temporaryFolder } from './testing/processes.ts'
+
+const kills = Number(process.env['FAULT_KILLS'] ?? 3)
+const callsAtOnce = 24
+const mostMs = 5_000
+
+const { folder, remove } = temporaryFolder()
+const data = `${folder}/data`
+let program: Program = await startProgram(data)
+afterAll(async () => {
+  await program.kill()
+  // A last start adopts the database, so that it is ended with its program.
+  await (await startProgram(data)).stop()
+  remove()
+})
+const { accessToken } = await apiClient(program.url).call(authorize, { body: administrator })
+const first = await apiClient(program.url, accessToken).call(datacenterCreate, { body: { country_code: 'PL', city_code: 'POZ', city_name: 'Poznań' } })
+
+interface Write {
+  readonly operation: Operation
+  readonly key: string
+  readonly body: object
+}
+/** What each makes has a name of its own, so that one that was made twice is seen. */
+const write = (kill: number, i: number): Write => {
+  const n = kill * callsAtOnce + i
+  const key = `key-${n}`
+  const letters = [26 * 26, 26, 1].map((of) => String.fromCharCode(65 + (Math.floor(n / of) % 26))).join('')
+  if (i % 3 === 0) return { operation: datacenterCreate, key, body: { country_code: 'DE', city_code: letters, city_name: key } }
+  if (i % 3 === 1) return { operation: joinTokenCreate, key, body: { name: key } }
+  return { operation: subnetCreate, key, body: { name: key, cidr: `10.${100 + Math.floor(n / 256)}.${n % 256}.0/24`, datacenter_id: first.id } }
+}
+async function send({ operation, key, body }: Write): Promise<{ status: number; text: string; retryAfter: string | null }> {
+  const answer = await fetch(program.url + operation.path, {
+    method: operation.method,
+    headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json', 'idempotency-key': key },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.status, text: await answer.text(), retryAfter: answer.headers.get('retry-after') }
+}
+/** As a client does: what is told to come back does. */
+async function sendAgain(one: Write): Promise<{ status: number; text: string; ms: number }> {
+  const began = performance.now()
+  for (;;) {
+    const { status, text, retryAfter } = await send(one)
+    const ms = performance.now() - began
+    if (retryAfter === null || ms > mostMs) return { status, text, ms }
+    await pause(Number(retryAfter) * 1000)
+  }
+}
+
+/** The worst moments, and any: claimed and nothing done, committed and not answered. */
+const points = ['claim:after', 'answer:after', undefined]
+
+test(`the same key after a kill −9: ${kills * callsAtOnce} calls in ${kills} kills`, async () => {
+  const wrong: string[] = []
+  for (let kill = 0; kill < kills; kill++) {
+    const point = points[kill % points.length]
+    if (point !== undefined) {
+      await program.kill()
+      program = await startProgram(data, { FAILPOINT: point })
+    }
+    const writes = Array.from({ length: callsAtOnce }, (_, i) => write(kill, i))
+    const answered = Promise.all(writes.map((one) => send(one).catch(() => undefined)))
+    if (point === undefined) {
+      await pause(20 + ((kill * 37) % 120))
+      await program.kill()
+    }
+    const how = await Promise.race([program.ended, pause(20_000).then(() => 'not killed')])
+    if (how !== 'SIGKILL') wrong.push(`${point ?? 'a moment'} was ${how}`)
+    const before = await answered
+    program = await startProgram(data)
+    const after = await Promise.all(writes.map(sendAgain))
+    const once = await Promise.all(writes.map(sendAgain))
+    for (const [i, { operation, key }] of writes.entries()) {
+      const [was, now, again] = [before[i], after[i]!, once[i]!]
+      if (now.status !== operation.status) wrong.push(`${key} (${operation.name}, ${point}): ${now.status} ${now.text}`)
+      if (now.ms > mostMs) wrong.push(`${key}: answered after ${Math.round(now.ms)} ms`)
+      if (was?.status === operation.status && was.text !== now.text) wrong.push(`${key}: another answer than the first`)
+      if (again.text !== now.text) wrong.push(`${key}: another answer the next time`)
+    }
+  }
+  expect(wrong).toEqual([])
+  const { call } = apiClient(program.url, accessToken)
+  const each = (kills * callsAtOnce) / 3
+  expect((await call(datacenterList, { query: { per_page: 1000 } })).total).toBe(each + 1)
+  expect((await call(joinTokenList, { query: { per_page: 1000 } })).total).toBe(each)
+  expect((await call(subnetList, { query: { per_page: 1000 } })).total).toBe(each)
+})
