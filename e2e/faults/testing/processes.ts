@@ -27,6 +27,13 @@ process.once('exit', () => {
     } catch {
       // It has ended in order.
     }
+    for (const line of processesOf(folder)) {
+      try {
+        process.kill(Number.parseInt(line, 10), 'SIGKILL')
+      } catch {
+        // Its parent has taken it along.
+      }
+    }
   }
 })
 
