@@ -21,7 +21,7 @@ import { useChosen, useSelection } from '../../ui/selection.ts'
 import { Empty, Stale } from '../../ui/States.tsx'
 import { showKeys, useClusterActions } from './cluster-actions.ts'
 import { type ClusterSearch, clustersQuery, defaultSize } from './cluster-queries.ts'
-import { clusterSaid, versionShown } from './cluster-state.ts'
+import { canShowNewKeys, clusterSaid, versionShown } from './cluster-state.ts'
 import { StatusReason } from './StatusReason.tsx'
 
 const clusterColumns = columns<Cluster>([
@@ -112,11 +112,11 @@ export function ClustersPage({
         label: 'Show cluster keys of all new',
         icon: 'key',
         hint: `${fresh.length}`,
-        ...(fresh.length === 0 && { can: no(items.length === 0 ? 'There are no clusters here yet' : 'Every cluster here has its offer already') }),
+        can: canShowNewKeys(items),
         run: () => showKeys(fresh),
       },
     ],
-    [chosen, fresh, items.length],
+    [chosen, fresh, items],
   )
   const commands = useMemo(() => [create, ...menu], [create, menu])
   useCommands('Clusters', commands)

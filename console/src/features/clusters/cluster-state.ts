@@ -1,5 +1,6 @@
 /** How a cluster's state is said. */
 import type { Cluster, ClusterStatus } from '#contract/clusters.ts'
+import { no, type Verdict, yes } from '#contract/rule.ts'
 import type { Server } from '#contract/servers.ts'
 import type { Tone } from '../../ui/Status.tsx'
 
@@ -30,4 +31,10 @@ export function nodeSaid(node: Server['kubernetes']): { tone: Tone; word: string
   if (node === null) return { tone: 'off', word: 'Not joined yet', why: null }
   if (node.ready === null) return { tone: 'off', word: 'Unknown', why: node.reason }
   return node.ready ? { tone: 'ok', word: 'Ready', why: null } : { tone: 'danger', word: 'Not ready', why: node.reason }
+}
+
+/** Whether there are keys of new clusters, those without an offer, to be shown; of what is on the page. */
+export function canShowNewKeys(shown: readonly Pick<Cluster, 'offerId'>[]): Verdict {
+  if (shown.length === 0) return no('There are no clusters here yet')
+  return shown.some((c) => c.offerId === null) ? yes : no('Every cluster here has its offer already')
 }

@@ -17,7 +17,7 @@ import { Badge } from '../../ui/Status.tsx'
 import { toast } from '../../ui/toast.ts'
 import { useMedia } from '../../lib/use-media.ts'
 import { labelText } from './patch-form.ts'
-import { matches, sorted, weightText } from './patch-list.ts'
+import { deletionText, matches, sorted, weightText } from './patch-list.ts'
 import { patchesQuery, refreshPatches } from './patch-queries.ts'
 import css from './PatchesTable.module.css'
 
@@ -156,9 +156,7 @@ export function PatchesTable({
     (p: Patch) =>
       void confirm({
         title: `Delete ${p.name}?`,
-        text: server.cluster
-          ? `${server.name} is in the cluster ${server.cluster.name}: its configuration without this patch is applied at once, and the server reboots if Talos asks for it.`
-          : `It is deleted for good. When ${server.name} joins a cluster, it gets its configuration without this patch.`,
+        text: deletionText(server),
         danger: true,
         act: async () => {
           await call(patchRemove, { params: { id: server.id, patchId: p.patch_id } })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Patch } from '#contract/patches.ts'
-import { layerOf, matches, sorted, weightText } from './patch-list.ts'
+import { deletionText, layerOf, matches, sorted, weightText } from './patch-list.ts'
 
 const patch = (name: string, weight: number, more: Partial<Patch> = {}): Patch => ({
   patch_id: `id-${name}`,
@@ -37,4 +37,11 @@ describe('the patches table', () => {
     expect(layerOf('generated', [])).toEqual({ name: 'generated', weight: null })
     expect(weightText(-888)).toBe('−888')
   })
+})
+
+it('deleting a patch is said to be for good, and what the server gets then', () => {
+  expect(deletionText({ name: 'brave-otter-042', cluster: null })).toBe(
+    'It is deleted for good. When brave-otter-042 joins a cluster, it gets its configuration without this patch.',
+  )
+  expect(deletionText({ name: 'brave-otter-042', cluster: { name: 'prod' } })).toContain('is applied at once')
 })

@@ -37,3 +37,9 @@ export function layerOf(layer: string, patches: readonly Pick<Patch, 'patch_id' 
 
 /** A minus sign, not a hyphen. */
 export const weightText = (weight: number): string => (weight < 0 ? `−${-weight}` : String(weight))
+
+/** What comes of deleting a patch of this server. */
+export const deletionText = ({ name, cluster }: { name: string; cluster: { name: string } | null }): string =>
+  cluster
+    ? `It is deleted for good. ${name} is in the cluster ${cluster.name}: its configuration without this patch is applied at once, and the server reboots if Talos asks for it.`
+    : `It is deleted for good. When ${name} joins a cluster, it gets its configuration without this patch.`
