@@ -18,6 +18,8 @@ const { values } = parseArgs({
     others: { type: 'string', default: '1' },
   },
 })
+// The tests start the program as people do: installed and built beforehand, so that none of them is the one that waits for it.
+if (spawnSync(process.execPath, ['start.mjs', '--build'], { stdio: 'inherit' }).status !== 0) process.exit(1)
 const rounds = Number(values.rounds)
 const seeds = (values.seeds ?? Array.from({ length: 3 }, () => randomInt(1_000_000)).join(',')).split(',').filter((s) => s !== '')
 console.log(`Seeds ${seeds.join(',') || 'none'}; ${values.moments} moments each; ${counted(rounds, 'round')} of the effect points.`)
