@@ -143,7 +143,7 @@ describe('the first path', () => {
     expect(shown).toContain('net.core.somaxconn')
     const secrets = shown.match(/^ *(key|token|secret|secretboxEncryptionSecret): .*/gm) ?? []
     expect(secrets.length).toBeGreaterThan(5)
-    for (const secret of secrets) expect(secret).toContain(': "••••••••"')
+    for (const secret of secrets) expect(secret).toMatch(/: ••••••••$/)
     await page.getByRole('button', { name: 'Create cluster' }).click()
 
     const question = page.getByRole('dialog', { name: 'Custom Talos Patches have not been created for these servers' })
