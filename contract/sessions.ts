@@ -1,5 +1,6 @@
 /** Signing in, staying signed in, signing out. The first two calls and their camel case are the specification's. */
 import * as z from 'zod/mini'
+import { seen } from './names.ts'
 import { operation } from './operation.ts'
 import { time } from './page.ts'
 import { Scope } from './permissions.ts'
@@ -16,7 +17,7 @@ export const accessTokenLifetimeSeconds = 600
 
 export const email = z
   .string()
-  .check(z.trim(), z.toLowerCase(), z.minLength(1, 'Enter your email'), z.maxLength(254), z.regex(/^[^\s@]+@[^\s@]+$/, 'Enter an email address'))
+  .check(z.trim(), z.toLowerCase(), z.minLength(1, 'Enter your email'), z.maxLength(254), z.regex(/^[^\s@]+@[^\s@]+$/, 'Enter an email address'), seen())
 /** Never trimmed: any character counts. */
 export const newPassword = z
   .string()

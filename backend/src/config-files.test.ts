@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { createAuthority } from '#talos/pki/certificates.ts'
@@ -34,9 +34,19 @@ test('what the settings name on the disk is told with their other problems, each
     `STEELYARD_TLS_KEY names ${folder}/no.key, which is not a private key in PEM without a passphrase`,
     `STEELYARD_SIMULATE names ${folder}/night.yaml, which can't be read: there is no such file`,
   ])
+  chmodSync(key, 0o640)
   expect(await problems({ STEELYARD_TLS_CERT: file('tls.crt', crt), STEELYARD_TLS_KEY: key })).toEqual([
     'STEELYARD_TLS_KEY is not the key of the certificate in STEELYARD_TLS_CERT',
   ])
+})
+
+test('a private key that everybody on the machine may read is refused', async () => {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const key = file('open.key', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
+  chmodSync(key, 0o644)
+  expect(await problems({ STEELYARD_TLS_CERT: file('open.crt', 'nonsense'), STEELYARD_TLS_KEY: key })).toContain(
+    `STEELYARD_TLS_KEY names ${key}, which everybody on this machine may use: chmod o= ${key}`,
+  )
 })
 
 test('a data folder that can not be one is refused before anything is made', async () => {

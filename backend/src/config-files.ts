@@ -56,6 +56,10 @@ async function problemsOfFiles(environment: Environment, folder: string): Promis
   const key = await readAs('STEELYARD_TLS_KEY', 'a private key in PEM without a passphrase', (text) => createPrivateKey(text))
   if (certificate && key && !certificate.checkPrivateKey(key)) problems.push('STEELYARD_TLS_KEY is not the key of the certificate in STEELYARD_TLS_CERT')
 
+  const keyFile = key && named('STEELYARD_TLS_KEY')
+  if (keyFile && ((await stat(keyFile)).mode & 0o007) !== 0)
+    problems.push(`STEELYARD_TLS_KEY names ${keyFile}, which everybody on this machine may use: chmod o= ${keyFile}`)
+
   const simulate = environment['STEELYARD_SIMULATE']?.trim()
   if (simulate && !/^\d+$/.test(simulate)) await readAs('STEELYARD_SIMULATE', 'a scenario file', String)
   await readAs('STEELYARD_SIMULATE_KEYS', 'JSON', (text) => JSON.parse(text.toString('utf8')) as unknown)

@@ -21,6 +21,8 @@ export interface Config {
   readonly dialNetworks: readonly Cidr[]
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
   readonly trustedProxies: readonly Network[]
+  /** Beside this machine, who may read `/metrics`. */
+  readonly metricsNetworks: readonly Network[]
   readonly insecure: boolean
   /** Without a slash at the end. */
   readonly publicUrl: string
@@ -51,6 +53,7 @@ const defaults = {
   STEELYARD_TLS_CERT: undefined,
   STEELYARD_TLS_KEY: undefined,
   STEELYARD_TRUSTED_PROXIES: undefined,
+  STEELYARD_METRICS_NETWORKS: undefined,
   STEELYARD_INSECURE: undefined,
   STEELYARD_PUBLIC_URL: undefined,
   IMAGE_FACTORY_URL: 'https://factory.talos.dev',
@@ -177,6 +180,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     dialNetworks: cidrs('STEELYARD_DIAL_NETWORKS').map((n) => n.cidr),
     tls,
     trustedProxies,
+    metricsNetworks: cidrs('STEELYARD_METRICS_NETWORKS'),
     insecure,
     publicUrl: url('STEELYARD_PUBLIC_URL', ['http:', 'https:']) ?? `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     imageFactoryUrl: url('IMAGE_FACTORY_URL', ['http:', 'https:']) ?? '',

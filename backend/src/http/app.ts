@@ -47,6 +47,18 @@ export interface AppParts {
   readonly routes: readonly ((app: FastifyInstance) => void)[]
 }
 
+/** TLS 1.3 where the client has it, and of 1.2 what has forward secrecy and authenticated encryption (RFC 9325, 4.2): no RSA key exchange, no CBC. */
+const tlsRules = {
+  minVersion: 'TLSv1.2',
+  honorCipherOrder: true,
+  ciphers: [
+    'TLS_AES_256_GCM_SHA384',
+    'TLS_CHACHA20_POLY1305_SHA256',
+    'TLS_AES_128_GCM_SHA256',
+    ...['AES256-GCM-SHA384', 'CHACHA20-POLY1305', 'AES128-GCM-SHA256'].flatMap((suite) => [`ECDHE-ECDSA-${suite}`, `ECDHE-RSA-${suite}`]),
+  ].join(':'),
+} as const
+
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
 const keepAliveMs = 10_000
@@ -62,7 +74,7 @@ const mostHeaders = 64
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   const { config, clock, random, log } = parts
-  const tls = config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile), minVersion: 'TLSv1.2' as const }
+  const tls = config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile), ...tlsRules }
   const files = consoleFiles(parts.consoleFolder, parts.cliFile)
   const sources = { reporting: files.reporting }
   const safe = securityHeaders(sources, config.tls !== undefined)
@@ -161,7 +173,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     else log.debug('request', line)
   })
 
-  healthRoutes(app, parts.health)
+  healthRoutes(app, parts.health, config)
   for (const routes of parts.routes) routes(app)
   openapiRoutes(app, { version: parts.version })
   docsRoutes(app, { version: parts.version, sources })

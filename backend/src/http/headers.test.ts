@@ -48,3 +48,26 @@ test('a stream of events carries them', async () => {
   expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
   stop.abort()
 })
+
+test('HTTPS alone is announced also behind a trusted proxy that says https, and to nobody else', async () => {
+  const own = await startBackend({ environment: { STEELYARD_TRUSTED_PROXIES: '10.1.0.0/16' } })
+  const ask = async (remoteAddress: string, proto?: string) =>
+    (await own.app.inject({ url: '/healthz', remoteAddress, headers: { ...(proto && { 'x-forwarded-proto': proto }) } })).headers['strict-transport-security']
+  expect(await ask('10.1.2.3', 'https')).toBe('max-age=31536000; includeSubDomains')
+  expect(await ask('10.1.2.3', 'http')).toBeUndefined()
+  expect(await ask('10.1.2.3')).toBeUndefined()
+  expect(await ask('203.0.113.7', 'https')).toBeUndefined()
+})
+
+test('metrics are open to this machine and to the networks of the setting', async () => {
+  const own = await startBackend({ environment: { STEELYARD_METRICS_NETWORKS: '10.9.0.0/24', STEELYARD_TRUSTED_PROXIES: '10.1.0.0/16' } })
+  const ask = async (remoteAddress: string, forwarded?: string) =>
+    (await own.app.inject({ url: '/metrics', remoteAddress, headers: { ...(forwarded && { 'x-forwarded-for': forwarded }) } })).statusCode
+  expect(await ask('127.0.0.1')).toBe(200)
+  expect(await ask('10.9.0.7')).toBe(200)
+  expect(await ask('10.1.2.3', '10.9.0.7')).toBe(200)
+  expect(await ask('10.8.0.7')).toBe(403)
+  expect(await ask('10.1.2.3', '203.0.113.7')).toBe(403)
+  // A proxy on this machine that nobody named as one: who asks is not known.
+  expect(await ask('127.0.0.1', '203.0.113.7')).toBe(403)
+})

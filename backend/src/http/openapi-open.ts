@@ -21,6 +21,7 @@ export const openPaths = (refused: (description: string) => Json): Readonly<Reco
   }),
   '/metrics': get('metrics', 'health', 'Counters and gauges in the text format of Prometheus.', {
     200: { description: 'Success.', content: text('text/plain') },
+    403: { description: 'Who asks is neither this machine nor in `STEELYARD_METRICS_NETWORKS`.' },
   }),
   [`${joinPath}{token}`]: get(
     'join',

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { request as plain } from 'node:http'
 import { get } from 'node:https'
 import path from 'node:path'
-import { connect } from 'node:tls'
+import { connect, type ConnectionOptions } from 'node:tls'
 import { expect, test } from 'vitest'
 import { createAuthority, issueCertificate } from '#talos/pki/certificates.ts'
 import { startBackend } from '../testing/backend.ts'
@@ -59,6 +59,28 @@ test('plain HTTP on that port is refused, not redirected', async () => {
   })
   expect(['refused', '400']).toContain(outcome)
 })
+
+test.each(['AES128-GCM-SHA256', 'AES256-SHA', 'ECDHE-RSA-AES128-SHA', 'ECDHE-ECDSA-AES256-SHA384', 'ECDHE-ECDSA-AES128-SHA256'])(
+  'of TLS 1.2 a suite without forward secrecy, or with CBC, is refused: %s',
+  async (ciphers) => {
+    expect(await agreed({ maxVersion: 'TLSv1.2', ciphers: `${ciphers}:@SECLEVEL=0` })).toBe('refused')
+  },
+)
+
+test('TLS 1.3 is preferred, and 1.2 is spoken with those who have no other', async () => {
+  expect(await agreed({})).toBe('TLSv1.3')
+  expect(await agreed({ maxVersion: 'TLSv1.2' })).toBe('TLSv1.2')
+})
+
+/** The version that a client with these settings comes to. */
+const agreed = (settings: ConnectionOptions) =>
+  new Promise<string>((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port, ca: authority.crt, ...settings }, () => {
+      resolve(socket.getProtocol() ?? '')
+      socket.destroy()
+    })
+    socket.on('error', () => resolve('refused'))
+  })
 
 test('TLS before 1.2 is refused', async () => {
   const outcome = await new Promise<string>((resolve) => {

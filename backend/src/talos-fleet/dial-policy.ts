@@ -21,6 +21,7 @@ const never: readonly (readonly [Cidr, string])[] = [
   [cidr('127.0.0.0/8'), 'is this machine itself'],
   [cidr('169.254.0.0/16'), 'is link-local, where metadata services are'],
   [cidr('100.100.100.200/32'), 'is a metadata service'],
+  [cidr('168.63.129.16/32'), 'is a metadata service'],
   [cidr('192.0.0.192/32'), 'is a metadata service'],
   [cidr('224.0.0.0/3'), 'is no host'],
   [cidr('::/96'), 'is no host of its own'],

@@ -54,7 +54,8 @@ interface Pending {
 
 export function admission({ db, clock, engine, tell }: AdmissionParts): (asked: Asked) => Promise<Admission> {
   const decide = (token: store.TokenRow, known: store.ArrivalRow[], { announcement, address, mayDial }: Asked, at: Date) => {
-    const isUsed = known.some((a) => a.result !== 'refused')
+    // One that was announced from where nothing is dialled was given no name, and took no use.
+    const isUsed = known.some((a) => a.result !== 'refused' && !(a.result === 'failed' && a.host_name === null))
     const status = statusOf(token, at.getTime())
     const verdict = canUseJoinToken({ status: status === 'used_up' && isUsed ? 'usable' : status })
     if (!verdict.ok) return { kind: 'refused', reason: verdict.reason, over: status !== 'used_up' } as const
@@ -72,14 +73,14 @@ export function admission({ db, clock, engine, tell }: AdmissionParts): (asked: 
       token_id: token.id,
       ...announcement,
       address,
-      host_name: hostName,
+      host_name: hostName ?? (isUsed ? (row?.host_name ?? null) : null),
       at,
       result: mayDial.ok ? 'waiting' : 'failed',
       reason: mayDial.ok ? null : mayDial.reason,
       server_id: row?.server_id ?? null,
       shard: shardOf(id),
     }
-    return { kind: 'let_in', hostName, written, isNewUse: !isUsed } as const
+    return { kind: 'let_in', hostName, written, isNewUse: mayDial.ok && !isUsed } as const
   }
 
   const decideAll = async (tx: Tx, batch: readonly Pending[]): Promise<Admission[]> => {

@@ -241,6 +241,20 @@ describe('where it came from', () => {
     await expect.poll(async () => (await audited()).find((e) => e.target?.id === id)).toMatchObject({ action: 'join.failed', result: 'dial_refused' })
   })
 
+  test('takes no use of the token, which is taken once it comes from where it can be dialled', async () => {
+    const { id, token: own } = await make('no-use', { max_uses: 1 })
+    const machine = uuid()
+    await announce(own, machine, '10.0.0.5')
+    await announce(own, uuid(), '10.0.0.6')
+    expect(await token(id)).toMatchObject({ uses: 0 })
+    await announce(own, machine, '127.20.9.40')
+    expect(await token(id)).toMatchObject({ uses: 1 })
+    // The same machine from elsewhere is the same use.
+    await announce(own, machine, '10.0.0.5')
+    await announce(own, machine, '127.20.9.41')
+    expect(await token(id)).toMatchObject({ uses: 1 })
+  })
+
   test('an IPv6 address in its one spelling; IPv4 in IPv6 is IPv4', async () => {
     const { id, token: own } = await make('ipv6')
     await announce(own, uuid(), 'FD12:0:0::00a1')

@@ -303,3 +303,13 @@ test('a session that ends while it is read is not remembered as it stood before'
   await first
   await expect(there.authenticate(accessToken, from)).rejects.toMatchObject({ code: 'session_expired' })
 })
+
+test('a token whose session is no UUID is refused, as any other that is not good', async () => {
+  const { userId, email } = await backend.signIn()
+  const own = tokens(backend.platform)
+  const sessionEndsAt = backend.clock.now() + 3600_000
+  for (const sessionId of ['x', '', "'", '1'.repeat(36)]) {
+    const token = await own.issue({ userId, sessionId, email, scopes: [], sessionEndsAt })
+    expect((await backend.app.inject({ url: '/v1/session', headers: { authorization: `Bearer ${token}` } })).statusCode).toBe(401)
+  }
+})

@@ -1,6 +1,7 @@
 /** Access tokens: JWTs signed with EdDSA (RFC 8037), by keys that change each 30 days and are sealed in the database. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
 import { errors as joseErrors, jwtVerify, SignJWT } from 'jose'
+import * as z from 'zod/mini'
 import { type Scope, scopes as allScopes } from '#contract/permissions.ts'
 import { accessTokenLifetimeSeconds } from '#contract/sessions.ts'
 import type { Clock } from '../../clock.ts'
@@ -37,6 +38,9 @@ interface Key {
   readonly privateKey: KeyObject | undefined
   readonly createdAt: number
 }
+
+/** They are looked up by it: the database would take another text for a fault of ours. */
+const isUuid = (claim: unknown): claim is string => z.safeParse(z.uuid(), claim).success
 
 export function tokens({ db, clock, vault }: { db: Db; clock: Clock; vault: Vault }): Tokens {
   let known = new Map<string, Key>()
@@ -133,7 +137,7 @@ export function tokens({ db, clock, vault }: { db: Db; clock: Clock; vault: Vaul
           requiredClaims: ['sub', 'sid', 'email', 'scopes', 'iat', 'nbf', 'exp', 'jti'],
         })
         const { sub, sid, email, scopes, exp } = payload
-        if (typeof sub !== 'string' || typeof sid !== 'string' || typeof email !== 'string' || !Array.isArray(scopes)) return undefined
+        if (!isUuid(sub) || !isUuid(sid) || typeof email !== 'string' || !Array.isArray(scopes)) return undefined
         // The tolerance is for clocks that run ahead; a token is over when it says so.
         if (exp! * 1000 <= clock.now()) return undefined
         const held = scopes.filter((s): s is Scope => (allScopes as readonly unknown[]).includes(s))
