@@ -9,6 +9,7 @@ import type { Operation } from './operation.ts'
 import * as operations from './operations.ts'
 import * as overview from './overview.ts'
 import * as patches from './patches.ts'
+import * as restoration from './restoration.ts'
 import * as servers from './servers.ts'
 import * as sessions from './sessions.ts'
 import * as subnets from './subnets.ts'
@@ -29,6 +30,7 @@ export const allOperations: readonly Operation[] = [
   subnets,
   operations,
   overview,
+  restoration,
   events,
   audit,
 ].flatMap((noun) => Object.values(noun).filter(isOperation))

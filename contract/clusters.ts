@@ -215,7 +215,7 @@ export const clusterServerReplace = operation({
   body: z.strictObject({ node_id: z.uuid() }),
   answer: begun,
   status: 202,
-  errors: ['not_found', 'server_taken', 'not_eligible', 'transition_refused'],
+  errors: ['not_found', 'server_taken', 'not_eligible', 'transition_refused', 'operation_running'],
 })
 /** Talos keeps its log in memory: what a server said before it restarted is only here. */
 export const clusterServerFailure = operation({

@@ -5,11 +5,13 @@ import type { Answer, Asked, Operation } from '#contract/operation.ts'
 
 export type Caller = <O extends Operation>(operation: O, asked: Partial<Asked<O>>) => Promise<Answer<O>>
 
-/** A program that sheds load says when to come back; whoever asks more often than this is told so. */
+/** A program that sheds load, or is written to faster than one person may, says when to come back; whoever asks more often than this is told so. */
 const tries = 6
+/** Who is asked to wait for longer has done something else wrong, such as a password. */
+const longestWaitSeconds = 5
 
 /**
- * Comes back as often as `tries` says where the answer is 503 with `Retry-After`, under the same Idempotency-Key.
+ * Comes back as often as `tries` says where the answer is 503 or 429 with a `Retry-After` of seconds, under the same Idempotency-Key.
  * @throws Error with the API's sentence and the call's name.
  */
 export const apiClient = (url: string, token?: string): { call: Caller } => ({
@@ -34,7 +36,7 @@ export const apiClient = (url: string, token?: string): { call: Caller } => ({
       })
       const text = await answer.text()
       const retryAfter = Number(answer.headers.get('retry-after') ?? Number.NaN)
-      if (answer.status === 503 && attempt < tries && Number.isFinite(retryAfter)) {
+      if ((answer.status === 503 || answer.status === 429) && attempt < tries && retryAfter <= longestWaitSeconds) {
         await sleep(retryAfter * 1000)
         continue
       }

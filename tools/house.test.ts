@@ -67,6 +67,7 @@ test('every dependency is used', () => {
     '@types/autocannon',
     '@types/node',
     '@types/pg',
+    '@types/pg-copy-streams',
     '@types/react',
     '@types/react-dom',
   ])

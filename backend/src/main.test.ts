@@ -1,6 +1,6 @@
 /** The program as a process: started, killed, started again, stopped. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -183,3 +183,32 @@ test('a request that is under way when the stop is asked for is answered', async
   const statuses = await Promise.allSettled(answers)
   expect(statuses.filter((s) => s.status === 'rejected')).toEqual([])
 }, 60_000)
+
+test('the embedded database is backed up while Steelyard runs, and restored into a new data folder, with which it starts', async () => {
+  const folder = temporaryFolder('main')
+  const passphrase = path.join(folder, 'passphrase')
+  writeFileSync(passphrase, 'a passphrase of the test\n', { mode: 0o600 })
+  const file = path.join(folder, 'backup')
+  const first = run(['serve'], { STEELYARD_DATA: path.join(folder, 'one'), ...admin })
+  await first.ready()
+  const saved = run(['backup', file, '--passphrase-file', passphrase], { STEELYARD_DATA: path.join(folder, 'one') })
+  expect([await saved.ended, saved.seen.err]).toEqual([0, ''])
+  // The one that runs holds its folder: nothing is restored under it.
+  const taken = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: path.join(folder, 'one') })
+  expect([await taken.ended, taken.seen.err]).toEqual([1, expect.stringContaining(`process ${first.child.pid}`)])
+  first.child.kill('SIGTERM')
+  expect(await first.ended).toBe(0)
+  const two = path.join(folder, 'two')
+  const killed = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: two })
+  // Killed as soon as there is a database: before, in the midst or after, a second restore finds either nothing or everything.
+  await expect.poll(() => existsSync(path.join(two, 'postgres/postmaster.pid')) || killed.child.exitCode !== null, { timeout: 20_000, interval: 5 }).toBe(true)
+  killed.child.kill('SIGKILL')
+  await killed.ended
+  const again = run(['restore', file, '--passphrase-file', passphrase], { STEELYARD_DATA: two })
+  expect([await again.ended, again.seen.err]).toEqual([0, ''])
+  expect(readFileSync(path.join(two, 'key'))).toEqual(readFileSync(path.join(folder, 'one', 'key')))
+  const second = run(['serve'], { STEELYARD_DATA: two })
+  expect((await signIn(await second.ready())).status).toBe(200)
+  second.child.kill('SIGTERM')
+  expect(await second.ended).toBe(0)
+}, 120_000)

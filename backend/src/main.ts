@@ -1,5 +1,5 @@
 /**
- * The program: `serve`, `user add --first EMAIL`, `doctor`, `key add`, `audit verify`. The only file that reads `process`; everything else is handed what it needs.
+ * The program: `serve`, `user add --first EMAIL`, `doctor`, `key add`, `audit verify`, `backup FILE`, `restore FILE`. The only file that reads `process`; everything else is handed what it needs.
  */
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -53,10 +53,11 @@ function askSecret(question: string): Promise<string> {
       return
     }
     let typed = ''
-    stdin.setEncoding('utf8').on('data', (text: string) => {
+    const read = (text: string) => {
       for (const char of text) {
         if (char === '\r' || char === '\n') {
           stderr.write('\n')
+          stdin.off('data', read)
           return end(typed)
         }
         if (char === '\u0003') {
@@ -65,7 +66,8 @@ function askSecret(question: string): Promise<string> {
         }
         typed = char === '\u007f' || char === '\b' ? Array.from(typed).slice(0, -1).join('') : typed + char
       }
-    })
+    }
+    stdin.setEncoding('utf8').on('data', read)
   })
 }
 
@@ -95,6 +97,7 @@ const around: Surroundings = {
     for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
   },
   stopAsked,
+  interactive: process.stdin.isTTY,
   askSecret,
 }
 
@@ -125,7 +128,11 @@ async function run([command, ...args]: readonly string[]): Promise<number> {
   if (command === 'doctor') return (await import('./commands/doctor.ts')).doctor(args, around)
   if (command === 'key' && args[0] === 'add' && args.length === 1) return (await import('./commands/key-add.ts')).keyAdd(around)
   if (command === 'audit' && args[0] === 'verify') return (await import('./commands/audit-verify.ts')).auditVerify(args.slice(1), around)
-  around.err('Usage: node backend/src/main.ts serve | user add --first EMAIL | doctor [--json] | key add | audit verify [--head HASH@SEQ]\n')
+  if (command === 'backup') return (await import('./commands/backup.ts')).backup(args, around)
+  if (command === 'restore') return (await import('./commands/restore.ts')).restore(args, around)
+  around.err(
+    'Usage: node backend/src/main.ts serve | user add --first EMAIL | doctor [--json] | key add | audit verify [--head HASH@SEQ] | backup FILE | restore FILE\n',
+  )
   return exitCodes.usage
 }
 

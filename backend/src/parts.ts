@@ -27,6 +27,8 @@ import { type Patches, patches as makePatches } from './domains/patches/patches.
 import { patchRoutes } from './domains/patches/routes.ts'
 import { poolDomain } from './domains/pools/domain.ts'
 import type { Pools } from './domains/pools/pools.ts'
+import { restoration as makeRestoration } from './domains/restoration/restoration.ts'
+import { restorationRoutes } from './domains/restoration/routes.ts'
 import { devices } from './domains/sessions/devices.ts'
 import { rotationKey } from './domains/sessions/rotation-key.ts'
 import { serverDomain, serverFleet } from './domains/servers/domain.ts'
@@ -115,6 +117,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     around: { publicUrl: config.publicUrl, factoryUrl: config.imageFactoryUrl, simulated: config.simulate !== undefined },
   })
   const events = makeEvents(platform)
+  const restoration = makeRestoration({ ...platform, recorder: platform, operations, clusters })
   const readOverview = overview({
     datacenters,
     operations,
@@ -136,6 +139,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'subnets', routes: (app) => subnetRoutes(app, subnets) },
     clustersDomain,
     poolsDomain,
+    { name: 'restoration', routes: (app) => restorationRoutes(app, restoration), start: () => restoration.start() },
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },
     { name: 'events', routes: (app) => eventRoutes(app, events), removeOld: () => events.removeOld() },
     { name: 'overview', routes: (app) => overviewRoutes(app, readOverview) },

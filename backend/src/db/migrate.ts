@@ -10,7 +10,7 @@ import { Refusal } from '../refusal.ts'
 
 const folder = fileURLToPath(new URL('./migrations/', import.meta.url))
 /** Any number of our own: two processes that start at once wait for each other here. */
-const lockKey = 7_219_004_113
+export const migrationLock = 7_219_004_113
 /** The oldest PostgreSQL that the suites run on. */
 const oldestServer = 150_000
 
@@ -53,11 +53,11 @@ export async function migrate(pool: Pool, migrations: readonly Migration[]): Pro
     const { rows } = await client.query<{ server_version_num: string }>('show server_version_num')
     if (Number(rows[0]!.server_version_num) < oldestServer) throw new MigrationRefused('Steelyard needs PostgreSQL 15 or newer')
     await client.query('set statement_timeout = 0')
-    await client.query('select pg_advisory_lock($1)', [lockKey])
+    await client.query('select pg_advisory_lock($1)', [migrationLock])
     try {
       return await runMissing(client, migrations)
     } finally {
-      await client.query('select pg_advisory_unlock($1)', [lockKey])
+      await client.query('select pg_advisory_unlock($1)', [migrationLock])
       await client.query('reset statement_timeout')
     }
   } finally {
@@ -65,9 +65,19 @@ export async function migrate(pool: Pool, migrations: readonly Migration[]): Pro
   }
 }
 
-async function runMissing(client: PoolClient, migrations: readonly Migration[]): Promise<number[]> {
-  await client.query(`create table if not exists migration (
+/** Where what was run is written down. */
+export const makeMigrationTable = (client: PoolClient) =>
+  client.query(`create table if not exists migration (
     number integer primary key, name text not null, checksum text not null, run_at timestamptz(3) not null default now())`)
+
+/** Runs one in the caller's transaction. */
+export async function runMigration(client: PoolClient, { number, name, sql, checksum }: Migration): Promise<void> {
+  await client.query(sql)
+  await client.query('insert into migration (number, name, checksum) values ($1, $2, $3)', [number, name, checksum])
+}
+
+async function runMissing(client: PoolClient, migrations: readonly Migration[]): Promise<number[]> {
+  await makeMigrationTable(client)
   const { rows: done } = await client.query<{ number: number; name: string; checksum: string }>('select number, name, checksum from migration order by number')
   for (const row of done) {
     const known = migrations.find((m) => m.number === row.number)
@@ -81,8 +91,7 @@ async function runMissing(client: PoolClient, migrations: readonly Migration[]):
   for (const m of missing) {
     await client.query('begin')
     try {
-      await client.query(m.sql)
-      await client.query('insert into migration (number, name, checksum) values ($1, $2, $3)', [m.number, m.name, m.checksum])
+      await runMigration(client, m)
       await client.query('commit')
     } catch (error) {
       await client.query('rollback')

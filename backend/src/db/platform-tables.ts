@@ -160,6 +160,7 @@ interface OperationTable {
   started_at: OptionalTime
   ended_at: OptionalTime
   cancel_requested_at: OptionalTime
+  held_since: OptionalTime
   round: Generated<number>
   version: Generated<number>
 }
@@ -188,6 +189,19 @@ interface WakeUpTable {
   beat_at: OptionalTime
   failures: Generated<number>
   last_error: string | null
+  held: Generated<boolean>
+}
+
+interface RestorationTable {
+  singleton: Generated<boolean>
+  backup_made_at: Time
+  restored_at: Time
+}
+
+interface HoldTable {
+  subject: string
+  kind: 'cluster' | 'operation'
+  id: string
 }
 
 interface EffectTable {
@@ -247,6 +261,8 @@ export interface PlatformTables {
   operation: OperationTable
   operation_step: OperationStepTable
   wake_up: WakeUpTable
+  restoration: RestorationTable
+  hold: HoldTable
   effect: EffectTable
   city_index: CityIndexTable
   datacenter: DatacenterTable

@@ -11,6 +11,7 @@ import { type Db, inTransaction, isDatabaseGone, lostDatabase, type Tx } from '.
 import type { Log } from '../log.ts'
 import { type EffectInfo, runEffect } from './effects.ts'
 import type { Failpoint } from './failpoint.ts'
+import { endHold, type HoldOwner, putAside, subjectOf } from './holds.ts'
 import { sentenceFor } from './trouble.ts'
 
 /** Another process has taken the object over; what this one wanted to write was refused. */
@@ -101,6 +102,8 @@ export interface Engine {
   troubles(on: Db | Tx, objects: readonly Work[]): Promise<ReadonlyMap<string, string>>
   /** `tell` is called in the transaction in which the trouble of an object comes, changes or goes. */
   onTrouble(tell: (tx: Tx, object: Work) => Promise<void>): void
+  /** In the caller's transaction: ends the holds of an owner, and what was asked for meanwhile is looked at after the commit. Answers the ids that were held. */
+  release(tx: Tx, owner: HoldOwner): Promise<readonly string[]>
 }
 
 export interface Core extends Engine {
@@ -207,10 +210,23 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
       if (row?.due_at) await dispatch().schedule(tx, taken.queue, taken.key, row.due_at)
     })
 
+  const wake: Engine['wake'] = async (tx, queue, key, { afterMs = 0 } = {}) => {
+    const due = later(afterMs)
+    const row = await tx
+      .insertInto('wake_up')
+      .values({ queue, key, due_at: due, owner: null, job_id: null, last_error: null })
+      .onConflict((c) => c.columns(['queue', 'key']).doUpdateSet({ due_at: sql<Date>`least(wake_up.due_at, excluded.due_at)` }))
+      .returning(['due_at', 'owner'])
+      .executeTakeFirstOrThrow()
+    // While a run holds it, the release of that run schedules what is due next.
+    if (row.owner === null) await dispatch().schedule(tx, queue, key, row.due_at!)
+  }
+
   return {
     db,
     owner,
     reconcilers,
+    wake,
     useDispatcher(wanted) {
       dispatcher = wanted
     },
@@ -220,16 +236,10 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
       reconcilers.set(reconciler.queue, reconciler)
     },
 
-    async wake(tx, queue, key, { afterMs = 0 } = {}) {
-      const due = later(afterMs)
-      const row = await tx
-        .insertInto('wake_up')
-        .values({ queue, key, due_at: due, owner: null, job_id: null, last_error: null })
-        .onConflict((c) => c.columns(['queue', 'key']).doUpdateSet({ due_at: sql<Date>`least(wake_up.due_at, excluded.due_at)` }))
-        .returning(['due_at', 'owner'])
-        .executeTakeFirstOrThrow()
-      // While a run holds it, the release of that run schedules what is due next.
-      if (row.owner === null) await dispatch().schedule(tx, queue, key, row.due_at!)
+    async release(tx, holder) {
+      const { subjects, aside } = await endHold(tx, holder)
+      for (const { queue, key } of aside) await wake(tx, queue, key)
+      return subjects
     },
 
     async troubles(on, objects) {
@@ -267,8 +277,10 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
         .where('queue', '=', queue)
         .where('key', '=', key)
         .where((e) => e.or([e('owner', 'is', null), e('beat_at', '<', sql<Date>`now() - ${`${leaseMs} milliseconds`}::interval`)]))
+        .where((e) => e.not(e.exists(e.selectFrom('hold').select('subject').where('subject', '=', subjectOf(key)))))
         .returning(['fence', 'failures', 'last_error'])
         .executeTakeFirst()
+      if (!row) await putAside(tx, queue, key)
       return row && { queue, key, fence: row.fence, failures: row.failures, trouble: row.last_error }
     },
 

@@ -99,8 +99,8 @@ const generous: Limits = {
   writeBurst: 1e6,
 }
 
-/** A database of one's own, cloned from the migrated template. */
-export async function freshDatabase(): Promise<{ connection: ClientConfig; drop: () => Promise<void> }> {
+/** A database of one's own, cloned from the migrated template, or with nothing in it. */
+export async function freshDatabase({ empty = false } = {}): Promise<{ connection: ClientConfig; drop: () => Promise<void> }> {
   const { connection, template } = inject('postgres')
   const name = `steelyard_test_${randomBytes(6).toString('hex')}`
   const admin = async (text: string) => {
@@ -112,7 +112,7 @@ export async function freshDatabase(): Promise<{ connection: ClientConfig; drop:
       await client.end()
     }
   }
-  await admin(`create database ${name} template ${template}`)
+  await admin(`create database ${name} template ${empty ? 'template0' : template}`)
   return { connection: { ...connection, database: name }, drop: () => admin(`drop database if exists ${name} with (force)`) }
 }
 

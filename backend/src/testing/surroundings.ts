@@ -12,10 +12,10 @@ export interface Ran {
 export async function runCommand(
   command: (around: Surroundings) => Promise<number>,
   environment: Surroundings['environment'],
-  { typed = [] }: { typed?: readonly string[] } = {},
+  { typed, stopAsked = new Promise(() => undefined) }: { typed?: readonly string[]; stopAsked?: Promise<string> } = {},
 ): Promise<Ran> {
   const said = { out: '', err: '' }
-  const answers = [...typed]
+  const answers = [...(typed ?? [])]
   const cwd = temporaryFolder('command')
   const code = await command({
     machine: testMachine,
@@ -29,7 +29,8 @@ export async function runCommand(
     kill: () => {
       throw new Error('A failpoint was reached')
     },
-    stopAsked: new Promise(() => undefined),
+    stopAsked,
+    interactive: typed !== undefined,
     askSecret: () => Promise.resolve(answers.shift() ?? ''),
   })
   return { code, ...said }

@@ -23,7 +23,8 @@ export class KeyFileRefused extends Refusal {
 const idOf = (key: Uint8Array): string => createHash('sha256').update('steelyard key').update(key).digest('hex').slice(0, 16)
 const lineOf = (key: Uint8Array): string => `steelyard-key-1 ${idOf(key)} ${Buffer.from(key).toString('base64')}\n`
 
-function parse(text: string, file: string): KeyRing {
+/** Reads the lines of a key file. `file`: how it is called in a refusal. @throws KeyFileRefused */
+export function parseKeys(text: string, file: string): KeyRing & { readonly ids: readonly string[] } {
   const keys = text
     .split('\n')
     .filter((line) => line.trim() !== '')
@@ -37,7 +38,7 @@ function parse(text: string, file: string): KeyRing {
   const current = keys.at(-1)
   if (!current) throw new KeyFileRefused(`${file} holds no key`)
   const byId = new Map(keys.map((k) => [k.id, k.key]))
-  return { current, get: (id) => byId.get(id) }
+  return { current, ids: [...byId.keys()], get: (id) => byId.get(id) }
 }
 
 /** @throws KeyFileRefused where there is none, others than its owner may read it, or it is damaged */
@@ -49,7 +50,7 @@ export async function readKeyFile(file: string): Promise<KeyRing> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new KeyFileRefused(`The key file ${file} can't be read: ${whyRefused(error)}`)
   })
-  return parse(text, file)
+  return parseKeys(text, file)
 }
 
 /** Of two processes that start at once only one makes it; it is whole from the first moment on. */
@@ -104,7 +105,7 @@ const notTheKey = (file: string, wanted: string) =>
 export async function addKey(file: string): Promise<KeyRing> {
   const text = await readFile(file, 'utf8')
   await writeDurably(path.dirname(file), path.basename(file), Buffer.from(text + lineOf(randomBytes(32))))
-  return parse(await readFile(file, 'utf8'), file)
+  return parseKeys(await readFile(file, 'utf8'), file)
 }
 
 /**

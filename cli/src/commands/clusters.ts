@@ -9,6 +9,7 @@ import {
   clusterStatuses,
   clusterTalosconfig,
 } from '#contract/clusters.ts'
+import { clusterResume } from '#contract/restoration.ts'
 import { writeSecretFile } from '../api/secret-file.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import { clusterId } from '../resolve.ts'
@@ -17,7 +18,7 @@ import { type Column, facts, shownOf, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
 import { localTime, oneLine, words } from '../text.ts'
 import { createOptions, readNewCluster } from './cluster-create.ts'
-import { waitOption, waitOr } from './operations.ts'
+import { resumedText, waitOption, waitOr } from './operations.ts'
 
 const colours: Partial<Record<Cluster['status'], Colour>> = { ready: 'green', failed: 'red', degraded: 'red' }
 const colourOf = (c: Cluster): Colour | null => colours[c.status] ?? 'yellow'
@@ -178,4 +179,13 @@ export const clusterCommands: Command[] = [
   }),
   credentials('kubeconfig', clusterKubeconfig, 'cluster kubeconfig web > web.kubeconfig'),
   credentials('talosconfig', clusterTalosconfig, 'cluster talosconfig web > web.talosconfig'),
+  command({
+    name: 'cluster resume',
+    summary: 'Let a cluster that is held since a restore go on, with the operations on it and its servers.',
+    operands: operand,
+    examples: ['cluster resume web'],
+    async run({ api, show }, { operands }) {
+      show(await api.call(clusterResume, { params: { id: await clusterId(api, operands.cluster) } }), resumedText)
+    },
+  }),
 ]

@@ -1,4 +1,5 @@
 import { hasEnded, type Operation, operationCancel, operationKinds, operationList, operationRetry, operationStatuses } from '#contract/operations.ts'
+import { operationResume } from '#contract/restoration.ts'
 import { operationTitle } from '#contract/words.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import type { Colour } from '../terminal.ts'
@@ -14,6 +15,10 @@ const now = (o: Operation) => o.reason ?? o.steps.find((s) => s.status === 'runn
 
 /** "Create cluster web: cancelling" */
 const stateOf = (o: Operation) => `${oneLine(`${operationTitle(o)}: ${words(o.status)}`)}\n`
+
+/** What goes on: an operation a line. */
+export const resumedText = ({ operations }: { operations: readonly Operation[] }) =>
+  operations.length === 0 ? 'Resumed; no operation was held\n' : operations.map(stateOf).join('')
 
 const columns: readonly Column<Operation>[] = [
   { title: 'ID', text: (o) => o.id },
@@ -81,6 +86,15 @@ export const operationCommands: Command[] = [
       const watched = await waitOr(context, operation.id, options.wait)
       context.show(watched?.operation ?? operation, stateOf)
       return watched?.exit
+    },
+  }),
+  command({
+    name: 'operation resume',
+    summary: 'Let an operation that is held since a restore go on; one on a cluster, with the whole cluster.',
+    operands: operand,
+    examples: ['operation resume 0198c0de-0000-7000-8000-000000000001'],
+    async run({ api, show }, { operands }) {
+      show(await api.call(operationResume, { params: { id: idOf('operation', operands.operation) } }), resumedText)
     },
   }),
 ]

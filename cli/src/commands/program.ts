@@ -4,6 +4,12 @@
  */
 import { command, type Command } from '../command.ts'
 
+const passphraseFile = {
+  'passphrase-file': { kind: 'text', value: 'FILE', help: 'File whose first line is the passphrase, readable by its owner only; asked for without it' },
+} as const
+const passphraseOf = ({ 'passphrase-file': file }: { readonly 'passphrase-file': string | undefined }) =>
+  file === undefined ? [] : ['--passphrase-file', file]
+
 export const programCommands: Command[] = [
   command({
     name: 'serve',
@@ -27,6 +33,26 @@ export const programCommands: Command[] = [
     examples: ['key add'],
     json: false,
     run: ({ runProgram }) => runProgram(['key', 'add']),
+  }),
+  command({
+    name: 'backup',
+    summary: 'On the machine itself: put database, key file and escrow into one file, sealed with a passphrase.',
+    local: true,
+    operands: { file: { value: 'FILE', help: 'File to be written; one that exists is not overwritten' } },
+    options: passphraseFile,
+    examples: ['backup /backups/steelyard-2026-11-20', 'backup /backups/steelyard-2026-11-20 --passphrase-file /etc/steelyard/backup-passphrase'],
+    json: false,
+    run: ({ runProgram }, { operands, options }) => runProgram(['backup', operands.file, ...passphraseOf(options)]),
+  }),
+  command({
+    name: 'restore',
+    summary: 'On the machine itself: restore a backup into an empty database; nothing is sent to a server until it is resumed.',
+    local: true,
+    operands: { file: { value: 'FILE', help: 'A file that backup has written' } },
+    options: passphraseFile,
+    examples: ['restore /backups/steelyard-2026-11-20'],
+    json: false,
+    run: ({ runProgram }, { operands, options }) => runProgram(['restore', operands.file, ...passphraseOf(options)]),
   }),
   command({
     name: 'audit verify',

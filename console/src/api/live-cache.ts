@@ -12,7 +12,7 @@ export interface LiveMessage {
 const concerned: Record<EventKind, readonly string[]> = {
   server: ['server', 'overview', 'datacenter'],
   patch: ['patchList', 'patchGet', 'serverGet', 'serverConfig'],
-  cluster: ['cluster', 'server', 'overview', 'datacenter', 'operation', 'subnet'],
+  cluster: ['cluster', 'server', 'overview', 'datacenter', 'operation', 'subnet', 'restoration'],
   datacenter: ['datacenter', 'server', 'cluster', 'overview', 'subnet', 'joinToken', 'image'],
   subnet: ['subnet', 'cluster', 'overview', 'datacenter'],
   image: ['image'],

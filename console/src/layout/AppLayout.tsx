@@ -16,6 +16,7 @@ import { Sidebar } from './Sidebar.tsx'
 import { Strip } from './Strip.tsx'
 
 const Palette = lazy(() => import('./Palette.tsx'))
+const Restored = lazy(() => import('../features/restoration/Restored.tsx'))
 
 /** The frame of every page for signed-in people. */
 export default function AppLayout({ children }: { children: ReactNode }) {
@@ -46,6 +47,9 @@ export default function AppLayout({ children }: { children: ReactNode }) {
         <Header />
         <main id="content" className={css['content']} tabIndex={-1}>
           <SessionBand />
+          <Suspense fallback={null}>
+            <Restored />
+          </Suspense>
           {children}
         </main>
       </div>

@@ -61,6 +61,8 @@ export interface Clusters {
   readonly pools: ForPools
   /** To be registered with the engine. */
   readonly reconcilers: readonly Reconciler[]
+  /** Held since a restore, and resumed: it and its servers are looked at, and no time that they were held counts as waiting. */
+  goOn(tx: Tx, caller: Caller, id: string): Promise<void>
   /** At a start: clusters whose wake-ups were lost are looked at again. */
   resume(): Promise<void>
 }
@@ -268,6 +270,17 @@ export function clusters(parts: ClusterParts): Clusters {
     pools: forPools(parts, secrets),
 
     reconcilers: [clusterReconciler(parts, secrets, reached), memberReconciler(parts, secrets, rendered, reached)],
+
+    async goOn(tx, caller, id) {
+      const now = new Date(clock.now())
+      for (const m of await store.unsettled(tx, id)) {
+        await store.updateMember(tx, id, m.node_id, { at_since: now })
+        await engine.wake(tx, memberQueue, memberKey(id, m.node_id))
+      }
+      const row = await store.update(tx, id, { reason: null, updated_at: now })
+      await recorder.tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version: row.version })
+      await engine.wake(tx, clusterQueue, id)
+    },
 
     async resume() {
       await inTransaction(db, async (tx) => {

@@ -18,6 +18,7 @@ import { type Verdict, yes } from '#contract/rule.ts'
 import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { holdOf, type HoldOwner } from '../../engine/holds.ts'
 import { type Caller, callerName, system, type UserCaller } from '../../http/caller.ts'
 import type { RecordChange, Tell } from '../../record.ts'
 import { present, workOf } from './present.ts'
@@ -89,6 +90,12 @@ export interface Operations {
   guardRetry(queue: string, may: (tx: Tx, operation: { readonly id: string; readonly key: string }) => Promise<Verdict>): void
   /** Operations on an object that haven't ended. */
   open(db: Db | Tx, kind: TargetKind, id: string): Promise<{ id: string; kind: OperationKind; status: OperationStatus }[]>
+  /** What a person has to resume before the operation goes on; undefined where it isn't held. @throws Problem not_found, forbidden */
+  heldBy(tx: Tx, caller: UserCaller, id: string): Promise<HoldOwner | undefined>
+  /** The operations on objects that were held and are no more go on. Answers them. */
+  goOn(tx: Tx, subjects: readonly string[]): Promise<Operation[]>
+  /** Operations that are held. */
+  held(on: Db | Tx): Promise<Operation[]>
   /** For the overview: the newest of what runs, the latest failures. */
   recent(which: 'running' | 'failed', scopes: readonly Scope[], limit: number): Promise<Operation[]>
 }
@@ -161,6 +168,21 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
   const created = (tx: Tx, caller: Caller, row: store.OperationRow) =>
     tell(tx, caller, { name: 'operation.created', object: { kind: 'operation', id: row.id }, version: row.version, scope: row.scope })
 
+  /** Nothing is begun that would not move. */
+  const demandFree = async (tx: Tx, key: string, name: string): Promise<void> => {
+    if (await holdOf(tx, key))
+      throw new Problem('operation_running', `${name} was restored from a backup, and nothing is sent to it before somebody has looked and resumed it`)
+  }
+
+  /** The operation, locked, for a person who may write what it is about. */
+  const lockFor = async (tx: Tx, caller: UserCaller, id: string): Promise<store.OperationRow> => {
+    const row = await store.lock(tx, id)
+    if (!row || (row.scope !== null && !(caller.scopes as readonly string[]).includes(row.scope))) throw unknown()
+    const allowed = permits(caller.scopes, writeScope(row.kind as OperationKind, row.target_kind))
+    if (!allowed.ok) throw new Problem('forbidden', allowed.reason)
+    return row
+  }
+
   const mayRetry = async (tx: Tx, id: string): Promise<Verdict> => {
     const row = await store.byId(tx, id)
     const guard = row?.queue == null ? undefined : guards.get(row.queue)
@@ -177,10 +199,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
   ): Promise<Operation> =>
     inTransaction(db, async (tx) => {
       const told = await first(tx)
-      const row = await store.lock(tx, id)
-      if (!row || (row.scope !== null && !(caller.scopes as readonly string[]).includes(row.scope))) throw unknown()
-      const allowed = permits(caller.scopes, writeScope(row.kind as OperationKind, row.target_kind))
-      if (!allowed.ok) throw new Problem('forbidden', allowed.reason)
+      const row = await lockFor(tx, caller, id)
       const after = await wish(tx, row, told)
       await record(tx, caller, {
         action,
@@ -232,14 +251,33 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
           const other = alone ? (await store.openOf(tx, row.target_kind, row.target_id!)).find((o) => o.id !== id) : undefined
           if (other) throw new Problem('operation_running', `Another operation on ${row.target_name} has not ended`)
           if (!may.ok) throw new Problem('operation_ended', may.reason)
+          if (row.queue_key !== null) await demandFree(tx, row.queue_key, row.target_name)
           await store.reopenSteps(tx, id)
           return store.update(tx, id, { status: 'running', reason: null, ended_at: null, cancel_requested_at: null, round: row.round + 1 })
         },
       ),
 
+    async heldBy(tx, caller, id) {
+      const row = await lockFor(tx, caller, id)
+      return row.queue_key === null ? undefined : holdOf(tx, row.queue_key)
+    },
+
+    async goOn(tx, subjects) {
+      const rows = await store.heldOf(tx, subjects)
+      for (const row of rows) {
+        const status = row.status === 'waiting' ? (row.started_at === null ? 'pending' : 'running') : row.status
+        await changed(tx, system, await store.update(tx, row.id, { status, reason: null, held_since: null }))
+        await wake(tx, row)
+      }
+      return Promise.all(rows.map((row) => whole(tx, row.id)))
+    },
+
+    held: async (on) => Promise.all((await store.heldOf(on)).map((row) => whole(on, row.id))),
+
     async create(tx, caller, { queueKey, ...operation }) {
       const queue_key = queueKey ?? operation.target.id
       if (queue_key === null) throw new Error(`An operation without a target needs a key for ${operation.queue}`)
+      await demandFree(tx, queue_key, operation.target.name)
       const row = await insert(tx, caller, { ...operation, queue_key })
       await created(tx, caller, row)
       await wake(tx, row)

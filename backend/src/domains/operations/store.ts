@@ -63,7 +63,10 @@ export const byId = (on: Db | Tx, id: string) => on.selectFrom('operation').sele
 
 export const lock = (tx: Tx, id: string) => tx.selectFrom('operation').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 
-export const insert = (tx: Tx, row: Omit<OperationRow, 'id' | 'status' | 'reason' | 'started_at' | 'ended_at' | 'cancel_requested_at' | 'round' | 'version'>) =>
+export const insert = (
+  tx: Tx,
+  row: Omit<OperationRow, 'id' | 'status' | 'reason' | 'started_at' | 'ended_at' | 'cancel_requested_at' | 'held_since' | 'round' | 'version'>,
+) =>
   tx
     .insertInto('operation')
     .values({ ...row, reason: null })
@@ -84,7 +87,7 @@ export const insertSteps = async (
 export const update = (
   tx: Tx,
   id: string,
-  change: Partial<Pick<OperationRow, 'status' | 'reason' | 'started_at' | 'ended_at' | 'cancel_requested_at' | 'round'>>,
+  change: Partial<Pick<OperationRow, 'status' | 'reason' | 'started_at' | 'ended_at' | 'cancel_requested_at' | 'held_since' | 'round'>>,
 ) =>
   tx
     .updateTable('operation')
@@ -120,6 +123,12 @@ export const skipSteps = (tx: Tx, id: string, reason: string | null, at: Date) =
     .where('operation_id', '=', id)
     .where('status', 'in', ['todo', 'running', 'waiting'])
     .execute()
+
+/** Those that are held; of some objects only, by the ids that their keys begin with. */
+export function heldOf(on: Db | Tx, subjects?: readonly string[]): Promise<OperationRow[]> {
+  const held = on.selectFrom('operation').selectAll().where('held_since', 'is not', null).where('ended_at', 'is', null).orderBy('created_at')
+  return (subjects === undefined ? held : held.where(sql<string>`split_part(queue_key, '/', 1)`, 'in', ['', ...subjects])).execute()
+}
 
 export const nextPosition = async (tx: Tx, id: string): Promise<number> =>
   (

@@ -22,6 +22,8 @@ import { temporaryFolder } from '../../../testing/postgres.ts'
 export interface ClusterWorld {
   readonly backend: Backend
   readonly simulator: Simulator
+  /** Ends all work of the backend, as a stop would; the servers go on by themselves. */
+  halt(): Promise<void>
   readonly admin: SignedIn
   readonly datacenterId: string
   /** Servers in maintenance, confirmed, by the simulator's order. */
@@ -45,7 +47,7 @@ export interface ClusterWorld {
 }
 
 /** Runs what falls due in real time, everything beside each other. */
-function realTime(core: Core, clock: TestClock): { stop(): Promise<void> } {
+export function realTime(core: Core, clock: TestClock): { stop(): Promise<void> } {
   const shutdown = new AbortController()
   const running = new Set<Promise<void>>()
   let last = Date.now()
@@ -118,8 +120,9 @@ export async function clusterWorld({ servers = 6, special = {}, speed = 100, see
   const driver = realTime(backend.platform.engine, clock)
   const contact = backend.domains.all.find((d) => d.name === 'servers')!
   await contact.start!()
+  const halt = async () => void (await Promise.all([driver.stop(), contact.stop!()]))
   afterAll(async () => {
-    await Promise.all([driver.stop(), contact.stop!()])
+    await halt()
     await simulator.stop()
     await backend.stop()
     rmSync(folder, { recursive: true, force: true })
@@ -169,6 +172,7 @@ export async function clusterWorld({ servers = 6, special = {}, speed = 100, see
   return {
     backend,
     simulator,
+    halt,
     admin,
     datacenterId,
     nodes,

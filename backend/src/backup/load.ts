@@ -1,0 +1,165 @@
+/**
+ * Puts a backup into an empty database, in one transaction: the schema as it was then, the rows, the migrations since, and what a restored
+ * installation must know of itself. Until the commit nobody sees anything of it, and whatever fails leaves the database empty.
+ */
+import { once } from 'node:events'
+import { finished } from 'node:stream/promises'
+import type { PoolClient } from 'pg'
+import { from as copyFrom } from 'pg-copy-streams'
+import { makeMigrationTable, type Migration, migrationLock, runMigration } from '../db/migrate.ts'
+import { quote } from './dump.ts'
+import type { FilePart, Manifest, Part, TablePart } from './records.ts'
+import { BackupRefused } from './sealed.ts'
+
+export interface Contents {
+  readonly manifest: Manifest
+  readonly tables: number
+  readonly rows: number
+  readonly files: readonly (Pick<FilePart, 'kind' | 'name'> & { readonly bytes: Buffer })[]
+}
+
+/** What is done with the parts on the way; without any, they are only read. */
+export interface Visitor {
+  begin?(manifest: Manifest): Promise<void>
+  /** Takes the bytes of a table; answers how many rows were put in. */
+  table?(part: TablePart, rows: AsyncIterable<Buffer>): Promise<number>
+  sequence?(name: string, last: string): Promise<void>
+}
+
+const damaged = (what: string) => new BackupRefused(`The backup does not fit together: ${what}`)
+const newline = 0x0a
+
+/** Goes through the records to the end. @throws BackupRefused where something is missing or stands where it shouldn't */
+export async function visit(records: AsyncGenerator<Part | Buffer>, visitor: Visitor = {}): Promise<Contents> {
+  const next = async (): Promise<Part | Buffer | undefined> => {
+    const { value, done } = await records.next()
+    return done ? undefined : value
+  }
+  const first = await next()
+  if (first === undefined || Buffer.isBuffer(first) || first.part !== 'manifest') throw damaged('it does not say what it is of')
+  await visitor.begin?.(first)
+  const files: { kind: FilePart['kind']; name: string; bytes: Buffer }[] = []
+  let tables = 0
+  let rows = 0
+  /** The bytes up to the end of the part, which says how much there should have been. */
+  let expected = 0
+  async function* bytes(): AsyncGenerator<Buffer> {
+    for (;;) {
+      const record = await next()
+      if (Buffer.isBuffer(record)) {
+        yield record
+        continue
+      }
+      if (record?.part !== 'end') throw damaged('a part has no end')
+      expected = record.count
+      return
+    }
+  }
+  for (;;) {
+    const record = await next()
+    if (record === undefined || Buffer.isBuffer(record)) throw damaged('its closing record is missing')
+    if (record.part === 'table') {
+      const put = visitor.table ? await visitor.table(record, bytes()) : await countLines(bytes())
+      if (put !== expected) throw damaged(`the table ${record.name} has ${put} rows instead of ${expected}`)
+      tables++
+      rows += put
+    } else if (record.part === 'file') {
+      const content = Buffer.concat(await Array.fromAsync(bytes()))
+      if (content.length !== expected) throw damaged(`the file ${record.name} has another length`)
+      files.push({ kind: record.kind, name: record.name, bytes: content })
+    } else if (record.part === 'sequence') await visitor.sequence?.(record.name, record.last)
+    else if (record.part === 'closing') {
+      if (record.tables !== tables || record.rows !== rows || record.files !== files.length) throw damaged('it holds less or more than it says')
+      if ((await next()) !== undefined) throw damaged('something stands after its end')
+      return { manifest: first, tables, rows, files }
+    } else throw damaged('a part stands where none should')
+  }
+}
+
+async function countLines(source: AsyncIterable<Buffer>): Promise<number> {
+  let lines = 0
+  for await (const bytes of source) for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) lines++
+  return lines
+}
+
+/** @throws BackupRefused where the backup is of a newer Steelyard, or of one whose schema isn't known */
+export function demandKnownSchema(manifest: Manifest, known: readonly Migration[]): void {
+  const newest = manifest.migrations.length
+  if (newest > known.length)
+    throw new BackupRefused(
+      `The backup has schema ${newest}, this program (of version ${manifest.version} or older) knows up to ${known.length}: restore it with Steelyard ${manifest.version} or newer`,
+    )
+  const other = manifest.migrations.find((m, i) => m.number !== known[i]!.number || m.checksum !== known[i]!.checksum)
+  if (other) throw new BackupRefused(`Schema ${other.number} (${other.name}) of the backup is not the one that this program knows`)
+}
+
+const askRelations = `select c.relname as name from pg_class c
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'S', 'f')
+    and not exists (select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+  union all select nspname from pg_namespace where nspname = 'pgboss'`
+
+/** @throws BackupRefused where anything is in the database */
+async function demandEmpty(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(askRelations)
+  if (rows.length > 0)
+    throw new BackupRefused(
+      `The database isn't empty (${rows
+        .slice(0, 3)
+        .map((row) => row.name)
+        .join(
+          ', ',
+        )}${rows.length > 3 ? ', …' : ''}): a backup is restored only into an empty one. Set STEELYARD_DATA to a new folder, or DATABASE_URL to a new database`,
+    )
+}
+
+interface ForeignKey {
+  table: string
+  name: string
+  definition: string
+}
+const askForeignKeys = `select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
+  from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`
+
+/** Fills the tables in the caller's transaction, and brings the schema to the newest. Answers what the backup held. */
+export async function load(client: PoolClient, records: AsyncGenerator<Part | Buffer>, migrations: readonly Migration[]): Promise<Contents> {
+  await client.query('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
+  // A Steelyard that starts now waits until this is over.
+  await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
+  await demandEmpty(client)
+  let foreignKeys: ForeignKey[] = []
+  const contents = await visit(records, {
+    async begin(manifest) {
+      demandKnownSchema(manifest, migrations)
+      await makeMigrationTable(client)
+      for (const migration of migrations.slice(0, manifest.migrations.length)) await runMigration(client, migration)
+      // Tables come in any order; what refers to what is checked at the end, when all are there.
+      foreignKeys = (await client.query<ForeignKey>(askForeignKeys)).rows
+      for (const { table, name } of foreignKeys) await client.query(`alter table ${table} drop constraint ${name}`)
+    },
+    async table({ name, columns }, rows) {
+      // The rows that the migrations themselves have made are in the backup, as they are by now.
+      await client.query(`delete from ${quote(name)}`)
+      return fill(client, `copy ${quote(name)} (${columns.map(quote).join(', ')}) from stdin`, rows)
+    },
+    sequence: async (name, last) => void (await client.query('select setval(quote_ident($1)::regclass, $2::bigint)', [name, last])),
+  })
+  for (const { table, name, definition } of foreignKeys) await client.query(`alter table ${table} add constraint ${name} ${definition}`)
+  for (const migration of migrations.slice(contents.manifest.migrations.length)) await runMigration(client, migration)
+  return contents
+}
+
+async function fill(client: PoolClient, text: string, rows: AsyncIterable<Buffer>): Promise<number> {
+  const stream = client.query(copyFrom(text))
+  // Heard from the beginning: the database may refuse while rows are still being read.
+  const over = finished(stream)
+  over.catch(() => undefined)
+  try {
+    for await (const bytes of rows) if (!stream.write(bytes)) await Promise.race([once(stream, 'drain'), over])
+    stream.end()
+    await over
+    return stream.rowCount
+  } catch (error) {
+    stream.destroy(error instanceof Error ? error : new Error(String(error)))
+    throw error
+  }
+}

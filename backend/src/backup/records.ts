@@ -1,0 +1,97 @@
+/**
+ * The inside of a backup file: a list of parts. Each is named by a line of JSON, may be followed by bytes, and ends with a count, so that what is
+ * left out shows. kind (1) | length (4) | bytes
+ */
+import { BackupRefused } from './sealed.ts'
+
+/** What the backup is of. */
+export interface Manifest {
+  readonly part: 'manifest'
+  readonly madeAt: string
+  /** Version of the program. */
+  readonly version: string
+  readonly installation: string
+  readonly migrations: readonly { readonly number: number; readonly name: string; readonly checksum: string }[]
+}
+
+/** Rows in PostgreSQL's text format, one a line. */
+export interface TablePart {
+  readonly part: 'table'
+  readonly name: string
+  readonly columns: readonly string[]
+}
+
+export interface FilePart {
+  readonly part: 'file'
+  readonly kind: 'key' | 'escrow'
+  /** Name without a folder. */
+  readonly name: string
+}
+
+/** Where the numbering of rows goes on. */
+interface SequencePart {
+  readonly part: 'sequence'
+  readonly name: string
+  readonly last: string
+}
+
+/** After a table or a file: rows of the one, bytes of the other. */
+interface EndPart {
+  readonly part: 'end'
+  readonly count: number
+}
+
+/** The last one. */
+interface ClosingPart {
+  readonly part: 'closing'
+  readonly tables: number
+  readonly rows: number
+  readonly files: number
+}
+
+export type Part = Manifest | TablePart | FilePart | SequencePart | EndPart | ClosingPart
+
+const named = 1
+const data = 2
+const frameBytes = 5
+const largestBytes = 16 * 1024 ** 2
+
+const frame = (kind: number, bytes: Uint8Array): Buffer => {
+  const head = Buffer.alloc(frameBytes)
+  head.writeUInt8(kind, 0)
+  head.writeUInt32BE(bytes.byteLength, 1)
+  return Buffer.concat([head, bytes])
+}
+
+export const partRecord = (part: Part): Buffer => frame(named, Buffer.from(JSON.stringify(part)))
+export function* dataRecords(bytes: Uint8Array): Generator<Buffer> {
+  for (let at = 0; at < bytes.byteLength; at += largestBytes) yield frame(data, bytes.subarray(at, at + largestBytes))
+}
+
+/** Reads what was written. @throws BackupRefused where it isn't made of records */
+export async function* readRecords(source: AsyncIterable<Uint8Array>): AsyncGenerator<Part | Buffer> {
+  let waiting: Buffer[] = []
+  let length = 0
+  let wanted = frameBytes
+  for await (const bytes of source) {
+    waiting.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+    length += bytes.byteLength
+    // Joined only once a record is whole: a long one costs no more than its length.
+    if (length < wanted) continue
+    let held = Buffer.concat(waiting)
+    for (;;) {
+      wanted = frameBytes
+      if (held.length < frameBytes) break
+      const [kind, size] = [held.readUInt8(0), held.readUInt32BE(1)]
+      if (size > largestBytes || (kind !== named && kind !== data)) throw new BackupRefused('The backup holds something that this Steelyard does not know')
+      wanted = frameBytes + size
+      if (held.length < wanted) break
+      const content = held.subarray(frameBytes, wanted)
+      yield kind === data ? content : (JSON.parse(content.toString('utf8')) as Part)
+      held = held.subarray(wanted)
+    }
+    waiting = [held]
+    length = held.length
+  }
+  if (length > 0) throw new BackupRefused('The backup ends in the middle of a record')
+}

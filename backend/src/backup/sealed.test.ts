@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { type KnownKeys, seal, unseal } from './sealed.ts'
+
+const passphrase = 'correct horse battery staple'
+const known: KnownKeys = new Map()
+async function* inParts(bytes: Uint8Array, size: number) {
+  for (let at = 0; at < bytes.byteLength; at += size) yield bytes.subarray(at, at + size)
+}
+const sealed = async (bytes: Uint8Array, size = 10_000) => Buffer.concat(await Array.fromAsync(seal(passphrase, inParts(bytes, size), known)))
+const opened = async (bytes: Uint8Array, with_ = passphrase, keys = known) => Buffer.concat(await Array.fromAsync(unseal(with_, inParts(bytes, 7_919), keys)))
+const why = (bytes: Uint8Array): Promise<string> =>
+  opened(bytes).then(
+    () => 'opened',
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  )
+
+const pieceBytes = 65_536
+test.each([0, pieceBytes, pieceBytes + 1, 3 * pieceBytes])('%i bytes come back as they were', async (size) => {
+  const bytes = randomBytes(size)
+  expect((await opened(await sealed(bytes, 1 + Math.floor(size / 3)))).equals(bytes)).toBe(true)
+})
+
+test('a file cut at any place, between two pieces too, is refused', async () => {
+  const whole = await sealed(randomBytes(2 * pieceBytes + 100))
+  const head = whole.length - (2 * pieceBytes + 100) - 3 * 16
+  const places = [0, 1, 18, 19, 30, head - 1, head, head + 1, head + 15, head + 16, head + 17, head + pieceBytes, head + pieceBytes + 15]
+  const between = [head + pieceBytes + 16, head + 2 * (pieceBytes + 16)]
+  const near = between.flatMap((at) => [at - 1, at, at + 1, at + 15, at + 16, at + 17])
+  for (const at of [...places, ...near, whole.length - 17, whole.length - 16, whole.length - 1])
+    expect(await why(whole.subarray(0, at)), `${at}`).not.toBe('opened')
+  expect(await why(whole)).toBe('opened')
+})
+
+test('a changed byte, a piece left out, two exchanged, one of another file, and anything after the end are refused', async () => {
+  const whole = await sealed(randomBytes(3 * pieceBytes))
+  const other = await sealed(randomBytes(3 * pieceBytes))
+  const step = pieceBytes + 16
+  const head = whole.length - 3 * step
+  const pieces = [0, 1, 2].map((n) => whole.subarray(head + n * step, head + (n + 1) * step))
+  const joined = (...parts: Uint8Array[]) => Buffer.concat([whole.subarray(0, head), ...parts])
+  for (let at = head; at < whole.length; at += 4_999) {
+    const changed = Buffer.from(whole)
+    changed[at] = changed[at]! ^ 0x80
+    expect(await why(changed), `${at}`).toMatch(/was changed/)
+  }
+  expect(await why(joined(pieces[0]!, pieces[2]!))).not.toBe('opened')
+  expect(await why(joined(pieces[1]!, pieces[0]!, pieces[2]!))).not.toBe('opened')
+  expect(await why(joined(pieces[0]!, other.subarray(head + step, head + 2 * step), pieces[2]!))).not.toBe('opened')
+  expect(await why(joined(...pieces, Buffer.from([0])))).not.toBe('opened')
+})
+
+test('a changed head, a wrong passphrase and another kind of file are told apart', async () => {
+  const whole = await sealed(Buffer.from('text'))
+  const changed = (at: number, by: number) => {
+    const bytes = Buffer.from(whole)
+    bytes[at] = by
+    return bytes
+  }
+  await expect(opened(whole, 'another passphrase', new Map())).rejects.toThrow('The passphrase is not the one of this backup')
+  expect(await why(changed(0, 0))).toBe('This is not a backup of Steelyard')
+  // It would take 2^31 × 1 KiB of memory.
+  expect(await why(changed(19, 31))).toBe('The head of the backup was changed')
+  expect(await why(changed(25, whole[25]! ^ 1))).toBe('The passphrase is not the one of this backup')
+})
+
+test('a passphrase is the same in whatever form a keyboard composes it', async () => {
+  const text = Buffer.concat(await Array.fromAsync(seal('Zażółć gęślą jaźń'.normalize('NFD'), inParts(Buffer.from('text'), 4))))
+  expect((await opened(text, 'Zażółć gęślą jaźń'.normalize('NFC'), new Map())).toString()).toBe('text')
+})

@@ -1,0 +1,145 @@
+/**
+ * The outside of a backup file: a stream of bytes sealed with a passphrase, in pieces, so that neither writing nor reading needs it whole in memory.
+ *
+ * head: `steelyard-backup-1\n` | log2 N | r | p | salt (16) | check (16)
+ * then pieces of 64 KiB, each AES-256-GCM with its tag (16) after it; only the last may be shorter.
+ *
+ * The key comes from the passphrase by scrypt (RFC 7914) with the salt of this one file, so no nonce is used twice under a key. The nonce of a piece is its
+ * number and whether it is the last: the STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár 2015), by which pieces can't be left out, reordered, or
+ * cut off at the end. The head is additional data of each piece. `check` tells a wrong passphrase from a damaged file.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { Refusal } from '../refusal.ts'
+
+/** The file can't be used. The message says why. */
+export class BackupRefused extends Refusal {
+  override readonly name = 'BackupRefused'
+}
+
+const magic = Buffer.from('steelyard-backup-1\n')
+const saltBytes = 16
+const checkBytes = 16
+const costAt = magic.length
+const saltAt = costAt + 3
+const checkAt = saltAt + saltBytes
+const headBytes = checkAt + checkBytes
+const pieceBytes = 64 * 1024
+const tagBytes = 16
+
+/** 128 MiB and about half a second (OWASP's first choice of parameters for scrypt). */
+const cost = { log2N: 17, r: 8, p: 1 }
+/** A file that asks for more is none of ours. */
+const highest = { log2N: 20, r: 16, p: 4 }
+
+interface Keys {
+  readonly key: Buffer
+  readonly check: Buffer
+}
+
+async function keysOf(passphrase: string, { log2N, r, p }: typeof cost, salt: Uint8Array): Promise<Keys> {
+  const N = 2 ** log2N
+  const master = await new Promise<Buffer>((resolve, reject) => {
+    scrypt(passphrase.normalize('NFKC'), salt, 32, { N, r, p, maxmem: 256 * N * r }, (error, made) => (error ? reject(error) : resolve(made)))
+  })
+  const derived = (info: string, size: number) => Buffer.from(hkdfSync('sha256', master, salt, info, size))
+  return { key: derived('steelyard backup', 32), check: derived('steelyard backup check', checkBytes) }
+}
+
+const nonceOf = (number: number, isLast: boolean): Buffer => {
+  const nonce = Buffer.alloc(12)
+  nonce.writeUIntBE(number, 5, 6)
+  nonce[11] = isLast ? 1 : 0
+  return nonce
+}
+
+/** What a passphrase opens, kept between two readings of one file: deriving a key is slow by design. */
+export type KnownKeys = Map<string, Keys>
+
+/** Seals what `source` gives. */
+export async function* seal(passphrase: string, source: AsyncIterable<Uint8Array>, known: KnownKeys = new Map()): AsyncGenerator<Buffer> {
+  const salted = Buffer.concat([Buffer.from([cost.log2N, cost.r, cost.p]), randomBytes(saltBytes)])
+  const keys = await keysOf(passphrase, cost, salted.subarray(saltAt - costAt))
+  known.set(salted.toString('hex'), keys)
+  const { key, check } = keys
+  const head = Buffer.concat([magic, salted, check])
+  yield head
+  let number = 0
+  const piece = (bytes: Uint8Array, isLast: boolean): Buffer => {
+    const cipher = createCipheriv('aes-256-gcm', key, nonceOf(number++, isLast), { authTagLength: tagBytes })
+    cipher.setAAD(head)
+    return Buffer.concat([cipher.update(bytes), cipher.final(), cipher.getAuthTag()])
+  }
+  for await (const { bytes, isLast } of pieces(source, pieceBytes)) yield piece(bytes, isLast)
+}
+
+/** The bytes in pieces of one size, and whether each is the last: that is told only by what comes after it. Of nothing, one empty piece. */
+async function* pieces(source: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<{ bytes: Buffer; isLast: boolean }> {
+  let waiting: Buffer[] = []
+  let length = 0
+  for await (const bytes of source) {
+    waiting.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+    length += bytes.byteLength
+    if (length <= size) continue
+    let whole = Buffer.concat(waiting)
+    // One byte more than a piece proves that it isn't the last.
+    for (; whole.length > size; whole = whole.subarray(size)) yield { bytes: whole.subarray(0, size), isLast: false }
+    waiting = [whole]
+    length = whole.length
+  }
+  yield { bytes: Buffer.concat(waiting), isLast: true }
+}
+
+async function* after(head: number, source: AsyncIterable<Uint8Array>, give: (head: Buffer) => void): AsyncGenerator<Uint8Array> {
+  let begun: Buffer | undefined = Buffer.alloc(0)
+  for await (const bytes of source) {
+    if (begun === undefined) {
+      yield bytes
+      continue
+    }
+    begun = Buffer.concat([begun, bytes])
+    if (begun.length < head) continue
+    give(begun.subarray(0, head))
+    if (begun.length > head) yield begun.subarray(head)
+    begun = undefined
+  }
+  if (begun !== undefined) give(begun)
+}
+
+/**
+ * Opens what `seal` wrote.
+ * @throws BackupRefused where it is no backup, the passphrase is another, or anything in it was changed or is missing
+ */
+export async function* unseal(passphrase: string, source: AsyncIterable<Uint8Array>, known: KnownKeys = new Map()): AsyncGenerator<Buffer> {
+  let head = Buffer.alloc(0)
+  let keys: Keys | undefined
+  let number = 0
+  const rest = after(headBytes, source, (given) => (head = Buffer.from(given)))
+  for await (const { bytes, isLast } of pieces(rest, pieceBytes + tagBytes)) {
+    keys ??= await openHead(passphrase, head, known)
+    if (bytes.length < tagBytes) throw new BackupRefused('The backup is cut off: its end is missing')
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', keys.key, nonceOf(number, isLast), { authTagLength: tagBytes })
+      decipher.setAAD(head)
+      decipher.setAuthTag(bytes.subarray(bytes.length - tagBytes))
+      yield Buffer.concat([decipher.update(bytes.subarray(0, -tagBytes)), decipher.final()])
+    } catch (cause) {
+      if (cause instanceof BackupRefused) throw cause
+      const where = `around byte ${headBytes + number * (pieceBytes + tagBytes)}`
+      throw new BackupRefused(isLast ? `The backup is cut off, or was changed ${where}` : `The backup was changed ${where}`, { cause })
+    }
+    number++
+  }
+}
+
+async function openHead(passphrase: string, head: Buffer, known: KnownKeys): Promise<Keys> {
+  if (!head.subarray(0, magic.length).equals(magic)) throw new BackupRefused('This is not a backup of Steelyard')
+  if (head.length < headBytes) throw new BackupRefused('The backup is cut off: its end is missing')
+  const [log2N, r, p] = head.subarray(costAt, saltAt) as unknown as [number, number, number]
+  if (log2N > highest.log2N || log2N < 1 || r > highest.r || r < 1 || p > highest.p || p < 1) throw new BackupRefused('The head of the backup was changed')
+  const salt = head.subarray(saltAt, checkAt)
+  const name = head.subarray(costAt, checkAt).toString('hex')
+  const keys = known.get(name) ?? (await keysOf(passphrase, { log2N, r, p }, salt))
+  if (!timingSafeEqual(keys.check, head.subarray(checkAt, headBytes))) throw new BackupRefused('The passphrase is not the one of this backup')
+  known.set(name, keys)
+  return keys
+}

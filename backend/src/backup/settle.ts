@@ -1,0 +1,65 @@
+/**
+ * What a restored installation knows of itself. The machines have gone on since the backup was made, so what was observed then is forgotten, and every cluster and every
+ * open operation is held: nothing is sent until a person has looked (see `engine/holds.ts`). Written over the newest schema, in the transaction of the restore.
+ */
+import type { PoolClient } from 'pg'
+
+export interface Settled {
+  readonly clusters: number
+  readonly operations: number
+}
+
+/** "2026-11-20 14:02 UTC" */
+export const minuteOf = (time: Date): string => `${time.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
+/** Far more than are published between a backup and its restore: who resumes a stream after a number from the time between is told to fetch anew. */
+const skippedEvents = 1_000_000
+
+export async function settle(client: PoolClient, madeAt: Date, now: Date): Promise<Settled> {
+  const run = async (text: string, values: unknown[] = []): Promise<number> => (await client.query(text, values)).rowCount ?? 0
+  await run(
+    'insert into restoration (backup_made_at, restored_at) values ($1, $2) on conflict (singleton) do update set backup_made_at = $1, restored_at = $2',
+    [madeAt, now],
+  )
+
+  // Of a backup that was itself made before everything was resumed, too.
+  await run('delete from hold')
+  const clusters = await run(`insert into hold (subject, kind, id) select id, 'cluster', id from cluster where deleted_at is null`)
+  await run(`insert into hold (subject, kind, id)
+    select id, 'cluster', cluster_id from server where cluster_id is not null
+    union select m.node_id, 'cluster', m.cluster_id from cluster_server m join cluster c on c.id = m.cluster_id where m.released_at is null and c.deleted_at is null
+    on conflict do nothing`)
+  await run(`insert into hold (subject, kind, id)
+    select split_part(queue_key, '/', 1)::uuid, 'operation', id from operation
+    where ended_at is null and split_part(queue_key, '/', 1) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' order by created_at
+    on conflict do nothing`)
+  const reason = `Restored from a backup of ${minuteOf(madeAt)}: resume it once you have looked`
+  const operations = await run(
+    `update operation set status = case status when 'cancelling' then status else 'waiting' end, reason = $1, held_since = $2, version = version + 1 where ended_at is null`,
+    [reason, now],
+  )
+  await run(`update cluster set reason = $1, version = version + 1 where deleted_at is null`, [
+    `Restored from a backup of ${minuteOf(madeAt)}, not looked at since`,
+  ])
+
+  // Nothing runs. What was being looked at when the backup was made is looked at again.
+  await run(
+    `update wake_up set owner = null, job_id = null, beat_at = null, held = false, failures = 0, last_error = null, due_at = case when owner is null then due_at else now() end`,
+  )
+  await run('update fleet_shard set owner = null, lease_until = null')
+  await run('delete from fleet_member')
+
+  // Unknown until they are asked. Every row gets this transaction's number: those in the backup are of another server, and may lie in the future of this one.
+  await run('delete from server_contact')
+  await run(
+    `update server set reachable = null, unreachable_since = null, reason = null, stage = 'unknown', unmet = '[]', node_ready = null, node_reason = null, node_since = null, version = version + 1 where status <> 'deleted'`,
+  )
+  await run(`update server set version = version where status = 'deleted'`)
+  await run('update subnet_assignment set used = null')
+  await run('delete from subnet_use')
+
+  // A session that was ended since, or a token that was spent since, would be good again.
+  await run('delete from session')
+  await run('update publication set last_event = last_event + $1', [skippedEvents])
+  return { clusters, operations }
+}

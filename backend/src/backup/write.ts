@@ -1,0 +1,57 @@
+/** Writes a backup to a file: under another name first, flushed, read back whole, and only then given its name. */
+import { randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { link, open, stat, unlink } from 'node:fs/promises'
+import path from 'node:path'
+import { Refusal, whyRefused } from '../refusal.ts'
+import { syncFolder } from './files.ts'
+import { type Contents, visit } from './load.ts'
+import { readRecords } from './records.ts'
+import { BackupRefused, type KnownKeys, seal, unseal } from './sealed.ts'
+
+/** Goes through a backup from its first to its last byte. @throws BackupRefused */
+export const readBackup = (file: string, passphrase: string, known?: KnownKeys) => readRecords(unseal(passphrase, createReadStream(file), known))
+
+export const check = (file: string, passphrase: string, known?: KnownKeys): Promise<Contents> => visit(readBackup(file, passphrase, known))
+
+export interface Written {
+  readonly contents: Contents
+  readonly bytes: number
+}
+
+/**
+ * Answers once the file is on the disk and was read back. Where anything fails, or `signal` is aborted, nothing is left.
+ * @throws BackupRefused where a file of that name exists, or it can't be written
+ */
+export async function writeBackup(file: string, passphrase: string, records: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<Written> {
+  if (await stat(file).catch(() => undefined)) throw new BackupRefused(`${file} exists already, and is not overwritten: give another name`)
+  const making = `${file}.${randomUUID().slice(0, 8)}.part`
+  const refused = (error: unknown) => new BackupRefused(`${file} can't be written: ${whyRefused(error)}`, { cause: error })
+  const handle = await open(making, 'wx', 0o600).catch((error: unknown) => {
+    throw refused(error)
+  })
+  try {
+    let bytes = 0
+    const known: KnownKeys = new Map()
+    try {
+      for await (const piece of seal(passphrase, records, known)) {
+        signal.throwIfAborted()
+        await handle.writeFile(piece)
+        bytes += piece.length
+      }
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    const contents = await check(making, passphrase, known)
+    signal.throwIfAborted()
+    // Made only where nothing stands, whatever came there meanwhile.
+    await link(making, file)
+    await syncFolder(path.dirname(file))
+    return { contents, bytes }
+  } catch (error) {
+    throw error instanceof Error && 'syscall' in error && !(error instanceof Refusal) ? refused(error) : error
+  } finally {
+    await unlink(making).catch(() => undefined)
+  }
+}

@@ -1,0 +1,200 @@
+// A whole installation in the middle of things is backed up, lost, and restored, while its simulated servers go on. Nothing may be sent to them until somebody says so.
+import path from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { auditList } from '#contract/audit.ts'
+import { clusterDelete, clusterGet } from '#contract/clusters.ts'
+import { operationCancel, operationGet, operationList } from '#contract/operations.ts'
+import { clusterResume, operationResume, restorationGet } from '#contract/restoration.ts'
+import { serverList, serverReboot } from '#contract/servers.ts'
+import { clusterSubnetsAssign, subnetCreate } from '#contract/subnets.ts'
+import { handOn } from '#simulator/src/kubernetes/hand.ts'
+import { backup } from '../../commands/backup.ts'
+import { restore } from '../../commands/restore.ts'
+import { type Backend, freshDatabase, type SignedIn, startBackend } from '../../testing/backend.ts'
+import { temporaryFolder, urlOf } from '../../testing/postgres.ts'
+import { runCommand } from '../../testing/surroundings.ts'
+import { clusterWorld, realTime } from '../clusters/testing/world.ts'
+
+const world = await clusterWorld({ servers: 6, seed: 'restored' })
+const folder = temporaryFolder('restoration')
+const passphraseFile = path.join(folder, 'passphrase')
+writeFileSync(passphraseFile, 'a passphrase of the test\n', { mode: 0o600 })
+
+/** All that the servers and their clusters were ever told. */
+const told = () =>
+  JSON.stringify([
+    // What they do by themselves, such as to start anew once they have installed, is theirs.
+    world.simulator.servers.map(({ disk: { state } }) => [
+      state.counters.applies,
+      state.counters.reboots,
+      state.counters.resets,
+      state.counters.bootstrapCalls,
+    ]),
+    world.simulator.world.etcd.all.length,
+    pools(),
+  ])
+const pools = () =>
+  handOn(world.simulator.world, ready.cluster.name)!
+    .show()
+    .pools.map((p) => p.name)
+
+let ready: Awaited<ReturnType<typeof world.create>>
+let making: Awaited<ReturnType<typeof world.create>>
+let rebooting: string
+let restored: Backend
+let admin: SignedIn
+let driver: ReturnType<typeof realTime>
+const ends: (() => Promise<unknown>)[] = []
+afterAll(async () => {
+  for (const end of ends.toReversed()) await end()
+})
+
+beforeAll(async () => {
+  ready = await world.create(world.take(1))
+  if ((await world.ended(ready.operation.id)).status !== 'done') throw new Error('No cluster')
+  const subnet = await world.admin.call(subnetCreate, { body: { name: 'edge', cidr: '203.0.113.0/28', datacenter_id: world.datacenterId } })
+  const assigned = await world.admin.call(clusterSubnetsAssign, { params: { id: ready.cluster.id }, body: { subnet_ids: [subnet.answer!.id], force: false } })
+  await world.ended(assigned.answer!.operation.id)
+  making = await world.create(world.take(3))
+  await world.until(
+    () => world.operation(making.operation.id),
+    (o) => o.steps.some((s) => s.status === 'done' && s.key.startsWith('apply/')),
+  )
+  await world.halt()
+  // Asked for, and not yet told to the server.
+  const node = world.nodes[0]!
+  rebooting = (await world.admin.call(serverReboot, { params: { id: node.id } })).answer!.operation.id
+
+  const file = path.join(folder, 'backup')
+  const from = { STEELYARD_DATA: world.backend.config.dataFolder, DATABASE_URL: urlOf(world.backend.database.connection) }
+  const made = await runCommand((around) => backup([file, '--passphrase-file', passphraseFile], around), from)
+  if (made.code !== 0) throw new Error(made.err)
+  const { connection, drop } = await freshDatabase({ empty: true })
+  const data = path.join(folder, 'data')
+  const environment = {
+    STEELYARD_DATA: data,
+    DATABASE_URL: urlOf(connection),
+    STEELYARD_SIMULATE: '6',
+    STEELYARD_DIAL_NETWORKS: '127.20.0.0/16',
+    STEELYARD_SIMULATE_KEYS: world.backend.config.simulatedKeysFile!,
+  }
+  const ran = await runCommand((around) => restore([file, '--passphrase-file', passphraseFile], around), environment)
+  if (ran.code !== 0) throw new Error(ran.err)
+  if (!ran.out.includes('2 clusters and 2 open operations are held')) throw new Error(ran.out)
+  restored = await startBackend({ environment, connection, clock: world.backend.clock })
+  admin = await restored.signIn()
+  driver = realTime(restored.platform.engine, restored.clock)
+  ends.push(
+    drop,
+    () => restored.stop(),
+    () => driver.stop(),
+  )
+}, 90_000)
+
+const operation = async (id: string) => (await admin.call(operationGet, { params: { id } })).answer!
+const held = async () => (await admin.call(restorationGet)).answer!
+
+test('what is held can not be resumed before its servers were asked', async () => {
+  expect(await held()).toMatchObject({
+    restored: { backup_made_at: expect.any(String) as string },
+    clusters: [
+      { name: ready.cluster.name, servers: 1, unasked: [expect.any(String) as string], operations: [{ kind: 'serverReboot' }] },
+      { name: making.cluster.name, servers: 3, operations: [{ kind: 'clusterCreate', status: 'waiting' }] },
+    ],
+    operations: [],
+  })
+  const refused = await admin.call(clusterResume, { params: { id: ready.cluster.id } })
+  expect(refused).toMatchObject({
+    status: 409,
+    problem: { code: 'transition_refused', error: expect.stringContaining('has not been asked since the restore') as string },
+  })
+  expect((await admin.call(operationResume, { params: { id: making.operation.id } })).status).toBe(409)
+})
+
+test('every server is asked, and nothing is sent to any of them, whatever waits, is woken or is changed behind its back', async () => {
+  for (const domain of restored.domains.all) {
+    if (domain.name !== 'servers') {
+      await domain.start?.()
+      continue
+    }
+    await domain.start!()
+    ends.push(() => domain.stop!())
+  }
+  // Somebody deletes the pool: a cluster that is not held puts it right within a minute.
+  expect(pools()).toHaveLength(1)
+  handOn(world.simulator.world, ready.cluster.name)!.remove('ciliumloadbalancerippools', pools()[0]!)
+  await world.until(
+    async () => (await admin.call(serverList)).answer!.items,
+    (items) => items.length === 6 && items.every((s) => s.talos.reachable !== null),
+  )
+  const before = told()
+  // As if two days had passed since the backup: every wait would have run out, and everything is due at once, again and again.
+  const { db } = restored.database
+  await sql`update cluster_server set at_since = at_since - interval '2 days'`.execute(db)
+  for (let times = 0; times < 10; times++) {
+    await sql`update wake_up set due_at = ${new Date(restored.clock.now())}`.execute(db)
+    await new Promise((resolve) => setTimeout(resolve, 60))
+  }
+  expect(told()).toBe(before)
+  expect(pools()).toEqual([])
+  const paused = (await admin.call(operationList, { query: { status: 'open' } })).answer!.items
+  expect(paused.map((o) => [o.kind, o.status, /^Restored from a backup of .* UTC: resume it once you have looked$/.test(o.reason ?? '')])).toEqual([
+    ['serverReboot', 'waiting', true],
+    ['clusterCreate', 'waiting', true],
+  ])
+  expect((await admin.call(clusterGet, { params: { id: ready.cluster.id } })).answer!.reason).toMatch(/^Restored from a backup of .*, not looked at since$/)
+})
+
+test('nothing new is begun on what is held; an operation may be cancelled, which waits as well', async () => {
+  const before = told()
+  const refused = await admin.call(clusterDelete, { params: { id: ready.cluster.id }, query: { force: 'true' } })
+  expect(refused).toMatchObject({ status: 409, problem: { code: 'operation_running', error: expect.stringContaining('restored from a backup') as string } })
+  expect((await admin.call(operationCancel, { params: { id: rebooting } })).answer).toMatchObject({ status: 'cancelling' })
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  expect(told()).toBe(before)
+  expect(await operation(rebooting)).toMatchObject({ status: 'cancelling', reason: expect.stringContaining('Restored') as string })
+})
+
+test('a creation that is resumed finishes where it was, once; the other cluster stays held', async () => {
+  const other = () => JSON.stringify(world.machine(world.nodes[0]!).disk.state.counters)
+  const before = other()
+  const { answer } = await admin.call(operationResume, { params: { id: making.operation.id } })
+  expect(answer!.operations.map((o) => [o.id, o.status])).toEqual([[making.operation.id, 'running']])
+  const end = await world.until(
+    () => operation(making.operation.id),
+    (o) => o.ended_at !== null,
+  )
+  expect(end).toMatchObject({ status: 'done', reason: null })
+  expect(world.etcds(making.cluster.name)).toBe(1)
+  for (const node of world.nodes.slice(1, 4)) expect(world.machine(node).disk.state.counters.installs).toBe(1)
+  expect(other()).toBe(before)
+  expect((await held()).clusters.map((c) => c.name)).toEqual([ready.cluster.name])
+  expect((await admin.call(operationResume, { params: { id: making.operation.id } })).problem).toMatchObject({ code: 'transition_refused' })
+})
+
+test('a cluster without operations is resumed by itself, its pools are put right, and then nothing is held any more', async () => {
+  expect((await admin.call(clusterResume, { params: { id: ready.cluster.id } })).status).toBe(200)
+  expect(
+    (
+      await world.until(
+        () => operation(rebooting),
+        (o) => o.ended_at !== null,
+      )
+    ).status,
+  ).toBe('cancelled')
+  await world.until(
+    async () => (await admin.call(clusterGet, { params: { id: ready.cluster.id } })).answer!,
+    (c) => c.status === 'ready' && c.reason === null,
+  )
+  await world.until(
+    async () => pools(),
+    (names) => names.length === 1,
+  )
+  expect(await held()).toEqual({ restored: null, clusters: [], operations: [] })
+  await restored.publish()
+  const { items } = (await admin.call(auditList, { query: { q: 'resumed' } })).answer!
+  expect(items.map((e) => e.action)).toEqual(['cluster.resumed', 'cluster.resumed'])
+  expect((await admin.call(serverReboot, { params: { id: world.nodes[0]!.id } })).status).toBe(202)
+})

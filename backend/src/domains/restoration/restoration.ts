@@ -1,0 +1,98 @@
+/** After a restore: who looks at what is held, and lets it go on. What was restored and is held is written by the restore itself (`backup/settle.ts`). */
+import { Problem } from '#contract/errors.ts'
+import type { Operation } from '#contract/operations.ts'
+import { permits } from '#contract/permissions.ts'
+import { canResumeCluster, type HeldCluster, type Restoration } from '#contract/restoration.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import type { Engine } from '../../engine/engine.ts'
+import type { HoldOwner } from '../../engine/holds.ts'
+import type { UserCaller } from '../../http/caller.ts'
+import type { Log } from '../../log.ts'
+import type { Recorder } from '../../record.ts'
+import type { Clusters } from '../clusters/clusters.ts'
+import type { Operations } from '../operations/operations.ts'
+import * as store from './store.ts'
+
+export interface RestorationParts {
+  readonly db: Db
+  readonly engine: Engine
+  readonly log: Log
+  readonly recorder: Recorder
+  readonly operations: Pick<Operations, 'held' | 'heldBy' | 'goOn'>
+  readonly clusters: Pick<Clusters, 'goOn'>
+}
+
+export interface Restorations {
+  read(caller: UserCaller): Promise<Restoration>
+  /** @throws Problem not_found; transition_refused where nothing is held, or a server has not been asked since */
+  resumeCluster(caller: UserCaller, id: string): Promise<{ operations: Operation[] }>
+  /** @throws Problem not_found, forbidden, transition_refused */
+  resumeOperation(caller: UserCaller, id: string): Promise<{ operations: Operation[] }>
+  /** Says in the log what is held. */
+  start(): Promise<void>
+}
+
+export function restoration({ db, engine, log, recorder, operations, clusters }: RestorationParts): Restorations {
+  const clusterOf = async (on: Db | Tx, { id, name }: store.HeldRow): Promise<Omit<HeldCluster, 'operations'>> => {
+    const servers = await store.serversOf(on, id)
+    const names = (which: (s: store.HeldServer) => boolean) => servers.filter(which).map((s) => s.name)
+    return { id, name, servers: servers.length, unasked: names((s) => s.reachable === null), unreachable: names((s) => s.reachable === false) }
+  }
+
+  const resume = async (tx: Tx, caller: UserCaller, owner: HoldOwner): Promise<{ operations: Operation[] }> => {
+    let target: { kind: string; id: string; name?: string } = owner
+    if (owner.kind === 'cluster') {
+      const held = (await store.heldClusters(tx)).find((c) => c.id === owner.id)
+      if (!held) throw new Problem('transition_refused', 'Only what is held since a restore can be resumed')
+      const verdict = canResumeCluster(await clusterOf(tx, held))
+      if (!verdict.ok) throw new Problem('transition_refused', verdict.reason)
+      target = { ...owner, name: held.name }
+    }
+    const subjects = await engine.release(tx, owner)
+    if (owner.kind === 'cluster') await clusters.goOn(tx, caller, owner.id)
+    const resumed = await operations.goOn(tx, subjects)
+    await recorder.record(tx, caller, { action: `${owner.kind}.resumed`, target, after: { operations: resumed.map((o) => `${o.kind} ${o.target.name}`) } })
+    return { operations: resumed }
+  }
+
+  return {
+    async read(caller) {
+      const restored = await store.restored(db)
+      if (!restored) return { restored: null, clusters: [], operations: [] }
+      const mine = (await operations.held(db)).filter((o) => permits(caller.scopes, o.target.kind === 'cluster' ? 'clusters:read' : 'servers:read').ok)
+      const of = new Map<string, Operation[]>()
+      const alone: Operation[] = []
+      for (const o of mine) {
+        const cluster = await store.clusterOf(db, o.id)
+        if (cluster === undefined) alone.push(o)
+        else of.set(cluster, [...(of.get(cluster) ?? []), o])
+      }
+      const rows = permits(caller.scopes, 'clusters:read').ok ? await store.heldClusters(db) : []
+      const held = await Promise.all(rows.map(async (row) => ({ ...(await clusterOf(db, row)), operations: of.get(row.id) ?? [] })))
+      return {
+        restored: { backup_made_at: restored.backup_made_at.toISOString(), restored_at: restored.restored_at.toISOString() },
+        clusters: held,
+        operations: alone,
+      }
+    },
+
+    resumeCluster: (caller, id) =>
+      inTransaction(db, async (tx) => {
+        if (!(await store.clusterExists(tx, id))) throw new Problem('not_found', `Cluster ${id} not found`)
+        return resume(tx, caller, { kind: 'cluster', id })
+      }),
+
+    resumeOperation: (caller, id) =>
+      inTransaction(db, async (tx) => {
+        const owner = await operations.heldBy(tx, caller, id)
+        if (!owner) throw new Problem('transition_refused', 'Only an operation that is held since a restore can be resumed')
+        return resume(tx, caller, owner)
+      }),
+
+    async start() {
+      const restored = await store.restored(db)
+      if (restored)
+        log.warn('restored.held', { reason: 'Nothing is sent to the servers of restored clusters until somebody resumes them: GET /v1/restoration' })
+    },
+  }
+}

@@ -1,0 +1,47 @@
+/** SQL for what is held since a restore. It reads names and contacts where they stand: a restore is about all of them at once. */
+import { sql } from 'kysely'
+import type { Db, Tx } from '../../db/db.ts'
+
+export interface HeldRow {
+  readonly id: string
+  readonly name: string
+}
+export interface HeldServer {
+  readonly name: string
+  readonly reachable: boolean | null
+}
+
+/** When what was restored, as long as anything of it is held. */
+export const restored = (on: Db | Tx) =>
+  on
+    .selectFrom('restoration')
+    .select(['backup_made_at', 'restored_at'])
+    .where((e) => e.exists(e.selectFrom('hold').select('subject')))
+    .executeTakeFirst()
+
+export const heldClusters = (on: Db | Tx): Promise<HeldRow[]> =>
+  on
+    .selectFrom('cluster')
+    .select(['id', 'name'])
+    .where('id', 'in', (e) => e.selectFrom('hold').select('hold.id').where('kind', '=', 'cluster'))
+    .where('deleted_at', 'is', null)
+    .orderBy('name')
+    .execute()
+
+export const clusterExists = async (on: Db | Tx, id: string): Promise<boolean> =>
+  (await on.selectFrom('cluster').select('id').where('id', '=', id).where('deleted_at', 'is', null).executeTakeFirst()) !== undefined
+
+export const serversOf = (on: Db | Tx, clusterId: string): Promise<HeldServer[]> =>
+  on.selectFrom('server').select(['name', 'reachable']).where('cluster_id', '=', clusterId).where('status', '<>', 'deleted').orderBy('name').execute()
+
+/** The cluster with which an operation is held. */
+export async function clusterOf(on: Db | Tx, operationId: string): Promise<string | undefined> {
+  const row = await on
+    .selectFrom('operation')
+    .innerJoin('hold', (join) => join.on(sql<boolean>`hold.subject::text = split_part(operation.queue_key, '/', 1)`))
+    .select('hold.id')
+    .where('operation.id', '=', operationId)
+    .where('hold.kind', '=', 'cluster')
+    .executeTakeFirst()
+  return row?.id
+}

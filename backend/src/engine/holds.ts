@@ -1,0 +1,47 @@
+/**
+ * Objects that no reconciler may touch. After a restore each cluster is held until a person has looked and resumed it: what the database says of it may be older
+ * than what was done since. The gate stands where objects are taken, so it holds for every reconciler and for everything they do.
+ */
+import type { Db, Tx } from '../db/db.ts'
+
+/** What a person resumes: a cluster with its servers, or an operation of its own. */
+export interface HoldOwner {
+  readonly kind: 'cluster' | 'operation'
+  readonly id: string
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** The id that a key of a wake-up begins with: `<cluster id>/<node id>`, `<server id>`. Keys that begin with none are about no one object. */
+export const subjectOf = (key: string): string | null => {
+  const first = key.split('/', 1)[0]!
+  return uuid.test(first) ? first : null
+}
+
+export async function holdOf(on: Db | Tx, key: string): Promise<HoldOwner | undefined> {
+  const subject = subjectOf(key)
+  return subject === null ? undefined : on.selectFrom('hold').select(['kind', 'id']).where('subject', '=', subject).executeTakeFirst()
+}
+
+/**
+ * Where the object is held, puts its wake-up aside until the release, and answers true. The lock on the row of the hold makes a release wait, so that it
+ * finds what was put aside.
+ */
+export async function putAside(tx: Tx, queue: string, key: string): Promise<boolean> {
+  const subject = subjectOf(key)
+  if (subject === null) return false
+  const held = await tx.selectFrom('hold').select('subject').where('subject', '=', subject).forShare().executeTakeFirst()
+  if (!held) return false
+  await tx.updateTable('wake_up').set({ due_at: null, held: true }).where('queue', '=', queue).where('key', '=', key).execute()
+  return true
+}
+
+/** Ends the holds of an owner. Answers what they were about, and the wake-ups that were put aside. */
+export async function endHold(tx: Tx, { kind, id }: HoldOwner): Promise<{ subjects: string[]; aside: { queue: string; key: string }[] }> {
+  const ended = await tx.deleteFrom('hold').where('kind', '=', kind).where('id', '=', id).returning('subject').execute()
+  const subjects = new Set(ended.map((row) => row.subject))
+  const rows = await tx.selectFrom('wake_up').select(['queue', 'key']).where('held', '=', true).execute()
+  const aside = rows.filter(({ key }) => subjects.has(subjectOf(key) ?? ''))
+  for (const { queue, key } of aside) await tx.updateTable('wake_up').set({ held: false }).where('queue', '=', queue).where('key', '=', key).execute()
+  return { subjects: [...subjects], aside }
+}

@@ -1,0 +1,120 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Operation } from '#contract/operations.ts'
+import { canResumeCluster, clusterResume, type HeldCluster, operationResume, restorationGet } from '#contract/restoration.ts'
+import { serverAdd } from '#contract/servers.ts'
+import { counted, operationTitle } from '#contract/words.ts'
+import { call } from '../../api/client.ts'
+import { query } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
+import { exact, moment } from '../../lib/time.ts'
+import { both, confirm } from '../../ui/actions.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Alert } from '../../ui/Status.tsx'
+import css from './Restored.module.css'
+
+/** Servers are being asked in the background: what is not known yet is soon. */
+const againMs = 5_000
+const shownFirst = 4
+
+const listed = (names: readonly string[]) => (names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', '))
+
+/** What is known of the servers of a held cluster, and what goes on when it is resumed. */
+function heldText({ servers, unasked, unreachable, operations }: HeldCluster): string {
+  const asked =
+    unasked.length > 0
+      ? `${servers - unasked.length} of ${counted(servers, 'server')} asked`
+      : unreachable.length > 0
+        ? `${listed(unreachable)} ${unreachable.length === 1 ? 'does' : 'do'} not answer`
+        : servers === 1
+          ? 'its server answers'
+          : `all ${servers} servers answer`
+  return operations.length === 0 ? asked : `${asked}; goes on with ${operations.map((o) => operationTitle(o)).join(', ')}`
+}
+
+/** On every page as long as anything is held since a restore: what it is, and the way to let it go on. */
+export default function Restored() {
+  const { data } = useQuery({ ...query(restorationGet), refetchInterval: ({ state }) => (state.data?.restored ? againMs : false) })
+  const client = useQueryClient()
+  const [all, setAll] = useState(false)
+  if (!data?.restored) return null
+  const { restored, clusters, operations } = data
+  const refresh = () => client.invalidateQueries()
+  const resumeCluster = (c: HeldCluster) =>
+    confirm({
+      title: `Resume ${c.name}?`,
+      text: (
+        <div className="stack">
+          <p>
+            Steelyard then brings {c.name} to what this backup of {moment(restored.backup_made_at)} says of it. Pools, patches and nodes that were changed since
+            may be changed back.
+          </p>
+          <p className="t2">{heldText(c)}.</p>
+        </div>
+      ),
+      label: 'Resume',
+      out: 'Not yet',
+      act: async () => {
+        await call(clusterResume, { params: { id: c.id } })
+        await refresh()
+      },
+    })
+  const resumeOperation = (o: Operation) =>
+    confirm({
+      title: `Resume: ${operationTitle(o)}?`,
+      text: 'It goes on where it was when the backup was made.',
+      label: 'Resume',
+      out: 'Not yet',
+      act: async () => {
+        await call(operationResume, { params: { id: o.id } })
+        await refresh()
+      },
+    })
+  const count = clusters.length + operations.length
+  const shown = all ? count : shownFirst
+  return (
+    <div className={css['restored']}>
+      <Alert tone="warn">
+        <p>
+          <b>
+            Restored from a backup of <time title={exact(restored.backup_made_at)}>{moment(restored.backup_made_at)}</time>.
+          </b>{' '}
+          Nothing is sent to these until somebody has looked and resumed them.
+        </p>
+        <ul className={css['held']} aria-label="Held since the restore">
+          {clusters.slice(0, shown).map((c) => (
+            <li key={c.id}>
+              <a className={css['name']} href={paths.cluster(c.id)}>
+                {c.name}
+              </a>
+              <span className="grow">{heldText(c)}</span>
+              <Button
+                size="small"
+                aria-label={`Resume ${c.name}`}
+                can={both(allowed(clusterResume), canResumeCluster(c))}
+                onClick={() => void resumeCluster(c)}
+              >
+                Resume
+              </Button>
+            </li>
+          ))}
+          {operations.slice(0, Math.max(0, shown - clusters.length)).map((o) => (
+            <li key={o.id}>
+              <b className={css['name']}>{operationTitle(o)}</b>
+              <span className="grow">by {o.created_by ?? 'Steelyard'}</span>
+              <Button size="small" aria-label={`Resume ${operationTitle(o)}`} can={allowed(serverAdd)} onClick={() => void resumeOperation(o)}>
+                Resume
+              </Button>
+            </li>
+          ))}
+        </ul>
+        {!all && count > shownFirst && (
+          <Button size="small" kind="ghost" onClick={() => setAll(true)}>
+            Show all {count}
+          </Button>
+        )}
+      </Alert>
+    </div>
+  )
+}

@@ -1,0 +1,66 @@
+/** After a restore: what is held until somebody has looked and resumed it. Nothing is sent to a server of what is held. */
+import * as z from 'zod/mini'
+import { operation } from './operation.ts'
+import { Operation } from './operations.ts'
+import { byId, time } from './page.ts'
+import { no, type Verdict, yes } from './rule.ts'
+
+export const HeldCluster = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  servers: z.int(),
+  /** Its servers that have not been asked since the restore; it can be resumed when there are none. One that does not answer was asked. */
+  unasked: z.array(z.string()),
+  /** Its servers that were asked and do not answer. */
+  unreachable: z.array(z.string()),
+  /** What goes on when it is resumed. */
+  operations: z.array(Operation),
+})
+export type HeldCluster = z.infer<typeof HeldCluster>
+
+export const Restoration = z.object({
+  /** null: nothing is held. */
+  restored: z.nullable(z.object({ backup_made_at: time, restored_at: time })),
+  clusters: z.array(HeldCluster),
+  /** Held operations that are of no cluster. */
+  operations: z.array(Operation),
+})
+export type Restoration = z.infer<typeof Restoration>
+
+/** Whether a person may let a cluster go on: what its servers are now has to be known by then. */
+export function canResumeCluster({ unasked }: Pick<HeldCluster, 'unasked'>): Verdict {
+  if (unasked.length === 0) return yes
+  const others = unasked.length > 3 ? ` and ${unasked.length - 3} more` : ''
+  return no(
+    `${unasked.slice(0, 3).join(', ')}${others} ${unasked.length === 1 ? 'has' : 'have'} not been asked since the restore: wait until each has answered or is known not to`,
+  )
+}
+
+export const restorationGet = operation({
+  name: 'restorationGet',
+  summary: 'What is held since a restore, as far as the caller may see it.',
+  method: 'GET',
+  path: '/v1/restoration',
+  scope: 'signed_in',
+  answer: Restoration,
+})
+export const clusterResume = operation({
+  name: 'clusterResume',
+  summary: 'Let a cluster that is held since a restore go on, with the operations on it and its servers.',
+  method: 'POST',
+  path: '/v1/clusters/{id}/resume',
+  scope: 'clusters:write',
+  params: byId,
+  answer: z.object({ operations: z.array(Operation) }),
+  errors: ['not_found', 'transition_refused'],
+})
+export const operationResume = operation({
+  name: 'operationResume',
+  summary: 'Let an operation that is held since a restore go on; one on a cluster, or on a server of it, with the whole cluster.',
+  method: 'POST',
+  path: '/v1/operations/{id}/resume',
+  scope: 'signed_in',
+  params: byId,
+  answer: z.object({ operations: z.array(Operation) }),
+  errors: ['not_found', 'transition_refused'],
+})
