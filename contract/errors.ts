@@ -23,6 +23,8 @@ export const errors = {
   subnet_overlap: { status: 409, means: 'The subnet overlaps another one; `related` names it.' },
   subnet_assigned: { status: 409, means: 'The subnet belongs to a cluster.' },
   subnet_in_use: { status: 409, means: 'Addresses of the subnet are in use.' },
+  last_admin: { status: 409, means: 'The last admin who can sign in stays one.' },
+  link_over: { status: 409, means: 'A link to set a password was used already, has expired, or was replaced.' },
   user_exists: { status: 409, means: 'A user with this email exists.' },
   idempotency_running: { status: 409, means: 'The first request with this Idempotency-Key has not been answered yet.' },
   stale: { status: 412, means: 'It was changed since the caller read it (`If-Match`).' },

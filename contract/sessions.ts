@@ -2,8 +2,9 @@
 import * as z from 'zod/mini'
 import { seen } from './names.ts'
 import { operation } from './operation.ts'
-import { time } from './page.ts'
+import { byId, listQuery, pageOf, time } from './page.ts'
 import { Scope } from './permissions.ts'
+import { no, type Verdict, yes } from './rule.ts'
 
 export const User = z.object({ id: z.uuid(), email: z.string(), name: z.string() })
 export type User = z.infer<typeof User>
@@ -22,6 +23,17 @@ export const email = z
 export const newPassword = z
   .string()
   .check(z.minLength(12, 'Password must be at least 12 characters'), z.maxLength(128, 'Password must be no more than 128 characters'))
+
+/** The shortest part of an email before the @ that a password may not hold. */
+const shortestNameInPassword = 4
+
+/** Whether a password of an account is its own: it doesn't hold the email's name. Whether it is among the common ones, the backend knows. */
+export function mayBePassword(password: string, email: string): Verdict {
+  const name = email.split('@', 1)[0]!.toLowerCase()
+  return name.length >= shortestNameInPassword && password.toLowerCase().includes(name) ? no('Choose a password that does not hold the name in the email') : yes
+}
+
+const oldPassword = z.string().check(z.minLength(1, 'Enter your password'), z.maxLength(128, 'This is not your password'))
 
 export const authorize = operation({
   name: 'authorize',
@@ -102,4 +114,72 @@ export const preferencesPut = operation({
   scope: 'signed_in',
   body: Preferences,
   answer: Preferences,
+})
+
+export const passwordChange = operation({
+  name: 'passwordChange',
+  summary: "Change one's own password. All other sessions of the user end.",
+  method: 'POST',
+  path: '/v1/session/password',
+  scope: 'signed_in',
+  body: z.strictObject({ password: oldPassword, new_password: newPassword }),
+  status: 204,
+})
+
+/** A session that stands: a device that is signed in. */
+export const Session = z.object({
+  id: z.uuid(),
+  user: User,
+  created_at: time,
+  last_used_at: time,
+  /** When it ends at the latest; unused, it ends before. */
+  expires_at: time,
+  ip: z.string(),
+  user_agent: z.string(),
+  /** The one that asks. */
+  current: z.boolean(),
+})
+export type Session = z.infer<typeof Session>
+
+export const sessionList = operation({
+  name: 'sessionList',
+  summary: "One's own sessions, last used first; those of others with `users:manage`.",
+  method: 'GET',
+  path: '/v1/sessions',
+  scope: 'signed_in',
+  query: z.strictObject({ ...listQuery(['last_used_at', 'created_at']), user_id: z.optional(z.union([z.literal('all'), z.uuid()])) }),
+  answer: pageOf(Session),
+})
+export const sessionEnd = operation({
+  name: 'sessionEnd',
+  summary: "End a session: one's own, or with `users:manage` anybody's.",
+  method: 'DELETE',
+  path: '/v1/sessions/{id}',
+  scope: 'signed_in',
+  params: byId,
+  status: 204,
+  errors: ['not_found'],
+})
+
+/** Of a link to set a password. */
+const resetToken = z.string().check(z.minLength(1), z.maxLength(100))
+export const passwordResetLook = operation({
+  name: 'passwordResetLook',
+  summary: 'Whose password the token of a link sets, and until when.',
+  method: 'POST',
+  path: '/v1/password-reset/look',
+  scope: null,
+  body: z.strictObject({ token: resetToken }),
+  answer: z.object({ email: z.string(), expires_at: time }),
+  errors: ['link_over'],
+})
+export const passwordReset = operation({
+  name: 'passwordReset',
+  summary: 'Set a password by the token of a link, once. All sessions of the user end.',
+  method: 'POST',
+  path: '/v1/password-reset',
+  scope: null,
+  body: z.strictObject({ token: resetToken, new_password: newPassword }),
+  status: 204,
+  errors: ['link_over'],
 })

@@ -2,16 +2,29 @@
 import * as z from 'zod/mini'
 import { seen } from './names.ts'
 import { operation } from './operation.ts'
-import { listQuery, pageOf, time } from './page.ts'
+import { byId, listQuery, pageOf, time } from './page.ts'
 import { Role } from './permissions.ts'
+import { no, type Verdict, yes } from './rule.ts'
 import { email, newPassword } from './sessions.ts'
 
-export const Person = z.object({ id: z.uuid(), email: z.string(), name: z.string(), role: Role, created_at: time, last_sign_in_at: z.nullable(time) })
+export const Person = z.object({
+  id: z.uuid(),
+  email: z.string(),
+  name: z.string(),
+  role: Role,
+  created_at: time,
+  last_sign_in_at: z.nullable(time),
+  /** Since when the user can't sign in. */
+  disabled_at: z.nullable(time),
+  version: z.int(),
+})
 export type Person = z.infer<typeof Person>
+
+const name = z.string().check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(80), seen())
 
 export const NewUser = z.strictObject({
   email,
-  name: z.string().check(z.trim(), z.minLength(1, 'Enter a name'), z.maxLength(80), seen()),
+  name,
   role: Role,
   password: newPassword,
 })
@@ -35,6 +48,54 @@ export const userCreate = operation({
   answer: Person,
   status: 201,
   errors: ['user_exists'],
+})
+
+/** Whether an admin may be removed, disabled or given another role. @param admins who can sign in, this one included */
+export const mayStopBeingAdmin = (admins: number): Verdict =>
+  admins > 1 ? yes : no('This is the last admin who can sign in: make somebody else an admin first')
+
+export const userUpdate = operation({
+  name: 'userUpdate',
+  summary: 'Rename a user, change the role, disable or enable. It takes effect within 5 s.',
+  method: 'PATCH',
+  path: '/v1/users/{id}',
+  scope: 'users:manage',
+  params: byId,
+  body: z.strictObject({ name: z.optional(name), role: z.optional(Role), disabled: z.optional(z.boolean()) }),
+  answer: Person,
+  errors: ['not_found', 'last_admin', 'stale'],
+})
+export const userRemove = operation({
+  name: 'userRemove',
+  summary: 'Remove a user. All their sessions end; what they did stays in the audit log.',
+  method: 'DELETE',
+  path: '/v1/users/{id}',
+  scope: 'users:manage',
+  params: byId,
+  status: 204,
+  errors: ['not_found', 'last_admin'],
+})
+/** How long a link to set a password is good. */
+export const resetLinkHours = 24
+export const userResetPassword = operation({
+  name: 'userResetPassword',
+  summary: 'Make a link by which the user sets a new password, once, within 24 h. It replaces an earlier one; the old password is good until then.',
+  method: 'POST',
+  path: '/v1/users/{id}/reset-password',
+  scope: 'users:manage',
+  params: byId,
+  answer: z.object({ url: z.string(), expires_at: time }),
+  errors: ['not_found'],
+})
+export const userUnlock = operation({
+  name: 'userUnlock',
+  summary: 'Forget the failed sign-ins at the account, so that nobody has to wait any more.',
+  method: 'POST',
+  path: '/v1/users/{id}/unlock',
+  scope: 'users:manage',
+  params: byId,
+  answer: z.object({ failures_cleared: z.int() }),
+  errors: ['not_found'],
 })
 
 /** What a visitor leaves who wants to be a customer. */

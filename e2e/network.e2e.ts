@@ -371,7 +371,7 @@ describe('many subnets', () => {
 
   test('who may only look sees the list and why nothing can be done', async () => {
     await installation.call(subnetCreate, { body: { name: 'poz-seen', cidr: '198.18.3.0/24', datacenter_id: site.id } })
-    const viewer = { email: 'viewer@network.demo', password: 'a viewer of networks' }
+    const viewer = { email: 'viewer@network.demo', password: 'only looking at networks' }
     await installation.call(userCreate, { body: { ...viewer, name: 'Viewer', role: 'viewer' } })
     const other = await open(browser, installation.url)
     await signIn(other.page, viewer)

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate } from '#contract/clusters.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverAdd, serverGet, serverList, serverRemove } from '#contract/servers.ts'
+import { userCreate, userResetPassword } from '#contract/users.ts'
 import { expectAccessible, launch, open, shot, signIn, tell, type Theme, type Watched, widths } from './browser.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'
 import { furnishJoining } from './joining-screens.ts'
@@ -73,9 +74,20 @@ async function furnish(): Promise<World> {
     (await call(serverList, { query: {} })).items.find((s) => s.identity.state === 'unconfirmed'),
   )
   await until('the server went dark', async () => (await call(serverGet, { params: { id: two.id } })).talos.reachable === false)
+  const grace = await call(userCreate, { body: { email: 'grace@steelyard.demo', name: 'Grace', role: 'viewer', password: 'nobody signs in with it' } })
+  const link = new URL((await call(userResetPassword, { params: { id: grace.id } })).url)
   const joining = await furnishJoining(installation, twin, worker)
   const network = await furnishNetwork(installation, ready)
-  return { ...joining, ...network, server: { id: server.id, name: server.name, patchId: patch.patch_id }, unconfirmed, removed, ready, waiting }
+  return {
+    ...joining,
+    ...network,
+    passwordLink: link.pathname + link.hash,
+    server: { id: server.id, name: server.name, patchId: patch.patch_id },
+    unconfirmed,
+    removed,
+    ready,
+    waiting,
+  }
 }
 
 /** What is still on its way has come: nothing says that it is busy. */

@@ -6,6 +6,8 @@ import { networkScreens, type NetworkWorld } from './network-screens.ts'
 
 /** What the screens show: made by `furnish` in screens.e2e.ts. */
 export interface World extends JoiningWorld, NetworkWorld {
+  /** A link by which somebody sets a password, from its path on. */
+  passwordLink: string
   /** A free server with a patch… */
   server: { id: string; name: string; patchId: string }
   /** …one whose hardware a person has yet to confirm… */
@@ -77,6 +79,23 @@ export const screens: readonly Screen[] = [
       await page.getByText('Enter your password').waitFor()
     },
   },
+  {
+    name: 'set-password',
+    path: (world) => world.passwordLink,
+    signedOut: true,
+    ready: (page) => page.getByText('grace@steelyard.demo').waitFor(),
+  },
+  {
+    name: 'set-password-errors',
+    path: (world) => world.passwordLink,
+    signedOut: true,
+    async ready(page) {
+      await page.getByLabel('New password', { exact: true }).fill('Grace is my name')
+      await press(page, 'Set password')
+      await page.getByText('Choose a password that does not hold the name in the email').waitFor()
+    },
+  },
+  { name: 'set-password-over', path: '/auth/reset#used', signedOut: true, ready: (page) => page.getByText(/^This link was used already/).waitFor() },
   {
     name: 'waitlist',
     path: '/',

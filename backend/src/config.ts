@@ -28,6 +28,8 @@ export interface Config {
   readonly publicUrl: string
   readonly imageFactoryUrl: string
   readonly waitlistUrl: string | undefined
+  /** A session that isn't used for so long has ended. */
+  readonly sessionIdleHours: number
   readonly logLevel: Level
   readonly roles: readonly Role[]
   /** Private keys of clusters' authorities made before; only beside a simulation. */
@@ -58,6 +60,7 @@ const defaults = {
   STEELYARD_PUBLIC_URL: undefined,
   IMAGE_FACTORY_URL: 'https://factory.talos.dev',
   WAITLIST_URL: undefined,
+  STEELYARD_SESSION_IDLE_HOURS: '8',
   LOG_LEVEL: 'info',
   STEELYARD_ROLES: 'http,reconcile',
   STEELYARD_SIMULATE_KEYS: undefined,
@@ -161,6 +164,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (roles.length === 0 || !roles.every((r): r is Role => (programRoles as readonly string[]).includes(r)))
     wrong('STEELYARD_ROLES', `must be ${programRoles.join(', ')} or both, comma-separated`)
 
+  const idleText = value('STEELYARD_SESSION_IDLE_HOURS')!
+  const sessionIdleHours = /^\d{1,2}(?:\.\d{1,3})?$/.test(idleText) ? Number(idleText) : 0
+  if (sessionIdleHours <= 0 || sessionIdleHours > 24) wrong('STEELYARD_SESSION_IDLE_HOURS', 'must be a number of hours above 0, at most 24')
+
   const simulate = value('STEELYARD_SIMULATE')
   if (simulate !== undefined && /^\d+$/.test(simulate) && (Number(simulate) < 1 || Number(simulate) > 10_000))
     wrong('STEELYARD_SIMULATE', 'must be a number from 1 to 10000, or a scenario file')
@@ -184,6 +191,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     insecure,
     publicUrl: url('STEELYARD_PUBLIC_URL', ['http:', 'https:']) ?? `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
     imageFactoryUrl: url('IMAGE_FACTORY_URL', ['http:', 'https:']) ?? '',
+    sessionIdleHours,
     waitlistUrl: url('WAITLIST_URL', ['http:', 'https:']),
     logLevel,
     roles: roles as Role[],

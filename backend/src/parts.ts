@@ -30,6 +30,7 @@ import type { Pools } from './domains/pools/pools.ts'
 import { restoration as makeRestoration } from './domains/restoration/restoration.ts'
 import { restorationRoutes } from './domains/restoration/routes.ts'
 import { devices } from './domains/sessions/devices.ts'
+import { openSessions, type OpenSessions } from './domains/sessions/open-sessions.ts'
 import { rotationKey } from './domains/sessions/rotation-key.ts'
 import { serverDomain, serverFleet } from './domains/servers/domain.ts'
 import { lateClusterAccess } from './domains/servers/for-clusters.ts'
@@ -42,6 +43,7 @@ import { tokens } from './domains/sessions/tokens.ts'
 import { latePools } from './domains/subnets/for-pools.ts'
 import { subnetRoutes } from './domains/subnets/routes.ts'
 import { type Subnets, subnets as makeSubnets } from './domains/subnets/subnets.ts'
+import { accounts as makeAccounts } from './domains/users/accounts.ts'
 import { userRoutes } from './domains/users/routes.ts'
 import { type Users, users as makeUsers } from './domains/users/users.ts'
 import { waitlistRoutes } from './domains/waitlist/routes.ts'
@@ -54,6 +56,7 @@ import type { Domain, Platform } from './platform.ts'
 export interface Domains {
   readonly users: Users
   readonly sessions: Sessions
+  readonly openSessions: OpenSessions
   readonly operations: Operations
   readonly datacenters: Datacenters
   readonly audit: Audit
@@ -74,15 +77,18 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const { db, clock, config, version, vault } = platform
   const users = makeUsers(platform)
   const installationKey = rotationKey({ db, vault })
+  const slowed = throttle(platform)
+  const open = openSessions({ ...platform, idleMs: config.sessionIdleHours * 3600_000, onRevoked })
   const sessions = makeSessions({
     ...platform,
     users,
     tokens: tokens(platform),
-    throttle: throttle(platform),
+    throttle: slowed,
     devices: devices(installationKey),
     rotationKey: installationKey,
-    onRevoked,
+    open,
   })
+  const accounts = makeAccounts({ ...platform, open, throttle: slowed, publicUrl: config.publicUrl })
   const operations = makeOperations(platform)
   const audit = makeAudit(platform)
   const access = lateClusterAccess()
@@ -128,8 +134,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   })
 
   const all: Domain[] = [
-    { name: 'users', routes: (app) => userRoutes(app, users) },
-    { name: 'sessions', routes: (app) => sessionRoutes(app, sessions), removeOld: () => sessions.removeOld() },
+    { name: 'users', routes: (app) => userRoutes(app, users, accounts), removeOld: () => accounts.removeOld() },
+    { name: 'sessions', routes: (app) => sessionRoutes(app, sessions, open), removeOld: () => sessions.removeOld() },
     { name: 'operations', routes: (app) => operationRoutes(app, operations) },
     { name: 'datacenters', routes: (app) => datacenterRoutes(app, datacenters) },
     serversDomain,
@@ -154,7 +160,24 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
           .execute()),
     },
   ]
-  return { users, sessions, operations, datacenters, audit, events, servers, patches, clusters, subnets, pools, joining, images, clusterAccess: access, all }
+  return {
+    users,
+    sessions,
+    openSessions: open,
+    operations,
+    datacenters,
+    audit,
+    events,
+    servers,
+    patches,
+    clusters,
+    subnets,
+    pools,
+    joining,
+    images,
+    clusterAccess: access,
+    all,
+  }
 }
 
 /** What stands in each datacenter. */
@@ -188,6 +211,7 @@ export async function buildWeb(platform: Platform, domains: Domains, { consoleFo
     authenticate: domains.sessions.authenticate,
     owner,
     failpoint,
+    lapsed: (callers) => domains.openSessions.lapsed(callers),
     hashKey: rotationKey({ db, vault }),
     health: {
       ready: async () => {

@@ -4,6 +4,7 @@ import { clusterCommands } from './commands/clusters.ts'
 import { completionCommand } from './commands/completion.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
 import { imageCommands } from './commands/images.ts'
+import { openSessionCommands } from './commands/open-sessions.ts'
 import { operationCommands } from './commands/operations.ts'
 import { patchWritingCommands } from './commands/patch-writing.ts'
 import { patchCommands } from './commands/patches.ts'
@@ -30,6 +31,7 @@ export function allCommands(sessions: Sessions): readonly Command[] {
     ...subnetCommands,
     ...operationCommands,
     ...userCommands,
+    ...openSessionCommands,
     ...programCommands,
     completionCommand(() => commands),
   ]

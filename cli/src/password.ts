@@ -1,6 +1,24 @@
 import type { Context } from './command.ts'
 import { CliError } from './exit.ts'
 
+/** The present password and a new one, the new one typed twice. Throws CliError `usage`. */
+export async function readNewPassword({ terminal }: Context, fromStdin: boolean): Promise<{ password: string; new_password: string }> {
+  if (fromStdin) {
+    const [password = '', new_password = '', ...more] = (await terminal.readAll()).replace(/\r?\n$/, '').split(/\r?\n/)
+    if (new_password === '' || more.length > 0) throw new CliError('usage', 'Standard input has to be two lines: the present password and the new one')
+    return { password, new_password }
+  }
+  const answers: string[] = []
+  for (const question of ['Present password: ', 'New password: ', 'Again: ']) {
+    const typed = await terminal.ask(question, { secret: true })
+    if (typed === null) throw new CliError('usage', 'There is no terminal to ask for the password', { hint: 'Give both on standard input: --password-stdin' })
+    answers.push(typed)
+  }
+  const [password, new_password, again] = answers as [string, string, string]
+  if (new_password !== again) throw new CliError('usage', 'The two differ')
+  return { password, new_password }
+}
+
 /** A password from standard input or from the person at the keyboard; a new one is typed twice. Throws CliError `usage`. */
 export async function readPassword({ terminal }: Context, { fromStdin, twice = false }: { fromStdin: boolean; twice?: boolean }): Promise<string> {
   // One line ending is the shell's, not the person's; nothing else is taken away from a password.

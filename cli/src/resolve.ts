@@ -6,6 +6,7 @@ import { joinTokenList } from '#contract/join-tokens.ts'
 import { patchList } from '#contract/patches.ts'
 import { serverList } from '#contract/servers.ts'
 import { subnetList } from '#contract/subnets.ts'
+import { type Person, userList } from '#contract/users.ts'
 import type { Api } from './api/client.ts'
 import { CliError } from './exit.ts'
 import { oneLine } from './text.ts'
@@ -43,6 +44,13 @@ export async function subnetId(api: Api, text: string): Promise<string> {
   return found('subnet', text, page.items, (s) => s.name).id
 }
 
+/** By email or id. */
+export async function userOf(api: Api, text: string): Promise<Person> {
+  const query = isId(text) ? { per_page: 1000 } : { q: text.trim().toLowerCase().slice(0, longestQuery), per_page: 1000 }
+  const { items } = await api.call(userList, { query })
+  return isId(text) ? found('user', text, items, (u) => u.id) : found('user', text.toLowerCase(), items, (u) => u.email)
+}
+
 /** Names of revoked tokens may have been given again: the one that can be used counts before them. */
 export async function joinTokenId(api: Api, text: string): Promise<string> {
   if (isId(text)) return text
@@ -56,8 +64,9 @@ export async function joinTokenId(api: Api, text: string): Promise<string> {
 }
 
 /** What has no name of its own is named by its id alone. */
-export function idOf(what: 'operation' | 'image', text: string): string {
-  if (!isId(text)) throw new CliError('usage', `${oneLine(text)} is not the id of an ${what}`, { hint: `steelyard ${what} list shows them` })
+export function idOf(what: 'operation' | 'image' | 'session', text: string): string {
+  if (!isId(text))
+    throw new CliError('usage', `${oneLine(text)} is not the id of ${what === 'session' ? 'a' : 'an'} ${what}`, { hint: `steelyard ${what} list shows them` })
   return text
 }
 

@@ -63,6 +63,13 @@ const signInRoute = createRoute({
   ...page(() => import('./routes/auth.login.tsx')),
 })
 
+const setPasswordRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/auth/reset',
+  validateSearch: noSearch,
+  ...page(() => import('./routes/auth.reset.tsx')),
+})
+
 /** Everything below /infra is for signed-in people. While the session is being validated the guard lets in; it is asked again when the answer is there. */
 const infraRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -221,6 +228,7 @@ const editSubnetRoute = createRoute({
 export const routeTree = rootRoute.addChildren([
   homeRoute,
   signInRoute,
+  setPasswordRoute,
   infraRoute.addChildren([
     infraIndexRoute,
     datacentersRoute,

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { Problem } from '#contract/errors.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, ConfigRefused } from '../config.ts'
 import { checkedConfig } from '../config-files.ts'
@@ -51,7 +52,12 @@ function shutdownSteps(log: Log) {
 
 async function firstUser({ config, log }: Platform, { users }: Domains): Promise<void> {
   if (config.firstUser) {
-    if (await users.createFirst(config.firstUser)) log.info('user.first_made')
+    try {
+      if (await users.createFirst(config.firstUser)) log.info('user.first_made')
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'invalid') throw new Refusal(`STEELYARD_ADMIN_PASSWORD is refused: ${error.message}`)
+      throw error
+    }
   } else if ((await users.count()) === 0) {
     log.warn('user.none', {
       reason: 'Nobody can sign in yet: set STEELYARD_ADMIN_EMAIL and STEELYARD_ADMIN_PASSWORD, or run: npm run steelyard -- user add --first EMAIL',

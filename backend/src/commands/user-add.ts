@@ -1,6 +1,7 @@
 /** `user add --first EMAIL`: the first user, an admin, made on the machine itself. No page and no call of the API can do this. */
 import path from 'node:path'
 import * as z from 'zod/mini'
+import { Problem } from '#contract/errors.ts'
 import { email as emailSchema, newPassword } from '#contract/sessions.ts'
 import { systemClock } from '../clock.ts'
 import { ConfigRefused, readConfig } from '../config.ts'
@@ -50,6 +51,6 @@ export async function userAdd(args: readonly string[], around: Surroundings): Pr
     }
   } catch (error) {
     err(`${error instanceof Error ? error.message : String(error)}\n`)
-    return error instanceof ConfigRefused ? exitCodes.usage : exitCodes.failure
+    return error instanceof ConfigRefused || (error instanceof Problem && error.code === 'invalid') ? exitCodes.usage : exitCodes.failure
   }
 }

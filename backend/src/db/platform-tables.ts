@@ -54,6 +54,13 @@ interface SignInFailureTable {
   at: Time
 }
 
+interface PasswordResetTable {
+  person_id: string
+  hash: Uint8Array
+  created_at: Time
+  expires_at: Time
+}
+
 interface SigningKeyTable {
   id: string
   public_jwk: Json<Record<string, unknown>>
@@ -249,6 +256,7 @@ export interface PlatformTables {
   session: SessionTable
   refresh_token: RefreshTokenTable
   sign_in_failure: SignInFailureTable
+  password_reset: PasswordResetTable
   signing_key: SigningKeyTable
   data_key: DataKeyTable
   preference: PreferenceTable

@@ -6,11 +6,12 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { Problem } from '#contract/errors.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
-import type { Db } from '../db/db.ts'
+import { type Db, isDatabaseGone } from '../db/db.ts'
 import type { Failpoint } from '../engine/failpoint.ts'
 import type { Log } from '../log.ts'
 import { readBytes, readJson } from './body.ts'
 import { refuseBroken } from './broken.ts'
+import type { UserCaller } from './caller.ts'
 import { consoleFiles, serveConsole } from './console.ts'
 import { errorHandler, sendProblem } from './errors.ts'
 import { addHeaders, securityHeaders } from './headers.ts'
@@ -36,6 +37,8 @@ export interface AppParts {
   /** Names this process, the same after a restart. */
   readonly owner: string
   readonly failpoint: Failpoint
+  /** Of callers whose streams are open, those that may not read on. */
+  readonly lapsed: (callers: readonly UserCaller[]) => Promise<UserCaller[]>
   /** For the hashes of bodies that are kept with an Idempotency-Key. */
   readonly hashKey: () => Promise<Uint8Array>
   /** Folder of the console's build, and the command line's bundle; either may be absent. */
@@ -64,6 +67,8 @@ const requestTimeoutMs = 30_000
 const keepAliveMs = 10_000
 /** What is still under way this long after the stop was asked for is cut. */
 const closingGraceMs = 5_000
+/** How often the sessions of open streams are looked at. */
+const lapsedCheckMs = 2_000
 /** How often sockets are looked at that are too slow for the limits above. */
 const slowCheckMs = 5_000
 /** A restart takes less; another process may be there at once. */
@@ -184,10 +189,23 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.setNotFoundHandler((_request, reply) => files.sendIndex(reply, sources))
   const sweep = setInterval(() => app.streams.sweep(), 1_000)
   sweep.unref()
+  // Beside what is told of ended sessions: a smaller role, a session that isn't used, a notification that was lost.
+  const look = setInterval(() => void endLapsed(), lapsedCheckMs)
+  look.unref()
+  const endLapsed = async () => {
+    const callers = app.streams.callers()
+    if (callers.length === 0) return
+    try {
+      app.streams.endOf(await parts.lapsed(callers))
+    } catch (error) {
+      if (!isDatabaseGone(error)) log.error('streams.check_failed', { error })
+    }
+  }
   const closing: NodeJS.Timeout[] = []
   app.addHook('preClose', async () => {
     stopping = true
     clearInterval(sweep)
+    clearInterval(look)
     app.streams.endAll()
     // A connection becomes idle when its last request has been answered.
     const idle = setInterval(() => server.closeIdleConnections(), 50)

@@ -12,7 +12,7 @@ import { Operation, Step } from '#contract/operations.ts'
 import { Overview } from '#contract/overview.ts'
 import { NewPatch, Patch, Preview } from '#contract/patches.ts'
 import { Eligibility, Resources, Server, ServerEvent } from '#contract/servers.ts'
-import { User } from '#contract/sessions.ts'
+import { Session, User } from '#contract/sessions.ts'
 import { Subnet } from '#contract/subnet.ts'
 import { AddressRun, NewSubnet } from '#contract/subnets.ts'
 import { NewUser, Person, WaitlistEntry } from '#contract/users.ts'
@@ -43,6 +43,7 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   Resources: [Resources, 'The hardware of a server. Sizes in bytes, speeds in MHz; a field is left out where the server did not tell it.'],
   Server: [Server, 'A machine, called node in paths. `status` is what it is to us, `talos.stage` what Talos says it is doing.'],
   ServerEvent: [ServerEvent, 'Something that happened to a server.'],
+  Session: [Session, 'A session that stands: a device that is signed in.'],
   Step: [Step, 'One step of an operation.'],
   Subnet: [Subnet, 'Addresses that are routed to a datacenter. A workload subnet is the address pool of one cluster.'],
   User: [User, 'Who is signed in.'],
@@ -68,6 +69,7 @@ export const meanings: Readonly<Record<string, string>> = {
   confirmed: 'Only servers whose hardware a person has confirmed (or has yet to).',
   country_code: 'ISO 3166-1 country, two letters.',
   csv: 'Text of a CSV file as the export writes it, at most 1 MiB.',
+  disabled: 'True: the user can not sign in, and all their sessions end.',
   datacenter: 'Only those in this datacenter, by code or id.',
   datacenter_id: 'Id of the datacenter; null for none, where a server may stand in none.',
   dry_run: 'True: only say what would be done, and all that is wrong.',
@@ -103,11 +105,14 @@ export const meanings: Readonly<Record<string, string>> = {
   'preferencesPut.name': 'Name of the view.',
   'userCreate.name': 'Name, as it is shown.',
   'waitlistJoin.name': "The visitor's name.",
+  'userUpdate.name': 'Name, as it is shown.',
+  new_password: 'Password from now on, 12 to 128 characters; never trimmed.',
   node_id: 'Id of a server.',
   nodeType: 'Only servers of this part in a cluster.',
   notes: 'Anything else, for people.',
   page: 'Page, counting from 1.',
   password: 'Password; never trimmed.',
+  'passwordChange.password': 'Present password.',
   patch: 'A patch that is made on the server in the same transaction.',
   patch_id: 'The patch that is being edited: it is replaced in the merge.',
   patchId: 'Id of the patch, or `static-system` or `default-node`.',
@@ -139,8 +144,10 @@ export const meanings: Readonly<Record<string, string>> = {
   target: 'Only what is about this object, by id.',
   theme: 'Colours of the console.',
   tier: 'Tier that the provider declares (Uptime Institute); null where none is.',
+  token: 'What stands behind the # of the link.',
   token_id: 'Join token that the servers announce themselves with; null: they are added by address.',
   type: 'Only subnets of this type.',
+  user_id: "Whose sessions, by the user's id; `all` for everybody's.",
   uuid: 'System UUID of the machine, as it was shown.',
   version: 'Talos version.',
   views: 'Saved views by table.',
@@ -177,6 +184,9 @@ export const bodies: Readonly<Record<string, unknown>> = {
   datacenterUpdate: { tier: 4, certifications: ['ISO 27001', 'SOC 2 Type II'] },
   imageCreate: { talos_version: 'v1.13.9', extensions: ['siderolabs/amd-ucode'], format: 'pxe', token_id: id(6) },
   joinTokenCreate: { name: 'rack-12', datacenter_id: id(1), lifetime_hours: 24, max_uses: 20 },
+  passwordChange: { password: 'correct horse battery', new_password: 'another horse battery' },
+  passwordReset: { token: 'the text behind the #', new_password: 'another horse battery' },
+  passwordResetLook: { token: 'the text behind the #' },
   patchCreate: patch,
   patchPreview: { weight: patch.weight, body: patch.body },
   patchUpdate: { weight: 600 },
@@ -189,5 +199,6 @@ export const bodies: Readonly<Record<string, unknown>> = {
   subnetImport: { csv: 'name,cidr,datacenter\nedge-a,203.0.113.0/26,PL-POZ-1\n', dry_run: true },
   subnetUpdate: { exclude: ['203.0.113.2-203.0.113.15'] },
   userCreate: { email: 'night@example.com', name: 'Night shift', role: 'operator', password: 'twelve or more' },
+  userUpdate: { role: 'operator' },
   waitlistJoin: { name: 'Ada', company: 'Example Ltd', email: 'ada@example.com' },
 }

@@ -1,7 +1,7 @@
 /** The open streams of this process: ended with their token, with their session, and at shutdown. */
 import { Problem } from '#contract/errors.ts'
 import type { Clock } from '../clock.ts'
-import type { Caller } from './caller.ts'
+import type { Caller, UserCaller } from './caller.ts'
 
 export interface OpenStream {
   readonly caller: Caller
@@ -26,6 +26,10 @@ export interface Streams {
    */
   add(stream: OpenStream): () => void
   endSession(sessionId: string): void
+  /** The signed-in callers whose streams are open. */
+  callers(): UserCaller[]
+  /** Ends the streams of these callers. Their sessions may stand, with less than they held: they may open others. */
+  endOf(callers: readonly UserCaller[]): void
   /** Ends what is past its token; called every second or so. */
   sweep(): void
   endAll(): void
@@ -64,6 +68,8 @@ export function streams(clock: Clock): Streams {
       ended.set(sessionId, clock.now())
       endWhere(({ caller }) => caller.kind === 'user' && caller.sessionId === sessionId)
     },
+    callers: () => [...new Set([...open].flatMap(({ caller }) => (caller.kind === 'user' ? [caller] : [])))],
+    endOf: (callers) => endWhere(({ caller }) => caller.kind === 'user' && callers.includes(caller)),
     sweep() {
       const now = clock.now()
       for (const [id, at] of ended) if (now - at > endedKeptMs) ended.delete(id)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
-import { authorize, authorizeRefresh } from '#contract/sessions.ts'
+import { authorize, authorizeRefresh, deviceCookie } from '#contract/sessions.ts'
 import { CliError, exitOfStatus } from '../exit.ts'
 import type { Terminal } from '../terminal.ts'
 import { oneLine } from '../text.ts'
@@ -130,6 +130,8 @@ export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
   ): Promise<{ status: number; text: string; base: string }> {
     const base = await url()
     checkSafe(base, env)
+    // By it the server knows a machine that has signed in before, and does not slow it for what others do.
+    const device = operation.name === authorize.name ? await sessions.device(base) : null
     // A write is repeated with its key; a refresh is answered the same successor for a short while; a sign-in is never repeated for a person.
     const repeatable = operation.method === 'GET' || (operation.method === 'POST' && operation.name !== authorize.name)
     for (let attempt = 1; ; attempt++) {
@@ -143,6 +145,7 @@ export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
             ...(token !== null && { authorization: `Bearer ${token}` }),
             ...(ask.body !== undefined && { 'content-type': 'application/json' }),
             ...(operation.method === 'POST' && operation.scope !== null && { 'idempotency-key': key }),
+            ...(device !== null && { cookie: device }),
             ...(version !== undefined && { 'if-match': `"${version}"` }),
           },
           ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
@@ -153,6 +156,9 @@ export function openApi({ terminal, sessions, url: asked }: ApiParts): Api {
           })
         }
         const text = await answer.text()
+        const cookie =
+          operation.name === authorize.name && answer.ok ? answer.headers.getSetCookie().find((one) => one.startsWith(`${deviceCookie}=`)) : undefined
+        if (cookie !== undefined) await sessions.keepDevice(base, cookie.split(';', 1)[0]!)
         const waitMs = repeatable ? waitBeforeRepeat(answer, attempt) : null
         if (waitMs === null) return { status: answer.status, text, base }
         await terminal.sleep(waitMs, signal)

@@ -8,7 +8,7 @@ import { withLock } from './lock.ts'
 
 const Session = z.object({ email: z.string(), access_token: z.string(), refresh_token: z.string() })
 export type Session = z.infer<typeof Session>
-const Stored = z.object({ current: z.nullable(z.string()), sessions: z.record(z.string(), Session) })
+const Stored = z.object({ current: z.nullable(z.string()), sessions: z.record(z.string(), Session), devices: z.optional(z.record(z.string(), z.string())) })
 type Stored = z.infer<typeof Stored>
 
 const none: Stored = { current: null, sessions: {} }
@@ -22,6 +22,9 @@ export interface Sessions {
   /** The address that was signed in to last. */
   current(): Promise<string | null>
   read(url: string): Promise<Session | null>
+  /** The cookie by which an address knows this machine; it outlives a session. */
+  device(url: string): Promise<string | null>
+  keepDevice(url: string, cookie: string): Promise<void>
   /** Reads and replaces one session while no other process does; null removes it. Resolves to what stands then. */
   change(url: string, next: (now: Session | null) => Promise<Session | null>): Promise<Session | null>
 }
@@ -61,22 +64,28 @@ export function openSessions(env: Readonly<Record<string, string | undefined>>):
     }
   }
 
+  /** With what is stored, while no other process changes it. */
+  const alone = async <T>(act: (stored: Stored) => Promise<T>): Promise<T> => {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    return withLock(`${path}.lock`, async () => act(await load()))
+  }
+
   return {
     path,
     current: async () => (await load()).current,
     read: async (url) => (await load()).sessions[url] ?? null,
-    change: async (url, next) => {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      return withLock(`${path}.lock`, async () => {
-        const stored = await load()
+    device: async (url) => (await load()).devices?.[url] ?? null,
+    keepDevice: (url, cookie) =>
+      alone(async (stored) => replace(path, `${JSON.stringify({ ...stored, devices: { ...stored.devices, [url]: cookie } }, null, 2)}\n`)),
+    change: (url, next) =>
+      alone(async (stored) => {
         const before = stored.sessions[url] ?? null
         const after = await next(before)
         if (after === before) return after
         const { [url]: _, ...others } = stored.sessions
         const current = after ? url : stored.current === url ? null : stored.current
-        await replace(path, `${JSON.stringify({ current, sessions: after ? { ...others, [url]: after } : others }, null, 2)}\n`)
+        await replace(path, `${JSON.stringify({ ...stored, current, sessions: after ? { ...others, [url]: after } : others }, null, 2)}\n`)
         return after
-      })
-    },
+      }),
   }
 }

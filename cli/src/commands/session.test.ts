@@ -136,6 +136,8 @@ test('user add sends the least role unless told, and a password that was typed t
     role: body.role,
     created_at: '2026-11-20T08:00:00.000Z',
     last_sign_in_at: null,
+    disabled_at: null,
+    version: 1,
   }))
   const typing = (...texts: string[]) => ({ ask: async () => texts.shift() ?? null })
   expect(await cli.run('user add grace@example.com', typing('a long password', 'a long pasword'))).toMatchObject({ exit: 2, err: 'The two differ\n' })

@@ -1,18 +1,30 @@
 import { roles } from '#contract/permissions.ts'
-import { type Person, userCreate, userList } from '#contract/users.ts'
-import { command, type Command, given, listOptions } from '../command.ts'
+import { type Person, userCreate, userList, userRemove, userResetPassword, userUnlock, userUpdate } from '#contract/users.ts'
+import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { readPassword } from '../password.ts'
-import { type Column, shownOf, table } from '../table.ts'
+import { userOf } from '../resolve.ts'
+import { beSure, sureOption } from '../sure.ts'
+import { type Column, facts, shownOf, table } from '../table.ts'
 import { localTime, oneLine } from '../text.ts'
 
+const statusOf = (u: Person) => (u.disabled_at === null ? 'active' : 'disabled')
 const columns: readonly Column<Person>[] = [
   { title: 'EMAIL', text: (u) => u.email },
   { title: 'NAME', text: (u) => u.name },
   { title: 'ROLE', text: (u) => u.role },
+  { title: 'STATUS', text: statusOf, colour: (u) => (u.disabled_at === null ? 'green' : 'yellow') },
   { title: 'LAST SIGN-IN', text: (u) => localTime(u.last_sign_in_at) },
   { title: 'ADDED', text: (u) => localTime(u.created_at) },
 ]
+
+const operand = { email: { value: 'EMAIL', help: 'Email or id of the user' } } as const
+
+/** Finds the user, changes them, and says what is so now. */
+async function change({ api, show }: Context, email: string, body: { name?: string; role?: Person['role']; disabled?: boolean }, say: (u: Person) => string) {
+  const { id } = await userOf(api, email)
+  show(await api.call(userUpdate, { params: { id }, body }), (u) => `${oneLine(u.email)} ${say(u)}\n`)
+}
 
 export const userCommands: Command[] = [
   command({
@@ -47,6 +59,96 @@ export const userCommands: Command[] = [
       const body = { email, name: options.name ?? email.split('@')[0]!, role: options.role ?? 'viewer', password }
       show(await api.call(userCreate, { body }), (u) => `${oneLine(u.email)} can sign in now, as ${u.role}\n`)
       return undefined
+    },
+  }),
+  command({
+    name: 'user show',
+    summary: 'One user.',
+    operands: operand,
+    examples: ['user show grace@example.com'],
+    async run({ terminal, api, show }, { operands }) {
+      show(await userOf(api, operands.email), (u) =>
+        facts(terminal, [
+          ['Email', u.email],
+          ['Name', u.name],
+          ['Role', u.role],
+          ['Status', u.disabled_at === null ? 'active' : `disabled since ${localTime(u.disabled_at)}`],
+          ['Last sign-in', u.last_sign_in_at === null ? 'never' : localTime(u.last_sign_in_at)],
+          ['Added', localTime(u.created_at)],
+          ['Id', u.id],
+        ]),
+      )
+    },
+  }),
+  command({
+    name: 'user role',
+    summary: 'Give a user another role; it takes effect within 5 s.',
+    operands: { ...operand, role: { value: 'ROLE', help: `One of ${roles.join(', ')}` } },
+    examples: ['user role grace@example.com operator'],
+    async run(context, { operands }) {
+      const role = roles.find((one) => one === operands.role)
+      if (role === undefined) throw new CliError('usage', `${oneLine(operands.role)} is not a role`, { hint: `Roles: ${roles.join(', ')}` })
+      await change(context, operands.email, { role }, (u) => `is ${u.role} now`)
+    },
+  }),
+  command({
+    name: 'user rename',
+    summary: 'Change what a user is called.',
+    operands: { ...operand, name: { value: 'NAME', help: 'Name, as it is shown' } },
+    examples: ['user rename grace@example.com Grace'],
+    run: (context, { operands }) => change(context, operands.email, { name: operands.name }, (u) => `is called ${oneLine(u.name)} now`),
+  }),
+  command({
+    name: 'user disable',
+    summary: 'Let a user sign in no more, and end their sessions.',
+    operands: operand,
+    examples: ['user disable grace@example.com'],
+    run: (context, { operands }) => change(context, operands.email, { disabled: true }, () => 'can not sign in any more'),
+  }),
+  command({
+    name: 'user enable',
+    summary: 'Let a disabled user sign in again.',
+    operands: operand,
+    examples: ['user enable grace@example.com'],
+    run: (context, { operands }) => change(context, operands.email, { disabled: false }, () => 'can sign in again'),
+  }),
+  command({
+    name: 'user remove',
+    summary: 'Remove a user and end their sessions; asks for the email. What they did stays in the audit log.',
+    operands: operand,
+    options: sureOption,
+    examples: ['user remove grace@example.com'],
+    async run({ terminal, api, show }, { operands, options }) {
+      const { id, email } = await userOf(api, operands.email)
+      await beSure(terminal, `This removes the user ${oneLine(email)}.`, email, options.yes)
+      await api.call(userRemove, { params: { id } })
+      show({ id }, () => `${oneLine(email)} is removed\n`)
+    },
+  }),
+  command({
+    name: 'user reset-password',
+    summary: 'Make a link by which a user sets a new password, once, within 24 h.',
+    operands: operand,
+    examples: ['user reset-password grace@example.com'],
+    async run({ terminal, api, show }, { operands }) {
+      const { id, email } = await userOf(api, operands.email)
+      show(await api.call(userResetPassword, { params: { id } }), (link) =>
+        facts(terminal, [
+          ['For', email],
+          ['Link', link.url],
+          ['Good until', localTime(link.expires_at)],
+        ]),
+      )
+    },
+  }),
+  command({
+    name: 'user unlock',
+    summary: 'Forget the failed sign-ins at an account, so that nobody has to wait any more.',
+    operands: operand,
+    examples: ['user unlock grace@example.com'],
+    async run({ api, show }, { operands }) {
+      const { id, email } = await userOf(api, operands.email)
+      show(await api.call(userUnlock, { params: { id } }), (u) => `${oneLine(email)} is unlocked: ${u.failures_cleared} failed sign-ins are forgotten\n`)
     },
   }),
 ]

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import { authorize, authorizeLogout, authorizeRefresh, preferencesGet, preferencesPut, sessionGet } from '#contract/sessions.ts'
+import { authorize, authorizeLogout, authorizeRefresh, preferencesGet, preferencesPut, sessionEnd, sessionGet, sessionList } from '#contract/sessions.ts'
 import { serve, signedIn } from '../../http/serve.ts'
+import type { OpenSessions } from './open-sessions.ts'
 import type { Sessions } from './sessions.ts'
 
-export function sessionRoutes(app: FastifyInstance, sessions: Sessions): void {
+export function sessionRoutes(app: FastifyInstance, sessions: Sessions, open: OpenSessions): void {
   const on = serve(app)
   // Who waits for a turn at hashing waits in a line of its own, and keeps nobody from anything else.
   serve(app, { hasOwnQueue: true })(authorize, async ({ caller, body, userAgent, ip, cookies, isEncrypted, header }) => {
@@ -19,6 +20,8 @@ export function sessionRoutes(app: FastifyInstance, sessions: Sessions): void {
     return undefined
   })
   on(sessionGet, ({ caller, tokenEndsAt }) => sessions.current(signedIn(caller), tokenEndsAt!))
+  on(sessionList, ({ caller, query }) => open.list(signedIn(caller), query))
+  on(sessionEnd, ({ caller, params }) => open.endOne(signedIn(caller), params.id).then(() => undefined))
   on(preferencesGet, ({ caller }) => sessions.preferences(signedIn(caller)))
   on(preferencesPut, ({ caller, body }) => sessions.putPreferences(signedIn(caller), body))
 }

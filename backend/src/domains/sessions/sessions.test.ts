@@ -8,6 +8,7 @@ import { testClock } from '../../clock.ts'
 import { silent } from '../../log.ts'
 import { type Backend, type SignedIn, startBackend } from '../../testing/backend.ts'
 import { devices } from './devices.ts'
+import { openSessions } from './open-sessions.ts'
 import { sessions } from './sessions.ts'
 import { throttle } from './throttle.ts'
 import { tokens } from './tokens.ts'
@@ -50,7 +51,7 @@ test('an unknown email and a wrong password are refused with the same words', as
 
 test('a password is never trimmed, and an email is', async () => {
   const admin = await backend.signIn()
-  const password = '  spaces around me  '
+  const password = '  blanks around me  '
   await admin.call(userCreate, { body: { email: 'Spaces@Example.com', name: 'S', role: 'viewer', password } })
   expect((await backend.call(authorize, { body: { email: ' spaces@example.com ', password } })).status).toBe(200)
   expect((await backend.call(authorize, { body: { email: 'spaces@example.com', password: password.trim() } })).status).toBe(401)
@@ -290,8 +291,7 @@ test('a session that ends while it is read is not remembered as it stood before'
     throttle: throttle({ db }),
     devices: devices(() => Promise.resolve(new Uint8Array(32))),
     rotationKey: () => Promise.resolve(new Uint8Array(32)),
-    listener,
-    onRevoked: (id) => heard.push(id),
+    open: openSessions({ db: slow, clock, record, listener, idleMs: 3600_000, onRevoked: (id) => heard.push(id) }),
   })
   const from = { ip: '127.0.0.1', requestId: 'r' }
   const first = there.authenticate(accessToken, from)

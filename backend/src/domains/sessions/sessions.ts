@@ -1,15 +1,13 @@
 /**
- * Signing in, staying signed in, signing out. A session lasts 24 h from sign-in, whatever happens. Its refresh token is opaque, kept as a hash; with
+ * Signing in, staying signed in, signing out. A session lasts 24 h from sign-in at most, and ends before where it isn't used. Its refresh token is opaque, kept as a hash; with
  * `rotate` it is replaced, and the spent one used outside the grace is a theft: the session ends.
  */
 import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
-import { sql } from 'kysely'
 import { Problem } from '#contract/errors.ts'
 import { scopesOf } from '#contract/permissions.ts'
 import { type Preferences, sessionLifetimeSeconds, type User } from '#contract/sessions.ts'
 import type { Clock } from '../../clock.ts'
-import { type Db, inTransaction, type Tx } from '../../db/db.ts'
-import type { Listener } from '../../db/listen.ts'
+import { type Db, inTransaction } from '../../db/db.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
 import { bucket } from '../../http/limits.ts'
 import type { Authenticate } from '../../http/session.ts'
@@ -19,18 +17,14 @@ import type { RecordChange } from '../../record.ts'
 import type { Users } from '../users/users.ts'
 import type { Devices } from './devices.ts'
 import { hashNow, inTurn, nobodysHash, verifyPassword } from './password.ts'
+import type { OpenSessions } from './open-sessions.ts'
 import * as store from './store.ts'
 import type { Throttle } from './throttle.ts'
 import type { Tokens } from './tokens.ts'
 import type { Source } from './turns.ts'
 
-/** Sent when a session ended, so that every process forgets it at once. */
-const revokedChannel = 'steelyard_session_revoked'
 /** A spent refresh token is given its successor again for this long: the answer may have been lost, or two tabs asked at once. */
 const graceMs = 10_000
-/** A session is looked up again after this long, should a notification have been lost. */
-const cachedMs = 4_000
-const mostCached = 10_000
 
 export interface SessionParts {
   readonly db: Db
@@ -43,9 +37,7 @@ export interface SessionParts {
   readonly devices: Devices
   /** 32 bytes; makes successors of refresh tokens, so that none has to be kept in the clear. */
   readonly rotationKey: () => Promise<Uint8Array>
-  readonly listener: Listener
-  /** Told of a session that ended, in whichever process. */
-  readonly onRevoked: (sessionId: string) => void
+  readonly open: OpenSessions
 }
 
 export interface SignIn {
@@ -64,36 +56,7 @@ const hashOf = (token: string): Buffer => createHash('sha256').update(token).dig
 const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
 const refused = () => new Problem('invalid_credentials', 'Invalid email or password')
 
-export function sessions({ db, clock, log, record, users, tokens, throttle, devices, rotationKey, listener, onRevoked }: SessionParts) {
-  const cache = new Map<string, { at: number; session: NonNullable<Awaited<ReturnType<typeof store.session>>> }>()
-  /** Counts ends: what was read of a session while one came in may be older than it. */
-  let ends = 0
-  const forget = (id: string) => {
-    ends++
-    cache.delete(id)
-    onRevoked(id)
-  }
-  listener.on(revokedChannel, (id) => {
-    if (id !== '') return forget(id)
-    // The connection was away, so anything may have been missed.
-    ends++
-    cache.clear()
-  })
-
-  const standing = async (id: string) => {
-    const cached = cache.get(id)
-    if (cached && clock.now() - cached.at < cachedMs && cached.at <= clock.now()) return cached.session
-    const before = ends
-    const session = await store.session(db, id)
-    if (!session || session.revoked_at || session.disabled_at || session.expires_at.getTime() <= clock.now()) {
-      cache.delete(id)
-      return undefined
-    }
-    if (cache.size >= mostCached) cache.clear()
-    if (ends === before) cache.set(id, { at: clock.now(), session })
-    return session
-  }
-
+export function sessions({ db, clock, log, record, users, tokens, throttle, devices, rotationKey, open }: SessionParts) {
   const issue = (session: { id: string; expires_at: Date; person_id: string; email: string; role: keyof typeof scopesOf }) =>
     tokens.issue({
       userId: session.person_id,
@@ -102,22 +65,6 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, devi
       scopes: scopesOf[session.role],
       sessionEndsAt: session.expires_at.getTime(),
     })
-
-  const end = async (
-    tx: Tx,
-    caller: Caller,
-    id: string,
-    reason: 'logout' | 'refresh_reuse' | 'disabled',
-    person: { id: string; email: string },
-  ): Promise<void> => {
-    if (!(await store.revoke(tx, id, new Date(clock.now()), reason))) return
-    await sql`select pg_notify(${revokedChannel}, ${id})`.execute(tx)
-    await record(tx, caller, {
-      action: reason === 'refresh_reuse' ? 'session.refresh_reuse' : 'session.ended',
-      target: { kind: 'user', id: person.id, name: person.email },
-      after: { session_id: id, reason },
-    })
-  }
 
   const audit = (caller: Caller, person: { id: string; email: string } | undefined, result: 'invalid_credentials' | 'throttled', more?: { since: number }) =>
     inTransaction(db, (tx) =>
@@ -216,10 +163,10 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, devi
       const outcome = await inTransaction(db, async (tx) => {
         const token = await store.lockToken(tx, hash)
         const session = token && (await store.session(tx, token.session_id))
-        if (!token || !session || session.revoked_at || session.disabled_at || session.expires_at.getTime() <= clock.now()) return undefined
+        if (!token || !session || open.isOver(session)) return undefined
         const at = new Date(clock.now())
         if (token.used_at && at.getTime() - token.used_at.getTime() >= graceMs) {
-          await end(tx, caller, session.id, 'refresh_reuse', { id: session.person_id, email: session.email })
+          await open.end(tx, caller, session.id, 'refresh_reuse', { id: session.person_id, email: session.email })
           return { reused: session.id } as const
         }
         await store.touch(tx, session.id, at)
@@ -234,7 +181,7 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, devi
       })
       if (!outcome) throw expired()
       if ('reused' in outcome) {
-        forget(outcome.reused)
+        open.forget(outcome.reused)
         log.warn('session.refresh_reuse', { session_id: outcome.reused, ip: caller.kind === 'system' ? null : caller.ip })
         throw expired()
       }
@@ -247,15 +194,15 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, devi
       const id = await inTransaction(db, async (tx) => {
         const sessionId = await store.sessionOfToken(tx, hashOf(refreshToken))
         const session = sessionId === undefined ? undefined : await store.session(tx, sessionId)
-        if (session) await end(tx, caller, session.id, 'logout', { id: session.person_id, email: session.email })
+        if (session) await open.end(tx, caller, session.id, 'logout', { id: session.person_id, email: session.email })
         return session?.id
       })
-      if (id !== undefined) forget(id)
+      if (id !== undefined) open.forget(id)
     },
 
     authenticate: (async (text, { ip, requestId }) => {
       const token = await tokens.verify(text)
-      const session = token && (await standing(token.sessionId))
+      const session = token && (await open.standing(token.sessionId))
       if (!token || !session || session.person_id !== token.userId) throw expired()
       // The token's scopes, and of those only what the role holds today.
       const held = scopesOf[session.role]
@@ -267,7 +214,7 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, devi
     }) satisfies Authenticate,
 
     async current(caller: UserCaller, expiresAt: number): Promise<{ user: User; scopes: UserCaller['scopes'][number][]; expiresAt: string }> {
-      const session = await standing(caller.sessionId)
+      const session = await open.standing(caller.sessionId)
       if (!session) throw expired()
       return {
         user: { id: session.person_id, email: session.email, name: session.name },

@@ -1,5 +1,9 @@
 /** SQL for sessions, refresh tokens and preferences. Nothing else knows these tables. */
-import type { Db, Tx } from '../../db/db.ts'
+import { sql } from 'kysely'
+import type { Input } from '#contract/operation.ts'
+import { orderOf } from '#contract/page.ts'
+import type { sessionList } from '#contract/sessions.ts'
+import { type Db, likePattern, type Tx } from '../../db/db.ts'
 
 export interface NewSession {
   readonly id: string
@@ -16,14 +20,14 @@ export const insertSession = (tx: Tx, { at, ...session }: NewSession) =>
     .values({ ...session, created_at: at, last_used_at: at, revoked_reason: null })
     .execute()
 
-/** A session with its person; of a disabled person as well. */
-export const session = (db: Db | Tx, id: string) =>
+const withPerson = (db: Db | Tx) =>
   db
     .selectFrom('session')
     .innerJoin('person', 'person.id', 'session.person_id')
     .select([
       'session.id',
       'session.expires_at',
+      'session.last_used_at',
       'session.revoked_at',
       'person.id as person_id',
       'person.email',
@@ -31,8 +35,41 @@ export const session = (db: Db | Tx, id: string) =>
       'person.role',
       'person.disabled_at',
     ])
-    .where('session.id', '=', id)
-    .executeTakeFirst()
+
+/** A session with its person; of a disabled person as well. */
+export const session = (db: Db | Tx, id: string) => withPerson(db).where('session.id', '=', id).executeTakeFirst()
+export const sessions = (db: Db, ids: readonly string[]) => withPerson(db).where('session.id', 'in', ids).execute()
+
+/** Those that stand. `personId` undefined: everybody's. */
+export async function openPage(
+  db: Db,
+  query: Input<typeof sessionList>['query'],
+  { personId, now, usedAfter }: { personId: string | undefined; now: Date; usedAfter: Date },
+) {
+  const pattern = likePattern(query.q ?? '')
+  let matching = withPerson(db)
+    .where('session.revoked_at', 'is', null)
+    .where('person.disabled_at', 'is', null)
+    .where('session.expires_at', '>', now)
+    .where('session.last_used_at', '>', usedAfter)
+    .where((e) => e.or([e('person.email', 'ilike', pattern), e('session.ip', 'ilike', pattern), e('session.user_agent', 'ilike', pattern)]))
+  if (personId !== undefined) matching = matching.where('session.person_id', '=', personId)
+  const { column, direction } = orderOf(query.sort, '-last_used_at')
+  const [rows, count] = await Promise.all([
+    matching
+      .select(['session.created_at', 'session.ip', 'session.user_agent'])
+      .orderBy(`session.${column}`, direction)
+      .orderBy('session.id')
+      .limit(query.per_page)
+      .offset((query.page - 1) * query.per_page)
+      .execute(),
+    matching
+      .clearSelect()
+      .select(sql<number>`count(*)::int`.as('n'))
+      .executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: count.n }
+}
 
 export const insertToken = (tx: Tx, token: { hash: Buffer; session_id: string; parent_hash: Buffer | null; created_at: Date }) =>
   tx
@@ -61,7 +98,14 @@ export async function revoke(tx: Tx, id: string, at: Date, reason: string): Prom
   return row !== undefined
 }
 
-export const touch = (tx: Tx, id: string, at: Date) => tx.updateTable('session').set({ last_used_at: at }).where('id', '=', id).execute()
+/** Ends a person's sessions but one; answers which. */
+export async function revokeAll(tx: Tx, personId: string, at: Date, reason: string, but: string | undefined): Promise<string[]> {
+  let standing = tx.updateTable('session').set({ revoked_at: at, revoked_reason: reason }).where('person_id', '=', personId).where('revoked_at', 'is', null)
+  if (but !== undefined) standing = standing.where('id', '!=', but)
+  return (await standing.where('expires_at', '>', at).returning('id').execute()).map(({ id }) => id)
+}
+
+export const touch = (tx: Db | Tx, id: string, at: Date) => tx.updateTable('session').set({ last_used_at: at }).where('id', '=', id).execute()
 
 export async function removeOld(db: Db, before: Date): Promise<void> {
   await db.deleteFrom('session').where('expires_at', '<', before).execute()

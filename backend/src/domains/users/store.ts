@@ -1,5 +1,5 @@
 /** SQL for people. Nothing else knows this table; the sessions' SQL joins it. */
-import { type Selectable, sql } from 'kysely'
+import { type Selectable, sql, type Updateable } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { orderOf } from '#contract/page.ts'
 import type { userList } from '#contract/users.ts'
@@ -34,6 +34,48 @@ export const insert = (tx: Tx, { at, ...person }: { email: string; name: string;
     .executeTakeFirstOrThrow()
 
 export const byEmail = (db: Db, email: string): Promise<Row | undefined> => db.selectFrom('person').selectAll().where('email', '=', email).executeTakeFirst()
+
+/** Admins who can sign in, locked, so that of two that give each other up the second sees what the first did. */
+export const lockAdmins = (tx: Tx) =>
+  tx.selectFrom('person').select('id').where('role', '=', 'admin').where('disabled_at', 'is', null).orderBy('id').forUpdate().execute()
+
+export const lock = (tx: Tx, id: string): Promise<Row | undefined> => tx.selectFrom('person').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+
+export const byId = (db: Db, id: string): Promise<Row | undefined> => db.selectFrom('person').selectAll().where('id', '=', id).executeTakeFirst()
+
+export const update = (tx: Tx, id: string, change: Updateable<Tables['person']>, at: Date): Promise<Row> =>
+  tx
+    .updateTable('person')
+    .set((e) => ({ ...change, updated_at: at, version: e('version', '+', 1) }))
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+
+export const remove = (tx: Tx, id: string) => tx.deleteFrom('person').where('id', '=', id).execute()
+
+/** Keeps the newest link of a person alone. */
+export const putReset = (tx: Tx, reset: { person_id: string; hash: Buffer; created_at: Date; expires_at: Date }) =>
+  tx
+    .insertInto('password_reset')
+    .values(reset)
+    .onConflict((c) => c.column('person_id').doUpdateSet(reset))
+    .execute()
+
+/** Whose password a link sets, while it is good. */
+export const resetOf = (db: Db, hash: Buffer, now: Date) =>
+  db
+    .selectFrom('password_reset')
+    .innerJoin('person', 'person.id', 'password_reset.person_id')
+    .select(['person.id', 'person.email', 'password_reset.expires_at'])
+    .where('password_reset.hash', '=', hash)
+    .where('password_reset.expires_at', '>', now)
+    .executeTakeFirst()
+
+/** Answers whether the link was good until now. */
+export const spendReset = async (tx: Tx, hash: Buffer): Promise<boolean> =>
+  (await tx.deleteFrom('password_reset').where('hash', '=', hash).returning('person_id').executeTakeFirst()) !== undefined
+
+export const removeOldResets = (db: Db, now: Date) => db.deleteFrom('password_reset').where('expires_at', '<=', now).execute()
 
 export const count = async (db: Db | Tx): Promise<number> =>
   (

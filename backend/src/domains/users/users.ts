@@ -10,6 +10,7 @@ import type { Tables } from '../../db/tables.ts'
 import { type Caller, system } from '../../http/caller.ts'
 import type { RecordChange } from '../../record.ts'
 import { hashPassword } from '../sessions/password.ts'
+import { demandGoodPassword } from './good-password.ts'
 import * as store from './store.ts'
 
 export type NewUser = Input<typeof userCreate>['body']
@@ -17,7 +18,7 @@ type Row = Selectable<Tables['person']>
 
 export interface Users {
   list(query: Input<typeof userList>['query']): Promise<Page<Person>>
-  /** @throws Problem user_exists */
+  /** @throws Problem user_exists; invalid for a password that is easily guessed */
   create(caller: Caller, user: NewUser): Promise<Person>
   /** Makes the first admin where there is nobody yet. Answers undefined where there is somebody. */
   createFirst(user: { email: string; password: string; name?: string }): Promise<Person | undefined>
@@ -27,13 +28,15 @@ export interface Users {
   signedIn(tx: Tx, id: string, at: Date, rehashed: string | undefined): Promise<void>
 }
 
-const present = (row: Row): Person => ({
+export const present = (row: Row): Person => ({
   id: row.id,
   email: row.email,
   name: row.name,
   role: row.role,
   created_at: row.created_at.toISOString(),
   last_sign_in_at: row.last_sign_in_at?.toISOString() ?? null,
+  disabled_at: row.disabled_at?.toISOString() ?? null,
+  version: row.version,
 })
 
 export function users({ db, clock, record }: { db: Db; clock: Clock; record: RecordChange }): Users {
@@ -43,7 +46,7 @@ export function users({ db, clock, record }: { db: Db; clock: Clock; record: Rec
       action: 'user.created',
       target: { kind: 'user', id: made.id, name: made.email },
       after: made,
-      event: { name: 'user.created', version: 1 },
+      event: { name: 'user.created', version: made.version },
     })
     return made
   }
@@ -54,6 +57,7 @@ export function users({ db, clock, record }: { db: Db; clock: Clock; record: Rec
     },
 
     async create(caller, { password, ...user }) {
+      await demandGoodPassword(password, user.email, 'password')
       const password_hash = await hashPassword(password, { source: caller.kind === 'user' ? `person ${caller.userId}` : system.name })
       try {
         return await inTransaction(db, (tx) => insert(tx, caller, { ...user, password_hash }))
@@ -65,6 +69,7 @@ export function users({ db, clock, record }: { db: Db; clock: Clock; record: Rec
 
     async createFirst({ email, password, name }) {
       if ((await store.count(db)) > 0) return undefined
+      await demandGoodPassword(password, email, 'password')
       const password_hash = await hashPassword(password, { source: system.name })
       return inTransaction(db, async (tx) => {
         // Two that start at once: one makes it.

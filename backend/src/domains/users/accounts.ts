@@ -1,0 +1,171 @@
+/** What is done to an account after it was made. What takes rights away ends sessions or has them looked up anew, in the same transaction. */
+import { createHash, randomBytes } from 'node:crypto'
+import type { Selectable } from 'kysely'
+import { Problem } from '#contract/errors.ts'
+import type { Answer, Input } from '#contract/operation.ts'
+import type { passwordChange, passwordReset, passwordResetLook } from '#contract/sessions.ts'
+import { mayStopBeingAdmin, type Person, resetLinkHours, type userResetPassword, type userUnlock, type userUpdate } from '#contract/users.ts'
+import type { Clock } from '../../clock.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import type { Tables } from '../../db/tables.ts'
+import type { Caller, UserCaller } from '../../http/caller.ts'
+import { checkVersion, type Versions } from '../../http/tags.ts'
+import type { RecordChange } from '../../record.ts'
+import type { OpenSessions } from '../sessions/open-sessions.ts'
+import { hashPassword, inTurn, verifyPassword } from '../sessions/password.ts'
+import type { Throttle } from '../sessions/throttle.ts'
+import { demandGoodPassword } from './good-password.ts'
+import * as store from './store.ts'
+import { present } from './users.ts'
+
+type Row = Selectable<Tables['person']>
+
+export interface AccountParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly record: RecordChange
+  readonly open: OpenSessions
+  readonly throttle: Throttle
+  /** Where the console is. */
+  readonly publicUrl: string
+}
+
+export type Accounts = ReturnType<typeof accounts>
+
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
+const unknown = () => new Problem('not_found', 'There is no such user')
+const linkOver = () => new Problem('link_over', 'This link was used already, has expired, or was replaced by a newer one. Ask an administrator for a new link.')
+const isAdmin = (row: Row): boolean => row.role === 'admin' && row.disabled_at === null
+
+export function accounts({ db, clock, record, open, throttle, publicUrl }: AccountParts) {
+  const now = () => new Date(clock.now())
+  const target = (row: Pick<Row, 'id' | 'email'>) => ({ kind: 'user', id: row.id, name: row.email }) as const
+
+  /** The row, locked. @throws Problem not_found */
+  const locked = async (tx: Tx, id: string): Promise<Row> => {
+    const row = await store.lock(tx, id)
+    if (!row) throw unknown()
+    return row
+  }
+  /** @throws Problem last_admin */
+  const demandAnotherAdmin = (admins: readonly unknown[]): void => {
+    const verdict = mayStopBeingAdmin(admins.length)
+    if (!verdict.ok) throw new Problem('last_admin', verdict.reason)
+  }
+  const setPassword = async (tx: Tx, caller: Caller, row: Pick<Row, 'id' | 'email'>, password_hash: string, how: 'changed' | 'reset', but?: string) => {
+    const after = await store.update(tx, row.id, { password_hash }, now())
+    await record(tx, caller, {
+      action: `user.password_${how}`,
+      target: target(row),
+      event: { name: 'user.updated', version: after.version },
+    })
+    await open.endAll(tx, caller, row, `password_${how}`, but)
+  }
+
+  return {
+    /** @throws Problem not_found, stale, last_admin */
+    update: (caller: Caller, id: string, { name, role, disabled }: Input<typeof userUpdate>['body'], ifMatch: Versions): Promise<Person> =>
+      inTransaction(db, async (tx) => {
+        const admins = await store.lockAdmins(tx)
+        const row = await locked(tx, id)
+        checkVersion(ifMatch, row.version)
+        if (isAdmin(row) && ((role !== undefined && role !== 'admin') || disabled === true)) demandAnotherAdmin(admins)
+        const isDisabledAnew = disabled === true && row.disabled_at === null
+        const change = {
+          ...(name !== undefined && name !== row.name && { name }),
+          ...(role !== undefined && role !== row.role && { role }),
+          ...(isDisabledAnew && { disabled_at: now() }),
+          ...(disabled === false && row.disabled_at !== null && { disabled_at: null }),
+        }
+        if (Object.keys(change).length === 0) return present(row)
+        const after = present(await store.update(tx, id, change, now()))
+        await record(tx, caller, {
+          action: 'user.updated',
+          target: target(row),
+          before: present(row),
+          after,
+          event: { name: 'user.updated', version: after.version },
+        })
+        if (isDisabledAnew) await open.endAll(tx, caller, row, 'disabled')
+        else if (change.role !== undefined) await open.roleChanged(tx, id)
+        return after
+      }),
+
+    /** @throws Problem not_found, last_admin */
+    remove: (caller: Caller, id: string): Promise<void> =>
+      inTransaction(db, async (tx) => {
+        const admins = await store.lockAdmins(tx)
+        const row = await locked(tx, id)
+        if (isAdmin(row)) demandAnotherAdmin(admins)
+        await open.endAll(tx, caller, row, 'removed')
+        await throttle.unlock(tx, row.email)
+        await record(tx, caller, { action: 'user.removed', target: target(row), before: present(row), event: { name: 'user.removed', version: row.version } })
+        await store.remove(tx, id)
+      }),
+
+    /** Makes a link by which the person sets a new password. @throws Problem not_found */
+    resetPassword: (caller: Caller, id: string): Promise<Answer<typeof userResetPassword>> =>
+      inTransaction(db, async (tx) => {
+        const row = await locked(tx, id)
+        const token = randomBytes(32).toString('base64url')
+        const expires_at = new Date(clock.now() + resetLinkHours * 3600_000)
+        await store.putReset(tx, { person_id: id, hash: hashOf(token), created_at: now(), expires_at })
+        await record(tx, caller, { action: 'user.password_reset_offered', target: target(row), after: { expires_at: expires_at.toISOString() } })
+        // In the fragment, which a browser sends to nobody, so that it stands in no log.
+        return { url: `${publicUrl}/auth/reset#${token}`, expires_at: expires_at.toISOString() }
+      }),
+
+    /** @throws Problem not_found */
+    unlock: (caller: Caller, id: string): Promise<Answer<typeof userUnlock>> =>
+      inTransaction(db, async (tx) => {
+        const row = await locked(tx, id)
+        const failures_cleared = await throttle.unlock(tx, row.email)
+        await record(tx, caller, { action: 'user.unlocked', target: target(row), after: { failures_cleared } })
+        return { failures_cleared }
+      }),
+
+    /** @throws Problem link_over */
+    async lookAtReset({ token }: Input<typeof passwordResetLook>['body']): Promise<Answer<typeof passwordResetLook>> {
+      const found = await store.resetOf(db, hashOf(token), now())
+      if (!found) throw linkOver()
+      return { email: found.email, expires_at: found.expires_at.toISOString() }
+    },
+
+    /** Sets a password by a link. One that is refused doesn't spend the link. @throws Problem link_over, invalid */
+    async useReset(caller: Caller, { token, new_password }: Input<typeof passwordReset>['body']): Promise<void> {
+      const hash = hashOf(token)
+      const found = await store.resetOf(db, hash, now())
+      if (!found) throw linkOver()
+      await demandGoodPassword(new_password, found.email, 'new_password')
+      const password_hash = await hashPassword(new_password, { source: `person ${found.id}` })
+      await inTransaction(db, async (tx) => {
+        if (!(await store.spendReset(tx, hash))) throw linkOver()
+        await throttle.unlock(tx, found.email)
+        await setPassword(tx, caller, found, password_hash, 'reset')
+      })
+    },
+
+    /**
+     * Changes one's own password; the session that asks stays. Guesses at the old one are slowed as sign-ins are.
+     * @throws Problem invalid, throttled
+     */
+    async changePassword(caller: UserCaller, { password, new_password }: Input<typeof passwordChange>['body']): Promise<void> {
+      const source = `person ${caller.userId}`
+      const row = await store.byId(db, caller.userId)
+      if (!row) throw unknown()
+      await demandGoodPassword(new_password, row.email, 'new_password')
+      await inTurn({ source }, async () => {
+        const { waitMs, attempt } = await throttle.begin(row.email, source)
+        if (attempt === undefined) throw new Problem('throttled', 'Too many tries. Please wait before you try again.', undefined, waitMs / 1000)
+        const { right } = await verifyPassword(password, row.password_hash)
+        const reason = 'This is not your password'
+        if (!right) throw new Problem('invalid', reason, { password: reason })
+        await throttle.succeed(row.email, source)
+      })
+      const password_hash = await hashPassword(new_password, { source })
+      await inTransaction(db, (tx) => setPassword(tx, caller, row, password_hash, 'changed', caller.sessionId))
+    },
+
+    removeOld: async (): Promise<void> => void (await store.removeOldResets(db, now())),
+  }
+}

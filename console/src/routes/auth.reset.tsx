@@ -1,0 +1,1 @@
+export { SetPassword as Page } from '../features/home/SetPassword.tsx'
