@@ -28,7 +28,7 @@ test('a server that does not answer is unreachable, since when and why, whatever
 test('a server that answers but is dead in Kubernetes says so', () => {
   expect(troubleOf({ ...well, kubernetes: dead }, minutesLater(1))).toEqual({
     kind: 'not_ready',
-    word: 'NotReady in Kubernetes',
+    word: 'Node NotReady',
     since: at,
     reason: dead.reason,
   })

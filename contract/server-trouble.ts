@@ -29,5 +29,5 @@ export function troubleOf({ status, operation_id, talos, kubernetes }: Watched, 
     return isExpected(since) ? null : { kind: 'unreachable', word: 'Unreachable', since, reason: talos.reason }
   }
   if (kubernetes?.ready !== false || isExpected(kubernetes.since)) return null
-  return { kind: 'not_ready', word: 'NotReady in Kubernetes', since: kubernetes.since, reason: kubernetes.reason }
+  return { kind: 'not_ready', word: 'Node NotReady', since: kubernetes.since, reason: kubernetes.reason }
 }

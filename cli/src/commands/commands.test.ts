@@ -46,11 +46,11 @@ describe('lists', () => {
     const { out } = await cli.run('server list --search b8cef6aa7a46')
     expect(out).toMatch(/^NAME +FOUND BY +STATUS .* LAST CONTACT +TROUBLE$/m)
     expect(out).toMatch(/^brave-otter-042 .* Unreachable since [\d: -]+: connection refused$/m)
-    expect(out).toMatch(/^x +- +ready .* NotReady in Kubernetes since [\d: -]+: Kubelet stopped posting node status$/m)
+    expect(out).toMatch(/^x +- +ready .* Node NotReady since [\d: -]+: Kubelet stopped posting node status$/m)
     expect(out).toMatch(/^y +MAC b8:ce:f6:aa:7a:46 +maintenance .* -$/m)
     api.on(serverGet, () => dead)
     const shown = await cli.run(`server show ${id(2)}`)
-    expect(shown.out).toMatch(/^Trouble +NotReady in Kubernetes since [\d: -]+: Kubelet stopped posting node status$/m)
+    expect(shown.out).toMatch(/^Trouble +Node NotReady since [\d: -]+: Kubelet stopped posting node status$/m)
   })
 
   test('of every other noun', async () => {

@@ -80,7 +80,7 @@ export function PageHeader({ title, status, actions, children }: { title: ReactN
     <header className={css['page']}>
       <div className={css['title']}>
         <h1>{title}</h1>
-        {status}
+        {status !== undefined && <div className={css['status']}>{status}</div>}
         {actions !== undefined && <div className={css['page-actions']}>{actions}</div>}
       </div>
       {children}

@@ -32,6 +32,9 @@ export function StatusDot({
   )
 }
 
+/** In a table's cell: a reason that has no room beside its word stands under it, in the row's second line; in a card it is told in full. */
+export const ReasonUnder = ({ children }: { children: ReactNode }) => <span className={css['under']}>{children}</span>
+
 export function Badge({
   tone = 'neutral',
   icon,

@@ -135,10 +135,10 @@ const tableColumns = (most: number) =>
       help: 'Compute units: 1 physical core with 4 GiB of memory. Servers whose hardware is unknown are left out.',
       cell: (d) => (
         <Meter
-          value={d.compute_units.total - d.compute_units.free}
+          value={d.compute_units.free}
           of={d.compute_units.total}
           scale={most}
-          label={`Compute units of ${d.code} in clusters`}
+          label={`Free compute units of ${d.code}`}
           text={`${count(d.compute_units.free)} of ${count(d.compute_units.total)}`}
         />
       ),

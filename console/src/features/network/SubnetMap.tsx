@@ -25,7 +25,7 @@ export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string |
       {isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
       <div className={css['mapnote']}>
         <span className={subnet.reason === null ? css['status'] : undefined}>
-          <SubnetStatus subnet={subnet} />
+          <SubnetStatus subnet={subnet} whole />
         </span>
         {subnet.clusters.length > 0 && <span className={css['status']}>{clustersOf(subnet)}</span>}
         {subnet.purpose === 'management' && <span>Management: carries the addresses of servers</span>}

@@ -6,7 +6,7 @@ import { ago } from '../../lib/time.ts'
 import { columns, nameWidth } from '../../ui/DataTable.tsx'
 import { Flag } from '../../ui/Flag.tsx'
 import { fillTone, Meter } from '../../ui/Meter.tsx'
-import { StatusDot } from '../../ui/Status.tsx'
+import { ReasonUnder, StatusDot } from '../../ui/Status.tsx'
 import css from './NetworkPage.module.css'
 import { countryOf, hasShare, subnetSaid, usedText } from './subnet-state.ts'
 
@@ -17,12 +17,22 @@ const none = (
 )
 
 /** A shape, a word, and what it waits for or why it is not as it should be. */
-export function SubnetStatus({ subnet }: { subnet: Pick<Subnet, 'status' | 'reason'> }) {
+export function SubnetStatus({ subnet, whole = false }: { subnet: Pick<Subnet, 'status' | 'reason'>; whole?: boolean }) {
   const { tone, word } = subnetSaid(subnet)
   return (
-    <StatusDot tone={tone} why={subnet.reason}>
+    <StatusDot tone={tone} why={subnet.reason} whole={whole}>
       {word}
     </StatusDot>
+  )
+}
+
+/** On narrow screens with the CIDR under it: there is no column for that. */
+function SubnetName({ subnet: s }: { subnet: Subnet }) {
+  return (
+    <>
+      {s.name}
+      <span className={`mono ${css['carded']}`}>{s.cidr}</span>
+    </>
   )
 }
 
@@ -57,7 +67,15 @@ export function SubnetUse({ subnet }: { subnet: Subnet }) {
 }
 
 export const subnetColumns = columns<Subnet>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, width: (from) => (from.md ? nameWidth : undefined), card: 'name', cell: (s) => s.name },
+  {
+    id: 'name',
+    head: 'Name',
+    sortable: true,
+    fixed: true,
+    width: (from) => (from.md ? nameWidth : undefined),
+    card: 'name',
+    cell: (s) => <SubnetName subnet={s} />,
+  },
   {
     id: 'type',
     head: 'Type',
@@ -70,8 +88,8 @@ export const subnetColumns = columns<Subnet>([
     id: 'cidr',
     head: 'CIDR',
     sortable: true,
-    width: (from) => (from.md && !from.xl ? 144 : undefined),
-    card: 'state',
+    width: (from) => (from.xl ? 168 : 144),
+    from: 'md',
     cell: (s) => (
       <span className={`mono ${css['cidr']}`} title={s.cidr}>
         {s.cidr}
@@ -82,7 +100,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'gateway',
     head: 'Gateway',
     sortable: true,
-    width: (from) => (from.xl ? undefined : 128),
+    width: (from) => (from.xl ? 150 : 120),
     from: 'md',
     cell: (s) =>
       s.gateway === null ? (
@@ -113,8 +131,8 @@ export const subnetColumns = columns<Subnet>([
     id: 'cluster',
     head: 'Cluster',
     sortable: true,
-    width: (from) => (from.xl ? undefined : 86),
-    from: 'md',
+    width: (from) => (from.xl ? 190 : from.md ? 86 : 120),
+    from: 'sm',
     cell: (s) =>
       s.clusters.length > 0 ? (
         s.clusters.map((c, i) => (
@@ -131,6 +149,17 @@ export const subnetColumns = columns<Subnet>([
         none
       ),
   },
-  { id: 'used', head: 'Used', sortable: true, width: (from) => (from.xl ? 180 : from.md ? 144 : 160), card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
-  { id: 'status', head: 'Status', sortable: true, width: 108, from: 'md', cell: (s) => <SubnetStatus subnet={s} /> },
+  { id: 'used', head: 'Used', sortable: true, width: (from) => (from.xl ? 180 : from.md ? 144 : 116), card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
+  {
+    id: 'status',
+    head: 'Status',
+    sortable: true,
+    width: (from) => (from.xl ? undefined : from.md ? 124 : undefined),
+    card: 'state',
+    cell: (s) => (
+      <ReasonUnder>
+        <SubnetStatus subnet={s} />
+      </ReasonUnder>
+    ),
+  },
 ])

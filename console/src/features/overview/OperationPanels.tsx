@@ -24,12 +24,12 @@ export function RunningPanel({ operations }: { operations: readonly Operation[] 
   )
 }
 
-/** What failed last, and why. */
+/** Operations that failed last, and why. */
 export function FailuresPanel({ operations }: { operations: readonly Operation[] }) {
   return (
     <Panel title="Last failures" flush={operations.length > 0}>
       {operations.length === 0 ? (
-        <p className={css['quiet']}>Nothing has failed.</p>
+        <p className={css['quiet']}>No operation has failed.</p>
       ) : (
         <ul className={css['failures']}>
           {operations.map((o) => {

@@ -4,12 +4,13 @@ import { overviewGet, type Overview as Shape } from '#contract/overview.ts'
 import { query } from '../../api/query.ts'
 import { paths } from '../../lib/paths.ts'
 import { count, disk, memory } from '../../lib/units.ts'
-import { ButtonLink } from '../../ui/Button.tsx'
 import { CapacityBar, type Segment } from '../../ui/Meter.tsx'
 import { Panel } from '../../ui/Panel.tsx'
-import { Empty, ErrorState, SkeletonRows, Stale } from '../../ui/States.tsx'
+import { ErrorState, SkeletonRows, Stale } from '../../ui/States.tsx'
 import { StatusDot, type Tone } from '../../ui/Status.tsx'
+import { AttentionPanel } from './AttentionPanel.tsx'
 import { CapacityPanel } from './CapacityPanel.tsx'
+import { FirstSteps } from './FirstSteps.tsx'
 import { FailuresPanel, RunningPanel } from './OperationPanels.tsx'
 import css from './Overview.module.css'
 import { clusterGroups, sums } from './overview-sums.ts'
@@ -130,41 +131,26 @@ function Readings({ data }: { data: Shape }) {
   )
 }
 
-/** What stands, what runs, what failed. Every number leads to the list behind it. */
+/** What needs attention, what stands, what runs, what failed. Every number leads to the list behind it. */
 export function Overview() {
   const { data, error, refetch, dataUpdatedAt } = useQuery(overviewQuery())
   if (data === undefined) return <Panel flush>{error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />}</Panel>
+  // What there is nothing of yet is not shown empty: the steps say how to come to it.
+  const isFresh = data.servers.total === 0
   return (
     <>
       {error && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
       <Readings data={data} />
-      {data.servers.total === 0 && (
-        <div className={css['first']}>
-          <Empty
-            boxed
-            title="No servers yet"
-            text="Boot an image that you prepare here, and its servers appear by themselves; or add servers that wait in Talos maintenance mode by their addresses."
-            actions={
-              <>
-                <ButtonLink kind="primary" icon="disk" href={paths.prepareImage()}>
-                  Prepare image
-                </ButtonLink>
-                <ButtonLink icon="add" href={paths.servers({ add: 'new' })}>
-                  Add servers
-                </ButtonLink>
-              </>
-            }
-          />
-        </div>
-      )}
+      <AttentionPanel attention={data.attention} />
+      {isFresh && <FirstSteps data={data} />}
       <div className={css['grid']}>
         <div className={css['side']}>
-          <CapacityPanel capacity={data.capacity} />
-          <SubnetsPanel subnets={data.subnets} />
+          {!(isFresh && data.capacity.length === 0) && <CapacityPanel capacity={data.capacity} />}
+          {!isFresh && <SubnetsPanel subnets={data.subnets} />}
         </div>
         <div className={css['side']}>
-          <RunningPanel operations={data.running} />
-          <FailuresPanel operations={data.failures} />
+          {!(isFresh && data.running.length === 0) && <RunningPanel operations={data.running} />}
+          {!(isFresh && data.failures.length === 0) && <FailuresPanel operations={data.failures} />}
         </div>
       </div>
     </>

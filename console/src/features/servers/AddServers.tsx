@@ -8,6 +8,7 @@ import { call, CallError } from '../../api/client.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
+import { paths } from '../../lib/paths.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -133,11 +134,15 @@ const tones: Record<Step['status'], { tone: Tone; word: string }> = {
   failed: { tone: 'danger', word: 'Not added' },
   skipped: { tone: 'off', word: 'Not added' },
 }
+/** What was asked and turned out to be a server that is in the list has failed in nothing. */
+const isListed = (step: Step): boolean => step.status === 'skipped' && step.node_id !== null
+const toneOf = (step: Step): (typeof tones)[Step['status']] => (isListed(step) ? { tone: 'idle', word: 'In the list' } : tones[step.status])
 /** A step of one address has it in its key. */
 const addressOf = (step: Step): string => (step.key.startsWith('probe/') ? step.key.slice('probe/'.length) : step.title)
 
-/** Found ones first, then what is under way, then those that did not answer. */
-const order: Record<Step['status'], number> = { done: 0, running: 1, waiting: 1, failed: 2, skipped: 3, todo: 4 }
+/** Found ones first, then what is under way, then those that were not added, those that are in the list anyway, and those that did not answer. */
+const order: Record<Step['status'], number> = { done: 0, running: 1, waiting: 1, failed: 2, skipped: 4, todo: 5 }
+const rankOf = (step: Step): number => (isListed(step) ? 3 : order[step.status])
 
 function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; onClose: () => void; onAgain: () => void }) {
   const client = useQueryClient()
@@ -147,7 +152,7 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
   useEffect(() => {
     if (over) void refreshServers(client)
   }, [over, client])
-  const steps = (operation?.steps ?? []).toSorted((a, b) => order[a.status] - order[b.status])
+  const steps = (operation?.steps ?? []).toSorted((a, b) => rankOf(a) - rankOf(b))
   const found = [...new Set(steps.flatMap((s) => (s.status === 'done' && s.node_id !== null ? [s.node_id] : [])))]
   const ended = steps.filter((s) => s.status === 'done' || s.status === 'failed' || s.status === 'skipped').length
   const cancel = () => {
@@ -161,7 +166,15 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
       open={open}
       onClose={onClose}
       width="44rem"
-      title={over ? (found.length === 0 ? 'No server answered' : `${counted(found.length, 'server')} answered`) : 'Looking for servers'}
+      title={
+        over
+          ? found.length === 0
+            ? steps.some(isListed)
+              ? 'No new server answered'
+              : 'No server answered'
+            : `${counted(found.length, 'server')} answered`
+          : 'Looking for servers'
+      }
       footer={
         over ? (
           <>
@@ -204,9 +217,16 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
               {steps.map((step) => (
                 <li key={step.key}>
                   <span className="mono">{addressOf(step)}</span>
-                  <StatusDot tone={tones[step.status].tone} why={step.reason}>
-                    {tones[step.status].word}
-                  </StatusDot>
+                  <span className={css['result']}>
+                    <StatusDot tone={toneOf(step).tone} why={step.reason} whole>
+                      {toneOf(step).word}
+                    </StatusDot>
+                    {step.node_id !== null && (
+                      <a href={paths.server(step.node_id)} aria-label={`Open the server at ${addressOf(step)}`}>
+                        Open
+                      </a>
+                    )}
+                  </span>
                 </li>
               ))}
             </ul>

@@ -31,11 +31,11 @@ function Ago({ at }: { at: string }) {
   )
 }
 
-/** When the server answered last, or since when it does not and why. */
-export function Contact({ server, sentence = false }: { server: Pick<Server, 'talos' | 'operation_id'>; sentence?: boolean }) {
+/** When the server answered last. Why it doesn't any more stands beside its status. */
+export function Contact({ server, sentence = false }: { server: Server; sentence?: boolean }) {
   const { talos } = server
   const contact = contactOf(server)
-  if (contact.kind === 'never') return <span className="t3">Not asked yet</span>
+  if (contact.kind === 'never') return <span className="t3">{contact.silent ? 'Never answered' : 'Not asked yet'}</span>
   if (contact.kind === 'answered') {
     return (
       <>
@@ -51,12 +51,10 @@ export function Contact({ server, sentence = false }: { server: Pick<Server, 'ta
       </span>
     )
   }
-  const title = [talos.unreachable_since && `Silent since ${exact(talos.unreachable_since)}`, contact.at && `last answer ${exact(contact.at)}`]
-    .filter(Boolean)
-    .join(', ')
   return (
-    <span className="c-danger" title={title}>
-      <StatusDot tone="danger">{sentence ? `Unreachable since ${contact.text}` : contact.text}</StatusDot>
+    <span className="c-danger">
+      {sentence && 'Answered '}
+      <Ago at={contact.at} />
     </span>
   )
 }

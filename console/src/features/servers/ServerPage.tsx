@@ -73,7 +73,10 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
       <span className="t3">Unknown</span>
     ) : (
       <>
-        {told.text} <span className={css['more']}>{told.more}</span>
+        {told.text}{' '}
+        <span className={css['more']} title={told.more}>
+          {told.more}
+        </span>
       </>
     )
   return (

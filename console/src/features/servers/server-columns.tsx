@@ -1,4 +1,4 @@
-import type { Server } from '#contract/servers.ts'
+import { matchedText, type Server } from '#contract/servers.ts'
 import { paths } from '../../lib/paths.ts'
 import { useStore } from '../../lib/store.ts'
 import { sentence } from '../../lib/text.ts'
@@ -29,9 +29,12 @@ const commitmentTones: Readonly<Record<string, Tone>> = {
   failed: 'danger',
 }
 
-/** What a server is to us, and beside it, quietly, what it is doing or what it is good for. In a list the reason waits for room. */
+/**
+ * What a server is to us, and beside it what is wrong with it, or quietly what it is doing or good for. In a list the reason stands under the word where the
+ * column is narrow.
+ */
 export function ServerStatus({ server, inList = false }: { server: Server; inList?: boolean }) {
-  const { tone, word, why, more } = statusOf(server)
+  const { tone, word, why, more, trouble } = statusOf(server)
   const alarm = server.identity.state === 'changed' && server.status !== 'deleted'
   const said = more === null ? why : `${why}: ${more}`
   return (
@@ -39,7 +42,8 @@ export function ServerStatus({ server, inList = false }: { server: Server; inLis
       tone={tone}
       whole={!inList}
       why={
-        why !== null && (
+        why !== null &&
+        why !== '' && (
           <span className={alarm ? 'c-danger' : undefined} title={said ?? undefined}>
             {why}
             {more !== null && <span className={inList ? css['more'] : undefined}>: {more}</span>}
@@ -48,24 +52,38 @@ export function ServerStatus({ server, inList = false }: { server: Server; inLis
       }
     >
       {word}
+      {trouble !== null && (
+        <>
+          {' '}
+          <span className={css['trouble']}>{trouble.word}</span>
+        </>
+      )}
     </StatusDot>
   )
 }
 
-/** A server that joined while the list was looked at is marked for a while. */
+/** A server that joined while the list was looked at is marked for a while; one that was found by something else than its name says by what. */
 function Name({ server: s }: { server: Server }) {
   const isNew = useStore(newServers).has(s.id)
-  return isNew ? (
+  const name = isNew ? (
     <span className={css['new']} title="Joined just now">
       {s.name}
     </span>
   ) : (
     s.name
   )
+  const matched = matchedText(s)
+  if (matched === null) return name
+  return (
+    <span className={css['found']}>
+      {name}
+      <small title={matched}>{matched}</small>
+    </span>
+  )
 }
 
 export const serverColumns = columns<Server>([
-  { id: 'name', head: 'Name', sortable: true, fixed: true, width: (from) => (from.md ? nameWidth : undefined), card: 'name', cell: (s) => <Name server={s} /> },
+  { id: 'name', head: 'Name', sortable: true, fixed: true, width: (from) => (from.md ? nameWidth : 136), card: 'name', cell: (s) => <Name server={s} /> },
   {
     id: 'datacenter',
     head: 'Datacenter',
@@ -131,7 +149,7 @@ export const serverColumns = columns<Server>([
     help: contactHelp,
     sortable: true,
     card: 'fact',
-    width: (from) => (from.md && !from.xl ? 172 : undefined),
+    width: (from) => (from.xl ? 200 : from.md ? 172 : 150),
     cell: (s) => (
       <span className={css['contact']}>
         {s.datacenter && (

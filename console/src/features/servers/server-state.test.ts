@@ -13,11 +13,11 @@ const talos: Server['talos'] = {
   reason: null,
 }
 const identity: Server['identity'] = { state: 'confirmed', uuid: 'u', serial: 's', fingerprint: null, since: '2026-11-01T00:00:00Z', note: null }
-const server = { status: 'maintenance' as const, cluster: null, talos, eligibility: [], identity, operation_id: null }
+const server = { status: 'maintenance' as const, cluster: null, talos, eligibility: [], identity, operation_id: null, kubernetes: null }
 
 describe('what is said of a server', () => {
   it('says what a free server is for, and why it is not eligible', () => {
-    expect(statusOf(server)).toEqual({ tone: 'idle', word: 'Maintenance', why: 'free to use', more: null })
+    expect(statusOf(server)).toEqual({ tone: 'idle', word: 'Maintenance', why: 'free to use', more: null, trouble: null })
     expect(statusOf({ ...server, eligibility: [{ check: 'disks', ok: false, reason: 'The server has no disk' }] })).toMatchObject({
       why: 'not eligible',
       more: 'The server has no disk',
@@ -25,12 +25,36 @@ describe('what is said of a server', () => {
     expect(statusOf({ ...server, identity: { ...identity, state: 'unconfirmed' } }).why).toBe('to be confirmed')
   })
 
-  it('keeps status and contact apart', () => {
-    const silent = { ...talos, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }
-    expect(statusOf({ ...server, status: 'ready', talos: silent })).toEqual({ tone: 'ok', word: 'Ready', why: null, more: null })
-    const contact = contactOf({ talos: silent, operation_id: null }, Date.parse('2026-11-20T13:00:00Z'))
-    expect(contact.kind).toBe('silent')
-    expect(contact.kind === 'silent' && contact.text).toMatch(/^\d\d:\d\d, connection refused$/)
+  const silent = { ...talos, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }
+  const now = Date.parse('2026-11-20T13:00:00Z')
+
+  it('says Unreachable beside the status, since when and why, and is not green', () => {
+    for (const [status, word] of [
+      ['ready', 'Ready'],
+      ['maintenance', 'Maintenance'],
+    ] as const) {
+      expect(statusOf({ ...server, status, talos: silent }, now)).toMatchObject({
+        tone: 'danger',
+        word,
+        trouble: { word: 'Unreachable' },
+        why: expect.stringMatching(/^since \d\d:\d\d, connection refused$/),
+      })
+    }
+    expect(contactOf({ ...server, talos: silent }, now)).toEqual({ kind: 'silent', at: talos.last_contact_at })
+  })
+
+  it('says of a server that is dead in Kubernetes that it is NotReady, whatever Talos answers', () => {
+    const kubernetes = { ready: false, reason: 'Kubelet stopped posting node status', since: '2026-11-20T12:00:00Z' }
+    expect(statusOf({ ...server, status: 'ready', kubernetes }, now)).toMatchObject({
+      tone: 'danger',
+      word: 'Ready',
+      trouble: { word: 'Node NotReady' },
+      why: expect.stringMatching(/^since \d\d:\d\d, Kubelet stopped posting node status$/),
+    })
+    expect(statusOf({ ...server, status: 'ready', kubernetes: { ...kubernetes, ready: null } }, now)).toMatchObject({
+      tone: 'ok',
+      why: 'Kubernetes does not answer',
+    })
   })
 
   it("says Talos's stage where it is doing something", () => {
@@ -38,15 +62,18 @@ describe('what is said of a server', () => {
     expect(statusOf({ ...server, status: 'ready', talos: { ...talos, stage: 'running', reason: 'kubelet is not healthy' } }).why).toBe('kubelet is not healthy')
   })
 
-  it('says when it was never asked', () => {
-    expect(contactOf({ talos: { ...talos, reachable: null, last_contact_at: null }, operation_id: null })).toEqual({ kind: 'never' })
-    expect(contactOf({ talos, operation_id: null })).toEqual({ kind: 'answered', at: talos.last_contact_at })
+  it('says when it was never asked, and when it never answered', () => {
+    const never = { ...talos, last_contact_at: null }
+    expect(contactOf({ ...server, talos: { ...never, reachable: null } })).toEqual({ kind: 'never', silent: false })
+    expect(contactOf({ ...server, talos: { ...never, reachable: false } })).toEqual({ kind: 'never', silent: true })
+    expect(contactOf(server)).toEqual({ kind: 'answered', at: talos.last_contact_at })
   })
 
   it('takes a machine that something is done to for away, not for lost, for a while', () => {
-    const dark = { ...talos, stage: 'installing' as const, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }
-    expect(contactOf({ talos: dark, operation_id: 'o' }, Date.parse('2026-11-20T12:14:00Z'))).toEqual({ kind: 'away', at: talos.last_contact_at })
-    expect(contactOf({ talos: dark, operation_id: 'o' }, Date.parse('2026-11-20T12:16:00Z')).kind).toBe('silent')
-    expect(contactOf({ talos: dark, operation_id: null }).kind).toBe('silent')
+    const dark = { ...server, operation_id: 'o', talos: { ...silent, stage: 'installing' as const } }
+    expect(contactOf(dark, Date.parse('2026-11-20T12:14:00Z'))).toEqual({ kind: 'away', at: talos.last_contact_at })
+    expect(statusOf(dark, Date.parse('2026-11-20T12:14:00Z'))).toMatchObject({ why: 'installing', trouble: null })
+    expect(contactOf(dark, Date.parse('2026-11-20T12:16:00Z')).kind).toBe('silent')
+    expect(contactOf({ ...dark, operation_id: null }).kind).toBe('silent')
   })
 })

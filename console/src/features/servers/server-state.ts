@@ -1,4 +1,5 @@
-/** How a server's status, contact and identity are said. Status and contact are two things and never mixed: a server that does not answer keeps its status. */
+/** How a server's status, contact and identity are said. A server that does not answer keeps its status; what is wrong with it is said beside that, in front of all else. */
+import { type Trouble, troubleOf } from '#contract/server-trouble.ts'
 import type { Eligibility, Server, Stage } from '#contract/servers.ts'
 import { moment } from '../../lib/time.ts'
 import type { Tone } from '../../ui/Status.tsx'
@@ -9,6 +10,8 @@ export interface Said {
   why: string | null
   /** What is more to say where there is room for it. */
   more: string | null
+  /** What is wrong with it now: "Unreachable". */
+  trouble: Trouble | null
 }
 
 const stageWords: Readonly<Record<Stage, string | null>> = {
@@ -23,13 +26,21 @@ const stageWords: Readonly<Record<Stage, string | null>> = {
   upgrading: 'upgrading',
 }
 
-type Stateful = Pick<Server, 'status' | 'cluster' | 'talos' | 'eligibility' | 'identity' | 'operation_id'>
+type Stateful = Pick<Server, 'status' | 'cluster' | 'talos' | 'eligibility' | 'identity' | 'operation_id' | 'kubernetes'>
 
-export function statusOf(s: Stateful): Said {
-  if (s.status === 'deleted') return { tone: 'off', word: 'Deleted', why: 'kept for history', more: null }
+export function statusOf(s: Stateful, now = Date.now()): Said {
+  if (s.status === 'deleted') return { tone: 'off', word: 'Deleted', why: 'kept for history', more: null, trouble: null }
+  const word = s.status === 'ready' ? 'Ready' : 'Maintenance'
+  const trouble = troubleOf(s, now)
+  if (trouble !== null) return { tone: 'danger', word, why: troubleWhy(trouble, now), more: null, trouble }
   const stage = stageWords[s.talos.stage]
-  if (s.status === 'ready') return { tone: 'ok', word: 'Ready', why: stage ?? (s.talos.reachable === true ? s.talos.reason : null), more: null }
-  return { tone: 'idle', word: 'Maintenance', ...maintenance(s, stage) }
+  if (s.status === 'ready') return { tone: 'ok', word, why: stage ?? readyWhy(s), more: null, trouble }
+  return { tone: 'idle', word, ...maintenance(s, stage), trouble }
+}
+
+function readyWhy({ talos, kubernetes }: Stateful): string | null {
+  if (talos.reachable === true && talos.reason !== null) return talos.reason
+  return kubernetes?.ready === null ? 'Kubernetes does not answer' : null
 }
 
 function maintenance(s: Stateful, stage: string | null): Pick<Said, 'why' | 'more'> {
@@ -43,26 +54,23 @@ function maintenance(s: Stateful, stage: string | null): Pick<Said, 'why' | 'mor
   return failed === undefined ? only('free to use') : { why: 'not eligible', more: failed.reason }
 }
 
-/** What the column "Last Talos connection" says; `at` where it is a time that grows older. */
+/** What the column "Last Talos connection" says: when it answered last, and how that is to be taken. */
 export type Contact =
-  | { kind: 'answered'; at: string }
+  | { kind: 'answered' | 'silent'; at: string }
   /** It does not answer, and nobody expects it to: something is being done to it. */
   | { kind: 'away'; at: string | null }
-  | { kind: 'silent'; text: string; at: string | null }
-  | { kind: 'never' }
+  | { kind: 'never'; silent: boolean }
 
-/** How long, in ms, a machine may be silent while something is done to it before that is worth an alarm: large servers take minutes to start. */
-const patienceMs = 15 * 60_000
-
-export function contactOf({ talos, operation_id }: Pick<Server, 'talos' | 'operation_id'>, now = Date.now()): Contact {
-  if (talos.reachable === false) {
-    const silentMs = talos.unreachable_since === null ? 0 : now - Date.parse(talos.unreachable_since)
-    if (operation_id !== null && silentMs < patienceMs) return { kind: 'away', at: talos.last_contact_at }
-    const since = talos.unreachable_since === null ? 'Unreachable' : moment(talos.unreachable_since, now)
-    return { kind: 'silent', text: talos.reason === null ? since : `${since}, ${talos.reason}`, at: talos.last_contact_at }
-  }
-  return talos.last_contact_at === null ? { kind: 'never' } : { kind: 'answered', at: talos.last_contact_at }
+export function contactOf(s: Parameters<typeof troubleOf>[0] & Pick<Server, 'talos'>, now = Date.now()): Contact {
+  const at = s.talos.last_contact_at
+  const isSilent = s.talos.reachable === false
+  if (isSilent && s.status !== 'deleted' && troubleOf(s, now) === null) return { kind: 'away', at }
+  return at === null ? { kind: 'never', silent: isSilent } : { kind: isSilent ? 'silent' : 'answered', at }
 }
+
+/** "since 21:38, connection refused": what stands beside the word of a trouble. */
+const troubleWhy = ({ since, reason }: Trouble, now = Date.now()): string =>
+  [since === null ? null : `since ${moment(since, now)}`, reason].filter((part) => part !== null).join(', ')
 
 const checkTitles: Readonly<Record<Eligibility['check'], string>> = {
   free: 'In no cluster, nothing is being done to it',

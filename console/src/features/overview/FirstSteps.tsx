@@ -1,0 +1,97 @@
+import { datacenterCreate } from '#contract/datacenters.ts'
+import type { Overview } from '#contract/overview.ts'
+import type { Verdict } from '#contract/rule.ts'
+import { serverAdd } from '#contract/servers.ts'
+import { allowed } from '../../api/session.ts'
+import { paths } from '../../lib/paths.ts'
+import { Button, ButtonLink } from '../../ui/Button.tsx'
+import { Icon, type IconName } from '../../ui/Icon.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import css from './Overview.module.css'
+
+const manual = 'export STEELYARD_DIAL_NETWORKS=10.0.4.0/22'
+
+/** A link that looks like a button, greyed with the reason where the reader may not follow it. */
+const Way = ({ to, icon, can, primary, children }: { to: string; icon: IconName; can: Verdict; primary: boolean; children: string }) =>
+  can.ok ? (
+    <ButtonLink kind={primary ? 'primary' : 'plain'} icon={icon} href={to}>
+      {children}
+    </ButtonLink>
+  ) : (
+    <Button icon={icon} can={can}>
+      {children}
+    </Button>
+  )
+
+/** What to do on a fresh installation, in order, until the first server is there. */
+export function FirstSteps({ data }: { data: Overview }) {
+  const hasSite = data.capacity.some((c) => c.datacenter !== null)
+  const next = data.dials_nowhere ? 0 : hasSite ? 2 : 1
+  const steps = [
+    {
+      title: 'Name the networks of your servers',
+      done: !data.dials_nowhere,
+      text: (
+        <>
+          No server can be reached yet: Steelyard dials only the networks in <code>STEELYARD_DIAL_NETWORKS</code>, and it is empty. Set it where Steelyard runs,
+          such as <code>{manual}</code>, and start it again.
+        </>
+      ),
+      after: 'Steelyard dials only the networks in STEELYARD_DIAL_NETWORKS.',
+      ways: null,
+    },
+    {
+      title: 'Add a datacenter',
+      done: hasSite,
+      text: 'The site where your servers stand.',
+      after: 'There is one to put servers in.',
+      ways: (
+        <Way to={paths.datacenters()} icon="datacenter" can={allowed(datacenterCreate)} primary={next === 1}>
+          Datacenters
+        </Way>
+      ),
+    },
+    {
+      title: 'Add the first servers',
+      done: false,
+      text: 'Boot an image that you prepare here, and its servers appear by themselves; or add servers that wait in Talos maintenance mode by their addresses.',
+      after: '',
+      ways: (
+        <>
+          <Way to={paths.prepareImage()} icon="disk" can={allowed(serverAdd)} primary={next === 2}>
+            Prepare image
+          </Way>
+          <Way to={paths.servers({ add: 'new' })} icon="add" can={allowed(serverAdd)} primary={false}>
+            Add servers
+          </Way>
+        </>
+      ),
+    },
+    {
+      title: 'Create a cluster',
+      done: false,
+      text: 'Of servers whose hardware you have confirmed, once they are here.',
+      after: '',
+      ways: null,
+    },
+  ]
+  return (
+    <Panel title="First steps" flush className={css['first']}>
+      <ol className={css['steps']}>
+        {steps.map((step, i) => (
+          <li key={step.title} data-state={step.done ? 'done' : i === next ? 'next' : 'todo'}>
+            <span className={css['mark']}>{step.done ? <Icon name="check" size={12} /> : i + 1}</span>
+            <div>
+              <h3 className="strong">
+                {step.title}
+                {step.done && <span className="sr">, done</span>}
+              </h3>
+              <p>{step.done ? step.after : step.text}</p>
+            </div>
+            {!step.done && step.ways !== null && <div className={css['ways']}>{step.ways}</div>}
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  )
+}
