@@ -16,7 +16,7 @@ const lookAgainMs = 2_000
 const lookDeadlineMs = 5_000
 /** A machine that was never seen away and runs after this long has come back between two looks. */
 const surelyBackMs = 60_000
-/** A look that takes too long may be our own fault, or the network's: so many in a row are none. */
+/** One look that gets no whole answer may be our own fault, or the network's. After this many in a row the machine counts as away. */
 const missesToAway = 3
 const credentialsLifetimeMs = 3_600_000
 
@@ -91,12 +91,13 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
     await move('done', isUnknown ? `Whether ${server.name} was told is not known` : null)
   }
 
-  /** The machine's stage; null while it doesn't answer, `late` where that is only because the look took too long. */
-  const look = async (job: Job, server: store.ServerRow, connection: ServerConnection): Promise<{ stage: string | null; late: boolean }> => {
+  /** The machine's stage; null without an answer. `isAway`: nothing listens at its address any more, so that one look is enough to tell. */
+  const look = async (job: Job, server: store.ServerRow, connection: ServerConnection): Promise<{ stage: string | null; isAway: boolean }> => {
     try {
-      return { stage: (await secure(server, connection, readStage, { signal: job.signal, deadlineMs: lookDeadlineMs })).stage, late: false }
+      const { stage } = await secure(server, connection, readStage, { signal: job.signal, deadlineMs: lookDeadlineMs })
+      return { stage, isAway: stage !== 'running' }
     } catch (error) {
-      if (error instanceof TalosError && !job.signal.aborted) return { stage: null, late: error.kind === 'timeout' }
+      if (error instanceof TalosError && !job.signal.aborted) return { stage: null, isAway: error.kind === 'unreachable' }
       throw error
     }
   }
@@ -105,7 +106,7 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
     const step = operation.steps.find((s) => s.key !== 'command')!
     const move = (status: 'running' | 'waiting' | 'done', reason: string | null) =>
       job.fence.write((tx) => operations.step(tx, operation.id, step.key, { status, reason }))
-    const { stage, late } = await look(job, server, connection)
+    const { stage, isAway } = await look(job, server, connection)
     const missed = stage === null ? (misses.get(operation.id) ?? 0) + 1 : 0
     misses.set(operation.id, missed)
     // `waiting` says that it was seen away.
@@ -126,8 +127,7 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
       await move('done', null)
       return end(job, operation, 'done', null)
     }
-    const isAway = stage === null ? !late || missed >= missesToAway : stage !== 'running'
-    if (!isAway) await move(wasAway ? 'waiting' : 'running', null)
+    if (!isAway && missed < missesToAway) await move(wasAway ? 'waiting' : 'running', null)
     else await move('waiting', stage === null ? `${server.name} does not answer` : `${server.name} is ${stage.replace('_', ' ')}`)
     return { againMs: lookAgainMs }
   }

@@ -280,6 +280,23 @@ test('a reboot that was begun by a process which died is not called done where t
   expect(simulator.servers[0]!.bootId).not.toBe(bootId)
 }, 40_000)
 
+test('one lost answer is not taken for a reboot', async () => {
+  const machine = simulator.servers[0]!
+  const { bootId } = machine
+  // The order itself is lost as well, so that the machine never restarts.
+  await addFault(machine, { kind: 'lost-reply', method: 'Get', times: 1 })
+  const { id: operationId } = (await operator.call(serverReboot, { params })).answer!.operation
+  const begun = { fence: 0, attempts: 1, intent_at: new Date(backend.clock.now()), done_at: null, failed_at: null, error: null }
+  await backend.platform.db
+    .insertInto('effect')
+    .values({ queue: commandQueue, key: id, name: `serverReboot/${operationId}`, ...begun })
+    .execute()
+  await backend.engine.run(70_000)
+  expect(machine.disk.state.faults.some((fault) => fault.kind === 'lost-reply')).toBe(false)
+  expect(await operation(operationId)).toMatchObject({ status: 'failed', reason: expect.stringContaining('may never have been told') as string })
+  expect(machine.bootId).toBe(bootId)
+}, 40_000)
+
 test('other hardware at the address of a cluster is never told anything', async () => {
   const stranger = await buildServer(backend, { address: simulator.servers[0]!.plan.address })
   const connection = await servers.connection(stranger)
