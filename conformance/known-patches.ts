@@ -66,14 +66,17 @@ apiUrl: https://link.example:8090/?jointoken=secret
 }
 
 const volume = (body: string) => `apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: data\n${body}`
-const file = (content: string) => `machine:\n  files:\n    - path: /var/two\n      permissions: 0o600\n      op: create\n      content: ${JSON.stringify(content)}\n`
+const file = (content: string) =>
+  `machine:\n  files:\n    - path: /var/two\n      permissions: 0o600\n      op: create\n      content: ${JSON.stringify(content)}\n`
 
 const byBase: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   volumes: {
     'a volume patched without its selector': [volume('provisioning:\n  grow: true\n')],
     'a volume patched without sizes': [volume('provisioning:\n  diskSelector:\n    match: system_disk\n')],
     'a volume merged and deleted in one patch': [`${volume('provisioning:\n  grow: true\n')}---\n${volume('$patch: delete\n')}`],
-    'a volume deleted and made anew in one patch': [`${volume('$patch: delete\n')}---\n${volume('provisioning:\n  grow: true\n  diskSelector:\n    match: system_disk\n')}`],
+    'a volume deleted and made anew in one patch': [
+      `${volume('$patch: delete\n')}---\n${volume('provisioning:\n  grow: true\n  diskSelector:\n    match: system_disk\n')}`,
+    ],
     'a document that is not there is deleted': ['apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: other\n$patch: delete\n'],
     'a delete inside a document that is not there': ['apiVersion: v1alpha1\nkind: UserVolumeConfig\nname: other\nprovisioning:\n  $patch: delete\n'],
     'a delete inside a document that is there': [volume('provisioning:\n  $patch: delete\n')],
@@ -124,7 +127,10 @@ const byBase: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'a file with trailing spaces': [file('a  \nb\n')],
     'a file with carriage returns': [file('a\r\nb\r\n')],
     'an install disk selector with a size': ['machine:\n  install:\n    diskSelector:\n      size: ">= 100GB"\n'],
-    'an install disk selector with a size, patched': ['machine:\n  install:\n    diskSelector:\n      size: ">= 100GB"\n', 'machine:\n  install:\n    diskSelector:\n      size: "< 1TB"\n'],
+    'an install disk selector with a size, patched': [
+      'machine:\n  install:\n    diskSelector:\n      size: ">= 100GB"\n',
+      'machine:\n  install:\n    diskSelector:\n      size: "< 1TB"\n',
+    ],
     'a list element deleted by number': ['machine:\n  files:\n    - permissions: 0o644\n      $patch: delete\n'],
     'a sysctl deleted': ['machine:\n  sysctls:\n    net.core.somaxconn:\n      $patch: delete\n'],
     'a section deleted': ['machine:\n  sysctls:\n    $patch: delete\n'],
@@ -134,7 +140,9 @@ const byBase: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     ],
     'an unknown key': ['machine:\n  foo: bar\n'],
     'an unknown document': ['apiVersion: v1alpha1\nkind: FooConfig\nname: x\n'],
-    'two documents of one name': ['apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: true\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: false\n'],
+    'two documents of one name': [
+      'apiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: true\n---\napiVersion: v1alpha1\nkind: LinkConfig\nname: eno1\nup: false\n',
+    ],
     'a bond of 802.3ad without a rate': ['apiVersion: v1alpha1\nkind: BondConfig\nname: bond0\nlinks: [eno1, eno2]\nbondMode: 802.3ad\n'],
     'a kubelet that is too new': ['machine:\n  kubelet:\n    image: ghcr.io/siderolabs/kubelet:v1.37.0\n'],
     'a JSON patch': ['[{"op": "add", "path": "/machine/sysctls/a", "value": "b"}]'],
@@ -145,5 +153,7 @@ const byBase: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 }
 
 export function knownPatches(): PatchCase[] {
-  return Object.entries(byBase).flatMap(([base, patches]) => Object.entries(patches).map(([title, bodies]) => ({ id: `${base}: ${title}`, base, patches: [...bodies] })))
+  return Object.entries(byBase).flatMap(([base, patches]) =>
+    Object.entries(patches).map(([title, bodies]) => ({ id: `${base}: ${title}`, base, patches: [...bodies] })),
+  )
 }

@@ -3,6 +3,7 @@
  * (Talos `pkg/machinery/config/configloader`). Keys that Talos doesn't know are errors, so are values of another type.
  */
 import { documentShapes, mainDocument, type DocumentShape } from './model/documents.ts'
+import { isBase64, isDuration } from './formats.ts'
 import type { IntegerShape, Shape, TextShape } from './model/shape.ts'
 import { ConfigError, type ConfigProblem, join, type MapNode, type Place, readDocuments, type ScalarNode, textAt, type TreeNode } from './tree.ts'
 
@@ -131,11 +132,14 @@ function normalise(shape: Shape, node: TreeNode, path: string, context: Context)
 function textOf(shape: TextShape, node: ScalarNode, path: string, context: Context): TreeNode {
   const text = rawText(node)
   const value = String(text.value)
-  if (shape.values !== undefined && value !== '' && value !== shape.zero && !shape.values.includes(value)) {
+  // An empty text is the zero of some enumerations; of those behind a pointer it is no value (Talos's `enumer`: "does not belong to … values").
+  const isUnset = (value === '' && shape.optional !== true) || value === shape.zero
+  if (shape.values !== undefined && !isUnset && !shape.values.includes(value)) {
     const words = shape.values.length === 1 ? shape.values[0] : `one of ${shape.values.join(', ')}`
     context.problems.push(problemAt(node, `${path} must be ${words}`, path))
   }
-  if (shape.bytes === true && !/^[A-Za-z0-9+/\s]*(?:={1,2}\s*)?$/.test(value)) context.problems.push(problemAt(node, `${path} must be base64`, path))
+  if (shape.bytes === true && !isBase64(value)) context.problems.push(problemAt(node, `${path} must be base64`, path))
+  if (shape.zero === '0s' && !isDuration(value)) context.problems.push(problemAt(node, `${path} must be a time span such as 10s`, path))
   return shape.trimmed === true ? { ...text, value: value.replace(/^[\t\n\v\f\r]+/, '') } : text
 }
 

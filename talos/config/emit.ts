@@ -60,9 +60,8 @@ export function emit(documents: readonly MapNode[]): Emitted {
   const writeScalar = (head: string, { value, source, octal }: ScalarNode, indent: number) => {
     if (octal === true && typeof value === 'bigint') return put(`${head}0o${value.toString(8)}`, source)
     if (typeof value !== 'string' || !value.includes('\n') || !literalAllowed(value)) return put(`${head}${scalarText(value)}`, source)
-    const hint = /^[ \n]/.test(value) ? String(step) : ''
-    const chomp = !value.endsWith('\n') ? '-' : value === '\n' || value.endsWith('\n\n') ? '+' : ''
-    put(`${head}|${hint}${chomp}`, source)
+    const chomp = !value.endsWith('\n') ? '-' : value.endsWith('\n\n') ? '+' : ''
+    put(`${head}|${chomp}`, source)
     const inner = ' '.repeat(deeper(indent))
     for (const line of (value.endsWith('\n') ? value.slice(0, -1) : value).split('\n')) put(line === '' ? '' : `${inner}${line}`, source)
   }
@@ -80,8 +79,12 @@ function deeper(indent: number): number {
   return step * Math.floor((indent + step) / step)
 }
 
+/**
+ * go-yaml writes a literal that begins with white space with an indent that it doesn't read back itself (`|4`, relative to the wrong level), and the
+ * configuration is lost with it. Such a text is quoted.
+ */
 function literalAllowed(text: string): boolean {
-  return !/ (\n|$)/.test(text) && !hasSpecial(text)
+  return !/^[ \t\n]/.test(text) && !/ (\n|$)/.test(text) && !hasSpecial(text)
 }
 
 /** A scalar on one line: plain where it reads back as the same string, else quoted. */

@@ -76,7 +76,7 @@ function zeroOf(shape: Shape, source: string): TreeNode {
     case 'argument':
       return { is: 'scalar', value: '', plain: undefined, ...place }
     case 'integer':
-      return { is: 'scalar', value: 0n, plain: undefined, ...place }
+      return { is: 'scalar', value: 0n, plain: undefined, ...(shape.octal === true && { octal: true }), ...place }
     case 'list':
       return { is: 'list', items: [], ...place }
     case 'map':

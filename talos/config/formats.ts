@@ -38,6 +38,17 @@ export function isAddressPort(text: string): boolean {
   return isHostPort(text) && isAddress(text.slice(0, text.lastIndexOf(':')).replace(/^\[|\]$/g, ''))
 }
 
+/** Padded base64, which may be broken into lines, as Go's decoder takes it. */
+export function isBase64(text: string): boolean {
+  const whole = text.replace(/[\r\n]/g, '')
+  return whole.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(whole)
+}
+
+/** A routing table by number or by one of its names (Talos `nethelpers.RoutingTable`). */
+export function isRoutingTable(text: string): boolean {
+  return ['unspec', 'default', 'main', 'local'].includes(text) || (/^[1-9]\d{0,2}$/.test(text) && Number(text) <= 252)
+}
+
 export function isDuration(text: string): boolean {
   return durationMs(text) !== undefined
 }

@@ -5,7 +5,7 @@
  */
 import type { ConfigDocument } from './decode.ts'
 import { durationMs } from './duration.ts'
-import { isAddress, isAddressPort, isCidr, isCidrOrAddress, isDuration, isHostPort, isMac, isUnspecified, sizeBytes } from './formats.ts'
+import { isAddress, isAddressPort, isCidr, isCidrOrAddress, isHostPort, isMac, isRoutingTable, isUnspecified, sizeBytes } from './formats.ts'
 import { Report, textOf } from './report.ts'
 import { at, type MapNode } from './tree.ts'
 import { isWireguardKey } from './validate-devices.ts'
@@ -59,7 +59,7 @@ function form(report: Report, path: string[], is: (text: string) => boolean, wha
 const cidr = 'an address with prefix length, such as 10.0.0.7/24'
 const network = 'a network in CIDR notation'
 const address = 'an address'
-const span = 'a time span such as 10s'
+const routingTable = 'a routing table: a number from 1 to 252, default, main or local'
 
 const link: Check = (report) => {
   form(report, ['hardwareAddr'], isMac, 'a MAC address')
@@ -70,7 +70,8 @@ const link: Check = (report) => {
   for (const { path } of report.items('routes')) {
     form(report, [...path, 'destination'], (t) => isCidr(t) && !isUnspecified(t), `${network}; leave it out for the default route`)
     form(report, [...path, 'gateway'], (t) => isAddress(t) && !isUnspecified(t), address)
-    form(report, [...path, 'source'], (t) => isCidrOrAddress(t) && !isUnspecified(t), address)
+    form(report, [...path, 'source'], (t) => isAddress(t) && !isUnspecified(t), address)
+    form(report, [...path, 'table'], isRoutingTable, routingTable)
   }
 }
 
@@ -89,12 +90,7 @@ const provisioning = (report: Report, required: boolean, sized: boolean) => {
     return
   }
   form(report, ['provisioning', 'minSize'], (t) => sizeBytes(t) !== undefined, 'a size such as 10GiB')
-  form(
-    report,
-    ['provisioning', 'maxSize'],
-    (t) => sizeBytes(t.replace(/^-/, '')) !== undefined || /^\d{1,3}(\.\d+)?%$/.test(t),
-    'a size such as 100GiB, or a percentage',
-  )
+  form(report, ['provisioning', 'maxSize'], (t) => sizeBytes(t.replace(/^-/, '')) !== undefined || isPercentage(t), 'a size such as 100GiB, or a percentage')
   if ((sizeBytes(min) ?? 0) > (sizeBytes(max) ?? Infinity)) report.error(['provisioning', 'minSize'], 'minSize is more than maxSize')
   if (required && min === '' && max === '') report.error(['provisioning'], 'Say how big: provisioning.minSize or provisioning.maxSize')
 }
@@ -141,8 +137,8 @@ const checks: Record<string, Check> = {
   BridgeConfig: link,
   VRFConfig: (report) => {
     link(report)
-    if (['', '0', 'unspec', 'local', 'main', 'default', '253', '254', '255'].includes(report.text('table')))
-      report.error(['table'], 'A VRF needs a routing table of its own')
+    if (['', 'unspec', 'local', 'main', 'default'].includes(report.text('table'))) report.error(['table'], 'A VRF needs a routing table of its own')
+    else form(report, ['table'], isRoutingTable, routingTable)
   },
   VLANConfig: (report) => {
     link(report)
@@ -167,7 +163,6 @@ const checks: Record<string, Check> = {
       if (!isWireguardKey(report.text(...path, 'publicKey'))) report.error([...path, 'publicKey'], 'A peer’s public key is not 32 bytes in base64')
       form(report, [...path, 'presharedKey'], isWireguardKey, '32 bytes in base64')
       form(report, [...path, 'endpoint'], isAddressPort, 'an address with port')
-      form(report, [...path, 'persistentKeepaliveInterval'], isDuration, span)
       for (const item of report.texts(...path, 'allowedIPs')) if (!isCidr(item.text)) report.error(item.path, `${item.text} is not ${network}`)
     }
   },
@@ -188,7 +183,6 @@ const checks: Record<string, Check> = {
   },
   StaticHostConfig: (report) => (addressName(report), required(report, 'hostnames')),
   TimeSyncConfig: (report) => {
-    form(report, ['bootTimeout'], isDuration, span)
     if ((durationMs(report.text('bootTimeout')) ?? 0) < 0) report.error(['bootTimeout'], 'bootTimeout can’t be negative')
     if (report.has('ntp') && report.has('ptp')) report.error(['ptp'], 'Use either ntp or ptp')
   },
@@ -196,12 +190,14 @@ const checks: Record<string, Check> = {
     if ((report.number('mtu') ?? 1420) < 1280) report.error(['mtu'], 'KubeSpan’s MTU must be at least 1280')
     for (const { path, text } of report.texts('filters', 'endpoints'))
       if (!isCidrOrAddress(text.replace(/^!/, ''))) report.error(path, `${text} is not ${network}`)
+    for (const { path, text } of report.texts('filters', 'excludeAdvertisedNetworks')) if (!isCidr(text)) report.error(path, `${text} is not ${network}`)
   },
   KubeSpanEndpointsConfig: (report) => {
     for (const { path, text } of report.texts('extraAnnouncedEndpoints')) if (!isAddressPort(text)) report.error(path, `${text} is not an address with port`)
   },
   NetworkRuleConfig: (report) => {
     if (!report.has('portSelector', 'ports')) report.error(['portSelector'], 'A rule needs ports')
+    if (!report.has('portSelector', 'protocol')) report.error(['portSelector'], 'A rule needs a protocol')
     required(report, 'portSelector')
     const ranges = report.texts('portSelector', 'ports').map(({ path, text }) => ({ path, ends: text.split('-').map(Number) }))
     const sorted = ranges.toSorted((a, b) => a.ends[0]! - b.ends[0]!)
@@ -217,11 +213,16 @@ const checks: Record<string, Check> = {
   RoutingRuleConfig: (report) => {
     form(report, ['src'], isCidr, network)
     form(report, ['dst'], isCidr, network)
+    form(report, ['table'], isRoutingTable, routingTable)
+    const isUnicast = ['', 'unspec', 'unicast'].includes(report.text('action'))
+    if (isUnicast && ['', 'unspec'].includes(report.text('table'))) report.error([], 'A rule needs a table, or an action other than unicast')
+    if ((report.number('fwMask') ?? 0) > 0 && (report.number('fwMark') ?? 0) === 0) report.error(['fwMask'], 'fwMask needs fwMark')
+    if (!/^\d+$/.test(report.text('name'))) report.error(['name'], 'The name is the priority of the rule, a number')
   },
   TCPProbeConfig: (report) => {
     form(report, ['endpoint'], isHostPort, 'host:port')
-    form(report, ['interval'], isDuration, span)
-    form(report, ['timeout'], isDuration, span)
+    required(report, 'endpoint')
+    for (const field of ['interval', 'timeout']) if ((durationMs(report.text(field)) ?? 0) < 0) report.error([field], `${field} can’t be negative`)
   },
   VolumeConfig: (report) => {
     const name = report.text('name')
@@ -255,6 +256,10 @@ const checks: Record<string, Check> = {
   ZswapConfig: (report) => {
     if ((report.number('maxPoolPercent') ?? 20) > 100) report.error(['maxPoolPercent'], 'maxPoolPercent must be at most 100')
   },
+  ExternalVolumeConfig: (report) => {
+    volumeName(report)
+    if (report.text('filesystemType') !== 'virtiofs') report.error(['filesystemType'], 'filesystemType must be virtiofs')
+  },
   RegistryMirrorConfig: (report) => {
     for (const { path } of report.items('endpoints'))
       if (!/^https?:\/\/./.test(report.text(...path, 'url'))) report.error([...path, 'url'], 'A mirror’s URL is of http or https')
@@ -281,10 +286,19 @@ const checks: Record<string, Check> = {
   EnvironmentConfig: (report) => {
     for (const { path, key } of report.entries('variables')) if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(key)) report.error(path, `${key} is not a variable’s name`)
   },
-  OOMConfig: (report) => form(report, ['sampleInterval'], isDuration, span),
   EventSinkConfig: (report) => (required(report, 'endpoint'), form(report, ['endpoint'], isHostPort, 'host:port')),
-  KmsgLogConfig: (report) => form(report, ['url'], (t) => /^(tcp|udp):\/\/[^/]+:\d{1,5}\/?$/.test(t), 'a URL such as tcp://host:5000'),
-  SideroLinkConfig: (report) => form(report, ['apiUrl'], (t) => /^(https|grpc):\/\/[^/?#]+\/?(\?.*)?$/.test(t), 'a URL of https or grpc without a path'),
+  KmsgLogConfig: (report) => (
+    required(report, 'url'),
+    form(report, ['url'], (t) => /^(tcp|udp):\/\/[^/]+:\d{1,5}\/?$/.test(t), 'a URL such as tcp://host:5000')
+  ),
+  SideroLinkConfig: (report) => (
+    required(report, 'apiUrl'),
+    form(report, ['apiUrl'], (t) => /^(https|grpc):\/\/[^/?#]+\/?(\?.*)?$/.test(t), 'a URL of https or grpc without a path')
+  ),
+}
+
+function isPercentage(text: string): boolean {
+  return /^\d{1,3}(\.\d+)?%$/.test(text) && Number(text.slice(0, -1)) <= 100
 }
 
 function isPem(text: string): boolean {
