@@ -132,8 +132,8 @@ function normalise(shape: Shape, node: TreeNode, path: string, context: Context)
 function textOf(shape: TextShape, node: ScalarNode, path: string, context: Context): TreeNode {
   const text = rawText(node)
   const value = String(text.value)
-  // An empty text is the zero of some enumerations; of those behind a pointer it is no value (Talos's `enumer`: "does not belong to … values").
-  const isUnset = (value === '' && shape.optional !== true) || value === shape.zero
+  // An empty text is "not set" only where Talos holds a plain text; its enumerations refuse it ("does not belong to … values").
+  const isUnset = value === (shape.zero ?? '') && (shape.optional !== true || shape.zero !== undefined)
   if (shape.values !== undefined && !isUnset && !shape.values.includes(value)) {
     const words = shape.values.length === 1 ? shape.values[0] : `one of ${shape.values.join(', ')}`
     context.problems.push(problemAt(node, `${path} must be ${words}`, path))

@@ -1,8 +1,8 @@
 /**
  * What the documents beside the main one must hold (Talos `pkg/machinery/config/types/*`, each document's `Validate`), and what Talos refuses
  * while it loads them, since its types take only addresses where addresses belong.
- * CEL expressions are only asked to be there: whether they mean something is for Talos.
  */
+import { celProblem, type CelScope } from './cel.ts'
 import type { ConfigDocument } from './decode.ts'
 import { durationMs } from './duration.ts'
 import { isAddress, isAddressPort, isCidr, isCidrOrAddress, isHostPort, isMac, isRoutingTable, isUnspecified, sizeBytes } from './formats.ts'
@@ -61,6 +61,13 @@ const network = 'a network in CIDR notation'
 const address = 'an address'
 const routingTable = 'a routing table: a number from 1 to 252, default, main or local'
 
+/** A CEL expression that Talos can compile, where there is one. */
+function expression(report: Report, path: string[], scope: CelScope): void {
+  const text = report.text(...path)
+  const problem = text === '' ? undefined : celProblem(text, scope)
+  if (problem !== undefined) report.error(path, `The expression can’t be compiled: ${problem}`)
+}
+
 const link: Check = (report) => {
   form(report, ['hardwareAddr'], isMac, 'a MAC address')
   for (const { path } of report.items('addresses')) {
@@ -83,6 +90,7 @@ const dhcp: Check = (report) => {
 
 const provisioning = (report: Report, required: boolean, sized: boolean) => {
   if (required && !report.has('provisioning', 'diskSelector', 'match')) report.error(['provisioning'], 'Say which disk: provisioning.diskSelector.match')
+  expression(report, ['provisioning', 'diskSelector', 'match'], 'disk')
   const min = report.text('provisioning', 'minSize')
   const max = report.text('provisioning', 'maxSize')
   if (!sized) {
@@ -170,6 +178,7 @@ const checks: Record<string, Check> = {
   DHCPv6Config: dhcp,
   LinkAliasConfig: (report) => {
     if (!report.has('selector', 'match')) report.error(['selector'], 'LinkAliasConfig needs selector.match')
+    expression(report, ['selector', 'match'], 'link')
     const name = report.text('name')
     if (name.includes('%') && !/^[^%]+%d$/.test(name)) report.error(['name'], 'A name for several links ends in %d')
   },
@@ -252,6 +261,7 @@ const checks: Record<string, Check> = {
   ExistingVolumeConfig: (report) => {
     volumeName(report)
     if (!report.has('discovery', 'volumeSelector', 'match')) report.error(['discovery'], 'Say which volume: discovery.volumeSelector.match')
+    expression(report, ['discovery', 'volumeSelector', 'match'], 'volume')
   },
   ZswapConfig: (report) => {
     if ((report.number('maxPoolPercent') ?? 20) > 100) report.error(['maxPoolPercent'], 'maxPoolPercent must be at most 100')
@@ -259,6 +269,7 @@ const checks: Record<string, Check> = {
   ExternalVolumeConfig: (report) => {
     volumeName(report)
     if (report.text('filesystemType') !== 'virtiofs') report.error(['filesystemType'], 'filesystemType must be virtiofs')
+    else if (!report.has('mount', 'virtiofs')) report.error(['mount'], 'virtiofs needs mount.virtiofs')
   },
   RegistryMirrorConfig: (report) => {
     for (const { path } of report.items('endpoints'))
@@ -279,12 +290,28 @@ const checks: Record<string, Check> = {
     for (const { path } of report.items('configFiles'))
       for (const field of ['content', 'mountPath']) if (report.text(...path, field) === '') report.error(path, `${field} is missing`)
   },
+  ImageVerificationConfig: (report) => {
+    for (const { path } of report.items('rules')) {
+      if (report.text(...path, 'image') === '') report.error(path, 'A rule needs the pattern of its images')
+      if (report.flag(...path, 'skip') || report.flag(...path, 'deny')) continue
+      const keyless = report.has(...path, 'keyless')
+      if (!keyless && !report.has(...path, 'publicKey')) report.error(path, 'A rule needs keyless or publicKey, or skip or deny')
+      if (keyless && report.text(...path, 'keyless', 'issuer') === '') report.error(path, 'keyless needs its issuer')
+      if (keyless && !report.has(...path, 'keyless', 'subject') && !report.has(...path, 'keyless', 'subjectRegex'))
+        report.error(path, 'keyless needs subject or subjectRegex')
+      if (report.has(...path, 'publicKey') && report.text(...path, 'publicKey', 'certificate') === '') report.error(path, 'publicKey needs its certificate')
+    }
+  },
   WatchdogTimerConfig: (report) => {
     required(report, 'device')
     form(report, ['timeout'], (t) => (durationMs(t) ?? 0) >= 10_000, 'a time span of 10s at least')
   },
   EnvironmentConfig: (report) => {
     for (const { path, key } of report.entries('variables')) if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(key)) report.error(path, `${key} is not a variable’s name`)
+  },
+  OOMConfig: (report) => {
+    expression(report, ['triggerExpression'], 'oom trigger')
+    expression(report, ['cgroupRankingExpression'], 'oom ranking')
   },
   EventSinkConfig: (report) => (required(report, 'endpoint'), form(report, ['endpoint'], isHostPort, 'host:port')),
   KmsgLogConfig: (report) => (

@@ -3,7 +3,7 @@
  * Talos adds that can be known without it: the Kubernetes versions.
  */
 import { kubernetesProblem } from '../versions.ts'
-import { endpointProblem, isAddress, isCidr, isCidrOrAddress, isDnsName, isLabelValue, isQualifiedName, kubernetesVersionOf } from './formats.ts'
+import { endpointProblem, isAddress, isCidr, isCidrOrAddress, isDnsName, isLabelValue, isQualifiedName, kubernetesVersionOf, sizeBytes } from './formats.ts'
 import { Report, textOf } from './report.ts'
 import { at, type MapNode } from './tree.ts'
 import { checkDevices } from './validate-devices.ts'
@@ -57,6 +57,10 @@ function checkMachine(report: Report, type: string, controlPlane: boolean, optio
   for (const { path, node } of report.items('machine', 'disks')) {
     if (node.is !== 'map') report.error(path, 'A disk must not be null')
     const partitions = report.items(...path, 'partitions')
+    for (const { path: where, node: partition } of partitions) {
+      const entry = at(partition, 'size')
+      if (entry !== undefined && sizeBytes(textOf(entry)) === undefined) report.error([...where, 'size'], 'A size must be such as 100GB')
+    }
     partitions.slice(0, -1).forEach((p) => {
       if (['', '0'].includes(textOf(at(p.node, 'size')))) report.error(p.path, 'Only the last partition of a disk can take the rest of it')
     })
@@ -74,6 +78,7 @@ function checkInstall(report: Report): void {
   if (!report.has(...install)) return report.error(install, 'The install section is missing')
   const selector = report.entries(...install, 'diskSelector').some(({ node }) => textOf(node) !== '')
   if (!report.has(...install, 'disk') && !selector) report.error(install, 'Say where Talos is installed: install.disk or install.diskSelector')
+  if (report.has(...install, 'diskSelector', 'name')) report.error([...install, 'diskSelector', 'name'], 'Talos no longer selects disks by their name')
   const size = report.text(...install, 'diskSelector', 'size')
   if (size !== '' && !/^(>=|<=|>|<|==)?\s*\d+(\.\d+)?\s*([kmgtpe]i?)?b?$/i.test(size.trim()))
     report.error([...install, 'diskSelector', 'size'], 'A size must be such as >= 100GB')
@@ -112,6 +117,8 @@ function checkCluster(report: Report, controlPlane: boolean): void {
     else report.error(['cluster', 'etcd'], 'A worker has no etcd section')
   }
   if (controlPlane) checkCni(report)
+  for (const component of ['apiServer', 'controllerManager', 'scheduler']) checkResources(report, component)
+  checkAuthorizers(report)
   checkDiscovery(report)
   checkManifests(report)
 }
@@ -130,11 +137,26 @@ function checkSubnets(report: Report, where: readonly string[]): void {
     if (!isCidrOrAddress(text.replace(/^!/, ''))) report.error(path, `${text} is not a network or an address`)
 }
 
+/** Requests and limits of a control plane's pod (Talos `ResourcesConfig.Validate`). */
+function checkResources(report: Report, component: string): void {
+  for (const part of ['requests', 'limits'])
+    for (const { path, key } of report.entries('cluster', component, 'resources', part))
+      if (key !== 'cpu' && key !== 'memory') report.error(path, `${key} is not a resource that can be set; cpu and memory are`)
+}
+
+/** Authorizers of the API server (Talos `AuthorizationConfigAuthorizerConfig.Validate`). */
+function checkAuthorizers(report: Report): void {
+  for (const { path } of report.items('cluster', 'apiServer', 'authorizationConfig')) {
+    if (!['Node', 'RBAC', 'Webhook'].includes(report.text(...path, 'type'))) report.error(path, 'The type of an authorizer is Node, RBAC or Webhook')
+    if (report.text(...path, 'name') === '') report.error(path, 'An authorizer needs a name')
+  }
+}
+
 function checkCni(report: Report): void {
   const cni = ['cluster', 'network', 'cni']
   if (!report.has(...cni)) return
   const name = report.text(...cni, 'name')
-  if (name !== '' && !['flannel', 'custom', 'none'].includes(name)) report.error([...cni, 'name'], 'The CNI must be flannel, custom or none')
+  if (!['flannel', 'custom', 'none'].includes(name)) report.error([...cni, 'name'], 'The CNI must be flannel, custom or none')
   const urls = report.texts(...cni, 'urls')
   if (name !== 'custom' && urls.length > 0) report.error([...cni, 'urls'], `urls must be empty for the CNI ${name || 'flannel'}`)
   if (name === 'custom' && urls.length === 0) report.warn('A custom CNI should have urls')

@@ -84,7 +84,7 @@ const blockDocuments: Record<string, { about: string; since?: '1.13'; fields: Fi
       name,
       volumeType: choice(['partition', 'disk', 'directory']),
       provisioning,
-      filesystem: inPlace(object({ type: plainChoice(['xfs', 'ext4']), projectQuotaSupport: flag() })),
+      filesystem: inPlace(object({ type: plainChoice(['xfs', 'ext4'], undefined, 'none'), projectQuotaSupport: flag() })),
       encryption,
       mount: since113(inPlace(object({ disableAccessTime: flag(), secure: flag() }))),
     },
@@ -163,7 +163,7 @@ const otherDocuments: Record<string, { about: string; since?: '1.13'; fields: Fi
     fields: {
       triggerExpression: expression('CEL expression'),
       cgroupRankingExpression: expression('CEL expression'),
-      strictCgroupClassOrdering: flag(),
+      strictCgroupClassOrdering: since113(flag()),
       sampleInterval: duration(),
     },
   },

@@ -144,7 +144,7 @@ export const networkDocuments: Record<string, { about: string; since?: '1.13'; f
         'tcp-data-split': flag(),
       }),
       channels: object({ rx: count(), tx: count(), other: count(), combined: count() }),
-      wakeOnLan: list(plainChoice(['phy', 'unicast', 'multicast', 'broadcast', 'arp', 'magic', 'magicsecure', 'filter'])),
+      wakeOnLan: list(choice(['phy', 'unicast', 'multicast', 'broadcast', 'arp', 'magic', 'magicsecure', 'filter'])),
     },
   },
   LinkAliasConfig: {
