@@ -33,6 +33,7 @@ export default defineConfig({
     projects: [
       room('contract'),
       room('talos'),
+      room('conformance'),
       room('simulator'),
       room('backend', { globalSetup: ['backend/src/testing/postgres.ts'] }),
       room('cli'),

@@ -25,52 +25,42 @@ export interface Cases {
   patches: PatchCase[]
 }
 
-export interface MergeAnswer {
-  /** The merged configuration, or `sha256:` and the digest of a long one. */
-  text?: string
-  refused?: string
-  invalid?: string
-  warnings?: string[]
-}
-
+/** Talos's answers by `keyOf` each case: the digest of the text that came of it, or `refused: ` and why. */
 export interface Answers {
   talos: string
-  generate: Record<string, string>
-  merge: Record<string, MergeAnswer>
-  /** The bundle as Talos writes it. */
+  answers: Record<string, string>
+  /** The secrets bundle as Talos writes it. */
   secrets: string
 }
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
+/** Names a case by what it holds, so that an answer never belongs to another question. */
+export const keyOf = (question: GenerateCase | PatchCase, bases: Cases['bases']): string =>
+  digest(JSON.stringify('patches' in question ? [bases[question.base], question.patches] : { ...question, id: undefined }))
+
 export function ourGeneration(cases: Cases, { id: _, ...input }: GenerateCase, talosVersion: string): string {
   return digest(generateConfig({ ...input, talosVersion, secrets: readSecrets(cases.secrets) }))
 }
 
-export function ourMerge(cases: Cases, { base, patches }: PatchCase, talosVersion: string): MergeAnswer {
-  let text: string
+/** The digest of what we merge, or why we refuse: while merging, or when what came of it is validated. */
+export function ourMerge(cases: Cases, { base, patches }: PatchCase, talosVersion: string): string {
   try {
-    text = mergePatches(
-      cases.bases[base]!,
-      patches.map((body, i) => ({ name: `patch-${i}`, body })),
-    ).yaml
+    const layers = patches.map((body, i) => ({ name: `patch-${i}`, body }))
+    const { yaml } = mergePatches(cases.bases[base]!, layers)
+    const { errors } = validateConfig(yaml, { talosVersion })
+    return errors.length > 0 ? `refused: ${errors.map((e) => e.message).join('; ')}` : digest(yaml)
   } catch (error) {
-    if (error instanceof ConfigError) return { refused: error.message }
+    if (error instanceof ConfigError) return `refused: ${error.message}`
     throw error
-  }
-  const { errors, warnings } = validateConfig(text, { talosVersion })
-  return {
-    text: text.length > 4000 ? `sha256:${digest(text)}` : text,
-    ...(errors.length > 0 && { invalid: errors.map((e) => e.message).join('; ') }),
-    ...(warnings.length > 0 && { warnings }),
   }
 }
 
 export type Difference = 'other text' | 'only ours is taken' | 'only Talos takes it'
 
-/** How two answers differ in what a person would notice; null where they agree. Where both refuse, neither wording nor the step that refuses counts. */
-export function difference(ours: MergeAnswer, talos: MergeAnswer): Difference | null {
-  const isTaken = (answer: MergeAnswer) => answer.refused === undefined && answer.invalid === undefined
-  if (isTaken(ours) !== isTaken(talos)) return isTaken(ours) ? 'only ours is taken' : 'only Talos takes it'
-  return !isTaken(ours) || ours.text === talos.text ? null : 'other text'
+/** How two answers differ; null where they agree. Where both refuse, neither the wording nor the step that refuses counts. */
+export function difference(ours: string, talos: string): Difference | null {
+  const isRefused = (answer: string) => answer.startsWith('refused: ')
+  if (isRefused(ours) !== isRefused(talos)) return isRefused(talos) ? 'only ours is taken' : 'only Talos takes it'
+  return isRefused(ours) || ours === talos ? null : 'other text'
 }

@@ -15,6 +15,7 @@ export interface Import {
 const doors: Readonly<Record<string, { source: readonly string[]; test: readonly string[] }>> = {
   contract: { source: [], test: [] },
   talos: { source: [], test: [] },
+  conformance: { source: ['talos'], test: [] },
   backend: { source: ['contract', 'talos'], test: ['simulator'] },
   console: { source: ['contract'], test: [] },
   cli: { source: ['contract'], test: [] },

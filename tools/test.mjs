@@ -61,7 +61,7 @@ suite('types', node, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'])
 suite('types of the console', node, ['node_modules/typescript/bin/tsc', '-p', 'console/tsconfig.json'])
 suite('lint', 'node_modules/.bin/oxlint', ['--type-aware', '--deny-warnings'])
 suite('format', 'node_modules/.bin/oxfmt', ['--check'])
-for (const room of ['contract', 'tools', 'talos', 'simulator', 'console', 'cli', 'backend']) suite(room, node, vitest('--project', room))
+for (const room of ['contract', 'tools', 'talos', 'conformance', 'simulator', 'console', 'cli', 'backend']) suite(room, node, vitest('--project', room))
 
 const postgres = systemPostgres()
 if (process.env.TEST_DATABASE_URL) {

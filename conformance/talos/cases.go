@@ -22,10 +22,10 @@ import (
 
 // Cases is what both sides are asked; cases.json, made by make-cases.ts.
 type Cases struct {
-	Secrets  string     `json:"secrets"`
-	Generate []Generate `json:"generate"`
+	Secrets  string            `json:"secrets"`
+	Generate []Generate        `json:"generate"`
 	Bases    map[string]string `json:"bases"`
-	Patches  []Patch    `json:"patches"`
+	Patches  []Patch           `json:"patches"`
 }
 
 // Generate is one configuration to generate.
@@ -51,21 +51,11 @@ type Patch struct {
 	Patches []string `json:"patches"`
 }
 
-// Answers is what Talos says: by id, the digest of a text or the sentence of a refusal.
+// Answers is what Talos says: by id, the digest of a text, or "refused: " and why.
 type Answers struct {
-	Talos    string            `json:"talos"`
-	Generate map[string]string `json:"generate"`
-	Merge    map[string]Merge  `json:"merge"`
-	Secrets  string            `json:"secrets"`
-}
-
-// Merge is the outcome of merging, and of validating what came of it.
-type Merge struct {
-	// Text is what was merged, where it is short; Refused is why it wasn't.
-	Text    string `json:"text,omitempty"`
-	Refused string `json:"refused,omitempty"`
-	Invalid  string   `json:"invalid,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
+	Talos   string            `json:"talos"`
+	Answers map[string]string `json:"answers"`
+	Secrets string            `json:"secrets"`
 }
 
 type metal struct{}
@@ -82,6 +72,14 @@ func digest(text []byte) string {
 	sum := sha256.Sum256(text)
 
 	return hex.EncodeToString(sum[:8])
+}
+
+// refused keeps the last line of an error, which names the cause.
+func refused(err error) string {
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	reason := []rune(strings.TrimSpace(lines[len(lines)-1]))
+
+	return "refused: " + string(reason[:min(len(reason), 80)])
 }
 
 func fail(err error) {
@@ -116,14 +114,14 @@ func Main(version string) {
 		fail(err)
 	}
 
-	answers := Answers{Talos: version, Generate: map[string]string{}, Merge: map[string]Merge{}, Secrets: string(written)}
+	answers := Answers{Talos: version, Answers: map[string]string{}, Secrets: string(written)}
 
 	for _, c := range cases.Generate {
-		answers.Generate[c.ID] = generated(c, bundle, contract)
+		answers.Answers[c.ID] = generated(c, bundle, contract)
 	}
 
 	for _, c := range cases.Patches {
-		answers.Merge[c.ID] = merged(cases.Bases[c.Base], c.Patches)
+		answers.Answers[c.ID] = merged(cases.Bases[c.Base], c.Patches)
 	}
 
 	out, err := os.Create(os.Args[2])
@@ -160,7 +158,7 @@ func generated(c Generate, bundle *secrets.Bundle, contract *config.VersionContr
 
 	input, err := generate.NewInput(c.ClusterName, c.Endpoint, c.KubernetesVersion, options...)
 	if err != nil {
-		return "refused: " + err.Error()
+		return refused(err)
 	}
 
 	// talosctl has no flag for them either: they are patched in (`cluster.network`).
@@ -179,58 +177,48 @@ func generated(c Generate, bundle *secrets.Bundle, contract *config.VersionContr
 
 	provider, err := input.Config(role)
 	if err != nil {
-		return "refused: " + err.Error()
+		return refused(err)
 	}
 
 	text, err := provider.EncodeBytes(encoder.WithComments(encoder.CommentsDisabled))
 	if err != nil {
-		return "refused: " + err.Error()
+		return refused(err)
 	}
 
 	return digest(text)
 }
 
-func merged(base string, bodies []string) (answer Merge) {
-	// A panic of Talos is a refusal as well: apid answers Internal.
+func merged(base string, bodies []string) (answer string) {
+	// A panic of Talos is a refusal as well: its API answers Internal.
 	defer func() {
 		if r := recover(); r != nil {
-			answer = Merge{Refused: fmt.Sprintf("panic: %v", r)}
+			answer = refused(fmt.Errorf("panic: %v", r))
 		}
 	}()
 
 	patches, err := configpatcher.LoadPatches(bodies)
 	if err != nil {
-		return Merge{Refused: err.Error()}
+		return refused(err)
 	}
 
 	out, err := configpatcher.Apply(configpatcher.WithBytes([]byte(base)), patches)
 	if err != nil {
-		return Merge{Refused: err.Error()}
+		return refused(err)
 	}
 
 	text, err := out.Bytes()
 	if err != nil {
-		return Merge{Refused: err.Error()}
-	}
-
-	answer.Text = string(text)
-	if len(text) > 4000 {
-		answer.Text = "sha256:" + digest(text)
+		return refused(err)
 	}
 
 	provider, err := configloader.NewFromBytes(text)
 	if err != nil {
-		answer.Invalid = "load: " + err.Error()
-
-		return answer
+		return refused(err)
 	}
 
-	warnings, err := provider.Validate(metal{})
-	if err != nil {
-		answer.Invalid = strings.TrimSpace(err.Error())
+	if _, err = provider.Validate(metal{}); err != nil {
+		return refused(err)
 	}
 
-	answer.Warnings = warnings
-
-	return answer
+	return digest(text)
 }

@@ -28,7 +28,9 @@ function merge(shape: Shape, left: TreeNode | undefined, right: TreeNode, path: 
     case 'port':
       return clone(right)
     case 'free':
-      return shape.replace === true ? clone(right) : mergeFree(left, right, path)
+      // An empty one is Go's zero, which replaces nothing.
+      if (shape.replace === true) return right.is === 'map' && right.entries.size === 0 ? left : clone(right)
+      return mergeFree(left, right, path)
     case 'list':
       return mergeList(shape, left as ListNode, right as ListNode, path)
     case 'map':

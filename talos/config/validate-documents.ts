@@ -134,7 +134,7 @@ const checks: Record<string, Check> = {
   HostnameConfig: (report) => {
     const auto = report.text('auto')
     const hostname = report.text('hostname')
-    if (auto === '' && hostname === '') report.error([], 'HostnameConfig needs auto or hostname')
+    if ((auto === '' || auto === 'off') && hostname === '') report.error([], 'HostnameConfig needs auto: stable or a hostname')
     if (hostname !== '' && auto !== '' && auto !== 'off') report.error(['hostname'], 'A host name of your own needs auto: off')
     const [first = ''] = hostname.split('.')
     if (hostname.length > 253 || first.length > 63 || (hostname !== '' && first === ''))

@@ -1,0 +1,8 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Folders of the Go programs, one for each minor that is compared. */
+export const versions = readdirSync(import.meta.dirname).filter((name) => /^v1\.\d+$/.test(name))
+
+/** Where Talos's answers for one of `versions` are kept. */
+export const answersFile = (version: string): string => join(import.meta.dirname, version, 'answers.json')

@@ -1,0 +1,58 @@
+/** Our configurations beside Talos's own, whose answers are committed: see `README.md` of this folder. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { readSecrets } from '#talos/secrets/bundle.ts'
+import { answersFile, versions } from './answers.ts'
+import { type Answers, difference, keyOf, ourGeneration, ourMerge } from './compare.ts'
+import { knownDifferences } from './differences.ts'
+import { allCases } from './make-cases.ts'
+
+const cases = allCases()
+const stale = 'Talos was not asked this yet; where Go is, run: npm run conformance'
+
+describe.each(versions)('Talos %s', (version) => {
+  const { talos, answers, secrets } = JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers
+
+  test('every configuration that we generate is equal to the byte', () => {
+    for (const one of cases.generate) {
+      const answer = answers[keyOf(one, cases.bases)]
+      expect(answer, `${one.id}: ${stale}`).toBeDefined()
+      expect(ourGeneration(cases, one, talos), one.id).toBe(answer)
+    }
+  })
+
+  test('patches are merged and refused as Talos does, but for the known differences', () => {
+    const unknown: string[] = []
+    let equal = 0
+    for (const one of cases.patches) {
+      const answer = answers[keyOf(one, cases.bases)]
+      if (answer === undefined) {
+        unknown.push(`${one.id}: ${stale}`)
+        continue
+      }
+      const ours = ourMerge(cases, one, talos)
+      const found = difference(ours, answer)
+      if (found === null) equal++
+      else if (!knownDifferences.some((d) => d.cases.test(one.id))) unknown.push(`${one.id}: ${found}; ours: ${ours}; Talos: ${answer}`)
+    }
+    expect(unknown).toEqual([])
+    process.stdout.write(`Talos ${talos}: ${cases.generate.length} configurations and ${equal} of ${cases.patches.length} patches equal\n`)
+  })
+
+  test('a secrets bundle that Talos has read and written is the same to us', () => {
+    expect(readSecrets(secrets)).toEqual(readSecrets(cases.secrets))
+  })
+})
+
+test('every known difference still differs, and talos/README.md says who is right', () => {
+  const readme = readFileSync(join(import.meta.dirname, '../talos/README.md'), 'utf8')
+  const all = versions.map((version) => JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers)
+  for (const { title, cases: which } of knownDifferences) {
+    const differs = all.some(({ talos, answers }) =>
+      cases.patches.some((one) => which.test(one.id) && difference(ourMerge(cases, one, talos), answers[keyOf(one, cases.bases)]!) !== null),
+    )
+    expect(differs, `${title}: no case differs any more; remove the class`).toBe(true)
+    expect(readme, `${title} is missing in talos/README.md`).toContain(title)
+  }
+})

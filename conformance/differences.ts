@@ -1,0 +1,41 @@
+export interface KnownDifference {
+  /** As `talos/README.md` names it, which says who is right and why we stay with it. */
+  title: string
+  /** Titles of the cases. */
+  cases: RegExp
+}
+
+/** Every class of cases in which we differ from Talos on purpose. The test fails on a difference without a class, and on a class without a difference. */
+export const knownDifferences: readonly KnownDifference[] = [
+  {
+    title: 'A value that cannot work is refused before it reaches a machine',
+    cases:
+      /^(BondConfig\/(arpIpTargets|nsIp6Targets|failOverMac)|KubeSpanConfig\/filters\.excludeAdvertisedNetworks|KubeSpanEndpointsConfig\/extraAnnouncedEndpoints|(PCIDriverRebindConfig|TrustedRootsConfig)\/name|ResolverConfig\/nameservers|TCPProbeConfig\/endpoint|TrustedRootsConfig\/certificates|main\/cluster\.(apiServer|controllerManager|scheduler)\.image|main\/cluster\.controlPlane\.(endpoint|localAPIServerPort)|main\/cluster\.network\.(podSubnets|serviceSubnets)|main\/machine\.(features\.hostDNS\.forwardKubeDNSToHost|features\.kubePrism\.port|files|kubelet\.clusterDNS|kubelet\.image))=|^HostnameConfig\/auto="off"|^policy: a subnet too long$|^worker: a kubelet that is too new$/,
+  },
+  { title: 'Encryption without keys is refused', cases: /^\w*VolumeConfig\/encryption/ },
+  {
+    title: 'A patch keeps what it does not name',
+    cases:
+      /^(User|Raw|Swap|Existing)VolumeConfig\/(provisioning|discovery).* after itself$|^main\/machine\.ca(\.crt|\.key)?=|^volumes: (a volume patched without|maxSize in percent$)/,
+  },
+  { title: 'An empty value counts as left out', cases: /"table":""|"size":""|diskSelector\.size=""|VolumeConfig\/mount=\{\}/ },
+  { title: 'URLs are replaced whole', cases: /^logs: / },
+  {
+    title: 'Routing rules and disk sizes can be patched',
+    cases: /^interfaces: a routing rule, patched$|^worker: an install disk selector with a size, patched$/,
+  },
+  {
+    title: 'A list element can be deleted by any of its values',
+    cases: /^interfaces: an interface of a list deleted by a flag$|^worker: a list element deleted by number$/,
+  },
+  { title: 'Two equal device selectors are one interface', cases: /^interfaces: a physical selector twice$/ },
+  { title: 'Deletions of a patch come first', cases: /^volumes: a volume merged and deleted in one patch$/ },
+  { title: 'A file that begins with white space is quoted', cases: /^worker: a file / },
+  { title: 'A JSON patch is refused', cases: /^worker: a JSON patch$/ },
+  { title: 'A patch of nothing changes nothing', cases: /^worker: (an empty patch|a patch of comments)$/ },
+  {
+    title: 'Empty lists, false flags and arguments may be written otherwise',
+    cases:
+      /\.extraArgs=|\.extraVolumes=\[\{"readonly":false\}\]|^main\/(cluster\.(extraManifests|inlineManifests)|machine\.seccompProfiles)=\[\]$|^policy: arguments that are (empty|null)$/,
+  },
+]
