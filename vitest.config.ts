@@ -33,7 +33,7 @@ export default defineConfig({
     projects: [
       room('contract'),
       room('talos'),
-      room('conformance'),
+      room('conformance', { testTimeout: 120_000 }),
       room('simulator'),
       room('backend', { globalSetup: ['backend/src/testing/postgres.ts'] }),
       room('cli'),

@@ -43,17 +43,26 @@ export function ourGeneration(cases: Cases, { id: _, ...input }: GenerateCase, t
   return digest(generateConfig({ ...input, talosVersion, secrets: readSecrets(cases.secrets) }))
 }
 
-/** The digest of what we merge, or why we refuse: while merging, or when what came of it is validated. */
-export function ourMerge(cases: Cases, { base, patches }: PatchCase, talosVersion: string): string {
+/** What we merge, which no version of Talos changes, or the error that refuses it. */
+function mergedText(bases: Cases['bases'], { base, patches }: PatchCase): string | ConfigError {
   try {
     const layers = patches.map((body, i) => ({ name: `patch-${i}`, body }))
-    const { yaml } = mergePatches(cases.bases[base]!, layers)
-    const { errors } = validateConfig(yaml, { talosVersion })
-    return errors.length > 0 ? `refused: ${errors.map((e) => e.message).join('; ')}` : digest(yaml)
+    return mergePatches(bases[base]!, layers).yaml
   } catch (error) {
-    if (error instanceof ConfigError) return `refused: ${error.message}`
+    if (error instanceof ConfigError) return error
     throw error
   }
+}
+
+const merged = new Map<PatchCase, string | ConfigError>()
+
+/** The digest of what we merge, or why we refuse: while merging, or when what came of it is validated. */
+export function ourMerge(cases: Cases, one: PatchCase, talosVersion: string): string {
+  const text = merged.get(one) ?? mergedText(cases.bases, one)
+  merged.set(one, text)
+  if (text instanceof ConfigError) return `refused: ${text.message}`
+  const { errors } = validateConfig(text, { talosVersion })
+  return errors.length > 0 ? `refused: ${errors.map((e) => e.message).join('; ')}` : digest(text)
 }
 
 export type Difference = 'other text' | 'only ours is taken' | 'only Talos takes it'

@@ -131,7 +131,7 @@ func Main(version string) {
 
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
+	enc.SetIndent("", "  ")
 
 	if err = enc.Encode(answers); err != nil {
 		fail(err)

@@ -243,7 +243,7 @@ describe('YAML as Talos writes it', () => {
 
   test('texts of several lines stand as they are', () => {
     expect(written({ a: { b: 'x\ny\n', c: 'x\n\ny', d: '\nx\n\n', e: 'x \ny' } })).toBe(
-      'a:\n    b: |\n        x\n        y\n    c: |-\n        x\n\n        y\n    d: |4+\n\n        x\n\n    e: "x \\ny"\n',
+      'a:\n    b: |\n        x\n        y\n    c: |-\n        x\n\n        y\n    d: "\\nx\\n\\n"\n    e: "x \\ny"\n',
     )
   })
 
