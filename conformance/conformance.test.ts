@@ -15,11 +15,12 @@ describe.each(versions)('Talos %s', (version) => {
   const { talos, answers, secrets } = JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers
 
   test('every configuration that we generate is equal to the byte', () => {
-    for (const one of cases.generate) {
+    const others = cases.generate.flatMap((one) => {
       const answer = answers[keyOf(one, cases.bases)]
-      expect(answer, `${one.id}: ${stale}`).toBeDefined()
-      expect(ourGeneration(cases, one, talos), one.id).toBe(answer)
-    }
+      if (answer === undefined) return [`${one.id}: ${stale}`]
+      return ourGeneration(cases, one, talos) === answer ? [] : [one.id]
+    })
+    expect(others).toEqual([])
   })
 
   test('patches are merged and refused as Talos does, but for the known differences', () => {
@@ -48,11 +49,13 @@ describe.each(versions)('Talos %s', (version) => {
 test('every known difference still differs, and talos/README.md says who is right', () => {
   const readme = readFileSync(join(import.meta.dirname, '../talos/README.md'), 'utf8')
   const all = versions.map((version) => JSON.parse(readFileSync(answersFile(version), 'utf8')) as Answers)
+  const wrong: string[] = []
   for (const { title, cases: which } of knownDifferences) {
     const differs = all.some(({ talos, answers }) =>
       cases.patches.some((one) => which.test(one.id) && difference(ourMerge(cases, one, talos), answers[keyOf(one, cases.bases)]!) !== null),
     )
-    expect(differs, `${title}: no case differs any more; remove the class`).toBe(true)
-    expect(readme, `${title} is missing in talos/README.md`).toContain(title)
+    if (!differs) wrong.push(`${title}: no case differs any more; remove the class`)
+    if (!readme.includes(`| ${title} |`)) wrong.push(`${title}: missing in talos/README.md`)
   }
+  expect(wrong).toEqual([])
 })

@@ -58,7 +58,10 @@ apiVersion: v1alpha1
 kind: SideroLinkConfig
 apiUrl: https://link.example:8090/?jointoken=secret
 `,
-  interfaces: `${main('worker').replace('network: {}', 'network:\n        interfaces:\n            - deviceSelector:\n                physical: true\n              dhcp: true')}`,
+  interfaces: main('worker').replace(
+    'network: {}',
+    'network:\n        interfaces:\n            - deviceSelector:\n                physical: true\n              dhcp: true',
+  ),
   policy: main('controlplane').replace(
     'cluster:\n',
     'cluster:\n    apiServer:\n        image: registry.k8s.io/kube-apiserver:v1.35.4\n        auditPolicy:\n            apiVersion: audit.k8s.io/v1\n            kind: Policy\n            rules:\n                - level: Metadata\n        extraArgs:\n            v: "2"\n',
