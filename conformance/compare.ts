@@ -39,8 +39,8 @@ const digest = (text: string) => createHash('sha256').update(text).digest('hex')
 export const keyOf = (question: GenerateCase | PatchCase, bases: Cases['bases']): string =>
   digest(JSON.stringify('patches' in question ? [bases[question.base], question.patches] : { ...question, id: undefined }))
 
-export function ourGeneration(cases: Cases, { id: _, ...input }: GenerateCase, talosVersion: string): string {
-  return digest(generateConfig({ ...input, talosVersion, secrets: readSecrets(cases.secrets) }))
+export function ourGeneration(cases: Cases, one: GenerateCase, talosVersion: string): string {
+  return digest(generateConfig({ ...one, talosVersion, secrets: readSecrets(cases.secrets) }))
 }
 
 /** What we merge, which no version of Talos changes, or the error that refuses it. */
