@@ -43,7 +43,7 @@ export function deadExports(files: readonly string[], read = (file: string) => r
     for (const [, all, dynamic] of text.matchAll(whole)) wholeOf.add(target(all ?? dynamic ?? ''))
   }
   return [...texts].flatMap(([file, text]) => {
-    if (/\/gen\/|^(?:e2e|tools)\//.test(file) || wholeOf.has(file) || isTest(file)) return []
+    if (/\/gen\/|^(?:e2e|tools|conformance)\//.test(file) || wholeOf.has(file) || isTest(file)) return []
     return [...text.matchAll(exported)].flatMap(([, name = '']) => {
       const key = `${file} ${name}`
       const by = [...(users.get(key) ?? [])]
