@@ -5,6 +5,7 @@ import { serverList } from '#contract/servers.ts'
 import { authorizeLogout, sessionGet } from '#contract/sessions.ts'
 import { apiClient } from '../tools/api-client.ts'
 import { launch, open, signIn, tell, write } from './browser.ts'
+import { gateTo } from './gate.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 
 let installation: Installation
@@ -275,4 +276,30 @@ test('visitors see what this is, are asked whether they have an account, and can
   await dialog.waitFor({ state: 'detached' })
   await page.getByRole('banner').getByRole('link', { name: 'Sign in' }).click()
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
+})
+
+test('a server that takes questions and answers none is said to be silent in every tab within seconds, and to be live once it answers', async () => {
+  const gate = await gateTo(installation.url)
+  const { context: gated, page: one, errors: seen } = await open(browser, gate.url)
+  try {
+    await signIn(one)
+    await one.getByText('Live', { exact: true }).waitFor()
+    // One tab reads the stream, the other is told by it.
+    const two = await gated.newPage()
+    await two.goto('/infra/servers')
+    await two.getByText('Live', { exact: true }).waitFor()
+    gate.shut()
+    const began = Date.now()
+    await Promise.all([one, two].map((tab) => tab.getByText(/^Not answering since \d\d:\d\d:\d\d$/).waitFor({ timeout: 10_000 })))
+    expect(Date.now() - began).toBeLessThan(10_000)
+    await two.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Clusters' }).click()
+    await two.getByText(/^Steelyard has not answered since .* This page is shown as soon as it does\.$/).waitFor()
+    gate.open()
+    await Promise.all([one, two].map((tab) => tab.getByText('Live', { exact: true }).waitFor()))
+    await two.getByRole('heading', { level: 1, name: /^Clusters/ }).waitFor()
+    expect(seen.splice(0)).toEqual([])
+  } finally {
+    await gated.close()
+    await gate.close()
+  }
 })
