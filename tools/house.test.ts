@@ -103,6 +103,12 @@ test('no test is skipped or left alone, no type error is waved through', () => {
   expect(found).toEqual([])
 })
 
+test('what a person may do is asked when it is shown, not once as the code is loaded', () => {
+  const once = /^(?:export )?const \w+(?:: [\w.]+)? = (?:\w+\()*allowed\(/m
+  expect(once.test('const canReplace = both(allowed(clusterServerReplace))')).toBe(true)
+  expect(textFiles().filter((f) => f.startsWith('console/src/') && once.test(readFileSync(f, 'utf8')))).toEqual([])
+})
+
 test('only main.ts and the commands of the backend read the process', () => {
   const found = sourceFiles().filter(
     (f) => f.startsWith('backend/src/') && !isTest(f) && f !== 'backend/src/main.ts' && /\bprocess\.(?:env|argv|exit|on)\b/.test(readFileSync(f, 'utf8')),

@@ -38,6 +38,15 @@ export class CallError extends Error {
   }
 }
 
+/** What the server itself says of a failure; `otherwise` where its answer has no sentence, or there is none. */
+export const saidBy = (error: unknown, otherwise: string): string => (error instanceof CallError && error.said ? error.message : otherwise)
+
+/** Why a call failed, for beside a headline that says what failed; '' where nobody knows more than the headline. */
+export function whyOf(error: unknown): string {
+  if (error instanceof CallError) return error.said || error.status === 0 ? error.message : ''
+  return error instanceof Error ? error.message : ''
+}
+
 export const noAnswer = 'Steelyard does not answer. Check your connection.'
 
 /** Whether a call got no decision: no answer, one that can't be read, 5xx or 429. What was refused (any other 4xx) is decided. */

@@ -25,8 +25,6 @@ import { operationOne, operationsOf, refreshClusters } from './cluster-queries.t
 import { ReplaceServer } from './ReplaceServer.tsx'
 import { matricesOf, type Phase, phaseCount, phasesOf, logLine } from './timeline.ts'
 
-const canReplace = both(allowed(clusterServerReplace))
-
 /** An operation on the cluster, step by step as it happens, and a list of all: `chosen` in the address, else what is under way, else the last one. */
 export function ClusterTimeline({ cluster, chosen }: { cluster: Cluster; chosen: string | undefined }) {
   const all = useQuery(operationsOf(cluster.id))
@@ -152,7 +150,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
                   more: (
                     <HeldUp clusterId={cluster.id} server={phase.held} failed={phase.state === 'failed'}>
                       {phase.state === 'failed' && isCurrent && operation.kind !== 'clusterDelete' && (
-                        <Button size="small" icon="swap" can={canReplace} onClick={() => setReplacing(phase.held)}>
+                        <Button size="small" icon="swap" can={allowed(clusterServerReplace)} onClick={() => setReplacing(phase.held)}>
                           Replace server
                         </Button>
                       )}

@@ -4,12 +4,11 @@ import { canChangePatch, type Patch, patchCreate, patchLimits, type PatchProblem
 import { all } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { call, CallError } from '../../api/client.ts'
-import { newKey } from '../../api/http.ts'
+import { newKey, whyOf } from '../../api/http.ts'
 import { allowed } from '../../api/session.ts'
 import { useLeaveGuard } from '../../layout/use-leave-guard.ts'
 import { paths } from '../../lib/paths.ts'
 import { curlOf } from '../../lib/shell.ts'
-import { reasonOf } from '../../lib/reason.ts'
 import { useGo } from '../../lib/use-search.ts'
 import { confirm } from '../../ui/actions.ts'
 import { AsCommand } from '../../ui/AsCommand.tsx'
@@ -102,7 +101,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
     } catch (error) {
       mayLeave(false)
       if (error instanceof CallError && error.status === 412) setRefusal({ kind: 'stale' })
-      else setRefusal({ kind: 'failed', message: reasonOf(error), fields: error instanceof CallError ? error.fields : {} })
+      else setRefusal({ kind: 'failed', message: whyOf(error), fields: error instanceof CallError ? error.fields : {} })
       // What is sent next is another request, and must not be answered with this one's answer.
       if (error instanceof CallError && error.status > 0 && error.status < 500) attempt.current = newKey()
     } finally {

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
 import { canMoveServer, type Server, serverUpdate } from '#contract/servers.ts'
-import { counted } from '#contract/words.ts'
+import { count, counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { curlOf } from '../../lib/shell.ts'
 import { AsCommand } from '../../ui/AsCommand.tsx'
@@ -80,7 +80,7 @@ export default function AssignDatacenter({ servers, open, onClose, done }: BulkD
             type="submit"
             form={formId}
             busy={busy}
-            busyText={able.length > 1 ? `${ended} of ${able.length}` : 'Loading'}
+            busyText={able.length > 1 ? `${count(ended ?? 0)} of ${count(able.length)}` : 'Loading'}
             can={chosen === '' ? { ok: false, reason: 'Choose a datacenter first' } : undefined}
           >
             Assign

@@ -1,4 +1,4 @@
-import { counted } from '#contract/words.ts'
+import { count, counted } from '#contract/words.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { StatusDot } from '../../ui/Status.tsx'
@@ -31,7 +31,7 @@ export function BulkResultsDialog({ results, done, open, onClose }: { results: r
       open={open}
       onClose={onClose}
       width="34rem"
-      title={`${failed} of ${counted(results.length, 'server')} not ${done.toLowerCase()}`}
+      title={`${count(failed)} of ${counted(results.length, 'server')} not ${done.toLowerCase()}`}
       footer={
         <Button kind="primary" onClick={onClose}>
           Close

@@ -5,6 +5,7 @@ import type { Page } from '#contract/page.ts'
 import { no, yes } from '#contract/rule.ts'
 import { type Server, serverGet, serverList, serverUpdate } from '#contract/servers.ts'
 import { call } from '../../api/client.ts'
+import { saidBy } from '../../api/http.ts'
 import { keyOf } from '../../api/query.ts'
 import { cliOf, curlOf } from '../../lib/shell.ts'
 import { AsCommand } from '../../ui/AsCommand.tsx'
@@ -40,7 +41,7 @@ export default function EditServerName({ open, data: { serverId, name: before },
     },
     onError: (error, _, context) => {
       for (const [key, data] of context?.cached ?? []) client.setQueryData(key, data)
-      toast.error(error.message === '' ? renameToasts.failed : error.message)
+      toast.error(saidBy(error, renameToasts.failed))
     },
     onSuccess: (_, wanted) => {
       toast.success(renameToasts.done, wanted === before ? {} : { undo: () => rename.mutate(before) })

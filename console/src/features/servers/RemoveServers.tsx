@@ -1,14 +1,14 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
 import { canRemoveServer, serverRemove } from '#contract/servers.ts'
-import { counted } from '#contract/words.ts'
+import { count, counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, TextInput } from '../../ui/Field.tsx'
 import { toast } from '../../ui/toast.ts'
 import { Unable } from './AssignDatacenter.tsx'
-import { type BulkDialog, type ItemResult, namesOf, sorted, toEach } from './bulk.ts'
+import { type BulkDialog, type ItemResult, namesOf, removalWords, sorted, toEach } from './bulk.ts'
 import { BulkResultsDialog } from './BulkResults.tsx'
 import { refreshServers } from './server-queries.ts'
 
@@ -22,7 +22,7 @@ export default function RemoveServers({ servers, open, onClose, done }: BulkDial
   const formId = useId()
   const one = able.length === 1 ? able[0] : undefined
   const what = one?.name ?? counted(able.length, 'server')
-  const wanted = one?.name ?? `remove ${what}`
+  const wanted = removalWords(able)
   const busy = ended !== null
 
   const submit = async (event: FormEvent) => {
@@ -53,7 +53,7 @@ export default function RemoveServers({ servers, open, onClose, done }: BulkDial
             type="submit"
             form={formId}
             busy={busy}
-            busyText={able.length > 1 ? `${ended} of ${able.length}` : 'Loading'}
+            busyText={able.length > 1 ? `${count(ended ?? 0)} of ${count(able.length)}` : 'Loading'}
             can={typed === wanted ? undefined : { ok: false, reason: `Type ${wanted} first` }}
           >
             Remove

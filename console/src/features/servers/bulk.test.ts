@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { no, yes } from '#contract/rule.ts'
 import type { Server } from '#contract/servers.ts'
-import { anyAble, namesOf, sorted, toEach } from './bulk.ts'
+import { anyAble, namesOf, removalWords, sorted, toEach } from './bulk.ts'
 
 const servers = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ id, name: `n-${id}` }) as Server)
 const judge = (s: Server) => (s.id === 'b' ? no('It is in a cluster') : yes)
@@ -42,4 +42,11 @@ test('a selection may be acted on where one of it may', () => {
 test('a dialog names whom it speaks of, the first of many', () => {
   expect(namesOf(servers.slice(0, 2))).toBe('n-a, n-b')
   expect(namesOf(servers, 4)).toBe('n-a, n-b, n-c, n-d and 2 more')
+})
+
+test('what is typed to confirm a removal can be typed, and thousands are shown in the one way', () => {
+  const many = Array.from({ length: 1234 }, (_, i) => ({ name: `n-${i}` }))
+  expect(removalWords(many)).toBe('remove 1234 servers')
+  expect(removalWords(many.slice(0, 1))).toBe('n-0')
+  expect(namesOf(many, 1)).toBe('n-0 and 1\u202f233 more')
 })

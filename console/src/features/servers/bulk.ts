@@ -1,6 +1,7 @@
 /** The same thing done to many servers: each has a result of its own. */
 import type { Server } from '#contract/servers.ts'
 import type { Verdict } from '#contract/rule.ts'
+import { count } from '#contract/words.ts'
 import { reasonOf } from '../../lib/reason.ts'
 
 export interface ItemResult {
@@ -22,8 +23,11 @@ export interface BulkDialog {
 /** Of whom a dialog speaks: some of them may be out of sight, on another page or under a filter. "a, b, c, d, e, f and 3 more". */
 export function namesOf(servers: readonly Pick<Server, 'name'>[], most = 6): string {
   const names = servers.slice(0, most).map((s) => s.name)
-  return servers.length > most ? `${names.join(', ')} and ${servers.length - most} more` : names.join(', ')
+  return servers.length > most ? `${names.join(', ')} and ${count(servers.length - most)} more` : names.join(', ')
 }
+
+/** What is typed to confirm that these are removed. With plain digits: no keyboard has the space that thousands are shown with. */
+export const removalWords = (servers: readonly Pick<Server, 'name'>[]): string => (servers.length === 1 ? servers[0]!.name : `remove ${servers.length} servers`)
 
 /** How many calls are under way at once. */
 const atOnce = 4

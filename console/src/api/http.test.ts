@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { CallError, noAnswer, readAnswer, saidBy, whyOf } from './http.ts'
+
+/** What is thrown for an answer. */
+const problem = (status: number, body: string) => readAnswer(new Response(body, { status })).catch((error: unknown) => error)
+
+test('a failure is told in the words of the server, and in those of the form where its answer has none', async () => {
+  const failed = 'Server name could not be updated'
+  expect(saidBy(await problem(409, '{"error":"Server name already exists"}'), failed)).toBe('Server name already exists')
+  for (const [status, body] of [
+    [500, '{"error":""}'],
+    [502, '<html>Bad gateway</html>'],
+    [500, ''],
+  ] as const)
+    expect(saidBy(await problem(status, body), failed)).toBe(failed)
+  expect(saidBy(new Error('Failed to fetch'), failed)).toBe(failed)
+})
+
+test('beside a headline stands only what says more than it', async () => {
+  expect(whyOf(await problem(422, '{"error":"Enter a patch"}'))).toBe('Enter a patch')
+  expect(whyOf(await problem(502, '<html>Bad gateway</html>'))).toBe('')
+  expect(whyOf(new Error(''))).toBe('')
+  expect(whyOf(new CallError(noAnswer, { status: 0 }))).toBe(noAnswer)
+})
