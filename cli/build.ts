@@ -1,4 +1,5 @@
 /** Bundles the CLI to one JavaScript file, cli/dist/steelyard.mjs, that runs on Node 20 and newer without anything else. Steelyard serves it at /cli. */
+import { realpathSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,4 +26,5 @@ export async function buildClient(outDir: string): Promise<void> {
   await chmod(join(outDir, 'steelyard.mjs'), 0o755)
 }
 
-if (import.meta.main) await buildClient(at('dist'))
+// As `import.meta.main` says it, which the oldest pinned Node lacks.
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) await buildClient(at('dist'))

@@ -1,11 +1,11 @@
 /** Passwords: argon2id (RFC 9106) in the PHC string format, two at once at most, so that fifty sign-ins can't stall the process. */
-import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
+import crypto, { randomBytes, timingSafeEqual } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
+import { argon2idBy, tagLength } from './argon2.ts'
 import { PasswordsBusy, type Source, turns } from './turns.ts'
 
 /** OWASP's second recommendation: 19 MiB, two passes, one lane. */
 const parameters = { memory: 19_456, passes: 2, parallelism: 1 } as const
-const tagLength = 32
 
 /** The one queue of this process for everything that hashes. Two hashes keep two cores busy; 400 take it some 5 s. */
 const hashing = turns({ atOnce: 2, mostWaiting: 400, mostOfOne: 20, longestWaitMs: 8_000 })
@@ -24,12 +24,8 @@ export async function inTurn<T>(from: Source, act: () => Promise<T>): Promise<T>
   }
 }
 
-const derive = (password: string, salt: Uint8Array, p: { memory: number; passes: number; parallelism: number }): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
-    argon2('argon2id', { message: password, nonce: salt, parallelism: p.parallelism, memory: p.memory, passes: p.passes, tagLength }, (error, tag) =>
-      error ? reject(error) : resolve(Buffer.from(tag)),
-    )
-  })
+/** By the module's object: an import by name ends the program where Node lacks it. */
+const derive = argon2idBy(crypto.argon2)
 
 const unpadded = (bytes: Uint8Array) =>
   Buffer.from(bytes)
@@ -51,10 +47,10 @@ export async function hashNow(password: string): Promise<string> {
 
 const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{1,64})\$([A-Za-z0-9+/]{43})$/
 
-/** For a holder of a turn. `outdated`: the password is right, and should be hashed again with today's parameters. A hash that can't be read matches nothing. */
+/** For a holder of a turn. `outdated`: the password is right, and should be hashed again with today's parameters. A hash that can't be read matches nothing, as an empty password does. */
 export async function verifyPassword(password: string, hash: string): Promise<{ right: boolean; outdated: boolean }> {
   const match = phc.exec(hash)
-  if (!match) return { right: false, outdated: false }
+  if (!match || password === '') return { right: false, outdated: false }
   const [memory, passes, parallelism] = [Number(match[1]), Number(match[2]), Number(match[3])] as const
   const tag = await derive(password, Buffer.from(match[4]!, 'base64'), { memory, passes, parallelism })
   const right = timingSafeEqual(tag, Buffer.from(match[5]!, 'base64'))

@@ -1,0 +1,56 @@
+/** The Node that each platform gets, and what the oldest of them lacks. */
+import { existsSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { isTest, sourceFiles } from './imports.ts'
+
+interface Manifest {
+  optionalDependencies: Record<string, string>
+}
+const pinned = Object.entries((JSON.parse(readFileSync('package.json', 'utf8')) as Manifest).optionalDependencies).filter(([name]) => name.startsWith('node-'))
+const locked = (
+  JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, { version?: string; os?: string | string[]; cpu?: string | string[] }> }
+).packages
+
+/** What the product uses that Node has only since a version, and what stands in for it before: a file, and the words by which it asks whether Node has it. */
+const newer = [
+  { what: 'node:crypto argon2', since: '24.7.0', instead: 'backend/src/domains/sessions/argon2.ts', asks: 'if (!native) return beside' },
+  { what: 'Worker.cpuUsage', since: '24.6.0', instead: 'backend/src/domains/patches/reader.ts', asks: "'cpuUsage' in Worker.prototype" },
+]
+/** What fails there without a word, and has a plain way around it. */
+const avoided = [{ what: /\bimport\.meta\.main\b/, since: '24.2.0' }]
+/** Types are stripped without an option from here on. */
+const oldest = '24.0.0'
+
+const parts = (version: string): number[] => version.split('.').map(Number)
+function isAtLeast(version: string, least: string): boolean {
+  const [a, b] = [parts(version), parts(least)]
+  const differs = a.findIndex((n, i) => n !== b[i])
+  return differs === -1 || a[differs]! > b[differs]!
+}
+
+test('a version is at least another', () => {
+  expect(['24.0.0', '24.6.9', '24.7.0', '24.10.0', '26.0.0'].map((v) => isAtLeast(v, '24.7.0'))).toEqual([false, false, true, true, true])
+})
+
+test('Linux and macOS, Intel and ARM, get a Node that the lockfile knows', () => {
+  const platforms = pinned.map(([name, version]) => {
+    const { version: held, os, cpu } = locked[`node_modules/${name}`]!
+    expect(held).toBe(version)
+    expect(isAtLeast(version, oldest)).toBe(true)
+    return `${[os].flat().join()}-${[cpu].flat().join()}`
+  })
+  expect(platforms.toSorted()).toEqual(['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'])
+})
+
+test.each(newer)('each pinned Node has $what, or something stands in for it', ({ since, instead, asks }) => {
+  const lacking = pinned.filter(([, version]) => !isAtLeast(version, since)).map(([name, version]) => `${name} ${version}`)
+  const isCovered = existsSync(instead) && readFileSync(instead, 'utf8').includes(asks)
+  // Where no pinned Node lacks it any more, what stands in for it can go.
+  expect({ lacking: isCovered ? [] : lacking, isNeeded: lacking.length > 0 }).toEqual({ lacking: [], isNeeded: isCovered })
+})
+
+test.each(avoided)('nothing relies on $what, which a pinned Node lacks', ({ what, since }) => {
+  expect(pinned.some(([, version]) => !isAtLeast(version, since))).toBe(true)
+  const code = (file: string) => readFileSync(file, 'utf8').replaceAll(/\/\/.*/g, '')
+  expect(sourceFiles().filter((file) => !isTest(file) && what.test(code(file)))).toEqual([])
+})
