@@ -126,7 +126,7 @@ test('secrets come into being', async () => {
   plant('refresh token', admin.refreshToken)
   plant('key file', readFileSync(backend.config.keyFile, 'utf8').trim().split(' ')[2]!)
 
-  const password = plant('password of a new user', 'the password given to a canary')
+  const password = plant('password of a new user', 'the password given to a songbird')
   const person = { email: 'canary@example.com', name: 'Canary', role: 'viewer' as const, password }
   keep('userCreate', await admin.call(userCreate, { body: person }, { idempotencyKey: 'canary' }), 201)
   keep('userCreate twice', await admin.call(userCreate, { body: person }), 409)
