@@ -115,3 +115,11 @@ test('only main.ts and the commands of the backend read the process', () => {
   )
   expect(found).toEqual([])
 })
+
+test('no two migrations share a number', () => {
+  const numbers = tracked()
+    .filter((f) => f.startsWith('backend/src/db/migrations/'))
+    .map((f) => /\/(\d{4})_[a-z0-9-]+\.sql$/.exec(f)?.[1] ?? f)
+  expect(numbers.length).toBeGreaterThan(0)
+  expect(numbers.filter((number, at) => numbers.indexOf(number) !== at)).toEqual([])
+})
