@@ -112,21 +112,55 @@ describe('mutual TLS', () => {
     await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({ kind: 'certificate' })
   })
 
+  const minuteMs = 60_000
+  const shownBy = (bundle: SecretsBundle, { beginsInMs, names = ['127.0.0.1'] }: { beginsInMs: number; names?: string[] }) =>
+    issueCertificate(bundle.certs.os, {
+      subject: {},
+      usages: ['server'],
+      names: { addresses: names },
+      lifetimeMs: hourMs,
+      // Ours begin five minutes before they are made.
+      now: new Date(now.getTime() + beginsInMs + 5 * minuteMs),
+    })
+
   test.each([
-    ['of the past', -2 * hourMs, 'has expired'],
-    ['of the future', 2 * hourMs, 'is not valid yet'],
-  ])('a certificate %s is refused, and the clock is named', async (_, aheadMs, what) => {
-    const odd = await issueCertificate(peers.bundle.certs.os, {
+    ['begins later', 61 * minuteMs, 'at least 61 minutes ahead of ours'],
+    ['has ended', -126 * minuteMs, 'at least 61 minutes behind ours'],
+    ['begins in days', 3 * 24 * hourMs, 'at least 3 days ahead of ours'],
+  ])('a server whose certificate %s is told nothing, and how far its clock is off is named', async (_, beginsInMs, how) => {
+    let calls = 0
+    const server = await serve(await shownBy(peers.bundle, { beginsInMs }), (router) =>
+      router.service(MachineService, { version: () => (calls++, { messages: [] }) }),
+    )
+    await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({ kind: 'clock', message: `by its certificate its clock is ${how}` })
+    expect(calls).toBe(0)
+  })
+
+  test.each([
+    ['another authority', { of: 'other', names: ['127.0.0.1'], message: "the server's certificate is not signed by the expected authority" }],
+    ['another address', { of: 'bundle', names: ['127.0.0.9'], message: "the server's certificate is for another address" }],
+  ] as const)('a certificate out of its time of %s is refused for that', async (_, { of, names, message }) => {
+    for (const beginsInMs of [-3 * hourMs, 3 * hourMs]) {
+      const server = await serve(await shownBy(peers[of], { beginsInMs, names: [...names] }), version)
+      await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({ kind: 'certificate', message })
+    }
+  })
+
+  test('a server that hangs up, and whose certificate is older than its authority, has a clock that is behind', async () => {
+    const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
+    // Of the day that it lasts, an hour has passed for us; the authority was made just now, and begins five minutes earlier.
+    const shown = await issueCertificate(peers.bundle.certs.os, {
       subject: {},
       usages: ['server'],
       names: { addresses: ['127.0.0.1'] },
-      lifetimeMs: hourMs,
-      now: new Date(now.getTime() + aheadMs),
+      lifetimeMs: 24 * hourMs,
+      now: new Date(now.getTime() - 56 * minuteMs),
     })
-    const server = await serve(odd, version)
-    await expect(connectSecure(target(server), await admin())).rejects.toMatchObject({
+    const server = await serve({ ...shown, clientCa: peers.bundle.certs.os.crt }, version)
+    const client = closing(await connectSecure(target(server), { ...stranger, ca: peers.bundle.certs.os.crt }))
+    await expect(client.version()).rejects.toMatchObject({
       kind: 'clock',
-      message: `the server's certificate ${what}; are its clock and ours right?`,
+      message: 'by its certificate its clock is between 56 minutes and 61 minutes behind ours',
     })
   })
 
@@ -135,8 +169,8 @@ describe('mutual TLS', () => {
     const stranger = await mintTalosClient(peers.other, { roles: ['os:admin'], lifetimeMs: hourMs, now })
     // TLS 1.3 tells it only on the first read.
     const client = closing(await connectSecure(target(server), { ...stranger, ca: peers.bundle.certs.os.crt }))
-    await expect(client.version()).rejects.toMatchObject({ kind: 'certificate', message: 'server hung up when it saw our certificate' })
-    await expect(client.version()).rejects.toMatchObject({ kind: 'certificate' })
+    await expect(client.version()).rejects.toMatchObject({ kind: 'refused', message: 'server hung up when it saw our certificate' })
+    await expect(client.version()).rejects.toMatchObject({ kind: 'refused' })
   })
 
   test.runIf(hasOpenssl)('the alerts of a server that refuses our certificate are understood', async () => {
@@ -173,10 +207,10 @@ describe('mutual TLS', () => {
       const client = closing(await connectSecure({ host: '127.0.0.1', port }, { ...own, ca: peers.bundle.certs.os.crt }))
       return client.version().catch((error: unknown) => error)
     }
-    expect(await refusal(peers.other, now)).toMatchObject({ kind: 'certificate', message: 'server does not accept our certificate' })
+    expect(await refusal(peers.other, now)).toMatchObject({ kind: 'refused', message: 'server does not accept our certificate' })
     expect(await refusal(peers.bundle, new Date(now.getTime() - 2 * hourMs))).toMatchObject({
       kind: 'clock',
-      message: 'for the server our certificate is out of its time; are its clock and ours right?',
+      message: 'its clock and ours differ',
     })
   })
 

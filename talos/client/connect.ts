@@ -14,6 +14,7 @@ import { maxMessageBytes } from './bounds.ts'
 import { readWholeAnswer } from './call-stream.ts'
 import { talosClient, type TalosClient } from './client.ts'
 import { TalosError, talosError, tooLate } from './errors.ts'
+import { demandSigned, refusalOf } from './skew.ts'
 
 /** Where Talos's API listens. `host` is an IP literal: no name is looked up when dialling. */
 export interface Target {
@@ -73,7 +74,7 @@ export async function connectUnknown(target: Target, options: ConnectOptions = {
       socket.destroy()
       return { shown, client: null }
     }
-    return { shown, client: clientOn(target, socket, options, lost()) }
+    return { shown, client: clientOn(target, socket, options, lost) }
   } catch (error) {
     socket.destroy()
     throw error
@@ -89,7 +90,10 @@ function shownBy(socket: TLSSocket): ReadCertificate {
   }
 }
 
-const lost = () => new TalosError('unavailable', 'the connection was closed')
+/** What the end of a connection before the server's first word says, where it says more than its error. */
+type Refusal = (error?: unknown) => TalosError | undefined
+
+const lost: Refusal = (error) => (error === undefined ? new TalosError('unavailable', 'the connection was closed') : undefined)
 
 /** Fingerprint of a certificate, PEM, as in `ReadCertificate`. */
 export function fingerprint(pem: string): string {
@@ -109,31 +113,31 @@ export async function connectMaintenance(target: Target, pinned: { pem: string }
     if (!trusted || !peerCertificate(socket).raw.equals(expected.raw)) {
       throw new TalosError('certificate', 'the server shows another certificate than before')
     }
+    return lost
   }
-  return open(target, tls, options, { check, hangUp: lost() })
+  return open(target, tls, options, check)
 }
 
-/** A client for a configured machine: mutual TLS. Throws TalosError, kind `certificate` where one side doesn't accept the other. */
+/**
+ * A client for a configured machine: mutual TLS. Throws TalosError: kind `certificate` where the server shows another one than expected, `clock` where it shows one out
+ * of its time. The client's calls throw kind `refused` or `clock` where the server doesn't accept ours.
+ */
 export async function connectSecure(target: Target, credentials: Credentials, options: ConnectOptions = {}): Promise<TalosClient> {
   const { ca, crt, key } = credentials
-  return open(target, { ca, cert: crt, key: standardKey(key) }, options, {
-    check: () => {},
-    // In TLS 1.3 a server judges our certificate only after we take the connection for ready. One that hangs up then, without its first word,
-    // has said what it thinks of it, also where it sends no alert.
-    hangUp: new TalosError('certificate', 'server hung up when it saw our certificate'),
+  const authority = new X509Certificate(ca)
+  // Judged by `check`, which sees the certificate that is refused; before it nothing is sent.
+  const tls = { ca, cert: crt, key: standardKey(key), rejectUnauthorized: false }
+  return open(target, tls, options, (socket) => {
+    const shown = peerCertificate(socket)
+    demandSigned(socket, shown, authority, target.host)
+    return (error) => refusalOf(error, shown, authority)
   })
 }
 
-async function open(
-  target: Target,
-  tls: ConnectionOptions,
-  options: ConnectOptions,
-  expected: { check: (socket: TLSSocket) => void; hangUp: TalosError },
-): Promise<TalosClient> {
+async function open(target: Target, tls: ConnectionOptions, options: ConnectOptions, check: (socket: TLSSocket) => Refusal): Promise<TalosClient> {
   const socket = await openTls(target, tls, options)
   try {
-    expected.check(socket)
-    return clientOn(target, socket, options, expected.hangUp)
+    return clientOn(target, socket, options, check(socket))
   } catch (error) {
     socket.destroy()
     throw error
@@ -141,9 +145,9 @@ async function open(
 }
 
 /** A client on a socket whose peer was looked at. Throws TalosError, and only before HTTP/2 takes the socket over: destroying it after that aborts the whole process (nodejs/node, Http2Session::Consume). */
-function clientOn(target: Target, socket: TLSSocket, options: ConnectOptions, hangUp: TalosError): TalosClient {
+function clientOn(target: Target, socket: TLSSocket, options: ConnectOptions, refusal: Refusal): TalosClient {
   if (socket.alpnProtocol !== 'h2') throw new TalosError('invalid_data', 'server does not speak HTTP/2')
-  const session = startSession(target, socket, hangUp)
+  const session = startSession(target, socket, refusal)
   const transport = createGrpcTransport({
     baseUrl: session.authority,
     sessionManager: session,
@@ -220,36 +224,43 @@ interface Session extends SessionManager {
   close: () => void
 }
 
-/** One HTTP/2 session on a ready socket. It is not opened again when it ends: the next call fails. `hangUp` says what an end before any word means. */
-function startSession(target: Target, socket: TLSSocket, hangUp: TalosError): Session {
+/** One HTTP/2 session on a ready socket. It is not opened again when it ends: the next call fails. `refusal` says what an end before any word means. */
+function startSession(target: Target, socket: TLSSocket, refusal: Refusal): Session {
   const host = isIP(target.host) === 6 ? `[${target.host}]` : target.host
   const authority = `https://${host}:${target.port ?? apiPort}`
   const session = connectHttp2(authority, { createConnection: () => socket, settings: { enablePush: false } })
   const ended = new AbortController()
   let failure: unknown
   let greeted = false
+  let isServed = false
   const fail = (error: unknown) => {
     failure ??= error
   }
+  const broken = (error?: unknown) => fail((greeted ? undefined : refusal(error)) ?? error)
   const tearDown = () => {
     session.destroy()
     // A session that broke doesn't always let go of its socket; a turn later its native part has, and the socket may go.
     setImmediate(() => socket.destroy())
   }
   const end = () => {
-    fail(greeted ? new TalosError('unavailable', 'the connection was closed') : hangUp)
+    if (greeted) fail(new TalosError('unavailable', 'the connection was closed'))
+    else broken()
     // An answer may have come just before the end (a machine that restarts its API after taking a configuration): let it be read.
     setTimeout(() => ended.abort(), lastWordsMs)
   }
   // The socket knows what the session may not tell: a TLS alert, for one.
-  socket.on('error', fail)
+  socket.on('error', broken)
   socket.once('close', end)
   session.on('error', (error) => {
-    fail(error)
+    broken(error)
     tearDown()
   })
   session.once('remoteSettings', () => (greeted = true))
-  session.on('goaway', () => fail(new TalosError('unavailable', 'the server is closing the connection')))
+  session.on('goaway', () => {
+    const closing = new TalosError('unavailable', 'the server is closing the connection')
+    // Some greet before they judge the certificate: refused is who is given no answer at all.
+    fail(isServed ? closing : (refusal(closing) ?? closing))
+  })
   return {
     authority,
     request: async (method, path, headers, options) => {
@@ -257,7 +268,7 @@ function startSession(target: Target, socket: TLSSocket, hangUp: TalosError): Se
       const stream = session.request({ ...headers, ':method': method, ':path': path }, options)
       readWholeAnswer(stream)
       let answered = false
-      stream.once('response', () => (answered = true))
+      stream.once('response', () => (answered = isServed = true))
       // A stream that ends without an error and without an answer is silently waited for by the library.
       stream.once('close', () => answered || stream.emit('error', new TalosError('unavailable', 'the server ended the call without an answer')))
       return stream

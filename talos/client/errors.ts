@@ -7,8 +7,10 @@ export type TalosErrorKind =
   | 'timeout'
   /** The caller's signal was aborted, or the client was closed. */
   | 'cancelled'
-  /** A certificate that isn't the expected one, on either side. */
+  /** The server's certificate isn't the expected one. */
   | 'certificate'
+  /** The server doesn't accept our certificate. */
+  | 'refused'
   /** A certificate out of its time, on either side: one of the two clocks is wrong. */
   | 'clock'
   | 'permission_denied'
@@ -84,8 +86,8 @@ function transportError(reason: unknown): TalosError | undefined {
     const code = (at as NodeJS.ErrnoException).code
     if (typeof code !== 'string') continue
     if (code in unreachable) return new TalosError('unreachable', unreachable[code]!, { cause: reason })
-    const clock = clockSentence(code)
-    if (clock !== undefined) return new TalosError('clock', clock, { cause: reason })
+    if (isOutOfTime(code)) return new TalosError('clock', 'its clock and ours differ', { cause: reason })
+    if (isRefusal(code)) return new TalosError('refused', 'server does not accept our certificate', { cause: reason })
     const certificate = certificateSentence(code)
     if (certificate !== undefined) return new TalosError('certificate', certificate, { cause: reason })
     if (lost.has(code)) return new TalosError('unavailable', 'the connection was lost', { cause: reason })
@@ -95,21 +97,13 @@ function transportError(reason: unknown): TalosError | undefined {
   return undefined
 }
 
-function clockSentence(code: string): string | undefined {
-  switch (code) {
-    case 'CERT_HAS_EXPIRED':
-      return "the server's certificate has expired; are its clock and ours right?"
-    case 'CERT_NOT_YET_VALID':
-      return "the server's certificate is not valid yet; are its clock and ours right?"
-  }
-  // Go, and so Talos, answers with this alert also to a certificate that is not valid yet (crypto/tls, `processCertsFromClient`). Ours are minutes old.
-  return /^ERR_SSL_.*_ALERT_CERTIFICATE_EXPIRED$/.test(code) ? 'for the server our certificate is out of its time; are its clock and ours right?' : undefined
-}
+/** Go, and so Talos, answers with this alert also to a certificate that is not valid yet (crypto/tls, `processCertsFromClient`). Ours are minutes old. */
+const isOutOfTime = (code: string) => code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID' || /^ERR_SSL_.*_ALERT_CERTIFICATE_EXPIRED$/.test(code)
+
+/** The other side's word about our certificate comes as a TLS alert. OpenSSL names them by the protocol that had them first: `SSLV3`, since 3.2 `SSL/TLS`, or `TLSV1`. */
+const isRefusal = (code: string) => code.startsWith('ERR_SSL_') && /CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED/.test(code.split('_ALERT_', 2)[1] ?? '')
 
 function certificateSentence(code: string): string | undefined {
-  // The other side's word about our certificate comes as a TLS alert. OpenSSL names them by the protocol that had them first: `SSLV3`, since 3.2 `SSL/TLS`, or `TLSV1`.
-  if (code.startsWith('ERR_SSL_') && /CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED/.test(code.split('_ALERT_', 2)[1] ?? ''))
-    return 'server does not accept our certificate'
   switch (code) {
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return "the server's certificate is for another address"

@@ -122,8 +122,13 @@ test('what is amiss with the machine itself is told, in its own words', () => {
 })
 
 test('a server whose clock is wrong answers, and is not taken for one that is away', () => {
-  const clock: Seen = { kind: 'dark', reason: "the server's certificate is not valid yet; are its clock and ours right?", answers: true }
+  const clock: Seen = { kind: 'dark', reason: 'by its certificate its clock is at least 61 minutes ahead of ours', answers: true }
   expect(decideServer(sent, around, clock)).toEqual({ act: 'wait', at: 'boot', reason: `web-1 answers, but ${clock.reason}` })
+  expect(decideServer({ ...sent, wanted: 'released' }, around, clock)).toMatchObject({
+    act: 'wait',
+    at: 'reset',
+    reason: expect.stringContaining(`web-1 answers, but ${clock.reason}; `),
+  })
 })
 
 test('an API that answers for a moment before the installation is not yet that of a started server', () => {

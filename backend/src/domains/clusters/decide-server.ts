@@ -252,7 +252,7 @@ function leave(server: ServerFacts, around: Around, seen: Seen): ServerAct {
         : {
             act: 'wait',
             at: 'reset',
-            reason: `${server.name} does not answer: ${seen.reason}; ${lastSeen(server)}. It holds a configuration, so it is reset before it is released`,
+            reason: `${server.name} ${seen.answers ? 'answers, but' : 'does not answer:'} ${seen.reason}; ${lastSeen(server)}. It holds a configuration, so it is reset before it is released`,
           }
     case 'stranger':
       return { act: 'fail', at: told ? 'release' : 'reset', reason: seen.reason }

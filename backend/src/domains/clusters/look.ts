@@ -77,6 +77,6 @@ export function unseen(error: unknown, signal: AbortSignal): Extract<Seen, { kin
   if (signal.aborted) throw signal.reason
   if (error instanceof Problem && error.code === 'identity_changed') return { kind: 'stranger', reason: error.message }
   if (error instanceof Problem) return { kind: 'dark', reason: error.message }
-  if (error instanceof TalosError) return { kind: 'dark', reason: error.message, answers: error.kind === 'clock' }
+  if (error instanceof TalosError) return { kind: 'dark', reason: error.message, answers: error.kind === 'clock' || error.kind === 'refused' }
   throw error
 }

@@ -1,0 +1,64 @@
+/**
+ * What certificates tell of a server's clock. Talos makes a control plane's certificate at boot, when its time is set, and again after half of its 24 hours, with
+ * `notBefore` = now (Talos `secrets/api.go`; crypto `x509.NewDefaultOptions`). So the machine's clock has passed the beginning of the certificate that it shows, and
+ * not its end. A worker's is made by a control plane, whose clock the worker has to share to be given one.
+ */
+import type { X509Certificate } from 'node:crypto'
+import type { TLSSocket } from 'node:tls'
+import { TalosError, talosError } from './errors.ts'
+
+const minuteMs = 60_000
+
+/** "1 minute", "61 minutes", "3 hours", "2 days". */
+function spanOf(ms: number): string {
+  const minutes = Math.round(ms / minuteMs)
+  if (minutes < 120) return minutes === 1 ? '1 minute' : `${minutes} minutes`
+  return minutes < 48 * 60 ? `${Math.round(minutes / 60)} hours` : `${Math.round(minutes / 1_440)} days`
+}
+
+/** Throws TalosError where TLS doesn't believe that `shown` is of `host`, an IP literal, and signed by `authority`, kind `clock` where nothing but the time is wrong. */
+export function demandSigned(socket: TLSSocket, shown: X509Certificate, authority: X509Certificate, host: string): void {
+  if (socket.authorized) return
+  const verdict: unknown = socket.authorizationError
+  const code = verdict instanceof Error && 'code' in verdict ? verdict.code : verdict
+  if (code !== 'CERT_NOT_YET_VALID' && code !== 'CERT_HAS_EXPIRED') throw talosError(coded(String(code)), 0)
+  // OpenSSL tells the last of what is wrong, and Node then compares no names: another authority or name may stand behind the time.
+  if (!shown.checkIssued(authority) || !shown.verify(authority.publicKey)) throw talosError(coded('CERT_UNTRUSTED'), 0)
+  if (shown.checkIP(host) === undefined) throw talosError(coded('ERR_TLS_CERT_ALTNAME_INVALID'), 0)
+  throw certificateOutOfTime(shown, Date.now())
+}
+
+const coded = (code: string) => Object.assign(new Error(code), { code })
+
+/**
+ * What the end of a connection to a server that shows a certificate of `authority` says, before its first word. In TLS 1.3 a server judges our certificate only after we
+ * take the connection for ready: one that hangs up then has said what it thinks of it, also where no alert comes (it is lost where the server hadn't read all we sent).
+ */
+export function refusalOf(error: unknown, shown: X509Certificate, authority: X509Certificate): TalosError | undefined {
+  const told = error === undefined ? new TalosError('refused', 'server hung up when it saw our certificate') : talosError(error, 0)
+  const isOfTime = told.kind === 'clock' || told.kind === 'refused' || told.kind === 'unavailable'
+  return (isOfTime ? certificateOfThePast(shown, authority, Date.now()) : undefined) ?? told
+}
+
+/** The server's certificate is out of its time by our clock. `nowMs`: since 1970. */
+function certificateOutOfTime(shown: X509Certificate, nowMs: number): TalosError {
+  const aheadMs = shown.validFromDate.getTime() - nowMs
+  const behindMs = nowMs - shown.validToDate.getTime()
+  if (aheadMs > 0) return skewed(`at least ${spanOf(aheadMs)} ahead of ours`)
+  if (behindMs > 0) return skewed(`at least ${spanOf(behindMs)} behind ours`)
+  return new TalosError('clock', 'its clock and ours differ')
+}
+
+/**
+ * A certificate of the server that begins before the authority that signed it was made by a clock that is behind: such a server takes no certificate of ours, each is
+ * not valid yet for it. Undefined where the two tell nothing of the clock.
+ */
+function certificateOfThePast(shown: X509Certificate, authority: X509Certificate, nowMs: number): TalosError | undefined {
+  const began = shown.validFromDate.getTime()
+  const authorityBegan = authority.validFromDate.getTime()
+  if (began >= authorityBegan) return undefined
+  const [least, most] = [spanOf(authorityBegan - began), spanOf(nowMs - began)]
+  return skewed(`${least === most ? most : `between ${least} and ${most}`} behind ours`)
+}
+
+const skewed = (how: string) => new TalosError('clock', `by its certificate its clock is ${how}`)
