@@ -290,6 +290,17 @@ export const screens: readonly Screen[] = [
     },
   },
   { name: 'create-cluster-servers', path: '/infra/clusters/create', ready: (page) => creating(page, 'servers') },
+  {
+    name: 'create-cluster-new-patch',
+    path: '/infra/clusters/create',
+    async ready(page) {
+      await creating(page, 'servers')
+      await press(page, 'Set for all selected')
+      await page.getByRole('menuitem', { name: 'Patch' }).click()
+      await page.getByRole('menuitem', { name: 'The same new patch' }).click()
+      await dialog(page, /^The same new patch for/)
+    },
+  },
   { name: 'create-cluster-review', path: '/infra/clusters/create', ready: (page) => creating(page, 'review') },
   { name: 'create-cluster-without-patch', path: '/infra/clusters/create', ready: (page) => creating(page, 'question') },
   { name: 'cluster', path: (w) => `/infra/clusters/${w.ready.id}`, ready: (page, { ready }) => table(page, `Servers of ${ready.name}`) },

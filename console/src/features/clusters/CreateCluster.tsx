@@ -18,6 +18,7 @@ import { useGo } from '../../lib/use-search.ts'
 import { both } from '../../ui/actions.ts'
 import { AsCommand } from '../../ui/AsCommand.tsx'
 import { Button } from '../../ui/Button.tsx'
+import { cx } from '../../ui/cx.ts'
 import { Stepper } from '../../ui/Stepper.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Problem } from '../../ui/Status.tsx'
@@ -136,7 +137,7 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
     try {
       const chosen = (servers.data ?? []).filter((s) => draft.servers[s.id])
       const patches = await Promise.all(chosen.map((s) => client.fetchQuery(query(patchList, { params: { id: s.id } }))))
-      const without = chosen.filter((_, i) => !patches[i]!.items.some((p) => !p.read_only))
+      const without = chosen.filter((s, i) => draft.servers[s.id]?.patch === undefined && !patches[i]!.items.some((p) => !p.read_only))
       if (without.length === 0) return await create()
       modals.open(
         'confirmServersWithoutPatch',
@@ -203,12 +204,15 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
       {shown === 'review' && <StepReview draft={draft} preview={preview} servers={servers.data ?? []} />}
       <div className={css['foot']}>
         {shown !== 'cluster' && <Button onClick={() => go(shown === 'review' ? 'servers' : 'cluster')}>Back</Button>}
-        <span className="t3 fs13 hide-sm">Kept in this browser until you create or discard it</span>
+        <span className={cx('t3 fs13 hide-sm', shown === 'review' && css['kept'])}>Kept in this browser until you create or discard it</span>
         <span className="row right">
           {shown === 'review' && (
             <span className="hide-sm">
               <AsCommand
-                cli={createCommand(draft, servers.data ?? [], datacenter?.code ?? '')}
+                // The command takes no patch: its servers get theirs by `patch create`.
+                {...(!Object.values(draft.servers).some((c) => c.patch) && {
+                  cli: createCommand(draft, servers.data ?? [], datacenter?.code ?? ''),
+                })}
                 api={curlOf(clusterCreate, {}, bodyOf(draft), { origin: location.origin })}
                 complete={servers.data !== undefined}
               />

@@ -139,7 +139,11 @@ export function ChosenRow({
       <span className={css['patch']}>
         {lost && !lost.ok ? (
           <StatusDot tone="danger">{lost.reason}</StatusDot>
-        ) : patches === undefined ? null : patches.length === 0 ? (
+        ) : patches === undefined ? null : chosen.patch !== undefined ? (
+          <span title={`Made with the cluster: ${[...patches, chosen.patch].map((p) => p.name).join(', ')}`}>
+            {chosen.patch.name} <span className="t3">{patches.length === 0 ? 'new' : `new, and ${patches.length} more`}</span>
+          </span>
+        ) : patches.length === 0 ? (
           <StatusDot
             tone="warn"
             why={

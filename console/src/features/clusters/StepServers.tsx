@@ -1,5 +1,5 @@
 import { type UseQueryResult, useQueries } from '@tanstack/react-query'
-import { useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { lazy, Suspense, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { canHaveControlPlanes } from '#contract/clusters.ts'
 import { patchList } from '#contract/patches.ts'
 import type { Server } from '#contract/servers.ts'
@@ -15,8 +15,10 @@ import { Problem } from '../../ui/Status.tsx'
 import { canTake, type Chosen, type Draft, firstFive, leaving, proposalText, taking, warningsOf, withRoles } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { ChosenRow, hardwareLine, rowHeads } from './ServerRow.tsx'
-import { setForAll } from './set-for-all.ts'
+import { setForAll, withPatch } from './set-for-all.ts'
 import { SumPanel } from './SumPanel.tsx'
+
+const NewPatchDialog = lazy(() => import('./NewPatchDialog.tsx'))
 
 /** Rows of the eligible that are shown at once; the search finds the others. */
 const atOnce = 8
@@ -48,6 +50,7 @@ export function StepServers({
 }) {
   const [q, setQ] = useState('')
   const [shown, setShown] = useState(atOnce)
+  const [writing, setWriting] = useState(false)
   const { data, error, refetch } = servers
   const { chosen, eligible, others } = useMemo(() => {
     const found = (data ?? []).filter((s) => q === '' || matches(s, q.toLowerCase()))
@@ -82,7 +85,7 @@ export function StepServers({
     change((now) => ({ servers: leaving(id, now.servers, data) }))
   }
   const set = (id: string, patch: Partial<Chosen>) => change((now) => ({ servers: { ...now.servers, [id]: { ...now.servers[id]!, ...patch } } }))
-  const without = chosen.filter((s) => patchOf.get(s.id)?.length === 0)
+  const without = chosen.filter((s) => patchOf.get(s.id)?.length === 0 && draft.servers[s.id]!.patch === undefined)
   // Chosen earlier, and meanwhile taken, removed or unreachable, or for another version.
   const verdictOf = (s: Server) => canTake(s, talosVersion, draft.servers[s.id])
   const lost = chosen.filter((s) => !verdictOf(s).ok)
@@ -117,6 +120,7 @@ export function StepServers({
                     data,
                     (to) => change(() => ({ servers: to })),
                     (to) => withRoles(to, data),
+                    () => setWriting(true),
                   )
                 }
               />
@@ -192,6 +196,15 @@ export function StepServers({
           {chosen.length + eligible.length + others.length === 0 && <p className={css['none']}>No server matches this search.</p>}
         </section>
       </div>
+      {writing && (
+        <Suspense fallback={null}>
+          <NewPatchDialog
+            servers={chosen.map((s) => ({ name: s.name, patches: patchOf.get(s.id) ?? [], draft: draft.servers[s.id]!.patch }))}
+            onSet={(patch) => change((now) => ({ servers: withPatch(now.servers, patch) }))}
+            onClose={() => setWriting(false)}
+          />
+        </Suspense>
+      )}
       <SumPanel
         draft={draft}
         servers={data}

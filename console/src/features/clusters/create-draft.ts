@@ -15,6 +15,7 @@ import {
   type NewClusterAsked,
 } from '#contract/clusters.ts'
 import { nameSentences } from '#contract/names.ts'
+import { NewPatch } from '#contract/patches.ts'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
 import { canJoinCluster, canKeepInstalled, type Server } from '#contract/servers.ts'
 import { disk } from '../../lib/units.ts'
@@ -28,6 +29,8 @@ export interface Chosen {
   /** Names of disks without /dev. */
   installDisk: string
   workloadDisks: string[]
+  /** Made with the cluster, beside the patches that the server has. */
+  patch?: NewPatch | undefined
 }
 
 export interface Draft {
@@ -62,6 +65,7 @@ const chosen = z.object({
   link: z.string(),
   installDisk: z.string(),
   workloadDisks: z.array(z.string()),
+  patch: z.optional(NewPatch),
 })
 const shape = z.object({
   name: z.string(),
@@ -193,6 +197,7 @@ export function bodyOf(draft: Draft): NewClusterAsked {
       ...(c.link !== '' && { interface: c.link }),
       ...(c.installDisk !== '' && { install_disk: devicePath(c.installDisk) }),
       workload_disks: c.workloadDisks.map(devicePath),
+      ...(c.patch !== undefined && { patch: c.patch }),
     })),
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Server } from '#contract/servers.ts'
-import { taking, withRoles } from './create-draft.ts'
-import { setForAll } from './set-for-all.ts'
+import { blank, bodyOf, readKept, taking, withRoles } from './create-draft.ts'
+import { setForAll, withPatch } from './set-for-all.ts'
 
 const server = (id: string, disks: readonly string[], links: readonly string[]) =>
   ({
@@ -18,6 +18,8 @@ const server = (id: string, disks: readonly string[], links: readonly string[]) 
   }) as unknown as Server
 const fleet = [server('a', ['nvme0n1', 'nvme1n1', 'sda'], ['eth0', 'eth1']), server('b', ['sda', 'sdb'], ['eth0']), server('c', ['nvme0n1'], ['eth0'])]
 
+const edge = { name: 'edge-net', weight: 500, labels: {}, body: 'machine: {}' }
+
 test('one choice is set for every chosen server that has it, and says for how many', () => {
   let chosen = taking(fleet)
   const pick = (...path: string[]) => {
@@ -26,6 +28,7 @@ test('one choice is set for every chosen server that has it, and says for how ma
       fleet,
       (to) => (chosen = to),
       (to) => withRoles(to, fleet),
+      () => (chosen = withPatch(chosen, edge)),
     )
     let picked: (typeof items)[number] | undefined
     for (const label of path) {
@@ -52,4 +55,11 @@ test('one choice is set for every chosen server that has it, and says for how ma
   expect(chosen['a']!.workloadDisks).toEqual(['nvme0n1', 'nvme1n1'])
   pick('Workload disks', 'None')
   expect(Object.values(chosen).flatMap((c) => c.workloadDisks)).toEqual([])
+  pick('Patch', 'The same new patch')
+  const sent = () => bodyOf({ ...blank, servers: chosen }).servers.map((s) => s.patch)
+  expect(sent()).toEqual([edge, edge, edge])
+  // A draft that is kept in the browser has it still.
+  expect(readKept(JSON.parse(JSON.stringify({ ...blank, servers: chosen })))?.servers['a']?.patch).toEqual(edge)
+  pick('Patch', 'No new patch')
+  expect(sent()).toEqual([undefined, undefined, undefined])
 })

@@ -1,4 +1,5 @@
 /** One choice for every chosen server that it can be made for. */
+import type { NewPatch } from '#contract/patches.ts'
 import type { Server } from '#contract/servers.ts'
 import type { MenuItem } from '../../ui/Menu.tsx'
 import { type Chosen, type Draft, installDisks } from './create-draft.ts'
@@ -28,12 +29,17 @@ const allOther = (s: Server, now: Chosen): Partial<Chosen> => ({
   workloadDisks: s.resources.disks.map((d) => d.id).filter((d) => d !== now.installDisk),
 })
 
-/** The menu "Set for all selected". What only some of the servers have says so, and is set for those. `propose`: roles as Steelyard proposes them. */
+/** The choice with the same new patch for every chosen server, or with none. */
+export const withPatch = (chosen: Draft['servers'], patch: NewPatch | undefined): Draft['servers'] =>
+  Object.fromEntries(Object.entries(chosen).map(([id, now]) => [id, { ...now, patch }]))
+
+/** The menu "Set for all selected". What only some of the servers have says so, and is set for those. `propose`: roles as Steelyard proposes them; `writePatch` asks for a patch. */
 export function setForAll(
   chosen: Draft['servers'],
   servers: readonly Server[],
   onSet: Set,
   propose: (servers: Draft['servers']) => Draft['servers'],
+  writePatch: () => void,
 ): MenuItem[] {
   const taken = servers.filter((s) => chosen[s.id])
   const each = (what: Parameters<typeof settingAll>[2]) => onSet(settingAll(chosen, taken, what))
@@ -77,6 +83,13 @@ export function setForAll(
       items: [
         { label: 'All other disks', run: () => each(allOther) },
         { label: 'None', run: () => each(() => ({ workloadDisks: [] })) },
+      ],
+    },
+    {
+      label: 'Patch',
+      items: [
+        { label: 'The same new patch', run: writePatch },
+        { label: 'No new patch', run: () => onSet(withPatch(chosen, undefined)) },
       ],
     },
   ]

@@ -1,0 +1,84 @@
+import { type FormEvent, useId, useState } from 'react'
+import * as z from 'zod/mini'
+import { NewPatch, patchLimits } from '#contract/patches.ts'
+import { counted } from '#contract/words.ts'
+import { Button } from '../../ui/Button.tsx'
+import { CodeEditor } from '../../ui/CodeEditor.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { Field, TextInput } from '../../ui/Field.tsx'
+import { Problem } from '../../ui/Status.tsx'
+import css from './CreateCluster.module.css'
+
+interface Patched {
+  name: string
+  /** The patches that the server has already. */
+  patches: readonly { name: string }[]
+  /** The one that the draft gives it so far. */
+  draft: NewPatch | undefined
+}
+
+type Problems = Partial<Record<'name' | 'weight' | 'body', string>>
+
+/** What is wrong with a patch that each of the servers is to be given; its body is merged, and judged, in the review. */
+function problemsOf(patch: NewPatch, servers: readonly Patched[]): Problems {
+  const problems: Problems = {}
+  const read = z.safeParse(NewPatch, patch)
+  for (const issue of read.success ? [] : read.error.issues) {
+    const field = issue.path[0]
+    if (field === 'name' || field === 'weight' || field === 'body') problems[field] ??= issue.message
+  }
+  if (patch.body.trim() === '') problems.body = 'Enter a patch'
+  const holder = servers.find((s) => s.patches.some((p) => p.name === patch.name))
+  if (holder) problems.name ??= `${holder.name} has a patch of this name already`
+  return problems
+}
+
+/** Writes one patch for all chosen servers. It is kept in the draft, and made on each of them with the cluster. */
+export default function NewPatchDialog({ servers, onSet, onClose }: { servers: readonly Patched[]; onSet: (patch: NewPatch) => void; onClose: () => void }) {
+  const before = servers.find((s) => s.draft)?.draft
+  const [name, setName] = useState(before?.name ?? '')
+  const [weight, setWeight] = useState(String(before?.weight ?? patchLimits.weight.default))
+  const [body, setBody] = useState(before?.body ?? '')
+  const [pressed, setPressed] = useState(false)
+  const formId = useId()
+  const patch: NewPatch = { name: name.trim(), weight: /^\d+$/.test(weight.trim()) ? Number(weight) : Number.NaN, labels: before?.labels ?? {}, body }
+  const problems = problemsOf(patch, servers)
+  const shown = pressed ? problems : {}
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    setPressed(true)
+    if (Object.keys(problems).length > 0) return
+    onSet(patch)
+    onClose()
+  }
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      width="40rem"
+      title={`The same new patch for ${counted(servers.length, 'server')}`}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" form={formId}>
+            Set patch
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} className="stack" onSubmit={submit}>
+        <p className="t2">Each of these servers gets it when the cluster is created, beside the patches it has. The review shows what it makes of each.</p>
+        <Field label="Name" error={shown.name ?? null}>
+          <TextInput value={name} onValue={setName} autoComplete="off" autoCapitalize="none" spellCheck={false} />
+        </Field>
+        <Field label="Weight" note={`${patchLimits.weight.min} to ${patchLimits.weight.max}`} error={shown.weight ?? null}>
+          <TextInput value={weight} onValue={setWeight} inputMode="numeric" className="num" autoComplete="off" />
+        </Field>
+        <div className={css['body']}>
+          <CodeEditor label="Patch body, YAML" value={body} onValue={setBody} />
+        </div>
+        <Problem text={shown.body} />
+      </form>
+    </Dialog>
+  )
+}
