@@ -1,6 +1,7 @@
 /** Clusters: servers made into one Kubernetes. The whole creation is one call and one operation. */
 import * as z from 'zod/mini'
 import { parseAddress, parseCidr } from './addresses.ts'
+import { ConfirmedDisks, devicePath } from './disks.ts'
 import { nameOf } from './names.ts'
 import { operation } from './operation.ts'
 import { begun, Operation } from './operations.ts'
@@ -72,8 +73,6 @@ export const endpointHost = (endpoint: string): string =>
     .replace(/^\[(.*)\](?::6443)?$/, '$1')
     .replace(/^([^:]*):6443$/, '$1')
 
-/** The path of a disk of a server, `/dev/nvme0n1`, from what it is told by: its id in the list of disks, `nvme0n1`, or that path. */
-export const devicePath = (disk: string): string => (disk.startsWith('/') ? disk : `/dev/${disk}`)
 /** Taken by id or by path, read as the path. */
 const diskOf = (example: string) =>
   z
@@ -89,7 +88,7 @@ export const ClusterServer = z.strictObject({
   role: ClusterRole,
   /** Link that carries the workload; defaults to the one that Steelyard reaches the server on. */
   interface: z.optional(z.string().check(z.maxLength(64))),
-  /** Id or path of one of the server's disks; defaults to the smallest that is large enough. */
+  /** Id or path of one of the server's disks; defaults to the smallest fixed one that is large enough, an empty one first. */
   install_disk: z.optional(diskOf('nvme0n1')),
   workload_disks: z._default(z.array(diskOf('nvme1n1')).check(z.maxLength(64)), []),
   patch: z.optional(NewPatch),
@@ -118,6 +117,8 @@ export const NewCluster = z.strictObject({
   pod_cidr: z._default(cidr('Pod CIDR'), defaultPodCidr),
   service_cidr: z._default(cidr('Service CIDR'), defaultServiceCidr),
   servers: z.array(ClusterServer).check(z.minLength(1, 'Choose at least one server'), z.maxLength(500)),
+  /** Chosen disks that hold something or are removable media, which a person agreed to wipe. */
+  confirmed_disks: ConfirmedDisks,
 })
 export type NewCluster = z.infer<typeof NewCluster>
 export type NewClusterAsked = z.input<typeof NewCluster>
@@ -139,9 +140,8 @@ export const afterLeaving = (controlPlanes: number): string | null =>
     ? controlPlaneWarning(controlPlanes)
     : `${controlPlanes} control planes stay, an even number: losing one then costs as much as with ${controlPlanes - 1}`
 
-/** Talos needs 1,698 MiB on a control plane and 874 MiB on a worker, and 6 GiB of system disk (its own checks). */
+/** Talos needs 1,698 MiB on a control plane and 874 MiB on a worker (its own checks). */
 export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = { control_plane: 1698 * 1024 ** 2, worker: 874 * 1024 ** 2 }
-export const leastDiskBytes = 6 * 1024 ** 3
 
 export const Check = z.object({ check: z.string(), ok: z.boolean(), message: z.string() })
 
@@ -177,7 +177,7 @@ export const clusterCreate = operation({
   body: NewCluster,
   answer: z.object({ cluster: Cluster, operation: Operation }),
   status: 202,
-  errors: ['not_found', 'name_taken', 'server_taken', 'not_eligible'],
+  errors: ['not_found', 'name_taken', 'server_taken', 'not_eligible', 'disk_not_confirmed'],
 })
 export const clusterPreview = operation({
   name: 'clusterPreview',
@@ -212,10 +212,10 @@ export const clusterServerReplace = operation({
   path: '/v1/clusters/{id}/servers/{node_id}/replace',
   scope: 'clusters:write',
   params: z.strictObject({ id: z.uuid(), node_id: z.uuid() }),
-  body: z.strictObject({ node_id: z.uuid() }),
+  body: z.strictObject({ node_id: z.uuid(), confirmed_disks: ConfirmedDisks }),
   answer: begun,
   status: 202,
-  errors: ['not_found', 'server_taken', 'not_eligible', 'transition_refused', 'operation_running'],
+  errors: ['not_found', 'server_taken', 'not_eligible', 'disk_not_confirmed', 'transition_refused', 'operation_running'],
 })
 /** Talos keeps its log in memory: what a server said before it restarted is only here. */
 export const clusterServerFailure = operation({

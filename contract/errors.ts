@@ -13,6 +13,7 @@ export const errors = {
   server_taken: { status: 409, means: 'Another cluster has reserved the server.' },
   server_not_in_cluster: { status: 409, means: 'Talos allows this only once the server is in a cluster.' },
   not_eligible: { status: 409, means: 'A check for joining a cluster does not hold.' },
+  disk_not_confirmed: { status: 409, means: 'A disk that holds something, or is removable, would be wiped and was not named with what it holds now.' },
   transition_refused: { status: 409, means: 'The object can not go from its state to the wanted one.' },
   identity_changed: { status: 409, means: 'Other hardware answered than the one that is known here.' },
   patch_read_only: { status: 409, means: 'A layer that Steelyard writes itself.' },

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod/mini'
 import type { Cluster } from './clusters.ts'
+import { Disk } from './disks.ts'
 import { nameOf } from './names.ts'
 import { operation } from './operation.ts'
 import { begun } from './operations.ts'
@@ -34,7 +35,7 @@ export const Resources = z.object({
     z.object({ id: z.string(), socket: text, manufacturer: text, product_name: text, cpu_cores: amount, thread_count: amount, max_speed: amount }),
   ),
   memory: list(z.object({ id: z.string(), size: amount, manufacturer: text, device_locator: text })),
-  disks: list(z.object({ id: z.string(), size: amount, io_size: amount, pretty_size: text, type: text, model: text, wwid: text })),
+  disks: list(Disk),
   interfaces: list(z.object({ id: z.string(), link_state: z.optional(z.boolean()), driver: text, product: text, vendor: text, hardware_addr: text })),
 })
 export type Resources = z.infer<typeof Resources>

@@ -2,7 +2,7 @@ import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { State } from '../proto/gen/cosi/state_pb.ts'
-import { DiskSpecSchema, SystemDiskSpecSchema } from '../proto/gen/definitions/block_pb.ts'
+import { DiscoveredVolumeSpecSchema, DiskSpecSchema, SystemDiskSpecSchema } from '../proto/gen/definitions/block_pb.ts'
 import { LayerSchema } from '../proto/gen/definitions/extensions_pb.ts'
 import { MemoryModuleSpecSchema, ProcessorSpecSchema, SystemInformationSpecSchema } from '../proto/gen/definitions/hardware_pb.ts'
 import {
@@ -81,7 +81,7 @@ describe('an inventory', () => {
       toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 480_000_000_000n, ioSize: 512n, prettySize: '480 GB', ...init }))
     set(
       resources.disk.type,
-      ['nvme0n1', disk({ transport: 'nvme', model: 'PM9A3', wwid: 'eui.0025' })],
+      ['nvme0n1', disk({ transport: 'nvme', model: 'PM9A3', wwid: 'eui.0025', serial: 'S6', readonly: true })],
       ['sda', disk({ transport: 'sata' })],
       ['sdb', disk({ transport: 'sas', rotational: true })],
       ['vda', disk({})],
@@ -90,6 +90,10 @@ describe('an inventory', () => {
       ['sr0', disk({ cdrom: true })],
       ['zram0', disk({})],
     )
+    set(resources.discoveredVolume.type, [
+      'nvme0n1',
+      toBinary(DiscoveredVolumeSpecSchema, create(DiscoveredVolumeSpecSchema, { name: 'extfs', label: 'data', type: 'disk' })),
+    ])
     const link = (init: MessageInitShape<typeof LinkStatusSpecSchema>) =>
       toBinary(LinkStatusSpecSchema, create(LinkStatusSpecSchema, { type: 1, hardwareAddr: ip(2, 0, 0, 0, 0, 9), driver: 'ice', linkState: true, ...init }))
     set(
@@ -151,7 +155,19 @@ describe('an inventory', () => {
       routes: [{ destination: '', gateway: '10.0.0.1', link: 'eno1', metric: 1024 }],
       truncated: [],
     })
-    expect(disks[0]).toEqual({ id: 'nvme0n1', size: 480_000_000_000, io_size: 512, pretty_size: '480 GB', type: 'NVME', model: 'PM9A3', wwid: 'eui.0025' })
+    expect(disks[0]).toEqual({
+      id: 'nvme0n1',
+      serial: 'S6',
+      transport: 'nvme',
+      readonly: true,
+      content: 'ext4 "data"',
+      size: 480_000_000_000,
+      io_size: 512,
+      pretty_size: '480 GB',
+      type: 'NVME',
+      model: 'PM9A3',
+      wwid: 'eui.0025',
+    })
     expect(disks.map((d) => [d.id, d.type])).toEqual([
       ['nvme0n1', 'NVME'],
       ['sda', 'SSD'],

@@ -15,6 +15,7 @@ import type { Resource } from './state.ts'
 import { TalosError } from './errors.ts'
 import { type Stage, stageOf, type UnmetCondition, unmetOf } from './events.ts'
 import { type ResourceKind, resources } from './resources.ts'
+import { contentsOf, type Volume } from './disk-content.ts'
 import { addressText, hardwareAddressText, text } from './text.ts'
 
 export interface Identity {
@@ -54,7 +55,14 @@ export interface Disk {
   type: 'NVME' | 'SSD' | 'HDD' | 'SD' | 'UNKNOWN'
   model: string
   /** Empty where the disk has none. */
+  serial: string
+  /** Empty where the disk has none. */
   wwid: string
+  /** The kernel's word: `nvme`, `sata`, `usb`, `mmc`, `iscsi`, …, `nvme-of` over a network; empty where it is not known. */
+  transport: string
+  readonly: boolean
+  /** What stands on it in one line, `empty` for nothing; empty text where the machine did not tell. */
+  content: string
 }
 
 export interface NetworkInterface {
@@ -122,10 +130,11 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
     if (list.truncated) truncated.push(field)
     return list.items
   }
-  const [processors, memory, disks, links, addresses, routes, nodeAddresses] = await Promise.all([
+  const [processors, memory, disks, volumes, links, addresses, routes, nodeAddresses] = await Promise.all([
     all('processors', resources.processor),
     all('memory', resources.memoryModule),
     all('disks', resources.disk),
+    readVolumes(client, options),
     all('interfaces', resources.link),
     all('linkAddresses', resources.address),
     all('routes', resources.route),
@@ -153,7 +162,7 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
     memory: memory
       .filter(({ spec }) => spec.size > 0)
       .map(({ id, spec }) => ({ id, size: spec.size * 1024 ** 2, manufacturer: text(spec.manufacturer), device_locator: text(spec.deviceLocator) })),
-    disks: disksOf(disks),
+    disks: disksOf(disks, volumes),
     interfaces: links
       .filter(({ spec }) => spec.kind === '' && spec.type === NethelpersLinkType.LINK_ETHER)
       .map(({ id, spec }) => ({
@@ -177,21 +186,47 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
   }
 }
 
-/** The machine's disks alone. Throws TalosError. */
+/** The machine's disks alone, with what stands on them now. Throws TalosError. */
 export async function readDisks(client: TalosClient, options: CallOptions = {}): Promise<Disk[]> {
-  return disksOf((await client.list(resources.disk, options)).items)
+  const [disks, volumes] = await Promise.all([client.list(resources.disk, options), readVolumes(client, options)])
+  return disksOf(disks.items, volumes)
 }
 
-const disksOf = (disks: readonly Resource<DiskSpec>[]): Disk[] =>
-  disks.filter(isHardware).map(({ id, spec }) => ({
+/** What Talos found on the machine's block devices; undefined where it does not tell, or has found more than we read. */
+async function readVolumes(client: TalosClient, options: CallOptions): Promise<Volume[] | undefined> {
+  const found = await tolerated(client.list(resources.discoveredVolume, options))
+  if (found === undefined || found.truncated) return undefined
+  return found.items.map(({ id, spec }) => ({
+    id,
+    parent: spec.parent,
+    kind: text(spec.name),
+    label: text(spec.label),
+    partitionLabel: text(spec.partitionLabel),
+    partition: Number(spec.partitionIndex),
+    isPartition: spec.type === 'partition',
+  }))
+}
+
+const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[] | undefined): Disk[] => {
+  const contents = contentsOf(
+    volumes ?? [],
+    disks.map(({ id, spec }) => ({ id, parts: spec.secondaryDisks })),
+  )
+  return disks.filter(isHardware).map(({ id, spec }) => ({
     id,
     size: count(spec.size, 'disk size'),
     io_size: count(spec.ioSize, 'disk I/O size'),
     pretty_size: text(spec.prettySize),
     type: diskType(spec),
     model: text(spec.model),
+    serial: text(spec.serial),
     wwid: text(spec.wwid),
+    // The kernel says `nvme` of both; the path of its driver tells them apart (`nvme_fabrics` in drivers/nvme/host/fabrics.c).
+    transport: spec.busPath.includes('nvme-fabrics') ? 'nvme-of' : text(spec.transport),
+    readonly: spec.readonly,
+    content: contents.get(id) ?? '',
   }))
+}
 
 /** How the machine is now. Throws TalosError; what this version of Talos doesn't have is empty. */
 export async function readStatus(client: TalosClient, options: CallOptions = {}): Promise<Status> {
@@ -231,7 +266,7 @@ function machineStatus(spec: MachineStatusSpec): MachineStatus {
 
 /** Loop, memory, mapped and optical devices are listed among the disks. */
 function isHardware({ id, spec }: Resource<DiskSpec>): boolean {
-  return !spec.cdrom && spec.size > 0n && !/^(loop|ram|zram|dm-|md|nbd|sr|fd)\d*/.test(id)
+  return !spec.cdrom && spec.size > 0n && !/^(loop|ram|zram|dm-|md|nbd|rbd|drbd|zd|bcache|sr|fd)\d*/.test(id)
 }
 
 /** As Talos's own StorageService derives it from the same facts (`internal/app/storaged`). */

@@ -67,6 +67,8 @@ export const meanings: Readonly<Record<string, string>> = {
   columns: 'Shown columns by table.',
   company: 'Who the visitor works for; may be empty.',
   confirmed: 'Only servers whose hardware a person has confirmed (or has yet to).',
+  confirmed_disks: 'Chosen disks that hold something or are removable media, each named with what it holds now: they may be wiped.',
+  content: 'What stands on the disk, as the server tells it.',
   country_code: 'ISO 3166-1 country, two letters.',
   csv: 'Text of a CSV file as the export writes it, at most 1 MiB.',
   disabled: 'True: the user can not sign in, and all their sessions end.',
@@ -90,7 +92,7 @@ export const meanings: Readonly<Record<string, string>> = {
   gateway: 'Address of the gateway; never handed out.',
   id: 'Id of the object.',
   index: 'Number in the code. Counted by city where it is not given.',
-  install_disk: 'Device path that Talos is installed on. By default the smallest disk that is large enough.',
+  install_disk: 'Device path that Talos is installed on. By default the smallest fixed disk that is large enough, an empty one first.',
   interface: 'Link that carries the workload. By default the one that Steelyard reaches the server on.',
   keep_workload_disks: 'Do not wipe the workload disks that were named when the cluster was made.',
   kernel_args: 'More kernel arguments, one each.',
@@ -130,7 +132,7 @@ export const meanings: Readonly<Record<string, string>> = {
   rotate: 'True: also answer a replacement of the refresh token; the old one is then spent.',
   secureboot: 'Sign for SecureBoot.',
   search: 'The search of the list, as it stands in the URL.',
-  serial: 'Serial number of the machine, as it was shown.',
+  serial: 'Serial number of the machine or disk, as it was shown.',
   servers: 'The servers and their parts. An odd number of control planes, 7 at most.',
   service: 'Talos service whose log is wanted.',
   service_cidr: 'Network of the services.',
@@ -155,6 +157,7 @@ export const meanings: Readonly<Record<string, string>> = {
   vlan_id: 'VLAN of the servers’ links; null for none.',
   weight: 'Order of merging: the higher, the later.',
   workload_disks: 'Device paths that are kept for the workload.',
+  wwid: 'World-wide id of the disk, as it was shown.',
 }
 
 const id = (n: number) => `00000000-0000-4000-8000-00000000000${n}`

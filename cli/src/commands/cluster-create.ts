@@ -1,4 +1,6 @@
 import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, type NewClusterAsked } from '#contract/clusters.ts'
+import { type ChosenDisks, type ConfirmedDisk, defaultInstallDisk, devicePath, diskSentence, disksToConfirm } from '#contract/disks.ts'
+import { serverGet } from '#contract/servers.ts'
 import type { Context } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { datacenterId, serverId } from '../resolve.ts'
@@ -12,9 +14,16 @@ export const createOptions = {
     kind: 'text',
     value: 'SERVER=DISK',
     many: true,
-    help: 'System disk, by id (nvme0n1) or path (/dev/nvme0n1); else the smallest that is large enough',
+    help: 'System disk, by id (nvme0n1) or path (/dev/nvme0n1); else the smallest fixed one that is large enough, an empty one first',
   },
   'workload-disk': { kind: 'text', value: 'SERVER=DISK', many: true, help: 'Disks for the workload, by id or path' },
+  'confirm-disk': {
+    kind: 'text',
+    value: 'DISK=CONTENT',
+    many: true,
+    whole: true,
+    help: 'A disk that holds something and may be wiped: its serial or WWID, and what stands on it as `server show` tells it. Asked for where it is missing',
+  },
   interface: { kind: 'text', value: 'SERVER=LINK', many: true, help: 'Link for the workload; else the one that the server is reached on' },
   endpoint: { kind: 'text', value: 'ADDRESS', help: "Address or DNS name of the Kubernetes API; else the first control plane's address" },
   'virtual-ip': { kind: 'flag', help: 'The endpoint is an unused address that the control planes hold themselves' },
@@ -50,6 +59,44 @@ function single(option: string, values: Map<string, string[]>, server: string): 
   const given = values.get(server)
   if (given && given.length > 1) throw new CliError('usage', `--${option} is given twice for ${oneLine(server)}`)
   return given?.[0]
+}
+
+/** `DISK=CONTENT`: a WWID has the kernel's prefix for how it was made (`naa.`, `eui.`, `t10.`, `nvme.`, `uuid.`); anything else is a serial. */
+function confirmedDisks(pairs: readonly string[]): ConfirmedDisk[] {
+  return pairs.map((pair) => {
+    const [disk = '', content = ''] = pair.split(/=(.*)/s)
+    if (disk === '' || content === '') throw new CliError('usage', `--confirm-disk takes DISK=CONTENT, not ${oneLine(pair)}`)
+    return /^(?:naa|eui|t10|nvme|uuid)\./.test(disk) ? { wwid: disk, content } : { serial: disk, content }
+  })
+}
+
+/**
+ * Has a person type the serial of each disk that would be wiped and was not confirmed yet, and answers all confirmations. null where nobody can be asked, or a
+ * disk has nothing to name it by. Throws CliError where another name is typed.
+ */
+export async function askForDisks({ terminal, api }: Context, body: NewClusterAsked): Promise<ConfirmedDisk[] | null> {
+  const chosen: ChosenDisks[] = []
+  for (const asked of body.servers) {
+    const { name, resources, talos } = await api.call(serverGet, { params: { id: asked.node_id } })
+    const workload = (asked.workload_disks ?? []).map(devicePath)
+    const fallback = defaultInstallDisk(resources.disks, workload)
+    const install = asked.install_disk ?? talos.installed?.disk ?? fallback?.id
+    const devices = [...(install === undefined ? [] : [devicePath(install)]), ...workload]
+    chosen.push({ server: name, disks: resources.disks, devices, kept: talos.installed?.disk ?? null })
+  }
+  const confirmed = [...(body.confirmed_disks ?? [])]
+  for (const one of disksToConfirm(chosen)) {
+    const { by } = one
+    if (by === null) return null
+    const isSaid = confirmed.some((c) => c.content === by.content && (c.wwid === undefined ? c.serial === by.serial : c.wwid === by.wwid))
+    if (isSaid) continue
+    const word = by.serial ?? by.wwid!
+    const answer = await terminal.ask(`${oneLine(diskSentence(one))}. It will be wiped. Type ${oneLine(word)} to go on: `, { secret: false })
+    if (answer === null) return null
+    if (answer.trim() !== word) throw new CliError('failure', 'Nothing was done')
+    confirmed.push(by)
+  }
+  return confirmed
 }
 
 /** The body of `clusterCreate` from the options: names become ids, and what is unwise is said. Throws CliError. */
@@ -88,6 +135,7 @@ export async function readNewCluster({ terminal, api }: Context, name: string, o
     ...(options['kubernetes-version'] !== undefined && { kubernetes_version: options['kubernetes-version'] }),
     ...(options['talos-version'] !== undefined && { talos_version: options['talos-version'] }),
     ...(options['vlan-id'] !== undefined && { vlan_id: options['vlan-id'] }),
+    ...(options['confirm-disk'].length > 0 && { confirmed_disks: confirmedDisks(options['confirm-disk']) }),
     ...(options['pod-cidr'] !== undefined && { pod_cidr: options['pod-cidr'] }),
     ...(options['service-cidr'] !== undefined && { service_cidr: options['service-cidr'] }),
     servers: asked,

@@ -8,16 +8,19 @@ import {
   clusterPreview,
   clusterStatuses,
   clusterTalosconfig,
+  type NewClusterAsked,
 } from '#contract/clusters.ts'
+import type { Answer } from '#contract/operation.ts'
 import { clusterResume } from '#contract/restoration.ts'
 import { writeSecretFile } from '../api/secret-file.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
+import { CliError } from '../exit.ts'
 import { clusterId } from '../resolve.ts'
 import { beSure, sureOption } from '../sure.ts'
 import { type Column, facts, shownOf, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
 import { localTime, oneLine, words } from '../text.ts'
-import { createOptions, readNewCluster } from './cluster-create.ts'
+import { askForDisks, createOptions, readNewCluster } from './cluster-create.ts'
 import { resumedText, waitOption, waitOr } from './operations.ts'
 
 const colours: Partial<Record<Cluster['status'], Colour>> = { ready: 'green', failed: 'red', degraded: 'red' }
@@ -87,6 +90,18 @@ function credentials(what: 'kubeconfig' | 'talosconfig', operation: typeof clust
   })
 }
 
+/** What stands on disks that would be wiped is asked about once the API says that it was not confirmed. */
+async function createAsking(context: Context, body: NewClusterAsked, idempotencyKey: string | undefined): Promise<Answer<typeof clusterCreate>> {
+  try {
+    return await context.api.call(clusterCreate, { body }, { idempotencyKey })
+  } catch (error) {
+    if (!(error instanceof CliError) || error.body?.code !== 'disk_not_confirmed') throw error
+    const confirmed = await askForDisks(context, body)
+    if (confirmed === null) throw new CliError(error.exit, error.message, { body: error.body, hint: "Name it: --confirm-disk 'SERIAL=CONTENT'", cause: error })
+    return context.api.call(clusterCreate, { body: { ...body, confirmed_disks: confirmed } }, { idempotencyKey })
+  }
+}
+
 export const clusterCommands: Command[] = [
   command({
     name: 'cluster list',
@@ -149,7 +164,7 @@ export const clusterCommands: Command[] = [
         )
         return preview.checks.every((c) => c.ok) ? 0 : 1
       }
-      const created = await api.call(clusterCreate, { body }, { idempotencyKey: options['idempotency-key'] })
+      const created = await createAsking(context, body, options['idempotency-key'])
       const watched = await waitOr(context, created.operation.id, options.wait)
       const answer = watched ? { cluster: await api.call(clusterGet, { params: { id: created.cluster.id } }), operation: watched.operation } : created
       show(answer, ({ cluster }) => `Cluster ${oneLine(cluster.name)} is ${cluster.status}${cluster.reason ? `: ${oneLine(cluster.reason)}` : ''}\n`)

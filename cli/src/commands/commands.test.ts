@@ -5,6 +5,8 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { clusterCreate, clusterGet, clusterKubeconfig, clusterList, clusterPreview } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
+import { canWipe } from '#contract/disks.ts'
+import { Problem } from '#contract/errors.ts'
 import { operationGet } from '#contract/operations.ts'
 import { patchGet, patchList } from '#contract/patches.ts'
 import { serverConfirm, serverGet, serverList, serverUpdate } from '#contract/servers.ts'
@@ -183,6 +185,32 @@ describe('cluster create', () => {
     const { api, cli } = await ready()
     expect(await cli.run(`cluster create web --datacenter PL-POZ-1 ${options}`)).toMatchObject({ exit: 2, err: expect.stringContaining(message) as string })
     expect(api.callsOf(clusterCreate)).toHaveLength(0)
+  })
+
+  test('a disk that holds something is wiped only with its name: by option, or typed', async () => {
+    const { api, cli } = await ready()
+    const disk = { id: 'sda', size: 480e9, model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: '2 partitions: 1 vfat, 2 ext4' }
+    api.on(serverGet, () => aServer({ id: id(1), name: 'cp-1', resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: [disk] } }))
+    api.on(clusterCreate, ({ body }) => {
+      if (!canWipe([{ server: 'cp-1', disks: [disk], devices: ['/dev/sda'], kept: null }], body.confirmed_disks).ok)
+        throw new Problem('disk_not_confirmed', '/dev/sda holds 2 partitions')
+      return { cluster: aCluster({ name: body.name, status: 'pending' }), operation: anOperation() }
+    })
+    const line = 'cluster create web --datacenter PL-POZ-1 --control-plane cp-1'
+    const silent = await cli.run(line)
+    expect(silent).toMatchObject({ exit: 6, err: expect.stringContaining("Name it: --confirm-disk 'SERIAL=CONTENT'") as string })
+    expect(api.callsOf(clusterCreate)).toHaveLength(1)
+
+    expect((await cli.run(line, { ask: () => Promise.resolve('S2') })).err).toContain('Nothing was done')
+    expect(api.callsOf(clusterCreate)).toHaveLength(2)
+
+    const typed = await cli.run(line, { ask: () => Promise.resolve('S1') })
+    expect(typed).toMatchObject({ exit: 0 })
+    expect(api.callsOf(clusterCreate)[3]!.body).toMatchObject({ confirmed_disks: [{ wwid: 'naa.1', serial: 'S1', content: disk.content }] })
+
+    const argv = [...line.split(' '), '--confirm-disk', `S1=${disk.content}`]
+    expect(await cli.run(argv)).toMatchObject({ exit: 0 })
+    expect((await cli.run([...line.split(' '), '--confirm-disk', 'S1=xfs'])).exit).toBe(6)
   })
 
   test('with --wait shows the steps, and ends as the operation does', async () => {

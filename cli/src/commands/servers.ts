@@ -1,3 +1,4 @@
+import { contentOf, notByDefault } from '#contract/disks.ts'
 import { capacityOf } from '#contract/capacity.ts'
 import { troubleOf } from '#contract/server-trouble.ts'
 import {
@@ -100,6 +101,8 @@ function serverText(terminal: Terminal, s: Server): string {
       { title: 'MODEL', text: (d) => d.model ?? '' },
       { title: 'SIZE', text: (d) => disk(d.size), right: true },
       { title: 'TYPE', text: (d) => d.type ?? '' },
+      { title: 'HOLDS', text: (d) => [notByDefault(d), contentOf(d)].filter(Boolean).join(', ') },
+      { title: 'SERIAL', text: (d) => d.serial ?? '' },
       { title: 'WWID', text: (d) => d.wwid ?? '' },
     ]),
     section('INTERFACES', s.resources.interfaces, [

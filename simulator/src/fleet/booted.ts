@@ -105,6 +105,8 @@ export class BootedFleet {
       schematic,
       slowness: wish.slowness,
       missingDisks: false,
+      contents: {},
+      media: [],
       power: 'on',
       installed: null,
       faults: wish.faults,

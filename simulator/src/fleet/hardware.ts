@@ -1,4 +1,5 @@
 import { seeded, type Random } from '../random.ts'
+import { type MediaKind, mediaDisk } from './media.ts'
 import { CPU, DIMM, DISK, NIC, type DiskKind, type MemoryKind, type NicKind, type Processor } from './parts.ts'
 
 /** What is in one simulated server. Sizes carry their unit; identifiers look like the maker's but belong to nobody. */
@@ -19,8 +20,9 @@ export interface Disk {
   serial: string
   wwid: string
   sizeBytes: number
-  transport: 'nvme' | 'sata'
+  transport: 'nvme' | 'sata' | 'usb' | 'mmc' | 'iscsi'
   rotational: boolean
+  readonly: boolean
   busPath: string
 }
 
@@ -192,7 +194,7 @@ export const identityOf = (seed: string, index: number, model: ModelName, salt =
 }
 
 /** The parts of a server. `missingDisks` leaves the bays empty: such a server boots from the network and can't be installed. */
-export const hardwareOf = (seed: string, index: number, name: ModelName, options: { missingDisks?: boolean } = {}): Hardware => {
+export const hardwareOf = (seed: string, index: number, name: ModelName, options: { missingDisks?: boolean; media?: readonly MediaKind[] } = {}): Hardware => {
   const model: Model = MODELS[name]
   const random = seeded(`${seed}/hardware/${index}`)
   const sockets = Array.from({ length: model.sockets }, (_, socket) => ({
@@ -213,7 +215,7 @@ export const hardwareOf = (seed: string, index: number, name: ModelName, options
     sku: model.sku,
     sockets,
     memory,
-    disks: options.missingDisks ? [] : disksOf(model, random),
+    disks: [...(options.missingDisks ? [] : disksOf(model, random)), ...(options.media ?? []).map((kind, slot) => mediaDisk(kind, slot, index))],
     links: linksOf(model, random),
   }
 }
@@ -248,6 +250,7 @@ const disksOf = (model: Model, random: Random): Disk[] => {
         sizeBytes: kind.sizeBytes,
         transport: kind.transport,
         rotational: kind.rotational,
+        readonly: false,
         busPath: isNvme
           ? `/pci0000:40/0000:40:01.${slot + 1}/0000:${(65 + slot).toString(16)}:00.0/nvme`
           : `/pci0000:00/0000:00:17.0/ata${slot + 1}/host${slot}/target${slot}:0:0/${slot}:0:0:0/`,

@@ -3,6 +3,7 @@ import { seeded, type Random } from '../random.ts'
 import type { Boot } from './booted.ts'
 import type { Fault } from './faults.ts'
 import { MODEL_NAMES, type ModelName } from './hardware.ts'
+import type { DiskContent, MediaKind } from './media.ts'
 import { PLACES, type Place } from './places.ts'
 import type { Scenario, ServerOptions } from './scenario.ts'
 
@@ -19,6 +20,9 @@ export interface ServerPlan {
   schematic: string
   slowness: number
   missingDisks: boolean
+  /** Disk to what stands on it from the beginning. */
+  contents: Readonly<Record<string, DiskContent>>
+  media: readonly MediaKind[]
   power: 'on' | 'off'
   installed: string | null
   faults: Fault[]
@@ -58,6 +62,8 @@ export const planFleet = (scenario: Scenario, subnetOffset = 0): ServerPlan[] =>
         schematic: options.schematic ?? PLAIN_SCHEMATIC,
         slowness: options.slowness ?? 1,
         missingDisks: options.missing_disks ?? false,
+        contents: options.contents ?? {},
+        media: options.media ?? [],
         power: options.power ?? 'on',
         installed: options.installed ?? null,
         faults: options.faults ?? [],

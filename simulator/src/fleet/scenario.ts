@@ -6,6 +6,7 @@ import { isTalosVersion } from '../config/versions.ts'
 import { LOAD_BALANCERS } from '../kubernetes/balancing/definitions.ts'
 import { faultSchema } from './faults.ts'
 import { MODEL_NAMES } from './hardware.ts'
+import { DISK_CONTENTS, MEDIA_KINDS } from './media.ts'
 import { PLACES } from './places.ts'
 
 const MAX_SERVERS = 20_000
@@ -24,6 +25,10 @@ const serverSchema = z.strictObject({
   /** Above 1: everything this server does takes that many times longer. */
   slowness: z.optional(z.number().check(z.minimum(0.1), z.maximum(100))),
   missing_disks: z.optional(z.boolean()),
+  /** Disk (`sda`) to what stands on it; the others are empty. */
+  contents: z.optional(z.record(z.string().check(z.regex(/^[a-z][a-z0-9]*$/, 'the name of a disk, for example sda')), z.enum(DISK_CONTENTS))),
+  /** Disks besides those of the model. */
+  media: z.optional(z.array(z.enum(MEDIA_KINDS)).check(z.maxLength(6))),
   power: z.optional(z.enum(['on', 'off'])),
   /** Talos is on the disk already, of this version, without a configuration. */
   installed: z.optional(talosVersion),

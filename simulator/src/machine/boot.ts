@@ -116,6 +116,7 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
   // From here on the machine boots from this disk: image and configuration are written together, as the installer's last act.
   machine.disk.change((state) => {
     state.installed = { version, disk: disk.name, image }
+    if (state.contents) delete state.contents[disk.name]
     state.config = config.text
     state.counters.installs++
   })

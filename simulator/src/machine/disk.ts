@@ -1,3 +1,4 @@
+import type { DiskContent } from '../fleet/media.ts'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Fault } from '../fleet/faults.ts'
@@ -27,6 +28,8 @@ export interface Persisted {
   /** The data directory of etcd on the EPHEMERAL partition: which cluster and which member, in hexadecimal. */
   etcd: { cluster: string; member: string } | null
   meta: Record<string, string>
+  /** Disk to what stands on it; nothing on those that aren't named, Talos on the one that it is installed on. */
+  contents?: Record<string, DiskContent>
   /** Changed when the simulated main board was swapped: other UUID and serial number. */
   identitySalt: string
   /** What became of the disks: the names of the first two of a kind given to each other, or the last one gone. */
@@ -57,6 +60,7 @@ export class MachineDisk {
       config: null,
       etcd: null,
       meta: {},
+      contents: { ...plan.contents },
       identitySalt: '',
       faults: structuredClone(plan.faults),
       counters: { ...NOTHING },

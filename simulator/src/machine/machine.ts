@@ -84,7 +84,7 @@ export class Machine {
 
   get hardware(): Hardware {
     return (this.#hardware ??= rearranged(
-      hardwareOf(this.seed, this.plan.index, this.plan.model, { missingDisks: this.plan.missingDisks }),
+      hardwareOf(this.seed, this.plan.index, this.plan.model, { missingDisks: this.plan.missingDisks, media: this.plan.media }),
       this.disk.state.disks,
     ))
   }

@@ -2,6 +2,7 @@ import { MemoryModuleSpecSchema, PCIDeviceSpecSchema, ProcessorSpecSchema, Syste
 import { DiscoveredVolumeSpecSchema, DiskSpecSchema, SystemDiskSpecSchema, VolumeStatusSpecSchema } from '#talos/proto/gen/definitions/block_pb.ts'
 import { BlockFilesystemType, BlockVolumePhase } from '#talos/proto/gen/definitions/enums_pb.ts'
 import type { Machine } from '../machine/machine.ts'
+import { type Partition, partitionName, volumesOf } from './volumes.ts'
 import { item, kind, prettySize, type Item, type Kind } from './resource.ts'
 
 const dashed = (text: string): string => text.replaceAll(' ', '-')
@@ -81,7 +82,7 @@ const disks = (machine: Machine): Item[] => [
       size: BigInt(disk.sizeBytes),
       ioSize: disk.transport === 'nvme' ? 131_072n : 512n,
       sectorSize: 512n,
-      readonly: false,
+      readonly: disk.readonly,
       model: disk.model,
       serial: disk.serial,
       modalias: disk.transport === 'nvme' ? '' : 'scsi:t-0x00',
@@ -95,7 +96,7 @@ const disks = (machine: Machine): Item[] => [
       prettySize: prettySize(disk.sizeBytes),
       secondaryDisks: [],
       uuid: '',
-      symlinks: [`/dev/disk/by-id/wwn-0x${disk.wwid.split('.')[1]}`],
+      symlinks: disk.wwid === '' ? [] : [`/dev/disk/by-id/wwn-0x${disk.wwid.split('.')[1]}`],
     }
     return item(disk.name, DiskSpecSchema, spec, diskYaml(spec))
   }),
@@ -137,12 +138,12 @@ const PARTITIONS = [
   { label: 'EPHEMERAL', filesystem: 'xfs', size: 0 },
 ]
 
-const partitionsOf = (machine: Machine): { name: string; label: string; filesystem: string; size: number; index: number }[] => {
+const partitionsOf = (machine: Machine): Partition[] => {
   const disk = machine.hardware.disks.find(({ name }) => name === machine.systemDisk)
   if (!disk) return []
   const { config, etcd } = machine.disk.state
   return PARTITIONS.map(({ label, filesystem, size }, index) => ({
-    name: `${disk.name}${disk.name.startsWith('nvme') ? 'p' : ''}${index + 1}`,
+    name: partitionName(disk.name, index + 1),
     label,
     // A wiped partition has no file system until a configuration makes one again.
     filesystem: (label === 'STATE' || label === 'EPHEMERAL') && config === null && etcd === null ? '' : filesystem,
@@ -151,38 +152,45 @@ const partitionsOf = (machine: Machine): { name: string; label: string; filesyst
   }))
 }
 
-const discoveredVolumes = (machine: Machine): Item[] => [
-  ...machine.hardware.disks.map((disk) => {
+/** What Talos found on the machine's disks: its own partitions on the disk that it is installed on, elsewhere what the scenario put there. */
+const discoveredVolumes = (machine: Machine): Item[] =>
+  machine.hardware.disks.flatMap((disk) => {
+    const isSystem = disk.name === machine.systemDisk
+    const holds = isSystem ? undefined : machine.disk.state.contents?.[disk.name]
+    // What Talos can't read it doesn't list.
+    if (holds === 'unreadable') return []
+    const found = isSystem ? { name: 'gpt', label: '', parts: partitionsOf(machine) } : volumesOf(holds, disk)
     const spec = {
       size: BigInt(disk.sizeBytes),
       sectorSize: 512n,
       ioSize: 512n,
-      name: disk.name === machine.systemDisk ? 'gpt' : '',
+      name: found.name,
+      ...(found.label !== '' && { label: found.label }),
       type: 'disk',
       devicePath: disk.busPath,
       devPath: `/dev/${disk.name}`,
       prettySize: prettySize(disk.sizeBytes),
     }
-    return item(disk.name, DiscoveredVolumeSpecSchema, spec, diskYaml(spec))
-  }),
-  ...partitionsOf(machine).map((part) => {
-    const spec = {
-      size: BigInt(part.size),
-      sectorSize: 512n,
-      ioSize: 512n,
-      name: part.filesystem,
-      label: part.label,
-      partitionLabel: part.label,
-      partitionIndex: BigInt(part.index),
-      type: 'partition',
-      parent: machine.systemDisk ?? '',
-      devPath: `/dev/${part.name}`,
-      parentDevPath: `/dev/${machine.systemDisk}`,
-      prettySize: prettySize(part.size),
-    }
-    return item(part.name, DiscoveredVolumeSpecSchema, spec, diskYaml(spec))
-  }),
-]
+    return [item(disk.name, DiscoveredVolumeSpecSchema, spec, diskYaml(spec)), ...found.parts.map((part) => partitionItem(disk.name, part))]
+  })
+
+const partitionItem = (parent: string, part: Partition): Item => {
+  const spec = {
+    size: BigInt(part.size),
+    sectorSize: 512n,
+    ioSize: 512n,
+    name: part.filesystem,
+    label: part.label,
+    partitionLabel: part.partitionLabel ?? part.label,
+    partitionIndex: BigInt(part.index),
+    type: 'partition',
+    parent,
+    devPath: `/dev/${part.name}`,
+    parentDevPath: `/dev/${parent}`,
+    prettySize: prettySize(part.size),
+  }
+  return item(part.name, DiscoveredVolumeSpecSchema, spec, diskYaml(spec))
+}
 
 const volumeStatuses = (machine: Machine): Item[] => {
   const parts = partitionsOf(machine)

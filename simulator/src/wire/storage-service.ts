@@ -31,6 +31,9 @@ export const storageService: ServiceImpl<typeof StorageService> = {
       if (!machine.hardware.disks.some(({ name }) => name === device)) throw new ConnectError(`blockdevice "${device}" not found`, Code.NotFound)
       if (device === machine.systemDisk) throw new ConnectError(`blockdevice "${device}" is in use by the system`, Code.FailedPrecondition)
     }
+    machine.disk.change((state) => {
+      for (const { device } of devices) if (state.contents) delete state.contents[device]
+    })
     machine.journal.kernel(`[talos] wiped ${devices.map(({ device }) => device).join(', ')}`)
     return { messages: [{}] }
   },

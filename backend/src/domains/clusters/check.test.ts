@@ -19,9 +19,9 @@ const candidate = (n: number, more: Partial<Candidate> = {}): Candidate => ({
   link: 'eth0',
   links: [],
   disks: [
-    { device: '/dev/nvme0n1', size: 480 * gib, type: 'nvme', system: false, wwid: null },
-    { device: '/dev/sda', size: 240 * gib, type: 'ssd', system: false, wwid: null },
-    { device: '/dev/sdb', size: 4 * gib, type: 'ssd', system: false, wwid: null },
+    { id: 'nvme0n1', content: 'empty', device: '/dev/nvme0n1', size: 480 * gib, type: 'nvme', system: false, wwid: null },
+    { id: 'sda', content: 'empty', device: '/dev/sda', size: 240 * gib, type: 'ssd', system: false, wwid: null },
+    { id: 'sdb', content: 'empty', device: '/dev/sdb', size: 4 * gib, type: 'ssd', system: false, wwid: null },
   ],
   system_disk: null,
   installed_version: null,

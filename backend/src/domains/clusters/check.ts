@@ -3,7 +3,8 @@
  * Answers every finding at once, with what the defaults became.
  */
 import { type Address, type Cidr, contains, formatAddress, formatCidr, overlap, parseAddress, parseCidr } from '#contract/addresses.ts'
-import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, endpointHost, leastDiskBytes, type NewCluster } from '#contract/clusters.ts'
+import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, endpointHost, type NewCluster } from '#contract/clusters.ts'
+import { type ChosenDisks, defaultInstallDisk as defaultOf, notConfirmed } from '#contract/disks.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Eligibility } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
@@ -76,7 +77,7 @@ export interface Finding {
   /** Field of the request that a refusal points at. */
   readonly field?: string
   /** A server that is taken or not fit: 409 rather than 422. */
-  readonly conflict?: 'name_taken' | 'server_taken' | 'not_eligible'
+  readonly conflict?: 'name_taken' | 'server_taken' | 'not_eligible' | 'disk_not_confirmed'
 }
 
 export interface Judgement {
@@ -119,11 +120,9 @@ const dialledNetwork = (c: Candidate): Cidr | null => {
   return told === undefined ? null : networkOf(told)
 }
 
-/** The disk of a server that Talos goes on: the one it is on already, or the smallest that is large enough. */
-export function defaultInstallDisk(c: Candidate, taken: readonly string[]): string | null {
-  if (c.system_disk !== null) return c.system_disk
-  const fit = c.disks.filter((d) => (d.size ?? 0) >= leastDiskBytes && !taken.includes(d.device))
-  return fit.toSorted((a, b) => a.size! - b.size! || a.device.localeCompare(b.device))[0]?.device ?? null
+/** The disk of a server that Talos goes on: the one it is on already, or the contract's default. */
+export function defaultInstallDisk(c: Pick<Candidate, 'system_disk' | 'disks'>, taken: readonly string[]): string | null {
+  return c.system_disk ?? defaultOf(c.disks, taken)?.device ?? null
 }
 
 export function judge(asked: NewCluster, around: Surroundings): Judgement {
@@ -150,6 +149,8 @@ export function judge(asked: NewCluster, around: Surroundings): Judgement {
   if (alone !== null) warnings.push(alone)
 
   const servers = judgeServers(asked, talos, around, findings, warningsOf)
+  for (const sentence of notConfirmed(servers.map(toWipe), asked.confirmed_disks))
+    findings.push({ check: 'confirmed_disks', ok: false, message: sentence, conflict: 'disk_not_confirmed' })
   const pod = parseCidr(asked.pod_cidr)!
   const service = parseCidr(asked.service_cidr)!
   judgeNetworks(pod, service, around, find)
@@ -177,6 +178,14 @@ export function judge(asked: NewCluster, around: Surroundings): Judgement {
       : null,
   }
 }
+
+/** The disks that a server's place in the cluster costs. */
+const toWipe = ({ name, candidate, install_disk, workload_disks }: ChosenServer): ChosenDisks => ({
+  server: name,
+  disks: candidate.disks,
+  devices: [install_disk, ...workload_disks],
+  kept: candidate.system_disk,
+})
 
 type Find = (check: string, problem: string | null, good: string, more?: Omit<Partial<Finding>, 'check' | 'ok' | 'message'>) => void
 

@@ -12,7 +12,7 @@ import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db
 import type { Caller } from '../../http/caller.ts'
 import { makeChainKey } from './chain-key.ts'
 import { type Finding, judge, type Resolved, type Surroundings } from './check.ts'
-import { selectorWwid, wwidsOf } from './disks.ts'
+import { agreedOf, selectorWwid, wwidsOf } from './disks.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
 import { creationSteps, newSteps } from './plan.ts'
 import { present } from './present.ts'
@@ -122,6 +122,7 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
         workload_disks: [...s.workload_disks],
         install_wwid: selectorWwid(s.candidate.disks, s.install_disk),
         disk_wwids: JSON.stringify(wwidsOf(s.candidate.disks, [s.install_disk, ...s.workload_disks])),
+        agreed_disks: JSON.stringify(agreedOf(s.candidate.disks, [s.install_disk, ...s.workload_disks])),
         at_since: now,
       })),
     )

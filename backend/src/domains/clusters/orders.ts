@@ -2,7 +2,7 @@
 import type { TalosClient } from '#talos/client/client.ts'
 import { readDisks } from '#talos/client/inventory.ts'
 import { resources } from '#talos/client/resources.ts'
-import { installProblem, toWipe } from './disks.ts'
+import { installProblem, toWipe, wipeProblem } from './disks.ts'
 import type * as store from './store.ts'
 
 /** It works before it answers. */
@@ -13,7 +13,9 @@ type Demand = () => Promise<void>
 
 /** Sends the configuration, and answers null; or says why nothing was sent. @throws TalosError */
 export async function giveConfiguration(client: TalosClient, m: store.MemberRow, yaml: string, isInstalled: boolean, demand: Demand): Promise<string | null> {
-  const problem = isInstalled ? null : installProblem(m, await readDisks(client))
+  // The last look before the installer wipes: what was confirmed may be gone, or hold something else by now.
+  const disks = await readDisks(client)
+  const problem = (isInstalled ? null : installProblem(m, disks)) ?? wipeProblem(m, disks, { isInstalled, isAgain: m.send_intent_at !== null })
   await demand()
   if (problem === null) await client.applyConfiguration(yaml, { mode: 'auto' }, { deadlineMs: orderDeadlineMs })
   return problem

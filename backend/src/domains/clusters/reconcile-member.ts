@@ -134,6 +134,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
         }),
       )
       if (problem !== null) {
+        await unsent(job, m)
         await fail(job, state, (await store.member(db, m.cluster_id, m.node_id))!, 'apply', problem)
         return undefined
       }

@@ -1,11 +1,12 @@
 /** Another server takes the place of one that failed while its cluster was made; the creation goes on in an operation of its own. */
+import { type ConfirmedDisk, canWipe, noDefaultDisk } from '#contract/disks.ts'
 import { Problem } from '#contract/errors.ts'
 import { hasEnded, type Operation, type Step } from '#contract/operations.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { NewStep } from '../operations/operations.ts'
 import { defaultInstallDisk } from './check.ts'
-import { selectorWwid, wwidsOf } from './disks.ts'
+import { agreedOf, selectorWwid, wwidsOf } from './disks.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue, wakeMembers } from './parts.ts'
 import { newSteps, replacementSteps } from './plan.ts'
 import { installImage } from './render.ts'
@@ -25,10 +26,12 @@ function doneBefore(steps: readonly NewStep[], earlier: Operation | undefined, c
   })
 }
 
-/** @throws Problem not_found; server_taken; not_eligible; transition_refused */
-export function replacing(parts: ClusterParts): (caller: Caller, id: string, nodeId: string, by: string) => Promise<{ operation: Operation }> {
+/** @throws Problem not_found; server_taken; not_eligible; disk_not_confirmed; transition_refused */
+export function replacing(
+  parts: ClusterParts,
+): (caller: Caller, id: string, nodeId: string, by: string, confirmed: readonly ConfirmedDisk[]) => Promise<{ operation: Operation }> {
   const { db, clock, servers, operations, recorder, engine } = parts
-  return (caller, id, nodeId, by) =>
+  return (caller, id, nodeId, by, confirmed) =>
     inTransaction(db, async (tx) => {
       const row = await store.lock(tx, id)
       if (!row) throw new Problem('not_found', `Cluster ${id} not found`)
@@ -51,7 +54,9 @@ export function replacing(parts: ClusterParts): (caller: Caller, id: string, nod
       const [facts] = await servers.forPlan(tx, [by])
       const disk = defaultInstallDisk(facts!, [])
       if (facts!.datacenter_id !== row.datacenter_id) throw new Problem('not_eligible', `${facts!.name} is in another datacenter than the cluster`)
-      if (disk === null) throw new Problem('not_eligible', `${facts!.name} has no disk to install Talos on`)
+      if (disk === null) throw new Problem('not_eligible', `${facts!.name} has no disk to install Talos on: ${noDefaultDisk(facts!.disks)}`)
+      const wipe = canWipe([{ server: facts!.name, disks: facts!.disks, devices: [disk], kept: facts!.system_disk }], confirmed)
+      if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
       const earlier = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
       if (earlier && !hasEnded(earlier)) {
         const reason = `${old.name} was replaced by ${facts!.name}: the creation goes on in an operation of its own`
@@ -72,6 +77,7 @@ export function replacing(parts: ClusterParts): (caller: Caller, id: string, nod
         workload_disks: [],
         install_wwid: selectorWwid(facts!.disks, disk),
         disk_wwids: JSON.stringify(wwidsOf(facts!.disks, [disk])),
+        agreed_disks: JSON.stringify(agreedOf(facts!.disks, [disk])),
         at_since: now,
       }
       const here = members.filter((m) => m.released_at === null)

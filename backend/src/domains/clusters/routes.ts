@@ -27,7 +27,7 @@ export function clusterRoutes(app: FastifyInstance, clusters: Clusters): void {
   on(serverReset, ({ caller, params, body, ifMatch, signal }) =>
     clusters.resetServer(caller, params.id, { keepWorkloadDisks: body.keep_workload_disks, ifMatch, signal }),
   )
-  on(clusterServerReplace, ({ caller, params, body }) => clusters.replace(caller, params.id, params.node_id, body.node_id))
+  on(clusterServerReplace, ({ caller, params, body }) => clusters.replace(caller, params.id, params.node_id, body.node_id, body.confirmed_disks))
   on(clusterServerFailure, ({ params }) => clusters.failure(params.id, params.node_id))
   on(clusterKubeconfig, async ({ caller, params, saveAs }) => {
     const { name, text } = await clusters.kubeconfig(signedIn(caller), params.id)

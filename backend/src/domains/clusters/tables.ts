@@ -1,7 +1,7 @@
 /** The tables of `db/migrations/0003_clusters.sql`, `0008_leaving.sql`, `0009_disks-and-trouble.sql` and `0011_node-state-and-failure-logs.sql`, as the query builder sees them. */
 import type { ColumnType, Generated } from 'kysely'
 import type { ClusterRole, ClusterStatus } from '#contract/clusters.ts'
-import type { DiskWwids } from './disks.ts'
+import type { AgreedDisks, DiskWwids } from './disks.ts'
 import type { Place } from './plan.ts'
 
 type Time = ColumnType<Date, Date, Date>
@@ -58,6 +58,7 @@ interface ClusterServerTable {
   install_image: string
   workload_disks: string[]
   disk_wwids: ColumnType<DiskWwids, string | undefined, never>
+  agreed_disks: ColumnType<AgreedDisks, string | undefined, never>
   install_wwid: Optional<string>
   trouble: Optional<string>
   failure_log: Optional<string>

@@ -2,7 +2,7 @@
  * What the patches of a server in no cluster are shown on: a worker's configuration of the newest supported pair, with a placeholder wherever
  * a cluster would put what is its own. It is never sent anywhere.
  */
-import { leastDiskBytes } from '#contract/clusters.ts'
+import { defaultInstallDisk } from '#contract/disks.ts'
 import { generateConfig } from '#talos/config/generate.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { emptySchematicId } from '#talos/schematic/schematic.ts'
@@ -24,11 +24,8 @@ const secrets: SecretsBundle = {
   certs: { os: pair, etcd: pair, k8s: pair, k8sAggregator: pair, k8sServiceAccount: { key: mark } },
 }
 
-/** The smallest disk that Talos fits on: what an installation takes where nobody chose. */
-const defaultDisk = (server: ServerFacts): string =>
-  server.system_disk ??
-  server.disks.filter((d) => (d.size ?? 0) >= leastDiskBytes).toSorted((a, b) => a.size! - b.size! || (a.device < b.device ? -1 : 1))[0]?.device ??
-  '/dev/sda'
+/** What an installation takes where nobody chose. */
+const defaultDisk = (server: ServerFacts): string => server.system_disk ?? defaultInstallDisk(server.disks)?.device ?? '/dev/sda'
 
 /** @param imageFactory host of the image factory, as in a cluster's install images */
 export function freeBase(server: ServerFacts, imageFactory: string): { yaml: string; context: RenderContext } {

@@ -24,8 +24,8 @@ const fit: ServerFacts = {
   addresses: ['10.0.0.5/24'],
   links,
   disks: [
-    { device: '/dev/sda', size: 480 * gib, type: 'SSD', system: false, wwid: null },
-    { device: '/dev/sdb', size: 2 * gib, type: 'SSD', system: false, wwid: null },
+    { id: 'sda', content: 'empty', device: '/dev/sda', size: 480 * gib, type: 'SSD', system: false, wwid: null },
+    { id: 'sdb', content: 'empty', device: '/dev/sdb', size: 2 * gib, type: 'SSD', system: false, wwid: null },
   ],
   memory_bytes: 64 * gib,
   talos_version: 'v1.13.9',

@@ -1,5 +1,6 @@
 /** The checks that a server must pass before it may join a cluster, each with what to do where it doesn't hold. */
-import { leastDiskBytes, leastMemoryBytes } from '#contract/clusters.ts'
+import { leastMemoryBytes } from '#contract/clusters.ts'
+import { leastDiskBytes, noDefaultDisk } from '#contract/disks.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { canKeepInstalled, canRunTalos, type Eligibility, installedElse } from '#contract/servers.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
@@ -85,14 +86,14 @@ function installedVersion({ installed_version, system_disk }: Judged, wanted?: W
   return reasonOf(canKeepInstalled({ version: installed_version, disk: system_disk }, wanted.talosVersion, wanted.installDisk))
 }
 
-function disks({ disks, hardware }: Judged, wanted?: Wanted): string | null {
+function disks({ disks, hardware, system_disk }: Judged, wanted?: Wanted): string | null {
   if (!hardware) return 'The hardware is not known yet'
-  const large = disks.filter((d) => (d.size ?? 0) >= leastDiskBytes)
-  if (large.length === 0) return disks.length === 0 ? 'The server has no disk' : `No disk has the ${gib(leastDiskBytes)} that Talos needs`
-  if (!wanted?.installDisk) return null
-  const chosen = disks.find((d) => d.device === wanted.installDisk)
-  if (!chosen) return `The server has no disk ${wanted.installDisk}`
-  return large.includes(chosen) ? null : `${chosen.device} is smaller than the ${gib(leastDiskBytes)} that Talos needs`
+  const device = wanted?.installDisk ?? system_disk
+  if (!device) return noDefaultDisk(disks)
+  const chosen = disks.find((d) => d.device === device)
+  if (!chosen) return `The server has no disk ${device}`
+  if (chosen.readonly) return `${chosen.device} is read-only`
+  return (chosen.size ?? 0) >= leastDiskBytes ? null : `${chosen.device} is smaller than the ${gib(leastDiskBytes)} that Talos needs`
 }
 
 function memory({ memory_bytes, hardware }: Judged, wanted?: Wanted): string | null {

@@ -3,6 +3,7 @@
  * transaction; nothing here talks to a machine but what `connection` answers.
  */
 import type { ClusterRole } from '#contract/clusters.ts'
+import type { DiskFacts } from '#contract/disks.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { Eligibility, Server, ServerStatus, Stage } from '#contract/servers.ts'
 import type { Credentials } from '#talos/pki/clients.ts'
@@ -24,7 +25,7 @@ export interface Wanted {
   readonly interface?: string | undefined
 }
 
-export interface PlannedDisk {
+export interface PlannedDisk extends DiskFacts {
   /** `/dev/nvme0n1` */
   readonly device: string
   /** Bytes; null where the server has not told it. */

@@ -1,6 +1,8 @@
 /** Row → contract. The only place where a server's columns become its fields. */
 import { capacityOf } from '#contract/capacity.ts'
+import type { Disk } from '#contract/disks.ts'
 import type { Eligibility, Resources, Server } from '#contract/servers.ts'
+import { talosContent } from '#talos/client/disk-content.ts'
 import { eligibility } from './eligibility.ts'
 import type { ServerFacts, Wanted } from './for-clusters.ts'
 import { linkOf } from './hardware.ts'
@@ -12,8 +14,13 @@ const addressesOf = (row: ServerRow): string[] => (row.hardware ? [...row.hardwa
 
 function resourcesOf(row: ServerRow): Resources {
   if (!row.hardware) return { ...none, node_addresses: addressesOf(row) }
-  const { processors, memory, disks, interfaces } = row.hardware
-  return { node_addresses: addressesOf(row), processors, memory, disks, interfaces }
+  const { processors, memory, interfaces } = row.hardware
+  // Only the running Talos tells of which version the one on its disk is.
+  const versioned = (d: Disk): Disk =>
+    `/dev/${d.id}` === row.system_disk && d.content === talosContent && row.talos_version !== null
+      ? { ...d, content: `${talosContent} ${row.talos_version}` }
+      : d
+  return { node_addresses: addressesOf(row), processors, memory, disks: row.hardware.disks.map(versioned), interfaces }
 }
 
 export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
@@ -34,6 +41,7 @@ export function factsOf(row: ServerRow, contact: Date | null): ServerFacts {
     addresses: row.hardware ? row.hardware.links.flatMap((l) => l.addresses) : [row.address],
     links: row.hardware?.links ?? [],
     disks: (row.hardware?.disks ?? []).map((d) => ({
+      ...d,
       device: `/dev/${d.id}`,
       size: d.size ?? null,
       type: d.type ?? null,

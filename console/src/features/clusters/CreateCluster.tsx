@@ -2,6 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { clusterCreate, clusterList, clusterPreview, versionList } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
+import { canWipe } from '#contract/disks.ts'
 import { type Server, serverList } from '#contract/servers.ts'
 import type { Page } from '#contract/page.ts'
 import { patchList } from '#contract/patches.ts'
@@ -25,7 +26,7 @@ import { Problem } from '../../ui/Status.tsx'
 import { refreshClusters } from './cluster-queries.ts'
 import { versionShown } from './cluster-state.ts'
 import { createCommand } from './create-command.ts'
-import { bodyOf, canReview, clusterProblems, type Draft, problemsOf, type Problems, taking } from './create-draft.ts'
+import { bodyOf, canReview, chosenDisks, clusterProblems, confirmedOf, type Draft, problemsOf, type Problems, taking } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { StepCluster } from './StepCluster.tsx'
 import { previewVerdict } from './review-findings.ts'
@@ -91,7 +92,10 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
   const [problem, setProblem] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
   const [pressed, setPressed] = useState(false)
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const servers = useServersOf(draft, preselected, datacenters, change)
+  const disks = chosenDisks(draft, servers.data ?? [])
+  const confirmed = confirmedOf(disks, ticked)
   const problems = clusterProblems(draft, taken)
   const ready = Object.keys(problems).length === 0
   const shown = step !== 'cluster' && !ready ? 'cluster' : step === 'review' && !canReview(draft).ok ? 'servers' : step
@@ -115,7 +119,7 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
 
   async function create() {
     try {
-      const { cluster } = await call(clusterCreate, { body: bodyOf(draft) }, { key: attempt })
+      const { cluster } = await call(clusterCreate, { body: bodyOf(draft, confirmed) }, { key: attempt })
       await discard()
       await refreshClusters(client)
       await navigate(paths.cluster(cluster.id, 'timeline'))
@@ -124,6 +128,8 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
       setRefused(fields)
       // What belongs to a field is said there, and only there.
       setProblem(Object.keys(fields).length > 0 ? null : reasonOf(error))
+      // What is on a disk has changed: it is shown as it is now.
+      if (error instanceof CallError && error.code === 'disk_not_confirmed') await servers.refetch()
       const { servers: _, ...ofFirst } = fields
       if (Object.keys(ofFirst).length > 0) go('cluster')
       else if (error instanceof CallError && (error.code === 'server_taken' || error.code === 'not_eligible' || fields.servers)) go('servers')
@@ -172,7 +178,7 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
     gcTime: 0,
     retry: false,
   })
-  const canCreate = (): Verdict => both(allowed(clusterCreate), previewVerdict(preview))
+  const canCreate = (): Verdict => both(allowed(clusterCreate), previewVerdict(preview), canWipe(disks, confirmed))
 
   return (
     <div className={css['page']}>
@@ -201,7 +207,7 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
       {shown === 'servers' && (
         <StepServers draft={draft} change={edit} servers={servers} datacenter={datacenter?.code ?? ''} talosVersion={talos ?? ''} refused={refused.servers} />
       )}
-      {shown === 'review' && <StepReview draft={draft} preview={preview} servers={servers.data ?? []} />}
+      {shown === 'review' && <StepReview draft={draft} preview={preview} servers={servers.data ?? []} ticked={ticked} onTick={setTicked} />}
       <div className={css['foot']}>
         {shown !== 'cluster' && <Button onClick={() => go(shown === 'review' ? 'servers' : 'cluster')}>Back</Button>}
         <span className={cx('t3 fs13 hide-sm', shown === 'review' && css['kept'])}>Kept in this browser until you create or discard it</span>
@@ -211,9 +217,9 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
               <AsCommand
                 // The command takes no patch: its servers get theirs by `patch create`.
                 {...(!Object.values(draft.servers).some((c) => c.patch) && {
-                  cli: createCommand(draft, servers.data ?? [], datacenter?.code ?? ''),
+                  cli: createCommand(draft, servers.data ?? [], datacenter?.code ?? '', confirmed),
                 })}
-                api={curlOf(clusterCreate, {}, bodyOf(draft), { origin: location.origin })}
+                api={curlOf(clusterCreate, {}, bodyOf(draft, confirmed), { origin: location.origin })}
                 complete={servers.data !== undefined}
               />
             </span>

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Cluster, clusterServerReplace } from '#contract/clusters.ts'
+import { canWipe, type ChosenDisks, devicePath } from '#contract/disks.ts'
 import { serverList } from '#contract/servers.ts'
 import { call } from '../../api/client.ts'
 import { newKey } from '../../api/http.ts'
@@ -13,6 +14,9 @@ import { Field, Select } from '../../ui/Field.tsx'
 import { Alert, Problem } from '../../ui/Status.tsx'
 import { useAct } from '../../ui/use-act.ts'
 import { refreshClusters } from './cluster-queries.ts'
+import { confirmedOf, firstDisk } from './create-draft.ts'
+import { DisksToWipe } from './DisksToWipe.tsx'
+import { diskLine } from './ServerRow.tsx'
 
 /** Gives the place of a server that failed to another free one of the same datacenter. */
 export function ReplaceServer({ cluster, server, onClose }: { cluster: Cluster; server: { node_id: string; name: string }; onClose: () => void }) {
@@ -21,11 +25,20 @@ export function ReplaceServer({ cluster, server, onClose }: { cluster: Cluster; 
   const [chosen, setChosen] = useState('')
   const { busy, problem, act } = useAct()
   const [key] = useState(newKey)
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
+  const taking = data?.items.find((s) => s.id === chosen)
+  const install = taking && firstDisk(taking)
+  const disks: ChosenDisks[] =
+    taking && install
+      ? [{ server: taking.name, disks: taking.resources.disks, devices: [devicePath(install.id)], kept: taking.talos.installed?.disk ?? null }]
+      : []
+  const confirmed = confirmedOf(disks, ticked)
+  const body = { node_id: chosen, ...(confirmed.length > 0 && { confirmed_disks: confirmed }) }
   const options = (data?.items ?? []).map((s) => ({ value: s.id, text: s.name, ...(s.nodeAddresses[0] !== undefined && { more: s.nodeAddresses[0] }) }))
 
   const replace = async () => {
     const done = await act(async () => {
-      await call(clusterServerReplace, { params: { id: cluster.id, node_id: server.node_id }, body: { node_id: chosen } }, { key })
+      await call(clusterServerReplace, { params: { id: cluster.id, node_id: server.node_id }, body }, { key })
       await refreshClusters(client)
     })
     if (done) onClose()
@@ -42,7 +55,7 @@ export function ReplaceServer({ cluster, server, onClose }: { cluster: Cluster; 
           <span className="grow hide-sm">
             <AsCommand
               complete={chosen !== ''}
-              api={curlOf(clusterServerReplace, { id: cluster.id, node_id: server.node_id }, { node_id: chosen }, { origin: location.origin })}
+              api={curlOf(clusterServerReplace, { id: cluster.id, node_id: server.node_id }, body, { origin: location.origin })}
             />
           </span>
           <Button onClick={onClose}>Cancel</Button>
@@ -50,7 +63,7 @@ export function ReplaceServer({ cluster, server, onClose }: { cluster: Cluster; 
             kind="primary"
             busy={busy}
             busyText="Replacing"
-            can={chosen === '' ? { ok: false, reason: 'Choose the server that takes its place' } : { ok: true }}
+            can={chosen === '' ? { ok: false, reason: 'Choose the server that takes its place' } : canWipe(disks, confirmed)}
             onClick={() => void replace()}
           >
             Replace server
@@ -68,6 +81,12 @@ export function ReplaceServer({ cluster, server, onClose }: { cluster: Cluster; 
             <Select value={chosen} options={options} placeholder="Choose a server" onValue={setChosen} />
           </Field>
         )}
+        {install && (
+          <p className="fs13 t2">
+            Talos is installed on {install.id}: {diskLine(install)}
+          </p>
+        )}
+        <DisksToWipe chosen={disks} ticked={ticked} onTick={setTicked} />
       </div>
     </Dialog>
   )

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
+import { contentOf, type DiskFacts, notByDefault } from '#contract/disks.ts'
 import type { Patch } from '#contract/patches.ts'
 import type { Verdict } from '#contract/rule.ts'
 import type { Server } from '#contract/servers.ts'
@@ -27,6 +28,11 @@ export function hardwareLine(s: Server): string {
   const whole = disks.some((d) => d.size === undefined) ? '' : ` of ${disk(disks.reduce((sum, d) => sum + (d.size ?? 0), 0))}`
   return [sizeLine(s), `${disks.length} disk${disks.length === 1 ? '' : 's'}${whole}`, `${links} link${links === 1 ? '' : 's'} up`].join(', ')
 }
+
+/** "a USB disk, empty": what has to be known of a disk before it is wiped. */
+const diskHolds = (d: DiskFacts): string => [notByDefault(d), contentOf(d)].filter(Boolean).join(', ')
+/** "480 GB, Samsung PM9A3, empty" */
+export const diskLine = (d: DiskFacts): string => [d.size ? disk(d.size) : '', d.model, diskHolds(d)].filter(Boolean).join(', ')
 
 /** Heads of the columns that a chosen server's row has where there is room for one line. */
 export const rowHeads = ['Role', 'Workload interface', 'Install disk', 'Workload disks', 'Patch']
@@ -108,7 +114,7 @@ export function ChosenRow({
           aria-label={`Install disk of ${s.name}`}
           value={chosen.installDisk}
           placeholder="Install disk"
-          options={installDisks(s).map((d) => ({ value: d.id, text: d.id, more: [size(d.size), d.model].filter(Boolean).join(', ') }))}
+          options={installDisks(s).map((d) => ({ value: d.id, text: d.id, more: diskLine(d) }))}
           onValue={(installDisk) => onSet(onDisk(installDisk, chosen))}
         />
       </Cell>
@@ -126,7 +132,7 @@ export function ChosenRow({
             .filter((d) => d.id !== chosen.installDisk)
             .map((d) => ({
               label: `${d.id} ${size(d.size)}`,
-              ...(d.model !== undefined && { hint: d.model }),
+              hint: [d.model, diskHolds(d)].filter(Boolean).join(', '),
               checked: chosen.workloadDisks.includes(d.id),
               stay: true,
               run: () =>

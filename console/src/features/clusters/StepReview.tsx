@@ -10,12 +10,23 @@ import { Icon } from '../../ui/Icon.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Alert, Badge } from '../../ui/Status.tsx'
-import type { Draft } from './create-draft.ts'
+import { chosenDisks, type Draft } from './create-draft.ts'
 import css from './CreateCluster.module.css'
+import { DisksToWipe } from './DisksToWipe.tsx'
 import { findingsOf } from './review-findings.ts'
 
 /** Exactly what each server will be given, what speaks against it, and what will happen in which order. */
-export function StepReview({ draft, preview, servers }: { draft: Draft; preview: UseQueryResult<Answer<typeof clusterPreview>>; servers: readonly Server[] }) {
+export function StepReview({
+  draft,
+  preview,
+  servers,
+  ticked,
+  onTick,
+}: {
+  draft: Draft
+  preview: UseQueryResult<Answer<typeof clusterPreview>>
+  servers: readonly Server[]
+} & Pick<Parameters<typeof DisksToWipe>[0], 'ticked' | 'onTick'>) {
   const { data, error, refetch } = preview
   const [chosen, setChosen] = useState<string | null>(null)
   const { copied, copy } = useCopy()
@@ -35,6 +46,7 @@ export function StepReview({ draft, preview, servers }: { draft: Draft; preview:
           </ul>
         </Alert>
       )}
+      <DisksToWipe chosen={chosenDisks(draft, servers)} ticked={ticked} onTick={onTick} />
       <Panel className={css['picker']} title="Servers" note={<span className="num">{servers.length > 0 ? data.servers.length : ''}</span>} flush>
         <ul className={css['pick']}>
           {data.servers.map((s) => (

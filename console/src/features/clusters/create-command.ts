@@ -1,10 +1,16 @@
 /** Creating a cluster as a command of the command line, which takes servers by name. */
 import { defaultPodCidr, defaultServiceCidr } from '#contract/clusters.ts'
+import type { ConfirmedDisk } from '#contract/disks.ts'
 import { cliOf } from '../../lib/shell.ts'
 import type { Draft } from './create-draft.ts'
 
 /** `servers` are those of the datacenter, `datacenter` its code. What is left to Steelyard is left out. */
-export function createCommand(draft: Draft, servers: readonly { id: string; name: string }[], datacenter: string): string {
+export function createCommand(
+  draft: Draft,
+  servers: readonly { id: string; name: string }[],
+  datacenter: string,
+  confirmed: readonly ConfirmedDisk[] = [],
+): string {
   const chosen = servers.flatMap((s) => {
     const how = draft.servers[s.id]
     return how === undefined ? [] : [{ name: s.name, ...how }]
@@ -17,6 +23,7 @@ export function createCommand(draft: Draft, servers: readonly { id: string; name
     interface: chosen.flatMap((s) => (s.link === '' ? [] : [`${s.name}=${s.link}`])),
     'install-disk': chosen.flatMap((s) => (s.installDisk === '' ? [] : [`${s.name}=/dev/${s.installDisk}`])),
     'workload-disk': chosen.flatMap((s) => s.workloadDisks.map((disk) => `${s.name}=/dev/${disk}`)),
+    'confirm-disk': confirmed.map((d) => `${d.wwid ?? d.serial}=${d.content}`),
     'talos-version': draft.talos,
     'kubernetes-version': draft.kubernetes,
     endpoint: draft.endpointKind === 'first' ? '' : draft.endpoint,

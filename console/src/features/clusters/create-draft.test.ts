@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { expect, test } from 'vitest'
 import { NewCluster } from '#contract/clusters.ts'
+import { disksToConfirm } from '#contract/disks.ts'
 import type { Server } from '#contract/servers.ts'
 import {
   blank,
@@ -8,10 +9,13 @@ import {
   bySize,
   canReview,
   canTake,
+  chosenDisks,
   clusterProblems,
+  confirmedOf,
   type Draft,
   firstFive,
   installDisks,
+  keyOf,
   leaving,
   problemsOf,
   proposalText,
@@ -34,9 +38,9 @@ const server = (id: string, cores = 32) => ({
     processors: [{ id: 'CPU-0', cpu_cores: cores }],
     memory: [{ id: 'DIMM-0', size: 256 * gib }],
     disks: [
-      { id: 'nvme1n1', size: 3840 * 10 ** 9 },
-      { id: 'nvme0n1', size: 960 * 10 ** 9 },
-      { id: 'sda', size: 4 * gib },
+      { id: 'nvme1n1', size: 3840 * 10 ** 9, content: 'empty' },
+      { id: 'nvme0n1', size: 960 * 10 ** 9, content: 'empty' },
+      { id: 'sda', size: 4 * gib, content: 'empty' },
     ],
   },
 })
@@ -52,6 +56,37 @@ test('five chosen servers are three control planes and two workers, installed on
   expect(Object.values(filled.servers).map((c) => c.role)).toEqual(['control_plane', 'control_plane', 'control_plane', 'worker', 'worker'])
   expect(installDisks(server('x')).map((d) => d.id)).toEqual(['nvme0n1', 'nvme1n1'])
   expect(filled.servers[ids[0]!]).toMatchObject({ installDisk: 'nvme0n1', workloadDisks: ['nvme1n1', 'sda'] })
+})
+
+test('a disk that holds something, or is removable, is taken for nothing unasked, and is named before it is wiped', () => {
+  const s = server('x')
+  const disks = [
+    { id: 'sdb', size: 100 * gib, serial: 'S1', content: 'ext4 "data"' },
+    { id: 'sdc', size: 30 * gib, serial: 'U1', transport: 'usb', content: 'empty' },
+    ...s.resources.disks,
+  ]
+  const full = { ...s, resources: { ...s.resources, disks } }
+  const draft = { ...blank, servers: taking([full]) }
+  expect(draft.servers['x']).toMatchObject({ installDisk: 'nvme0n1', workloadDisks: ['nvme1n1', 'sda'] })
+  expect(disksToConfirm(chosenDisks(draft, [full]))).toEqual([])
+  const chosen = { ...draft, servers: { x: { ...draft.servers['x']!, workloadDisks: ['sdb', 'sdc'] } } }
+  const asked = disksToConfirm(chosenDisks(chosen, [full]))
+  expect(asked.map((d) => d.by)).toEqual([
+    { serial: 'S1', content: 'ext4 "data"' },
+    { serial: 'U1', content: 'empty' },
+  ])
+  // What is sent names the disks that were ticked, and no others.
+  const one = confirmedOf(chosenDisks(chosen, [full]), new Set([keyOf(asked[0]!)]))
+  expect(bodyOf(chosen, one).confirmed_disks).toEqual([{ serial: 'S1', content: 'ext4 "data"' }])
+  // Another content than the one that was ticked is asked about anew.
+  const changed = { ...full, resources: { ...full.resources, disks: disks.map((d) => (d.id === 'sdb' ? { ...d, content: 'xfs' } : d)) } }
+  expect(confirmedOf(chosenDisks(chosen, [changed]), new Set([keyOf(asked[0]!)]))).toEqual([])
+})
+
+test('a server whose only disk is a USB stick has no install disk chosen', () => {
+  const s = server('x')
+  const only = { ...s, resources: { ...s.resources, disks: [{ id: 'sda', size: 30 * gib, transport: 'usb', content: 'empty' }] } }
+  expect(taking([only])['x']).toMatchObject({ installDisk: '', workloadDisks: [] })
 })
 
 test('the smallest servers are proposed as control planes, and a role that a person set stays', () => {

@@ -8,12 +8,20 @@ import {
   controlPlaneWarning,
   defaultPodCidr,
   defaultServiceCidr,
-  devicePath,
-  leastDiskBytes,
   leastMemoryBytes,
   NewCluster,
   type NewClusterAsked,
 } from '#contract/clusters.ts'
+import {
+  type ChosenDisks,
+  type ConfirmedDisk,
+  defaultInstallDisk,
+  defaultWorkloadDisks,
+  devicePath,
+  type DiskToConfirm,
+  disksToConfirm,
+  installable,
+} from '#contract/disks.ts'
 import { nameSentences } from '#contract/names.ts'
 import { NewPatch } from '#contract/patches.ts'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
@@ -90,11 +98,13 @@ type Disk = Server['resources']['disks'][number]
 
 type Machine = Pick<Server, 'resources'> & { talos: Pick<Server['talos'], 'installed'> }
 
-/** Disks that Talos can be installed on, smallest first: the first is the default, as the server would choose. Where Talos is installed it stays. */
+/** Disks that Talos can be installed on, the default first. Where Talos is installed it stays. */
 export const installDisks = ({ resources, talos: { installed } }: Machine): Disk[] =>
-  installed !== null
-    ? resources.disks.filter((d) => devicePath(d.id) === installed.disk)
-    : resources.disks.filter((d) => (d.size ?? 0) >= leastDiskBytes).toSorted((a, b) => (a.size ?? 0) - (b.size ?? 0) || (a.id < b.id ? -1 : 1))
+  installed !== null ? resources.disks.filter((d) => devicePath(d.id) === installed.disk) : installable(resources.disks)
+
+/** The disk that Talos is on, or would be installed on where nobody chose; none that is removable. */
+export const firstDisk = (s: Machine): Disk | undefined =>
+  s.talos.installed === null ? (defaultInstallDisk(s.resources.disks) ?? undefined) : installDisks(s)[0]
 
 /** Whether a server may join a cluster of this Talos version, and as it was chosen, where it was. */
 export const canTake = (s: Server, talosVersion: string, chosen?: Chosen): Verdict =>
@@ -109,15 +119,15 @@ export function workloadText(disks: readonly { size?: number | undefined }[]): s
   return `${disks.length} disks, ${disk(disks.reduce((sum, d) => sum + (d.size ?? 0), 0))}`
 }
 
-/** How a server is taken when it is chosen: its other disks are for the workload. Its role is proposed with those of the others. */
+/** How a server is taken when it is chosen: its other empty disks are for the workload. Its role is proposed with those of the others. */
 function firstChoice(s: Machine): Chosen {
-  const installDisk = installDisks(s)[0]?.id ?? ''
+  const installDisk = firstDisk(s)?.id ?? ''
   return {
     role: 'worker',
     roleSet: false,
     link: '',
     installDisk,
-    workloadDisks: s.resources.disks.filter((d) => d.id !== installDisk).map((d) => d.id),
+    workloadDisks: defaultWorkloadDisks(s.resources.disks.filter((d) => d.id !== installDisk)).map((d) => d.id),
   }
 }
 
@@ -180,8 +190,24 @@ export function proposalText(chosen: Draft['servers'], known: readonly Known[]):
   return `${what}: ${proposed.join(', ')}, the smallest of the chosen by compute units, then memory. Change any role as you like.`
 }
 
-/** The body of clusterCreate and clusterPreview. */
-export function bodyOf(draft: Draft): NewClusterAsked {
+/** The chosen servers' disks, of which some are to be wiped. */
+export const chosenDisks = (draft: Draft, servers: readonly (Machine & Pick<Server, 'id' | 'name'>)[]): ChosenDisks[] =>
+  servers.flatMap((s) => {
+    const how = draft.servers[s.id]
+    return how === undefined
+      ? []
+      : [{ server: s.name, disks: s.resources.disks, devices: [how.installDisk, ...how.workloadDisks].map(devicePath), kept: s.talos.installed?.disk ?? null }]
+  })
+
+/** Of one disk as it is now: what is on it has to be confirmed anew once that has changed. */
+export const keyOf = ({ server, device, by }: DiskToConfirm): string => JSON.stringify([server, device, by])
+
+/** What was confirmed, of the disks that are chosen now. */
+export const confirmedOf = (chosen: readonly ChosenDisks[], ticked: ReadonlySet<string>): ConfirmedDisk[] =>
+  disksToConfirm(chosen).flatMap((one) => (one.by !== null && ticked.has(keyOf(one)) ? [one.by] : []))
+
+/** The body of clusterCreate and clusterPreview. `confirmed`: the disks that may be wiped though they hold something. */
+export function bodyOf(draft: Draft, confirmed: readonly ConfirmedDisk[] = []): NewClusterAsked {
   return {
     name: draft.name,
     datacenter_id: draft.datacenterId,
@@ -191,6 +217,7 @@ export function bodyOf(draft: Draft): NewClusterAsked {
     ...(draft.vlan !== '' && { vlan_id: Number(draft.vlan) }),
     pod_cidr: draft.podCidr,
     service_cidr: draft.serviceCidr,
+    ...(confirmed.length > 0 && { confirmed_disks: [...confirmed] }),
     servers: Object.entries(draft.servers).map(([node_id, c]) => ({
       node_id,
       role: c.role,

@@ -15,8 +15,9 @@ export interface Findings {
 /** Each sentence once: the same may be true of several servers. */
 const unique = (sentences: readonly string[]): string[] => [...new Set(sentences)]
 
+/** Whether a disk was confirmed is asked on the page itself. */
 export const findingsOf = ({ checks, servers }: Pick<Preview, 'checks' | 'servers'>): Findings => ({
-  errors: unique(checks.filter((c) => !c.ok).map((c) => c.message)),
+  errors: unique(checks.filter((c) => !c.ok && c.check !== 'confirmed_disks').map((c) => c.message)),
   warnings: unique([
     ...checks.filter((c) => c.ok && c.check === 'warning').map((c) => c.message),
     ...servers.flatMap((s) => s.warnings.map((w) => `${s.name}: ${w}`)),

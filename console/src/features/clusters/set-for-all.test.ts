@@ -12,7 +12,7 @@ const server = (id: string, disks: readonly string[], links: readonly string[]) 
       node_addresses: [],
       processors: [{ id: 'c', cpu_cores: 8 }],
       memory: [],
-      disks: disks.map((d, i) => ({ id: d, size: (i + 1) * 10 ** 12 })),
+      disks: disks.map((d, i) => ({ id: d, content: 'empty', size: (i + 1) * 10 ** 12 })),
       interfaces: links.map((l) => ({ id: l, link_state: true })),
     },
   }) as unknown as Server
@@ -51,7 +51,7 @@ test('one choice is set for every chosen server that has it, and says for how ma
     ['sda', ['sdb']],
     ['nvme0n1', []],
   ])
-  pick('Workload disks', 'All other disks')
+  pick('Workload disks', 'All other empty disks')
   expect(chosen['a']!.workloadDisks).toEqual(['nvme0n1', 'nvme1n1'])
   pick('Workload disks', 'None')
   expect(Object.values(chosen).flatMap((c) => c.workloadDisks)).toEqual([])

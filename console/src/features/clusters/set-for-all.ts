@@ -2,7 +2,8 @@
 import type { NewPatch } from '#contract/patches.ts'
 import type { Server } from '#contract/servers.ts'
 import type { MenuItem } from '../../ui/Menu.tsx'
-import { type Chosen, type Draft, installDisks } from './create-draft.ts'
+import { defaultWorkloadDisks } from '#contract/disks.ts'
+import { type Chosen, type Draft, firstDisk, installDisks } from './create-draft.ts'
 
 type Set = (servers: Draft['servers']) => void
 
@@ -26,7 +27,7 @@ function settingAll(chosen: Draft['servers'], servers: readonly Server[], what: 
 
 export const onDisk = (disk: string, now: Chosen): Partial<Chosen> => ({ installDisk: disk, workloadDisks: now.workloadDisks.filter((d) => d !== disk) })
 const allOther = (s: Server, now: Chosen): Partial<Chosen> => ({
-  workloadDisks: s.resources.disks.map((d) => d.id).filter((d) => d !== now.installDisk),
+  workloadDisks: defaultWorkloadDisks(s.resources.disks.filter((d) => d.id !== now.installDisk)).map((d) => d.id),
 })
 
 /** The choice with the same new patch for every chosen server, or with none. */
@@ -70,7 +71,7 @@ export function setForAll(
     {
       label: 'Install disk',
       items: [
-        { label: 'The smallest that is large enough', run: () => each((s, now) => onDisk(installDisks(s)[0]?.id ?? now.installDisk, now)) },
+        { label: 'The smallest empty one that is large enough', run: () => each((s, now) => onDisk(firstDisk(s)?.id ?? now.installDisk, now)) },
         ...disks.map(([id, n]) => ({
           label: id,
           ...some(n),
@@ -81,7 +82,7 @@ export function setForAll(
     {
       label: 'Workload disks',
       items: [
-        { label: 'All other disks', run: () => each(allOther) },
+        { label: 'All other empty disks', run: () => each(allOther) },
         { label: 'None', run: () => each(() => ({ workloadDisks: [] })) },
       ],
     },

@@ -1,5 +1,6 @@
 import type { Resources } from '#contract/servers.ts'
 import { computeUnits } from '#contract/capacity.ts'
+import { contentOf, notByDefault } from '#contract/disks.ts'
 import { truncate } from '../../lib/text.ts'
 import { disk as diskSize, memory as memorySize } from '../../lib/units.ts'
 import { Copyable } from '../../ui/Copyable.tsx'
@@ -144,6 +145,7 @@ export function Disks({ disks, long = false }: { disks: Resources['disks']; long
           <th scope="col" className={css['wide']}>
             Type
           </th>
+          <th scope="col">Holds</th>
           <th scope="col">WWID</th>
         </tr>
       </thead>
@@ -168,6 +170,7 @@ export function Disks({ disks, long = false }: { disks: Resources['disks']; long
               )}
             </td>
             <td className={css['wide']}>{diskType(d.type)}</td>
+            <td className={css['plain']}>{[notByDefault(d), contentOf(d)].filter(Boolean).join(', ')}</td>
             <td className={css['wwid']}>
               {d.wwid ? (
                 <Copyable value={d.wwid} what={`WWID of ${deviceName(d.id)}`}>

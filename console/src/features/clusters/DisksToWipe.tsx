@@ -1,0 +1,45 @@
+import { type ChosenDisks, diskSentence, disksToConfirm } from '#contract/disks.ts'
+import { counted } from '#contract/words.ts'
+import { Checkbox } from '../../ui/Field.tsx'
+import { Icon } from '../../ui/Icon.tsx'
+import { Panel } from '../../ui/Panel.tsx'
+import { Badge } from '../../ui/Status.tsx'
+import { keyOf } from './create-draft.ts'
+import css from './CreateCluster.module.css'
+
+/** The disks that hold something or are removable, each to be confirmed before it is wiped; nothing where there is none. */
+export function DisksToWipe({
+  chosen,
+  ticked,
+  onTick,
+}: {
+  chosen: readonly ChosenDisks[]
+  ticked: ReadonlySet<string>
+  onTick: (ticked: ReadonlySet<string>) => void
+}) {
+  const disks = disksToConfirm(chosen)
+  if (disks.length === 0) return null
+  const set = (key: string, on: boolean) => onTick(new Set(on ? [...ticked, key] : [...ticked].filter((k) => k !== key)))
+  return (
+    <Panel className={css['wipe']} title="Disks to be wiped" note={<Badge tone="danger">{counted(disks.length, 'disk')}</Badge>}>
+      <p className="fs13 t2">These disks hold something, or may. Confirm each one: what is on it is lost.</p>
+      <ul className={css['checks']}>
+        {disks.map((one) => {
+          const key = keyOf(one)
+          return (
+            <li key={key}>
+              {one.by === null ? (
+                <>
+                  <Icon name="alert" className="c-danger" />
+                  <span>{diskSentence(one)}. It has no WWID and no serial of its own to name it by: choose another disk, or empty it first.</span>
+                </>
+              ) : (
+                <Checkbox checked={ticked.has(key)} onChange={(on) => set(key, on)} label={`Wipe ${diskSentence(one)}`} />
+              )}
+            </li>
+          )
+        })}
+      </ul>
+    </Panel>
+  )
+}

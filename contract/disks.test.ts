@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod/mini'
+import {
+  canWipe,
+  type ChosenDisks,
+  ConfirmedDisk,
+  defaultInstallDisk,
+  defaultWorkloadDisks,
+  type DiskFacts,
+  disksToConfirm,
+  mediaOf,
+  noDefaultDisk,
+  notConfirmed,
+} from './disks.ts'
+
+const gib = 1024 ** 3
+const ssd = (id: string, more: Partial<DiskFacts> = {}): DiskFacts => ({
+  id,
+  size: 480 * gib,
+  type: 'SSD',
+  model: 'Samsung PM9A3',
+  serial: `S-${id}`,
+  wwid: `naa.${id}`,
+  transport: 'sata',
+  readonly: false,
+  content: 'empty',
+  ...more,
+})
+const chosen = (disks: readonly DiskFacts[], more: Partial<ChosenDisks> = {}): ChosenDisks[] => [
+  { server: 'web-1', disks, devices: disks.map((d) => `/dev/${d.id}`), kept: null, ...more },
+]
+
+describe('the default install disk', () => {
+  test.each<[string, Partial<DiskFacts>]>([
+    ['a USB disk', { transport: 'usb' }],
+    ['an SD card', { transport: 'mmc' }],
+    ['an SD card', { type: 'SD' }],
+    ['virtual media of the management controller', { model: 'Virtual Floppy' }],
+    ['virtual media of the management controller', { model: 'AMI Virtual CDROM0' }],
+    ['virtual media of the management controller', { model: 'iDRAC Virtual Floppy', transport: 'usb' }],
+    ['virtual media of the management controller', { model: 'HPE iLO Virtual USB' }],
+    ['a network disk', { transport: 'iscsi' }],
+    ['a network disk', { transport: 'nvme-of' }],
+    ['a network disk', { id: 'rbd0' }],
+    ['a network disk', { id: 'drbd1' }],
+    ['a device that the kernel makes of others', { id: 'dm-0' }],
+    ['a device that the kernel makes of others', { id: 'md127' }],
+    ['a device that the kernel makes of others', { id: 'zram0' }],
+  ])('is never %s', (what, more) => {
+    const small = ssd('sda', { size: 8 * gib, ...more })
+    expect(mediaOf(small)).toBe(what)
+    expect(defaultInstallDisk([small, ssd('sdb')])?.id).toBe('sdb')
+    expect(defaultInstallDisk([small])).toBeNull()
+    expect(noDefaultDisk([small])).toBe(`No disk is chosen: ${small.id} is ${what}`)
+  })
+
+  test('is never read-only, and an empty one comes before a smaller one that holds something', () => {
+    expect(defaultInstallDisk([ssd('sda', { readonly: true })])).toBeNull()
+    expect(defaultInstallDisk([ssd('sda', { size: 10 * gib, content: 'ext4' }), ssd('sdb'), ssd('sdc', { size: 900 * gib })])?.id).toBe('sdb')
+    expect(defaultInstallDisk([ssd('sda', { content: 'ext4' })])?.id).toBe('sda')
+  })
+
+  test('for the workload, only disks with nothing to lose are proposed', () => {
+    expect(defaultWorkloadDisks([ssd('sda'), ssd('sdb', { content: 'Ceph OSD' }), ssd('sdc', { content: null }), ssd('sdd', { transport: 'usb' })])).toEqual([
+      ssd('sda'),
+    ])
+  })
+})
+
+describe('a disk that holds something', () => {
+  const full = ssd('sda', { content: 'ext4 "data"' })
+
+  test('is refused with its model, serial and content, until it is named with them', () => {
+    expect(notConfirmed(chosen([full]), [])).toEqual([
+      '/dev/sda of web-1 (Samsung PM9A3, serial S-sda, WWID naa.sda): it holds ext4 "data". It is wiped only after it was named and confirmed',
+    ])
+    expect(canWipe(chosen([full]), [{ serial: 'S-sda', content: 'ext4 "data"' }])).toEqual({ ok: true })
+    expect(canWipe(chosen([full]), [{ wwid: 'naa.sda', content: 'ext4 "data"' }])).toEqual({ ok: true })
+    expect(canWipe(chosen([full]), [disksToConfirm(chosen([full]))[0]!.by!])).toEqual({ ok: true })
+  })
+
+  test('is asked about again where its content has changed since, or where another disk was named', () => {
+    expect(notConfirmed(chosen([full]), [{ serial: 'S-sda', content: 'empty' }])).toEqual([
+      expect.stringContaining('confirmed as "empty", which has changed since'),
+    ])
+    expect(notConfirmed(chosen([full]), [{ serial: 'S-old', content: 'ext4 "data"' }])).toEqual([
+      expect.stringContaining('only after it was named'),
+      'The disk with serial S-old that was confirmed is none of the chosen disks: it may be gone',
+    ])
+    expect(canWipe(chosen([full]), [{ wwid: 'naa.sda', serial: 'S-other', content: 'ext4 "data"' }]).ok).toBe(false)
+  })
+
+  test('of which another bears the serial is named by its WWID alone', () => {
+    const twins = [ssd('sda', { serial: 'SAME', content: 'xfs' }), ssd('sdb', { serial: 'SAME', content: 'xfs' })]
+    expect(notConfirmed(chosen(twins), [{ serial: 'SAME', content: 'xfs' }])).toEqual([
+      expect.stringContaining('Several disks have the serial SAME: name this one by its WWID'),
+      expect.stringContaining('Several disks have the serial SAME: name this one by its WWID'),
+    ])
+    expect(
+      canWipe(
+        chosen(twins),
+        disksToConfirm(chosen(twins)).map((d) => d.by!),
+      ),
+    ).toEqual({ ok: true })
+  })
+
+  test('without a serial and a WWID of its own is not wiped at all', () => {
+    const nameless = ssd('vda', { serial: null, wwid: null, content: 'xfs' })
+    expect(notConfirmed(chosen([nameless]), [])).toEqual([expect.stringContaining('no WWID and no serial of its own')])
+    const clones = [ssd('sda', { serial: '0', wwid: 'naa.0', content: 'xfs' }), ssd('sdb', { serial: '0', wwid: 'naa.0' })]
+    expect(notConfirmed(chosen(clones), [{ wwid: 'naa.0', serial: '0', content: 'xfs' }])).toEqual([
+      expect.stringContaining('no WWID and no serial of its own'),
+    ])
+  })
+
+  test('that is not chosen, or that Talos is on already, is not asked about', () => {
+    expect(notConfirmed(chosen([full], { devices: [] }), [])).toEqual([])
+    expect(notConfirmed(chosen([full], { kept: '/dev/sda' }), [])).toEqual([])
+    expect(notConfirmed(chosen([ssd('sdb')]), [])).toEqual([])
+  })
+})
+
+test('what is not known, and removable media that are empty, are confirmed too', () => {
+  expect(notConfirmed(chosen([ssd('sda', { content: null })]), [])).toEqual([expect.stringContaining('what is on it is not known')])
+  const stick = ssd('sdb', { transport: 'usb' })
+  expect(notConfirmed(chosen([stick]), [])).toEqual([expect.stringContaining('it is a USB disk, and it is empty')])
+  expect(canWipe(chosen([stick]), [{ serial: 'S-sdb', content: 'empty' }])).toEqual({ ok: true })
+})
+
+test('a confirmation names a disk', () => {
+  expect(z.safeParse(ConfirmedDisk, { content: 'xfs' }).success).toBe(false)
+  expect(z.safeParse(ConfirmedDisk, { serial: '', content: 'xfs' }).success).toBe(false)
+  expect(z.safeParse(ConfirmedDisk, { serial: 'S', content: 'xfs' }).success).toBe(true)
+})

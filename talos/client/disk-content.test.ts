@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { contentsOf, type Volume } from './disk-content.ts'
+
+const disk = (id: string, kind = '', label = ''): Volume => ({ id, parent: '', kind, label, partitionLabel: '', partition: 0, isPartition: false })
+const part = (parent: string, partition: number, kind: string, label = '', partitionLabel = ''): Volume => ({
+  id: `${parent}${partition}`,
+  parent,
+  kind,
+  label,
+  partitionLabel,
+  partition,
+  isPartition: true,
+})
+const told = (...volumes: Volume[]) => contentsOf(volumes, []).get('sda')
+
+test.each<[string, Volume[]]>([
+  ['empty', [disk('sda')]],
+  ['ext4 "data"', [disk('sda', 'extfs', 'data')]],
+  ['xfs', [disk('sda', 'xfs')]],
+  ['member of a Linux RAID "nas:0"', [disk('sda', 'linux_raid_member', 'nas:0')]],
+  ['LVM physical volume', [disk('sda', 'lvm2-pv')]],
+  ['Ceph OSD', [disk('sda', 'bluestore')]],
+  ['ZFS member', [disk('sda', 'zfs')]],
+  ['encrypted (LUKS)', [disk('sda', 'luks')]],
+  ['swap', [disk('sda', 'swap')]],
+  ['what-is-new', [disk('sda', 'what-is-new')]],
+  ['GPT partition table without partitions', [disk('sda', 'gpt')]],
+  [
+    '3 partitions: 1 vfat "EFI System Partition", 2 swap "swap", 3 ext4 "root"',
+    [disk('sda', 'gpt'), part('sda', 3, 'extfs', 'root', 'Linux'), part('sda', 1, 'vfat', '', 'EFI System Partition'), part('sda', 2, 'swap', '', 'swap')],
+  ],
+  ['1 partition: 1 unknown content', [disk('sda'), part('sda', 1, '')]],
+  ['Talos', [disk('sda', 'gpt'), part('sda', 1, 'vfat', 'EFI', 'EFI'), part('sda', 2, '', '', 'META'), part('sda', 3, '', '', 'STATE')]],
+  // An EFI partition alone is anybody's.
+  ['1 partition: 1 vfat "EFI"', [disk('sda', 'gpt'), part('sda', 1, 'vfat', 'EFI', 'EFI')]],
+  [
+    '5 partitions: 1 xfs "META", 2 xfs "STATE", 3 xfs "EPHEMERAL", 4 vfat "EFI", 5 extfs2 "data"',
+    [
+      disk('sda', 'gpt'),
+      part('sda', 1, 'xfs', '', 'META'),
+      part('sda', 2, 'xfs', '', 'STATE'),
+      part('sda', 3, 'xfs', '', 'EPHEMERAL'),
+      part('sda', 4, 'vfat', '', 'EFI'),
+      part('sda', 5, 'extfs2', '', 'data'),
+    ],
+  ],
+])('%s', (sentence, volumes) => {
+  expect(told(...volumes)).toBe(sentence)
+})
+
+test('a disk that a RAID is made of is no empty one, though nothing was found on it', () => {
+  expect(contentsOf([disk('sda'), disk('sdb')], [{ id: 'md127', parts: ['sda'] }])).toEqual(
+    new Map([
+      ['sda', 'part of md127'],
+      ['sdb', 'empty'],
+    ]),
+  )
+})
+
+test('a disk that Talos told nothing of is not called empty', () => {
+  expect(contentsOf([], []).get('sda')).toBeUndefined()
+})
+
+test('a disk with hundreds of partitions is told in a line', () => {
+  const many = Array.from({ length: 128 }, (_, i) => part('sda', i + 1, 'xfs', 'x'.repeat(200)))
+  expect(told(disk('sda', 'gpt'), ...many)).toMatch(/^128 partitions: 1 xfs "x{39}…", .*, and 120 more$/)
+})

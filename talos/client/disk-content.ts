@@ -1,0 +1,87 @@
+/**
+ * What stands on a disk, in one line, from the volumes that Talos discovered. Talos knows the signatures of its own list (go-blockdevice `blkid`): whatever
+ * has none of them looks like nothing at all, to Talos's own tools too.
+ */
+
+/** A block device with what Talos found on it (`DiscoveredVolumes.block.talos.dev`). */
+export interface Volume {
+  readonly id: string
+  /** The disk that a partition lies on; empty for a disk. */
+  readonly parent: string
+  /** Talos's name of the signature: `extfs`, `lvm2-pv`, `gpt`; empty where it found none. */
+  readonly kind: string
+  readonly label: string
+  readonly partitionLabel: string
+  /** From 1. */
+  readonly partition: number
+  readonly isPartition: boolean
+}
+
+/** A device with the disks that it is made of, as a RAID or a volume of LVM is. */
+interface Assembled {
+  readonly id: string
+  readonly parts: readonly string[]
+}
+
+const nothing = 'empty'
+/** So many partitions are named; the others are counted. */
+const mostNamed = 8
+
+const words: Readonly<Record<string, string>> = {
+  extfs: 'ext4',
+  ext: 'ext4',
+  bluestore: 'Ceph OSD',
+  'lvm2-pv': 'LVM physical volume',
+  linux_raid_member: 'member of a Linux RAID',
+  zfs: 'ZFS member',
+  zfs_member: 'ZFS member',
+  luks: 'encrypted (LUKS)',
+  vmfs: 'VMware file system (VMFS)',
+  gpt: 'GPT partition table',
+  dos: 'MBR partition table',
+  mbr: 'MBR partition table',
+  talosmeta: 'Talos META',
+}
+
+const cut = (label: string): string => (label.length > 40 ? `${label.slice(0, 39)}…` : label)
+const labelled = (what: string, label: string): string => (label === '' ? what : `${what} "${cut(label)}"`)
+
+/** Names that the installer gives its partitions (Talos `pkg/machinery/constants`). */
+const talosLabels: ReadonlySet<string> = new Set(['EFI', 'BIOS', 'BOOT', 'META', 'STATE', 'EPHEMERAL'])
+const ownLabels: ReadonlySet<string> = new Set(['META', 'STATE', 'EPHEMERAL'])
+
+/** Whether partitions are the installer's and nobody else's. */
+const isTalos = (partitions: readonly Volume[]): boolean =>
+  partitions.every((p) => talosLabels.has(p.partitionLabel)) && partitions.some((p) => ownLabels.has(p.partitionLabel))
+
+export const talosContent = 'Talos'
+
+function partitionText({ partition, kind, label, partitionLabel }: Volume): string {
+  const what = kind === '' ? 'unknown content' : (words[kind] ?? kind)
+  return `${partition} ${labelled(what, label || partitionLabel)}`
+}
+
+function contentOf(disk: Volume, partitions: readonly Volume[], assembled: readonly string[]): string {
+  if (partitions.length > 0) {
+    if (isTalos(partitions)) return talosContent
+    const inOrder = partitions.toSorted((a, b) => a.partition - b.partition || (a.id < b.id ? -1 : 1))
+    const named = inOrder.slice(0, mostNamed).map(partitionText)
+    const more = inOrder.length > mostNamed ? `, and ${inOrder.length - mostNamed} more` : ''
+    return `${inOrder.length} partition${inOrder.length === 1 ? '' : 's'}: ${named.join(', ')}${more}`
+  }
+  if (disk.kind === 'gpt' || disk.kind === 'dos' || disk.kind === 'mbr') return `${words[disk.kind]} without partitions`
+  if (disk.kind !== '') return labelled(words[disk.kind] ?? disk.kind, disk.label)
+  if (assembled.length > 0) return `part of ${assembled.toSorted().slice(0, mostNamed).join(', ')}`
+  return nothing
+}
+
+/** Disk → what stands on it. A disk that Talos could not read is left out: that is not known. */
+export function contentsOf(volumes: readonly Volume[], devices: readonly Assembled[]): Map<string, string> {
+  const partitions = Map.groupBy(
+    volumes.filter((v) => v.isPartition),
+    (v) => v.parent,
+  )
+  const assembled = new Map<string, string[]>()
+  for (const { id, parts } of devices) for (const part of parts) assembled.set(part, [...(assembled.get(part) ?? []), id])
+  return new Map(volumes.filter((v) => !v.isPartition).map((v) => [v.id, contentOf(v, partitions.get(v.id) ?? [], assembled.get(v.id) ?? [])]))
+}
