@@ -6,13 +6,14 @@ import { ConfigError } from './tree.ts'
 
 const errors = (body: string, talosVersion = 'v1.13.9') => checkPatch(body, { talosVersion }).errors
 
-/** Milliseconds of processor time until a bad patch is refused: on the clock, what else the machine does would count. */
-function refusedIn(body: string): number {
+/** Milliseconds of processor time that it takes: on the clock, what else the machine does would count. */
+function busyMs(act: () => unknown): number {
   const before = process.cpuUsage()
-  expect(errors(body)).not.toEqual([])
+  act()
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1000
 }
+const refusedIn = (body: string): number => busyMs(() => expect(errors(body)).not.toEqual([]))
 
 const messages = (body: string, talosVersion?: string) => errors(body, talosVersion).map((e) => e.message)
 
@@ -191,8 +192,8 @@ describe('what it says', () => {
   })
 
   test('a text is looked at line by line, whatever it holds', () => {
-    const began = performance.now()
-    for (const body of [
+    const ends = ['', 'x', '- x', '#']
+    const bodies = [
       '\n'.repeat(31),
       '\n'.repeat(60),
       '\n#a'.repeat(20_000),
@@ -200,9 +201,9 @@ describe('what it says', () => {
       ' '.repeat(60_000),
       '- '.repeat(30_000),
       '-\n'.repeat(30_000),
-    ])
-      for (const end of ['', 'x', '- x', '#']) checkPatch(body + end, { talosVersion: 'v1.13.9' })
-    expect(performance.now() - began).toBeLessThan(3_000)
+    ]
+    const tookMs = busyMs(() => bodies.forEach((body) => ends.forEach((end) => checkPatch(body + end, { talosVersion: 'v1.13.9' }))))
+    expect(tookMs).toBeLessThan(3_000)
     expect(messages('- name: op\n')[0]).not.toContain('JSON patches are not possible')
   })
 

@@ -128,7 +128,8 @@ test('the key of a process that died before it did anything may be used at once;
   const began = performance.now()
   expect((await send('died-early')).status).toBe(201)
   expect((await send('other-died')).status).toBe(201)
-  expect(performance.now() - began).toBeLessThan(2_000)
+  // A call is delayed by 5 s at most; a lease would be waited for 15 s.
+  expect(performance.now() - began).toBeLessThan(5_000)
 })
 
 test('a change whose claim was taken over meanwhile is taken back', async () => {

@@ -2,10 +2,8 @@
 import { expect, test } from 'vitest'
 import { patchCreate } from '#contract/patches.ts'
 import { startBackend } from '../../testing/backend.ts'
+import { longestHealthMs, stopwatch } from '../../testing/waiting.ts'
 import { buildServer } from '../servers/testing.ts'
-
-/** A machine that runs other tests as well has less for this one. */
-const longestMs = process.env['CI'] ? 400 : 100
 
 const backend = await startBackend()
 const url = await backend.listen()
@@ -52,10 +50,10 @@ test('the program says that it is well within its time while hostile patches are
   const waits: number[] = []
   const watch = (async () => {
     while (!over.signal.aborted) {
-      const began = performance.now()
+      const tookMs = stopwatch()
       const answer = await fetch(`${url}/healthz`)
       await answer.arrayBuffer()
-      waits.push(performance.now() - began)
+      waits.push(tookMs())
       expect(answer.status).toBe(200)
     }
   })()
@@ -71,9 +69,10 @@ test('the program says that it is well within its time while hostile patches are
   over.abort()
   await watch
   expect(waits.length).toBeGreaterThan(5)
-  expect(Math.max(...waits)).toBeLessThan(longestMs)
+  expect(Math.max(...waits)).toBeLessThan(longestHealthMs)
   expect(statuses.get(200)).toBeGreaterThan(bodies.length)
-})
+  // Two dozen texts of which each may take a processor half a second, on a machine that may be shared.
+}, 60_000)
 
 test('one person’s flood of previews is refused past their share, while another is answered', async () => {
   const [flood, other] = [await backend.signIn({ role: 'viewer' }), await backend.signIn({ role: 'viewer' })]

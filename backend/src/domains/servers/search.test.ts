@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { processorMs } from '../../testing/waiting.ts'
 import { isFound, matchOf, needlesOf, searchText } from './search.ts'
 
 const row = {
@@ -68,7 +69,6 @@ test('what is found by its name says nothing more; by anything else it says by w
 })
 
 test('a long search takes no longer than its length', () => {
-  const begun = performance.now()
-  for (const part of ['a', ':', '0x', 'b8:', ' ']) needlesOf(part.repeat(100_000))
-  expect(performance.now() - begun).toBeLessThan(500)
+  const tookMs = processorMs(() => ['a', ':', '0x', 'b8:', ' '].forEach((part) => needlesOf(part.repeat(100_000))))
+  expect(tookMs).toBeLessThan(500)
 })
