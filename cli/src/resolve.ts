@@ -1,6 +1,6 @@
 /** People name things, the API takes ids: each of these takes either. */
 import * as z from 'zod/mini'
-import { clusterList } from '#contract/clusters.ts'
+import { type Cluster, clusterList } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { joinTokenList } from '#contract/join-tokens.ts'
 import { patchList } from '#contract/patches.ts'
@@ -30,6 +30,12 @@ export async function clusterId(api: Api, text: string): Promise<string> {
   if (isId(text)) return text
   const page = await api.call(clusterList, { query: { q: text.slice(0, longestQuery), per_page: 1000 } })
   return found('cluster', text, page.items, (c) => c.name).id
+}
+
+/** A server of the cluster, also one that has left it and whose name another may have by now. */
+export function memberId({ name, servers, former_servers }: Cluster, text: string): string {
+  if (isId(text)) return text
+  return found(`server of ${oneLine(name)}`, text, [...servers, ...former_servers], (s) => s.name).node_id
 }
 
 export async function datacenterId(api: Api, text: string): Promise<string> {

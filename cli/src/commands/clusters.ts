@@ -6,6 +6,7 @@ import {
   clusterKubeconfig,
   clusterList,
   clusterPreview,
+  clusterServerFailure,
   clusterStatuses,
   clusterTalosconfig,
   type NewClusterAsked,
@@ -15,7 +16,7 @@ import { clusterResume } from '#contract/restoration.ts'
 import { writeSecretFile } from '../api/secret-file.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { clusterId } from '../resolve.ts'
+import { clusterId, memberId } from '../resolve.ts'
 import { beSure, sureOption } from '../sure.ts'
 import { type Column, facts, shownOf, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
@@ -190,6 +191,24 @@ export const clusterCommands: Command[] = [
       const watched = await waitOr(context, begun.operation.id, options.wait)
       show(watched ? { operation: watched.operation } : begun, () => (watched ? '' : `Cluster ${oneLine(name)} is being deleted\n`))
       return watched?.exit
+    },
+  }),
+  command({
+    name: 'cluster failure',
+    summary: 'Why a server of a cluster failed last, with the last lines of its log from the boot in which it failed.',
+    operands: { ...operand, server: { value: 'SERVER', help: 'Name or id of the server' } },
+    examples: ['cluster failure web brave-otter-042'],
+    async run({ terminal, api, show }, { operands }) {
+      const cluster = await api.call(clusterGet, { params: { id: await clusterId(api, operands.cluster) } })
+      const node = memberId(cluster, operands.server)
+      show(await api.call(clusterServerFailure, { params: { id: cluster.id, node_id: node } }), ({ reason, log }) => {
+        if (reason === null && log === null) return `Nothing has failed on ${oneLine(operands.server)} in ${oneLine(cluster.name)}\n`
+        const what = facts(terminal, [
+          ['Reason', reason],
+          ['Log', log === null ? 'could not be read' : `as of ${localTime(log.at)}`],
+        ])
+        return log === null ? what : `${what}\n${log.lines.map((line) => `${oneLine(line)}\n`).join('')}`
+      })
     },
   }),
   credentials('kubeconfig', clusterKubeconfig, 'cluster kubeconfig web > web.kubeconfig'),

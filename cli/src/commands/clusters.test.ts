@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { clusterGet, clusterList, clusterServerFailure } from '#contract/clusters.ts'
+import { startApi } from '../testing/api.ts'
+import { startCli } from '../testing/cli.ts'
+import { aCluster, id, pageOf } from '../testing/things.ts'
+
+const at = '2026-11-20T08:00:00.000Z'
+
+async function signedIn() {
+  const api = await startApi()
+  const cluster = aCluster()
+  api.on(clusterList, () => pageOf([cluster]))
+  api.on(clusterGet, () => cluster)
+  return { api, cli: await startCli(api), cluster }
+}
+
+test('why a server of a cluster failed is told with the log of that boot, line by line', async () => {
+  const { api, cli, cluster } = await signedIn()
+  const answer = {
+    reason: 'no disk is large enough',
+    log: { at, lines: ['[talos] task install: starting', '[talos] \u001b[31mno disk\u001b[0m is large enough'] },
+  }
+  api.on(clusterServerFailure, () => answer)
+  const { exit, out } = await cli.run(`cluster failure ${cluster.name} brave-otter-042`)
+  expect(exit).toBe(0)
+  expect(out).toMatch(/^Reason +no disk is large enough\nLog +as of [^\n]+\n\n\[talos\] task install: starting\n/)
+  expect(out.split('\n')).toHaveLength(6)
+  // What a machine logs moves nobody's cursor.
+  expect(out).not.toContain('\u001b')
+  expect(api.callsOf(clusterServerFailure)[0]!.params).toEqual({ id: cluster.id, node_id: id(1) })
+  expect(JSON.parse((await cli.run(`cluster failure ${cluster.id} ${id(1)} --json`)).out)).toEqual(answer)
+})
+
+test('a log that could not be read, a server that never failed, and one that is not of the cluster are told as that', async () => {
+  const { api, cli, cluster } = await signedIn()
+  api.on(clusterServerFailure, () => ({ reason: 'it does not answer', log: null }))
+  expect((await cli.run(`cluster failure ${cluster.name} brave-otter-042`)).out).toMatch(/^Reason +it does not answer\nLog +could not be read\n$/)
+  api.on(clusterServerFailure, () => ({ reason: null, log: null }))
+  expect((await cli.run(`cluster failure ${cluster.name} brave-otter-042`)).out).toBe(`Nothing has failed on brave-otter-042 in ${cluster.name}\n`)
+  const unknown = await cli.run(`cluster failure ${cluster.name} nobody`)
+  expect(unknown.err).toContain(`There is no server of ${cluster.name} nobody`)
+  expect(unknown.exit).not.toBe(0)
+})
