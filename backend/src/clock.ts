@@ -2,6 +2,8 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
+  /** Milliseconds that pass evenly, whatever the clock on the wall is set to; since any moment, and for this process alone. */
+  monotonic(): number
   /** Since when it runs without a jump, by its own time; 0 where none was seen. */
   steadySince(): number
   /** Resolves after `ms`; rejects with the signal's reason as soon as it is aborted. */
@@ -33,6 +35,7 @@ export function elapsedMs({ now, steadySince }: { readonly now: number; readonly
 
 export const systemClock: Clock = {
   now: wallNow,
+  monotonic: () => performance.now(),
   steadySince() {
     wallNow()
     return steadySinceMs
@@ -56,19 +59,22 @@ export const systemClock: Clock = {
 export interface TestClock extends Clock {
   /** Moves time on and wakes who waited for it. */
   advance(ms: number): void
+  /** Sets the clock on the wall, by so much ahead or back; no time passes. */
+  jump(ms: number): void
 }
 
 export function testClock(start = Date.UTC(2026, 0, 15, 12)): TestClock {
-  let now = start
+  let [passed, offset] = [0, start]
   const sleepers = new Set<{ at: number; wake: () => void }>()
   return {
-    now: () => now,
+    now: () => offset + passed,
+    monotonic: () => passed,
     steadySince: () => 0,
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason as Error)
         const sleeper = {
-          at: now + ms,
+          at: passed + ms,
           wake: () => {
             sleepers.delete(sleeper)
             resolve()
@@ -85,8 +91,11 @@ export function testClock(start = Date.UTC(2026, 0, 15, 12)): TestClock {
         )
       }),
     advance(ms) {
-      now += ms
-      for (const sleeper of [...sleepers].toSorted((a, b) => a.at - b.at)) if (sleeper.at <= now) sleeper.wake()
+      passed += ms
+      for (const sleeper of [...sleepers].toSorted((a, b) => a.at - b.at)) if (sleeper.at <= passed) sleeper.wake()
+    },
+    jump(ms) {
+      offset += ms
     },
   }
 }

@@ -16,6 +16,16 @@ test('a source takes what it may at once and then at its pace, whatever others t
   expect(pace.take('a')).toBe(500)
 })
 
+test('a clock that is set back a day makes nobody wait for a day', () => {
+  const clock = testClock()
+  const pace = bucket({ perSecond: 2, burst: 1, clock })
+  expect(pace.take('a')).toBe(0)
+  clock.jump(-86_400_000)
+  expect(pace.take('a')).toBe(500)
+  clock.advance(500)
+  expect(pace.take('a')).toBe(0)
+})
+
 test('a flood from ever new sources costs each of them the same, and who came just before is still known', () => {
   const pace = bucket({ perSecond: 0.5, burst: 1, clock: testClock() })
   const began = performance.now()

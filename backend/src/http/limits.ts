@@ -55,7 +55,7 @@ export function bucket({ perSecond, burst, clock }: { perSecond: number; burst: 
   let earlier = new Map<string, Level>()
   return {
     take(key: string): number {
-      const now = clock.now()
+      const now = clock.monotonic()
       const last = late.get(key) ?? earlier.get(key) ?? { tokens: burst, at: now }
       const tokens = Math.min(burst, last.tokens + ((now - last.at) / 1000) * perSecond)
       if (tokens < 1) return Math.ceil(((1 - tokens) / perSecond) * 1000)

@@ -49,14 +49,19 @@ const watched = (index: number, change: Partial<Watched> = {}): Watched => {
 const away = new Error('The database is away')
 
 /** Contact 200 times as often as in life; what is found is remembered, as the database would. */
-function keep(servers: Watched[], credentials: ContactParts['credentials'] = () => Promise.resolve(null), isAway: () => boolean = () => false) {
+function keep(
+  servers: Watched[],
+  credentials: ContactParts['credentials'] = () => Promise.resolve(null),
+  isAway: () => boolean = () => false,
+  clock = systemClock,
+) {
   const seen: Observation[] = []
   const stop = new AbortController()
   const errors: unknown[] = []
   let rosters = 0
   const running = contacts({
     fleet: makeFleet({ policy, budget: budget() }),
-    clock: systemClock,
+    clock,
     random: Math.random,
     roster: () => {
       rosters += 1
@@ -97,6 +102,16 @@ test('the first contact reads everything, the next ones the stage alone', async 
   const [first, ...later] = of(server)
   expect(first).toMatchObject({ kind: 'seen', status: { stage: 'maintenance' }, reading: { status: { version: expect.stringMatching(/^v1\.1[23]\./) } } })
   for (const next of later.slice(0, 2)) expect(next).toMatchObject({ kind: 'seen', reading: null, fingerprint: (first as { fingerprint: string }).fingerprint })
+})
+
+test('a clock that is set back a day leaves no server unasked meanwhile', async () => {
+  let shiftMs = 0
+  const server = watched(0)
+  const { of, until } = keep([server], undefined, undefined, { ...systemClock, now: () => Date.now() + shiftMs })
+  await until(() => of(server).length >= 2)
+  shiftMs = -86_400_000
+  const before = of(server).length
+  await until(() => of(server).length >= before + 3)
 })
 
 test('three misses in a row make a server unreachable, one answer makes it reachable again', async () => {

@@ -75,6 +75,7 @@ export interface Contacts {
 
 interface State {
   server: Watched
+  /** In time that passes evenly, as `everythingAt`: a clock that is set back must not leave a server unasked until it is there again. */
   nextAt: number
   misses: number
   isBusy: boolean
@@ -112,12 +113,14 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
   /** When a server that wasn't looked after so far is due: what was asked a moment ago by another process needn't be asked again. */
   const firstAt = (server: Watched, now: number): number => {
     if (server.lastContactAt === null || server.live || server.reachable === false) return now + random() * Math.min(5_000, contactTimes.everyMs * pace)
-    return Math.max(now + random() * 5_000 * pace, server.lastContactAt + jittered(contactTimes.everyMs))
+    // One in the future was written before the clock was set back.
+    const agoMs = Math.max(0, clock.now() - server.lastContactAt)
+    return now + Math.max(random() * 5_000 * pace, jittered(contactTimes.everyMs) - agoMs)
   }
 
   const takeRoster = async (): Promise<void> => {
     const servers = await roster()
-    const now = clock.now()
+    const now = clock.monotonic()
     const ids = new Set(servers.map((s) => s.id))
     for (const server of servers) {
       const state = states.get(server.id)
@@ -146,7 +149,7 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
 
   const read = async (state: State, asked: Asked, client: TalosClient, fingerprint: string | null): Promise<Extract<Observation, { kind: 'seen' }>> => {
     const { server } = asked
-    const now = clock.now()
+    const now = clock.monotonic()
     const status = await readStage(client)
     // Compared with what is written down and not with what was seen last: that may never have been written.
     const isDue =
@@ -221,9 +224,9 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
       clearTimeout(timer)
       stop.removeEventListener('abort', end)
       state.isBusy = false
-      state.nextAt = clock.now() + nextMs(state)
+      state.nextAt = clock.monotonic() + nextMs(state)
       // A connection that was opened meanwhile goes to where the server was, or belongs to nobody any more.
-      if (states.get(state.server.id) !== state || !isSamePlace(state.server, asked.server)) restart(state, clock.now())
+      if (states.get(state.server.id) !== state || !isSamePlace(state.server, asked.server)) restart(state, clock.monotonic())
     }
   }
 
@@ -259,7 +262,7 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
       const running = new Set<Promise<void>>()
       const tick = async () => {
         await takeRoster()
-        const now = clock.now()
+        const now = clock.monotonic()
         for (const state of states.values()) {
           if (state.isBusy || state.nextAt > now) continue
           const one = contact(state, signal).finally(() => running.delete(one))

@@ -53,6 +53,23 @@ test('a process that is not heard of loses its servers, and knows it by its own 
   expect(share(lost)).toBe(0)
 })
 
+test.each([
+  ['ahead', 86_400_000],
+  ['back', -86_400_000],
+])('a clock that jumps a day %s neither ends a lease nor makes it longer', async (_where, jumpMs) => {
+  await everybodyIsGone()
+  const lease = processOf(`jumps ${jumpMs}`)
+  await lease.renew()
+  clock.jump(jumpMs)
+  try {
+    expect(share(lease)).toBe(ids.length)
+    clock.advance(21_000)
+    expect(share(lease)).toBe(0)
+  } finally {
+    clock.jump(-jumpMs)
+  }
+})
+
 test('at shutdown everything is given back at once', async () => {
   await everybodyIsGone()
   const stop = new AbortController()

@@ -24,11 +24,11 @@ export interface Leases {
 
 export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; owner: string; onError: (error: unknown) => void }): Leases {
   let held = new Set<number>()
-  /** Until when the lease holds for certain, by this process's own clock: counted from before the question was sent. */
+  /** Until when the lease holds for certain, in time that passes evenly: a clock that is set meanwhile makes it neither shorter nor longer. Counted from before the question was sent. */
   let certainUntil = 0
 
   const renew = async (): Promise<void> => {
-    const asked = clock.now()
+    const asked = clock.monotonic()
     const lease = sql`${`${leaseMs} milliseconds`}::interval`
     held = await inTransaction(db, async (tx) => {
       await tx
@@ -69,7 +69,7 @@ export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; ow
   }
 
   return {
-    owns: (serverId) => clock.now() < certainUntil && held.has(shardOf(serverId)),
+    owns: (serverId) => clock.monotonic() < certainUntil && held.has(shardOf(serverId)),
     renew,
     async run(signal) {
       while (!signal.aborted) {

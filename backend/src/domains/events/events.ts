@@ -76,7 +76,7 @@ export function events({ db, clock, listener, log }: { db: Db; clock: Clock; lis
     }
   }
 
-  const isSilent = () => goneSince !== undefined && clock.now() - goneSince >= silentMs
+  const isSilent = () => goneSince !== undefined && clock.monotonic() - goneSince >= silentMs
   const end = (reader: Reader) => {
     reader.ended = true
     reader.wake()
@@ -97,12 +97,12 @@ export function events({ db, clock, listener, log }: { db: Db; clock: Clock; lis
           last = found.at(-1)!.id
         }
       } while (again)
-      if (goneSince !== undefined) log.info('database.answers', { duration_ms: clock.now() - goneSince })
+      if (goneSince !== undefined) log.info('database.answers', { duration_ms: clock.monotonic() - goneSince })
       goneSince = undefined
     } catch (error) {
       if (!isDatabaseGone(error)) log.error('events.read_failed', { error })
       else if (goneSince === undefined) log.error('database.silent', { reason: error instanceof Error ? error.message : String(error) })
-      goneSince ??= clock.now()
+      goneSince ??= clock.monotonic()
       if (isSilent()) for (const reader of readers) end(reader)
     } finally {
       reading = false

@@ -236,9 +236,9 @@ export function arriving({ db, clock, random, log, fleet, recorder: { record, te
     let isCrowded = false
     for (;;) {
       // Not after each look: of thousands that wait that would be a list of thousands for each of them.
-      if (inFlight.size === 0 || clock.now() - readAt >= (isCrowded ? crowdedLookMs : lookMs)) {
+      if (inFlight.size === 0 || clock.monotonic() - readAt >= (isCrowded ? crowdedLookMs : lookMs)) {
         const told = [...ended]
-        readAt = clock.now()
+        readAt = clock.monotonic()
         waiting = await store.waitingIn(db, shard)
         for (const id of told) ended.delete(id)
       }

@@ -64,7 +64,7 @@ export function tokens({ db, clock, vault }: { db: Db; clock: Clock; vault: Vaul
       }),
     )
     known = new Map(keys.map((k) => [k.id, k]))
-    readAt = clock.now()
+    readAt = clock.monotonic()
   }
 
   const newest = () => [...known.values()].toSorted((a, b) => b.createdAt - a.createdAt)[0]
@@ -72,7 +72,7 @@ export function tokens({ db, clock, vault }: { db: Db; clock: Clock; vault: Vaul
 
   /** One process makes the new key; the others find it. */
   const signingKey = async (): Promise<Key> => {
-    if (clock.now() - readAt > lookAgainMs || !fresh(newest())) await readKeys()
+    if (clock.monotonic() - readAt > lookAgainMs || !fresh(newest())) await readKeys()
     if (!fresh(newest())) {
       await inTransaction(db, async (tx) => {
         await tx.selectFrom('installation').select('id').forUpdate().execute()
@@ -97,8 +97,8 @@ export function tokens({ db, clock, vault }: { db: Db; clock: Clock; vault: Vaul
   }
 
   const verifyingKey = async (id: string | undefined): Promise<KeyObject> => {
-    if (id !== undefined && !known.has(id) && clock.now() - readAt > lookForUnknownMs) await readKeys()
-    if (clock.now() - readAt > lookAgainMs) await readKeys()
+    if (id !== undefined && !known.has(id) && clock.monotonic() - readAt > lookForUnknownMs) await readKeys()
+    if (clock.monotonic() - readAt > lookAgainMs) await readKeys()
     const key = id === undefined ? undefined : known.get(id)
     if (!key) throw new joseErrors.JWKSNoMatchingKey()
     return key.publicKey
