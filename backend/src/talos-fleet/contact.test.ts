@@ -112,6 +112,7 @@ test('a clock that is set back a day leaves no server unasked meanwhile', async 
   shiftMs = -86_400_000
   const before = of(server).length
   await until(() => of(server).length >= before + 3)
+  expect(of(server).at(-1)!.kind).toBe('seen')
 })
 
 test('three misses in a row make a server unreachable, one answer makes it reachable again', async () => {
