@@ -96,12 +96,37 @@ async function portOfFactory(file: string): Promise<number> {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
+interface Place {
+  id: string
+  servers: SimulatedServer[]
+}
+
+/** A machine that is busy with a thousand of them may take longer to answer than it is waited for: those are asked again. */
+const rounds = 4
+
+/** Adds what isn't known yet; answers how many that were. */
+async function addMissing(call: Caller, places: readonly Place[]): Promise<number> {
+  const known = new Set((await call(serverList, { query: {} })).items.map((k) => k.identity.uuid))
+  let count = 0
+  for (const { id, servers } of places) {
+    const missing = servers.filter((s) => !known.has(s.uuid))
+    count += missing.length
+    for (let at = 0; at < missing.length; at += 1000) {
+      const { operation } = await call(serverAdd, { body: { addresses: missing.slice(at, at + 1000).map((s) => s.address), datacenter_id: id } })
+      for (let { status } = operation; status === 'pending' || status === 'running' || status === 'waiting';) {
+        await pause(100)
+        ;({ status } = await call(operationGet, { params: { id: operation.id } }))
+      }
+    }
+  }
+  return count
+}
+
 /** Makes the datacenters that are missing, adds the addresses that are not known yet, and confirms what was found as the simulator says it is. */
 async function furnish(call: Caller): Promise<void> {
   const servers = (await control<{ servers: SimulatedServer[] }>(join(data, 'simulator', 'control.sock'), '/servers')).servers
   const { items: datacenters } = await call(datacenterList, { query: { per_page: 1000 } })
-  const { items: known } = await call(serverList, { query: {} })
-  const places = new Map<string, { id: string; servers: SimulatedServer[] }>()
+  const places = new Map<string, Place>()
   for (const server of servers) {
     const { countryCode: country_code, cityCode: city_code, city: city_name, tier, certifications, latitude, longitude } = server.datacenter
     const key = `${country_code}-${city_code}`
@@ -111,17 +136,9 @@ async function furnish(call: Caller): Promise<void> {
       const id = there?.id ?? (await call(datacenterCreate, { body: { country_code, city_code, city_name, tier, certifications, latitude, longitude } })).id
       places.set(key, (place = { id, servers: [] }))
     }
-    if (server.power === 'on' && !server.booted && !known.some((k) => k.identity.uuid === server.uuid)) place.servers.push(server)
+    if (server.power === 'on' && !server.booted) place.servers.push(server)
   }
-  for (const { id, servers: missing } of places.values()) {
-    for (let at = 0; at < missing.length; at += 1000) {
-      const { operation } = await call(serverAdd, { body: { addresses: missing.slice(at, at + 1000).map((s) => s.address), datacenter_id: id } })
-      for (let { status } = operation; status === 'pending' || status === 'running' || status === 'waiting';) {
-        await pause(100)
-        ;({ status } = await call(operationGet, { params: { id: operation.id } }))
-      }
-    }
-  }
+  for (let round = 1; round <= rounds; round++) if ((await addMissing(call, [...places.values()])) === 0) break
   const isSimulated = (found: Server) => servers.some((s) => s.uuid === found.identity.uuid && s.serial === found.identity.serial)
   for (const found of (await call(serverList, { query: {} })).items) {
     if (found.identity.state !== 'unconfirmed' || !isSimulated(found)) continue
