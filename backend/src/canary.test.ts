@@ -240,12 +240,16 @@ async function reads(token: string): Promise<Record<string, string>> {
     images: await ids('image'),
     'join-tokens': await ids('join_token'),
   }
+  const members = await db.selectFrom('cluster_server').select(['cluster_id', 'node_id']).execute()
   const patches = await db.selectFrom('patch').select(['id', 'server_id']).execute()
   const texts: Record<string, string> = {}
   for (const operation of allOperations.filter((o) => o.method === 'GET' && o.media !== 'text/event-stream')) {
     const noun = operation.path.split('/')[2]!
     const urls = operation.path.includes('{id}')
-      ? byNoun[noun]!.map((id) => operation.path.replace('{id}', id))
+      ? byNoun[noun]!.flatMap((id) => {
+          const url = operation.path.replace('{id}', id)
+          return url.includes('{node_id}') ? members.filter((m) => m.cluster_id === id).map((m) => url.replace('{node_id}', m.node_id)) : [url]
+        })
       : [`${operation.path}${queries[operation.name] ?? ''}`]
     const all = urls.flatMap((url) =>
       url.includes('{patchId}')

@@ -198,7 +198,8 @@ export function embeddedPostgres(options: EmbeddedOptions): EmbeddedPostgres {
       const child = launch()
       while (!child.hasEnded() && performance.now() < until && !isGivenUp()) {
         await sleep(answerCheckMs)
-        if (await isServing()) return child.hasEnded() ? 'adopted' : 'started'
+        // Asked to stop while it came up: it is ended below.
+        if ((await isServing()) && !isGivenUp()) return child.hasEnded() ? 'adopted' : 'started'
       }
       const reason = `${lastLogLines()}${roomLeft(folder)}`
       const isOver = isGivenUp() || performance.now() > until || (!patient && hopeless.test(reason))

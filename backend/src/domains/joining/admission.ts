@@ -54,8 +54,7 @@ interface Pending {
 
 export function admission({ db, clock, engine, tell }: AdmissionParts): (asked: Asked) => Promise<Admission> {
   const decide = (token: store.TokenRow, known: store.ArrivalRow[], { announcement, address, mayDial }: Asked, at: Date) => {
-    // One that was announced from where nothing is dialled was given no name, and took no use.
-    const isUsed = known.some((a) => a.result !== 'refused' && !(a.result === 'failed' && a.host_name === null))
+    const isUsed = known.some((a) => a.counted)
     const status = statusOf(token, at.getTime())
     const verdict = canUseJoinToken({ status: status === 'used_up' && isUsed ? 'usable' : status })
     if (!verdict.ok) return { kind: 'refused', reason: verdict.reason, over: status !== 'used_up' } as const
@@ -73,7 +72,9 @@ export function admission({ db, clock, engine, tell }: AdmissionParts): (asked: 
       token_id: token.id,
       ...announcement,
       address,
-      host_name: hostName ?? (isUsed ? (row?.host_name ?? null) : null),
+      host_name: hostName,
+      // Nothing is dialled where it may not be, so such an announcement takes no use.
+      counted: isUsed || mayDial.ok,
       at,
       result: mayDial.ok ? 'waiting' : 'failed',
       reason: mayDial.ok ? null : mayDial.reason,

@@ -93,6 +93,7 @@ export async function writeArrivals(tx: Tx, rows: readonly NewArrival[]): Promis
         mac: e.ref('excluded.mac'),
         address: e.ref('excluded.address'),
         host_name: e.ref('excluded.host_name'),
+        counted: e.ref('excluded.counted'),
         at: e.ref('excluded.at'),
         result: e.ref('excluded.result'),
         reason: e.ref('excluded.reason'),

@@ -28,6 +28,8 @@ export interface JoinArrivalTable {
   mac: string | null
   address: string
   host_name: string | null
+  /** It has taken a use of its token. */
+  counted: Generated<boolean>
   at: Time
   result: 'waiting' | 'joined' | 'failed' | 'refused'
   reason: string | null
