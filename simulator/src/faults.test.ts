@@ -4,6 +4,8 @@ import { expect, test } from 'vitest'
 import { readCertificate } from '#talos/client/connect.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import { readIdentity } from '#talos/client/inventory.ts'
+import { readInstallation } from '#talos/client/installation.ts'
+import { readTrouble } from '#talos/client/trouble.ts'
 import { addFault, clearFaults } from './machine/trouble.ts'
 import { cluster, configFor, dataFolder, fleet, give, openMaintenance, openSecure, rack, secrets, until } from './testing/fleet.ts'
 
@@ -116,4 +118,48 @@ test('a control plane that loses its power is missed, and the cluster goes on wi
   expect(await client.etcdMembers()).toHaveLength(3)
   await controlPlanes[1]!.lifecycle.powerOff()
   await expect(client.etcdMembers()).rejects.toMatchObject({ kind: 'unavailable' })
+})
+
+test('an installer that fails after partitioning leaves META: Talos counts as installed, until that disk is wiped and the machine starts again', async () => {
+  const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'fail-install', times: 1, when: 'after-partitioning' }] } }) })
+  const [machine] = simulator.servers
+  const bundle = await secrets()
+  const config = configFor(bundle, machine!, 'control_plane', machine!.plan.address)
+  await give(machine!, config)
+  await until('the install failed', () => machine!.disk.state.counters.failedInstalls === 1 && machine!.stage.stage === 'maintenance')
+  const other = machine!.hardware.disks.at(-1)!.name
+  const client = await openMaintenance(machine!)
+  expect(await readInstallation(client)).toEqual({ state: 'half', disk: machine!.hardware.disks[0]!.name })
+  await client.wipeDisk(other)
+  expect((await readInstallation(client)).state).toBe('half')
+  await client.wipeDisk(machine!.hardware.disks[0]!.name)
+  expect(await readInstallation(client)).toEqual({ state: 'none', disk: null })
+  // It looked for META when it started: what is sent now is not installed.
+  await give(machine!, config)
+  await until('it boots from memory', () => machine!.journal.kernelLines.since(0).some((line) => line.endsWith('[talos] install sequence: 0 phase(s)')))
+  expect(machine!.disk.state.counters.installs).toBe(0)
+  await (await openSecure(machine!, bundle)).reboot()
+  await until('it is back', () => machine!.stage.stage === 'maintenance' && machine!.mode === 'maintenance')
+  await give(machine!, config)
+  await until('the install succeeded', () => machine!.disk.state.counters.installs === 1)
+  expect(machine!.disk.state.half).toBeUndefined()
+})
+
+test('what fails is found where Talos says it, and not between the lines of our own calls', async () => {
+  const simulator = await fleet({
+    scenario: { ...rack(2, { 1: { faults: [{ kind: 'no-image' }] }, 2: { faults: [{ kind: 'no-image' }] } }), talos: ['v1.13.9', 'v1.12.11'] },
+  })
+  const bundle = await secrets()
+  for (const machine of simulator.servers) {
+    await give(machine, configFor(bundle, machine, 'control_plane', machine.plan.address))
+    await until('it tries again', () => machine.journal.kernelLines.since(0).filter((line) => line.includes('msg=fetch failed')).length > 1)
+    const client = await openSecure(machine, bundle, ['os:reader'])
+    for (let calls = 0; calls < 60; calls++) await client.services()
+    const { reason, lines } = await readTrouble(client)
+    expect(reason).toMatch(/^failed to pull image ".*": failed to resolve image: dial tcp: i\/o timeout$/)
+    expect(lines.join('\n')).not.toContain('ServiceList')
+    const own = Buffer.concat(await Array.fromAsync(client.logs({ service: 'machined', tail: 10 }))).toString()
+    expect(own).toMatch(/^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d\.\d{6} machined OK \[\/machine\.MachineService\/\w+\] [\d.]+ms \w+ Success \(.*\)$/m)
+    await expect(Array.fromAsync(client.logs({ service: 'nothing' }))).rejects.toMatchObject({ kind: 'not_found', message: 'log "nothing" was not registered' })
+  }
 })

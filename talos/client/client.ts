@@ -20,6 +20,7 @@ import { enumWord, readEvent, type TalosEvent } from './events.ts'
 import { unpackKubeconfig } from './kubeconfig.ts'
 import { stateCalls } from './state.ts'
 import { messageText, text } from './text.ts'
+import { StorageService } from '../proto/gen/storage/storage_pb.ts'
 
 export type ApplyMode = 'auto' | 'no-reboot' | 'reboot' | 'staged' | 'try'
 
@@ -33,6 +34,12 @@ export interface Service {
   /** The last thing that the service's own history tells, and when. */
   lastEvent: { message: string; at: Date | undefined } | undefined
 }
+
+/**
+ * What a service says of itself. Its health check says it; a service that was never healthy, or failed before it ran, has only the last event of its
+ * history, such as `Failed to run pre stage: failed to pull image …`.
+ */
+export const messageOf = (s: Service): string | null => s.message || (s.healthy === true ? null : s.lastEvent?.message || null)
 
 export interface EtcdMember {
   /** Decimal; more than a number can hold. */
@@ -70,6 +77,7 @@ const workDeadlineMs = 60_000
 
 export function talosClient(connection: CallContext & { transport: Transport; close: () => void; target: { host: string; port: number } }) {
   const machine = createClient(MachineService, connection.transport)
+  const storage = createClient(StorageService, connection.transport)
   const work = (options: CallOptions): CallOptions => ({ deadlineMs: Math.max(workDeadlineMs, connection.deadlineMs), ...options })
 
   /** Raw bytes of a stream: all of it within the deadline, or as long as it lasts where it is followed. */
@@ -117,8 +125,9 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
             id: text(s.id),
             state: text(s.state),
             healthy: s.health === undefined || s.health.unknown ? undefined : s.health.healthy,
-            message: text(s.health?.lastMessage ?? ''),
-            lastEvent: last === undefined ? undefined : { message: text(last.msg), at: last.ts === undefined ? undefined : timestampDate(last.ts) },
+            message: messageText(s.health?.lastMessage ?? '', 1_000),
+            lastEvent:
+              last === undefined ? undefined : { message: messageText(last.msg, 1_000), at: last.ts === undefined ? undefined : timestampDate(last.ts) },
           }
         })
     },
@@ -170,6 +179,16 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
       }
       const { messages } = await unary(connection, work(options), (o) => machine.reset(request, o))
       return { actorId: text(one(messages, 'Reset').actorId) }
+    },
+
+    /**
+     * Wipes the signatures at both ends of one disk, which takes a second (Talos `internal/app/storaged/server.go`). In maintenance anybody may. `device` is the
+     * kernel's name without `/dev/`. What Talos itself found on the disk doesn't protect it; a mounted one is refused as `failed_precondition`.
+     */
+    async wipeDisk(device: string, options: CallOptions = {}): Promise<void> {
+      const devices = [{ device, skipVolumeCheck: true, skipSecondaryCheck: true }]
+      const { messages } = await unary(connection, work(options), (o) => storage.blockDeviceWipe({ devices }, o))
+      one(messages, 'BlockDeviceWipe')
     },
 
     async etcdMembers(options: CallOptions = {}): Promise<EtcdMember[]> {

@@ -61,8 +61,12 @@ export function talosError(reason: unknown, timeoutMs: number, signal?: AbortSig
     if (reason.code === Code.Unavailable) return new TalosError('unavailable', 'the connection was lost', { cause: reason })
     return new TalosError('invalid_data', `server sent invalid data (${sentence(reason.rawMessage)})`, { cause: reason })
   }
-  return new TalosError(codes[reason.code] ?? 'other', sentence(reason.rawMessage), { cause: reason })
+  return new TalosError(codes[reason.code] ?? kindOfPlainError(reason), sentence(reason.rawMessage), { cause: reason })
 }
+
+/** Many of Talos's errors are plain ones of Go's, which gRPC sends as Unknown: then only the words tell (Talos `logging/circular.go`). */
+const kindOfPlainError = ({ code, rawMessage }: ConnectError): TalosErrorKind =>
+  code === Code.Unknown && /\blog "[^"]*" was not registered$/.test(rawMessage.trimEnd().slice(-300)) ? 'not_found' : 'other'
 
 export function tooLate(timeoutMs: number): string {
   return `did not answer within ${timeoutMs < 1000 ? `${timeoutMs} ms` : `${Math.round(timeoutMs / 100) / 10} s`}`

@@ -1,17 +1,25 @@
 /** What a server says, as text that is safe to show and to paste. */
+import { errorLists } from './error-lists.ts'
 
 // Controls, and marks that are invisible or turn the direction of text: they change what a person sees or pastes.
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 const hiddenButBreaks = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+// Tabs and line breaks hide nothing; Talos's own messages are laid out with them.
+const breaks = /\r\n?|[\t\n\v\f]/g
 
-/** A value as one line of at most `max` characters; what can't be seen is shown as �. */
+/** A value as one line of at most `max` characters: breaks and tabs are spaces; what can't be seen is shown as �. */
 export function text(value: string, max = 256): string {
-  return cut(value, max).replace(hidden, '\u{fffd}')
+  return cut(value, max).replace(breaks, ' ').replace(hidden, '\u{fffd}')
 }
 
-/** A message of several lines, such as the refusal of a configuration. */
+/**
+ * A message of several lines, such as the refusal of a configuration. Lists of errors as Go writes them (hashicorp/go-multierror: `2 errors occurred:\n\t* …`)
+ * are lines that begin with `- `, indented by two spaces for each list that they are in; a list of one error is that error.
+ */
 export function messageText(value: string, max = 4000): string {
-  return cut(value, max).replace(hiddenButBreaks, '\u{fffd}')
+  return errorLists(cut(value, max).replace(/\r\n?|[\v\f]/g, '\n'))
+    .replaceAll('\t', '  ')
+    .replace(hiddenButBreaks, '\u{fffd}')
 }
 
 /** At most `max` code units, never half of a pair. */

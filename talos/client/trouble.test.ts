@@ -1,19 +1,83 @@
 import { expect, test } from 'vitest'
+import type { TalosEvent } from './events.ts'
 import { troubleIn } from './trouble.ts'
 
-test('the last thing that failed is told, without time and prefix', () => {
+const kernel = (said: string, facility = 'user') => `${facility}: warning: [2026-11-20T21:57:48.573137Z]: ${said}`
+const machined = (said: string) => `2026/11/20 21:57:48.573137 ${said}`
+const call = machined('machined OK [/machine.MachineService/ServiceList] 1.204ms unary Success (:authority=127.0.0.1;content-type=application/grpc)')
+const origin = { id: 'd1', actorId: '' }
+
+const pulling = [
+  kernel('[talos] install sequence: 9 phase(s)'),
+  kernel('[talos] phase install (2/9): 1 tasks(s)'),
+  kernel('[talos] task install (1/1): starting'),
+  kernel('[talos] task install (1/1): installing Talos to disk /dev/sda'),
+  kernel('[talos] pulling "x:v1"'),
+]
+
+test('an image that can not be pulled is told once, and stays the reason while the registry goes on failing', () => {
+  const log = [...pulling, kernel('[talos] retrying error: failed to pull image "x:v1": connection refused')]
+  const again = kernel('level=info msg=fetch failed error=failed to do request: dial tcp 10.0.0.1:443: connection refused host=x image=x:v1')
+  const found = troubleIn([...log, ...Array.from({ length: 60 }, () => again)].join('\n'))
+  expect(found.reason).toBe('failed to pull image "x:v1": connection refused')
+  expect(found.lines).toEqual([...log, `${again} (60 times)`])
+  // The line that told it has left the log.
+  expect(troubleIn(again).reason).toBe('fetch failed: failed to do request: dial tcp 10.0.0.1:443: connection refused')
+})
+
+test('an installer that fails is told with its exit and what it said last', () => {
   const log = [
-    '2026/11/20 14:06:01 [talos] phase install (2/8): 1 tasks(s)',
-    '2026/11/20 14:06:01 [talos] task install (1/1): starting',
-    '2026/11/20 14:06:09 [talos] retrying error: failed to pull image "x:v1": connection refused',
-    '2026/11/20 14:06:14 [talos] retrying error: failed to pull image "x:v1": i/o timeout',
-    '2026/11/20 14:06:15 [talos] phase install (2/8): failed',
-    '',
-  ]
-  expect(troubleIn(log.join('\n')).reason).toBe('failed to pull image "x:v1": i/o timeout')
-  expect(troubleIn([...log, '[talos] task install (1/1): failed: no disks matched the expression: x\u001b[2J'].join('\n')).reason).toBe(
-    'no disks matched the expression: x\ufffd[2J',
-  )
-  expect(troubleIn(log.slice(0, 2).join('\n')).reason).toBeNull()
-  expect(troubleIn([...log, 'said\u001b[2J \r'].join('\n')).lines).toEqual([...log.slice(0, 5), 'said\ufffd[2J'])
+    ...pulling,
+    kernel('running Talos installer v1.13.9'),
+    kernel('sda: sda1 sda2', 'kern'),
+    kernel('failed to install bootloader: write /dev/sda: input/output error'),
+    kernel('sda: detached', 'kern'),
+    kernel('[talos] task install (1/1): failed: task "upgrade" failed: exit code 1'),
+    kernel('[talos] phase install (2/9): failed'),
+    kernel('[talos] install sequence: failed'),
+    kernel('[talos] rebooting in 10 seconds'),
+  ].join('\n')
+  expect(troubleIn(log).reason).toBe('task "upgrade" failed: exit code 1: failed to install bootloader: write /dev/sda: input/output error')
+})
+
+test('what was overcome is no reason any more', () => {
+  const retried = kernel('[talos] retrying error: failed to pull image "x:v1": i/o timeout')
+  expect(troubleIn(kernel('[talos] install sequence: 0 phase(s)')).isInstallSkipped).toBe(true)
+  expect(troubleIn([...pulling, retried, kernel('running Talos installer v1.13.9')].join('\n')).reason).toBeNull()
+  expect(troubleIn([...pulling, retried, kernel('[talos] task install (1/1): done, 12.1s')].join('\n')).reason).toBeNull()
+})
+
+test("the lines of our own calls are neither reasons nor shown, in machined's own log too", () => {
+  const failed = machined('[talos] task install (1/1): failed: no disks matched the expression: x\u001b[2J')
+  const found = troubleIn([...Array.from({ length: 300 }, () => call), failed, ...Array.from({ length: 300 }, () => call)].join('\n'))
+  expect(found).toEqual({ reason: 'no disks matched the expression: x\ufffd[2J', isInstallSkipped: false, lines: [failed.replace('\u001b', '\ufffd')] })
+})
+
+test('where the log is silent the events tell: a sequence that failed, a configuration that can not be taken, a service', () => {
+  const service: TalosEvent = {
+    ...origin,
+    kind: 'service',
+    service: 'kubelet',
+    action: 'failed',
+    message: 'Failed to run pre stage: failed to pull image "k:v9": not found',
+    healthy: undefined,
+  }
+  expect(troubleIn('', [service]).reason).toBe('kubelet: Failed to run pre stage: failed to pull image "k:v9": not found')
+  expect(troubleIn('', [service, { ...service, action: 'running', message: 'Health check successful' }]).reason).toBeNull()
+  const sequence: TalosEvent = {
+    ...origin,
+    kind: 'sequence',
+    sequence: 'install',
+    action: 'noop',
+    error: 'sequence failed: error running phase 2 in install sequence: task 1/1: failed, task "upgrade" failed: exit code 1',
+  }
+  expect(troubleIn('', [service, sequence]).reason).toBe('task "upgrade" failed: exit code 1')
+  expect(troubleIn('', [{ ...origin, kind: 'config_error', error: 'config not found' }]).reason).toBe('config not found')
+})
+
+test('a log made to slow the reader down costs no more than its length', () => {
+  const hostile = `level=info msg="fetch failed" error=${' a=b'.repeat(20_000)}\n${'user: '.repeat(20_000)}\n[talos] task ${'x-'.repeat(20_000)}`
+  const begun = performance.now()
+  troubleIn(hostile)
+  expect(performance.now() - begun).toBeLessThan(500)
 })

@@ -1,30 +1,149 @@
+/** What a machine says of what fails on it, found where Talos says it. */
 import type { CallOptions } from './calls.ts'
 import type { TalosClient } from './client.ts'
-import { text } from './text.ts'
+import { TalosError } from './errors.ts'
+import type { TalosEvent } from './events.ts'
+import { pastEvents } from './past-events.ts'
+import { messageText, text } from './text.ts'
 
-const tailLines = 40
+/** Of the log; a registry that doesn't answer fills it slowly, with lines of a few kinds. */
+const tailLines = 500
+const keptLines = 40
+const tailEvents = 200
 /** Characters of a line; the log of an installer repeats whole requests. */
 const lineLength = 300
+/** Of a line that is searched for a reason. */
+const readLength = 4_000
 
-/** The last lines of machined's log, and what in them is told of a task that fails. */
+/** The last lines of the machine's log, and what it tells of a task that fails. */
 export interface Trouble {
-  /** In the machine's own words; null where its newest lines tell of none. */
+  /** In the machine's own words; null where nothing of this boot fails. */
   readonly reason: string | null
-  /** Oldest first, safe to show. */
+  /** In this boot Talos found nothing to install, because there is META on a disk (`v1alpha1_sequencer.go`, Install: a sequence without phases). */
+  readonly isInstallSkipped: boolean
+  /** Oldest first, safe to show; lines that repeat stand there once. */
   readonly lines: readonly string[]
 }
 
 /**
- * What the machine said last, and of a task that fails or is tried again. It stands in the log of machined, which is gone with the next restart
- * (Talos `v1alpha1_controller.go`: `task …: failed: …`; go-retry: `retrying error: …`). Throws TalosError.
+ * What fails in this boot: its events and its log are gone with the next. The log comes first: where it tells, no time is lost with the events, whose stream
+ * has no end, because a machine restarts seconds after it failed. Throws TalosError.
  */
 export async function readTrouble(client: TalosClient, options: CallOptions = {}): Promise<Trouble> {
-  const parts = await Array.fromAsync(client.logs({ service: 'machined', tail: tailLines }, options))
-  return troubleIn(Buffer.concat(parts).toString('utf8'))
+  const log = await newestLog(client, options)
+  const told = troubleIn(log)
+  return told.reason === null ? troubleIn(log, await pastEvents(client, tailEvents, options)) : told
 }
 
-export function troubleIn(log: string): Trouble {
-  const lines = log.split('\n').filter((line) => line.trim() !== '')
-  const found = lines.map((line) => /(?:retrying error|task [\w-]+ \(\d+\/\d+\): failed): ([^]+)/.exec(line)?.[1]).findLast((reason) => reason !== undefined)
-  return { reason: found === undefined ? null : text(found.trim()), lines: lines.slice(-tailLines).map((line) => text(line.trimEnd(), lineLength)) }
+/**
+ * The kernel's log has what machined and the installer say without a line for every call of the API. Since 1.13 its end can be asked for alone
+ * (Talos `kmsg_log_storage.go`); before that it comes whole. Machined's own log is for where neither is given.
+ */
+async function newestLog(client: TalosClient, options: CallOptions): Promise<string> {
+  const whole = async (parts: AsyncIterable<Uint8Array>): Promise<string> => Buffer.concat(await Array.fromAsync(parts)).toString('utf8')
+  const ways = [
+    () => client.logs({ service: 'kernel', tail: tailLines }, options),
+    () => client.dmesg({}, options),
+    () => client.logs({ service: 'machined', tail: tailLines }, options),
+  ]
+  for (const [i, way] of ways.entries()) {
+    try {
+      return await whole(way())
+    } catch (error) {
+      const isMissing = error instanceof TalosError && ['not_found', 'unimplemented', 'permission_denied'].includes(error.kind)
+      if (!isMissing || i === ways.length - 1) throw error
+    }
+  }
+  return ''
+}
+
+interface Line {
+  /** Without time, facility and priority. */
+  readonly said: string
+  readonly isOfKernel: boolean
+}
+
+// `user: warning: [2026-11-20T21:57:48.573137Z]: …` of the kernel's log, `2026/11/20 21:57:48.573137 …` of machined's.
+const beginning = /^(?:(\w+): +\w+: \[[^\]]{1,64}\]: |\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? )/
+// Talos `pkg/grpc/middleware/log/log.go`: `OK [/machine.MachineService/Version] 1ms unary Success (…)`.
+const ofACall = /^(?:machined |\[talos\] )?\w+ \[\/[\w.]+\/\w+\] \S+ (?:unary|stream) /
+
+function lineOf(raw: string): Line {
+  const found = beginning.exec(raw)
+  return {
+    said: raw
+      .slice(found?.[0].length ?? 0)
+      .trimEnd()
+      .slice(0, readLength),
+    isOfKernel: found?.[1] === 'kern',
+  }
+}
+
+export function troubleIn(log: string, events: readonly TalosEvent[] = []): Trouble {
+  const raw = log.split('\n').filter((line) => line.trim() !== '')
+  const lines = raw.map((line) => ({ ...lineOf(line), raw: line })).filter(({ said }) => !ofACall.test(said))
+  const reason = toldInLog(lines) ?? toldInEvents(events)
+  const isInstallSkipped = lines.some(({ said }) => said === '[talos] install sequence: 0 phase(s)')
+  return { reason: reason === null ? null : messageText(reason, 1_000).trim(), isInstallSkipped, lines: shown(lines.slice(sequenceBegin(lines))) }
+}
+
+/** Where the newest sequence of Talos's begins (`install sequence: 9 phase(s)`): what was before it, such as the time in maintenance, says nothing about it. */
+const sequenceBegin = (lines: readonly Line[]): number =>
+  Math.max(
+    0,
+    lines.findLastIndex(({ said }) => /^\[talos\] \w+ sequence: [1-9]\d* phase\(s\)/.test(said)),
+  )
+
+function shown(lines: readonly (Line & { raw: string })[]): string[] {
+  const kept: { said: string; line: string; times: number }[] = []
+  for (const { said, raw } of lines) {
+    const last = kept.at(-1)
+    if (last?.said === said) last.times++
+    else kept.push({ said, line: text(raw.trimEnd().replaceAll('\t', ' '), lineLength), times: 1 })
+  }
+  return kept.slice(-keptLines).map(({ line, times }) => (times === 1 ? line : `${line} (${times} times)`))
+}
+
+/**
+ * The last that failed and wasn't followed by something done. Of Talos: `task … (1/1): failed: …` (`v1alpha1_controller.go`), `retrying error: …` once for each
+ * distinct error (go-retry), `level=info msg=fetch failed error=…` for each answer of a registry (`containers/image/pull.go`), and what the installer says last,
+ * which is a program of its own (`internal/pkg/install/install.go`).
+ */
+function toldInLog(lines: readonly Line[]): string | null {
+  let reason: string | null = null
+  let installer: string | null = null
+  for (const { said, isOfKernel } of lines) {
+    const failed = /^\[talos\] task [\w-]+ \(\d+\/\d+\): failed: (.+)$/.exec(said)?.[1]
+    const retried = /^\[talos\] (?:task [\w-]+ \(\d+\/\d+\): )?retrying error: (.+)$/.exec(said)?.[1]
+    const fetched = /^level=\w+ msg="?fetch failed"? .*?error="?(.+?)"?(?: \w+=\S*)*$/.exec(said)?.[1]
+    if (failed !== undefined) reason = installer !== null && /failed: exit code \d+$/.test(failed) ? `${failed}: ${installer}` : failed
+    else if (retried !== undefined) reason = retried
+    else if (fetched !== undefined) reason ??= `fetch failed: ${fetched}`
+    else if (/^\[talos\] (?:(?:task|phase) [\w-]+ \(\d+\/\d+\)|\w+ sequence): done\b/.test(said)) reason = null
+    if (said.startsWith('[talos] task install ')) installer = null
+    else if (!isOfKernel && !said.startsWith('[talos] ') && !said.startsWith('level=')) {
+      installer = said.replace(/^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d /, '')
+      // It runs: what the pull said before is over.
+      if (reason !== null && said.startsWith('running Talos installer')) reason = null
+    }
+  }
+  return reason
+}
+
+/** What failed by the events: a sequence for good, a configuration that can't be taken, the last word of a service that fails. */
+function toldInEvents(events: readonly TalosEvent[]): string | null {
+  let sequence: string | null = null
+  let config: string | null = null
+  const services = new Map<string, string>()
+  for (const event of events) {
+    if (event.kind === 'sequence' && event.error !== '' && !event.error.startsWith('sequence not started')) sequence = event.error
+    if (event.kind === 'config_error') config = event.error
+    if (event.kind === 'machine_status' && event.stage === 'maintenance') config = null
+    if (event.kind !== 'service') continue
+    if (event.action === 'failed' || /^failed\b/i.test(event.message)) services.set(event.service, `${event.service}: ${event.message}`)
+    else if (event.action === 'running' || event.action === 'finished') services.delete(event.service)
+  }
+  // `sequence failed: error running phase 2 in install sequence: task 1/1: failed, …`
+  const shorter = sequence?.replace(/^sequence failed: error running phase \d+ in \w+ sequence: task \d+\/\d+: failed, /, '') ?? null
+  return shorter ?? config ?? [...services.values()].at(-1) ?? null
 }

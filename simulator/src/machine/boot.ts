@@ -35,7 +35,8 @@ export const boot = async (machine: Machine, signal: AbortSignal, { instant }: {
   const background = new Background(machine, signal)
   background.run(machine.world.api.openSecured(machine, signal))
 
-  if (!machine.disk.state.installed) return install(machine, config, signal)
+  if (!machine.hasMeta) return install(machine, config, signal)
+  machine.stage.skipInstall()
   await start(machine, config, signal, background)
 }
 
@@ -93,30 +94,39 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
       signal,
       selector ? `no disks matched the expression: ${JSON.stringify(selector)}` : `lstat ${node.install.disk}: no such file or directory`,
     )
-  journal.kernel(`[talos] installing Talos to disk /dev/${disk.name}`)
+  journal.kernel(`[talos] task install (1/1): installing Talos to disk /dev/${disk.name}`)
   journal.kernel(`[talos] pulling "${image}"`)
   await machine.takes(TAKES.pullInstaller, signal)
   const version = imageTag(image) ?? ''
   if (!isTalosVersion(version)) return fail(machine, signal, `failed to pull image "${image}": ${image}: not found`)
   const patience = machine.world.clock.elapsed() + TAKES.pullPatience
-  while (machine.disk.state.faults.some(({ kind }) => kind === 'no-image')) {
+  for (let attempt = 0; machine.disk.state.faults.some(({ kind }) => kind === 'no-image'); attempt++) {
     const problem = `failed to pull image "${image}": failed to resolve image: dial tcp: i/o timeout`
     if (machine.world.clock.elapsed() > patience) return fail(machine, signal, problem)
-    journal.kernel(`[talos] retrying error: ${problem}`)
-    await machine.takes(TAKES.pullRetry, signal)
+    // Each distinct error is told once (go-retry), what the registry answers each time (internal/pkg/containers/image/pull.go: logrus without quotes).
+    if (attempt === 0) journal.kernel(`[talos] retrying error: ${problem}`)
+    else journal.kernel(`level=info msg=fetch failed error=failed to do request: dial tcp: i/o timeout host=${image.split('/')[0]} image=${image}`)
+    await machine.takes(TAKES.pullRetry * Math.min(8, 2 ** attempt), signal)
   }
-  journal.kernel(`[talos] task install (1/1): running Talos installer ${version} on /dev/${disk.name}`)
+  journal.kernel(`running Talos installer ${version}`)
   await machine.takes(TAKES.partition, signal)
+  if (machine.strike('fail-install', ({ when }) => when !== 'after-partitioning')) return exit(machine, signal, `failed to zero blockdevice /dev/${disk.name}`)
+  for (const label of ['EFI', 'META'])
+    journal.kernel(`created ${label} (${label === 'EFI' ? 'C12A7328-F81F-11D2-BA4B-00A0C93EC93B' : '0FC63DAF-8483-4772-8E79-3D69D8477DE4'})`)
   if (machine.strike('fail-install')) {
-    journal.kernel(`error: write /dev/${disk.name}: input/output error`)
-    return fail(machine, signal, 'task "upgrade" failed: exit code 1')
+    machine.disk.change((state) => {
+      state.installed = { version: '', disk: disk.name, image: '' }
+      state.half = true
+    })
+    return exit(machine, signal, `failed to install bootloader: write /dev/${disk.name}`)
   }
-  journal.log('machined', `partitioned /dev/${disk.name}: EFI, META, STATE, EPHEMERAL`)
+  await machine.until(() => !machine.disk.state.faults.some(({ kind }) => kind === 'endless-install'), signal)
   await machine.takes(TAKES.writeImage, signal)
   // From here on the machine boots from this disk: image and configuration are written together, as the installer's last act.
   machine.disk.change((state) => {
     state.installed = { version, disk: disk.name, image }
     if (state.contents) delete state.contents[disk.name]
+    delete state.half
     state.config = config.text
     state.counters.installs++
   })
@@ -124,6 +134,12 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
   for (const phase of ['meta', 'saveMeta', 'volumeFinalize', 'stopEverything', 'kexec']) stage.phase(phase)
   await machine.takes(TAKES.kexec, signal)
   machine.goDark()
+}
+
+/** The installer is a program of its own: what it says last goes to the kernel's log, and machined knows how it ended (Talos: internal/pkg/install/install.go). */
+const exit = (machine: Machine, signal: AbortSignal, message: string): Promise<void> => {
+  machine.journal.kernel(`${message}: input/output error`)
+  return fail(machine, signal, 'task "upgrade" failed: exit code 1')
 }
 
 const fail = async (machine: Machine, signal: AbortSignal, message: string): Promise<void> => {
@@ -140,11 +156,13 @@ const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal
   const { stage } = machine
   const isControlPlane = config.node!.role === 'controlplane'
   // With a configuration that arrived while Talos was installed already, nothing stands between maintenance and boot.
-  if (machine.disk.state.config !== config.text) machine.disk.change((state) => (state.config = config.text))
+  if (machine.disk.state.installed && machine.disk.state.config !== config.text) machine.disk.change((state) => (state.config = config.text))
   stage.startSequence('boot')
   machine.evaluate()
   for (const phase of ['memorySizeCheck', 'diskSizeCheck', 'env', 'dbus', 'ephemeral', 'userSetup']) stage.phase(phase)
   await machine.takes(TAKES.boot, signal)
+  // Wiped since it looked: there is no system disk to make volumes on, and the boot stays here.
+  await machine.until(() => machine.systemDisk !== null, signal)
   machine.hasEphemeral = true
   stage.phase('startEverything')
   machine.service('cri', 'Starting', 'Starting service')

@@ -23,6 +23,8 @@ export interface Counters {
 export interface Persisted {
   power: 'on' | 'off'
   installed: { version: string; disk: string; image: string } | null
+  /** The installer failed after it had made the partitions: Talos takes the disk for one that it is on, and nothing boots from it. */
+  half?: boolean
   /** The configuration on the STATE partition. */
   config: string | null
   /** The data directory of etcd on the EPHEMERAL partition: which cluster and which member, in hexadecimal. */
@@ -36,6 +38,8 @@ export interface Persisted {
   disks?: 'swapped' | 'lost'
   /** Where it is from its next boot on, if it was moved. */
   spot?: Spot
+  /** What `BlockDeviceWipe` was told to wipe, by the names of then. */
+  wiped?: string[]
   faults: Fault[]
   counters: Counters
 }

@@ -36,6 +36,12 @@ const xid = (now: number): string => {
   return Array.from({ length: 20 }, (_, index) => ALPHABET.charAt(Number((bits >> BigInt(95 - index * 5)) & 31n))).join('')
 }
 
+/** `2026/11/20 21:57:48.573137`, as machined writes it (Talos: logging/circular.go, timeStampWriter: Go's log.LstdFlags with microseconds). */
+const goTime = (now: number): string => {
+  const [day = '', time = ''] = new Date(now).toISOString().split('T')
+  return `${day.replaceAll('-', '/')} ${time.slice(0, 12)}000`
+}
+
 /** The newest entries of something endless, each with its number since the machine started. */
 export class Ring<T> {
   #items: T[] = []
@@ -93,15 +99,24 @@ export class Journal {
   kernel(message: string, facility: 'kern' | 'user' = 'user', priority = 'warning'): void {
     this.#kernel.push(`${facility}: ${priority.padStart(7)}: [${new Date(this.#now()).toISOString()}]: ${message}`)
     // What machined says goes to both (Talos: v1alpha1_controller.go, kmsg.SetupLogger).
-    if (message.startsWith('[talos] ')) this.log('machined', message)
+    if (message.startsWith('[talos] ') || message.startsWith('level=')) this.log('machined', message)
     else this.changed()
   }
 
   log(service: string, message: string): void {
+    this.#write(service, message)
+    this.changed()
+  }
+
+  /** A call of the API, as it stands in machined's log and nowhere else. It wakes nobody: otherwise whoever watches would be woken by having been answered. */
+  called(message: string): void {
+    this.#write('machined', `machined ${message}`)
+  }
+
+  #write(service: string, message: string): void {
     let lines = this.#logs.get(service)
     if (!lines) this.#logs.set(service, (lines = new Ring(MAX_LINES)))
-    lines.push(`${new Date(this.#now()).toISOString()} ${message}`)
-    this.changed()
+    lines.push(`${service === 'machined' ? goTime(this.#now()) : new Date(this.#now()).toISOString()} ${message}`)
   }
 
   get events(): Ring<JournalEvent> {

@@ -62,6 +62,8 @@ export class Machine {
   cancelTry: (() => void) | null = null
   /** Those that this control plane has right now, for its cluster. */
   virtualAddresses: readonly string[] = []
+  /** There was META when this boot looked for it, which counts as installed; not looked at again until the next boot (Talos: volume_manager.go, VolumePhaseReady). */
+  hasMeta = false
   /** The volume for what may be lost was found or made in this boot. */
   hasEphemeral = false
   /** A configuration on the disk waits for a reboot that was asked for. */
@@ -263,7 +265,8 @@ export class Machine {
     this.goDark()
     this.settle()
     this.bootId = randomUUID()
-    this.bootedFromDisk = this.disk.state.installed !== null
+    this.hasMeta = this.disk.state.installed !== null
+    this.bootedFromDisk = this.hasMeta && !this.disk.state.half
     this.config = null
     this.cancelTry?.()
     this.cancelTry = null

@@ -56,6 +56,7 @@ export const resetSequence = async (machine: Machine, wish: ResetWish, actorId: 
     state.counters.resets++
     if (wish.partitions === null) {
       state.installed = null
+      delete state.half
       state.meta = {}
     }
     if (wish.partitions === null || wish.partitions.includes('STATE')) state.config = null

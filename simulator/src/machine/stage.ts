@@ -31,6 +31,9 @@ const STAGE_NUMBERS: Record<Stage, Stages> = {
   upgrading: Stages.UPGRADING,
 }
 
+/** As many as Talos's sequencer has for a machine like ours (v1alpha1_sequencer.go); the numbers are only shown. */
+const PHASES: Record<Sequence, number> = { initialize: 12, install: 9, boot: 8, reboot: 6, shutdown: 6, reset: 8, upgrade: 12 }
+
 const BY_SEQUENCE: Partial<Record<Sequence, Stage>> = {
   initialize: 'booting',
   boot: 'booting',
@@ -50,6 +53,7 @@ export class StageTracker {
   #unmet: Unmet[] = []
   #sequence: Sequence | null = null
   #phase: string | null = null
+  #phaseNumber = 0
   readonly #journal: Journal
   readonly #onStage: (stage: Stage) => void
 
@@ -73,10 +77,19 @@ export class StageTracker {
   startSequence(sequence: Sequence, actorId = ''): void {
     this.#sequence = sequence
     this.#phase = null
+    this.#phaseNumber = 0
     this.#journal.event(SequenceEventSchema, { sequence, action: SequenceEvent_Action.START }, actorId)
-    this.#journal.kernel(`[talos] ${sequence} sequence: start`)
+    this.#journal.kernel(`[talos] ${sequence} sequence: ${PHASES[sequence]} phase(s)`)
     const stage = BY_SEQUENCE[sequence]
     if (stage) this.#to(stage, actorId)
+  }
+
+  /** Where Talos is installed there is nothing to install; it says so at each boot. */
+  skipInstall(): void {
+    this.#journal.event(SequenceEventSchema, { sequence: 'install', action: SequenceEvent_Action.START })
+    this.#journal.kernel('[talos] install sequence: 0 phase(s)')
+    this.#journal.kernel('[talos] install sequence: done: 1.2µs')
+    this.#journal.event(SequenceEventSchema, { sequence: 'install', action: SequenceEvent_Action.STOP })
   }
 
   stopSequence(actorId = ''): void {
@@ -85,18 +98,22 @@ export class StageTracker {
     this.endPhase()
     this.#sequence = null
     this.#journal.event(SequenceEventSchema, { sequence, action: SequenceEvent_Action.STOP }, actorId)
-    this.#journal.kernel(`[talos] ${sequence} sequence: done`)
+    this.#journal.kernel(`[talos] ${sequence} sequence: done: 1.2s`)
     if (sequence === 'boot') this.#to('running', actorId)
   }
 
-  /** The sequence failed for good: Talos reboots after that. */
+  /** The sequence failed for good: Talos reboots after that. The event that ends it has no error; one of its own does (v1alpha1_controller.go, Run). */
   failSequence(message: string, actorId = ''): void {
     const sequence = this.#sequence ?? 'noop'
-    if (this.#phase) this.#journal.kernel(`[talos] task ${this.#phase} (1/1): failed: ${message}`)
+    if (this.#phase) {
+      this.#journal.kernel(`[talos] task ${this.#phase} (1/1): failed: ${message}`)
+      this.#journal.kernel(`[talos] phase ${this.#phase} (${this.#phaseNumber}/${PHASES[this.#sequence!]}): failed`)
+    }
     this.#phase = null
-    this.#journal.event(SequenceEventSchema, { sequence, action: SequenceEvent_Action.STOP, error: { message, code: Code.FATAL } }, actorId)
-    this.#journal.event(SequenceEventSchema, { sequence: 'noop', action: SequenceEvent_Action.NOOP, error: { message, code: Code.FATAL } }, actorId)
     this.#journal.kernel(`[talos] ${sequence} sequence: failed`)
+    this.#journal.event(SequenceEventSchema, { sequence, action: SequenceEvent_Action.STOP }, actorId)
+    const told = `sequence failed: error running phase ${this.#phaseNumber} in ${sequence} sequence: task 1/1: failed, ${message}`
+    this.#journal.event(SequenceEventSchema, { sequence, action: SequenceEvent_Action.NOOP, error: { message: told, code: Code.FATAL } }, actorId)
     this.#sequence = null
     if (this.#stage !== 'shutting down') this.#to('rebooting', actorId)
   }
@@ -114,7 +131,10 @@ export class StageTracker {
     this.endPhase()
     this.#phase = phase
     this.#journal.event(PhaseEventSchema, { phase, action: PhaseEvent_Action.START }, actorId)
-    this.#journal.kernel(`[talos] phase ${phase}: start`)
+    this.#phaseNumber++
+    const of = this.#sequence === null ? this.#phaseNumber : PHASES[this.#sequence]
+    this.#journal.kernel(`[talos] phase ${phase} (${this.#phaseNumber}/${of}): 1 tasks(s)`)
+    this.#journal.kernel(`[talos] task ${phase} (1/1): starting`)
     if (phase === 'install' && this.#sequence === 'install') this.#to('installing', actorId)
     if (phase === 'kexec' && (this.#sequence === 'install' || this.#sequence === 'upgrade')) this.#to('rebooting', actorId)
   }

@@ -141,12 +141,13 @@ const PARTITIONS = [
 const partitionsOf = (machine: Machine): Partition[] => {
   const disk = machine.hardware.disks.find(({ name }) => name === machine.systemDisk)
   if (!disk) return []
-  const { config, etcd } = machine.disk.state
-  return PARTITIONS.map(({ label, filesystem, size }, index) => ({
+  const { config, etcd, half } = machine.disk.state
+  const made = half ? PARTITIONS.filter(({ label }) => label === 'EFI' || label === 'META') : PARTITIONS
+  return made.map(({ label, filesystem, size }, index) => ({
     name: partitionName(disk.name, index + 1),
     label,
     // A wiped partition has no file system until a configuration makes one again.
-    filesystem: (label === 'STATE' || label === 'EPHEMERAL') && config === null && etcd === null ? '' : filesystem,
+    filesystem: (half && label === 'EFI') || ((label === 'STATE' || label === 'EPHEMERAL') && config === null && etcd === null) ? '' : filesystem,
     size: size || disk.sizeBytes - 2_310_012_928,
     index: index + 1,
   }))

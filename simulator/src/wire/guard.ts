@@ -23,11 +23,26 @@ export const guard: Interceptor = (next) => async (request) => {
   if (!mayCall(effectiveRoles(peer, request.header), method)) throw new ConnectError('not authorized', Code.PermissionDenied)
   const hostname = peer.mode === 'maintenance' ? null : routed(machine, request.service.typeName, request.header)
 
-  const response = await next(request)
+  const response = await answered(machine, method, request.stream, () => next(request))
   if (machine.strike('lost-reply', (fault) => fault.method === request.method.name)) return lose(peer)
   // Once the reply has been sent, however long that takes.
   if (request.method.name === 'ApplyConfiguration' && machine.strike('close-after-apply')) peer.session.close(() => machine.ports.apid.cut())
   return hostname === null ? response : named(response, hostname)
+}
+
+/** Each call stands in machined's log (Talos: pkg/grpc/middleware/log/log.go). */
+const answered = async <T>(machine: Machine, method: string, isStream: boolean, act: () => Promise<T>): Promise<T> => {
+  const begun = performance.now()
+  const told = (code: string, message: string): void =>
+    machine.journal.called(`${code} [/${method}] ${(performance.now() - begun).toFixed(3)}ms ${isStream ? 'stream' : 'unary'} ${message} ()`)
+  try {
+    const answer = await act()
+    told('OK', 'Success')
+    return answer
+  } catch (error) {
+    told(error instanceof ConnectError ? Code[error.code] : 'Unknown', error instanceof Error ? error.message : String(error))
+    throw error
+  }
 }
 
 /** Holders of os:impersonator name the roles they act with: so an API forwards calls to another. */

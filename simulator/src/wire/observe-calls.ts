@@ -58,7 +58,7 @@ export const observeCalls: MachineCalls = {
     const lines = journal.kernelLines
     const from = tail ? lines.total : 0
     for await (const line of isFollowed ? follow(journal, lines, () => journal.kernelLines, from, context.signal) : lines.since(from))
-      yield { bytes: encode(line) }
+      yield { bytes: encode(`${line}\n`) }
   },
 
   logsContainers: (_request, context) => ({ messages: [{ ids: logNames(context.values.get(PEER)!.machine) }] }),
@@ -67,11 +67,13 @@ export const observeCalls: MachineCalls = {
     const { machine } = context.values.get(PEER)!
     const { journal } = machine
     if (namespace !== 'system' && namespace !== '') throw new ConnectError(`container "${id}" not found`, Code.NotFound)
-    const lines = journal.logLines(id)
-    if (!lines) throw new ConnectError(`log "${id}" was not registered`, Code.NotFound)
+    // Since 1.13 the kernel's messages are kept as a log too (Talos: controllers/runtime/kmsg_log_storage.go).
+    const current = () => (id === 'kernel' && machine.talosMinor >= 13 ? journal.kernelLines : journal.logLines(id))
+    const lines = current()
+    // A plain error of Go's (Talos: logging/circular.go), so without a code of its own.
+    if (!lines) throw new ConnectError(`log "${id}" was not registered`, Code.Unknown)
     const from = tailLines < 0 ? 0 : Math.max(0, lines.total - tailLines)
-    for await (const line of isFollowed ? follow(journal, lines, () => journal.logLines(id), from, context.signal) : lines.since(from))
-      yield { bytes: encode(`${line}\n`) }
+    for await (const line of isFollowed ? follow(journal, lines, current, from, context.signal) : lines.since(from)) yield { bytes: encode(`${line}\n`) }
   },
 
   cPUInfo: (_request, context) => ({ messages: [{ cpuInfo: cpuInfo(context.values.get(PEER)!.machine) }] }),
@@ -94,7 +96,7 @@ export const observeCalls: MachineCalls = {
   },
 }
 
-const logNames = (machine: Machine): string[] => machine.journal.logNames.toSorted()
+const logNames = (machine: Machine): string[] => [...machine.journal.logNames, ...(machine.talosMinor >= 13 ? ['kernel'] : [])].toSorted()
 
 const firstEvent = (events: Ring<JournalEvent>, tailEvents: number, tailId: string, tailSeconds: number, now: number): number => {
   const all = events.since(0)

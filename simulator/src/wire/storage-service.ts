@@ -27,14 +27,21 @@ export const storageService: ServiceImpl<typeof StorageService> = {
   blockDeviceWipe({ devices }, context) {
     const { machine, mode, roles } = context.values.get(PEER)!
     if (mode !== 'maintenance' && !roles.includes('os:admin')) throw new ConnectError('not authorized', Code.PermissionDenied)
-    for (const { device } of devices) {
+    for (const { device, skipVolumeCheck } of devices) {
       if (!machine.hardware.disks.some(({ name }) => name === device)) throw new ConnectError(`blockdevice "${device}" not found`, Code.NotFound)
-      if (device === machine.systemDisk) throw new ConnectError(`blockdevice "${device}" is in use by the system`, Code.FailedPrecondition)
+      if (device !== machine.systemDisk) continue
+      if (!skipVolumeCheck) throw new ConnectError(`blockdevice "${device}" is in use by volume "META"`, Code.FailedPrecondition)
+      if (mode !== 'maintenance') throw new ConnectError(`block device "${device}" is mounted or in use`, Code.FailedPrecondition)
     }
-    machine.disk.change((state) => {
-      for (const { device } of devices) if (state.contents) delete state.contents[device]
-    })
-    machine.journal.kernel(`[talos] wiped ${devices.map(({ device }) => device).join(', ')}`)
+    for (const { device } of devices) {
+      machine.journal.kernel(`[talos] wiping block device "${device}" with fast method`)
+      machine.disk.change((state) => {
+        if (device === machine.systemDisk) Object.assign(state, { installed: null, config: null, meta: {}, half: false })
+        if (state.contents) delete state.contents[device]
+        state.wiped = [...(state.wiped ?? []), device]
+      })
+    }
+    machine.journal.changed()
     return { messages: [{}] }
   },
 }

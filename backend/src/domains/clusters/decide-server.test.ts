@@ -22,6 +22,7 @@ const fresh: ServerFacts = {
   sentAt: null,
   sends: 0,
   left: false,
+  wasInstalled: null,
   securedAt: null,
   resetIntentAt: null,
   resetSentAt: null,
@@ -37,14 +38,17 @@ const fresh: ServerFacts = {
 }
 const around: Around = { now, steadySince: 0, secrets: true, controlPlaneAt: null, bootstrap: null, waitTurn: null, othersStay: false, clusterStays: false }
 const dark: Seen = { kind: 'dark', reason: 'connection refused' }
-const maintenance: Seen = { kind: 'maintenance', stage: 'maintenance', installed: false }
+const maintenance: Seen = { kind: 'maintenance', stage: 'maintenance', installation: { state: 'none', disk: null } }
 const healthy = { state: 'Running', healthy: true, message: '' }
 const preparing = { state: 'Preparing', healthy: false, message: 'Running pre state' }
 const secured = (stage: string, services: Record<string, typeof healthy> = { etcd: preparing }): Seen => ({
   kind: 'secured',
   stage,
   services,
+  installation: null,
   unmet: [],
+  askedTrouble: false,
+  isInstallSkipped: false,
   trouble: null,
   log: [],
 })
@@ -64,7 +68,7 @@ test('a worker is given nothing before trustd answers, and everything after', ()
 })
 
 test('a server in maintenance is given its configuration', () => {
-  expect(decideServer(fresh, around, maintenance)).toEqual({ act: 'apply', at: 'apply' })
+  expect(decideServer(fresh, around, maintenance)).toEqual({ act: 'apply', at: 'apply', reason: null })
 })
 
 test('after a crash between intent and answer the same bytes are sent again at once', () => {
@@ -245,4 +249,75 @@ test('a server that leaves a cluster which stays leaves in order every time, is 
   expect(decideServer(told, around, maintenance)).toEqual({ act: 'note-wiped', at: 'release' })
   expect(decideBlind({ ...told, wiped: true }, around)).toEqual({ act: 'forget', at: 'forget-member' })
   expect(decideBlind({ ...told, role: 'worker', wiped: true }, around)).toEqual({ act: 'forget', at: 'forget-node' })
+})
+
+const half: Seen = { kind: 'maintenance', stage: 'maintenance', installation: { state: 'half', disk: 'sda' } }
+const whole: Seen = { kind: 'maintenance', stage: 'maintenance', installation: { state: 'whole', disk: 'sda' } }
+
+test('an installation that failed after partitioning is none: the disk is wiped before the next attempt', () => {
+  const failed = { ...sent, left: true, sends: 1, wasInstalled: false, trouble: 'task "upgrade" failed: exit code 1' }
+  for (const seen of [half, whole])
+    expect(decideServer(failed, around, seen)).toEqual({
+      act: 'mend',
+      at: 'apply',
+      how: 'wipe',
+      disk: 'sda',
+      reason: 'web-1 is half installed: task "upgrade" failed: exit code 1. The disk is wiped before the next attempt',
+    })
+  // Also one that somebody else left so; but not what may still be about to begin, and not for ever.
+  expect(decideServer(fresh, around, half)).toMatchObject({ act: 'mend', how: 'wipe' })
+  expect(decideServer({ ...failed, left: false }, around, half)).toMatchObject({ act: 'wait', at: 'install' })
+  expect(decideServer({ ...failed, sends: mostSends }, around, half)).toMatchObject({ act: 'fail', reason: expect.stringContaining('after 5 installations') })
+})
+
+test('Talos that was on the disk before, or was seen to start from it, is not wiped', () => {
+  expect(decideServer(fresh, around, whole)).toMatchObject({ act: 'apply' })
+  expect(decideServer({ ...sent, left: true, sends: 2, wasInstalled: true }, around, whole)).toMatchObject({ act: 'apply' })
+  expect(decideServer({ ...sent, sends: 1, wasInstalled: false, at: 'etcd', securedAt: now - 9000 }, around, half)).toMatchObject({ act: 'fail' })
+})
+
+test('a server that runs Talos from memory has not been installed, whatever else it says', () => {
+  const running = secured('booting') as Extract<Seen, { kind: 'secured' }>
+  const from = (state: 'none' | 'half' | 'whole'): Seen => ({ ...running, installation: { state, disk: state === 'none' ? null : 'sda' } })
+  expect(decideServer(sent, around, from('half'))).toMatchObject({ act: 'mend', at: 'install', how: 'reset', disk: 'sda' })
+  expect(decideServer(sent, around, from('none'))).toMatchObject({ act: 'mend', at: 'install', how: 'restart' })
+  expect(decideServer(sent, around, from('whole'))).toMatchObject({ act: 'wait', at: 'etcd' })
+  // Before any of its services, and not to be taken for one that is about to install.
+  const early = { ...from('none'), services: {} } as Extract<Seen, { kind: 'secured' }>
+  expect(decideServer(sent, around, early)).toMatchObject({ act: 'wait', at: 'install' })
+  expect(decideServer(sent, around, { ...early, isInstallSkipped: true })).toMatchObject({ act: 'mend', how: 'restart' })
+})
+
+test('an installation that failed is told while the server restarts, in the dark too, and while it is tried again', () => {
+  const trouble = 'failed to pull image "x": not found'
+  const failing = { ...secured('rebooting'), trouble } as Seen
+  expect(decideServer(sent, around, failing)).toEqual({
+    act: 'wait',
+    at: 'install',
+    reason: `The installation failed: ${trouble}. web-1 restarts and is tried again`,
+  })
+  expect(decideServer({ ...sent, stage: 'rebooting', trouble }, around, dark)).toEqual({
+    act: 'wait',
+    at: 'install',
+    reason: `The installation failed: ${trouble}. Restarting, last seen 14:06 UTC`,
+  })
+  expect(decideServer({ ...sent, left: true, sends: 1, trouble }, around, maintenance)).toEqual({
+    act: 'apply',
+    at: 'apply',
+    reason: `It came back in maintenance: ${trouble}. Attempt 2 of 5`,
+  })
+  expect(decideServer({ ...sent, sends: 2, trouble }, around, secured('installing'))).toMatchObject({
+    reason: expect.stringMatching(/^Installing since .*; attempt 2 of 5, the last one failed: failed to pull image/),
+  })
+})
+
+test('why the kubelet does not run is told with its own last word', () => {
+  const worker: ServerFacts = { ...sent, role: 'worker', securedAt: now }
+  const kubelet = { state: 'Failed', healthy: false, message: 'Failed to run pre stage: failed to pull image "k:v9": not found' }
+  expect(
+    decideServer(worker, around, { ...secured('booting', { kubelet }), unmet: [{ name: 'services', reason: 'kubelet not running' }] } as Seen),
+  ).toMatchObject({
+    at: 'join',
+    reason: 'Waiting to be Ready in Kubernetes: kubelet not running; kubelet: Failed to run pre stage: failed to pull image "k:v9": not found',
+  })
 })

@@ -4,6 +4,7 @@
  */
 import { elapsedMs } from '../../clock.ts'
 import type { ClusterRole } from '#contract/clusters.ts'
+import type { Installation } from '#talos/client/installation.ts'
 import { atTime, lasting, listed } from './sentences.ts'
 import { afterWipe, type Place } from './plan.ts'
 
@@ -21,15 +22,22 @@ export type Seen =
   | { readonly kind: 'foreign'; readonly reason: string }
   /** Other hardware than the server's: nothing was said to it. */
   | { readonly kind: 'stranger'; readonly reason: string }
-  | { readonly kind: 'maintenance'; readonly stage: string; readonly installed: boolean }
+  | { readonly kind: 'maintenance'; readonly stage: string; readonly installation: Installation }
   | {
       readonly kind: 'secured'
       readonly stage: string
+      /** Of a server that starts or runs; else none. */
       readonly services: Readonly<Record<string, SeenService>>
+      /** What is on its disk; null where it wasn't asked. */
+      readonly installation: Installation | null
       /** What it waits for itself, in Talos's words. */
       readonly unmet: readonly { readonly name: string; readonly reason: string }[]
-      /** What failed there last, where it was asked. */
+      /** Whether it was asked in this look what fails; what stands here was told at most a few seconds ago. */
+      readonly askedTrouble: boolean
+      /** What fails there, where it was asked. */
       readonly trouble: string | null
+      /** Talos found nothing to install when it started, where it was asked. */
+      readonly isInstallSkipped: boolean
       /** The last lines of its own log, where it was asked; else none. */
       readonly log: readonly string[]
     }
@@ -45,6 +53,8 @@ export interface ServerFacts {
   /** How often its configuration was sent, and whether it was seen to leave maintenance since the last time. */
   readonly sends: number
   readonly left: boolean
+  /** Talos was on its disk before its configuration was sent the first time; null: it wasn't sent yet. */
+  readonly wasInstalled: boolean | null
   readonly securedAt: number | null
   readonly resetIntentAt: number | null
   readonly resetSentAt: number | null
@@ -82,7 +92,9 @@ export interface Around {
 
 export type ServerAct =
   | { readonly act: 'render'; readonly at: Place }
-  | { readonly act: 'apply'; readonly at: Place }
+  | { readonly act: 'apply'; readonly at: Place; readonly reason: string | null }
+  /** The disk is half installed, so that Talos would not install again: in maintenance it is wiped; a server that runs from memory is wiped and restarted. */
+  | { readonly act: 'mend'; readonly at: Place; readonly how: 'wipe' | 'restart' | 'reset'; readonly disk: string | null; readonly reason: string }
   | { readonly act: 'reset'; readonly at: Place; readonly graceful: boolean }
   | { readonly act: 'release'; readonly at: Place }
   /** It leaves alone and is wiped: first that is written down, then it is taken out of etcd and Kubernetes, then released. */
@@ -170,7 +182,7 @@ function join(server: ServerFacts, around: Around, seen: Seen): ServerAct {
         ? { act: 'wait', at: 'boot', reason: `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}` }
         : { act: 'fail', at: 'apply', reason: `${server.name} is configured already, by something else: ${seen.reason}. Reset it first` }
     case 'maintenance':
-      return joinFromMaintenance(server, around, seen.stage)
+      return joinFromMaintenance(server, around, seen)
     default:
       return joinSecured(server, around, seen)
   }
@@ -181,22 +193,54 @@ function joinInTheDark(server: ServerFacts, { reason, answers = false }: Extract
     return { at: server.sendIntentAt === null ? 'apply' : server.securedAt === null ? 'boot' : server.at, reason: `${server.name} answers, but ${reason}` }
   if (server.sendIntentAt === null) return { at: 'apply', reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
   if (server.securedAt === null) {
+    const isFailed = server.stage === 'rebooting' && server.at === 'install' && server.trouble !== null
+    if (isFailed) return { at: 'install', reason: `The installation failed: ${server.trouble}. Restarting, ${lastSeen(server)}` }
     const restarting = server.stage === 'rebooting' || server.at === 'boot'
-    return restarting ? { at: 'boot', reason: `Restarting, ${lastSeen(server)}` } : { at: 'install', reason: `Installing, ${lastSeen(server)}` }
+    return restarting
+      ? { at: 'boot', reason: `Restarting, ${lastSeen(server)}` }
+      : { at: 'install', reason: `Installing, ${lastSeen(server)}${attempt(server, null)}` }
   }
   const at = server.role === 'worker' || server.at === 'join' ? 'join' : 'etcd'
   return { at, reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
 }
 
-function joinFromMaintenance(server: ServerFacts, around: Around, stage: string): ServerAct {
-  if (server.sendIntentAt === null) return { act: 'apply', at: 'apply' }
+/** Which attempt this is, and what the one before came to; nothing for the first. */
+function attempt(server: ServerFacts, trouble: string | null): string {
+  if (server.sends < 2) return ''
+  return `; attempt ${server.sends} of ${mostSends}${trouble === null && server.trouble !== null ? `, the last one failed: ${server.trouble}` : ''}`
+}
+
+/**
+ * Whether its disk was left half installed. Talos counts it as installed and would start without ever having a boot loader (`v1alpha1_sequencer.go`, Install):
+ * there is nothing to boot from, or META came into being since we sent the configuration and the server knows none. After an installation that ended, it would.
+ */
+const isHalfInstalled = (server: ServerFacts, { state }: Installation): boolean =>
+  state === 'half' || (state === 'whole' && server.sends > 0 && server.wasInstalled === false && server.securedAt === null)
+
+function joinFromMaintenance(server: ServerFacts, around: Around, { stage, installation }: Extract<Seen, { kind: 'maintenance' }>): ServerAct {
+  const isSettled = server.sendIntentAt === null || server.sentAt === null || server.left || elapsedMs(around, server.sentAt) >= settleMs
+  const isTooOften = server.sends >= mostSends && server.sentAt !== null
+  if (stage === 'maintenance' && server.securedAt === null && isSettled && !isTooOften && isHalfInstalled(server, installation))
+    return {
+      act: 'mend',
+      at: 'apply',
+      how: 'wipe',
+      disk: installation.disk,
+      reason: `${server.name} is half installed: ${server.trouble ?? 'Talos is on its disk without a boot loader'}. The disk is wiped before the next attempt`,
+    }
+  if (server.sendIntentAt === null) return { act: 'apply', at: 'apply', reason: null }
   if (server.securedAt !== null)
     return { act: 'fail', at: server.at, reason: `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again` }
   if (stage !== 'maintenance') return { act: 'wait', at: 'install', reason: `Taking its configuration: ${stage}` }
   // Not known to be accepted: it is sent again at once, the same bytes. Accepted, but still there: the installation failed, or has not begun.
-  if (server.sentAt === null) return { act: 'apply', at: 'apply' }
-  if (server.left || elapsedMs(around, server.sentAt) >= settleMs) {
-    if (server.sends < mostSends) return { act: 'apply', at: 'apply' }
+  if (server.sentAt === null) return { act: 'apply', at: 'apply', reason: null }
+  if (isSettled) {
+    if (server.sends < mostSends)
+      return {
+        act: 'apply',
+        at: 'apply',
+        reason: `It came back in maintenance: ${server.trouble ?? 'it did not say why'}. Attempt ${server.sends + 1} of ${mostSends}`,
+      }
     return {
       act: 'fail',
       at: 'install',
@@ -218,9 +262,22 @@ function joinSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { 
     return {
       act: 'wait',
       at: 'install',
-      reason: `Installing since ${atTime(server.at === 'install' ? server.atSince : around.now)}${seen.trouble === null ? '' : `: ${seen.trouble}`}`,
+      reason: `Installing since ${atTime(server.at === 'install' ? server.atSince : around.now)}${seen.trouble === null ? '' : `: ${seen.trouble}`}${attempt(server, seen.trouble)}`,
     }
-  if (!hasStarted(server.role, seen)) {
+  // Its installation failed, and Talos restarts by itself.
+  if (seen.stage === 'rebooting' && seen.trouble !== null && server.securedAt === null && server.at !== 'boot')
+    return { act: 'wait', at: 'install', reason: `The installation failed: ${seen.trouble}. ${server.name} restarts and is tried again` }
+  const isStarted = hasStarted(server.role, seen)
+  // Started without a disk it waits for one before any service: then only the skipped installation tells it from one that is about to install.
+  if (server.securedAt === null && seen.installation !== null && seen.installation.state !== 'whole' && (isStarted || seen.isInstallSkipped))
+    return {
+      act: 'mend',
+      at: 'install',
+      how: seen.installation.state === 'half' ? 'reset' : 'restart',
+      disk: seen.installation.disk,
+      reason: `${server.name} runs Talos from memory: ${server.trouble ?? 'its disk has no boot loader'}. It is restarted, to be installed`,
+    }
+  if (!isStarted) {
     // It boots twice: before it installs, and, once it was seen to restart, from its disk.
     const at = server.securedAt === null && seen.stage === 'booting' && server.at !== 'boot' ? 'install' : 'boot'
     return { act: 'wait', at, reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}${seen.trouble === null ? '' : `: ${seen.trouble}`}` }
@@ -232,8 +289,14 @@ function joinSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { 
   return { act: 'wait', at: 'etcd', reason: `${etcdReason(etcd, around)}${lacking(seen, (name) => name === 'time' || name === 'network')}` }
 }
 
-function lacking({ unmet }: Extract<Seen, { kind: 'secured' }>, counts: (name: string) => boolean): string {
-  const reasons = unmet.filter((u) => counts(u.name)).map((u) => u.reason)
+function lacking({ unmet, services }: Extract<Seen, { kind: 'secured' }>, counts: (name: string) => boolean): string {
+  // `kubelet not running`: why, the service's last word says.
+  const why = (name: string): string =>
+    Object.entries(services)
+      .filter(([id, s]) => name === 'services' && !s.healthy && /\bfail/i.test(s.message) && id !== 'etcd')
+      .map(([id, s]) => `; ${id}: ${s.message}`)
+      .join('')
+  const reasons = unmet.filter((u) => counts(u.name)).map((u) => `${u.reason}${why(u.name)}`)
   return reasons.length > 0 ? `: ${listed(reasons)}` : ''
 }
 

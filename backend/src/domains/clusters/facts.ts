@@ -67,6 +67,7 @@ export const serverFacts = (m: store.MemberRow, rendered: boolean): ServerFacts 
   sentAt: ms(m.sent_at),
   sends: m.sends,
   left: m.left_at !== null,
+  wasInstalled: m.was_installed,
   securedAt: ms(m.secured_at),
   resetIntentAt: ms(m.reset_intent_at),
   resetSentAt: ms(m.reset_sent_at),

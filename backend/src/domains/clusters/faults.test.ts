@@ -168,6 +168,35 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     },
   )
 
+  test('an installation that fails after partitioning is none: the chosen disk is wiped, no other, and installed', { timeout: 120_000 }, async () => {
+    const nodes = world.take(1)
+    const machine = world.machine(nodes[0]!)
+    // Real machines wait ten seconds before they restart; the simulation hurries through them.
+    machine.plan.slowness = 40
+    await addFault(machine, { kind: 'fail-install', times: 1, when: 'after-partitioning' })
+    const { cluster, operation } = await world.create(nodes)
+    const step = (key: string) => world.operation(operation.id).then((o) => o.steps.find((s) => s.key === `${key}/${nodes[0]!.id}`)!)
+    const told = await world.until(
+      () => step('apply'),
+      (s) => /half installed/.test(s.reason ?? ''),
+    )
+    machine.plan.slowness = 1
+    expect(told.reason).toMatch(/half installed: task "upgrade" failed: exit code 1: failed to install bootloader: .*input\/output error\. The disk is wiped/)
+    const { install_disk, disk_wwids } = await world.backend.platform.db
+      .selectFrom('cluster_server')
+      .select(['install_disk', 'disk_wwids'])
+      .where('node_id', '=', nodes[0]!.id)
+      .executeTakeFirstOrThrow()
+    const wwid = disk_wwids[install_disk]!
+    expect((await world.ended(operation.id, 100_000)).status).toBe('done')
+    expect(machine.disk.state.wiped).toEqual([machine.hardware.disks.find((d) => d.wwid === wwid)!.name])
+    expect(machine.disk.state).toMatchObject({ counters: { installs: 1, failedInstalls: 1 } })
+    expect(machine.bootedFromDisk).toBe(true)
+    expect(world.etcds(cluster.name)).toBe(1)
+    const effects = await world.backend.platform.db.selectFrom('effect').select('name').execute()
+    expect(effects.map((e) => e.name)).toContain(`wipe-disk/${nodes[0]!.id}/${wwid}`)
+  })
+
   test('an installation that fails is begun again', { timeout: 90_000 }, async () => {
     const nodes = world.take(2)
     await addFault(world.machine(nodes[1]!), { kind: 'fail-install', times: 1 })

@@ -1,10 +1,11 @@
 /** One look at a server: what answers there now. It changes nothing. */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import type { TalosClient } from '#talos/client/client.ts'
+import { messageOf, type TalosClient } from '#talos/client/client.ts'
+import { readInstallation } from '#talos/client/installation.ts'
 import { stageOf, type UnmetCondition, unmetOf } from '#talos/client/events.ts'
 import { resources } from '#talos/client/resources.ts'
-import { readTrouble } from '#talos/client/trouble.ts'
+import { readTrouble, type Trouble } from '#talos/client/trouble.ts'
 import type { Credentials } from '#talos/pki/clients.ts'
 import type { ServerConnection } from '../../talos-fleet/fleet.ts'
 import type { Seen } from './decide-server.ts'
@@ -12,42 +13,52 @@ import type { Seen } from './decide-server.ts'
 interface Expected {
   /** It was given a configuration: which of the two ways of asking is tried first. */
   readonly expectSecured: boolean
-  /** What takes long, or fails, is asked for its reason too. */
-  readonly askTrouble?: boolean
+  /** What takes long, or fails, is asked for its reason too: whether now, by the stage that it shows. */
+  readonly askTrouble?: (stage: string) => boolean
+  /** It has not been seen to start from its disk: whether Talos is there is asked once it claims to have started. */
+  readonly askInstallation?: boolean
 }
 
 /**
  * @throws only where the caller's signal is aborted
  */
-export async function look(
-  connection: ServerConnection,
-  credentials: Credentials | null,
-  { expectSecured, askTrouble = false }: Expected,
-  signal: AbortSignal,
-): Promise<Seen> {
+export async function look(connection: ServerConnection, credentials: Credentials | null, expected: Expected, signal: AbortSignal): Promise<Seen> {
   try {
-    if (expectSecured && credentials) {
-      const seen = await lookSecured(connection, credentials, askTrouble, signal)
+    if (expected.expectSecured && credentials) {
+      const seen = await lookSecured(connection, credentials, expected, signal)
       if (seen.kind !== 'foreign') return seen
       // Another certificate than ours: in maintenance, or somebody else's.
       return (await connection.presence({ signal })) === 'maintenance' ? await lookInMaintenance(connection, signal) : seen
     }
     if ((await connection.presence({ signal })) === 'maintenance') return await lookInMaintenance(connection, signal)
-    return credentials ? await lookSecured(connection, credentials, askTrouble, signal) : { kind: 'foreign', reason: 'it asks for a client certificate' }
+    return credentials ? await lookSecured(connection, credentials, expected, signal) : { kind: 'foreign', reason: 'it asks for a client certificate' }
   } catch (error) {
     return unseen(error, signal)
   }
 }
 
-async function lookSecured(connection: ServerConnection, credentials: Credentials, askTrouble: boolean, signal: AbortSignal): Promise<Seen> {
+async function lookSecured(connection: ServerConnection, credentials: Credentials, expected: Expected, signal: AbortSignal): Promise<Seen> {
   try {
     return await connection.secure(
       credentials,
       async (client) => {
-        const [machine, services] = await Promise.all([machineStatus(client), client.services()])
-        const byId = services.map((s) => [s.id, { state: s.state, healthy: s.healthy === true, message: s.message || s.lastEvent?.message || '' }] as const)
-        const trouble = askTrouble && (machine.stage === 'installing' || machine.stage === 'rebooting') ? await readTrouble(client) : null
-        return { kind: 'secured', ...machine, services: Object.fromEntries(byId), trouble: trouble?.reason ?? null, log: trouble?.lines ?? [] }
+        const machine = await machineStatus(client)
+        // Every call is three lines of the machine's log: while it installs or restarts no service matters.
+        const isUp = machine.stage === 'booting' || machine.stage === 'running'
+        const services = isUp ? await client.services() : []
+        const byId = services.map((s) => [s.id, { state: s.state, healthy: s.healthy === true, message: messageOf(s) ?? '' }] as const)
+        const trouble: Trouble | null = machine.stage !== 'running' && expected.askTrouble?.(machine.stage) ? await readTrouble(client) : null
+        const installation = isUp && expected.askInstallation ? await readInstallation(client) : null
+        return {
+          kind: 'secured',
+          ...machine,
+          services: Object.fromEntries(byId),
+          installation,
+          askedTrouble: trouble !== null,
+          trouble: trouble?.reason ?? null,
+          isInstallSkipped: trouble?.isInstallSkipped ?? false,
+          log: trouble?.lines ?? [],
+        }
       },
       { signal },
     )
@@ -60,8 +71,8 @@ async function lookSecured(connection: ServerConnection, credentials: Credential
 const lookInMaintenance = (connection: ServerConnection, signal: AbortSignal): Promise<Seen> =>
   connection.maintenance(
     async (client) => {
-      const [machine, disk] = await Promise.all([machineStatus(client), client.get(resources.systemDisk, 'system-disk')])
-      return { kind: 'maintenance', stage: machine.stage, installed: disk !== undefined }
+      const [machine, installation] = await Promise.all([machineStatus(client), readInstallation(client)])
+      return { kind: 'maintenance', stage: machine.stage, installation }
     },
     { signal },
   )

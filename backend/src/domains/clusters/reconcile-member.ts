@@ -3,6 +3,7 @@
  * be repeated, and writes down what it saw. Servers have wake-ups of their own, so that none waits for another but where the order says so.
  */
 import type { Updateable } from 'kysely'
+import type { TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { Tx } from '../../db/db.ts'
@@ -14,6 +15,7 @@ import { installFailed, lastLines, serverFailed, troubleOf } from './failure-log
 import { forgetting } from './forgetting.ts'
 import { leavingAlone } from './leaving-alone.ts'
 import { look, unseen } from './look.ts'
+import { type Mend, mendAgainMs, mendEffect, mostMends, orderMend } from './mending.ts'
 import { giveConfiguration, orderDeadlineMs, orderReset } from './orders.ts'
 import { demandStillWanted, holdMember, Overtaken } from './overtaken.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from './parts.ts'
@@ -25,6 +27,7 @@ import type { ClusterSecrets } from './secrets.ts'
 import { listed } from './sentences.ts'
 import * as store from './store.ts'
 
+type Told = Extract<Seen, { kind: 'secured' }>
 type MemberChange = Updateable<Tables['cluster_server']>
 
 /** A look at a server is written down at most this often while nothing changes. */
@@ -36,19 +39,28 @@ const idleMs = 30_000
 const joiningMs = 3_000
 /** An installation that takes longer is asked what keeps it; after one that failed, from the beginning. */
 const troubleAfterMs = 5_000
+/** And how often: what is known to fail is asked seldom, because each question is lines in the log that is read. A new stage is asked at once. */
+const troubleEveryMs = { known: 15_000, unknown: 4_000 }
 
 /** Columns that nobody else waits for: what a look showed. */
 const told: ReadonlySet<string> = new Set(['seen_at', 'stage', 'left_at', 'trouble', 'failure_log', 'failure_log_at'])
 
 /** How soon to look again: often while things move, seldom where a server has been busy for long. */
 export const pollMs = (sinceMs: number): number =>
-  sinceMs < 5_000 ? 150 : sinceMs < 30_000 ? 500 : sinceMs < 120_000 ? 1_000 : sinceMs < 3_600_000 ? 3_000 : idleMs
+  sinceMs < 5_000 ? 150 : sinceMs < 30_000 ? 500 : sinceMs < 120_000 ? 2_000 : sinceMs < 3_600_000 ? 5_000 : idleMs
 
 export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, rendering: Rendering, reached: Reach): Reconciler {
   const { db, engine, servers, operations, recorder } = parts
   const alone = leavingAlone(parts, reached)
   const forget = forgetting(reached)
   const steps = progress(parts.operations)
+  /** By wake-up: when a server was asked last what fails, in which attempt and stage. Forgotten with the program, which asks again then. */
+  const asked = new Map<
+    string,
+    { readonly sends: number; readonly stage: string; readonly at: number; readonly told: Pick<Told, 'trouble' | 'isInstallSkipped'> }
+  >()
+  /** By wake-up: how often and when the disk of a server was mended that doesn't show it yet. */
+  const mended = new Map<string, { readonly times: number; readonly at: number }>()
 
   /**
    * Writes what is known of the server now, and moves its steps. The cluster is woken where somebody else may wait for what changed. Answers
@@ -84,7 +96,8 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
   /** What a look showed, as columns; nothing where it says nothing new. */
   const sighting = (m: store.MemberRow, seen: Seen, now: number): MemberChange => {
     const change: MemberChange = {}
-    if (m.sent_at !== null && m.left_at === null && seen.kind !== 'maintenance') change.left_at = new Date(now)
+    // Silence is no evidence: an answer may get lost.
+    if (m.sent_at !== null && m.left_at === null && (seen.kind === 'secured' || seen.kind === 'foreign')) change.left_at = new Date(now)
     if (seen.kind !== 'maintenance' && seen.kind !== 'secured') return change
     if (m.stage !== seen.stage || m.seen_at === null || now - m.seen_at.getTime() >= noteSeenEveryMs) {
       change.stage = seen.stage
@@ -101,17 +114,31 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     try {
       // What was said before a restart is gone with it, and between a failure and the restart lie seconds.
       const isSlow = m.at === 'boot' || (m.at === 'install' && (m.sends > 1 || job.elapsedMs(m.at_since) > troubleAfterMs))
-      const expected = { expectSecured: m.send_intent_at !== null, askTrouble: m.wanted === 'joined' && m.secured_at === null && isSlow }
-      return await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), expected, job.signal)
+      const isJoining = m.wanted === 'joined' && m.secured_at === null
+      const before = asked.get(job.key)
+      const last = before?.sends === m.sends ? before : undefined
+      const askTrouble = (stage: string) => {
+        if (!isJoining) return false
+        if (last?.stage !== stage) return isSlow || stage === 'rebooting'
+        return job.now() - last.at >= (last.told.trouble === null ? troubleEveryMs.unknown : troubleEveryMs.known)
+      }
+      const expected = { expectSecured: m.send_intent_at !== null, askTrouble, askInstallation: isJoining }
+      const seen = await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), expected, job.signal)
+      if (!isJoining) asked.delete(job.key)
+      if (seen.kind !== 'secured' || !isJoining) return seen
+      if (!seen.askedTrouble) return last?.stage === seen.stage ? { ...seen, ...last.told } : seen
+      const { trouble, isInstallSkipped } = seen
+      asked.set(job.key, { sends: m.sends, stage: seen.stage, at: job.now(), told: { trouble, isInstallSkipped } })
+      return seen
     } catch (error) {
       return unseen(error, job.signal)
     }
   }
 
-  const apply = async (job: Job, state: State, m: store.MemberRow, seen: Seen): Promise<Outcome | 'again'> => {
+  const apply = async (job: Job, state: State, m: store.MemberRow, seen: Seen, why: string | null): Promise<Outcome | 'again'> => {
     const config = await store.newestConfig(db, m.cluster_id, m.node_id)
     const yaml = await secrets.openConfig(db, m.cluster_id, config!.sealed)
-    const wasInstalled = seen.kind === 'maintenance' && seen.installed
+    const wasInstalled = seen.kind === 'maintenance' && seen.installation.state !== 'none'
     // Written before anything is sent: from here on the server may hold the cluster's secrets, whatever we hear.
     const intent = {
       send_intent_at: new Date(job.now()),
@@ -124,7 +151,7 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
     }
     // Accepted before, and here it is again: that installation came to nothing.
     const wasLost = m.sent_at === null ? undefined : (tx: Tx) => recorder.record(tx, system, installFailed(m, state.row.name))
-    if (!(await note(job, state, m, 'apply', running(), intent, wasLost))) return 'again'
+    if (!(await note(job, state, m, 'apply', running(why), intent, wasLost))) return 'again'
     try {
       const connection = await servers.connection(m.node_id)
       const problem = await job.effect(`apply/${m.node_id}`, () =>
@@ -144,8 +171,54 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
       return refusedApply(job, state, m, error)
     }
     const fresh = (await store.member(db, m.cluster_id, m.node_id))!
-    await note(job, state, fresh, 'install', running(), { sent_at: new Date(job.now()), stage: 'maintenance', seen_at: new Date(job.now()) })
+    await note(job, state, fresh, 'install', running(why), { sent_at: new Date(job.now()), stage: 'maintenance', seen_at: new Date(job.now()) })
     return { againMs: pollMs(0) }
+  }
+
+  /** A half-installed disk is wiped, or the server restarted that runs without one; the next look decides what is left to do. */
+  const mend = async (job: Job, state: State, m: store.MemberRow, act: Mend): Promise<Outcome | 'again'> => {
+    const before = mended.get(job.key)
+    if (before !== undefined && job.now() - before.at < mendAgainMs) {
+      await note(job, state, m, act.at, waiting(act.reason))
+      return { againMs: 1_000 }
+    }
+    if ((before?.times ?? 0) >= mostMends) {
+      mended.delete(job.key)
+      await fail(
+        job,
+        state,
+        m,
+        act.at,
+        `${act.reason}. That was tried ${mostMends} times. Wipe the disk with talosctl wipe disk, restart the server, then retry`,
+      )
+      return undefined
+    }
+    if (!(await note(job, state, m, act.at, running(act.reason), { was_installed: false }))) return 'again'
+    try {
+      const connection = await servers.connection(m.node_id)
+      const order = (client: TalosClient) => orderMend(client, m, act.how, stillWanted(m))
+      const options = { signal: job.signal, deadlineMs: orderDeadlineMs }
+      const credentials = await secrets.talosAdmin(m.cluster_id)
+      const problem = await job.effect(mendEffect(m, act.how), () =>
+        act.how === 'wipe' ? connection.maintenance(order, options) : connection.secure(credentials!, order, options),
+      )
+      mended.set(job.key, { times: (before?.times ?? 0) + 1, at: job.now() })
+      if (problem === null) return { againMs: 500 }
+      await fail(job, state, (await store.member(db, m.cluster_id, m.node_id))!, act.at, problem)
+      return undefined
+    } catch (error) {
+      if (error instanceof Overtaken) return 'again'
+      const seen = unseen(error, job.signal)
+      const isRefused = error instanceof TalosError && ['invalid_argument', 'unimplemented', 'failed_precondition', 'permission_denied'].includes(error.kind)
+      const fresh = (await store.member(db, m.cluster_id, m.node_id))!
+      const reason = `${act.reason}, which did not work: ${seen.reason}`
+      if (isRefused || seen.kind === 'stranger') {
+        await fail(job, state, fresh, act.at, reason)
+        return undefined
+      }
+      await note(job, state, fresh, act.at, waiting(reason))
+      return { againMs: 2_000 }
+    }
   }
 
   const stillWanted = (m: store.MemberRow) => () => demandStillWanted(db, operations, m)
@@ -281,7 +354,10 @@ export function memberReconciler(parts: ClusterParts, secrets: ClusterSecrets, r
         await rendering.renderOnce(job, state, m.node_id)
         return 'again'
       case 'apply':
-        return apply(job, state, m, seen!)
+        mended.delete(job.key)
+        return apply(job, state, m, seen!, act.reason)
+      case 'mend':
+        return mend(job, state, m, act)
       case 'reset': {
         const refusal = m.operation_id === null ? null : await alone.refusal(job, state, m)
         if (refusal === null) return reset(job, state, m, facts, act.graceful)

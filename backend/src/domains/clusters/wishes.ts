@@ -28,6 +28,8 @@ export function wishes({ parts, at, write, wakeMembers }: ClusterRun): (job: Job
             failure: null,
             at_since: at(job),
             secured_at: null,
+            // Seen to start from its disk: whatever becomes of it now, that disk is no half-installed one.
+            ...(m.secured_at !== null && { was_installed: true }),
             sends: 0,
             etcd_at: null,
             node_ready_at: null,

@@ -127,6 +127,16 @@ test('services, logs and events are asked of the machine by mutual TLS', async (
   })
 })
 
+test('a log that does not exist is not found, and says nothing about the server being away', async () => {
+  for (const follow of ['true', 'false'] as const) {
+    const log = await operator.call(serverLogs, { params, query: { service: 'nothing', tail: 20, follow } })
+    expect(log).toMatchObject({
+      status: 404,
+      problem: { code: 'not_found', error: expect.stringMatching(/ has no log of "nothing": nothing of that name has run since it started$/) },
+    })
+  }
+})
+
 test('a join token that the machine wrote down is shown to nobody', async () => {
   const token = `sy-join-${'k7'.repeat(11)}`
   const said = `fetching machine config from: "http://steelyard/join/${token}?uuid=1"`

@@ -3,8 +3,9 @@ import { onlyInCluster, type ServerEvent, type serverLogs, type serverServices, 
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import type { TalosClient } from '#talos/client/client.ts'
+import { messageOf, type TalosClient } from '#talos/client/client.ts'
 import type { TalosEvent } from '#talos/client/events.ts'
+import { pastEvents } from '#talos/client/past-events.ts'
 import type * as z from 'zod/mini'
 import type { Fleet } from '../../talos-fleet/fleet.ts'
 import { streamWithoutTokens, withoutTokens } from '../joining/without-tokens.ts'
@@ -15,10 +16,6 @@ const answerWithinMs = 10_000
 const credentialsLifetimeMs = 3_600_000
 /** Of the machine's own past. */
 const eventsOfMachine = 100
-/** The stream of events never ends by itself: what is there comes at once, and after this long without another that was all. */
-const eventsQuietMs = 300
-/** For the first one, and for all of them. */
-const eventsWithinMs = 1_500
 
 type Event = z.output<typeof ServerEvent>
 
@@ -59,7 +56,7 @@ export function questions({ fleet, access }: QuestionParts) {
       const client = await open(row, AbortSignal.timeout(answerWithinMs))
       try {
         const items = await client.services()
-        return { items: items.map((s) => ({ id: s.id, state: s.state, healthy: s.healthy ?? null, message: s.message || null })) }
+        return { items: items.map((s) => ({ id: s.id, state: s.state, healthy: s.healthy ?? null, message: messageOf(s) })) }
       } catch (error) {
         throw asProblem(row, error)
       } finally {
@@ -76,7 +73,10 @@ export function questions({ fleet, access }: QuestionParts) {
       try {
         yield* streamWithoutTokens(client.logs({ service, follow: follow === 'true', tail }, { signal }))
       } catch (error) {
-        if (!signal.aborted) throw asProblem(row, error)
+        if (signal.aborted) return
+        if (error instanceof TalosError && error.kind === 'not_found')
+          throw new Problem('not_found', `${row.name} has no log of "${service}": nothing of that name has run since it started`)
+        throw asProblem(row, error)
       } finally {
         client.close()
       }
@@ -87,21 +87,12 @@ export function questions({ fleet, access }: QuestionParts) {
       const items: Event[] = []
       try {
         const client = await open(row, AbortSignal.timeout(answerWithinMs))
-        const over = new AbortController()
-        const stop = AbortSignal.any([over.signal, AbortSignal.timeout(eventsWithinMs)])
-        let quiet: NodeJS.Timeout | undefined
         try {
-          for await (const event of client.events({ tail: eventsOfMachine }, { signal: stop })) {
-            clearTimeout(quiet)
-            quiet = setTimeout(() => over.abort(), eventsQuietMs)
+          for (const event of await pastEvents(client, eventsOfMachine)) {
             const shown = presentEvent(event)
             if (shown) items.push({ ...shown, message: withoutTokens(shown.message) })
-            if (items.length >= eventsOfMachine) break
           }
-        } catch (error) {
-          if (!stop.aborted) throw error
         } finally {
-          clearTimeout(quiet)
           client.close()
         }
       } catch (error) {

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { mendTarget } from './mending.ts'
+
+const chosen = { name: 'web-1', install_disk: '/dev/sda', disk_wwids: { '/dev/sda': 'naa.1', '/dev/sdb': 'naa.2' } }
+
+test('the disk that was chosen is wiped by its WWID, whatever its name is now', () => {
+  expect(mendTarget(chosen, [{ id: 'sda', wwid: 'naa.1' }], 'sda')).toEqual({ disk: 'sda' })
+  const swapped = [
+    { id: 'sda', wwid: 'naa.2' },
+    { id: 'sdb', wwid: 'naa.1' },
+  ]
+  expect(mendTarget(chosen, swapped, 'sdb')).toEqual({ disk: 'sdb' })
+})
+
+test('another disk under the name that was chosen is not wiped', () => {
+  const swapped = [
+    { id: 'sda', wwid: 'naa.2' },
+    { id: 'sdb', wwid: 'naa.1' },
+  ]
+  expect(mendTarget(chosen, swapped, 'sda')).toEqual({
+    problem:
+      'web-1 has a half-installed Talos on /dev/sda, which is not the disk that was chosen, WWID naa.1. It is not wiped: wipe it with talosctl wipe disk, then retry',
+  })
+})
+
+test.each([
+  ['no WWID was known', { ...chosen, disk_wwids: {} }, [{ id: 'sda', wwid: 'naa.1' }]],
+  [
+    'two disks show it',
+    chosen,
+    [
+      { id: 'sda', wwid: 'naa.1' },
+      { id: 'sdb', wwid: 'naa.1' },
+    ],
+  ],
+  ['it is gone', chosen, [{ id: 'sda', wwid: 'naa.3' }]],
+] as const)('nothing is wiped where %s', (_, m, disks) => {
+  expect(mendTarget(m, disks, 'sda')).toEqual({ problem: expect.stringContaining('It is not wiped') as string })
+})

@@ -1,0 +1,42 @@
+import type { CallOptions } from './calls.ts'
+import type { TalosClient } from './client.ts'
+import { resources } from './resources.ts'
+import { text } from './text.ts'
+
+/**
+ * Whether Talos is on a disk. Talos itself only looks for a partition META (`v1alpha1_state.go`, `Installed`), which the installer makes before it writes
+ * the boot loader; `half` is a disk with META and nothing that a firmware could boot from.
+ */
+export interface Installation {
+  readonly state: 'none' | 'half' | 'whole'
+  /** The kernel's name of the disk with META, without `/dev/`; null where there is none. */
+  readonly disk: string | null
+}
+
+interface Volume {
+  readonly name: string
+  readonly partitionLabel: string
+  readonly parent: string
+}
+
+export async function readInstallation(client: TalosClient, options: CallOptions = {}): Promise<Installation> {
+  const system = await client.get(resources.systemDisk, 'system-disk', options)
+  if (system === undefined) return { state: 'none', disk: null }
+  const { items, truncated } = await client.list(resources.discoveredVolume, options)
+  const disk = text(system.spec.diskId)
+  return truncated
+    ? { state: 'whole', disk }
+    : installationOn(
+        disk,
+        items.map((v) => v.spec),
+      )
+}
+
+/** What is on the disk with META by its partitions: EFI has a file system where the loader was written to it, older installations boot from BOOT (Talos `internal/pkg/partition/format.go`). */
+export function installationOn(disk: string, volumes: readonly Volume[]): Installation {
+  const own = volumes.filter((v) => v.parent === disk)
+  // A list that doesn't even show META says nothing about the rest.
+  const isKnown = own.some((v) => v.partitionLabel === 'META')
+  const boots = own.some((v) => (v.partitionLabel === 'EFI' || v.partitionLabel === 'BOOT') && v.name !== '')
+  return { state: isKnown && !boots ? 'half' : 'whole', disk }
+}
