@@ -3,7 +3,7 @@ import type { Credentials } from '../pki/clients.ts'
 
 /**
  * The file that talosctl reads (`~/.talos/config`). `endpoints` are the control planes' addresses that calls go through, `nodes` those that
- * they are about when talosctl isn't told otherwise. Source: Talos `pkg/machinery/client/config/config.go`.
+ * they are about when talosctl isn't told otherwise: none, as Talos writes it, or the one server that the file is for. Source: Talos `pkg/machinery/client/config/config.go`.
  */
 export function talosconfig(options: Credentials & { context: string; endpoints: readonly string[]; nodes?: readonly string[] }): string {
   const encode = (pem: string) => Buffer.from(pem).toString('base64')

@@ -5,6 +5,8 @@ import { TalosError } from './errors.ts'
 
 /** Elements of a list that a server says about itself. */
 export const maxItems = 1024
+/** Elements of a list that are looked at for those that are kept; pods make links by the thousand. */
+export const maxScanned = 65_536
 /** Bytes of one message; Talos itself allows 32 MiB, nothing that we read comes near this. */
 export const maxMessageBytes = 4 * 1024 * 1024
 /** Bytes of all messages of one list. */

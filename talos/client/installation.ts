@@ -22,8 +22,8 @@ interface Volume {
 export async function readInstallation(client: TalosClient, options: CallOptions = {}): Promise<Installation> {
   const system = await client.get(resources.systemDisk, 'system-disk', options)
   if (system === undefined) return { state: 'none', disk: null }
-  const { items, truncated } = await client.list(resources.discoveredVolume, options)
   const disk = text(system.spec.diskId)
+  const { items, truncated } = await client.list(resources.discoveredVolume, { ...options, keep: ({ spec }) => spec.parent === disk })
   return truncated
     ? { state: 'whole', disk }
     : installationOn(

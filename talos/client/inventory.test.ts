@@ -221,6 +221,18 @@ describe('an inventory', () => {
     await expect(readInventory(await machine())).rejects.toMatchObject({ ...invalid, message: 'server sent invalid data (Disks.block.talos.dev)' })
   })
 
+  test('of a machine with thousands of pods keeps its network interfaces and disks, whatever their names', async () => {
+    const link = (spec: MessageInitShape<typeof LinkStatusSpecSchema>) => toBinary(LinkStatusSpecSchema, create(LinkStatusSpecSchema, spec))
+    const disk = toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 1n, model: 'm' }))
+    const pods = Array.from({ length: 3000 }, (_, i): [string, Uint8Array] => [`lxc${String(i).padStart(5, '0')}`, link({ type: 1, kind: 'veth' })])
+    set(resources.link.type, ...pods, ['wan0', link({ type: 1, driver: 'ice' })])
+    set(resources.disk.type, ...Array.from({ length: 3000 }, (_, i): [string, Uint8Array] => [`nbd${i}`, disk]), ['sda', disk])
+    const { interfaces, disks, truncated } = await readInventory(await machine())
+    expect(interfaces.map((i) => i.id)).toEqual(['wan0'])
+    expect(disks.map((d) => d.id)).toEqual(['sda'])
+    expect(truncated).toEqual([])
+  })
+
   test('of ten thousand disks is read to a bound, quickly and in little memory', async () => {
     const spec = toBinary(DiskSpecSchema, create(DiskSpecSchema, { size: 1n, model: 'm' }))
     set(resources.disk.type, ...Array.from({ length: 10_000 }, (_, i): [string, Uint8Array] => [`sd${i}`, spec]))

@@ -125,17 +125,21 @@ export async function readIdentity(client: TalosClient, options: CallOptions = {
 /** The machine's hardware and addresses. Throws TalosError. */
 export async function readInventory(client: TalosClient, options: CallOptions = {}): Promise<Inventory> {
   const truncated: string[] = []
-  const all = async <Desc extends DescMessage>(field: string, kind: ResourceKind<Desc>): Promise<Resource<MessageShape<Desc>>[]> => {
-    const list = await client.list(kind, options)
+  const all = async <Desc extends DescMessage>(
+    field: string,
+    kind: ResourceKind<Desc>,
+    keep?: (resource: Resource<MessageShape<Desc>>) => boolean,
+  ): Promise<Resource<MessageShape<Desc>>[]> => {
+    const list = await client.list(kind, { ...options, ...(keep && { keep }) })
     if (list.truncated) truncated.push(field)
     return list.items
   }
   const [processors, memory, disks, volumes, links, addresses, routes, nodeAddresses] = await Promise.all([
     all('processors', resources.processor),
     all('memory', resources.memoryModule),
-    all('disks', resources.disk),
+    all('disks', resources.disk, isDiskOrStack),
     readVolumes(client, options),
-    all('interfaces', resources.link),
+    all('interfaces', resources.link, ({ spec }) => spec.kind === '' && spec.type === NethelpersLinkType.LINK_ETHER),
     all('linkAddresses', resources.address),
     all('routes', resources.route),
     readAddresses(client, options),
@@ -163,16 +167,14 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
       .filter(({ spec }) => spec.size > 0)
       .map(({ id, spec }) => ({ id, size: spec.size * 1024 ** 2, manufacturer: text(spec.manufacturer), device_locator: text(spec.deviceLocator) })),
     disks: disksOf(disks, volumes),
-    interfaces: links
-      .filter(({ spec }) => spec.kind === '' && spec.type === NethelpersLinkType.LINK_ETHER)
-      .map(({ id, spec }) => ({
-        id,
-        link_state: spec.linkState,
-        driver: text(spec.driver),
-        product: text(spec.product),
-        vendor: text(spec.vendor),
-        hardware_addr: hardwareAddress(spec),
-      })),
+    interfaces: links.map(({ id, spec }) => ({
+      id,
+      link_state: spec.linkState,
+      driver: text(spec.driver),
+      product: text(spec.product),
+      vendor: text(spec.vendor),
+      hardware_addr: hardwareAddress(spec),
+    })),
     linkAddresses,
     routes: routes
       .filter(({ spec }) => spec.gateway !== undefined && spec.gateway.ip.length > 0)
@@ -188,7 +190,7 @@ export async function readInventory(client: TalosClient, options: CallOptions = 
 
 /** The machine's disks alone, with what stands on them now. Throws TalosError. */
 export async function readDisks(client: TalosClient, options: CallOptions = {}): Promise<Disk[]> {
-  const [disks, volumes] = await Promise.all([client.list(resources.disk, options), readVolumes(client, options)])
+  const [disks, volumes] = await Promise.all([client.list(resources.disk, { ...options, keep: isDiskOrStack }), readVolumes(client, options)])
   return disksOf(disks.items, volumes)
 }
 
@@ -206,6 +208,9 @@ async function readVolumes(client: TalosClient, options: CallOptions): Promise<V
     isPartition: spec.type === 'partition',
   }))
 }
+
+/** Beside the disks those that lie on others, such as RAID and LVM: they tell what the disks below are part of. */
+const isDiskOrStack = (disk: Resource<DiskSpec>): boolean => isHardware(disk) || disk.spec.secondaryDisks.length > 0
 
 const disksOf = (disks: readonly Resource<DiskSpec>[], volumes: readonly Volume[] | undefined): Disk[] => {
   const contents = contentsOf(

@@ -5,7 +5,7 @@ import { type DescMessage, fromBinary, type MessageShape } from '@bufbuild/proto
 import { createClient, type Transport } from '@connectrpc/connect'
 import type { Resource as ResourceMessage } from '../proto/gen/cosi/resource_pb.ts'
 import { EventType, State } from '../proto/gen/cosi/state_pb.ts'
-import { maxItems, maxListBytes } from './bounds.ts'
+import { maxItems, maxListBytes, maxScanned } from './bounds.ts'
 import { type CallContext, type CallOptions, stream, unary } from './calls.ts'
 import { TalosError } from './errors.ts'
 import type { ResourceKind } from './resources.ts'
@@ -40,19 +40,29 @@ export function stateCalls(connection: CallContext & { transport: Transport }) {
       }
     },
 
-    /** All resources of a kind, at most 1,024 and 1 MiB: `truncated` says that there were more. */
+    /**
+     * All resources of a kind, or those that `keep` wants; at most 1,024 and 1 MiB of them, `truncated` says that there were more. What isn't kept doesn't
+     * count: a server lists by name, and a thousand links of pods would leave no room for one that is hardware.
+     */
     async list<Desc extends DescMessage>(
       kind: ResourceKind<Desc>,
-      options: CallOptions = {},
+      options: CallOptions & { keep?: (resource: Resource<MessageShape<Desc>>) => boolean } = {},
     ): Promise<{ items: Resource<MessageShape<Desc>>[]; truncated: boolean }> {
       const items: Resource<MessageShape<Desc>>[] = []
       let total = 0
+      let scanned = 0
       const bounds = { untilMs: options.deadlineMs ?? connection.deadlineMs }
       for await (const { resource } of stream(connection, options, bounds, (o) => state.list({ namespace: kind.namespace, type: kind.type }, o))) {
         if (resource === undefined) throw new TalosError('invalid_data', `server sent invalid data (${kind.type})`)
-        total += (resource.spec?.protoSpec.length ?? 0) + (resource.spec?.yamlSpec.length ?? 0)
+        const bytes = (resource.spec?.protoSpec.length ?? 0) + (resource.spec?.yamlSpec.length ?? 0)
+        if (++scanned > maxScanned || bytes > maxListBytes) return { items, truncated: true }
+        // Beyond the bounds nothing is read that nobody could keep.
+        if (options.keep === undefined && (items.length === maxItems || total + bytes > maxListBytes)) return { items, truncated: true }
+        const read = readResource(kind, resource)
+        if (options.keep?.(read) === false) continue
+        total += bytes
         if (items.length === maxItems || total > maxListBytes) return { items, truncated: true }
-        items.push(readResource(kind, resource))
+        items.push(read)
       }
       return { items, truncated: false }
     },

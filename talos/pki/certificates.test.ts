@@ -1,12 +1,23 @@
+import 'reflect-metadata'
 import { execFileSync } from 'node:child_process'
-import { X509Certificate } from 'node:crypto'
+import { createHash, type webcrypto, X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate as Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { generateSecrets, readSecrets, type SecretsBundle, writeSecrets } from '../secrets/bundle.ts'
 import { readyKeys } from '../testing/keys.ts'
 import { issueCertificate } from './certificates.ts'
+import { generateKey, signingKeys } from './keys.ts'
 import { mintKubernetesClient, mintTalosClient } from './clients.ts'
 
 const now = new Date()
@@ -79,6 +90,8 @@ describe('client certificates', () => {
   })
 })
 
+const publicKeyBytes = async (key: webcrypto.CryptoKey) => Buffer.from(await crypto.subtle.exportKey('spki', key))
+
 const openssl = (() => {
   try {
     return execFileSync('openssl', ['version'], { encoding: 'utf8' }).startsWith('OpenSSL')
@@ -115,5 +128,29 @@ describe.runIf(openssl)('openssl verify -x509_strict', () => {
       now,
     })
     expect(verify(os.crt, server.crt, 'sslserver')).toContain(': OK')
+  })
+
+  test('accepts what is signed by an authority whose key identifier is no SHA-1, as Go has made them since 1.25', async () => {
+    const key = await generateKey('ed25519')
+    const { privateKey, publicKey, algorithm } = signingKeys(key)
+    const keyId = createHash('sha256')
+      .update((await publicKeyBytes(publicKey)).subarray(-32))
+      .digest('hex')
+      .slice(0, 40)
+    const authority = await X509CertificateGenerator.createSelfSigned({
+      name: 'O=talos',
+      notAfter: new Date(now.getTime() + 24 * hourMs),
+      signingAlgorithm: algorithm,
+      keys: { privateKey, publicKey },
+      extensions: [
+        new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyCertSign, true),
+        new BasicConstraintsExtension(true, undefined, true),
+        new SubjectKeyIdentifierExtension(keyId),
+      ],
+    })
+    const pair = { crt: `${authority.toString('pem')}\n`, key }
+    const leaf = await issueCertificate(pair, { subject: { commonName: 'node-1' }, usages: ['server'], names: { dns: ['node-1'] }, lifetimeMs: hourMs, now })
+    expect(verify(pair.crt, leaf.crt, 'sslserver')).toContain(': OK')
+    expect(new Certificate(leaf.crt).getExtension(AuthorityKeyIdentifierExtension)?.keyId).toBe(keyId)
   })
 })

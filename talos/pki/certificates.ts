@@ -104,11 +104,20 @@ async function sign(authority: KeyPair, publicKey: webcrypto.CryptoKey, options:
         ? new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment, true)
         : new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
       new ExtendedKeyUsageExtension(options.usages.map((u) => (u === 'server' ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth))),
-      await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+      await authorityKeyId(issuer),
       ...alternativeNames(options.names),
     ],
   })
   return pemOf(certificate)
+}
+
+/**
+ * The authority's own key identifier, as it stands there: RFC 5280 §4.2.1.1 wants the same bytes. An authority made by Go ≥ 1.25 has a truncated SHA-256
+ * there (`crypto/x509`, RFC 7093), others a SHA-1; OpenSSL refuses a leaf that names another. Only one without any is computed.
+ */
+async function authorityKeyId(issuer: X509Certificate): Promise<Extension> {
+  const own = issuer.getExtension(SubjectKeyIdentifierExtension)
+  return own === null ? AuthorityKeyIdentifierExtension.create(issuer.publicKey) : new AuthorityKeyIdentifierExtension(own.keyId)
 }
 
 /** Random 128 bits, positive and of full length in DER. */

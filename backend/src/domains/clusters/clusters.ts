@@ -222,13 +222,8 @@ export function clusters(parts: ClusterParts): Clusters {
     talosconfig: (caller, id) =>
       download(caller, id, 'talosconfig', async (row) => {
         const credentials = await secrets.mintTalos(id, [isAdmin(caller) ? 'os:admin' : 'os:operator'], downloadLifetimeMs)
-        const nodes = (
-          await servers.forPlan(
-            db,
-            row.members.map((m) => m.node_id),
-          )
-        ).map((f) => f.address)
-        return talosconfig({ ...credentials!, context: row.name, endpoints: await controlPlaneAddresses(id), nodes })
+        // No nodes, as in Talos's own: with them a bare `talosctl reset` would be meant for the whole cluster.
+        return talosconfig({ ...credentials!, context: row.name, endpoints: await controlPlaneAddresses(id) })
       }),
 
     versions: () => ({
