@@ -126,7 +126,10 @@ test('an installer that fails after partitioning leaves META: Talos counts as in
   const bundle = await secrets()
   const config = configFor(bundle, machine!, 'control_plane', machine!.plan.address)
   await give(machine!, config)
-  await until('the install failed', () => machine!.disk.state.counters.failedInstalls === 1 && machine!.stage.stage === 'maintenance')
+  await until(
+    'the install failed',
+    () => machine!.disk.state.counters.failedInstalls === 1 && machine!.mode === 'maintenance' && machine!.stage.stage === 'maintenance',
+  )
   const other = machine!.hardware.disks.at(-1)!.name
   const client = await openMaintenance(machine!)
   expect(await readInstallation(client)).toEqual({ state: 'half', disk: machine!.hardware.disks[0]!.name })
