@@ -22,10 +22,16 @@ export function errorLists(message: string): string {
   return shown.join('\n')
 }
 
+/** Without the spaces at its end, and the colon before them. */
+function withoutEnd(text: string): string {
+  const end = text.trimEnd()
+  return end !== text && end.endsWith(':') ? end.slice(0, -1) : end
+}
+
 /** What a line begins: itself, the lists under it, and the line after all that. */
 function read(lines: readonly string[], at: number, line: string): [Told, number] {
   const [, before, count] = heading.exec(line) ?? []
-  const told: Told = { text: (before ?? line).replace(/:? +$/, ''), of: [] }
+  const told: Told = { text: withoutEnd(before ?? line), of: [] }
   let next = at + 1
   if (before === undefined) return [told, next]
   while (told.of.length < Number(count) && lines[next]?.startsWith('\t* ')) {

@@ -115,7 +115,7 @@ function toldInLog(lines: readonly Line[]): string | null {
   for (const { said, isOfKernel } of lines) {
     const failed = /^\[talos\] task [\w-]+ \(\d+\/\d+\): failed: (.+)$/.exec(said)?.[1]
     const retried = /^\[talos\] (?:task [\w-]+ \(\d+\/\d+\): )?retrying error: (.+)$/.exec(said)?.[1]
-    const fetched = /^level=\w+ msg="?fetch failed"? .*?error="?(.+?)"?(?: \w+=\S*)*$/.exec(said)?.[1]
+    const fetched = /^level=\w+ msg="?fetch failed"? /.test(said) ? errorField(said) : undefined
     if (failed !== undefined) reason = installer !== null && /failed: exit code \d+$/.test(failed) ? `${failed}: ${installer}` : failed
     else if (retried !== undefined) reason = retried
     else if (fetched !== undefined) reason ??= `fetch failed: ${fetched}`
@@ -128,6 +128,17 @@ function toldInLog(lines: readonly Line[]): string | null {
     }
   }
   return reason
+}
+
+/** The field `error` of a line of fields, quoted or not; what follows an unquoted one are further fields. */
+function errorField(line: string): string | undefined {
+  const at = line.indexOf(' error=')
+  if (at < 0) return undefined
+  const value = line.slice(at + ' error='.length)
+  if (value.startsWith('"')) return value.slice(1, value.indexOf('"', 1) < 0 ? undefined : value.indexOf('"', 1)) || undefined
+  const words = value.split(' ')
+  while (words.length > 1 && /^\w+=/.test(words.at(-1)!)) words.pop()
+  return words.join(' ') || undefined
 }
 
 /** What failed by the events: a sequence for good, a configuration that can't be taken, the last word of a service that fails. */
