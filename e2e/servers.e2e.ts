@@ -219,7 +219,7 @@ describe('renaming', () => {
     await field().fill('never-heard')
     await context.setOffline(true)
     await save().click()
-    await notice('Steelyard does not answer. Check your connection.').waitFor()
+    await notice('Server name could not be updated').waitFor()
     await link(first!.name).waitFor({ state: 'attached' })
     expect(await names()).not.toContain('never-heard')
     await context.setOffline(false)
