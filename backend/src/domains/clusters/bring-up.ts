@@ -7,7 +7,7 @@ import { clusterKeySecret, operatorBinding } from './kubernetes-objects.ts'
 import { lateReason } from './late-nodes.ts'
 import { leaving, stepKey } from './plan.ts'
 import { done, running, waiting } from './progress.ts'
-import { pollMs } from './reconcile-member.ts'
+import { pollMs } from './member/run.ts'
 import { listed } from './sentences.ts'
 import * as store from './store.ts'
 

@@ -25,7 +25,7 @@ import { clusterQueue, type ClusterParts, memberKey, memberQueue, wakeMembers } 
 import { deletionSteps, newSteps } from './plan.ts'
 import { present } from './present.ts'
 import { clusterReconciler } from './reconcile-cluster.ts'
-import { memberReconciler } from './reconcile-member.ts'
+import { memberReconciler } from './member/reconcile.ts'
 import { reach } from './reach.ts'
 import { rendering } from './render.ts'
 import { replacing } from './replacing.ts'

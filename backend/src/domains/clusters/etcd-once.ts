@@ -8,7 +8,7 @@ import type { ClusterRun, Turn } from './cluster-run.ts'
 import { chooseForBootstrap } from './decide-cluster.ts'
 import { memberOf, type State } from './facts.ts'
 import { done, running } from './progress.ts'
-import { pollMs } from './reconcile-member.ts'
+import { pollMs } from './member/run.ts'
 import { atTime } from './sentences.ts'
 import * as store from './store.ts'
 

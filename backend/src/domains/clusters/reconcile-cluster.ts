@@ -1,6 +1,6 @@
 /**
  * Brings a cluster as a whole to what was asked for: its secrets, etcd once, the control plane, the nodes, its key; or its end. The servers
- * have wake-ups of their own (`reconcile-member.ts`). Level-triggered, safe to repeat at every point.
+ * have wake-ups of their own (`member/reconcile.ts`). Level-triggered, safe to repeat at every point.
  */
 import type { Job, Reconciler } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'

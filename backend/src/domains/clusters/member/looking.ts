@@ -1,0 +1,46 @@
+/** When a server is looked at, and when it is asked what fails: each question is lines in the log that is read. */
+import type { Job } from '../../../engine/engine.ts'
+import type { Seen } from '../decide-server.ts'
+import { look, unseen } from '../look.ts'
+import type * as store from '../store.ts'
+import type { MemberRun } from './run.ts'
+
+type Told = Extract<Seen, { kind: 'secured' }>
+
+/** An installation that takes longer is asked what keeps it; after one that failed, from the beginning. */
+const troubleAfterMs = 5_000
+/** And how often: what is known to fail is asked seldom. A new stage is asked at once. */
+const troubleEveryMs = { known: 15_000, unknown: 4_000 }
+
+export function looking({ parts: { servers }, secrets }: MemberRun) {
+  /** By wake-up: when a server was asked last what fails, in which attempt and stage. Forgotten with the program, which asks again then. */
+  const asked = new Map<
+    string,
+    { readonly sends: number; readonly stage: string; readonly at: number; readonly told: Pick<Told, 'trouble' | 'isInstallSkipped'> }
+  >()
+
+  return async (job: Job, m: store.MemberRow): Promise<Seen> => {
+    try {
+      // What was said before a restart is gone with it, and between a failure and the restart lie seconds.
+      const isSlow = m.at === 'boot' || (m.at === 'install' && (m.sends > 1 || job.elapsedMs(m.at_since) > troubleAfterMs))
+      const isJoining = m.wanted === 'joined' && m.secured_at === null
+      const before = asked.get(job.key)
+      const last = before?.sends === m.sends ? before : undefined
+      const askTrouble = (stage: string) => {
+        if (!isJoining) return false
+        if (last?.stage !== stage) return isSlow || stage === 'rebooting'
+        return job.now() - last.at >= (last.told.trouble === null ? troubleEveryMs.unknown : troubleEveryMs.known)
+      }
+      const expected = { expectSecured: m.send_intent_at !== null, askTrouble, askInstallation: isJoining }
+      const seen = await look(await servers.connection(m.node_id), await secrets.talosAdmin(m.cluster_id), expected, job.signal)
+      if (!isJoining) asked.delete(job.key)
+      if (seen.kind !== 'secured' || !isJoining) return seen
+      if (!seen.askedTrouble) return last?.stage === seen.stage ? { ...seen, ...last.told } : seen
+      const { trouble, isInstallSkipped } = seen
+      asked.set(job.key, { sends: m.sends, stage: seen.stage, at: job.now(), told: { trouble, isInstallSkipped } })
+      return seen
+    } catch (error) {
+      return unseen(error, job.signal)
+    }
+  }
+}

@@ -1,0 +1,115 @@
+/** What every turn of a server's reconciler uses: writing down where the server is, what a look showed, and that it failed. */
+import type { Updateable } from 'kysely'
+import type { Tables } from '../../../db/tables.ts'
+import type { Tx } from '../../../db/db.ts'
+import type { Job } from '../../../engine/engine.ts'
+import { system } from '../../../http/caller.ts'
+import { hasStarted, type Seen } from '../decide-server.ts'
+import type { State } from '../facts.ts'
+import { serverFailed, troubleOf } from '../failure-log.ts'
+import { leavingAlone } from '../leaving-alone.ts'
+import { demandStillWanted, holdMember } from '../overtaken.ts'
+import { clusterQueue, type ClusterParts } from '../parts.ts'
+import type { Place } from '../plan.ts'
+import { done, failed, memberSteps, progress, type Shown } from '../progress.ts'
+import type { Reach } from '../reach.ts'
+import type { ClusterSecrets } from '../secrets.ts'
+import * as store from '../store.ts'
+
+export type MemberChange = Updateable<Tables['cluster_server']>
+
+/** A look at a server is written down at most this often while nothing changes. */
+const noteSeenEveryMs = 5_000
+/** Something else may have to happen first; it wakes us, this is for what was missed. */
+export const idleMs = 30_000
+
+/** Columns that nobody else waits for: what a look showed. */
+const told: ReadonlySet<string> = new Set(['seen_at', 'stage', 'left_at', 'trouble', 'failure_log', 'failure_log_at'])
+
+/** How soon to look again: often while things move, seldom where a server has been busy for long. */
+export const pollMs = (sinceMs: number): number =>
+  sinceMs < 5_000 ? 150 : sinceMs < 30_000 ? 500 : sinceMs < 120_000 ? 2_000 : sinceMs < 3_600_000 ? 5_000 : idleMs
+
+/** What a look showed, as columns; nothing where it says nothing new. */
+export const sighting = (m: store.MemberRow, seen: Seen, now: number): MemberChange => {
+  const change: MemberChange = {}
+  // Silence is no evidence: an answer may get lost.
+  if (m.sent_at !== null && m.left_at === null && (seen.kind === 'secured' || seen.kind === 'foreign')) change.left_at = new Date(now)
+  if (seen.kind !== 'maintenance' && seen.kind !== 'secured') return change
+  if (m.stage !== seen.stage || m.seen_at === null || now - m.seen_at.getTime() >= noteSeenEveryMs) {
+    change.stage = seen.stage
+    change.seen_at = new Date(now)
+  }
+  if (seen.kind === 'secured') Object.assign(change, troubleOf(m, seen, now))
+  if (m.wanted === 'joined' && seen.kind === 'secured' && m.secured_at === null && hasStarted(m.role, seen)) change.secured_at = new Date(now)
+  const etcd = seen.kind === 'secured' ? seen.services['etcd'] : undefined
+  if (m.wanted === 'joined' && m.role === 'control_plane' && m.etcd_at === null && etcd?.state === 'Running' && etcd.healthy) change.etcd_at = new Date(now)
+  return change
+}
+
+export type MemberRun = ReturnType<typeof memberRun>
+
+export function memberRun(parts: ClusterParts, secrets: ClusterSecrets, reached: Reach) {
+  const { db, engine, operations, recorder } = parts
+  const steps = progress(parts.operations)
+  const alone = leavingAlone(parts, reached)
+
+  /**
+   * Writes what is known of the server now, and moves its steps. The cluster is woken where somebody else may wait for what changed. Answers
+   * false, and writes nothing, where people have decided otherwise about the server since it was read.
+   */
+  const note = (
+    job: Job,
+    state: State,
+    m: store.MemberRow,
+    at: Place,
+    shown: Shown,
+    change: MemberChange = {},
+    also?: (tx: Tx) => Promise<void>,
+  ): Promise<boolean> => {
+    const moved = at !== m.at
+    const columns: MemberChange = { ...change, ...(moved && { at, at_since: new Date(job.now()) }) }
+    return job.fence.write(async (tx) => {
+      const now = await holdMember(tx, m)
+      if (!now) return false
+      if (Object.keys(columns).length > 0) await store.updateMember(tx, m.cluster_id, m.node_id, columns)
+      const isJoined = at === 'join' && now.node_ready_at !== null
+      const wasInstalled = change.was_installed ?? m.was_installed ?? false
+      await steps.show(tx, operationOf(state, m), memberSteps(m.node_id, m.role, at, isJoined ? done : shown, wasInstalled))
+      await also?.(tx)
+      if (Object.keys(columns).some((column) => !told.has(column))) await engine.wake(tx, clusterQueue, m.cluster_id)
+      return true
+    })
+  }
+
+  /** Whose steps show where it is. */
+  const operationOf = (state: State, m: store.MemberRow) => m.operation_id ?? state.row.operation_id
+
+  const stillWanted = (m: store.MemberRow) => () => demandStillWanted(db, operations, m)
+
+  /** Facts about what was sent, which hold whatever people have decided meanwhile. */
+  const correct = (job: Job, m: store.MemberRow, change: MemberChange): Promise<unknown> =>
+    job.fence.write(async (tx) => {
+      await store.hold(tx, m.cluster_id)
+      return store.updateMember(tx, m.cluster_id, m.node_id, change)
+    })
+
+  /** Nothing was sent after all: what was written down before it is taken back. */
+  const unsent = async (job: Job, m: store.MemberRow): Promise<'again'> => {
+    const { send_intent_at, sent_at, left_at, sends, reset_intent_at, reset_sent_at } = m
+    await correct(job, m, { send_intent_at, sent_at, left_at, sends, reset_intent_at, reset_sent_at })
+    return 'again'
+  }
+
+  const fail = (job: Job, state: State, m: store.MemberRow, at: Place, reason: string, change: MemberChange = {}, seen: Seen | null = null) => {
+    // It was told nothing, or is seen to run: its cluster has it as before.
+    const isUntouched = m.wiped_at === null && (m.reset_intent_at === null || seen?.kind === 'secured')
+    const also = async (tx: Tx) => {
+      await recorder.record(tx, system, serverFailed(m, state.row.name, reason))
+      if (m.operation_id !== null && m.wanted === 'released') await alone.failed(tx, job, m, reason, isUntouched)
+    }
+    return note(job, state, m, at, failed(reason), { ...change, failed_at: new Date(job.now()), failure: reason }, also)
+  }
+
+  return { parts, secrets, reached, steps, alone, note, operationOf, stillWanted, correct, unsent, fail }
+}
