@@ -1,43 +1,79 @@
 /**
- * Asks Talos's own code: `npm run conformance` writes its answers anew, `-- --check` fails where they are no longer those that are committed.
+ * Asks Talos's own code: `npm run conformance` writes its answers anew and makes 10,000 calls of a grpc-go server; `-- --check` fails where the answers are no
+ * longer those that are committed, and makes fewer calls. Either fails when a complete answer of the server is lost.
  * Needs Go and its module proxy; where either is missing it says so and ends well, because `npm test` compares with the committed answers in any case.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { answersFile, versions } from './answers.ts'
+import { countLostCalls } from './calls.ts'
 import { keyOf } from './compare.ts'
 import { allCases } from './make-cases.ts'
-import { answersFile, versions } from './answers.ts'
 
 const isCheck = process.argv.includes('--check')
+const calls = isCheck ? 2_000 : 10_000
 const say = (text: string) => process.stdout.write(`${text}\n`)
+const number = (value: number) => value.toLocaleString('en-US')
 const cases = allCases()
 const folder = mkdtempSync(join(tmpdir(), 'conformance-'))
-const questions = join(folder, 'cases.json')
-const keyed = <Case extends Parameters<typeof keyOf>[0]>(list: readonly Case[]) => list.map((one) => ({ ...one, id: keyOf(one, cases.bases) }))
-writeFileSync(questions, JSON.stringify({ ...cases, generate: keyed(cases.generate), patches: keyed(cases.patches) }))
 
-let changed = false
-for (const version of versions) {
+/** Builds a Go program of this room and returns its path; null, and says why, where that can't be. */
+function build(name: string): string | null {
+  const program = join(folder, name)
+  const { status, error, stderr } = spawnSync('go', ['build', '-o', program, '.'], { cwd: join(import.meta.dirname, name), encoding: 'utf8' })
+  if (status === 0) return program
+  say(`Talos's own code was not asked: ${error ? 'there is no Go on this machine' : `${name} could not be built (${stderr.trim().split('\n').at(-1)})`}.`)
+  return null
+}
+
+/** Whether `version` of Talos answers as committed; null where it can't be asked. */
+function ask(version: string): boolean | null {
+  const program = build(version)
+  if (program === null) return null
   const out = join(folder, `${version}.json`)
-  const built = spawnSync('go', ['build', '-o', join(folder, version), '.'], { cwd: join(import.meta.dirname, version), encoding: 'utf8' })
-  if (built.status !== 0) {
-    say(
-      `Talos's own code was not asked: ${built.error ? 'there is no Go on this machine' : `it could not be built (${built.stderr.trim().split('\n').at(-1)})`}.`,
-    )
-    say('The committed answers stand, and npm test compares with them.')
-    break
-  }
-  const ran = spawnSync(join(folder, version), [questions, out], { encoding: 'utf8' })
+  const ran = spawnSync(program, [questions(), out], { encoding: 'utf8' })
   if (ran.status !== 0) throw new Error(`${version}: ${ran.stderr}`)
   const answers = readFileSync(out, 'utf8')
   const isSame = answers === readFileSync(answersFile(version), { encoding: 'utf8', flag: 'a+' })
-  say(
-    `${version}: ${cases.generate.length} configurations and ${cases.patches.length} patches, ${isSame ? 'answered as committed' : 'answered otherwise than committed'}`,
-  )
-  changed ||= !isSame
+  const asked = `${cases.generate.length} configurations and ${cases.patches.length} patches`
+  say(`${version}: ${asked}, ${isSame ? 'answered as committed' : 'answered otherwise than committed'}`)
   if (!isCheck) writeFileSync(answersFile(version), answers)
+  return isSame
 }
-rmSync(folder, { recursive: true })
-if (isCheck && changed) process.exitCode = 1
+
+function questions(): string {
+  const path = join(folder, 'cases.json')
+  const keyed = <Case extends Parameters<typeof keyOf>[0]>(list: readonly Case[]) => list.map((one) => ({ ...one, id: keyOf(one, cases.bases) }))
+  writeFileSync(path, JSON.stringify({ ...cases, generate: keyed(cases.generate), patches: keyed(cases.patches) }))
+  return path
+}
+
+/** Whether no answer of a grpc-go server was lost; null where there is no such server. */
+async function call(): Promise<boolean | null> {
+  const program = build('calls')
+  if (program === null) return null
+  const { lost } = await countLostCalls(program, calls)
+  say(`grpc-go: ${number(lost.length)} of ${number(calls)} calls lost`)
+  for (const reason of new Set(lost)) say(`  ${reason}: ${number(lost.filter((one) => one === reason).length)}`)
+  return lost.length === 0
+}
+
+async function main(): Promise<void> {
+  for (const version of versions) {
+    const isSame = ask(version)
+    if (isSame === null) {
+      say('The committed answers stand, and npm test compares with them.')
+      return
+    }
+    if (isCheck && !isSame) process.exitCode = 1
+  }
+  if ((await call()) === false) process.exitCode = 1
+}
+
+try {
+  await main()
+} finally {
+  rmSync(folder, { recursive: true })
+}

@@ -1,0 +1,66 @@
+/** The product's client against grpc-go, as Talos's servers are: how many complete answers are lost. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import type { TalosClient } from '#talos/client/client.ts'
+import { connectMaintenance } from '#talos/client/connect.ts'
+import { resources } from '#talos/client/resources.ts'
+
+/** As `calls/main.go` counts them. */
+const links = 50
+const logLines = 200
+const deadlineMs = 10_000
+
+/** One call each: a single answer, a stream of a file, a stream of resources. Throws where the answer is not whole. */
+const kinds: readonly ((client: TalosClient) => Promise<void>)[] = [
+  async (client) => {
+    const { tag } = await client.version()
+    if (tag !== 'v1.13.9') throw new Error(`Version answered ${tag}`)
+  },
+  async (client) => {
+    const { items } = await client.list(resources.link)
+    if (items.length !== links) throw new Error(`List answered ${items.length} of ${links} resources`)
+  },
+  async (client) => {
+    let text = ''
+    for await (const bytes of client.logs({ service: 'machined' })) text += Buffer.from(bytes).toString()
+    const lines = text.split('\n').length - 1
+    if (lines !== logLines) throw new Error(`Logs answered ${lines} of ${logLines} lines`)
+  },
+]
+
+export interface Count {
+  calls: number
+  /** Why each of the lost ones failed. */
+  lost: string[]
+}
+
+/** Makes `calls` calls of the server `program` (built from `calls/`), half of them one after another, half of them eight at once. */
+export async function countLostCalls(program: string, calls: number): Promise<Count> {
+  const server = spawn(program, [], { stdio: ['pipe', 'pipe', 'inherit'] })
+  try {
+    const { port, certificate } = await announced(server)
+    const client = await connectMaintenance({ host: '127.0.0.1', port }, { pem: certificate }, { deadlineMs })
+    const lost: string[] = []
+    let made = 0
+    const until = async (count: number): Promise<void> => {
+      while (made < count) {
+        const kind = kinds[made++ % kinds.length]!
+        await kind(client).catch((error: Error) => lost.push(error.message))
+      }
+    }
+    await until(Math.floor(calls / 2))
+    await Promise.all(Array.from({ length: 8 }, () => until(calls)))
+    client.close()
+    return { calls: made, lost }
+  } finally {
+    server.stdin.end()
+    if (server.exitCode === null) await once(server, 'exit')
+  }
+}
+
+async function announced(server: ChildProcess): Promise<{ port: number; certificate: string }> {
+  const lines = createInterface({ input: server.stdout! })
+  const line = await Promise.race([once(lines, 'line'), once(server, 'exit').then(([code]) => Promise.reject(new Error(`the server ended with ${code}`)))])
+  return JSON.parse(String(line[0])) as { port: number; certificate: string }
+}
