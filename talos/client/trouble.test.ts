@@ -40,6 +40,13 @@ test('an installer that fails is told with its exit and what it said last', () =
   expect(troubleIn(log).reason).toBe('task "upgrade" failed: exit code 1: failed to install bootloader: write /dev/sda: input/output error')
 })
 
+test('an installation that goes on tells what was said last, without the lines of the kernel and of our calls', () => {
+  const log = [...pulling, kernel('running Talos installer v1.13.9'), kernel('created META (0FC6)\t'), kernel('sda: sda1 sda2', 'kern'), call]
+  expect(troubleIn(log.join('\n'))).toMatchObject({ reason: null, last: 'created META (0FC6)' })
+  expect(troubleIn(pulling.join('\n')).last).toBe('pulling "x:v1"')
+  expect(troubleIn('').last).toBeNull()
+})
+
 test('what was overcome is no reason any more', () => {
   const retried = kernel('[talos] retrying error: failed to pull image "x:v1": i/o timeout')
   expect(troubleIn(kernel('[talos] install sequence: 0 phase(s)')).isInstallSkipped).toBe(true)
@@ -50,7 +57,12 @@ test('what was overcome is no reason any more', () => {
 test("the lines of our own calls are neither reasons nor shown, in machined's own log too", () => {
   const failed = machined('[talos] task install (1/1): failed: no disks matched the expression: x\u001b[2J')
   const found = troubleIn([...Array.from({ length: 300 }, () => call), failed, ...Array.from({ length: 300 }, () => call)].join('\n'))
-  expect(found).toEqual({ reason: 'no disks matched the expression: x\ufffd[2J', isInstallSkipped: false, lines: [failed.replace('\u001b', '\ufffd')] })
+  expect(found).toEqual({
+    reason: 'no disks matched the expression: x\ufffd[2J',
+    isInstallSkipped: false,
+    last: 'task install (1/1): failed: no disks matched the expression: x\ufffd[2J',
+    lines: [failed.replace('\u001b', '\ufffd')],
+  })
 })
 
 test('where the log is silent the events tell: a sequence that failed, a configuration that can not be taken, a service', () => {

@@ -21,6 +21,8 @@ export interface Trouble {
   readonly reason: string | null
   /** In this boot Talos found nothing to install, because there is META on a disk (`v1alpha1_sequencer.go`, Install: a sequence without phases). */
   readonly isInstallSkipped: boolean
+  /** What Talos or the installer said last in the sequence that runs, however far it is; null where it said nothing. */
+  readonly last: string | null
   /** Oldest first, safe to show; lines that repeat stand there once. */
   readonly lines: readonly string[]
 }
@@ -84,7 +86,14 @@ export function troubleIn(log: string, events: readonly TalosEvent[] = []): Trou
   const lines = raw.map((line) => ({ ...lineOf(line), raw: line })).filter(({ said }) => !ofACall.test(said))
   const reason = toldInLog(lines) ?? toldInEvents(events)
   const isInstallSkipped = lines.some(({ said }) => said === '[talos] install sequence: 0 phase(s)')
-  return { reason: reason === null ? null : messageText(reason, 1_000).trim(), isInstallSkipped, lines: shown(lines.slice(sequenceBegin(lines))) }
+  const current = lines.slice(sequenceBegin(lines))
+  const last = current.findLast(({ said, isOfKernel }) => !isOfKernel && said !== '')?.said.replace(/^\[talos\] /, '')
+  return {
+    reason: reason === null ? null : messageText(reason, 1_000).trim(),
+    isInstallSkipped,
+    last: last === undefined ? null : text(last.replaceAll('\t', ' ')),
+    lines: shown(current),
+  }
 }
 
 /** Where the newest sequence of Talos's begins (`install sequence: 9 phase(s)`): what was before it, such as the time in maintenance, says nothing about it. */

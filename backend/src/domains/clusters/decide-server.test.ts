@@ -49,6 +49,7 @@ const secured = (stage: string, services: Record<string, typeof healthy> = { etc
   unmet: [],
   askedTrouble: false,
   isInstallSkipped: false,
+  last: null,
   trouble: null,
   log: [],
 })

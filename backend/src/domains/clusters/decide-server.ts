@@ -38,6 +38,8 @@ export type Seen =
       readonly trouble: string | null
       /** Talos found nothing to install when it started, where it was asked. */
       readonly isInstallSkipped: boolean
+      /** What it said last of the installation that runs, where it was asked. */
+      readonly last: string | null
       /** The last lines of its own log, where it was asked; else none. */
       readonly log: readonly string[]
     }
@@ -257,12 +259,16 @@ function joinFromMaintenance(server: ServerFacts, around: Around, { stage, insta
 export const hasStarted = (role: ClusterRole, seen: Extract<Seen, { kind: 'secured' }>): boolean =>
   seen.stage === 'running' || (seen.stage === 'booting' && (role === 'control_plane' ? 'etcd' : 'kubelet') in seen.services)
 
+/** What fails; where nothing does, how far it is by its own words: an installer that hangs says nothing more. */
+const installing = ({ trouble, last }: Extract<Seen, { kind: 'secured' }>): string =>
+  trouble !== null ? `: ${trouble}` : last !== null ? `; Talos said last: ${last}` : ''
+
 function joinSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
   if (seen.stage === 'installing')
     return {
       act: 'wait',
       at: 'install',
-      reason: `Installing since ${atTime(server.at === 'install' ? server.atSince : around.now)}${seen.trouble === null ? '' : `: ${seen.trouble}`}${attempt(server, seen.trouble)}`,
+      reason: `Installing since ${atTime(server.at === 'install' ? server.atSince : around.now)}${installing(seen)}${attempt(server, seen.trouble)}`,
     }
   // Its installation failed, and Talos restarts by itself.
   if (seen.stage === 'rebooting' && seen.trouble !== null && server.securedAt === null && server.at !== 'boot')

@@ -57,6 +57,7 @@ async function lookSecured(connection: ServerConnection, credentials: Credential
           askedTrouble: trouble !== null,
           trouble: trouble?.reason ?? null,
           isInstallSkipped: trouble?.isInstallSkipped ?? false,
+          last: trouble?.last ?? null,
           log: trouble?.lines ?? [],
         }
       },

@@ -127,6 +127,18 @@ test('services, logs and events are asked of the machine by mutual TLS', async (
   })
 })
 
+test("the kernel's log can be read, of a Talos that keeps it as a log and of one that only tells it whole", async () => {
+  const machine = simulator.servers[0]!
+  const kernelLog = () => operator.call(serverLogs, { params, query: { service: 'kernel', tail: 500 } })
+  expect((await kernelLog()).text).toContain('[talos] install sequence:')
+  const { db } = backend.platform
+  const minor = vi.spyOn(machine, 'talosMinor', 'get').mockReturnValue(12)
+  await db.updateTable('server').set({ talos_version: 'v1.12.11' }).where('id', '=', id).execute()
+  expect((await kernelLog()).text).toContain('[talos] install sequence:')
+  minor.mockRestore()
+  await db.updateTable('server').set({ talos_version: 'v1.13.9' }).where('id', '=', id).execute()
+})
+
 test('a log that does not exist is not found, and says nothing about the server being away', async () => {
   for (const follow of ['true', 'false'] as const) {
     const log = await operator.call(serverLogs, { params, query: { service: 'nothing', tail: 20, follow } })

@@ -24,10 +24,10 @@ export interface QuestionParts {
   readonly access: ClusterAccess
 }
 
-/** Talos before 1.13 answers little of its API in maintenance. */
-const readsInMaintenance = (version: string | null): boolean => {
+/** Talos 1.`minor` or newer. */
+const isSince = (version: string | null, minor: number): boolean => {
   const match = /^v?(\d+)\.(\d+)/.exec(version ?? '')
-  return match !== null && (Number(match[1]) > 1 || Number(match[2]) >= 13)
+  return match !== null && (Number(match[1]) > 1 || Number(match[2]) >= minor)
 }
 
 export function questions({ fleet, access }: QuestionParts) {
@@ -44,7 +44,8 @@ export function questions({ fleet, access }: QuestionParts) {
         if (!keys) throw new Problem('server_unreachable', `${row.name} runs a configuration whose cluster is not known`)
         return await connection.openSecure(keys, options)
       }
-      if (!readsInMaintenance(row.talos_version)) throw new Problem('server_not_in_cluster', `${onlyInCluster}, or runs Talos 1.13 or newer`)
+      // Talos before 1.13 answers little of its API in maintenance.
+      if (!isSince(row.talos_version, 13)) throw new Problem('server_not_in_cluster', `${onlyInCluster}, or runs Talos 1.13 or newer`)
       return await connection.openMaintenance(options)
     } catch (error) {
       throw asProblem(row, error)
@@ -71,7 +72,10 @@ export function questions({ fleet, access }: QuestionParts) {
     ): AsyncGenerator<Uint8Array, void, undefined> {
       const client = await open(row, signal)
       try {
-        yield* streamWithoutTokens(client.logs({ service, follow: follow === 'true', tail }, { signal }))
+        const isFollowed = follow === 'true'
+        // Talos keeps the kernel's messages as a log since 1.13 (`kmsg_log_storage.go`); before that they come whole.
+        const isOnlyDmesg = service === 'kernel' && !isSince(row.talos_version, 13)
+        yield* streamWithoutTokens(isOnlyDmesg ? client.dmesg({ follow: isFollowed }, { signal }) : client.logs({ service, follow: isFollowed, tail }, { signal }))
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof TalosError && error.kind === 'not_found')

@@ -14,8 +14,9 @@ import { Alert, StatusDot } from '../../ui/Status.tsx'
 import { appended, emptyLog, type LogText } from './log-lines.ts'
 import css from './ServerLogs.module.css'
 
-/** Always there, also before Talos has told which services run. */
+/** Always there, also before Talos has told which services run. What an installation and the hardware say stands in the kernel's log. */
 const firstService = 'machined'
+const kernelLog = { id: 'kernel', state: 'what Talos and the hardware say' }
 const tails = ['100', '200', '500', '1000', '2000'] as const
 
 type State = { kind: 'asking' } | { kind: 'following' } | { kind: 'ended' } | { kind: 'refused'; reason: string } | { kind: 'broken'; reason: string }
@@ -69,15 +70,16 @@ export function ServerLogs({ server }: { server: Server }) {
   const [turn, setTurn] = useState(0)
   const { data: services } = useQuery({ ...query(serverServices, { params: { id: server.id } }), retry: false })
   const known = services?.items ?? []
-  const options = known.some((s) => s.id === firstService) ? known : [{ id: firstService, state: '' }, ...known]
+  const first = known.find((s) => s.id === firstService) ?? { id: firstService, state: '' }
+  const options = [first, kernelLog, ...known.filter((s) => s.id !== firstService && s.id !== kernelLog.id)]
   return (
     <>
       <div className="toolbar">
         <Select
           mono
-          aria-label="Service"
+          aria-label="Log"
           value={service}
-          options={options.map((s) => ({ value: s.id, text: s.id, ...(s.state !== '' && { more: s.state.toLowerCase() }) }))}
+          options={options.map((s) => ({ value: s.id, text: s.id, ...(s.state !== '' && { more: s === kernelLog ? s.state : s.state.toLowerCase() }) }))}
           onValue={setService}
         />
         <Select aria-label="Lines from the end" value={tail} options={tails.map((n) => ({ value: n, text: `Last ${n} lines` }))} onValue={setTail} />

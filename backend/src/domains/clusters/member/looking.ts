@@ -16,7 +16,7 @@ export function looking({ parts: { servers }, secrets }: MemberRun) {
   /** By wake-up: when a server was asked last what fails, in which attempt and stage. Forgotten with the program, which asks again then. */
   const asked = new Map<
     string,
-    { readonly sends: number; readonly stage: string; readonly at: number; readonly told: Pick<Told, 'trouble' | 'isInstallSkipped'> }
+    { readonly sends: number; readonly stage: string; readonly at: number; readonly told: Pick<Told, 'trouble' | 'isInstallSkipped' | 'last'> }
   >()
 
   return async (job: Job, m: store.MemberRow): Promise<Seen> => {
@@ -36,8 +36,8 @@ export function looking({ parts: { servers }, secrets }: MemberRun) {
       if (!isJoining) asked.delete(job.key)
       if (seen.kind !== 'secured' || !isJoining) return seen
       if (!seen.askedTrouble) return last?.stage === seen.stage ? { ...seen, ...last.told } : seen
-      const { trouble, isInstallSkipped } = seen
-      asked.set(job.key, { sends: m.sends, stage: seen.stage, at: job.now(), told: { trouble, isInstallSkipped } })
+      const { trouble, isInstallSkipped, last: lastWords } = seen
+      asked.set(job.key, { sends: m.sends, stage: seen.stage, at: job.now(), told: { trouble, isInstallSkipped, last: lastWords } })
       return seen
     } catch (error) {
       return unseen(error, job.signal)

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { operationGet, operationRetry } from '#contract/operations.ts'
+import type { Server } from '#contract/servers.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { clusterWorld } from '../testing/world.ts'
+
+/** How much faster than real the machines are here. Talos waits 10 s before it restarts out of a failed installation, the simulation 3.5 s at speed 1. */
+const hurry = 2
+const realSpeed = 3.5 / 10
+/** The most that may pass until the step says what fails. */
+const withinS = 30 / hurry
+
+// The clock of this world jumps, so nothing else lives in it.
+const world = await clusterWorld({ servers: 4 })
+
+const cases = [
+  {
+    what: 'an installer that can not be pulled',
+    fault: { kind: 'no-image' },
+    begins: /retrying error: failed to pull image/,
+    says: /^Installing since \d\d:\d\d UTC: failed to pull image ".+": failed to resolve image: dial tcp: i\/o timeout$/,
+  },
+  {
+    what: 'an installer that fails early',
+    fault: { kind: 'fail-install', times: 5, when: 'before-partitioning' },
+    begins: /task install \(1\/1\): failed/,
+    says: /^The installation failed: task "upgrade" failed: exit code 1: failed to zero blockdevice \/dev\/\w+: input\/output error\. /,
+  },
+  {
+    what: 'an installer that fails after partitioning',
+    fault: { kind: 'fail-install', times: 5, when: 'after-partitioning' },
+    begins: /task install \(1\/1\): failed/,
+    says: /^The installation failed: task "upgrade" failed: exit code 1: failed to install bootloader: write \/dev\/\w+: input\/output error\. /,
+  },
+  {
+    what: 'an installer that never ends',
+    fault: { kind: 'endless-install' },
+    begins: /created META/,
+    says: /^Installing since \d\d:\d\d UTC; Talos said last: created META \(.+\)$/,
+  },
+] as const
+
+test('what keeps an installation stands in the step within 30 s, in the words of Talos; one that never ends fails with them', { timeout: 180_000 }, async () => {
+  world.simulator.world.clock.setSpeed(realSpeed * hurry)
+  const told = async ({ what, fault, begins, says }: (typeof cases)[number], node: Server): Promise<string> => {
+    await addFault(world.machine(node), fault)
+    const { operation } = await world.create([node])
+    const lines = world.machine(node).journal.kernelLines
+    await world.until(
+      async () => lines.since(0),
+      (all) => all.some((line) => begins.test(line)),
+    )
+    const begun = performance.now()
+    await world.until(
+      async () => (await world.operation(operation.id)).steps.find((s) => s.key === `install/${node.id}`)!,
+      (step) => says.test(step.reason ?? ''),
+      withinS * 1_000,
+    )
+    // oxlint-disable-next-line no-console -- the measure that this test is for
+    console.log(`${what}: told after ${((performance.now() - begun) / 1_000).toFixed(1)} s; real machines are ${hurry} times slower`)
+    return operation.id
+  }
+  const nodes = world.take(cases.length)
+  const operations = await Promise.all(cases.map((one, i) => told(one, nodes[i]!)))
+
+  const [endless, node] = [operations.at(-1)!, nodes.at(-1)!]
+  world.backend.clock.advance(31 * 60_000)
+  // A token lives ten minutes, so everybody signs in again.
+  const admin = await world.backend.signIn({ role: 'admin' })
+  const read = async () => (await admin.call(operationGet, { params: { id: endless } })).answer!
+  const failed = await world.until(read, (o) => o.status === 'failed')
+  expect(failed.reason).toMatch(/: Not done after 31 min\. Installing since \d\d:\d\d UTC; Talos said last: created META /)
+
+  await clearFaults(world.machine(node))
+  world.simulator.world.clock.setSpeed(100)
+  expect((await admin.call(operationRetry, { params: { id: endless } })).status).toBe(200)
+  // Certificates of the backend's time are of the future for the machine, so the cluster itself isn't waited for.
+  await world.until(read, (o) => o.steps.some((s) => s.key === `boot/${node.id}` && s.status === 'done'))
+  expect(world.machine(node).disk.state.counters).toMatchObject({ installs: 1, applies: 1 })
+})
