@@ -1,10 +1,9 @@
 import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, type NewClusterAsked } from '#contract/clusters.ts'
-import { type ChosenDisks, type ConfirmedDisk, defaultInstallDisk, devicePath, diskSentence, disksToConfirm } from '#contract/disks.ts'
-import { serverGet } from '#contract/servers.ts'
 import type { Context } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { datacenterId, serverId } from '../resolve.ts'
 import { oneLine } from '../text.ts'
+import { confirmedDisks, confirmOption } from './confirm-disks.ts'
 
 export const createOptions = {
   datacenter: { kind: 'text', value: 'CODE', help: 'Where its servers stand. Required' },
@@ -17,13 +16,7 @@ export const createOptions = {
     help: 'System disk, by id (nvme0n1) or path (/dev/nvme0n1); else the smallest fixed one that is large enough, an empty one first',
   },
   'workload-disk': { kind: 'text', value: 'SERVER=DISK', many: true, help: 'Disks for the workload, by id or path' },
-  'confirm-disk': {
-    kind: 'text',
-    value: 'DISK=CONTENT',
-    many: true,
-    whole: true,
-    help: 'A disk that holds something and may be wiped: its serial or WWID, and what stands on it as `server show` tells it. Asked for where it is missing',
-  },
+  ...confirmOption,
   interface: { kind: 'text', value: 'SERVER=LINK', many: true, help: 'Link for the workload; else the one that the server is reached on' },
   endpoint: { kind: 'text', value: 'ADDRESS', help: "Address or DNS name of the Kubernetes API; else the first control plane's address" },
   'virtual-ip': { kind: 'flag', help: 'The endpoint is an unused address that the control planes hold themselves' },
@@ -59,44 +52,6 @@ function single(option: string, values: Map<string, string[]>, server: string): 
   const given = values.get(server)
   if (given && given.length > 1) throw new CliError('usage', `--${option} is given twice for ${oneLine(server)}`)
   return given?.[0]
-}
-
-/** `DISK=CONTENT`: a WWID has the kernel's prefix for how it was made (`naa.`, `eui.`, `t10.`, `nvme.`, `uuid.`); anything else is a serial. */
-function confirmedDisks(pairs: readonly string[]): ConfirmedDisk[] {
-  return pairs.map((pair) => {
-    const [disk = '', content = ''] = pair.split(/=(.*)/s)
-    if (disk === '' || content === '') throw new CliError('usage', `--confirm-disk takes DISK=CONTENT, not ${oneLine(pair)}`)
-    return /^(?:naa|eui|t10|nvme|uuid)\./.test(disk) ? { wwid: disk, content } : { serial: disk, content }
-  })
-}
-
-/**
- * Has a person type the serial of each disk that would be wiped and was not confirmed yet, and answers all confirmations. null where nobody can be asked, or a
- * disk has nothing to name it by. Throws CliError where another name is typed.
- */
-export async function askForDisks({ terminal, api }: Context, body: NewClusterAsked): Promise<ConfirmedDisk[] | null> {
-  const chosen: ChosenDisks[] = []
-  for (const asked of body.servers) {
-    const { name, resources, talos } = await api.call(serverGet, { params: { id: asked.node_id } })
-    const workload = (asked.workload_disks ?? []).map(devicePath)
-    const fallback = defaultInstallDisk(resources.disks, workload)
-    const install = asked.install_disk ?? talos.installed?.disk ?? fallback?.id
-    const devices = [...(install === undefined ? [] : [devicePath(install)]), ...workload]
-    chosen.push({ server: name, disks: resources.disks, devices, kept: talos.installed?.disk ?? null })
-  }
-  const confirmed = [...(body.confirmed_disks ?? [])]
-  for (const one of disksToConfirm(chosen)) {
-    const { by } = one
-    if (by === null) return null
-    const isSaid = confirmed.some((c) => c.content === by.content && (c.wwid === undefined ? c.serial === by.serial : c.wwid === by.wwid))
-    if (isSaid) continue
-    const word = by.serial ?? by.wwid!
-    const answer = await terminal.ask(`${oneLine(diskSentence(one))}. It will be wiped. Type ${oneLine(word)} to go on: `, { secret: false })
-    if (answer === null) return null
-    if (answer.trim() !== word) throw new CliError('failure', 'Nothing was done')
-    confirmed.push(by)
-  }
-  return confirmed
 }
 
 /** The body of `clusterCreate` from the options: names become ids, and what is unwise is said. Throws CliError. */

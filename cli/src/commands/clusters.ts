@@ -7,21 +7,21 @@ import {
   clusterList,
   clusterPreview,
   clusterServerFailure,
+  clusterServerReplace,
   clusterStatuses,
   clusterTalosconfig,
-  type NewClusterAsked,
 } from '#contract/clusters.ts'
-import type { Answer } from '#contract/operation.ts'
 import { clusterResume } from '#contract/restoration.ts'
 import { writeSecretFile } from '../api/secret-file.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import { CliError } from '../exit.ts'
-import { clusterId, memberId } from '../resolve.ts'
+import { clusterId, memberId, serverId } from '../resolve.ts'
 import { beSure, sureOption } from '../sure.ts'
 import { type Column, facts, shownOf, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
 import { localTime, oneLine, words } from '../text.ts'
-import { askForDisks, createOptions, readNewCluster } from './cluster-create.ts'
+import { confirmedDisks, confirmOption, withDisks } from './confirm-disks.ts'
+import { createOptions, readNewCluster } from './cluster-create.ts'
 import { resumedText, waitOption, waitOr } from './operations.ts'
 
 const colours: Partial<Record<Cluster['status'], Colour>> = { ready: 'green', failed: 'red', degraded: 'red' }
@@ -91,18 +91,6 @@ function credentials(what: 'kubeconfig' | 'talosconfig', operation: typeof clust
   })
 }
 
-/** What stands on disks that would be wiped is asked about once the API says that it was not confirmed. */
-async function createAsking(context: Context, body: NewClusterAsked, idempotencyKey: string | undefined): Promise<Answer<typeof clusterCreate>> {
-  try {
-    return await context.api.call(clusterCreate, { body }, { idempotencyKey })
-  } catch (error) {
-    if (!(error instanceof CliError) || error.body?.code !== 'disk_not_confirmed') throw error
-    const confirmed = await askForDisks(context, body)
-    if (confirmed === null) throw new CliError(error.exit, error.message, { body: error.body, hint: "Name it: --confirm-disk 'SERIAL=CONTENT'", cause: error })
-    return context.api.call(clusterCreate, { body: { ...body, confirmed_disks: confirmed } }, { idempotencyKey })
-  }
-}
-
 export const clusterCommands: Command[] = [
   command({
     name: 'cluster list',
@@ -165,7 +153,14 @@ export const clusterCommands: Command[] = [
         )
         return preview.checks.every((c) => c.ok) ? 0 : 1
       }
-      const created = await createAsking(context, body, options['idempotency-key'])
+      const { confirmed_disks: named = [], ...asked } = body
+      const created = await withDisks(context, body.servers, named, (confirmed) =>
+        api.call(
+          clusterCreate,
+          { body: { ...asked, ...(confirmed.length > 0 && { confirmed_disks: confirmed }) } },
+          { idempotencyKey: options['idempotency-key'] },
+        ),
+      )
       const watched = await waitOr(context, created.operation.id, options.wait)
       const answer = watched ? { cluster: await api.call(clusterGet, { params: { id: created.cluster.id } }), operation: watched.operation } : created
       show(answer, ({ cluster }) => `Cluster ${oneLine(cluster.name)} is ${cluster.status}${cluster.reason ? `: ${oneLine(cluster.reason)}` : ''}\n`)
@@ -190,6 +185,31 @@ export const clusterCommands: Command[] = [
       const begun = await api.call(clusterDelete, { params: { id }, query: options.force ? { force: 'true' } : {} })
       const watched = await waitOr(context, begun.operation.id, options.wait)
       show(watched ? { operation: watched.operation } : begun, () => (watched ? '' : `Cluster ${oneLine(name)} is being deleted\n`))
+      return watched?.exit
+    },
+  }),
+  command({
+    name: 'cluster replace',
+    summary: 'Give the place of a server that failed while its cluster was made to another one, whose disk is wiped.',
+    operands: { ...operand, server: { value: 'SERVER', help: 'Name or id of the server that failed' } },
+    options: {
+      by: { kind: 'text', value: 'SERVER', help: 'Name or id of the server that takes its place. Required' },
+      ...confirmOption,
+      ...waitOption,
+    },
+    examples: ['cluster replace web brave-otter-042 --by calm-lake-007 --wait'],
+    async run(context, { operands, options }) {
+      const { api, show } = context
+      if (options.by === undefined) throw new CliError('usage', '--by is missing', { hint: 'steelyard server list --eligible shows who can take its place' })
+      const cluster = await api.call(clusterGet, { params: { id: await clusterId(api, operands.cluster) } })
+      const params = { id: cluster.id, node_id: memberId(cluster, operands.server) }
+      const node_id = await serverId(api, options.by)
+      const begun = await withDisks(context, [{ node_id }], confirmedDisks(options['confirm-disk']), (confirmed_disks) =>
+        api.call(clusterServerReplace, { params, body: { node_id, confirmed_disks } }),
+      )
+      const watched = await waitOr(context, begun.operation.id, options.wait)
+      const said = `${oneLine(options.by)} takes the place of ${oneLine(operands.server)} in ${oneLine(cluster.name)}\n`
+      show(watched ? { operation: watched.operation } : begun, () => (watched ? '' : said))
       return watched?.exit
     },
   }),

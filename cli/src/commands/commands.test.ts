@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { clusterCreate, clusterGet, clusterKubeconfig, clusterList, clusterPreview } from '#contract/clusters.ts'
+import { clusterCreate, clusterGet, clusterKubeconfig, clusterList, clusterPreview, clusterServerReplace } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { canWipe } from '#contract/disks.ts'
 import { Problem } from '#contract/errors.ts'
@@ -211,6 +211,31 @@ describe('cluster create', () => {
     const argv = [...line.split(' '), '--confirm-disk', `S1=${disk.content}`]
     expect(await cli.run(argv)).toMatchObject({ exit: 0 })
     expect((await cli.run([...line.split(' '), '--confirm-disk', 'S1=xfs'])).exit).toBe(6)
+  })
+
+  test('the server that takes the place of a failed one loses a disk that holds something only with its name', async () => {
+    const { api, cli } = await ready()
+    const disk = { id: 'sda', size: 480e9, model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: 'ZFS member "tank"' }
+    api.on(serverList, () => pageOf([aServer({ id: id(2), name: 'spare' })]))
+    api.on(serverGet, () => aServer({ id: id(2), name: 'spare', resources: { node_addresses: [], processors: [], memory: [], interfaces: [], disks: [disk] } }))
+    api.on(clusterList, () => pageOf([aCluster({ id: id(3), name: 'web' })]))
+    api.on(clusterGet, () => aCluster({ id: id(3), name: 'web', servers: [{ node_id: id(1), name: 'cp-1', role: 'control_plane' }] }))
+    api.on(clusterServerReplace, ({ body }) => {
+      const verdict = canWipe([{ server: 'spare', disks: [disk], devices: ['/dev/sda'], kept: null }], body.confirmed_disks)
+      if (!verdict.ok) throw new Problem('disk_not_confirmed', verdict.reason)
+      return { operation: anOperation() }
+    })
+    expect(await cli.run('cluster replace web cp-1')).toMatchObject({ exit: 2, err: expect.stringContaining('--by is missing') as string })
+    const line = 'cluster replace web cp-1 --by spare'
+    expect(await cli.run(line)).toMatchObject({ exit: 6, err: expect.stringContaining('it holds ZFS member "tank"') as string })
+    expect((await cli.run(line, { ask: () => Promise.resolve('S1') })).out).toBe('spare takes the place of cp-1 in web\n')
+    const argv = [...line.split(' '), '--confirm-disk', `naa.1=${disk.content}`]
+    expect(await cli.run(argv)).toMatchObject({ exit: 0 })
+    expect(api.callsOf(clusterServerReplace).at(-1)).toMatchObject({
+      params: { id: id(3), node_id: id(1) },
+      body: { node_id: id(2), confirmed_disks: [{ wwid: 'naa.1', content: disk.content }] },
+    })
+    expect((await cli.run([...line.split(' '), '--confirm-disk', 'naa.1=empty'])).exit).toBe(6)
   })
 
   test('with --wait shows the steps, and ends as the operation does', async () => {

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import { clusterCreate, clusterPreview, type NewClusterAsked } from '#contract/clusters.ts'
+import { clusterCreate, clusterPreview, clusterServerReplace, type NewClusterAsked } from '#contract/clusters.ts'
 import { contentOf } from '#contract/disks.ts'
 import { operationRetry } from '#contract/operations.ts'
 import type { Server } from '#contract/servers.ts'
+import { addFault } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from './testing/world.ts'
 
 const hardware = 'gigabyte-r152'
@@ -11,10 +12,12 @@ const special = {
   2: { hardware, contents: { nvme1n1: 'zfs' } },
   3: { hardware, missing_disks: true, media: ['usb'] },
   4: { hardware },
+  5: { hardware },
+  6: { hardware, contents: { nvme0n1: 'zfs', nvme1n1: 'xfs' } },
 }
-const world = await clusterWorld({ servers: 4, special })
+const world = await clusterWorld({ servers: 6, special })
 const { admin } = world
-const [full, half, stick, clean] = world.nodes as [Server, Server, Server, Server]
+const [full, half, stick, clean, thin, spare] = world.nodes as [Server, Server, Server, Server, Server, Server]
 const only = (id: string, more: Partial<NewClusterAsked['servers'][number]> = {}) => [{ node_id: id, role: 'control_plane' as const, ...more }]
 const installs = (node: Server) => world.machine(node).disk.state.counters.installs
 
@@ -71,3 +74,37 @@ test('a disk that has been filled since it was chosen is not wiped; emptied, a r
   expect((await world.ended(operation.id)).status).toBe('done')
   expect(installs(clean)).toBe(1)
 })
+
+test(
+  'a disk that is gone between the review and the order: nothing is sent; who takes its place loses a disk that holds something only with its name',
+  { timeout: 90_000 },
+  async () => {
+    const machine = world.machine(thin)
+    const disk = thin.resources.disks[1]!
+    const body = world.ask([thin], { servers: only(thin.id, { install_disk: disk.id }) })
+    expect((await admin.call(clusterPreview, { body })).answer!.checks.every((c) => c.ok)).toBe(true)
+    await addFault(machine, { kind: 'disks', what: 'lost' })
+    const { cluster, operation } = (await admin.call(clusterCreate, { body })).answer!
+    const end = await world.ended(operation.id)
+    expect(end).toMatchObject({ status: 'failed', reason: expect.stringContaining(`/dev/${disk.id} is not in ${thin.name} any more`) as string })
+    expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
+
+    // Nobody chooses here: the default disk of the other server holds something too.
+    const target = spare.resources.disks.find((d) => d.id === 'nvme0n1')!
+    const replace = (confirmed_disks: NewClusterAsked['confirmed_disks'] = []) =>
+      admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: thin.id }, body: { node_id: spare.id, confirmed_disks } })
+    for (const confirmed of [[], [{ serial: target.serial!, content: 'empty' }], [{ wwid: spare.resources.disks[1]!.wwid!, content: contentOf(target) }]]) {
+      const refused = await replace(confirmed)
+      expect(refused).toMatchObject({ status: 409, problem: { code: 'disk_not_confirmed' } })
+      expect(refused.problem!.error).toContain(`serial ${target.serial}, WWID ${target.wwid}): it holds ${contentOf(target)}`)
+    }
+    expect(await world.server(spare.id)).toMatchObject({ cluster: null, operation_id: null })
+    expect(world.machine(spare).disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
+
+    const replaced = (await replace([{ wwid: target.wwid!, serial: target.serial!, content: contentOf(target) }])).answer!
+    expect((await world.ended(replaced.operation.id)).status).toBe('done')
+    expect(world.machine(spare).systemDisk).toBe('nvme0n1')
+    // The other disk was not chosen, so it keeps what it holds.
+    expect(world.machine(spare).disk.state.contents).toEqual({ nvme1n1: 'xfs' })
+  },
+)

@@ -75,7 +75,9 @@ export function questions({ fleet, access }: QuestionParts) {
         const isFollowed = follow === 'true'
         // Talos keeps the kernel's messages as a log since 1.13 (`kmsg_log_storage.go`); before that they come whole.
         const isOnlyDmesg = service === 'kernel' && !isSince(row.talos_version, 13)
-        yield* streamWithoutTokens(isOnlyDmesg ? client.dmesg({ follow: isFollowed }, { signal }) : client.logs({ service, follow: isFollowed, tail }, { signal }))
+        yield* streamWithoutTokens(
+          isOnlyDmesg ? client.dmesg({ follow: isFollowed }, { signal }) : client.logs({ service, follow: isFollowed, tail }, { signal }),
+        )
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof TalosError && error.kind === 'not_found')

@@ -40,41 +40,45 @@ const cases = [
   },
 ] as const
 
-test('what keeps an installation stands in the step within 30 s, in the words of Talos; one that never ends fails with them', { timeout: 180_000 }, async () => {
-  world.simulator.world.clock.setSpeed(realSpeed * hurry)
-  const told = async ({ what, fault, begins, says }: (typeof cases)[number], node: Server): Promise<string> => {
-    await addFault(world.machine(node), fault)
-    const { operation } = await world.create([node])
-    const lines = world.machine(node).journal.kernelLines
-    await world.until(
-      async () => lines.since(0),
-      (all) => all.some((line) => begins.test(line)),
-    )
-    const begun = performance.now()
-    await world.until(
-      async () => (await world.operation(operation.id)).steps.find((s) => s.key === `install/${node.id}`)!,
-      (step) => says.test(step.reason ?? ''),
-      withinS * 1_000,
-    )
-    // oxlint-disable-next-line no-console -- the measure that this test is for
-    console.log(`${what}: told after ${((performance.now() - begun) / 1_000).toFixed(1)} s; real machines are ${hurry} times slower`)
-    return operation.id
-  }
-  const nodes = world.take(cases.length)
-  const operations = await Promise.all(cases.map((one, i) => told(one, nodes[i]!)))
+test(
+  'what keeps an installation stands in the step within 30 s, in the words of Talos; one that never ends fails with them',
+  { timeout: 180_000 },
+  async () => {
+    world.simulator.world.clock.setSpeed(realSpeed * hurry)
+    const told = async ({ what, fault, begins, says }: (typeof cases)[number], node: Server): Promise<string> => {
+      await addFault(world.machine(node), fault)
+      const { operation } = await world.create([node])
+      const lines = world.machine(node).journal.kernelLines
+      await world.until(
+        async () => lines.since(0),
+        (all) => all.some((line) => begins.test(line)),
+      )
+      const begun = performance.now()
+      await world.until(
+        async () => (await world.operation(operation.id)).steps.find((s) => s.key === `install/${node.id}`)!,
+        (step) => says.test(step.reason ?? ''),
+        withinS * 1_000,
+      )
+      // oxlint-disable-next-line no-console -- the measure that this test is for
+      console.log(`${what}: told after ${((performance.now() - begun) / 1_000).toFixed(1)} s; real machines are ${hurry} times slower`)
+      return operation.id
+    }
+    const nodes = world.take(cases.length)
+    const operations = await Promise.all(cases.map((one, i) => told(one, nodes[i]!)))
 
-  const [endless, node] = [operations.at(-1)!, nodes.at(-1)!]
-  world.backend.clock.advance(31 * 60_000)
-  // A token lives ten minutes, so everybody signs in again.
-  const admin = await world.backend.signIn({ role: 'admin' })
-  const read = async () => (await admin.call(operationGet, { params: { id: endless } })).answer!
-  const failed = await world.until(read, (o) => o.status === 'failed')
-  expect(failed.reason).toMatch(/: Not done after 31 min\. Installing since \d\d:\d\d UTC; Talos said last: created META /)
+    const [endless, node] = [operations.at(-1)!, nodes.at(-1)!]
+    world.backend.clock.advance(31 * 60_000)
+    // A token lives ten minutes, so everybody signs in again.
+    const admin = await world.backend.signIn({ role: 'admin' })
+    const read = async () => (await admin.call(operationGet, { params: { id: endless } })).answer!
+    const failed = await world.until(read, (o) => o.status === 'failed')
+    expect(failed.reason).toMatch(/: Not done after 31 min\. Installing since \d\d:\d\d UTC; Talos said last: created META /)
 
-  await clearFaults(world.machine(node))
-  world.simulator.world.clock.setSpeed(100)
-  expect((await admin.call(operationRetry, { params: { id: endless } })).status).toBe(200)
-  // Certificates of the backend's time are of the future for the machine, so the cluster itself isn't waited for.
-  await world.until(read, (o) => o.steps.some((s) => s.key === `boot/${node.id}` && s.status === 'done'))
-  expect(world.machine(node).disk.state.counters).toMatchObject({ installs: 1, applies: 1 })
-})
+    await clearFaults(world.machine(node))
+    world.simulator.world.clock.setSpeed(100)
+    expect((await admin.call(operationRetry, { params: { id: endless } })).status).toBe(200)
+    // Certificates of the backend's time are of the future for the machine, so the cluster itself isn't waited for.
+    await world.until(read, (o) => o.steps.some((s) => s.key === `boot/${node.id}` && s.status === 'done'))
+    expect(world.machine(node).disk.state.counters).toMatchObject({ installs: 1, applies: 1 })
+  },
+)

@@ -1,0 +1,78 @@
+/** Disks that a command wipes: named by option, or typed once the API says that one of them holds something. */
+import { type ChosenDisks, type ConfirmedDisk, defaultInstallDisk, devicePath, diskSentence, disksToConfirm } from '#contract/disks.ts'
+import { serverGet } from '#contract/servers.ts'
+import type { Context } from '../command.ts'
+import { CliError } from '../exit.ts'
+import { oneLine } from '../text.ts'
+
+export const confirmOption = {
+  'confirm-disk': {
+    kind: 'text',
+    value: 'DISK=CONTENT',
+    many: true,
+    whole: true,
+    help: 'A disk that holds something and may be wiped: its serial or WWID, and what stands on it as `server show` tells it. Asked for where it is missing',
+  },
+} as const
+
+/** A server that is installed, with the disks that were chosen; else the ones that are taken by default. */
+interface AskedServer {
+  readonly node_id: string
+  readonly install_disk?: string | undefined
+  readonly workload_disks?: readonly string[] | undefined
+}
+
+/** `DISK=CONTENT`: a WWID has the kernel's prefix for how it was made (`naa.`, `eui.`, `t10.`, `nvme.`, `uuid.`); anything else is a serial. */
+export function confirmedDisks(pairs: readonly string[]): ConfirmedDisk[] {
+  return pairs.map((pair) => {
+    const [disk = '', content = ''] = pair.split(/=(.*)/s)
+    if (disk === '' || content === '') throw new CliError('usage', `--confirm-disk takes DISK=CONTENT, not ${oneLine(pair)}`)
+    return /^(?:naa|eui|t10|nvme|uuid)\./.test(disk) ? { wwid: disk, content } : { serial: disk, content }
+  })
+}
+
+/**
+ * Has a person type the serial of each disk that would be wiped and was not confirmed yet, and answers all confirmations. null where nobody can be asked, or a
+ * disk has nothing to name it by. Throws CliError where another name is typed.
+ */
+async function askForDisks({ terminal, api }: Context, servers: readonly AskedServer[], given: readonly ConfirmedDisk[]): Promise<ConfirmedDisk[] | null> {
+  const chosen: ChosenDisks[] = []
+  for (const asked of servers) {
+    const { name, resources, talos } = await api.call(serverGet, { params: { id: asked.node_id } })
+    const workload = (asked.workload_disks ?? []).map(devicePath)
+    const fallback = defaultInstallDisk(resources.disks, workload)
+    const install = asked.install_disk ?? talos.installed?.disk ?? fallback?.id
+    const devices = [...(install === undefined ? [] : [devicePath(install)]), ...workload]
+    chosen.push({ server: name, disks: resources.disks, devices, kept: talos.installed?.disk ?? null })
+  }
+  const confirmed = [...given]
+  for (const one of disksToConfirm(chosen)) {
+    const { by } = one
+    if (by === null) return null
+    const isSaid = confirmed.some((c) => c.content === by.content && (c.wwid === undefined ? c.serial === by.serial : c.wwid === by.wwid))
+    if (isSaid) continue
+    const word = by.serial ?? by.wwid!
+    const answer = await terminal.ask(`${oneLine(diskSentence(one))}. It will be wiped. Type ${oneLine(word)} to go on: `, { secret: false })
+    if (answer === null) return null
+    if (answer.trim() !== word) throw new CliError('failure', 'Nothing was done')
+    confirmed.push(by)
+  }
+  return confirmed
+}
+
+/** Calls with the disks that are confirmed; where the API says that one is not, it is asked about. Throws CliError. */
+export async function withDisks<T>(
+  context: Context,
+  servers: readonly AskedServer[],
+  given: readonly ConfirmedDisk[],
+  call: (confirmed: ConfirmedDisk[]) => Promise<T>,
+): Promise<T> {
+  try {
+    return await call([...given])
+  } catch (error) {
+    if (!(error instanceof CliError) || error.body?.code !== 'disk_not_confirmed') throw error
+    const confirmed = await askForDisks(context, servers, given)
+    if (confirmed === null) throw new CliError(error.exit, error.message, { body: error.body, hint: "Name it: --confirm-disk 'SERIAL=CONTENT'", cause: error })
+    return call(confirmed)
+  }
+}
