@@ -13,6 +13,7 @@ import { migrate, readMigrations } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { engineQueue } from '../engine/queue.ts'
+import { listen } from '../http/listen.ts'
 import { type Log, logger } from '../log.ts'
 import { buildDomains, buildWeb, type Domains } from '../parts.ts'
 import { buildPlatform, type Platform } from '../platform.ts'
@@ -126,9 +127,10 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     app = await buildWeb(platform, domains, { consoleFolder: path.join(home, 'console/dist'), cliFile: path.join(home, 'cli/dist/steelyard.mjs') })
     const web = app
     steps.push('http', () => web.close())
-    await web.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
+    const stopListening = await listen(web, config, log).catch((error: unknown) => {
       throw cannotListen(config, error)
     })
+    steps.push('listening', async () => stopListening())
     around.out(`Steelyard is ready at ${addressOf(config, web)}\n`)
   }
   if (config.dialNetworks.length === 0 && config.simulate === undefined && config.roles.includes('reconcile'))

@@ -1,0 +1,37 @@
+/** `localhost` is two addresses: the limits on sockets hold at both. */
+import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { afterAll, expect, test } from 'vitest'
+import { startBackend } from '../testing/backend.ts'
+import { silent } from '../log.ts'
+import { listen } from './listen.ts'
+
+const backend = await startBackend()
+const all = Object.values(networkInterfaces()).flatMap((of) => (of ?? []).map((i) => i.address))
+/** What localhost is as well, or another address of loopback where there is no IPv6. */
+const second = all.includes('::1') ? '::1' : '127.0.0.2'
+const stop = await listen(backend.app, { host: 'localhost', port: 0 }, silent, async () => ['127.0.0.1', second])
+afterAll(() => stop())
+const ports = backend.app.addresses().map((a) => new URL(`http://${typeof a === 'string' ? a : `x:${a.port}`}`).port)
+
+/** Sends requests in one packet, and answers how many were answered until the connection closed. */
+async function pipeline(host: string, count: number): Promise<number> {
+  const socket = connect(Number(ports[0]), host)
+  let seen = ''
+  socket.on('data', (piece: Buffer) => (seen += piece.toString()))
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(count))
+  await new Promise((resolve) => socket.once('close', resolve))
+  return seen.split('HTTP/1.1 200').length - 1
+}
+
+test.each(['127.0.0.1', second])('at %s one request of a connection is answered at a time, and of too many the first', async (host) => {
+  expect(await pipeline(host, 310)).toBe(33)
+})
+
+test.each(['127.0.0.1', second.includes(':') ? `[${second}]` : second])('at http://%s the whole program answers', async (host) => {
+  expect((await fetch(`http://${host}:${ports[0]}/healthz`)).status).toBe(200)
+})
+
+test('Fastify made no server of its own for the second address', () => {
+  expect(ports).toHaveLength(1)
+})

@@ -1,0 +1,32 @@
+/**
+ * Listens on every address that a name stands for: `localhost` is 127.0.0.1 and ::1. Fastify would make a server of its own for the second, without the limits
+ * that are set on the first (`multipleBindings` in its `lib/server.js`); here all sockets are given to one server, as Node allows
+ * (https://nodejs.org/api/http.html#event-connection).
+ */
+import { lookup } from 'node:dns/promises'
+import { type AddressInfo, createServer, type Server } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Log } from '../log.ts'
+
+const addressesOf = async (host: string): Promise<string[]> => (await lookup(host, { all: true })).map((a) => a.address)
+
+/** Answers what ends the listening on all addresses but the first, which ends with the app. @throws where the first can't be listened on */
+export async function listen(app: FastifyInstance, { host, port }: { host: string; port: number }, log: Log, resolve = addressesOf): Promise<() => void> {
+  const [first, ...others] = host === 'localhost' ? [...new Set(await resolve(host))] : [host]
+  await app.listen({ host: first!, port })
+  const { server } = app
+  const more: Server[] = []
+  for (const address of others) {
+    // As Node makes the socket of an HTTP server.
+    const listener = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => server.emit('connection', socket))
+    listener.maxConnections = server.maxConnections
+    const problem = await new Promise<Error | undefined>((done) => {
+      listener.once('error', done)
+      listener.listen({ host: address, port: (server.address() as AddressInfo).port }, () => done(undefined))
+    })
+    if (problem === undefined) more.push(listener)
+    // A machine without IPv6 has ::1 in its hosts file all the same.
+    else log.warn('listen.failed', { address, reason: problem.message })
+  }
+  return () => more.forEach((listener) => listener.close())
+}
