@@ -10,6 +10,7 @@ import { readMigrations } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
 import { factory as makeFactory } from '../domains/images/factory.ts'
 import { failpoint } from '../engine/failpoint.ts'
+import { heldCounts } from '../engine/holds.ts'
 import { silent } from '../log.ts'
 import { onlyHere } from '../network.ts'
 import { buildDomains } from '../parts.ts'
@@ -94,6 +95,18 @@ async function database(config: Config, around: Surroundings): Promise<Finding[]
   }
 }
 
+/** What waits for a person since a restore. */
+function heldFindings({ cluster, operation }: Awaited<ReturnType<typeof heldCounts>>): Finding[] {
+  if (cluster + operation === 0) return []
+  const what = [...(cluster > 0 ? [counted(cluster, 'cluster')] : []), ...(operation > 0 ? [counted(operation, 'operation')] : [])].join(' and ')
+  return [
+    warning(
+      'restore',
+      `${what} ${cluster + operation === 1 ? 'is' : 'are'} held since a restore, and nothing is sent to their servers: look at each, then resume it in the console, or by steelyard cluster resume NAME and operation resume ID`,
+    ),
+  ]
+}
+
 /** What the program itself knows, asked as it would ask. */
 async function inside(config: Config, around: Surroundings, database: Database): Promise<Finding[]> {
   if (!(await stat(config.keyFile).catch(() => undefined)))
@@ -121,12 +134,14 @@ async function inside(config: Config, around: Surroundings, database: Database):
   const people = await users.count()
   const { total, unreachable } = (await servers.summary()).servers
   const chain = await audit.verify()
+  const held = await heldCounts(database.db)
   return [
     good('fingerprint', 'The key file is the one of this database'),
     people === 0 ? warning('users', 'Nobody can sign in yet: npm run steelyard -- user add --first EMAIL') : good('users', counted(people, 'user')),
     unreachable > 0
       ? warning('servers', `${unreachable} of ${counted(total, 'server')} can't be reached: the console says of each since when and why`)
       : good('servers', `${counted(total, 'server')}, none out of reach`),
+    ...heldFindings(held),
     chain.ok
       ? good('audit log', `${chain.entries} entries, the chain holds`)
       : bad('audit log', `Entry ${chain.seq} ${chain.reason}: somebody wrote to the database past Steelyard`),

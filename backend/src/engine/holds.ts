@@ -10,6 +10,9 @@ export interface HoldOwner {
   readonly id: string
 }
 
+/** Why nothing is begun or asked on what is held. */
+export const heldSentence = (name: string): string => `${name} was restored from a backup, and nothing is sent to it before somebody has looked and resumed it`
+
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** The id that a key of a wake-up begins with: `<cluster id>/<node id>`, `<server id>`. Keys that begin with none are about no one object. */
@@ -21,6 +24,13 @@ export const subjectOf = (key: string): string | null => {
 export async function holdOf(on: Db | Tx, key: string): Promise<HoldOwner | undefined> {
   const subject = subjectOf(key)
   return subject === null ? undefined : on.selectFrom('hold').select(['kind', 'id']).where('subject', '=', subject).executeTakeFirst()
+}
+
+/** How many clusters, and operations of their own, are held. */
+export async function heldCounts(on: Db | Tx): Promise<Record<HoldOwner['kind'], number>> {
+  const owners = await on.selectFrom('hold').select(['kind', 'id']).distinct().execute()
+  const count = (kind: HoldOwner['kind']) => owners.filter((o) => o.kind === kind).length
+  return { cluster: count('cluster'), operation: count('operation') }
 }
 
 /**

@@ -18,7 +18,7 @@ import { type Verdict, yes } from '#contract/rule.ts'
 import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { holdOf, type HoldOwner } from '../../engine/holds.ts'
+import { heldSentence, holdOf, type HoldOwner } from '../../engine/holds.ts'
 import { type Caller, callerName, system, type UserCaller } from '../../http/caller.ts'
 import type { RecordChange, Tell } from '../../record.ts'
 import { present, workOf } from './present.ts'
@@ -170,8 +170,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
 
   /** Nothing is begun that would not move. */
   const demandFree = async (tx: Tx, key: string, name: string): Promise<void> => {
-    if (await holdOf(tx, key))
-      throw new Problem('operation_running', `${name} was restored from a backup, and nothing is sent to it before somebody has looked and resumed it`)
+    if (await holdOf(tx, key)) throw new Problem('operation_running', heldSentence(name))
   }
 
   /** The operation, locked, for a person who may write what it is about. */

@@ -11,6 +11,7 @@ import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { heldSentence, holdOf } from '../../engine/holds.ts'
 import { type Caller, callerName, system } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { Recorder } from '../../record.ts'
@@ -116,8 +117,9 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     const { stored, more } = change(await store.ofServer(db, nodeId))
     const { yaml } = demandValid(server, await read(who, 'compose', base.yaml, layersOf(server, base.context, stored, more), base.context))
     if (!server.cluster) return
+    if (await holdOf(db, nodeId)) throw new Problem('operation_running', heldSentence(server.name))
     if (server.operation_id) throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
-    const verdict = await verdictOf({ server, yaml, isReal: base.isReal, servers, access, mayAsk: true })
+    const verdict = await verdictOf({ server, yaml, isReal: base.isReal, servers, access, isHeld: false, mayAsk: true })
     if (verdict.kind === 'not_allowed') throw new Problem('invalid', `Talos refuses it: ${verdict.reason}`, { body: verdict.reason })
     if (verdict.kind === 'unknown') throw new Problem('server_unreachable', verdict.reason)
   }
@@ -282,7 +284,15 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       const verdict = async (): Promise<Preview['verdict']> =>
         errors[0]
           ? { kind: 'not_allowed', reason: sentenceOf(errors[0]) }
-          : verdictOf({ server, yaml: merged.yaml, isReal: base.isReal, servers, access, mayAsk: mayWrite(who.caller) })
+          : verdictOf({
+              server,
+              yaml: merged.yaml,
+              isReal: base.isReal,
+              servers,
+              access,
+              isHeld: (await holdOf(db, nodeId)) !== undefined,
+              mayAsk: mayWrite(who.caller),
+            })
       return {
         diff: { before: merged.before, after: isBad ? '' : merged.after },
         sources: isBad ? [] : merged.sources,

@@ -2,6 +2,7 @@
 import { Problem } from '#contract/errors.ts'
 import type { Preview } from '#contract/patches.ts'
 import { TalosError } from '#talos/client/errors.ts'
+import { heldSentence } from '../../engine/holds.ts'
 import type { ClusterAccess, ForClusters, ServerFacts } from '../servers/for-clusters.ts'
 import { credentialsLifetimeMs } from './configuring.ts'
 
@@ -15,13 +16,16 @@ export interface VerdictInput {
   readonly isReal: boolean
   readonly servers: Pick<ForClusters, 'connection'>
   readonly access: ClusterAccess
+  /** Held since a restore: nothing is sent to it. */
+  readonly isHeld: boolean
   /** Whoever asks may change the server. Nothing that others wrote is sent to it. */
   readonly mayAsk: boolean
 }
 
-export async function verdictOf({ server, yaml, isReal, servers, access, mayAsk }: VerdictInput): Promise<Verdict> {
+export async function verdictOf({ server, yaml, isReal, servers, access, isHeld, mayAsk }: VerdictInput): Promise<Verdict> {
   if (!server.cluster) return { kind: 'at_install', reason: 'Applied at install' }
   if (!isReal || server.status !== 'ready') return { kind: 'unknown', reason: `${server.name} is still joining ${server.cluster.name}` }
+  if (isHeld) return { kind: 'unknown', reason: heldSentence(server.name) }
   if (!mayAsk)
     return {
       kind: 'unknown',

@@ -6,10 +6,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { clusterDelete, clusterGet } from '#contract/clusters.ts'
 import { operationCancel, operationGet, operationList } from '#contract/operations.ts'
+import { patchCreate, patchPreview } from '#contract/patches.ts'
 import { clusterResume, operationResume, restorationGet } from '#contract/restoration.ts'
 import { serverList, serverReboot } from '#contract/servers.ts'
 import { clusterSubnetsAssign, subnetCreate } from '#contract/subnets.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
+import { doctor } from '../../commands/doctor.ts'
 import { backup } from '../../commands/backup.ts'
 import { restore } from '../../commands/restore.ts'
 import { type Backend, freshDatabase, type SignedIn, startBackend } from '../../testing/backend.ts'
@@ -40,6 +42,7 @@ const pools = () =>
     .show()
     .pools.map((p) => p.name)
 
+let environment: Record<string, string>
 let ready: Awaited<ReturnType<typeof world.create>>
 let making: Awaited<ReturnType<typeof world.create>>
 let rebooting: string
@@ -73,7 +76,7 @@ beforeAll(async () => {
   if (made.code !== 0) throw new Error(made.err)
   const { connection, drop } = await freshDatabase({ empty: true })
   const data = path.join(folder, 'data')
-  const environment = {
+  environment = {
     STEELYARD_DATA: data,
     DATABASE_URL: urlOf(connection),
     STEELYARD_SIMULATE: '6',
@@ -155,6 +158,27 @@ test('nothing new is begun on what is held; an operation may be cancelled, which
   await new Promise((resolve) => setTimeout(resolve, 200))
   expect(told()).toBe(before)
   expect(await operation(rebooting)).toMatchObject({ status: 'cancelling', reason: expect.stringContaining('Restored') as string })
+})
+
+test('doctor tells what is held, and how it goes on', async () => {
+  const { out } = await runCommand((around) => doctor(['--json'], around), environment)
+  const findings = JSON.parse(out) as { check: string; verdict: string; text: string }[]
+  expect(findings.find((f) => f.check === 'restore')).toEqual({
+    check: 'restore',
+    verdict: 'warning',
+    text: expect.stringMatching(/^2 clusters are held since a restore, and nothing is sent to their servers.* steelyard cluster resume NAME/) as string,
+  })
+})
+
+test('a patch of a held server is previewed and refused without a dry run of Talos', async () => {
+  const node = world.nodes[0]!
+  const body = 'machine:\n  sysctls:\n    vm.swappiness: "1"\n'
+  const params = { id: node.id }
+  const preview = await admin.call(patchPreview, { params, body: { weight: 500, body } })
+  const sentence = `${node.name} was restored from a backup, and nothing is sent to it before somebody has looked and resumed it`
+  expect(preview.answer!.verdict).toEqual({ kind: 'unknown', reason: sentence })
+  const refused = await admin.call(patchCreate, { params, body: { name: 'swap', weight: 500, labels: {}, body } })
+  expect(refused).toMatchObject({ status: 409, problem: { code: 'operation_running', error: sentence } })
 })
 
 test('a creation that is resumed finishes where it was, once; the other cluster stays held', async () => {
