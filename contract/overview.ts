@@ -25,7 +25,17 @@ export type Attention = z.infer<typeof Attention>
 export const Overview = z.object({
   /** What is not as it should be now, the most urgent first, at most ten of them; and how many there are in all. */
   attention: z.object({ total: z.int(), items: z.array(Attention) }),
-  servers: z.object({ total: z.int(), maintenance: z.int(), ready: z.int(), reachable: z.int(), unreachable: z.int(), unconfirmed: z.int() }),
+  servers: z.object({
+    total: z.int(),
+    maintenance: z.int(),
+    ready: z.int(),
+    reachable: z.int(),
+    /** They don't answer though nothing is done to them. */
+    unreachable: z.int(),
+    /** They don't answer because something is done to them: they install, or restart on our order. */
+    away: z.int(),
+    unconfirmed: z.int(),
+  }),
   clusters: z.object({ total: z.int(), by_status: z.record(z.string(), z.int()) }),
   capacity: z.array(
     z.object({

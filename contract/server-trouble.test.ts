@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { troubleOf } from './server-trouble.ts'
+import { contactStateOf, troubleOf } from './server-trouble.ts'
 
 const at = '2026-11-20T12:00:00Z'
 const minutesLater = (n: number) => Date.parse(at) + n * 60_000
@@ -39,4 +39,13 @@ test('what something is done to may be away for 15 minutes', () => {
     expect(troubleOf({ ...well, ...ill, operation_id: 'o' }, minutesLater(14))).toBeNull()
     expect(troubleOf({ ...well, ...ill, operation_id: 'o' }, minutesLater(16))).not.toBeNull()
   }
+})
+
+test('a server that is dark because it installs or restarts on our order is away, not unreachable', () => {
+  const dark = { ...well, talos: silent, operation_id: 'o' }
+  expect(contactStateOf(dark, minutesLater(14))).toBe('away')
+  expect(contactStateOf(dark, minutesLater(16))).toBe('unreachable')
+  expect(contactStateOf({ ...dark, operation_id: null }, minutesLater(1))).toBe('unreachable')
+  expect(contactStateOf(well, minutesLater(1))).toBe('answers')
+  expect(contactStateOf({ ...well, talos: { ...well.talos, reachable: null } }, minutesLater(1))).toBe('unasked')
 })

@@ -147,7 +147,8 @@ export const serverList = operation({
     datacenter: z.optional(z.string().check(z.trim(), z.maxLength(40))),
     /** Name or id. */
     cluster: z.optional(z.string().check(z.trim(), z.maxLength(40))),
-    reachable: z.optional(z.enum(['true', 'false'])),
+    /** Whether it answers; `away` where it doesn't because something is done to it. */
+    reachable: z.optional(z.enum(['true', 'false', 'away'])),
     /** Whether a person has confirmed the hardware; not, too, where other hardware answered since. */
     confirmed: z.optional(z.enum(['true', 'false'])),
     /** Whether it may join a cluster now. */

@@ -151,7 +151,12 @@ export const serverCommands: Command[] = [
       type: { kind: 'text', value: 'TYPE', help: 'Only of this node type', choices: nodeTypes },
       datacenter: { kind: 'text', value: 'CODE', help: 'Only in this datacenter' },
       cluster: { kind: 'text', value: 'NAME', help: 'Only of this cluster' },
-      reachable: { kind: 'text', value: 'WHETHER', help: 'Only those that answer, or do not', choices: ['true', 'false'] },
+      reachable: {
+        kind: 'text',
+        value: 'WHETHER',
+        help: 'Only those that answer, do not, or are away because something is done to them',
+        choices: ['true', 'false', 'away'],
+      },
       confirmed: { kind: 'text', value: 'WHETHER', help: 'Only those whose hardware a person has confirmed, or has yet to', choices: ['true', 'false'] },
       eligible: { kind: 'text', value: 'WHETHER', help: 'Only those that may join a cluster now, or may not', choices: ['true', 'false'] },
       ...listOptions(['name', 'datacenter', 'cluster', 'type', 'status', 'contact', 'created_at']),

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { overviewGet } from '#contract/overview.ts'
+import { serverList } from '#contract/servers.ts'
+import { inTransaction } from '../../db/db.ts'
+import { system } from '../../http/caller.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildCluster, buildServer } from '../servers/testing.ts'
 
-const backend = await startBackend()
+const backend = await startBackend({ prepare: ({ engine }) => engine.register({ queue: 'demo', reconcile: async () => undefined }) })
 const viewer = await backend.signIn({ role: 'viewer' })
 const { db } = backend.platform
 const overview = async () => (await viewer.call(overviewGet)).answer!
@@ -34,6 +37,24 @@ test('clusters and servers that are not as they should be are told with their re
     { kind: 'server_unreachable', name: 'free', since: since.toISOString(), reason: 'connection refused' },
     { kind: 'server_not_ready', name: 'db-1', since: since.toISOString(), reason: 'Kubelet stopped' },
   ])
+})
+
+test('a server that is dark because something is done to it is away: neither unreachable nor in need of attention', async () => {
+  const before = await overview()
+  const just = new Date(backend.clock.now() - 60_000)
+  const id = await buildServer(backend, { name: 'installs', address: '10.0.2.1', reachable: false, unreachable_since: just })
+  const target = { kind: 'server' as const, id, name: 'installs' }
+  const operation = await inTransaction(db, (tx) =>
+    backend.domains.operations.create(tx, system, { kind: 'serverReboot', target, queue: 'demo', steps: [{ key: 'wait', title: 'Wait for it' }] }),
+  )
+  await db.updateTable('server').set({ operation_id: operation.id }).where('id', '=', id).execute()
+  const after = await overview()
+  expect(after.servers).toMatchObject({ unreachable: before.servers.unreachable, away: 1 })
+  expect(after.attention.total).toBe(before.attention.total)
+  const found = async (reachable: 'true' | 'false' | 'away') =>
+    (await viewer.call(serverList, { query: { reachable, q: 'installs' } })).answer!.items.map((s) => s.id)
+  expect(await found('away')).toEqual([id])
+  expect([...(await found('false')), ...(await found('true'))]).toEqual([])
 })
 
 test('of a fleet that is dark the overview tells ten, and how many there are', async () => {

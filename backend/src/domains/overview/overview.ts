@@ -29,7 +29,11 @@ export interface OverviewParts {
 
 const shown = 10
 const shownSubnets = 5
-const noServers: ServerSummary = { servers: { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, unconfirmed: 0 }, ailing: [], capacity: [] }
+const noServers: ServerSummary = {
+  servers: { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, away: 0, unconfirmed: 0 },
+  ailing: [],
+  capacity: [],
+}
 const noClusters: ClusterSummary = { counts: { total: 0, by_status: {} }, ailing: [] }
 const none = { total: 0, in_clusters: 0, free: 0 }
 

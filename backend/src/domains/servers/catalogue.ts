@@ -4,9 +4,11 @@
  * process has committed.
  */
 import type { Input } from '#contract/operation.ts'
+import { contactStateOf } from '#contract/server-trouble.ts'
 import type { Server, serverList } from '#contract/servers.ts'
+import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/db.ts'
-import { present } from './present.ts'
+import { contactOf, present } from './present.ts'
 import { isFound, matchOf, needlesOf, searchText } from './search.ts'
 import { changesSince, type ServerRow } from './store.ts'
 
@@ -43,7 +45,10 @@ export interface Catalogue {
 /** Answers kept until the next change. */
 const mostPages = 16
 
-export function catalogue({ db }: { db: Db }): Catalogue {
+/** What `reachable` of the list asks for. */
+const contactStates = { true: 'answers', false: 'unreachable', away: 'away' } as const
+
+export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
   const kept = new Map<string, Kept>()
   const contacts = new Map<string, Date>()
   let seen = '0'
@@ -135,7 +140,8 @@ export function catalogue({ db }: { db: Db }): Catalogue {
       if (nodeType && row.type !== nodeType) return false
       if (datacenter && row.datacenter_code !== datacenter && row.datacenter_id !== datacenter) return false
       if (cluster && row.cluster_name !== cluster && row.cluster_id !== cluster) return false
-      if (reachable && String(row.reachable) !== reachable) return false
+      if (reachable && contactStateOf({ status: row.status, operation_id: row.operation_id, talos: contactOf(row) }, clock.now()) !== contactStates[reachable])
+        return false
       if (confirmed && String(row.identity_state === 'confirmed') !== confirmed) return false
       if (eligible && String(isEligible(entry)) !== eligible) return false
       return isFound(searchOf(entry), needles)
@@ -165,7 +171,8 @@ export function catalogue({ db }: { db: Db }): Catalogue {
       if (items[0]) items[0] = items[0].subarray(1)
       const tail = `],"page":${query.page},"per_page":${query.per_page},"total":${found.length}}`
       const page = Buffer.concat([Buffer.from('{"items":['), ...items, Buffer.from(tail)])
-      if (pages.size < mostPages) pages.set(key, page)
+      // Who is away becomes unreachable by the time alone.
+      if (pages.size < mostPages && query.reachable === undefined) pages.set(key, page)
       return page
     },
     async one(id) {

@@ -102,7 +102,7 @@ const commands = { serverReboot: 'server.reboot_requested', serverShutdown: 'ser
 export function servers(parts: ServerParts): Servers {
   const { db, clock, recorder, engine, operations, datacenters, audit, fleet, access } = parts
   const { record, tell } = recorder
-  const shelf = catalogue({ db })
+  const shelf = catalogue({ db, clock })
   const forClusters = clusterUse({ db, clock, recorder, fleet })
   const asking = questions({ fleet, access })
   const observing = observer({ db, clock, tell, catalogue: shelf })

@@ -1,7 +1,7 @@
 /** Numbers of servers and capacity, for the overview and the datacenters. Unknown hardware is in no sum: unknown is not 0. */
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
-import { troubleOf } from '#contract/server-trouble.ts'
+import { contactStateOf, troubleOf } from '#contract/server-trouble.ts'
 import type { Entry } from './catalogue.ts'
 import { contactOf, nodeOf } from './present.ts'
 
@@ -42,13 +42,14 @@ const nothing = () => ({ total: 0, in_clusters: 0, free: 0 })
 /** @param now in ms: who is away because something is being done to it is not looked after yet */
 export function summarize(all: Iterable<Entry>, now: number): Summary {
   const entries = [...all]
-  const servers = { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, unconfirmed: 0 }
+  const servers = { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, away: 0, unconfirmed: 0 }
   const byDatacenter = new Map<string | null, DatacenterCapacity>()
   for (const { row } of entries) {
     if (row.status === 'deleted') continue
     servers.total++
     servers[row.status]++
-    if (row.reachable !== null) servers[row.reachable ? 'reachable' : 'unreachable']++
+    const contact = contactStateOf({ status: row.status, operation_id: row.operation_id, talos: contactOf(row) }, now)
+    if (contact !== 'unasked') servers[contact === 'answers' ? 'reachable' : contact]++
     if (row.identity_state !== 'confirmed') servers.unconfirmed++
 
     const known = byDatacenter.get(row.datacenter_id)

@@ -73,7 +73,7 @@ function Readings({ data }: { data: Shape }) {
   const { servers, clusters } = data
   const capacity = sums(data.capacity)
   const groups = clusterGroups(clusters.by_status)
-  const unasked = servers.total - servers.reachable - servers.unreachable
+  const unasked = servers.total - servers.reachable - servers.unreachable - servers.away
   return (
     <section className={css['readings']} aria-label="Fleet">
       <Reading
@@ -99,11 +99,13 @@ function Readings({ data }: { data: Shape }) {
         bar={[
           { label: 'Answering', value: servers.reachable, tone: 'ok' },
           { label: 'Unreachable', value: servers.unreachable, tone: 'danger' },
+          { label: 'Away on our order', value: servers.away, tone: 'info' },
           { label: 'Not asked yet', value: unasked, tone: 'idle' },
         ]}
         keys={[
           { tone: 'ok', word: 'Answering', value: servers.reachable, to: paths.servers({ reachable: 'true' }) },
           { tone: servers.unreachable > 0 ? 'danger' : 'off', word: 'Unreachable', value: servers.unreachable, to: paths.servers({ reachable: 'false' }) },
+          ...(servers.away > 0 ? [{ tone: 'busy' as const, word: 'Away', value: servers.away, to: paths.servers({ reachable: 'away' }) }] : []),
         ]}
       />
       <Reading

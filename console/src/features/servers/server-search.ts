@@ -22,7 +22,7 @@ export const sizeOf = (search: ServerSearch): number => pageSize(search.size, de
 export function serverQuery(search: ServerSearch): Asked<typeof serverList>['query'] {
   const status = among(serverStatuses, search.status)
   const nodeType = among(nodeTypes, search.nodeType)
-  const reachable = among(['true', 'false'], search.reachable)
+  const reachable = among(['true', 'false', 'away'], search.reachable)
   const confirmed = among(['true', 'false'], search.confirmed)
   const sort = sortAmong(sortColumns, search.sort)
   return {

@@ -1,5 +1,5 @@
 /** How a server's status, contact and identity are said. A server that does not answer keeps its status; what is wrong with it is said beside that, in front of all else. */
-import { type Trouble, troubleOf } from '#contract/server-trouble.ts'
+import { contactStateOf, type Trouble, troubleOf } from '#contract/server-trouble.ts'
 import type { Eligibility, Server, Stage } from '#contract/servers.ts'
 import { moment } from '../../lib/time.ts'
 import type { Tone } from '../../ui/Status.tsx'
@@ -64,7 +64,7 @@ export type Contact =
 export function contactOf(s: Parameters<typeof troubleOf>[0] & Pick<Server, 'talos'>, now = Date.now()): Contact {
   const at = s.talos.last_contact_at
   const isSilent = s.talos.reachable === false
-  if (isSilent && s.status !== 'deleted' && troubleOf(s, now) === null) return { kind: 'away', at }
+  if (s.status !== 'deleted' && contactStateOf(s, now) === 'away') return { kind: 'away', at }
   return at === null ? { kind: 'never', silent: isSilent } : { kind: isSilent ? 'silent' : 'answered', at }
 }
 
