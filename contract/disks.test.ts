@@ -36,6 +36,7 @@ describe('the default install disk', () => {
     ['an SD card', { transport: 'mmc' }],
     ['an SD card', { type: 'SD' }],
     ['virtual media of the management controller', { model: 'Virtual Floppy' }],
+    ['virtual media of the management controller', { model: 'Virtual HDisk0', transport: 'usb' }],
     ['virtual media of the management controller', { model: 'AMI Virtual CDROM0' }],
     ['virtual media of the management controller', { model: 'iDRAC Virtual Floppy', transport: 'usb' }],
     ['virtual media of the management controller', { model: 'HPE iLO Virtual USB' }],

@@ -51,7 +51,7 @@ export const leastDiskBytes = 6 * 1024 ** 3
 
 /** Models that management controllers give to the media that they emulate, seldom as anything but a USB disk. */
 const virtualMedia =
-  /\b(?:virtual\s*(?:floppy|cd|cdrom|dvd|disk\s*image|media|hdisk|usb|keyboard)|ami\s+virtual|idrac\s+virtual|ilo\s+virtual|lcdrive|oemdrv)\b/i
+  /\b(?:virtual\s*(?:floppy|cd|cdrom|dvd|disk\s*image|media|hdisk|usb|keyboard)\d*|ami\s+virtual|idrac\s+virtual|ilo\s+virtual|lcdrive|oemdrv)\b/i
 const networkTransports: ReadonlySet<string> = new Set(['iscsi', 'nbd', 'rbd', 'drbd', 'fc', 'fcoe', 'nvme-of'])
 
 /** What makes a disk another thing than a fixed one: "a USB stick". null: it is fixed. */
@@ -173,15 +173,15 @@ export function disksToConfirm(chosen: readonly ChosenDisks[]): DiskToConfirm[] 
 export const diskName = ({ model, serial, wwid }: Pick<DiskFacts, 'model' | 'serial' | 'wwid'>): string =>
   [model || 'unknown model', serial ? `serial ${serial}` : 'no serial', ...(wwid ? [`WWID ${wwid}`] : [])].join(', ')
 
-/** "holds ext4", "is a USB disk and is empty" */
-function holding({ media, content }: Pick<DiskToConfirm, 'media' | 'content'>): string {
+/** "it holds ext4", "it is a USB disk, and it is empty" */
+export function diskHolding({ media, content }: Pick<DiskToConfirm, 'media' | 'content'>): string {
   const what = content === unknownContent ? 'what is on it is not known' : content === emptyContent ? 'it is empty' : `it holds ${content}`
   return media === null ? what : `it is ${media}, and ${what}`
 }
 
 /** Why a disk is not wiped: which one it is, and what is on it. */
 export const diskSentence = (one: Pick<DiskToConfirm, 'server' | 'device' | 'disk' | 'media' | 'content'>): string =>
-  `${one.device} of ${one.server} (${diskName(one.disk)}): ${holding(one)}`
+  `${one.device} of ${one.server} (${diskName(one.disk)}): ${diskHolding(one)}`
 
 const isNamed = (by: ConfirmedDisk, disk: DiskFacts) =>
   (by.wwid === undefined || by.wwid === disk.wwid) && (by.serial === undefined || by.serial === disk.serial)

@@ -1,6 +1,7 @@
 import type { Operation } from '#contract/operations.ts'
 import { count, counted, operationTitle } from '#contract/words.ts'
 import { paths } from '../lib/paths.ts'
+import { phaseCount, phasesOf } from '../lib/phases.ts'
 import { duration } from '../lib/time.ts'
 import { useNow } from '../lib/use-now.ts'
 import { sentence } from '../lib/text.ts'
@@ -17,13 +18,10 @@ export function operationPage(operation: Pick<Operation, 'id' | 'kind' | 'target
   return kind === 'cluster' ? paths.cluster(id) : kind === 'server' ? paths.server(id) : paths.datacenters()
 }
 
-/** How many steps are behind it, and the sentence that says where it is. */
-function progressOf(operation: Pick<Operation, 'steps' | 'status' | 'reason'>): { done: number; of: number; now: string } {
-  const { steps } = operation
-  const done = steps.filter((step) => step.status === 'done' || step.status === 'skipped').length
+/** The sentence that says where it is. */
+function nowOf({ steps, status, reason }: Pick<Operation, 'steps' | 'status' | 'reason'>): string {
   const current = steps.find((step) => step.status === 'waiting') ?? steps.find((step) => step.status === 'running')
-  const why = current?.reason ?? operation.reason
-  return { done, of: steps.length, now: [current?.title, why].filter(Boolean).join('. ') || sentence(operation.status) }
+  return [current?.title, current?.reason ?? reason].filter(Boolean).join('. ') || sentence(status)
 }
 
 /** In the header while anything is under way: how many, and what each is doing. */
@@ -56,7 +54,7 @@ export function RunningOperations({ operations, total }: { operations: readonly 
 
 export function Running({ operation, onGo }: { operation: Operation; onGo?: () => void }) {
   const now = useNow(true)
-  const { done, of, now: says } = progressOf(operation)
+  const { at, of } = phaseCount(phasesOf(operation.steps))
   const page = operationPage(operation)
   const title = operationTitle(operation)
   return (
@@ -71,14 +69,14 @@ export function Running({ operation, onGo }: { operation: Operation; onGo?: () =
         )}
         <span className={css['time']}>{operation.started_at === null ? 'waiting' : duration(now - Date.parse(operation.started_at))}</span>
       </div>
-      {of > 0 && <Meter value={done} of={of} label={`Steps of ${title}`} />}
+      {of > 0 && <Meter value={at - 1} of={of} label={`Steps of ${title}`} />}
       <p>
         {of > 0 && (
           <b className="c-accent num">
-            {done} of {of}{' '}
+            Step {at} of {of}{' '}
           </b>
         )}
-        {says}
+        {nowOf(operation)}
       </p>
     </li>
   )

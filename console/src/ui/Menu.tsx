@@ -5,6 +5,8 @@ import css from './Menu.module.css'
 export interface MenuChoice extends Action {
   /** Makes it a choice that is on or off. */
   checked?: boolean
+  /** Told under the label. */
+  note?: string
   /** Stays open after it was picked. */
   stay?: boolean
 }

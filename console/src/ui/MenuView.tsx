@@ -103,6 +103,7 @@ function Items({ items }: { items: readonly MenuItem[] }): ReactNode {
         {item.icon && <Icon name={item.icon} />}
         <span className="grow">
           {item.label}
+          {item.note !== undefined && <small className="t2">{item.note}</small>}
           {refused !== null && <small>{refused}</small>}
         </span>
         {item.hint !== undefined && <span className={css['hint']}>{item.hint}</span>}

@@ -32,8 +32,17 @@ export function StatusDot({
   )
 }
 
-/** In a table's cell: a reason that has no room beside its word stands under it, in the row's second line; in a card it is told in full. */
-export const ReasonUnder = ({ children }: { children: ReactNode }) => <span className={css['under']}>{children}</span>
+/**
+ * A state in a table's cell and why: the reason stands beside its word, or under it where the cell is narrow: on one line, on up to three where it is to be
+ * read as a whole (`tall`), and in cards.
+ */
+export const StatusReason = ({ tone, why, tall = false, children }: { tone: Tone; why?: ReactNode; tall?: boolean; children: ReactNode }) => (
+  <span className={cx(css['under'], tall && css['tall'])}>
+    <StatusDot tone={tone} why={why}>
+      {children}
+    </StatusDot>
+  </span>
+)
 
 export function Badge({
   tone = 'neutral',

@@ -18,16 +18,15 @@ import { Flag } from '../../ui/Flag.tsx'
 import { Menu } from '../../ui/Menu.tsx'
 import { Facts, KeyValue, PageHeader, Panel } from '../../ui/Panel.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
-import { Alert, StatusDot } from '../../ui/Status.tsx'
+import { Alert, StatusDot, StatusReason } from '../../ui/Status.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
 import { kubeconfigAction, talosconfigAction, useClusterActions } from './cluster-actions.ts'
 import { ClusterEvents } from './ClusterEvents.tsx'
 import css from './ClusterPage.module.css'
 import { clusterOne } from './cluster-queries.ts'
-import { clusterSaid, endpointShown, isUnderWay, nodeSaid, versionShown } from './cluster-state.ts'
+import { clusterSaid, contactSaid, endpointShown, isUnderWay, nodeSaid, versionShown } from './cluster-state.ts'
 import { ClusterSettings } from './ClusterSettings.tsx'
 import { ClusterTimeline } from './ClusterTimeline.tsx'
-import { StatusReason } from './StatusReason.tsx'
 
 const clusterTabs = ['overview', 'servers', 'timeline', 'addresses', 'keys', 'events', 'settings'] as const
 export type ClusterTab = (typeof clusterTabs)[number]
@@ -289,9 +288,9 @@ const rowColumns = columns<Row>([
     card: 'state',
     cell: (r) => {
       if (!r.server) return ''
-      const { tone, word, why } = nodeSaid(r.server.kubernetes)
+      const { tone, word, why } = nodeSaid(r.server)
       return (
-        <StatusReason tone={tone} why={why} below>
+        <StatusReason tone={tone} why={why} tall>
           {word}
         </StatusReason>
       )
@@ -302,19 +301,11 @@ const rowColumns = columns<Row>([
     head: 'Contact',
     from: 'sm',
     cell: (r) => {
-      const talos = r.server?.talos
-      if (!talos || talos.reachable === null) return <StatusDot tone="off">Not asked yet</StatusDot>
-      return talos.reachable ? (
-        <StatusReason tone="ok" why={talos.stage === 'running' ? null : talos.stage.replace('_', ' ')} below>
-          Answering
-        </StatusReason>
-      ) : (
-        <StatusReason
-          tone="danger"
-          why={[talos.unreachable_since && `since ${moment(talos.unreachable_since)}`, talos.reason].filter(Boolean).join(', ')}
-          below
-        >
-          Unreachable
+      if (!r.server) return ''
+      const { tone, word, why } = contactSaid(r.server)
+      return (
+        <StatusReason tone={tone} why={why} tall>
+          {word}
         </StatusReason>
       )
     },

@@ -10,6 +10,7 @@ import { call } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
+import { type Phase, phaseCount, phasesOf } from '../../lib/phases.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { clock, duration, exact, moment } from '../../lib/time.ts'
 import { useNow } from '../../lib/use-now.ts'
@@ -23,7 +24,7 @@ import { toast } from '../../ui/toast.ts'
 import css from './ClusterPage.module.css'
 import { operationOne, operationsOf, refreshClusters } from './cluster-queries.ts'
 import { ReplaceServer } from './ReplaceServer.tsx'
-import { matricesOf, type Phase, phaseCount, phasesOf, logLine } from './timeline.ts'
+import { logLine, matricesOf } from './timeline.ts'
 
 /** An operation on the cluster, step by step as it happens, and a list of all: `chosen` in the address, else what is under way, else the last one. */
 export function ClusterTimeline({ cluster, chosen }: { cluster: Cluster; chosen: string | undefined }) {

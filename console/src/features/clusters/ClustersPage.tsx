@@ -19,10 +19,10 @@ import { Pager } from '../../ui/Pager.tsx'
 import { Search } from '../../ui/Search.tsx'
 import { useChosen, useSelection } from '../../ui/selection.ts'
 import { Empty, Stale } from '../../ui/States.tsx'
+import { StatusReason } from '../../ui/Status.tsx'
 import { showKeys, useClusterActions } from './cluster-actions.ts'
 import { type ClusterSearch, clustersQuery, defaultSize } from './cluster-queries.ts'
 import { canShowNewKeys, clusterSaid, versionShown } from './cluster-state.ts'
-import { StatusReason } from './StatusReason.tsx'
 
 const clusterColumns = columns<Cluster>([
   { id: 'name', head: 'Name', sortable: true, fixed: true, card: 'name', width: (from) => (from.md ? nameWidth : 164), cell: (c) => c.name },
@@ -68,7 +68,7 @@ const clusterColumns = columns<Cluster>([
     cell: (c) => {
       const { tone, word } = clusterSaid(c)
       return (
-        <StatusReason tone={tone} why={c.reason}>
+        <StatusReason tone={tone} why={c.reason} tall>
           {word}
         </StatusReason>
       )

@@ -28,6 +28,7 @@ import { versionShown } from './cluster-state.ts'
 import { createCommand } from './create-command.ts'
 import { bodyOf, canReview, chosenDisks, clusterProblems, confirmedOf, type Draft, problemsOf, type Problems, taking } from './create-draft.ts'
 import css from './CreateCluster.module.css'
+import type { WriteBody } from './NewPatchDialog.tsx'
 import { StepCluster } from './StepCluster.tsx'
 import { previewVerdict } from './review-findings.ts'
 import { StepReview } from './StepReview.tsx'
@@ -49,9 +50,11 @@ const namesQuery = () => query(clusterList, { query: { per_page: 1000 } })
 export function CreateCluster({
   search,
   setSearch,
+  writeBody,
 }: {
   search: Readonly<Record<string, string | undefined>>
   setSearch: (change: Record<string, string | undefined>, how?: { push?: boolean }) => void
+  writeBody: WriteBody
 }) {
   const kept = useCreateDraft()
   const datacenters = useQuery(datacentersQuery())
@@ -71,6 +74,7 @@ export function CreateCluster({
       datacenters={datacenters.data.items}
       versions={versions.data.items}
       taken={names.data?.items.map((c) => c.name) ?? []}
+      writeBody={writeBody}
     />
   )
 }
@@ -83,9 +87,10 @@ interface FormProps extends ReturnType<typeof useCreateDraft> {
   datacenters: Parameters<typeof StepCluster>[0]['datacenters']
   versions: Parameters<typeof StepCluster>[0]['versions']
   taken: readonly string[]
+  writeBody: WriteBody
 }
 
-function Form({ draft, change, discard, attempt, step, preselected, go, datacenters, versions, taken }: FormProps) {
+function Form({ draft, change, discard, attempt, step, preselected, go, datacenters, versions, taken, writeBody }: FormProps) {
   const client = useQueryClient()
   const navigate = useGo()
   const [refused, setRefused] = useState<Problems>({})
@@ -205,7 +210,15 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
         />
       )}
       {shown === 'servers' && (
-        <StepServers draft={draft} change={edit} servers={servers} datacenter={datacenter?.code ?? ''} talosVersion={talos ?? ''} refused={refused.servers} />
+        <StepServers
+          draft={draft}
+          change={edit}
+          servers={servers}
+          datacenter={datacenter?.code ?? ''}
+          talosVersion={talos ?? ''}
+          refused={refused.servers}
+          writeBody={writeBody}
+        />
       )}
       {shown === 'review' && <StepReview draft={draft} preview={preview} servers={servers.data ?? []} ticked={ticked} onTick={setTicked} />}
       <div className={css['foot']}>

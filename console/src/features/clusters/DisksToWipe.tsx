@@ -1,4 +1,4 @@
-import { type ChosenDisks, diskSentence, disksToConfirm } from '#contract/disks.ts'
+import { type ChosenDisks, diskHolding, diskName, type DiskToConfirm, disksToConfirm } from '#contract/disks.ts'
 import { counted } from '#contract/words.ts'
 import { Checkbox } from '../../ui/Field.tsx'
 import { Icon } from '../../ui/Icon.tsx'
@@ -6,6 +6,16 @@ import { Panel } from '../../ui/Panel.tsx'
 import { Badge } from '../../ui/Status.tsx'
 import { keyOf } from './create-draft.ts'
 import css from './CreateCluster.module.css'
+
+/** Which disk it is and what is lost with it, as a person looks for it in the rack. */
+const DiskToWipe = ({ one }: { one: DiskToConfirm }) => (
+  <>
+    <span>
+      Wipe <b>{one.device}</b> of <b>{one.server}</b>: <b className="c-danger">{diskHolding(one)}</b>
+    </span>
+    <span className={css['about']}>{diskName(one.disk)}</span>
+  </>
+)
 
 /** The disks that hold something or are removable, each to be confirmed before it is wiped; nothing where there is none. */
 export function DisksToWipe({
@@ -31,10 +41,13 @@ export function DisksToWipe({
               {one.by === null ? (
                 <>
                   <Icon name="alert" className="c-danger" />
-                  <span>{diskSentence(one)}. It has no WWID and no serial of its own to name it by: choose another disk, or empty it first.</span>
+                  <span>
+                    <DiskToWipe one={one} />
+                    <span className={css['about']}>It has no WWID and no serial of its own to name it by: choose another disk, or empty it first.</span>
+                  </span>
                 </>
               ) : (
-                <Checkbox checked={ticked.has(key)} onChange={(on) => set(key, on)} label={`Wipe ${diskSentence(one)}`} />
+                <Checkbox className={css['tick']} checked={ticked.has(key)} onChange={(on) => set(key, on)} label={<DiskToWipe one={one} />} />
               )}
             </li>
           )

@@ -1,15 +1,26 @@
-import { type FormEvent, useId, useState } from 'react'
+import { type FormEvent, type ReactNode, Suspense, useId, useState } from 'react'
 import * as z from 'zod/mini'
 import { NewPatch, patchLimits } from '#contract/patches.ts'
 import { counted } from '#contract/words.ts'
 import { Button } from '../../ui/Button.tsx'
-import { CodeEditor } from '../../ui/CodeEditor.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Field, TextInput } from '../../ui/Field.tsx'
-import { Problem } from '../../ui/Status.tsx'
+import { SkeletonRows } from '../../ui/States.tsx'
+import { Alert, Problem } from '../../ui/Status.tsx'
 import css from './CreateCluster.module.css'
+import { replacedText } from './set-for-all.ts'
+
+/** Where the body of a patch is written and previewed: a feature of its own. */
+export type WriteBody = (asked: {
+  servers: readonly { id: string; name: string }[]
+  name: string
+  weight: string
+  body: string
+  onBody: (body: string) => void
+}) => ReactNode
 
 interface Patched {
+  id: string
   name: string
   /** The patches that the server has already. */
   patches: readonly { name: string }[]
@@ -34,13 +45,24 @@ function problemsOf(patch: NewPatch, servers: readonly Patched[]): Problems {
 }
 
 /** Writes one patch for all chosen servers. It is kept in the draft, and made on each of them with the cluster. */
-export default function NewPatchDialog({ servers, onSet, onClose }: { servers: readonly Patched[]; onSet: (patch: NewPatch) => void; onClose: () => void }) {
+export default function NewPatchDialog({
+  servers,
+  writeBody,
+  onSet,
+  onClose,
+}: {
+  servers: readonly Patched[]
+  writeBody: WriteBody
+  onSet: (patch: NewPatch) => void
+  onClose: () => void
+}) {
   const before = servers.find((s) => s.draft)?.draft
   const [name, setName] = useState(before?.name ?? '')
   const [weight, setWeight] = useState(String(before?.weight ?? patchLimits.weight.default))
   const [body, setBody] = useState(before?.body ?? '')
   const [pressed, setPressed] = useState(false)
   const formId = useId()
+  const replaced = replacedText(servers, before)
   const patch: NewPatch = { name: name.trim(), weight: /^\d+$/.test(weight.trim()) ? Number(weight) : Number.NaN, labels: before?.labels ?? {}, body }
   const problems = problemsOf(patch, servers)
   const shown = pressed ? problems : {}
@@ -55,7 +77,7 @@ export default function NewPatchDialog({ servers, onSet, onClose }: { servers: r
     <Dialog
       open
       onClose={onClose}
-      width="40rem"
+      width="72rem"
       title={`The same new patch for ${counted(servers.length, 'server')}`}
       footer={
         <>
@@ -68,16 +90,17 @@ export default function NewPatchDialog({ servers, onSet, onClose }: { servers: r
     >
       <form id={formId} className="stack" onSubmit={submit}>
         <p className="t2">Each of these servers gets it when the cluster is created, beside the patches it has. The review shows what it makes of each.</p>
-        <Field label="Name" error={shown.name ?? null}>
-          <TextInput value={name} onValue={setName} autoComplete="off" autoCapitalize="none" spellCheck={false} />
-        </Field>
-        <Field label="Weight" note={`${patchLimits.weight.min} to ${patchLimits.weight.max}`} error={shown.weight ?? null}>
-          <TextInput value={weight} onValue={setWeight} inputMode="numeric" className="num" autoComplete="off" />
-        </Field>
-        <div className={css['body']}>
-          <CodeEditor label="Patch body, YAML" value={body} onValue={setBody} />
+        {replaced !== null && <Alert tone="warn">{replaced}</Alert>}
+        <div className={css['fields']}>
+          <Field label="Name" error={shown.name ?? null}>
+            <TextInput value={name} onValue={setName} autoComplete="off" autoCapitalize="none" spellCheck={false} />
+          </Field>
+          <Field label="Weight" note={`${patchLimits.weight.min} to ${patchLimits.weight.max}`} error={shown.weight ?? null}>
+            <TextInput value={weight} onValue={setWeight} inputMode="numeric" className="num" autoComplete="off" />
+          </Field>
         </div>
         <Problem text={shown.body} />
+        <Suspense fallback={<SkeletonRows rows={8} />}>{writeBody({ servers, name: patch.name, weight, body, onBody: setBody })}</Suspense>
       </form>
     </Dialog>
   )

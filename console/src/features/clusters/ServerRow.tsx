@@ -31,8 +31,8 @@ export function hardwareLine(s: Server): string {
 
 /** "a USB disk, empty": what has to be known of a disk before it is wiped. */
 const diskHolds = (d: DiskFacts): string => [notByDefault(d), contentOf(d)].filter(Boolean).join(', ')
-/** "480 GB, Samsung PM9A3, empty" */
-export const diskLine = (d: DiskFacts): string => [d.size ? disk(d.size) : '', d.model, diskHolds(d)].filter(Boolean).join(', ')
+/** "480 GB, ext4, Samsung PM9A3": what is lost stands where narrow controls still show it. */
+export const diskLine = (d: DiskFacts): string => [d.size ? disk(d.size) : '', diskHolds(d), d.model].filter(Boolean).join(', ')
 
 /** Heads of the columns that a chosen server's row has where there is room for one line. */
 export const rowHeads = ['Role', 'Workload interface', 'Install disk', 'Workload disks', 'Patch']
@@ -132,7 +132,7 @@ export function ChosenRow({
             .filter((d) => d.id !== chosen.installDisk)
             .map((d) => ({
               label: `${d.id} ${size(d.size)}`,
-              hint: [d.model, diskHolds(d)].filter(Boolean).join(', '),
+              note: [diskHolds(d), d.model].filter(Boolean).join(', '),
               checked: chosen.workloadDisks.includes(d.id),
               stay: true,
               run: () =>

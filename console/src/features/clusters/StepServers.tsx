@@ -15,6 +15,7 @@ import { Problem } from '../../ui/Status.tsx'
 import { canTake, type Chosen, type Draft, firstFive, leaving, proposalText, taking, warningsOf, withRoles } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { ChosenRow, hardwareLine, rowHeads } from './ServerRow.tsx'
+import type { WriteBody } from './NewPatchDialog.tsx'
 import { setForAll, withPatch } from './set-for-all.ts'
 import { SumPanel } from './SumPanel.tsx'
 
@@ -39,6 +40,7 @@ export function StepServers({
   datacenter,
   talosVersion,
   refused,
+  writeBody,
 }: {
   draft: Draft
   change: (patch: (now: Draft) => Partial<Draft>) => void
@@ -47,6 +49,7 @@ export function StepServers({
   /** Of the cluster: the one that was chosen, or the newest. */
   talosVersion: string
   refused: string | undefined
+  writeBody: WriteBody
 }) {
   const [q, setQ] = useState('')
   const [shown, setShown] = useState(atOnce)
@@ -199,7 +202,8 @@ export function StepServers({
       {writing && (
         <Suspense fallback={null}>
           <NewPatchDialog
-            servers={chosen.map((s) => ({ name: s.name, patches: patchOf.get(s.id) ?? [], draft: draft.servers[s.id]!.patch }))}
+            writeBody={writeBody}
+            servers={chosen.map((s) => ({ id: s.id, name: s.name, patches: patchOf.get(s.id) ?? [], draft: draft.servers[s.id]!.patch }))}
             onSet={(patch) => change((now) => ({ servers: withPatch(now.servers, patch) }))}
             onClose={() => setWriting(false)}
           />

@@ -1,18 +1,39 @@
 import { expect, test } from 'vitest'
-import { canShowNewKeys, nodeSaid } from './cluster-state.ts'
+import type { Server } from '#contract/servers.ts'
+import { canShowNewKeys, contactSaid, nodeSaid } from './cluster-state.ts'
 
 const since = '2026-11-20T10:00:00.000Z'
+const server = {
+  status: 'ready' as const,
+  operation_id: null as string | null,
+  talos: {
+    reachable: true as boolean | null,
+    unreachable_since: null as string | null,
+    reason: null as string | null,
+    stage: 'running' as const,
+  } as Server['talos'],
+}
+const node = (kubernetes: Server['kubernetes']) => ({ ...server, kubernetes })
 
 test('a node that is dead in Kubernetes is not ready, and one that nobody could ask about is unknown', () => {
-  expect(nodeSaid({ ready: true, reason: null, since })).toEqual({ tone: 'ok', word: 'Ready', why: null })
+  expect(nodeSaid(node({ ready: true, reason: null, since }))).toEqual({ tone: 'ok', word: 'Ready', why: null })
   const dead = 'NodeStatusUnknown: Kubelet stopped posting node status.'
-  expect(nodeSaid({ ready: false, reason: dead, since })).toEqual({ tone: 'danger', word: 'Not ready', why: dead })
-  expect(nodeSaid({ ready: null, reason: 'The Kubernetes API does not answer', since })).toMatchObject({ tone: 'off', word: 'Unknown' })
-  expect(nodeSaid(null)).toMatchObject({ tone: 'off', word: 'Not joined yet' })
+  expect(nodeSaid(node({ ready: false, reason: dead, since }))).toEqual({ tone: 'danger', word: 'Not ready', why: dead })
+  expect(nodeSaid(node({ ready: null, reason: 'The Kubernetes API does not answer', since }))).toMatchObject({ tone: 'off', word: 'Unknown' })
+  expect(nodeSaid(node(null))).toMatchObject({ tone: 'off', word: 'Not joined yet' })
 })
 
 test('where there are no clusters, it is not said that they all have their offers', () => {
   expect(canShowNewKeys([])).toEqual({ ok: false, reason: 'There are no clusters here yet' })
   expect(canShowNewKeys([{ offerId: '0x1' }])).toEqual({ ok: false, reason: 'Every cluster here has its offer already' })
   expect(canShowNewKeys([{ offerId: '0x1' }, { offerId: null }])).toEqual({ ok: true })
+})
+
+test('while something is done to a server it is away and not unreachable, and its node is no alarm', () => {
+  const now = Date.parse(since) + 60_000
+  const dark = { ...server, talos: { ...server.talos, reachable: false, unreachable_since: since, reason: 'connection refused', stage: 'rebooting' as const } }
+  expect(contactSaid({ ...dark, operation_id: 'o' }, now)).toMatchObject({ tone: 'busy', word: 'Away' })
+  expect(contactSaid(dark, now)).toMatchObject({ tone: 'danger', word: 'Unreachable' })
+  const down = { ready: false, reason: 'Kubelet stopped', since }
+  expect(nodeSaid({ ...node(down), operation_id: 'o' }, now)).toMatchObject({ tone: 'busy', word: 'Not ready' })
 })

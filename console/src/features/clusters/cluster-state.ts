@@ -1,7 +1,9 @@
 /** How a cluster's state is said. */
 import type { Cluster, ClusterStatus } from '#contract/clusters.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
+import { contactStateOf, troubleOf } from '#contract/server-trouble.ts'
 import type { Server } from '#contract/servers.ts'
+import { moment } from '../../lib/time.ts'
 import type { Tone } from '../../ui/Status.tsx'
 
 const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {
@@ -26,11 +28,36 @@ export const endpointShown = (endpoint: string): string => endpoint.replace(/^ht
 /** Versions are shown with their v, as tags and release notes have them: "1.36.3" is "v1.36.3". */
 export const versionShown = (version: string): string => (version === '' || version.startsWith('v') ? version : `v${version}`)
 
-/** What Kubernetes says of a server's node; a reason where it isn't Ready. */
-export function nodeSaid(node: Server['kubernetes']): { tone: Tone; word: string; why: string | null } {
+interface Said {
+  tone: Tone
+  word: string
+  why: string | null
+}
+
+/** What Kubernetes says of a server's node; a reason where it isn't Ready. No alarm while something is done to the server. */
+export function nodeSaid(server: Pick<Server, 'status' | 'operation_id' | 'talos' | 'kubernetes'>, now = Date.now()): Said {
+  const { kubernetes: node } = server
   if (node === null) return { tone: 'off', word: 'Not joined yet', why: null }
   if (node.ready === null) return { tone: 'off', word: 'Unknown', why: node.reason }
-  return node.ready ? { tone: 'ok', word: 'Ready', why: null } : { tone: 'danger', word: 'Not ready', why: node.reason }
+  if (node.ready) return { tone: 'ok', word: 'Ready', why: null }
+  return { tone: troubleOf(server, now) === null ? 'busy' : 'danger', word: 'Not ready', why: node.reason }
+}
+
+/** Whether a server of the cluster answers; since when and why it doesn't. */
+export function contactSaid(server: Pick<Server, 'status' | 'operation_id' | 'talos'>, now = Date.now()): Said {
+  const { stage, unreachable_since: since, reason } = server.talos
+  const doing = stage === 'running' || stage === 'maintenance' || stage === 'unknown' ? null : stage.replace('_', ' ')
+  const silent = [since === null ? null : `since ${moment(since, now)}`, reason].filter((part) => part !== null).join(', ')
+  switch (contactStateOf(server, now)) {
+    case 'unasked':
+      return { tone: 'off', word: 'Not asked yet', why: null }
+    case 'answers':
+      return { tone: 'ok', word: 'Answering', why: doing }
+    case 'away':
+      return { tone: 'busy', word: 'Away', why: [doing, silent].filter(Boolean).join(', ') }
+    case 'unreachable':
+      return { tone: 'danger', word: 'Unreachable', why: silent }
+  }
 }
 
 /** Whether there are keys of new clusters, those without an offer, to be shown; of what is on the page. */

@@ -184,7 +184,7 @@ test('a kept draft of another shape is left', () => {
 
 test('workload disks are told as they are: alike by size, others by what they hold together', () => {
   const tb = 1_000_000_000_000
-  expect(workloadText([])).toBe('No workload disk')
+  expect(workloadText([])).toBe('None')
   expect(workloadText([{ size: 2 * tb }, { size: 2 * tb }])).toBe('2 × 2\u00a0TB')
   expect(workloadText([{ size: 2 * tb }, { size: 8 * tb }])).toBe('2 disks, 10\u00a0TB')
   expect(workloadText([{ size: 2 * tb }, {}])).toBe('2 disks')

@@ -110,10 +110,10 @@ export const firstDisk = (s: Machine): Disk | undefined =>
 export const canTake = (s: Server, talosVersion: string, chosen?: Chosen): Verdict =>
   all(canJoinCluster(s, talosVersion), chosen ? canKeepInstalled(s.talos.installed, talosVersion, devicePath(chosen.installDisk)) : yes)
 
-/** "4 × 7.68 TB"; where they differ, how many and what they hold together. */
+/** "None", "4 × 7.68 TB"; where they differ, how many and what they hold together. */
 export function workloadText(disks: readonly { size?: number | undefined }[]): string {
   const [first] = disks
-  if (first === undefined) return 'No workload disk'
+  if (first === undefined) return 'None'
   if (first.size === undefined || disks.some((d) => d.size === undefined)) return `${disks.length} disk${disks.length === 1 ? '' : 's'}`
   if (disks.every((d) => d.size === first.size)) return `${disks.length} × ${disk(first.size)}`
   return `${disks.length} disks, ${disk(disks.reduce((sum, d) => sum + (d.size ?? 0), 0))}`

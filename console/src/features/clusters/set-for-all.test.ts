@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Server } from '#contract/servers.ts'
 import { blank, bodyOf, readKept, taking, withRoles } from './create-draft.ts'
-import { setForAll, withPatch } from './set-for-all.ts'
+import { replacedText, setForAll, withPatch } from './set-for-all.ts'
 
 const server = (id: string, disks: readonly string[], links: readonly string[]) =>
   ({
@@ -62,4 +62,24 @@ test('one choice is set for every chosen server that has it, and says for how ma
   expect(readKept(JSON.parse(JSON.stringify({ ...blank, servers: chosen })))?.servers['a']?.patch).toEqual(edge)
   pick('Patch', 'No new patch')
   expect(sent()).toEqual([undefined, undefined, undefined])
+})
+
+test('what is drafted for a single server is not replaced unsaid', () => {
+  const other = { ...edge, name: 'ntp' }
+  const three = [
+    { name: 'a', draft: edge },
+    { name: 'b', draft: other },
+    { name: 'c', draft: undefined },
+  ]
+  expect(replacedText(three, edge)).toBe('It replaces what is drafted so far: ntp of b.')
+  expect(replacedText([three[0]!, three[2]!], edge)).toBeNull()
+  const items = setForAll(
+    { ...taking(fleet), a: { ...taking(fleet)['a']!, patch: edge } },
+    fleet,
+    () => undefined,
+    (to) => to,
+    () => undefined,
+  )
+  const patch = items.find((i) => typeof i === 'object' && 'items' in i && i.label === 'Patch') as { items: readonly object[] }
+  expect(patch.items[1]).toMatchObject({ label: 'No new patch', note: 'Takes back edge-net of 1 server' })
 })

@@ -1,6 +1,7 @@
 /** One choice for every chosen server that it can be made for. */
 import type { NewPatch } from '#contract/patches.ts'
 import type { Server } from '#contract/servers.ts'
+import { counted } from '#contract/words.ts'
 import type { MenuItem } from '../../ui/Menu.tsx'
 import { defaultWorkloadDisks } from '#contract/disks.ts'
 import { type Chosen, type Draft, firstDisk, installDisks } from './create-draft.ts'
@@ -34,6 +35,13 @@ const allOther = (s: Server, now: Chosen): Partial<Chosen> => ({
 export const withPatch = (chosen: Draft['servers'], patch: NewPatch | undefined): Draft['servers'] =>
   Object.fromEntries(Object.entries(chosen).map(([id, now]) => [id, { ...now, patch }]))
 
+/** Which drafted patches another one takes the place of, on which servers; null where it is none. `one`: the draft that is edited. */
+export function replacedText(servers: readonly { name: string; draft: NewPatch | undefined }[], one: NewPatch | undefined): string | null {
+  const others = servers.filter((s) => s.draft !== undefined && JSON.stringify(s.draft) !== JSON.stringify(one))
+  if (others.length === 0) return null
+  return `It replaces what is drafted so far: ${others.map((s) => `${s.draft!.name} of ${s.name}`).join(', ')}.`
+}
+
 /** The menu "Set for all selected". What only some of the servers have says so, and is set for those. `propose`: roles as Steelyard proposes them; `writePatch` asks for a patch. */
 export function setForAll(
   chosen: Draft['servers'],
@@ -47,6 +55,7 @@ export function setForAll(
   const some = (n: number) => (n < taken.length ? { hint: `${n} of ${taken.length}` } : {})
   const links = tally(taken.map((s) => s.resources.interfaces.filter((i) => i.link_state === true).map((i) => i.id)))
   const disks = tally(taken.map((s) => installDisks(s).map((d) => d.id)))
+  const drafted = tally(taken.map((s) => (chosen[s.id]!.patch === undefined ? [] : [chosen[s.id]!.patch!.name])))
   return [
     {
       label: 'Role',
@@ -90,7 +99,11 @@ export function setForAll(
       label: 'Patch',
       items: [
         { label: 'The same new patch', run: writePatch },
-        { label: 'No new patch', run: () => onSet(withPatch(chosen, undefined)) },
+        {
+          label: 'No new patch',
+          ...(drafted.length > 0 && { note: `Takes back ${drafted.map(([name, n]) => `${name} of ${counted(n, 'server')}`).join(', ')}` }),
+          run: () => onSet(withPatch(chosen, undefined)),
+        },
       ],
     },
   ]

@@ -54,6 +54,9 @@ export function SetPassword() {
     document.title = 'Choose a password · Steelyard'
     if (token !== '') void lookAt(token).then(setState)
   }, [token])
+  useEffect(() => {
+    if (state.at === 'form') form.current?.querySelector<HTMLInputElement>('[name="new_password"]')?.focus({ preventScroll: true })
+  }, [state.at])
   // Another link, opened in this very tab.
   useEffect(() => {
     const again = () => {

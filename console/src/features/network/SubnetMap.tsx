@@ -28,6 +28,11 @@ export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string |
           <SubnetStatus subnet={subnet} whole />
         </span>
         {subnet.clusters.length > 0 && <span className={css['status']}>{clustersOf(subnet)}</span>}
+        {subnet.gateway !== null && (
+          <span className={css['gateway']}>
+            Gateway <span className="mono fs12">{subnet.gateway}</span>
+          </span>
+        )}
         {subnet.purpose === 'management' && <span>Management: carries the addresses of servers</span>}
         {subnet.clusters.length > 0 &&
           (data.observed_at === null ? (

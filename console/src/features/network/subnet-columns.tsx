@@ -6,7 +6,7 @@ import { ago } from '../../lib/time.ts'
 import { columns, nameWidth } from '../../ui/DataTable.tsx'
 import { Flag } from '../../ui/Flag.tsx'
 import { fillTone, Meter } from '../../ui/Meter.tsx'
-import { ReasonUnder, StatusDot } from '../../ui/Status.tsx'
+import { StatusDot, StatusReason } from '../../ui/Status.tsx'
 import css from './NetworkPage.module.css'
 import { countryOf, hasShare, subnetSaid, usedText } from './subnet-state.ts'
 
@@ -16,13 +16,17 @@ const none = (
   </span>
 )
 
-/** A shape, a word, and what it waits for or why it is not as it should be. */
+/** A shape, a word, and what it waits for or why it is not as it should be. `whole`: not in a table's cell, where the reason has the room that it needs. */
 export function SubnetStatus({ subnet, whole = false }: { subnet: Pick<Subnet, 'status' | 'reason'>; whole?: boolean }) {
   const { tone, word } = subnetSaid(subnet)
-  return (
-    <StatusDot tone={tone} why={subnet.reason} whole={whole}>
+  return whole ? (
+    <StatusDot tone={tone} why={subnet.reason} whole>
       {word}
     </StatusDot>
+  ) : (
+    <StatusReason tone={tone} why={subnet.reason}>
+      {word}
+    </StatusReason>
   )
 }
 
@@ -88,7 +92,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'cidr',
     head: 'CIDR',
     sortable: true,
-    width: (from) => (from.xl ? 168 : 144),
+    width: (from) => (from.xl ? 168 : 184),
     from: 'md',
     cell: (s) => (
       <span className={`mono ${css['cidr']}`} title={s.cidr}>
@@ -100,8 +104,8 @@ export const subnetColumns = columns<Subnet>([
     id: 'gateway',
     head: 'Gateway',
     sortable: true,
-    width: (from) => (from.xl ? 150 : 120),
-    from: 'md',
+    width: 150,
+    from: 'xl',
     cell: (s) =>
       s.gateway === null ? (
         none
@@ -131,7 +135,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'cluster',
     head: 'Cluster',
     sortable: true,
-    width: (from) => (from.xl ? 190 : from.md ? 86 : 120),
+    width: (from) => (from.xl ? 190 : from.md ? 150 : 120),
     from: 'sm',
     cell: (s) =>
       s.clusters.length > 0 ? (
@@ -156,10 +160,6 @@ export const subnetColumns = columns<Subnet>([
     sortable: true,
     width: (from) => (from.xl ? undefined : from.md ? 124 : undefined),
     card: 'state',
-    cell: (s) => (
-      <ReasonUnder>
-        <SubnetStatus subnet={s} />
-      </ReasonUnder>
-    ),
+    cell: (s) => <SubnetStatus subnet={s} />,
   },
 ])

@@ -134,7 +134,7 @@ export function Links({ links, names = false }: { links: Resources['interfaces']
 export function Disks({ disks, long = false }: { disks: Resources['disks']; long?: boolean }) {
   if (disks.length === 0) return <p className="fs13 t3">No disks were found.</p>
   return (
-    <table className={css['tbl']}>
+    <table className={`${css['tbl']} ${css['disks']}`}>
       <thead>
         <tr>
           <th scope="col">Device</th>
@@ -170,7 +170,7 @@ export function Disks({ disks, long = false }: { disks: Resources['disks']; long
               )}
             </td>
             <td className={css['wide']}>{diskType(d.type)}</td>
-            <td className={css['plain']}>{[notByDefault(d), contentOf(d)].filter(Boolean).join(', ')}</td>
+            <td className={css['holds']}>{[notByDefault(d), contentOf(d)].filter(Boolean).join(', ')}</td>
             <td className={css['wwid']}>
               {d.wwid ? (
                 <Copyable value={d.wwid} what={`WWID of ${deviceName(d.id)}`}>

@@ -172,6 +172,7 @@ const statusOptions = serverStatuses.map((value) => ({ value, text: sentence(val
 const contactOptions = [
   { value: 'true', text: 'Answers' },
   { value: 'false', text: 'Unreachable' },
+  { value: 'away', text: 'Away on our order' },
 ]
 const hardwareOptions = [
   { value: 'true', text: 'Confirmed' },
@@ -241,7 +242,9 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, isEmpty
         )}
         {!isEmpty && (
           <>
-            {image.ok ? (
+            {image.ok && !wide && !compact ? (
+              <IconLink icon="disk" label="Prepare image" href={paths.prepareImage()} />
+            ) : image.ok ? (
               <ButtonLink icon="disk" href={paths.prepareImage()}>
                 Prepare image
               </ButtonLink>

@@ -1,0 +1,65 @@
+import { useQuery } from '@tanstack/react-query'
+import { useRef, useState } from 'react'
+import { patchLimits } from '#contract/patches.ts'
+import { CodeEditor, type CodeEditorHandle } from '../../ui/CodeEditor.tsx'
+import { Field, Select } from '../../ui/Field.tsx'
+import { emptyDraft, weightOf } from './patch-form.ts'
+import { patchesQuery } from './patch-queries.ts'
+import css from './PatchWriter.module.css'
+import { PreviewPanel } from './PreviewPanel.tsx'
+import { useSchemaHelp } from './schema-help.ts'
+import { usePreview } from './use-preview.ts'
+
+/** The body of one patch for several free servers: completed as in the editor of patches, and shown as what it makes of each of them. */
+export default function PatchWriter({
+  servers,
+  name,
+  weight,
+  body,
+  onBody,
+}: {
+  /** At least one. */
+  servers: readonly { id: string; name: string }[]
+  name: string
+  /** As it was typed. */
+  weight: string
+  body: string
+  onBody: (body: string) => void
+}) {
+  const [chosen, setChosen] = useState(servers[0]!.id)
+  const editor = useRef<CodeEditorHandle>(null)
+  const help = useSchemaHelp()
+  const { data: layers } = useQuery(patchesQuery(chosen))
+  const blank = body.trim() === ''
+  const preview = usePreview(chosen, null, { ...emptyDraft, name, weight, body }, !blank)
+  const at = weightOf(weight)
+  return (
+    <div className={css['writer']}>
+      <div className={css['editor']}>
+        <CodeEditor
+          ref={editor}
+          label="Patch body, YAML"
+          value={body}
+          onValue={onBody}
+          problems={preview.of === body ? (preview.preview?.errors ?? []) : []}
+          {...help.editor}
+        />
+      </div>
+      <div className={css['preview']}>
+        {servers.length > 1 && (
+          <Field label="Preview on">
+            <Select value={chosen} options={servers.map((s) => ({ value: s.id, text: s.name }))} onValue={setChosen} />
+          </Field>
+        )}
+        <PreviewPanel
+          state={preview}
+          blank={blank}
+          isJoined={false}
+          layers={layers?.items ?? []}
+          self={{ name, weight: Number.isNaN(at) ? patchLimits.weight.default : at }}
+          onGoTo={(line) => editor.current?.goTo(line)}
+        />
+      </div>
+    </div>
+  )
+}

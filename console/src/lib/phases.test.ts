@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest'
+import type { Step } from '#contract/operations.ts'
+import { phaseCount, phasesOf, stateOf } from './phases.ts'
+
+const step = (key: string, status: Step['status'], more: Partial<Step> = {}): Step => ({
+  key,
+  title: key,
+  node_id: key.includes('/') ? key.split('/')[1]! : null,
+  status,
+  attempt: status === 'todo' ? 0 : 1,
+  started_at: status === 'todo' ? null : '2026-11-20T10:00:00.000Z',
+  ended_at: status === 'done' ? '2026-11-20T10:00:05.000Z' : null,
+  reason: null,
+  ...more,
+})
+const members = [
+  { node_id: 'a', name: 'copper-lynx-402', role: 'control_plane' as const },
+  { node_id: 'b', name: 'dusty-plover-519', role: 'control_plane' as const },
+  { node_id: 'w', name: 'quiet-otter-118', role: 'worker' as const },
+]
+
+test('the steps of several servers are one phase, in the order in which they happen', () => {
+  const phases = phasesOf(
+    [
+      step('secrets', 'done'),
+      step('install/a', 'done'),
+      step('etcd/a', 'todo'),
+      step('install/b', 'waiting', { reason: 'still writing the disk, attempt 2 of 5', attempt: 2 }),
+      step('etcd/b', 'todo'),
+      step('bootstrap', 'todo'),
+      step('install/w', 'todo'),
+    ],
+    members,
+  )
+  expect(phases.map((p) => p.key)).toEqual(['secrets', 'control_plane/install', 'bootstrap', 'control_plane/etcd', 'worker/install'])
+  expect(phases[1]).toMatchObject({
+    state: 'waiting',
+    held: { name: 'dusty-plover-519' },
+    reason: 'still writing the disk, attempt 2 of 5',
+    progress: '1 of 2',
+    attempt: 2,
+    endedAt: null,
+  })
+  expect(phaseCount(phases)).toEqual({ at: 2, of: 5 })
+})
+
+test('what needs somebody wins over what goes on', () => {
+  expect(stateOf([step('a', 'done'), step('b', 'running'), step('c', 'failed')])).toBe('failed')
+  expect(stateOf([step('a', 'done'), step('b', 'todo')])).toBe('running')
+  expect(stateOf([step('a', 'done'), step('b', 'skipped')])).toBe('done')
+  expect(stateOf([step('a', 'todo')])).toBe('todo')
+})
+
+test('once an operation has ended, nothing of it is under way', () => {
+  const steps = [
+    step('install/a', 'done'),
+    step('install/w', 'failed', { reason: 'no disk' }),
+    step('boot/a', 'done'),
+    step('boot/b', 'todo'),
+    step('etcd/a', 'todo'),
+    step('etcd/b', 'todo'),
+    step('nodes', 'waiting', { reason: 'Waiting for quiet-otter-118' }),
+  ]
+  const states = (isOver: boolean) => phasesOf(steps, members, isOver).map((p) => [p.key, p.state, p.progress])
+  expect(states(false)).toEqual([
+    ['control_plane/install', 'done', null],
+    ['control_plane/boot', 'running', '1 of 2'],
+    ['control_plane/etcd', 'todo', null],
+    ['worker/install', 'failed', null],
+    ['nodes', 'waiting', null],
+  ])
+  expect(states(true)).toEqual([
+    ['control_plane/install', 'done', null],
+    ['control_plane/boot', 'todo', '1 of 2'],
+    ['control_plane/etcd', 'todo', null],
+    ['worker/install', 'failed', null],
+    ['nodes', 'todo', null],
+  ])
+})
+
+test('the time of a phase that a replacement does again for one server is that of this server', () => {
+  const again = step('install/b', 'done', { started_at: '2026-11-20T11:00:00.000Z', ended_at: '2026-11-20T11:00:09.000Z' })
+  const [install, boot] = phasesOf([step('install/a', 'done'), again, step('boot/a', 'done')], members, true, '2026-11-20T10:59:00.000Z')
+  expect([install!.startedAt, install!.endedAt]).toEqual([again.started_at, again.ended_at])
+  expect(boot!.startedAt).toBe('2026-11-20T10:00:00.000Z')
+})
+
+test('a step that is new to us is shown by its own title', () => {
+  expect(phasesOf([step('polish', 'running')], members)[0]).toMatchObject({ key: 'polish', title: 'polish', state: 'running' })
+})
+
+test('the steps of subnets stand one by one, and servers have no part in them', () => {
+  const steps = [step('apply/s1', 'done'), step('apply/s2', 'running'), step('read-back/s1', 'todo')].map((s) => ({ ...s, node_id: null }))
+  expect(phasesOf(steps, members).map((p) => [p.key, p.state])).toEqual([
+    ['apply/s1', 'done'],
+    ['apply/s2', 'running'],
+    ['read-back/s1', 'todo'],
+  ])
+})
+
+test('how far an operation is needs its steps alone: the roles of its servers follow from etcd', () => {
+  const steps = [
+    step('secrets', 'done'),
+    ...['config', 'apply', 'install', 'boot', 'etcd', 'join'].flatMap((p) => ['a', 'b'].map((id) => step(`${p}/${id}`, p === 'config' ? 'done' : 'todo'))),
+    ...['config', 'apply', 'install', 'boot', 'join'].map((p) => step(`${p}/w`, 'todo')),
+  ]
+  expect(phaseCount(phasesOf(steps))).toEqual(phaseCount(phasesOf(steps, members)))
+  expect(phaseCount(phasesOf(steps))).toEqual({ at: 3, of: 12 })
+})
