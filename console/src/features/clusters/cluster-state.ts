@@ -48,16 +48,11 @@ export function contactSaid(server: Pick<Server, 'status' | 'operation_id' | 'ta
   const { stage, unreachable_since: since, reason } = server.talos
   const doing = stage === 'running' || stage === 'maintenance' || stage === 'unknown' ? null : stage.replace('_', ' ')
   const silent = [since === null ? null : `since ${moment(since, now)}`, reason].filter((part) => part !== null).join(', ')
-  switch (contactStateOf(server, now)) {
-    case 'unasked':
-      return { tone: 'off', word: 'Not asked yet', why: null }
-    case 'answers':
-      return { tone: 'ok', word: 'Answering', why: doing }
-    case 'away':
-      return { tone: 'busy', word: 'Away', why: [doing, silent].filter(Boolean).join(', ') }
-    case 'unreachable':
-      return { tone: 'danger', word: 'Unreachable', why: silent }
-  }
+  const contact = contactStateOf(server, now)
+  if (contact === 'unasked') return { tone: 'off', word: 'Not asked yet', why: null }
+  if (contact === 'answers') return { tone: 'ok', word: 'Answering', why: doing }
+  if (contact === 'away') return { tone: 'busy', word: 'Away', why: [doing, silent].filter(Boolean).join(', ') }
+  return { tone: 'danger', word: 'Unreachable', why: silent }
 }
 
 /** Whether there are keys of new clusters, those without an offer, to be shown; of what is on the page. */
