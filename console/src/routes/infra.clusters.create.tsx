@@ -5,10 +5,11 @@ import { CreateCluster, datacentersQuery, versionsQuery } from '../features/clus
 import { useSearch } from '../lib/use-search.ts'
 
 const PatchWriter = lazy(() => import('../features/patches/PatchWriter.tsx'))
+const writeBody: Parameters<typeof CreateCluster>[0]['writeBody'] = (asked) => <PatchWriter {...asked} />
 
 export const load: Load = ({ client }) => Promise.all([client.ensureQueryData(datacentersQuery()), client.ensureQueryData(versionsQuery())])
 
 export function Page() {
   const { search, setSearch } = useSearch()
-  return <CreateCluster search={search} setSearch={setSearch} writeBody={(asked) => <PatchWriter {...asked} />} />
+  return <CreateCluster search={search} setSearch={setSearch} writeBody={writeBody} />
 }
