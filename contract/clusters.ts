@@ -51,6 +51,8 @@ export const Cluster = z.object({
   offerId: z.nullable(z.string()),
   offer_detection: z.enum(['looking', 'found', 'not_found']),
   operation_id: z.nullable(z.uuid()),
+  /** A server has shown the secured API that the cluster's talosconfig opens, also in a creation that hangs. */
+  talos_answers: z.boolean(),
   version: z.int(),
   created_at: time,
   updated_at: time,
@@ -273,8 +275,12 @@ export const versionList = operation({
   answer: z.object({ items: z.array(Pair) }),
 })
 
-/** Credentials can be minted once the control plane answers. */
-export const canDownloadAccess = (c: Pick<Cluster, 'status'>): Verdict =>
+/** A talosconfig is of use as soon as one server answers with it: it is what a creation that hangs is looked into with. */
+export const canDownloadTalosconfig = (c: Pick<Cluster, 'talos_answers'>): Verdict =>
+  c.talos_answers ? yes : no('No server of the cluster answers over its secured API yet')
+
+/** A kubeconfig can be minted once the control plane answers. */
+export const canDownloadKubeconfig = (c: Pick<Cluster, 'status'>): Verdict =>
   c.status === 'ready' || c.status === 'degraded' ? yes : no('The cluster is not ready yet')
 
 export const canDeleteCluster = (c: Pick<Cluster, 'status'>): Verdict => (c.status === 'deleting' ? no('The cluster is being deleted already') : yes)

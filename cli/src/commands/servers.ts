@@ -134,7 +134,10 @@ async function askForIdentity({ terminal, api }: Context, id: string): Promise<{
       ['Note', note],
     ]),
   )
-  const answer = await terminal.ask('Is this the machine? Compare the fingerprint with the one on its console. Type yes: ', { secret: false })
+  const answer = await terminal.ask(
+    'Is this the machine? Compare the fingerprint with the last one that its console printed (a boot prints up to three). Type yes: ',
+    { secret: false },
+  )
   if (answer === null) throw new CliError('usage', 'There is no terminal to ask', { hint: 'Say which machine it is: --uuid and --serial' })
   if (answer.trim() !== 'yes') throw new CliError('failure', 'Not confirmed')
   return { uuid, serial }

@@ -65,6 +65,7 @@ export const aCluster = (more: Partial<Cluster> = {}): Cluster => ({
   offerId: null,
   offer_detection: 'looking',
   operation_id: null,
+  talos_answers: true,
   version: 1,
   created_at: at,
   updated_at: at,

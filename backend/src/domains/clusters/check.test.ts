@@ -28,6 +28,7 @@ const candidate = (n: number, more: Partial<Candidate> = {}): Candidate => ({
   schematic: null,
   secure_boot: false,
   has_user_patch: false,
+  patch_links: [],
   ...more,
 })
 const around = (candidates: Candidate[], more: Partial<Surroundings> = {}): Surroundings => ({
@@ -58,7 +59,23 @@ test('defaults: the newest pair, the first control plane as endpoint, the smalle
   expect(findings.filter((f) => !f.ok)).toEqual([])
   expect(resolved).toMatchObject({ talos_version: 'v1.13.9', kubernetes_version: '1.36.3', endpoint: 'https://10.1.2.1:6443', virtual_ip: false })
   expect(resolved!.servers.map((s) => s.install_disk)).toEqual(['/dev/sda', '/dev/sda', '/dev/sda'])
-  expect(warnings).toEqual(['The endpoint is the address of web-1: the Kubernetes API falls with that server. A virtual IP does not.'])
+  expect(warnings).toHaveLength(1)
+})
+
+test('the review says what the API endpoint stands on: one server, and its DHCP lease', () => {
+  const lease =
+    'The API endpoint 10.1.2.1 stands on the DHCP lease of web-1: if it is given another address, nobody reaches the Kubernetes API any more. Reserve the address at the DHCP server, or take a virtual IP or a DNS name.'
+  const falls = ' The Kubernetes API falls with that server, however many control planes there are; with a virtual IP it does not.'
+  const one = (more: Partial<NewClusterAsked> = {}) => asked(['control_plane'], more)
+  expect(judge(asked(controlPlanes), around(three)).warnings).toEqual([lease + falls])
+  expect(judge(one(), around(three)).warnings).toContain(lease)
+  expect(judge(one({ endpoint: '10.1.2.1' }), around(three)).warnings).toContain(lease)
+  for (const endpoint of ['k8s.example.com', '10.1.2.9']) expect(judge(one({ endpoint }), around(three)).warnings.join()).not.toContain('DHCP')
+  expect(judge(one({ endpoint: '10.1.2.9', virtual_ip: true }), around(three)).warnings.join()).not.toContain('DHCP')
+  const patched = [candidate(1, { patch_links: ['eth0'] })]
+  expect(judge(one(), around(patched)).warnings).toContain('The API endpoint 10.1.2.1 is the address of web-1 alone.')
+  const patch = { name: 'address', body: 'apiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\n' }
+  expect(judge(one({ servers: [{ node_id: idOf(1), role: 'control_plane', patch }] }), around(three)).warnings.join()).not.toContain('DHCP')
 })
 
 test('a Talos version without a Kubernetes version takes the one it was released with', () => {

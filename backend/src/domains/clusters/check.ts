@@ -9,6 +9,7 @@ import { nameSentences } from '#contract/names.ts'
 import type { Eligibility } from '#contract/servers.ts'
 import { counted } from '#contract/words.ts'
 import type { ServerFacts, Wanted } from '../servers/for-clusters.ts'
+import { anyLink } from '../patches/links.ts'
 import { listed } from './sentences.ts'
 
 /** A server as the plan needs it. */
@@ -29,6 +30,7 @@ export type Candidate = Pick<
   | 'schematic'
   | 'secure_boot'
   | 'has_user_patch'
+  | 'patch_links'
 >
 
 export interface Surroundings {
@@ -351,9 +353,17 @@ function judgeEndpoint(
     return
   }
   find('endpoint', owner && !holder ? `${text} is in use by ${owner.by}, which is no control plane of this cluster` : null, good, { field })
-  if (holder && controlPlanes.length > 1)
-    warnings.push(`The endpoint is the address of ${holder.name}: the Kubernetes API falls with that server. A virtual IP does not.`)
+  if (holder) warnings.push(onOneServer(text, holder.candidate, asked.servers.find((s) => s.node_id === holder.node_id)?.patch?.body, controlPlanes.length))
   if (!owner) warnings.push(`${text} must lead to the control planes' port 6443.`)
+}
+
+/** What hangs on an address that one server has: the server, and the lease that its DHCP server gave it. A patch that names the link may set it instead. */
+function onOneServer(address: string, { name, link, patch_links }: Candidate, patch: string | undefined, controlPlanes: number): string {
+  const isConfigured = link !== null && (patch_links.includes(link) || patch_links.includes(anyLink) || patch?.includes(link) === true)
+  const falls = controlPlanes > 1 ? ` The Kubernetes API falls with that server, however many control planes there are; with a virtual IP it does not.` : ''
+  return isConfigured
+    ? `The API endpoint ${address} is the address of ${name} alone.${falls}`
+    : `The API endpoint ${address} stands on the DHCP lease of ${name}: if it is given another address, nobody reaches the Kubernetes API any more. Reserve the address at the DHCP server, or take a virtual IP or a DNS name.${falls}`
 }
 
 const isEdge = (network: Cidr, address: Address): boolean =>

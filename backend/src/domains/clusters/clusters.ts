@@ -1,6 +1,6 @@
 /** What can be done with clusters. Each change is one transaction: rows, audit, event and operation together; the reconcilers do the rest. */
 import type { clusterEvents, clusterList, clusterPreview, clusterServerFailure, Cluster, NewCluster, versionList } from '#contract/clusters.ts'
-import { canDeleteCluster, canDownloadAccess } from '#contract/clusters.ts'
+import { canDeleteCluster, canDownloadKubeconfig, canDownloadTalosconfig } from '#contract/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import { hasEnded, type Operation } from '#contract/operations.ts'
@@ -105,10 +105,10 @@ export function clusters(parts: ClusterParts): Clusters {
 
   const isAdmin = (caller: UserCaller) => caller.scopes.includes('users:manage')
 
-  /** A download of credentials: allowed from when the control plane answers, and written down. */
+  /** A download of credentials: allowed from when they open something, and written down. */
   const download = async (caller: UserCaller, id: string, what: 'kubeconfig' | 'talosconfig', mint: (row: store.ListedCluster) => Promise<string>) => {
     const row = await found(db, id)
-    const verdict = canDownloadAccess(row)
+    const verdict = what === 'talosconfig' ? canDownloadTalosconfig(present(row, clock.now())) : canDownloadKubeconfig(row)
     if (!verdict.ok) throw new Problem('cluster_not_ready', verdict.reason)
     const text = await mint(row)
     await inTransaction(db, (tx) =>

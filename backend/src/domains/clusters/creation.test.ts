@@ -101,6 +101,8 @@ test('kubeconfig and talosconfig are minted per download, by role, and written d
     context: 'prod',
     contexts: { prod: { endpoints: expect.arrayContaining([world.machine(world.nodes[0]!).plan.address]) } },
   })
+  // A bare `talosctl reset` would be meant for all nodes that are named here; Talos's own file names none.
+  expect((parse(talos.text) as { contexts: { prod: { nodes?: string[] } } }).contexts.prod.nodes ?? []).toEqual([])
   await backend.publish()
   const audit = (await admin.call(auditList, { query: { action: 'cluster.kubeconfig_downloaded' } })).answer!
   expect(new Set(audit.items.map((e) => e.actor))).toEqual(new Set([admin.email, operator.email]))

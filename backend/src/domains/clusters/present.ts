@@ -4,6 +4,9 @@ import type { ListedCluster } from './store.ts'
 /** How long an offer for a new cluster is looked for before that is said to have ended. */
 const offerSearchMs = 10 * 60_000
 
+const hasAnswered = ({ released_at, secured_at, left_at }: ListedCluster['members'][number]): boolean =>
+  released_at === null && (secured_at !== null || left_at !== null)
+
 const member = ({ node_id, name, role }: ListedCluster['members'][number]): Cluster['servers'][number] => ({ node_id, name, role })
 
 /** Row → contract. The only place where a cluster's columns become its fields. */
@@ -29,6 +32,7 @@ export const present = (row: ListedCluster, now: number, subnets: Cluster['subne
   offerId: row.offer_id,
   offer_detection: row.offer_id !== null ? 'found' : row.ready_at !== null && now - row.ready_at.getTime() > offerSearchMs ? 'not_found' : 'looking',
   operation_id: row.operation_id,
+  talos_answers: row.ready_at !== null || row.members.some(hasAnswered),
   version: row.version,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),

@@ -113,6 +113,12 @@ export function clusterUse({ db, clock, recorder: { record, tell }, fleet }: Clu
       }
     },
 
+    async noteRunning(tx, nodeId, isRunning) {
+      const status = isRunning ? 'ready' : 'maintenance'
+      const row = await store.lockOne(tx, nodeId)
+      if (row?.cluster_id && row.status !== status && canBecome(row.status, status).ok) await change(tx, system, nodeId, { status })
+    },
+
     async markReady(tx, caller, nodeId) {
       const row = await locked(tx, nodeId)
       if (row.status === 'ready' && row.operation_id === null) return

@@ -118,6 +118,11 @@ export interface ForClusters {
     clusterId: string,
     nodes: readonly { readonly node_id: string; readonly ready: boolean | null; readonly reason: string | null }[],
   ): Promise<void>
+  /**
+   * What a server of a cluster was seen to be while an operation brings it in: `ready` once it runs its configuration, `maintenance` where it has lost it.
+   * Safe to repeat.
+   */
+  noteRunning(tx: Tx, nodeId: string, isRunning: boolean): Promise<void>
   /** In a cluster and running: status `ready`. The operation no longer holds it. Safe to repeat. */
   markReady(tx: Tx, caller: Caller, nodeId: string): Promise<void>
   /**

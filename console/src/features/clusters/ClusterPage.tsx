@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useMemo } from 'react'
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
-import { canDownloadAccess, type Cluster, clusterKubeconfig, clusterTalosconfig } from '#contract/clusters.ts'
+import { canDownloadKubeconfig, canDownloadTalosconfig, type Cluster, clusterKubeconfig, clusterTalosconfig } from '#contract/clusters.ts'
 import { type Server, serverList } from '#contract/servers.ts'
 import { CallError } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
@@ -336,8 +336,8 @@ function Servers({ cluster }: { cluster: Cluster }) {
 
 /** What opens the cluster: credentials made for one download, and its address. No private key is ever shown. */
 function Keys({ cluster }: { cluster: Cluster }) {
-  const kube = both(allowed(clusterKubeconfig), canDownloadAccess(cluster))
-  const talos = both(allowed(clusterTalosconfig), canDownloadAccess(cluster))
+  const kube = both(allowed(clusterKubeconfig), canDownloadKubeconfig(cluster))
+  const talos = both(allowed(clusterTalosconfig), canDownloadTalosconfig(cluster))
   return (
     <div className={css['cols']}>
       <Panel title="Access">

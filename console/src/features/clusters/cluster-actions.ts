@@ -1,7 +1,15 @@
 /** Everything that can be done to clusters: row menu, page header and ⌘K show this one list. */
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { canDeleteCluster, canDownloadAccess, type Cluster, clusterDelete, clusterKubeconfig, clusterTalosconfig } from '#contract/clusters.ts'
+import {
+  canDeleteCluster,
+  canDownloadKubeconfig,
+  canDownloadTalosconfig,
+  type Cluster,
+  clusterDelete,
+  clusterKubeconfig,
+  clusterTalosconfig,
+} from '#contract/clusters.ts'
 import { counted } from '#contract/words.ts'
 import { call, download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
@@ -26,13 +34,13 @@ export const showKeys = (clusters: readonly Pick<Cluster, 'id'>[]): void => moda
 export const kubeconfigAction = (c: Cluster): Action => ({
   label: 'Kubeconfig',
   icon: 'download',
-  can: both(allowed(clusterKubeconfig), canDownloadAccess(c)),
+  can: both(allowed(clusterKubeconfig), canDownloadKubeconfig(c)),
   run: () => save('kubeconfig', c),
 })
 export const talosconfigAction = (c: Cluster): Action => ({
   label: 'Talosconfig',
   icon: 'download',
-  can: both(allowed(clusterTalosconfig), canDownloadAccess(c)),
+  can: both(allowed(clusterTalosconfig), canDownloadTalosconfig(c)),
   run: () => save('talosconfig', c),
 })
 

@@ -1,10 +1,12 @@
 import { useQueries, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { compareFingerprint } from '#contract/fingerprint.ts'
 import { type Server, serverConfirm } from '#contract/servers.ts'
 import { call } from '../../api/client.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Copyable } from '../../ui/Copyable.tsx'
+import { Field, TextArea } from '../../ui/Field.tsx'
 import { SkeletonRows } from '../../ui/States.tsx'
 import { Problem, StatusDot } from '../../ui/Status.tsx'
 import css from './ConfirmHardware.module.css'
@@ -111,11 +113,29 @@ function Identity({ server: s, busy, error, onConfirm }: { server: Server; busy:
         </span>
       </header>
       <IdentityFacts server={s} />
+      {alarm !== null && <CompareFingerprint fingerprint={s.identity.fingerprint} />}
       <p className="fs12 t3">{[processors?.text, memory?.text].filter(Boolean).join(', ')}</p>
       {s.identity.note !== null && <p className={`fs12 ${alarm?.tone === 'danger' ? 'c-danger' : 't2'}`}>{s.identity.note}</p>}
       {alarm !== null && <WhatToDo steps={alarm.steps} />}
       <Problem text={error} />
     </article>
+  )
+}
+
+/** What the machine's own console printed is pasted here, and compared by the last fingerprint in it. */
+function CompareFingerprint({ fingerprint }: { fingerprint: string | null }) {
+  const [pasted, setPasted] = useState('')
+  const found = pasted.trim() === '' ? null : compareFingerprint(pasted, fingerprint)
+  return (
+    <Field
+      label="Fingerprint on its console"
+      optional
+      hint="Paste it, or all that the console shows: one boot prints up to three, and the last one counts."
+      {...(found !== null && found.verdict !== 'same' && { error: found.text })}
+    >
+      <TextArea mono rows={2} value={pasted} onValue={setPasted} spellCheck={false} />
+      <span aria-live="polite">{found?.verdict === 'same' && <StatusDot tone="ok">{found.text}</StatusDot>}</span>
+    </Field>
   )
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { clusterKubeconfig, clusterTalosconfig } from '#contract/clusters.ts'
 import { operationGet, operationRetry } from '#contract/operations.ts'
-import type { Server } from '#contract/servers.ts'
+import { type Server, serverGet } from '#contract/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 
@@ -67,6 +68,12 @@ test(
     const operations = await Promise.all(cases.map((one, i) => told(one, nodes[i]!)))
 
     const [endless, node] = [operations.at(-1)!, nodes.at(-1)!]
+    // What hangs is looked into with talosctl: the machine answers, though there is no Kubernetes yet.
+    const { id } = (await world.server(node.id)).cluster!
+    expect(await world.cluster(id)).toMatchObject({ status: 'installing', talos_answers: true })
+    expect(await world.admin.call(clusterTalosconfig, { params: { id } })).toMatchObject({ status: 200, text: expect.stringContaining('endpoints:') as string })
+    expect(await world.admin.call(clusterKubeconfig, { params: { id } })).toMatchObject({ status: 409 })
+    expect(await world.server(node.id)).toMatchObject({ status: 'maintenance' })
     world.backend.clock.advance(31 * 60_000)
     // A token lives ten minutes, so everybody signs in again.
     const admin = await world.backend.signIn({ role: 'admin' })
@@ -79,6 +86,8 @@ test(
     expect((await admin.call(operationRetry, { params: { id: endless } })).status).toBe(200)
     // Certificates of the backend's time are of the future for the machine, so the cluster itself isn't waited for.
     await world.until(read, (o) => o.steps.some((s) => s.key === `boot/${node.id}` && s.status === 'done'))
+    // It runs its configuration, whatever Kubernetes says.
+    expect((await admin.call(serverGet, { params: { id: node.id } })).answer).toMatchObject({ status: 'ready', kubernetes: null })
     expect(world.machine(node).disk.state.counters).toMatchObject({ installs: 1, applies: 1 })
   },
 )

@@ -50,7 +50,7 @@ export const sighting = (m: store.MemberRow, seen: Seen, now: number): MemberCha
 export type MemberRun = ReturnType<typeof memberRun>
 
 export function memberRun(parts: ClusterParts, secrets: ClusterSecrets, reached: Reach) {
-  const { db, engine, operations, recorder } = parts
+  const { db, engine, servers, operations, recorder } = parts
   const steps = progress(parts.operations)
   const alone = leavingAlone(parts, reached)
 
@@ -72,6 +72,8 @@ export function memberRun(parts: ClusterParts, secrets: ClusterSecrets, reached:
     return job.fence.write(async (tx) => {
       const now = await holdMember(tx, m)
       if (!now) return false
+      // Sent anew: it was in maintenance right before.
+      if (change.secured_at || change.sends !== undefined) await servers.noteRunning(tx, m.node_id, Boolean(change.secured_at))
       if (Object.keys(columns).length > 0) await store.updateMember(tx, m.cluster_id, m.node_id, columns)
       const isJoined = at === 'join' && now.node_ready_at !== null
       const wasInstalled = change.was_installed ?? m.was_installed ?? false
@@ -106,6 +108,7 @@ export function memberRun(parts: ClusterParts, secrets: ClusterSecrets, reached:
     const isUntouched = m.wiped_at === null && (m.reset_intent_at === null || seen?.kind === 'secured')
     const also = async (tx: Tx) => {
       await recorder.record(tx, system, serverFailed(m, state.row.name, reason))
+      if (seen?.kind === 'maintenance') await servers.noteRunning(tx, m.node_id, false)
       if (m.operation_id !== null && m.wanted === 'released') await alone.failed(tx, job, m, reason, isUntouched)
     }
     return note(job, state, m, at, failed(reason), { ...change, failed_at: new Date(job.now()), failure: reason }, also)

@@ -1,0 +1,22 @@
+/** The fingerprint of a server's maintenance certificate, as its own console prints it: base64 of a SHA-256. */
+
+const printed = /(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])/g
+
+/**
+ * The fingerprint that counts in what a person copied from a server's console, or null where there is none. One boot prints up to three, because Talos makes a
+ * new certificate as it learns its addresses (`secrets/maintenance_cert.go`): the last one is the one that answers.
+ */
+export const lastFingerprint = (text: string): string | null => text.slice(-100_000).match(printed)?.at(-1) ?? null
+
+/** What comparing comes to: `same`, or a sentence that says what was compared. */
+export function compareFingerprint(text: string, shown: string | null): { readonly verdict: 'same' | 'other' | 'none'; readonly text: string } {
+  const last = lastFingerprint(text)
+  if (last === null) return { verdict: 'none', text: 'There is no fingerprint in it: 44 characters that end with =' }
+  if (shown === null) return { verdict: 'none', text: 'The server has not shown a certificate yet' }
+  if (last === shown) return { verdict: 'same', text: 'The same: this machine answers here' }
+  const all: readonly string[] = text.match(printed) ?? []
+  const isEarlier = all.includes(shown)
+  return isEarlier
+    ? { verdict: 'other', text: `The console printed another one after that, ${last}: wait for the next contact, then compare again` }
+    : { verdict: 'other', text: `Another one, ${last}: this console belongs to another machine, or the server has restarted since it was asked last` }
+}
