@@ -2,6 +2,7 @@
 import * as audit from './audit.ts'
 import * as clusters from './clusters.ts'
 import * as datacenters from './datacenters.ts'
+import * as drift from './drift.ts'
 import * as events from './events.ts'
 import * as images from './images.ts'
 import * as joinTokens from './join-tokens.ts'
@@ -26,6 +27,7 @@ export const allOperations: readonly Operation[] = [
   joinTokens,
   images,
   patches,
+  drift,
   clusters,
   subnets,
   operations,

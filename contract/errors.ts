@@ -17,6 +17,7 @@ export const errors = {
   transition_refused: { status: 409, means: 'The object can not go from its state to the wanted one.' },
   identity_changed: { status: 409, means: 'Other hardware answered than the one that is known here.' },
   patch_read_only: { status: 409, means: 'A layer that Steelyard writes itself.' },
+  config_drifted: { status: 409, means: 'Others have changed the configuration of the machine; it is kept or overwritten first.' },
   cluster_not_ready: { status: 409, means: 'The cluster has not come far enough for this.' },
   operation_running: { status: 409, means: 'Another operation on the same object has not ended.' },
   operation_ended: { status: 409, means: 'The operation has ended, so it can not be cancelled, or did not fail, so it can not be retried.' },

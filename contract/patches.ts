@@ -76,7 +76,7 @@ export const patchCreate = operation({
   body: NewPatch,
   answer: Patch,
   status: 201,
-  errors: ['not_found', 'name_taken', 'server_unreachable', 'operation_running'],
+  errors: ['not_found', 'name_taken', 'server_unreachable', 'operation_running', 'config_drifted'],
 })
 export const patchUpdate = operation({
   name: 'patchUpdate',
@@ -87,7 +87,7 @@ export const patchUpdate = operation({
   params: ofPatch,
   body: z.strictObject({ name: z.optional(nameOf('Patch')), weight: z.optional(weight), labels: z.optional(labels), body: z.optional(body) }),
   answer: Patch,
-  errors: ['not_found', 'name_taken', 'patch_read_only', 'stale', 'server_unreachable', 'operation_running'],
+  errors: ['not_found', 'name_taken', 'patch_read_only', 'stale', 'server_unreachable', 'operation_running', 'config_drifted'],
 })
 export const patchRemove = operation({
   name: 'patchRemove',
@@ -97,7 +97,7 @@ export const patchRemove = operation({
   scope: 'servers:write',
   params: ofPatch,
   status: 204,
-  errors: ['not_found', 'patch_read_only', 'stale', 'server_unreachable', 'operation_running'],
+  errors: ['not_found', 'patch_read_only', 'stale', 'server_unreachable', 'operation_running', 'config_drifted'],
 })
 
 export const PatchProblem = z.object({ line: z.nullable(z.int()), column: z.nullable(z.int()), path: z.nullable(z.string()), message: z.string() })

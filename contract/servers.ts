@@ -28,6 +28,14 @@ const text = z.optional(z.string())
 const amount = z.optional(z.number())
 const list = <T extends z.core.$ZodType>(item: T) => z._default(z.array(item), [])
 
+/** Its configuration was changed outside of Steelyard. */
+const ServerDrift = z.object({
+  /** When that was seen first. */
+  since: time,
+  /** Names the configuration as it was seen: who chooses says with it what they have looked at. */
+  seen: z.string(),
+})
+
 /** Parsed resources of the specification: all lists default to empty, all fields but `id` are optional. Sizes in bytes, max_speed in MHz. */
 export const Resources = z.object({
   node_addresses: list(z.string()),
@@ -120,6 +128,8 @@ export const Server = z.object({
     note: z.nullable(z.string()),
   }),
   eligibility: z.array(Eligibility),
+  /** Its configuration was changed by others, and nobody has chosen yet; see `serverDrift`. */
+  drift: z.optional(z.nullable(ServerDrift)),
   /** The operation that is being done to it, if any. */
   operation_id: z.nullable(z.uuid()),
   /** In a list that was searched: what of the server matched, where that isn't its name. */

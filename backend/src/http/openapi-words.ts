@@ -6,6 +6,7 @@ import type * as z from 'zod/mini'
 import { AuditEntry } from '#contract/audit.ts'
 import { Cluster, ClusterServer, NewCluster } from '#contract/clusters.ts'
 import { Datacenter } from '#contract/datacenters.ts'
+import { Drift } from '#contract/drift.ts'
 import { Extension, Image, NewImage } from '#contract/images.ts'
 import { Arrival, JoinToken, NewJoinToken } from '#contract/join-tokens.ts'
 import { Operation, Step } from '#contract/operations.ts'
@@ -25,6 +26,7 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   Cluster: [Cluster, 'Servers made into one Kubernetes.'],
   ClusterServer: [ClusterServer, 'A server and its part in a cluster that is to be made.'],
   Datacenter: [Datacenter, 'A site that servers, clusters and subnets stand in. Its code is made from country, city and index: PL-POZ-1.'],
+  Drift: [Drift, 'What others have changed in the configuration of a machine, and how it would be kept.'],
   Eligibility: [Eligibility, 'A check that a server must pass to join a cluster, and what to do where it does not.'],
   Extension: [Extension, 'A Talos system extension that an image may carry.'],
   Image: [Image, 'A prepared image: its schematic, where its files are, and what boots it.'],
@@ -130,6 +132,7 @@ export const meanings: Readonly<Record<string, string>> = {
   'clusterCreate.role': 'Part of the server in the cluster.',
   'clusterPreview.role': 'Part of the server in the cluster.',
   rotate: 'True: also answer a replacement of the refresh token; the old one is then spent.',
+  seen: 'Names the configuration that was looked at, as `serverDrift` answered it; another one is refused.',
   secureboot: 'Sign for SecureBoot.',
   search: 'The search of the list, as it stands in the URL.',
   serial: 'Serial number of the machine or disk, as it was shown.',
@@ -196,6 +199,8 @@ export const bodies: Readonly<Record<string, unknown>> = {
   preferencesPut: { theme: 'dark', columns: { servers: ['name', 'status'] } },
   serverAdd: { addresses: ['10.1.2.11', '10.1.2.12'], datacenter_id: id(1) },
   serverConfirm: { uuid: '4c4c4544-0046-4e10-8051-b4c04f573133', serial: 'S987168X4391365' },
+  serverDriftKeep: { seen: '0'.repeat(64) },
+  serverDriftOverwrite: { seen: '0'.repeat(64) },
   serverReset: { keep_workload_disks: true },
   serverUpdate: { name: 'calm-heron-204' },
   subnetCreate: { name: 'edge-a', datacenter_id: id(1), cidr: '203.0.113.0/26', gateway: '203.0.113.1', exclude: ['203.0.113.2-203.0.113.9'] },

@@ -1,6 +1,7 @@
 /** From secrets to a cluster that is ready: each act is safe to repeat. */
 import type { Job } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
+import { sweepQueue } from '../patches/drift/sweep.ts'
 import type { ClusterRun, Turn } from './cluster-run.ts'
 import type { State } from './facts.ts'
 import { clusterKeySecret, operatorBinding } from './kubernetes-objects.ts'
@@ -121,6 +122,7 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
         await steps.show(tx, state.row.operation_id, new Map(leaving.map((place) => [stepKey(place, m.node_id), { status: 'skipped', reason }])))
       await change(tx, state, { ready_at: now, status: 'ready', reason: null })
       await end(tx, state, 'done')
+      await parts.engine.wake(tx, sweepQueue, state.row.id)
       await recorder.record(tx, system, {
         action: 'cluster.ready',
         target: { kind: 'cluster', id: state.row.id, name: state.row.name },

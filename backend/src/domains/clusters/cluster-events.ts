@@ -18,6 +18,11 @@ const sentences: Record<string, string> = {
   'cluster.server_forgotten': 'A server was forgotten',
   'cluster.subnets_assigned': 'Its subnets were changed',
   'cluster.announcements_corrected': 'The announcement of its addresses was put right',
+  'cluster.versions_changed_outside': 'Its versions were changed outside of Steelyard',
+  'cluster.locked_out': 'Its authority was changed outside of Steelyard',
+  'cluster.let_in_again': 'Its machines take the certificates of Steelyard again',
+  'cluster.imported': 'Taken over',
+  'cluster.secrets_imported': 'New secrets were imported',
   'cluster.kubeconfig_downloaded': 'A kubeconfig was downloaded',
   'cluster.talosconfig_downloaded': 'A talosconfig was downloaded',
 }
@@ -26,6 +31,7 @@ const sentences: Record<string, string> = {
 function detailOf(action: string, after: Record<string, unknown> | null): string | null {
   const text = (key: string): string | null => (typeof after?.[key] === 'string' ? after[key] : null)
   if (action === 'cluster.server_replaced') return `${text('replaced')} by ${text('by')}`
+  if (action === 'cluster.versions_changed_outside') return `Talos ${text('talos_version')}, Kubernetes ${text('kubernetes_version')}`
   if (action === 'cluster.server_failed') return text('reason')
   if (action === 'cluster.server_released') return `${text('name')}, ${after?.['was_reset'] === true ? 'wiped' : 'as it was'}`
   if (action === 'cluster.server_forgotten') return text('name')

@@ -13,6 +13,7 @@ import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Reconciler } from '../../engine/engine.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
+import { sweepQueue } from '../patches/drift/sweep.ts'
 import type { ClusterAccess } from '../servers/for-clusters.ts'
 import { clusterEvent } from './cluster-events.ts'
 import { creation } from './creation.ts'
@@ -27,6 +28,7 @@ import { present } from './present.ts'
 import { clusterReconciler } from './reconcile-cluster.ts'
 import { memberReconciler } from './member/reconcile.ts'
 import { reach } from './reach.ts'
+import { outside } from './outside/outside.ts'
 import { rendering } from './render.ts'
 import { replacing } from './replacing.ts'
 import { guardRetries } from './retrying.ts'
@@ -259,6 +261,7 @@ export function clusters(parts: ClusterParts): Clusters {
         return config ? secrets.openConfig(db, clusterId, config.sealed) : null
       },
       renderAgain: rendered.renderAgain,
+      outside: outside(parts, secrets),
       forgetServer: (caller, nodeId, options) => left.forgetServer(caller, nodeId, options),
     },
 
@@ -275,12 +278,14 @@ export function clusters(parts: ClusterParts): Clusters {
       const row = await store.update(tx, id, { reason: null, updated_at: now })
       await recorder.tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version: row.version })
       await engine.wake(tx, clusterQueue, id)
+      await engine.wake(tx, sweepQueue, id)
     },
 
     async resume() {
       await inTransaction(db, async (tx) => {
         for (const id of await store.livingIds(tx)) {
           await engine.wake(tx, clusterQueue, id)
+          await engine.wake(tx, sweepQueue, id)
           for (const m of await store.unsettled(tx, id)) await engine.wake(tx, memberQueue, memberKey(id, m.node_id))
         }
       })

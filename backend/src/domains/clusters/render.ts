@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import type { NewPatch } from '#contract/patches.ts'
 import { endpointHost } from '#contract/clusters.ts'
 import { generateConfig } from '#talos/config/generate.ts'
+import type { MachineImages } from '#talos/config/compare.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { images } from '#talos/versions.ts'
 import type { Db, Tx } from '../../db/db.ts'
@@ -17,6 +18,7 @@ import { selectorWwid } from './disks.ts'
 import { load, type State } from './facts.ts'
 import type { ClusterParts } from './parts.ts'
 import type { ClusterSecrets } from './secrets.ts'
+import * as outsideStore from './outside/store.ts'
 import * as store from './store.ts'
 
 /** The schematic without any customization: what Talos's own images are made of (Image Factory). */
@@ -46,6 +48,8 @@ export interface BlueprintServer {
   readonly install_disk: string
   readonly install_wwid: string | null
   readonly install_image: string
+  /** Others have put these into its configuration. */
+  readonly images?: MachineImages | null
 }
 
 export interface Rendering {
@@ -96,6 +100,7 @@ export function rendering(
         virtualIp: blueprint.virtual_ip ? host : null,
         vlanId: blueprint.vlan_id,
         workloadInterface: server.interface,
+        images: server.images,
       },
     }
   }
@@ -113,7 +118,10 @@ export function rendering(
     const state = await load(on, clusterId)
     const server = state?.members.find((m) => m.node_id === nodeId && m.released_at === null)
     const bundle = await secrets.bundle(on, clusterId)
-    return state && server && bundle ? base(await blueprintOf(on, state), server, bundle) : null
+    if (!state || !server || !bundle) return null
+    const made = base(await blueprintOf(on, state), server, bundle)
+    const adopted = await outsideStore.base(on, clusterId, nodeId)
+    return adopted ? { yaml: await secrets.openBase(on, clusterId, adopted.sealed), context: { ...made.context, isAdopted: true } } : made
   }
 
   /** Throws where the layers don't make a configuration that Talos would take: the creation has checked that, so it is a change since. */

@@ -26,6 +26,9 @@ export interface ClusterSecrets {
   escrow(clusterId: string): Promise<void>
   sealConfig(tx: Tx, clusterId: string, yaml: string): Promise<Uint8Array>
   openConfig(on: Db | Tx, clusterId: string, sealed: Uint8Array): Promise<string>
+  /** Of a configuration that was taken over from a machine. */
+  sealBase(tx: Tx, clusterId: string, yaml: string): Promise<Uint8Array>
+  openBase(on: Db | Tx, clusterId: string, sealed: Uint8Array): Promise<string>
   /** Steelyard's own admin credentials; null where the cluster has no secrets yet. */
   talosAdmin(clusterId: string): Promise<Credentials | null>
   kubernetesAdmin(clusterId: string): Promise<Credentials | null>
@@ -36,6 +39,7 @@ export interface ClusterSecrets {
 }
 
 const place = (clusterId: string, kind: store.SecretKind) => ({ table: 'cluster_secret', column: kind, owner: clusterId })
+const basePlace = (clusterId: string) => ({ table: 'cluster_server_base', column: 'sealed', owner: clusterId })
 const configPlace = (clusterId: string) => ({ table: 'cluster_server_config', column: 'sealed', owner: clusterId })
 
 export function clusterSecrets({ db, clock, vault, readyKeys }: Pick<ClusterParts, 'db' | 'clock' | 'vault' | 'readyKeys'>): ClusterSecrets {
@@ -106,6 +110,8 @@ export function clusterSecrets({ db, clock, vault, readyKeys }: Pick<ClusterPart
       for (const bytes of [secrets, key, text]) bytes.fill(0)
     },
     sealConfig: (tx, clusterId, yaml) => vault.seal(tx, { ...configPlace(clusterId), bytes: Buffer.from(yaml) }),
+    sealBase: (tx, clusterId, yaml) => vault.seal(tx, { ...basePlace(clusterId), bytes: Buffer.from(yaml) }),
+    openBase: async (on, clusterId, sealed) => (await vault.open(on, { ...basePlace(clusterId), sealed })).toString('utf8'),
     openConfig: async (on, clusterId, sealed) => (await vault.open(on, { ...configPlace(clusterId), sealed })).toString('utf8'),
     talosAdmin: (clusterId) => kept(`talos ${clusterId}`, () => mintTalos(clusterId, ['os:admin'], ownLifetimeMs)),
     kubernetesAdmin: (clusterId) =>

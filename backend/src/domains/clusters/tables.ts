@@ -1,6 +1,7 @@
-/** The tables of `db/migrations/0003_clusters.sql`, `0008_leaving.sql`, `0009_disks-and-trouble.sql` and `0011_node-state-and-failure-logs.sql`, as the query builder sees them. */
+/** The tables of `db/migrations/0003_clusters.sql`, `0008_leaving.sql`, `0009_disks-and-trouble.sql`, `0011_node-state-and-failure-logs.sql`, `0019_changed-by-others.sql` and `0020_taken-over-clusters.sql`, as the query builder sees them. */
 import type { ColumnType, Generated } from 'kysely'
 import type { ClusterRole, ClusterStatus } from '#contract/clusters.ts'
+import type { MachineImages } from '#talos/config/compare.ts'
 import type { AgreedDisks, DiskWwids } from './disks.ts'
 import type { Place } from './plan.ts'
 
@@ -35,6 +36,9 @@ interface ClusterTable {
   ready_at: OptionalTime
   misses: Generated<number>
   deleted_at: OptionalTime
+  locked_out: Optional<'talos_ca' | 'kubernetes_ca'>
+  locked_out_since: OptionalTime
+  taken_over_at: OptionalTime
   version: Generated<number>
   created_at: Time
   updated_at: Time
@@ -85,6 +89,8 @@ interface ClusterServerTable {
   operation_id: Optional<string>
   keep_workload_disks: Generated<boolean>
   wiped_at: OptionalTime
+  images: ColumnType<MachineImages | null, string | null | undefined, string | null>
+  overwrite_seen: Optional<string>
 }
 
 interface ClusterServerConfigTable {
@@ -93,6 +99,14 @@ interface ClusterServerConfigTable {
   generation: number
   sealed: Uint8Array
   hash: string
+  created_at: Time
+  held_at: OptionalTime
+}
+
+interface ClusterServerBaseTable {
+  cluster_id: string
+  node_id: string
+  sealed: Uint8Array
   created_at: Time
 }
 
@@ -111,5 +125,6 @@ export interface ClusterTables {
   cluster_secret: ClusterSecretTable
   cluster_server: ClusterServerTable
   cluster_server_config: ClusterServerConfigTable
+  cluster_server_base: ClusterServerBaseTable
   cluster_bootstrap: ClusterBootstrapTable
 }

@@ -4,12 +4,14 @@
  */
 import { createHash } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
+import { imagesOf, type MachineImages } from '#talos/config/compare.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import { type Db, inTransaction } from '../../db/db.ts'
-import type { Job } from '../../engine/engine.ts'
+import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import type { Job, Outcome } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
 import type { Recorder } from '../../record.ts'
 import type { ClusterAccess, ForClusters } from '../servers/for-clusters.ts'
+import type { Drifts } from './drift/drift.ts'
 
 /** The key is the server's id. */
 export const configuringQueue = 'server-config'
@@ -19,35 +21,79 @@ const applyDeadlineMs = 60_000
 export interface ConfiguringParts {
   readonly db: Db
   readonly recorder: Recorder
-  readonly servers: Pick<ForClusters, 'forPlan' | 'connection'>
+  readonly servers: Pick<ForClusters, 'forPlan' | 'connection' | 'noteDrift'>
   readonly access: ClusterAccess
+  readonly drifts: Pick<Drifts, 'look'>
 }
 
-export function configuring({ db, recorder: { record }, servers, access }: ConfiguringParts): (job: Job) => Promise<void> {
+/** Others have changed the configuration, and no person has chosen yet. */
+class ChangedByOthers extends Error {
+  override readonly name = 'ChangedByOthers'
+}
+
+/** Others have put in images that what was rendered doesn't name. */
+class OtherImages extends Error {
+  override readonly name = 'OtherImages'
+}
+
+export function configuring({ db, recorder: { record }, servers, access, drifts }: ConfiguringParts): (job: Job) => Promise<Outcome> {
+  const { outside } = access
   return async (job) => {
     const [server] = await servers.forPlan(db, [job.key]).catch((error: unknown) => {
       // Removed since.
       if (error instanceof Problem && error.code === 'not_found') return []
       throw error
     })
-    if (!server?.cluster) return
-    const yaml = await access.renderedConfig(server.cluster.id, server.id)
-    const keys = await access.talosCredentials(server.cluster.id, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
-    if (yaml === null || !keys) return
-    const tell = (result: 'ok' | 'invalid', after: object) =>
-      inTransaction(db, (tx) =>
-        record(tx, system, { action: 'server.configured', target: { kind: 'server', id: server.id, name: server.name }, result, after }),
-      )
+    const cluster = server?.cluster
+    if (!cluster) return undefined
+    const configs = await outside.configs(db, cluster.id, server.id)
+    const keys = await access.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
+    if (configs === null || !keys) return undefined
+    const { yaml, generation } = configs.newest
+    const tell = (result: 'ok' | 'invalid' | 'config_drifted', after: object, also?: (tx: Tx) => Promise<void>) =>
+      inTransaction(db, async (tx) => {
+        await also?.(tx)
+        await record(tx, system, { action: 'server.configured', target: { kind: 'server', id: server.id, name: server.name }, result, after })
+      })
     const hash = createHash('sha256').update(yaml).digest('hex')
     const connection = await servers.connection(server.id)
     try {
       const { mode, warnings } = await job.effect(`configure/${hash.slice(0, 16)}`, () =>
-        connection.secure(keys, (client) => client.applyConfiguration(yaml, { mode: 'auto' }), { signal: job.signal, deadlineMs: applyDeadlineMs }),
+        connection.secure(
+          keys,
+          async (client) => {
+            // In the same connection, right before: somebody may be at work with talosctl.
+            const judged = server.status === 'ready' ? await drifts.look(client, server) : null
+            if (judged && !judged.same && judged.configs.overwrite !== judged.found.seen) throw new ChangedByOthers()
+            if (judged?.images && isMissing(yaml, judged.images)) throw new OtherImages()
+            return client.applyConfiguration(yaml, { mode: 'auto' })
+          },
+          { signal: job.signal, deadlineMs: applyDeadlineMs },
+        ),
       )
-      await tell('ok', { hash, mode, warnings })
+      await tell('ok', { hash, mode, warnings }, async (tx) => {
+        await outside.noteHeld(tx, cluster.id, server.id, generation)
+        await servers.noteDrift(tx, server.id, null)
+      })
+      return undefined
     } catch (error) {
+      if (error instanceof OtherImages) {
+        await job.fence.write((tx) => access.renderAgain(tx, cluster.id, server.id))
+        return { againMs: 0 }
+      }
+      if (error instanceof ChangedByOthers) {
+        await tell('config_drifted', { hash }, (tx) => outside.allowOverwrite(tx, cluster.id, server.id, null))
+        return undefined
+      }
       if (!(error instanceof TalosError && error.kind === 'invalid_argument')) throw error
       await tell('invalid', { hash, reason: error.message })
+      return undefined
     }
   }
+}
+
+/** Whether a configuration of ours names other images than the machine's. */
+function isMissing(yaml: string, images: MachineImages): boolean {
+  const own = imagesOf(yaml)
+  return (Object.keys(images) as (keyof MachineImages)[]).some((name) => name !== 'install' && images[name] !== own[name])
 }

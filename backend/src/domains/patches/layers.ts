@@ -5,6 +5,7 @@
 import { stringify } from 'yaml'
 import type { ClusterRole } from '#contract/clusters.ts'
 import { systemLayers } from '#contract/patches.ts'
+import { type MachineImages, withImages } from '#talos/config/compare.ts'
 import type { ServerFacts } from '../servers/for-clusters.ts'
 
 /** What a cluster decides about one of its servers, beside the generated configuration. */
@@ -26,6 +27,10 @@ export interface RenderContext {
   readonly vlanId?: number | null | undefined
   /** Link that carries the workload; the dialled one where it isn't given. */
   readonly workloadInterface?: string | null | undefined
+  /** Images that others have put into the machine's configuration (`talosctl upgrade-k8s`). */
+  readonly images?: MachineImages | null | undefined
+  /** What the layers are put on was taken over from the machine, and holds what Steelyard would set otherwise. */
+  readonly isAdopted?: boolean | undefined
 }
 
 export interface Layer {
@@ -45,29 +50,31 @@ const unique = (values: readonly string[]): string[] => [...new Set(values)]
 /** Host name, install disk and image, names in the certificates, the virtual address. */
 export function staticSystem(server: Facts, context: RenderContext): Layer {
   const isControlPlane = context.role === 'control_plane'
+  const layer = { id: 'static-system', name: 'static-system', weight: systemLayers['static-system'] }
+  if (context.isAdopted) return { ...layer, body: context.images ? text([withImages({}, context.images)]) : '' }
   // Talos puts a machine's own addresses into its certificate by itself, but not the endpoint, nor an address that is translated on the way.
   const names = unique(isControlPlane ? [context.endpointHost, ...context.controlPlaneAddresses, server.address] : [server.address])
   // The selector goes before the disk (Talos: v1alpha1_types.go, InstallDiskSelector); the name stays for people.
   const selector = context.installWwid ? { diskSelector: { wwid: context.installWwid } } : {}
   const machine = { install: { disk: context.installDisk, ...selector, image: context.installImage }, certSANs: names }
   const documents: object[] = [
-    isControlPlane ? { machine, cluster: { apiServer: { certSANs: names } } } : { machine },
+    withImages(isControlPlane ? { machine, cluster: { apiServer: { certSANs: names } } } : { machine }, context.images ?? {}),
     // `auto` is `stable` in what is generated, and a host name beside it is refused.
     { apiVersion: 'v1alpha1', kind: 'HostnameConfig', hostname: server.name, auto: 'off' },
   ]
   if (context.virtualIp && isControlPlane && server.link)
     documents.push({ apiVersion: 'v1alpha1', kind: 'Layer2VIPConfig', name: context.virtualIp, link: server.link })
-  return { id: 'static-system', name: 'static-system', weight: systemLayers['static-system'], body: text(documents) }
+  return { ...layer, body: text(documents) }
 }
 
 /**
  * The VLAN link of the workload, without an address. As the first link or DHCP document stops Talos's DHCP on every link
  * (`RunDefaultDHCPOperators` in Talos `pkg/machinery/config/container`), DHCP is asked for again on each link that has an address now.
  */
-export function defaultNode(server: Facts, { vlanId, workloadInterface }: Pick<RenderContext, 'vlanId' | 'workloadInterface'>): Layer {
+export function defaultNode(server: Facts, { vlanId, workloadInterface, isAdopted }: Pick<RenderContext, 'vlanId' | 'workloadInterface' | 'isAdopted'>): Layer {
   const layer = { id: 'default-node', name: 'default-node', weight: systemLayers['default-node'] }
   const parent = workloadInterface ?? server.link
-  if (!vlanId || !parent) return { ...layer, body: '' }
+  if (!vlanId || !parent || isAdopted) return { ...layer, body: '' }
   const addressed = server.links.filter((l) => l.physical && (l.addresses.length > 0 || l.name === server.link))
   const documents: object[] = [
     // A link's name has at most 15 characters in Linux, too few for parent and number.

@@ -2,8 +2,11 @@
  * Secrets of a patch, out of a text that people read and back into one that they have edited. Comments and layout stay as they were written,
  * so only the secrets' own characters are exchanged.
  */
+import { createHash } from 'node:crypto'
 import { isMap, isScalar, isSeq, type Document, type Node, parseAllDocuments, type Scalar } from 'yaml'
 import { Problem } from '#contract/errors.ts'
+import { counted } from '#contract/words.ts'
+import { apart } from '#talos/config/compare.ts'
 import { type Audience, type Hidden, hiddenIn, masked, withHidden } from '#talos/config/mask.ts'
 import { ConfigError } from '#talos/config/tree.ts'
 
@@ -28,6 +31,25 @@ export interface MaskedText {
   readonly lines: readonly number[]
 }
 
+/** Nobody can say which of its fields are secret. */
+const unshown = (document: string): string => {
+  const head = document.split('\n').filter((line) => /^(?:apiVersion|kind|name): /.test(line))
+  const digest = createHash('sha256').update(document).digest('hex').slice(0, 12)
+  const lines = document.trimEnd().split('\n').length
+  return [...head, `# ${counted(lines, 'line')} not shown: Steelyard does not know this kind of document (digest ${digest})`, ''].join('\n')
+}
+
+/** A configuration of several documents, of which some are known; null for everything else. */
+function knownAndUnknown(text: string): { known: string; unknown: string[] } | null {
+  try {
+    const { known, unknown } = apart(text)
+    return known === '' || unknown === '' ? null : { known, unknown: unknown.split(/^---\n/m) }
+  } catch (error) {
+    if (error instanceof ConfigError) return null
+    throw error
+  }
+}
+
 const breaks = (text: string): number => text.split('\n').length - 1
 
 /** @param known what another text hides: what isn't among it is marked as new, but for what nobody may read, which so can't be found out by trying */
@@ -37,6 +59,11 @@ export function maskText(text: string, audience: Audience, known?: ReadonlySet<s
     hidden = hiddenIn(text, audience)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
+    const parts = knownAndUnknown(text)
+    if (parts) {
+      const shown = maskText(parts.known, audience, known)
+      return { ...shown, text: `${shown.text}${parts.unknown.map((d) => `---\n${unshown(d)}`).join('')}` }
+    }
     return { text: `# It is not shown, because it can't be read: ${error.problems[0]?.message ?? ''}`.replaceAll('\n', ' '), lines: [] }
   }
   if (known) {

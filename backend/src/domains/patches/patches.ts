@@ -20,6 +20,8 @@ import type { ClusterAccess, ServerFacts } from '../servers/for-clusters.ts'
 import type { Servers } from '../servers/servers.ts'
 import { sentenceOf } from './check.ts'
 import { configuring, configuringQueue } from './configuring.ts'
+import { drifts, type Drifts } from './drift/drift.ts'
+import { sweeping, sweepQueue } from './drift/sweep.ts'
 import { freeBase, withPlaceholders } from './free-base.ts'
 import type { RenderContext } from './layers.ts'
 import { audited, present, presentLayer } from './present.ts'
@@ -43,6 +45,8 @@ export interface Patches {
   schema(): { schema: Record<string, unknown>; versions: string[]; limits: Record<string, unknown> }
   /** The merged configuration of a server, secrets masked; of one in no cluster, with placeholders. */
   config(caller: Caller, nodeId: string): Promise<{ name: string; yaml: string }>
+  /** What others have changed in the configurations of machines. */
+  readonly drift: Pick<Drifts, 'get' | 'keep' | 'overwrite'>
 
   /**
    * For the creation of a cluster: checks and stores a patch in the caller's transaction; nothing is applied.
@@ -68,7 +72,7 @@ export interface PatchParts {
   readonly recorder: Recorder
   readonly engine: Engine
   readonly vault: Vault
-  readonly servers: Pick<Servers, 'forPlan' | 'connection' | 'patched' | 'locked' | 'eligibilityFor'>
+  readonly servers: Pick<Servers, 'forPlan' | 'connection' | 'patched' | 'locked' | 'eligibilityFor' | 'noteDrift' | 'get'>
   readonly access: ClusterAccess
 }
 
@@ -83,7 +87,6 @@ const taken = () => new Problem('name_taken', nameSentences('Patch').taken, { na
 export function patches({ config, db, clock, recorder, engine, vault, servers, access }: PatchParts): Patches {
   const { record } = recorder
   const store = patchStore({ vault })
-  engine.register({ queue: configuringQueue, reconcile: configuring({ db, recorder, servers, access }), concurrency: 8 })
 
   const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> => (await servers.forPlan(on, [nodeId]))[0]!
 
@@ -94,6 +97,9 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
   }
 
   const read = reader()
+  const drift = drifts({ db, clock, recorder, engine, servers, access, read, store })
+  engine.register({ queue: configuringQueue, reconcile: configuring({ db, recorder, servers, access, drifts: drift }), concurrency: 8 })
+  engine.register({ queue: sweepQueue, reconcile: sweeping({ db, servers, access, drifts: drift }), concurrency: 4 })
   /** What clusters ask for: they answer for how much at once. */
   const ours: For = { caller: system }
   const shownRows = async (caller: Caller, rows: readonly PatchRow[]): Promise<Patch[]> => {
@@ -122,6 +128,7 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
     const verdict = await verdictOf({ server, yaml, isReal: base.isReal, servers, access, isHeld: false, mayAsk: true })
     if (verdict.kind === 'not_allowed') throw new Problem('invalid', `Talos refuses it: ${verdict.reason}`, { body: verdict.reason })
     if (verdict.kind === 'unknown') throw new Problem('server_unreachable', verdict.reason)
+    await drift.demandNone(server)
   }
 
   /** After a change of its patches, in the same transaction: counts them, renders anew, and has the result applied. */
@@ -194,6 +201,8 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
   }
 
   return {
+    drift,
+
     async list(caller, nodeId) {
       const server = await factsOf(db, nodeId)
       const items = [...(await systemRows(server)), ...(await shownRows(caller, await store.ofServer(db, nodeId)))]

@@ -2,12 +2,13 @@
 import { parentPort } from 'node:worker_threads'
 import { type ErrorCode, Problem } from '#contract/errors.ts'
 import { checkBody } from './check.ts'
+import { differenceOf } from './drift/difference.ts'
 import { linksOf } from './links.ts'
 import { maskText, unmask } from './masking.ts'
 import { previewOf } from './preview.ts'
 import { compose } from './render.ts'
 
-const work = { check: checkBody, compose, links: linksOf, mask: maskText, unmask, preview: previewOf }
+const work = { check: checkBody, compose, difference: differenceOf, links: linksOf, mask: maskText, unmask, preview: previewOf }
 
 export type Work = typeof work
 export interface Asked {

@@ -37,7 +37,7 @@ const hasProcessorTime = 'cpuUsage' in Worker.prototype
 const assumedLoad = 4
 /** Far more than a configuration needs; past it the thread ends instead of the process. */
 const resourceLimits = { maxOldGenerationSizeMb: 256 }
-const merges = new Set<keyof Work>(['compose', 'preview'])
+const merges = new Set<keyof Work>(['compose', 'preview', 'difference'])
 
 interface Waiting {
   readonly asked: Asked

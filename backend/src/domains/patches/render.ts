@@ -1,7 +1,8 @@
 /** A server's configuration from its layers, judged by Talos's rules. The bytes that are judged are the bytes that are kept and sent. */
 import { Problem } from '#contract/errors.ts'
 import type { NewPatch, PatchProblem } from '#contract/patches.ts'
-import { mergePatches } from '#talos/config/merge.ts'
+import { apart } from '#talos/config/compare.ts'
+import { type Merged, mergePatches } from '#talos/config/merge.ts'
 import { ConfigError, type ConfigProblem } from '#talos/config/tree.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import type { ServerFacts } from '../servers/for-clusters.ts'
@@ -52,12 +53,26 @@ export const layersOf = (
   more: readonly Pick<NewPatch, 'name' | 'weight' | 'body'>[] = [],
 ): Layer[] => [staticSystem(server, context), defaultNode(server, context), ...inOrder([...stored.map(layerOf), ...more.map(layerOfNew)])]
 
+/** Documents that a newer Talos has, in a configuration that was taken over, are kept as they are: nothing is merged into them, and they are judged by Talos alone. */
+function merge(base: string, layers: readonly Layer[]): Merged & { judged: string } {
+  try {
+    const merged = mergePatches(base, layers)
+    return { ...merged, judged: merged.yaml }
+  } catch (error) {
+    if (!(error instanceof ConfigError) || error.layer !== undefined) throw error
+    const { known, unknown } = apart(base)
+    if (unknown === '' || known === '') throw error
+    const merged = mergePatches(known, layers)
+    return { ...merged, yaml: `${merged.yaml}---\n${unknown}`, judged: merged.yaml }
+  }
+}
+
 /** Merges and judges. Throws nothing but what is a mistake of ours. */
 export function compose(base: string, layers: readonly Layer[], { talosVersion }: Pick<RenderContext, 'talosVersion'>): Composed {
   const filled = layers.filter((l) => l.body.trim() !== '')
   try {
-    const { yaml, sources } = mergePatches(base, filled)
-    const { errors, warnings } = validateConfig(yaml, { talosVersion, inContainer: false })
+    const { yaml, sources, judged } = merge(base, filled)
+    const { errors, warnings } = validateConfig(judged, { talosVersion, inContainer: false })
     return {
       yaml,
       sources,

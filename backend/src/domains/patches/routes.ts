@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { patchCreate, patchGet, patchList, patchPreview, patchRemove, patchSchema, patchUpdate } from '#contract/patches.ts'
+import { serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/drift.ts'
 import { serverConfig } from '#contract/servers.ts'
 import { serve } from '../../http/serve.ts'
 import type { Patches } from './patches.ts'
@@ -13,6 +14,9 @@ export function patchRoutes(app: FastifyInstance, patches: Patches): void {
   on(patchUpdate, ({ caller, params, body, ifMatch }) => patches.update(caller, params.id, params.patchId, body, ifMatch))
   on(patchRemove, ({ caller, params, ifMatch }) => patches.remove(caller, params.id, params.patchId, ifMatch).then(() => undefined))
   serve(app, { heavy: true })(patchPreview, ({ caller, signal, params, body }) => patches.preview({ caller, signal }, params.id, body))
+  on(serverDrift, ({ params }) => patches.drift.get(params.id))
+  on(serverDriftKeep, ({ caller, params, body }) => patches.drift.keep(caller, params.id, body.seen))
+  on(serverDriftOverwrite, ({ caller, params, body }) => patches.drift.overwrite(caller, params.id, body.seen))
   on(serverConfig, async ({ params, ...call }) => {
     const { name, yaml } = await patches.config(call.caller, params.id)
     call.saveAs(name)

@@ -19,7 +19,7 @@ export interface ClusterUseParts {
 }
 
 /** Of a server in no cluster. */
-const noNode = { node_ready: null, node_reason: null, node_since: null } as const
+const noNode = { node_ready: null, node_reason: null, node_since: null, drift_since: null, drift_seen: null } as const
 
 const missing = (id: string) => new Problem('not_found', `Server ${id} not found`)
 
@@ -117,6 +117,12 @@ export function clusterUse({ db, clock, recorder: { record, tell }, fleet }: Clu
       const status = isRunning ? 'ready' : 'maintenance'
       const row = await store.lockOne(tx, nodeId)
       if (row?.cluster_id && row.status !== status && canBecome(row.status, status).ok) await change(tx, system, nodeId, { status })
+    },
+
+    async noteDrift(tx, nodeId, seen) {
+      const row = await locked(tx, nodeId)
+      if (row.drift_seen === seen || row.cluster_id === null) return
+      await change(tx, system, nodeId, { drift_seen: seen, drift_since: seen === null ? null : (row.drift_since ?? new Date(clock.now())) })
     },
 
     async markReady(tx, caller, nodeId) {

@@ -27,6 +27,7 @@ import { system } from '../../http/caller.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { temporaryFolder } from '../../testing/postgres.ts'
 import type { RenderContext } from '../patches/layers.ts'
+import { lateOutside } from './outside.ts'
 import { commandQueue } from './commanding.ts'
 import { buildCluster, buildServer } from './testing.ts'
 
@@ -36,6 +37,8 @@ let simulator: Simulator
 let generated = ''
 let context: RenderContext
 let rendered: string | null = null
+let held: string | null = null
+const kept = (generation: number, yaml: string) => ({ generation, yaml, created_at: new Date(), held_at: new Date() })
 const backend = await startBackend({
   environment: { STEELYARD_SIMULATE: '2', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' },
   prepare: (_platform, domains) =>
@@ -45,6 +48,14 @@ const backend = await startBackend({
       controlPlaneAddresses: async () => [simulator.servers[0]!.plan.address],
       generated: async () => ({ yaml: generated, context }),
       renderedConfig: async () => rendered,
+      outside: {
+        ...lateOutside(() => undefined),
+        configs: async () =>
+          rendered === null ? null : { held: kept(1, held ?? rendered), before: null, newest: kept(2, rendered), overwrite: null, images: null },
+        noteHeld: async () => {
+          held = rendered
+        },
+      },
       renderAgain: async (tx, _cluster, nodeId) => {
         rendered = (await domains.patches.render(tx, nodeId, generated, context)).yaml
         return { yaml: rendered }
@@ -79,6 +90,7 @@ beforeAll(async () => {
     installImage,
   })
   rendered = (await backend.domains.patches.render(backend.platform.db, id, generated, context)).yaml
+  held = rendered
   const { db } = backend.platform
   await buildCluster(backend, clusterId, 'alone')
   await db.transaction().execute(async (tx) => {

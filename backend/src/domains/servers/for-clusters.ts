@@ -13,6 +13,7 @@ import type { Versions } from '../../http/tags.ts'
 import type { ServerConnection } from '../../talos-fleet/fleet.ts'
 import type { RenderContext } from '../patches/layers.ts'
 import type { Hardware } from './hardware.ts'
+import { lateOutside, type Outside } from './outside.ts'
 
 /** What a cluster wants of a server; without it, eligibility says whether it may join any cluster. */
 export interface Wanted {
@@ -123,6 +124,8 @@ export interface ForClusters {
    * Safe to repeat.
    */
   noteRunning(tx: Tx, nodeId: string, isRunning: boolean): Promise<void>
+  /** Names the configuration of others that the machine was seen to hold; null: it holds ours. Tells of it where that is new. Safe to repeat. */
+  noteDrift(tx: Tx, nodeId: string, seen: string | null): Promise<void>
   /** In a cluster and running: status `ready`. The operation no longer holds it. Safe to repeat. */
   markReady(tx: Tx, caller: Caller, nodeId: string): Promise<void>
   /**
@@ -158,6 +161,8 @@ export interface ClusterAccess {
    * these bytes. null where the cluster has no configuration for it yet.
    */
   renderAgain(tx: Tx, clusterId: string, nodeId: string): Promise<{ yaml: string } | null>
+  /** What is known of configurations and versions that others change. */
+  readonly outside: Outside
   /**
    * Removes a server that does not answer, and makes its cluster forget it. null where no cluster has it.
    * @throws Problem `transition_refused` while it answers, or where the cluster can't do without it; `stale`
@@ -169,6 +174,7 @@ export interface ClusterAccess {
 export function lateClusterAccess(): ClusterAccess & { bind(access: ClusterAccess): void } {
   let bound: ClusterAccess | undefined
   return {
+    outside: lateOutside(() => bound?.outside),
     bind(access) {
       bound = access
     },

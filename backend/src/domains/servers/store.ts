@@ -43,6 +43,8 @@ const columns = [
   'server.node_ready',
   'server.node_reason',
   'server.node_since',
+  'server.drift_since',
+  'server.drift_seen',
   'server.patch_count',
   'server.patch_links',
   'server.version',

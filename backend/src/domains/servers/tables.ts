@@ -51,6 +51,8 @@ export interface ServerTable {
   node_ready: ColumnType<boolean | null, boolean | null | undefined, boolean | null>
   node_reason: ColumnType<string | null, string | null | undefined, string | null>
   node_since: OptionalTime
+  drift_since: OptionalTime
+  drift_seen: ColumnType<string | null, string | null | undefined, string | null>
   patch_count: Generated<number>
   patch_links: Generated<string[]>
   version: Generated<number>

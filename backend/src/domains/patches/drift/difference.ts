@@ -1,0 +1,69 @@
+/** What somebody else has changed in a machine's configuration, as people are shown it, and how it would be kept. Pure: it is done on the thread beside. */
+import type { Drift } from '#contract/drift.ts'
+import { apart, compareConfigs, type MachineImages, patchBetween } from '#talos/config/compare.ts'
+import { mergePatches } from '#talos/config/merge.ts'
+import { ConfigError } from '#talos/config/tree.ts'
+import { checkBody, sentenceOf } from '../check.ts'
+import { maskText, secretsOf } from '../masking.ts'
+
+export interface Difference {
+  readonly same: boolean
+  /** All images of the machine's configuration, where others have changed one; they are taken over, and are no difference. */
+  readonly images: MachineImages | null
+  readonly diff: { readonly before: string; readonly after: string } | null
+  readonly keep: Drift['keep']
+  /** The difference as a patch, secrets in clear; null where it can't be said as one. */
+  readonly patch: string | null
+}
+
+const patchName = 'what others have changed'
+
+/** Null and why where merging the proposal doesn't give what the machine holds, or the rules for patches refuse it. */
+function tried(proposal: string, held: string, found: string, talosVersion: string): string | null {
+  const [refusal] = checkBody(proposal, talosVersion)
+  if (refusal) return sentenceOf(refusal)
+  try {
+    const merged = mergePatches(apart(held).known, [{ name: patchName, body: proposal }]).yaml
+    return compareConfigs(merged, apart(found).known).same ? null : 'Merging it would not give the same configuration'
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems[0]?.message ?? 'It can not be merged'
+    throw error
+  }
+}
+
+/**
+ * @param held what the machine was given, or was known to hold
+ * @param found what it holds now
+ */
+export function differenceOf(held: string, found: string, talosVersion: string): Difference {
+  if (held === found) return { same: true, images: null, diff: null, keep: null, patch: null }
+  let compared: ReturnType<typeof compareConfigs>
+  try {
+    compared = compareConfigs(held, found)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const reason = `It can not be read: ${error.problems[0]?.message ?? 'it is no YAML'}`
+    return { same: false, images: null, diff: { before: maskText(held, 'everybody').text, after: `# ${reason}\n` }, keep: { how: 'base', reason }, patch: null }
+  }
+  const { same, images, documents, secrets } = compared
+  if (same) return { same, images, diff: null, keep: null, patch: null }
+  const text = (side: 'before' | 'after') => documents.flatMap((d) => d[side]?.yaml ?? []).join('---\n')
+  const [before, after] = [text('before'), text('after')]
+  const diff = { before: maskText(before, 'everybody').text, after: maskText(after, 'everybody', secretsOf(before, 'everybody')).text }
+  if (secrets.length > 0) {
+    const reason = `It changes keys of the cluster (${secrets.join(', ')}): import the cluster's new secrets, or overwrite it`
+    return { same, images, diff: named(diff, secrets), keep: { how: 'secrets', reason }, patch: null }
+  }
+  const proposal = patchBetween(compared)
+  const refusal =
+    proposal === null ? 'Elements of a list were taken out or changed, or a document is not known here' : tried(proposal, before, after, talosVersion)
+  if (proposal !== null && refusal === null) return { same, images, diff, keep: { how: 'patch', reason: 'It becomes a patch of the server' }, patch: proposal }
+  const reason = `It can not become a patch, so the machine's configuration becomes the base of the server's patches, with those it has now in it. ${refusal}`
+  return { same, images, diff, keep: { how: 'base', reason }, patch: null }
+}
+
+/** A masked key looks the same before and after. */
+const named = ({ before, after }: { before: string; after: string }, secrets: readonly string[]) => ({
+  before,
+  after: `${after}# Changed, and not shown: ${secrets.join(', ')}\n`,
+})

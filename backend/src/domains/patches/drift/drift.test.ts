@@ -1,0 +1,173 @@
+import { beforeAll, expect, test } from 'vitest'
+import type { Cluster } from '#contract/clusters.ts'
+import { serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/drift.ts'
+import { patchCreate, patchGet, patchList, patchRemove } from '#contract/patches.ts'
+import { type Server, serverConfig, serverEvents } from '#contract/servers.ts'
+import { connectSecure } from '#talos/client/connect.ts'
+import type { TalosClient } from '#talos/client/client.ts'
+import { mergePatches } from '#talos/config/merge.ts'
+import type { Credentials } from '#talos/pki/clients.ts'
+import { inTransaction } from '../../../db/db.ts'
+import { clusterWorld } from '../../clusters/testing/world.ts'
+import { configuringQueue } from '../configuring.ts'
+import { readFound } from './found.ts'
+import { sweepQueue } from './sweep.ts'
+
+const world = await clusterWorld({ servers: 1, seed: 'drift' })
+const { admin, backend } = world
+let node: Server
+let cluster: Cluster
+let keys: Credentials
+
+beforeAll(async () => {
+  const [taken] = world.take(1)
+  node = taken!
+  const made = await world.create([node])
+  const { status, reason } = await world.ended(made.operation.id, 90_000)
+  if (status !== 'done') throw new Error(`The cluster was not made: ${reason}`)
+  cluster = await world.cluster(made.cluster.id)
+  keys = (await backend.domains.clusters.access.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: 3_600_000 }))!
+}, 120_000)
+
+/** As talosctl does: with an admin's certificate, past Steelyard. */
+const outside = async <T>(act: (client: TalosClient) => Promise<T>): Promise<T> => {
+  const client = await connectSecure({ host: world.machine(node).plan.address }, keys, { deadlineMs: 10_000 })
+  try {
+    return await act(client)
+  } finally {
+    client.close()
+  }
+}
+const held = () => outside(async (client) => (await readFound(client)).active)
+const patchOutside = async (body: string) => {
+  const yaml = mergePatches(await held(), [{ name: 'theirs', body }]).yaml
+  await outside((client) => client.applyConfiguration(yaml, { mode: 'auto' }))
+}
+const replaceOutside = async (from: string | RegExp, to: string) => {
+  const before = await held()
+  const after = before.replaceAll(from, to)
+  expect(after).not.toBe(before)
+  await outside((client) => client.applyConfiguration(after, { mode: 'auto' }))
+}
+const params = () => ({ id: node.id })
+const drift = async () => (await admin.call(serverDrift, { params: params() })).answer!
+const sysctl = (key: string, value: string) => `machine:\n  sysctls:\n    ${key}: "${value}"\n`
+const applies = () => world.machine(node).disk.state.counters.applies
+const events = async () => {
+  await backend.publish()
+  return (await admin.call(serverEvents, { params: params() })).answer!.items
+}
+
+test('a server that holds what it was given has no drift', async () => {
+  expect(await drift()).toEqual({ state: 'none', reason: null, since: null, seen: null, diff: null, keep: null })
+  expect((await world.server(node.id)).drift).toBeNull()
+})
+
+test('what others have patched is seen by the sweep, shown line by line, and no patch goes over it', async () => {
+  await patchOutside(sysctl('vm.swappiness', '1'))
+  const sent = applies()
+  await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, cluster.id))
+  const server = await world.until(
+    () => world.server(node.id),
+    (s) => s.drift != null,
+  )
+  const seen = await drift()
+  expect(seen).toMatchObject({ state: 'drifted', since: server.drift!.since, seen: server.drift!.seen, keep: { how: 'patch' } })
+  expect(seen.diff!.before).not.toContain('vm.swappiness')
+  expect(seen.diff!.after).toContain('vm.swappiness: "1"')
+  expect(seen.diff!.after).not.toContain('PRIVATE KEY')
+  const refused = await admin.call(patchCreate, { params: params(), body: { name: 'mine', body: sysctl('vm.max_map_count', '262144') } })
+  expect(refused).toMatchObject({
+    status: 409,
+    problem: {
+      code: 'config_drifted',
+      error: `Configuration was changed outside of Steelyard: look at the difference of ${node.name}, then keep or overwrite it`,
+    },
+  })
+  expect((await admin.call(patchList, { params: params() })).answer!.total).toBe(2)
+  expect(applies()).toBe(sent)
+  const items = await events()
+  expect(items.map((e) => e.type)).toContain('server.config_changed_outside')
+})
+
+test('kept, the difference becomes a patch of the server, and the machine is left as it is', async () => {
+  const { seen } = await drift()
+  expect(await admin.call(serverDriftKeep, { params: params(), body: { seen: '0'.repeat(64) } })).toMatchObject({
+    status: 412,
+    problem: { code: 'stale', error: `The configuration of ${node.name} has changed again since you looked: look at the difference once more` },
+  })
+  expect((await admin.call(serverDriftKeep, { params: params(), body: { seen: seen! } })).answer).toMatchObject({ state: 'none' })
+  const { items } = (await admin.call(patchList, { params: params() })).answer!
+  expect(items.at(-1)).toMatchObject({
+    name: expect.stringMatching(/^kept-\d{4}-\d\d-\d\d$/) as string,
+    weight: 999,
+    body: expect.stringContaining('vm.swappiness') as string,
+  })
+  expect((await world.server(node.id)).drift).toBeNull()
+  expect(await drift()).toMatchObject({ state: 'none' })
+  expect(await held()).toContain('vm.swappiness: "1"')
+  expect((await admin.call(serverConfig, { params: params() })).text).toContain('vm.swappiness: "1"')
+})
+
+test('overwritten, the machine holds again what it was given', async () => {
+  await patchOutside(sysctl('net.core.somaxconn', '9'))
+  const { seen, diff } = await drift()
+  expect(diff!.after).toContain('net.core.somaxconn')
+  expect((await admin.call(serverDriftOverwrite, { params: params(), body: { seen: seen! } })).answer).toMatchObject({ state: 'overwriting' })
+  await world.until(held, (yaml) => !yaml.includes('net.core.somaxconn'))
+  await world.until(drift, (d) => d.state === 'none')
+  expect((await world.server(node.id)).drift).toBeNull()
+})
+
+test('what changes between the look and the order is not overwritten', async () => {
+  await patchOutside(sysctl('kernel.a', '1'))
+  const { seen } = await drift()
+  await patchOutside(sysctl('kernel.b', '2'))
+  expect(await admin.call(serverDriftOverwrite, { params: params(), body: { seen: seen! } })).toMatchObject({ status: 412, problem: { code: 'stale' } })
+  // Allowed for what was looked at, and changed before the order went out.
+  const { outside: kept } = backend.domains.clusters.access
+  await inTransaction(backend.platform.db, async (tx) => {
+    await kept.allowOverwrite(tx, cluster.id, node.id, seen)
+    await backend.platform.engine.wake(tx, configuringQueue, node.id)
+  })
+  await world.until(events, (items) => items.some((e) => e.type === 'server.configured' && e.message.includes('refused (config_drifted)')))
+  expect(await held()).toContain('kernel.b: "2"')
+  const now = await drift()
+  expect(now.state).toBe('drifted')
+  await admin.call(serverDriftOverwrite, { params: params(), body: { seen: now.seen! } })
+  await world.until(drift, (d) => d.state === 'none')
+})
+
+test('what no patch can say becomes the base of the patches, which are in it already', async () => {
+  const own = await admin.call(patchCreate, { params: params(), body: { name: 'mine', body: 'machine:\n  certSANs:\n    - mine.example.com\n' } })
+  expect(own.status).toBe(201)
+  await world.until(held, (yaml) => yaml.includes('mine.example.com'))
+  await replaceOutside(/ *- mine\.example\.com\n/g, '')
+  const seen = await drift()
+  expect(seen.keep).toMatchObject({ how: 'base' })
+  expect((await admin.call(serverDriftKeep, { params: params(), body: { seen: seen.seen! } })).answer).toMatchObject({ state: 'none' })
+  expect((await admin.call(patchList, { params: params() })).answer!.items.map((p) => p.name)).toEqual(['static-system', 'default-node'])
+  expect(await admin.call(patchGet, { params: { ...params(), patchId: own.answer!.patch_id } })).toMatchObject({ status: 404 })
+  // A patch of later goes onto it.
+  const later = await admin.call(patchCreate, { params: params(), body: { name: 'later', body: sysctl('vm.max_map_count', '262144') } })
+  expect(later.status).toBe(201)
+  const now = await world.until(held, (yaml) => yaml.includes('vm.max_map_count'))
+  expect(now).toContain('vm.swappiness: "1"')
+  expect(now).not.toContain('mine.example.com')
+  expect((await admin.call(patchRemove, { params: { ...params(), patchId: later.answer!.patch_id } })).status).toBe(204)
+  await world.until(held, (yaml) => !yaml.includes('vm.max_map_count'))
+  await world.until(drift, (d) => d.state === 'none')
+})
+
+test('images of an upgrade by others are no drift: they are taken over, and the next patch leaves them', async () => {
+  const { kubernetes_version: before } = await world.cluster(cluster.id)
+  const [major, minor, patch] = before.split('.').map(Number)
+  const next = `${major}.${minor}.${patch! + 1}`
+  await replaceOutside(`:v${before}`, `:v${next}`)
+  expect(await drift()).toMatchObject({ state: 'none' })
+  expect(await world.cluster(cluster.id)).toMatchObject({ kubernetes_version: next })
+  expect((await admin.call(patchCreate, { params: params(), body: { name: 'tuned', body: sysctl('vm.dirty_ratio', '10') } })).status).toBe(201)
+  const now = await world.until(held, (yaml) => yaml.includes('vm.dirty_ratio'))
+  expect(now).toContain(`kubelet:v${next}`)
+  expect(now).not.toContain(`:v${before}`)
+})

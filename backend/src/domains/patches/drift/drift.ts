@@ -1,0 +1,266 @@
+/**
+ * Whether a machine still holds what it was given, and what a person chooses where it doesn't. Looked at before anything is sent, when a person asks, and
+ * every few minutes (`sweep.ts`).
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { canConfigure, type Drift, driftSentence } from '#contract/drift.ts'
+import { Problem } from '#contract/errors.ts'
+import { patchLimits } from '#contract/patches.ts'
+import type { TalosClient } from '#talos/client/client.ts'
+import { imagesOf } from '#talos/config/compare.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import type { Clock } from '../../../clock.ts'
+import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
+import type { Engine } from '../../../engine/engine.ts'
+import { type Caller, callerName, system } from '../../../http/caller.ts'
+import type { Recorder } from '../../../record.ts'
+import type { ClusterAccess, ServerFacts } from '../../servers/for-clusters.ts'
+import type { KeptConfigs } from '../../servers/outside.ts'
+import type { Servers } from '../../servers/servers.ts'
+import { configuringQueue, credentialsLifetimeMs } from '../configuring.ts'
+import type { For, Reader } from '../reader.ts'
+import type { patchStore } from '../store.ts'
+import type { Difference } from './difference.ts'
+import { type Found, readFound } from './found.ts'
+
+export interface Judged extends Difference {
+  readonly found: Found
+  readonly configs: KeptConfigs
+}
+
+export interface Drifts {
+  /** Asks the machine. @throws Problem not_found, server_not_in_cluster */
+  get(nodeId: string): Promise<Drift>
+  /** @throws Problem stale where the configuration isn't the one that was looked at any more */
+  keep(caller: Caller, nodeId: string, seen: string): Promise<Drift>
+  overwrite(caller: Caller, nodeId: string, seen: string): Promise<Drift>
+  /** Before a change is saved that would be sent to the machine. @throws Problem config_drifted, server_unreachable */
+  demandNone(server: ServerFacts): Promise<void>
+  /**
+   * In a connection with an admin's credentials: what the machine holds, compared. What it shows is written down: images of others are taken over, and a
+   * difference stands on the server. Null where its cluster has sent it nothing.
+   */
+  look(client: TalosClient, server: ServerFacts): Promise<Judged | null>
+}
+
+export interface DriftParts {
+  readonly db: Db
+  readonly clock: Clock
+  readonly recorder: Recorder
+  readonly engine: Engine
+  readonly servers: Pick<Servers, 'forPlan' | 'connection' | 'locked' | 'patched' | 'noteDrift' | 'get'>
+  readonly access: ClusterAccess
+  readonly read: Reader
+  readonly store: ReturnType<typeof patchStore>
+}
+
+/** A machine that restarts with a new configuration still shows the old one. */
+const restartsWithinMs = 10 * 60_000
+const none: Drift = { state: 'none', reason: null, since: null, seen: null, diff: null, keep: null }
+const ours: For = { caller: system }
+
+export function drifts({ db, clock, recorder: { record }, engine, servers, access, read, store }: DriftParts): Drifts {
+  const { outside } = access
+  const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> => (await servers.forPlan(on, [nodeId]))[0]!
+
+  const inCluster = (server: ServerFacts): { id: string; name: string } => {
+    if (!server.cluster || server.status !== 'ready')
+      throw new Problem('server_not_in_cluster', `${server.name} runs in no cluster, so it has no configuration that others could change`)
+    return server.cluster
+  }
+
+  const differs = async (configs: KeptConfigs, found: Found, talosVersion: string): Promise<Difference> => {
+    const { held, before, newest } = configs
+    const { active, stored } = found
+    const now = await read(ours, 'difference', held.yaml, active, talosVersion)
+    const next = stored === active ? now : await read(ours, 'difference', held.yaml, stored, talosVersion)
+    if (now.same && next.same) return next
+    // Sent a moment ago, and it restarts with it: what it still runs by is what it was given before.
+    const isRestarting = next.same && before !== null && held.held_at !== null && clock.now() - held.held_at.getTime() < restartsWithinMs
+    if (isRestarting && (await read(ours, 'difference', before.yaml, active, talosVersion)).same) return next
+    // Sent, and the answer was lost.
+    if (newest.generation > held.generation && stored === active) {
+      const sent = await read(ours, 'difference', newest.yaml, active, talosVersion)
+      if (sent.same) return sent
+    }
+    return next.same ? now : next
+  }
+
+  const note = async (server: ServerFacts, { configs, images, same, found }: Judged): Promise<void> => {
+    const cluster = server.cluster!
+    // Those that others took back again are told too, but only where they had put in some.
+    const now = images ?? (same && configs.images !== null ? imagesOf(found.stored) : null)
+    const isNew = now !== null && !isDeepStrictEqual({ ...now }, { ...configs.images })
+    await inTransaction(db, async (tx) => {
+      if (isNew) {
+        await outside.noteImages(tx, cluster.id, server.id, now)
+        await record(tx, system, {
+          action: 'server.images_changed_outside',
+          target: { kind: 'server', id: server.id, name: server.name },
+          before: configs.images ?? {},
+          after: now,
+        })
+      }
+      const row = await servers.locked(tx, server.id)
+      if (row.cluster_id !== cluster.id) return
+      if (!same && row.drift_seen !== found.seen)
+        await record(tx, system, {
+          action: 'server.config_changed_outside',
+          target: { kind: 'server', id: server.id, name: server.name },
+          after: { seen: found.seen },
+        })
+      await servers.noteDrift(tx, server.id, same ? null : found.seen)
+    })
+    if (isNew) await outside.noteVersions(cluster.id)
+  }
+
+  const look: Drifts['look'] = async (client, server) => {
+    const cluster = inCluster(server)
+    const configs = await outside.configs(db, cluster.id, server.id)
+    if (!configs) return null
+    const found = await readFound(client)
+    const judged: Judged = { ...(await differs(configs, found, server.talos_version ?? 'v1.13.0')), found, configs }
+    await note(server, judged)
+    return judged
+  }
+
+  /** @throws Problem server_unreachable */
+  const ask = async (server: ServerFacts): Promise<Judged | null> => {
+    const cluster = inCluster(server)
+    const keys = await access.talosCredentials(cluster.id, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
+    if (!keys) return null
+    try {
+      const connection = await servers.connection(server.id)
+      return await connection.secure(keys, (client) => look(client, server))
+    } catch (error) {
+      if (error instanceof TalosError) throw new Problem('server_unreachable', `${server.name} did not tell its configuration: ${error.message}`)
+      throw error
+    }
+  }
+
+  const shown = async (nodeId: string, judged: Judged | null, overwriting: boolean): Promise<Drift> => {
+    if (!judged || judged.same) return none
+    const { drift } = await servers.get(nodeId)
+    return {
+      state: overwriting ? 'overwriting' : 'drifted',
+      reason: driftSentence,
+      since: drift?.since ?? null,
+      seen: judged.found.seen,
+      diff: judged.diff,
+      keep: judged.keep,
+    }
+  }
+
+  /** What a person has looked at, asked again. */
+  const demandSeen = async (nodeId: string, seen: string): Promise<{ server: ServerFacts; judged: Judged }> => {
+    const server = await factsOf(db, nodeId)
+    if (server.operation_id) throw new Problem('operation_running', `An operation on ${server.name} has not ended`)
+    const judged = await ask(server)
+    if (!judged || judged.same) throw new Problem('stale', `The configuration of ${server.name} is what it should be by now`)
+    if (judged.found.seen !== seen)
+      throw new Problem('stale', `The configuration of ${server.name} has changed again since you looked: look at the difference once more`)
+    return { server, judged }
+  }
+
+  /** Called with the server's row locked. @throws Problem stale */
+  const demandSameGeneration = async (tx: Tx, server: ServerFacts, judged: Judged): Promise<string> => {
+    const row = await servers.locked(tx, server.id)
+    const now = row.cluster_id === null ? null : await outside.configs(tx, row.cluster_id, server.id)
+    if (row.cluster_id === null || row.cluster_id !== server.cluster?.id || now?.held.generation !== judged.configs.held.generation)
+      throw new Problem('stale', `${server.name} was given another configuration meanwhile: look at the difference once more`)
+    return row.cluster_id
+  }
+
+  const freeName = (taken: ReadonlySet<string>): string => {
+    const day = new Date(clock.now()).toISOString().slice(0, 10)
+    for (let n = 1; ; n++) {
+      const name = n === 1 ? `kept-${day}` : `kept-${day}-${n}`
+      if (!taken.has(name)) return name
+    }
+  }
+
+  const keepAsPatch = async (tx: Tx, caller: Caller, server: ServerFacts, clusterId: string, judged: Judged, links: readonly string[]): Promise<object> => {
+    const name = freeName(new Set((await store.ofServer(tx, server.id)).map((p) => p.name)))
+    const patch = { name, weight: patchLimits.weight.max, labels: {}, body: judged.patch!, links, created_by_name: callerName(caller) }
+    const made = await store.insert(tx, server.id, patch, new Date(clock.now()))
+    await outside.keep(tx, clusterId, server.id, judged.found.stored)
+    await record(tx, caller, {
+      action: 'patch.created',
+      target: { kind: 'server', id: server.id },
+      after: { name, weight: made.weight, bytes: Buffer.byteLength(made.body) },
+      event: { name: 'patch.created', version: made.version, object: { kind: 'patch', id: made.id } },
+    })
+    return { kept_as: 'patch', patch: name }
+  }
+
+  /** Patches that the machine holds already are part of the base; one that was saved since and never sent stays. */
+  const keepAsBase = async (tx: Tx, caller: Caller, server: ServerFacts, clusterId: string, judged: Judged): Promise<object> => {
+    const absorbed = (await store.ofServer(tx, server.id)).filter((p) => p.updated_at <= judged.configs.held.created_at)
+    for (const p of absorbed) {
+      await store.remove(tx, p.id)
+      await record(tx, caller, {
+        action: 'patch.removed',
+        target: { kind: 'server', id: server.id },
+        before: { name: p.name, weight: p.weight },
+        after: null,
+        event: { name: 'patch.removed', version: p.version, object: { kind: 'patch', id: p.id } },
+      })
+    }
+    await outside.adopt(tx, clusterId, server.id, judged.found.stored)
+    return { kept_as: 'base', patches: absorbed.map((p) => p.name) }
+  }
+
+  return {
+    look,
+
+    async get(nodeId) {
+      const server = await factsOf(db, nodeId)
+      try {
+        const judged = await ask(server)
+        return await shown(nodeId, judged, judged !== null && judged.configs.overwrite === judged.found.seen)
+      } catch (error) {
+        if (!(error instanceof Problem) || error.code === 'server_not_in_cluster') throw error
+        const { drift } = await servers.get(nodeId)
+        return { ...none, state: 'unknown', reason: error.message, since: drift?.since ?? null, seen: drift?.seen ?? null }
+      }
+    },
+
+    async keep(caller, nodeId, seen) {
+      const { server, judged } = await demandSeen(nodeId, seen)
+      if (judged.keep?.how === 'secrets') throw new Problem('conflict', judged.keep.reason)
+      const links = judged.patch === null ? [] : await read({ caller }, 'links', judged.patch)
+      await inTransaction(db, async (tx) => {
+        const clusterId = await demandSameGeneration(tx, server, judged)
+        const how =
+          judged.patch === null ? await keepAsBase(tx, caller, server, clusterId, judged) : await keepAsPatch(tx, caller, server, clusterId, judged, links)
+        await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
+        await outside.allowOverwrite(tx, clusterId, nodeId, null)
+        await servers.noteDrift(tx, nodeId, null)
+        await record(tx, caller, { action: 'server.drift_kept', target: { kind: 'server', id: nodeId, name: server.name }, after: how })
+        // The same by meaning, unless a patch was saved meanwhile: in that case it is sent now.
+        if (await access.renderAgain(tx, clusterId, nodeId)) await engine.wake(tx, configuringQueue, nodeId)
+      })
+      return none
+    },
+
+    async overwrite(caller, nodeId, seen) {
+      const { server, judged } = await demandSeen(nodeId, seen)
+      await inTransaction(db, async (tx) => {
+        const clusterId = await demandSameGeneration(tx, server, judged)
+        await outside.allowOverwrite(tx, clusterId, nodeId, seen)
+        await record(tx, caller, { action: 'server.drift_overwritten', target: { kind: 'server', id: nodeId, name: server.name }, after: { seen } })
+        // With the images that others have set: they are no part of what is overwritten.
+        await access.renderAgain(tx, clusterId, nodeId)
+        await engine.wake(tx, configuringQueue, nodeId)
+      })
+      return shown(nodeId, judged, true)
+    },
+
+    async demandNone(server) {
+      const judged = await ask(server)
+      if (!judged || judged.same) return
+      const verdict = canConfigure({ name: server.name, drift: { since: '', seen: judged.found.seen } })
+      if (!verdict.ok) throw new Problem('config_drifted', verdict.reason)
+    },
+  }
+}

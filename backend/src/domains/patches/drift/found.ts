@@ -1,0 +1,35 @@
+/** What a machine says its configuration is. */
+import { createHash } from 'node:crypto'
+import type { TalosClient } from '#talos/client/client.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { resources } from '#talos/client/resources.ts'
+
+export interface Found {
+  /** What it runs by. */
+  readonly active: string
+  /** What it will run by after its next start: the same, unless somebody staged or tries another. */
+  readonly stored: string
+  /** Names both. */
+  readonly seen: string
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: false })
+
+/** One call, as an admin: the configuration holds all secrets. @throws TalosError */
+export async function readFound(client: TalosClient): Promise<Found> {
+  const { items } = await client.list(resources.machineConfig)
+  const textOf = (id: string): string | undefined => {
+    const found = items.find((item) => item.id === id)
+    return found && decoder.decode(found.spec.yamlMarshalled)
+  }
+  const active = textOf('v1alpha1')
+  if (active === undefined) throw new TalosError('failed_precondition', 'it has no configuration')
+  const stored = textOf('persistent') ?? active
+  return {
+    active,
+    stored,
+    seen: createHash('sha256')
+      .update(JSON.stringify([active, stored]))
+      .digest('hex'),
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * Looks at the configurations of a cluster's machines every few minutes: one call to each, which is three lines of its log. What it finds is written down, and
+ * nothing is sent.
+ */
+import { Problem } from '#contract/errors.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import type { Db } from '../../../db/db.ts'
+import type { Job, Outcome } from '../../../engine/engine.ts'
+import type { ClusterAccess, ForClusters } from '../../servers/for-clusters.ts'
+import { credentialsLifetimeMs } from '../configuring.ts'
+import type { Drifts } from './drift.ts'
+
+/** The key is the cluster's id. */
+export const sweepQueue = 'cluster-drift'
+const everyMs = 120_000
+const atOnce = 4
+const deadlineMs = 10_000
+
+export interface SweepParts {
+  readonly db: Db
+  readonly servers: Pick<ForClusters, 'forPlan' | 'connection'>
+  readonly access: ClusterAccess
+  readonly drifts: Pick<Drifts, 'look'>
+}
+
+/** `strange`: its certificate is of another authority than the cluster's, or it doesn't take ours. */
+type Answer = 'told' | 'strange' | 'silent'
+
+export function sweeping({ db, servers, access, drifts }: SweepParts): (job: Job) => Promise<Outcome> {
+  const { outside } = access
+
+  const lookAt = async (job: Job, clusterId: string, nodeId: string): Promise<Answer> => {
+    try {
+      const [server] = await servers.forPlan(db, [nodeId])
+      const keys = await access.talosCredentials(clusterId, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
+      // What an operation does to it is no change of others.
+      if (!keys || !server?.cluster || server.status !== 'ready' || server.operation_id !== null) return 'silent'
+      const connection = await servers.connection(nodeId)
+      await connection.secure(keys, (client) => drifts.look(client, server), { signal: job.signal, deadlineMs, lane: 'contact' })
+      return 'told'
+    } catch (error) {
+      if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+      return error instanceof TalosError && (error.kind === 'certificate' || error.kind === 'refused') ? 'strange' : 'silent'
+    }
+  }
+
+  return async (job) => {
+    const clusterId = job.key
+    const members = await outside.joined(clusterId)
+    if (members.length === 0) return undefined
+    const answers: { answer: Answer; controlPlane: boolean }[] = []
+    const waiting = [...members]
+    const one = async (): Promise<void> => {
+      for (let next = waiting.shift(); next; next = waiting.shift())
+        answers.push({ answer: await lookAt(job, clusterId, next.node_id), controlPlane: next.controlPlane })
+    }
+    await Promise.all(Array.from({ length: atOnce }, one))
+    // One machine alone may be somebody else's by now; where every control plane that answers is strange, the authority was changed.
+    const heard = answers.filter((a) => a.controlPlane && a.answer !== 'silent')
+    if (heard.length > 0) await outside.noteLockedOut(clusterId, heard.every((a) => a.answer === 'strange') ? 'talos_ca' : null)
+    await outside.noteVersions(clusterId)
+    return { againMs: everyMs }
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * Two configurations of one machine, compared by what they mean: comments, quotes and the order of keys are no difference, and neither are images and
+ * versions, which Talos's own tools change (`talosctl upgrade-k8s` writes them into the machine's configuration). Documents that the model doesn't know are
+ * compared as they are written.
+ */
+import { parseAllDocuments, stringify } from 'yaml'
+import { type ConfigDocument, decodeDocuments, documentId } from './decode.ts'
+import { emit } from './emit.ts'
+import { encodeDocument } from './encode.ts'
+import { at, ConfigError, type MapNode, readDocuments, textAt, type TreeNode, treeOf } from './tree.ts'
+
+/** Images that a configuration names, as they are written there: `registry.k8s.io/kube-apiserver:v1.36.3`. What isn't set is left out. */
+export interface MachineImages {
+  readonly install?: string
+  readonly kubelet?: string
+  readonly apiServer?: string
+  readonly controllerManager?: string
+  readonly scheduler?: string
+  readonly proxy?: string
+}
+
+const imagePaths: Readonly<Record<keyof MachineImages, readonly string[]>> = {
+  install: ['machine', 'install', 'image'],
+  kubelet: ['machine', 'kubelet', 'image'],
+  apiServer: ['cluster', 'apiServer', 'image'],
+  controllerManager: ['cluster', 'controllerManager', 'image'],
+  scheduler: ['cluster', 'scheduler', 'image'],
+  proxy: ['cluster', 'proxy', 'image'],
+}
+const imageNames = Object.keys(imagePaths) as (keyof MachineImages)[]
+
+/** A patch's main document with those images in it. */
+export function withImages(document: Readonly<Record<string, unknown>>, images: MachineImages): Record<string, unknown> {
+  const put = (node: unknown, [key, ...rest]: readonly string[], value: string): Record<string, unknown> => {
+    const map = typeof node === 'object' && node !== null ? (node as Record<string, unknown>) : {}
+    return { ...map, [key!]: rest.length === 0 ? value : put(map[key!], rest, value) }
+  }
+  return imageNames.reduce<Record<string, unknown>>((all, name) => (images[name] === undefined ? all : put(all, imagePaths[name], images[name])), {
+    ...document,
+  })
+}
+
+/** Keys, tokens and authorities of the cluster, which `talosctl rotate-ca` changes: they are imported with the cluster's secrets, and never kept with a server. */
+const secretPaths = [
+  'machine.token',
+  'machine.ca',
+  'machine.acceptedCAs',
+  'cluster.id',
+  'cluster.secret',
+  'cluster.token',
+  'cluster.ca',
+  'cluster.acceptedCAs',
+  'cluster.aggregatorCA',
+  'cluster.serviceAccount',
+  'cluster.etcd.ca',
+  'cluster.secretboxEncryptionSecret',
+  'cluster.aescbcEncryptionSecret',
+] as const
+
+/** A document of a configuration. */
+export interface ComparedDocument {
+  /** `v1alpha1`, `HostnameConfig`, `VLANConfig eth0.5`. */
+  readonly id: string
+  /** In Talos's own form; as it was written, with sorted keys, where the model doesn't know it. */
+  readonly yaml: string
+  readonly known: boolean
+}
+
+export interface Compared {
+  readonly same: boolean
+  readonly documents: readonly { readonly id: string; readonly before: ComparedDocument | null; readonly after: ComparedDocument | null }[]
+  /** All images that the second names, where any of them differs from the first; else null. */
+  readonly images: MachineImages | null
+  /** Paths of keys, tokens and authorities that differ: `machine.ca`. */
+  readonly secrets: readonly string[]
+}
+
+interface Read {
+  readonly id: string
+  readonly root: MapNode
+  readonly document: ConfigDocument | null
+}
+
+/** Talos takes anchors and aliases, which our own texts never have. */
+function rootsOf(text: string): MapNode[] {
+  try {
+    return readDocuments(text, 'compared')
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const roots: MapNode[] = []
+    for (const document of parseAllDocuments(text, { logLevel: 'silent' })) {
+      if (document.errors.length > 0) throw error
+      let plain: unknown
+      try {
+        plain = document.toJS({ maxAliasCount: 100 })
+      } catch {
+        throw error
+      }
+      const root = treeOf(plain, 'compared')
+      if (root.is === 'map') roots.push(root)
+    }
+    return roots
+  }
+}
+
+function readOne(root: MapNode): Read {
+  const { documents, problems } = decodeDocuments([root], {})
+  const [document] = documents
+  if (document !== undefined && problems.length === 0) return { id: documentId(document), root: encodeDocument(document), document }
+  const kind = textAt(root, 'kind')
+  const name = textAt(root, 'name')
+  return { id: kind === undefined ? 'v1alpha1' : name === undefined ? kind : `${kind} ${name}`, root, document: null }
+}
+
+const plain = (node: TreeNode): unknown => {
+  if (node.is === 'scalar') return node.value
+  if (node.is === 'list') return node.items.map(plain)
+  const keys = [...node.entries.keys()].toSorted()
+  return Object.fromEntries(keys.map((key) => [key, plain(node.entries.get(key)!.value)]))
+}
+
+const generic = (root: MapNode): string => stringify(plain(root), { indent: 4, lineWidth: 0 })
+const written = ({ root, document }: Read): string => (document === null ? generic(root) : emit([root]).yaml)
+
+/** The tree with another value at a path that it has. */
+function withText(root: MapNode, [key, ...rest]: readonly string[], value: string): MapNode {
+  const entry = root.entries.get(key!)
+  if (!entry) return root
+  const { value: old } = entry
+  const next: TreeNode | null = rest.length > 0 ? (old.is === 'map' ? withText(old, rest, value) : null) : { ...old, is: 'scalar', value, plain: undefined }
+  return next === null ? root : { ...root, entries: new Map(root.entries).set(key!, { ...entry, value: next }) }
+}
+
+const mainOf = (all: readonly Read[]): MapNode | undefined => all.find((d) => d.id === 'v1alpha1')?.root
+
+function imagesOfRoot(main: MapNode | undefined): MachineImages {
+  const found = imageNames.flatMap((name) => {
+    const image = textAt(main, ...imagePaths[name])
+    return image === undefined || image === '' ? [] : [[name, image] as const]
+  })
+  return Object.fromEntries(found)
+}
+
+/** What a configuration names. @throws ConfigError for what is no YAML */
+export const imagesOf = (config: string): MachineImages => imagesOfRoot(mainOf(rootsOf(config).map(readOne)))
+
+/**
+ * @param before what the machine was given, or is known to have held
+ * @param after what it holds now
+ * @throws ConfigError where one of them is no YAML
+ */
+export function compareConfigs(before: string, after: string): Compared {
+  const [from, to] = [rootsOf(before).map(readOne), rootsOf(after).map(readOne)]
+  const [imagesBefore, imagesAfter] = [imagesOfRoot(mainOf(from)), imagesOfRoot(mainOf(to))]
+  const changed = imageNames.filter((name) => imagesAfter[name] !== undefined && imagesBefore[name] !== undefined && imagesAfter[name] !== imagesBefore[name])
+  const equalised = from.map((d) =>
+    d.id === 'v1alpha1' ? { ...d, root: changed.reduce((root, name) => withText(root, imagePaths[name], imagesAfter[name]!), d.root) } : d,
+  )
+  const ids = [...new Set([...equalised, ...to].map((d) => d.id))]
+  const documents = ids.flatMap((id) => {
+    const [one, other] = [equalised.find((d) => d.id === id), to.find((d) => d.id === id)]
+    // One that only one side's form is known of is compared as it is written.
+    const isSame = one && other && (one.document && other.document ? written(one) === written(other) : generic(one.root) === generic(other.root))
+    const shown = (d: Read | undefined) => (d ? { id, yaml: written(d), known: d.document !== null } : null)
+    return [{ id, before: shown(one), after: shown(other), isSame: isSame === true }]
+  })
+  const [mainBefore, mainAfter] = [mainOf(equalised), mainOf(to)]
+  const valueAt = (main: MapNode | undefined, path: string): string => {
+    const node = at(main, ...path.split('.'))
+    const value = node === undefined ? null : plain(node)
+    return value === null || value === '' || (Array.isArray(value) && value.length === 0) ? '' : JSON.stringify(value)
+  }
+  return {
+    same: documents.every((d) => d.isSame),
+    documents: documents.map(({ id, before: one, after: other }) => ({ id, before: one, after: other })),
+    images: changed.length > 0 ? imagesAfter : null,
+    secrets: secretPaths.filter((path) => valueAt(mainBefore, path) !== valueAt(mainAfter, path)),
+  }
+}
+
+/** A configuration's documents that the model knows, and the rest as they are written: so that a patch can be merged without losing what a newer Talos has. */
+export function apart(config: string): { known: string; unknown: string } {
+  const all = rootsOf(config).map(readOne)
+  const text = (some: readonly Read[]) => some.map(written).join('---\n')
+  const unknown = all.filter((d) => d.document === null)
+  return unknown.length === 0 ? { known: config, unknown: '' } : { known: text(all.filter((d) => d.document !== null)), unknown: text(unknown) }
+}
+
+type Plain = string | number | boolean | bigint | null | Plain[] | { [key: string]: Plain }
+const isMap = (value: Plain | undefined): value is Record<string, Plain> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const canonical = (value: Plain | undefined): string => JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? String(v) : v)) ?? ''
+
+/** What a strategic merge would have to say; undefined for nothing, null where it can't say it. */
+function mergeOf(before: Plain | undefined, after: Plain | undefined): Plain | undefined | null {
+  if (canonical(before) === canonical(after)) return undefined
+  if (after === undefined) return { $patch: 'delete' }
+  if (isMap(before) && isMap(after)) {
+    const said: Record<string, Plain> = {}
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      const one = mergeOf(before[key], after[key])
+      if (one === null) return null
+      if (one !== undefined) said[key] = one
+    }
+    return said
+  }
+  if (Array.isArray(before) && Array.isArray(after)) {
+    const isLonger = after.length > before.length && before.every((item, i) => canonical(item) === canonical(after[i]))
+    return isLonger ? after.slice(before.length) : null
+  }
+  return after
+}
+
+/**
+ * The difference as a patch that changes `before` into `after`, or null where a strategic merge can't say it, such as an element taken out of a list. It is a
+ * proposal: whether merging it gives `after` is for the caller to try, by the same merge that will be used.
+ */
+export function patchBetween({ documents }: Compared): string | null {
+  const parts: string[] = []
+  const value = (d: ComparedDocument): Plain => plain(rootsOf(d.yaml)[0]!) as Plain
+  for (const { before, after } of documents) {
+    if (before?.yaml === after?.yaml) continue
+    if ([before, after].some((d) => d !== null && !d.known)) return null
+    const [one, other] = [before && value(before), after && value(after)]
+    const head = (d: Plain | null): Record<string, Plain> =>
+      isMap(d ?? undefined)
+        ? Object.fromEntries(['apiVersion', 'kind', 'name'].flatMap((key) => (key in (d as object) ? [[key, (d as Record<string, Plain>)[key]!]] : [])))
+        : {}
+    const said = other === null ? { $patch: 'delete' } : one === null ? other : mergeOf(one, other)
+    if (said === null || said === undefined || !isMap(said)) return null
+    parts.push(stringify({ ...head(one ?? other), ...said }, { indent: 2, lineWidth: 0 }))
+  }
+  return parts.length === 0 ? null : parts.join('---\n')
+}
