@@ -3,6 +3,7 @@ import type { Command } from './command.ts'
 import { clusterCommands } from './commands/clusters.ts'
 import { completionCommand } from './commands/completion.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
+import { driftCommands } from './commands/drift.ts'
 import { imageCommands } from './commands/images.ts'
 import { openSessionCommands } from './commands/open-sessions.ts'
 import { operationCommands } from './commands/operations.ts'
@@ -22,6 +23,7 @@ export function allCommands(sessions: Sessions): readonly Command[] {
     ...sessionCommands(sessions),
     ...serverCommands,
     ...serverActionCommands,
+    ...driftCommands,
     ...imageCommands,
     ...tokenCommands,
     ...patchCommands,

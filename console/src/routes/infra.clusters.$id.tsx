@@ -1,9 +1,10 @@
-// Query · loader · page. The tab Addresses is a feature of its own: only the route knows both.
+// Query · loader · page. The tab Addresses and the drift are features of their own: only the route knows them all.
 import { lazy } from 'react'
 import type { Cluster } from '#contract/clusters.ts'
 import type { Load } from '../api/page.ts'
 import { clusterOne } from '../features/clusters/cluster-queries.ts'
 import { ClusterPage } from '../features/clusters/ClusterPage.tsx'
+import { ClusterDrift } from '../features/drift/DriftAlarm.tsx'
 import { useParams, useSearch } from '../lib/use-search.ts'
 
 const ClusterAddresses = lazy(() => import('../features/network/ClusterAddresses.tsx'))
@@ -15,5 +16,5 @@ export const load: Load = ({ params, client }) => client.prefetchQuery(clusterOn
 export function Page() {
   const { id = '' } = useParams()
   const { search } = useSearch()
-  return <ClusterPage id={id} tab={search['tab']} operation={search['operation']} addresses={addressesOf} />
+  return <ClusterPage id={id} tab={search['tab']} operation={search['operation']} addresses={addressesOf} above={<ClusterDrift clusterId={id} />} />
 }

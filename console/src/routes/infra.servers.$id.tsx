@@ -1,8 +1,9 @@
-// Query · loader · page. The tab Patches is a feature of its own: only the route knows both.
+// Query · loader · page. The tab Patches and the drift are features of their own: only the route knows them all.
 import { useQuery } from '@tanstack/react-query'
 import { serverEvents } from '#contract/servers.ts'
 import type { Load } from '../api/page.ts'
 import { query } from '../api/query.ts'
+import { DriftAlarm } from '../features/drift/DriftAlarm.tsx'
 import { patchesQuery } from '../features/patches/patch-queries.ts'
 import { PatchesTable } from '../features/patches/PatchesTable.tsx'
 import { serverQueryOf } from '../features/servers/server-queries.ts'
@@ -28,6 +29,7 @@ export function Page() {
         <ServerPage
           server={server}
           tab={tab}
+          above={<DriftAlarm server={server} />}
           patchCount={patches?.total}
           patches={
             <PatchesTable server={server} q={search['q'] ?? ''} sort={search['sort']} onQ={(q) => setSearch({ q })} onSort={(sort) => setSearch({ sort })} />

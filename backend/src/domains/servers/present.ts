@@ -81,7 +81,7 @@ export const contactOf = (row: ServerRow): Pick<Server['talos'], 'reachable' | '
 export const nodeOf = (row: ServerRow): Server['kubernetes'] =>
   row.node_since === null ? null : { ready: row.node_ready, reason: row.node_reason, since: row.node_since.toISOString() }
 
-export const driftOf = (row: ServerRow): Server['drift'] =>
+const driftOf = (row: ServerRow): Server['drift'] =>
   row.drift_since === null || row.drift_seen === null ? null : { since: row.drift_since.toISOString(), seen: row.drift_seen }
 
 export function present(row: ServerRow, contact: Date | null): Server {

@@ -40,18 +40,21 @@ export function ClusterPage({
   tab,
   operation,
   addresses,
+  above,
 }: {
   id: string
   tab: string | undefined
   /** Id of the operation whose timeline is shown. */
   operation: string | undefined
   addresses: (cluster: Cluster) => ReactNode
+  /** What its servers need a person for. */
+  above: ReactNode
 }) {
   const { data: cluster, error, refetch } = useQuery(clusterOne(id))
   if (error instanceof CallError && error.status === 404) return <NotFound sentence={error.message} />
   if (cluster === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />
   const current = clusterTabs.find((t) => t === tab) ?? (isUnderWay(cluster) ? 'timeline' : 'overview')
-  return <Shown cluster={cluster} tab={current} operation={operation} addresses={addresses} />
+  return <Shown cluster={cluster} tab={current} operation={operation} addresses={addresses} above={above} />
 }
 
 /** Deleted, or never there: also while it is looked at. */
@@ -78,11 +81,13 @@ function Shown({
   tab,
   operation,
   addresses,
+  above,
 }: {
   cluster: Cluster
   tab: ClusterTab
   operation: string | undefined
   addresses: (cluster: Cluster) => ReactNode
+  above: ReactNode
 }) {
   const actionsOf = useClusterActions('page')
   const actions = useMemo(() => actionsOf(cluster), [actionsOf, cluster])
@@ -154,6 +159,7 @@ function Shown({
           ]}
         />
       </PageHeader>
+      {above}
       <Tabs
         label="Cluster"
         current={tab}

@@ -27,8 +27,20 @@ import css from './ServerPage.module.css'
 export const serverTabs = ['patches', 'hardware', 'events', 'logs'] as const
 export type ServerTab = (typeof serverTabs)[number]
 
-/** One server. What the tab Patches holds is given by the route, since patches are a feature of their own. */
-export function ServerPage({ server, tab, patches, patchCount }: { server: Server; tab: ServerTab; patches: ReactNode; patchCount: number | undefined }) {
+/** One server. What the tab Patches holds and what stands above it are given by the route, since they are features of their own. */
+export function ServerPage({
+  server,
+  tab,
+  patches,
+  patchCount,
+  above,
+}: {
+  server: Server
+  tab: ServerTab
+  patches: ReactNode
+  patchCount: number | undefined
+  above: ReactNode
+}) {
   const deeds = useServerDeeds()
   const actions = useMemo(() => deeds.actions(server), [deeds, server])
   useCommands(`Act on ${server.name}`, actions)
@@ -36,6 +48,7 @@ export function ServerPage({ server, tab, patches, patchCount }: { server: Serve
     <>
       <Header server={server} actions={actions} />
       <IdentityAlarm server={server} />
+      {above}
       <Tabs
         label="Server"
         current={tab}

@@ -1,0 +1,120 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useId } from 'react'
+import { type Drift, driftSentence, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/drift.ts'
+import { patchList } from '#contract/patches.ts'
+import { no, type Verdict, yes } from '#contract/rule.ts'
+import { type Server, serverGet, serverList } from '#contract/servers.ts'
+import { call } from '../../api/client.ts'
+import { invalidate, query } from '../../api/query.ts'
+import { allowed } from '../../api/session.ts'
+import { reasonOf } from '../../lib/reason.ts'
+import { paths } from '../../lib/paths.ts'
+import { exact, moment } from '../../lib/time.ts'
+import { both, confirm } from '../../ui/actions.ts'
+import { Button } from '../../ui/Button.tsx'
+import { DiffView } from '../../ui/DiffView.tsx'
+import { SkeletonRows } from '../../ui/States.tsx'
+import { Alert, Problem } from '../../ui/Status.tsx'
+import { toast } from '../../ui/toast.ts'
+import { useAct } from '../../ui/use-act.ts'
+import css from './DriftAlarm.module.css'
+
+type Drifted = Pick<Server, 'id' | 'name' | 'drift'>
+
+/** Stands on the page of a server whose configuration others have changed, and on its cluster's, until a person has chosen. */
+export function DriftAlarm({ server, link = false }: { server: Drifted; /** The server is named, with a link to its page. */ link?: boolean }) {
+  const { data, error, isPending, refetch } = useQuery({ ...query(serverDrift, { params: { id: server.id } }), enabled: !!server.drift })
+  if (!server.drift) return null
+  const { since } = server.drift
+  return (
+    <Alert tone="warn" className={css['alarm']!}>
+      {link && (
+        <>
+          <a href={paths.server(server.id)}>{server.name}</a>
+          {': '}
+        </>
+      )}
+      <b>{driftSentence}.</b> Nothing is sent to {server.name} until you choose.{' '}
+      <span className="t3" title={exact(since)}>
+        Seen since {moment(since)}.
+      </span>
+      <div className={css['body']}>
+        {isPending && <SkeletonRows rows={3} widths={[120, 220]} />}
+        {error && (
+          <div className="row wrap">
+            <span className="c-danger">The difference can't be shown: {reasonOf(error)}</span>
+            <Button size="small" onClick={() => void refetch()}>
+              Try again
+            </Button>
+          </div>
+        )}
+        {data && <Difference server={server} drift={data} onRetry={() => void refetch()} />}
+      </div>
+    </Alert>
+  )
+}
+
+function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift; onRetry: () => void }) {
+  const client = useQueryClient()
+  const { busy, problem, act } = useAct()
+  const why = useId()
+  const refresh = () => invalidate(client, serverDrift, serverGet, serverList, patchList)
+  const { seen, diff, keep } = drift
+  if (drift.state === 'unknown')
+    return (
+      <div className="row wrap">
+        <span>{drift.reason}</span>
+        <Button size="small" onClick={onRetry}>
+          Try again
+        </Button>
+      </div>
+    )
+  if (drift.state === 'none' || seen === null || diff === null) return <span>By now it holds what it was given.</span>
+  if (drift.state === 'overwriting') return <span>It is being overwritten with what Steelyard has.</span>
+  const params = { id: server.id }
+  const send = async (operation: typeof serverDriftKeep | typeof serverDriftOverwrite) => {
+    // Refused or not, it may have changed again.
+    await call(operation, { params, body: { seen } }).finally(() => void refresh())
+  }
+  const canKeep: Verdict = keep?.how === 'secrets' ? no(keep.reason) : yes
+  const overwrite = () =>
+    confirm({
+      title: `Overwrite the configuration of ${server.name}?`,
+      text: 'What others have changed is taken back: the server is given what Steelyard has. It may restart for that.',
+      label: 'Overwrite',
+      danger: true,
+      act: () => send(serverDriftOverwrite),
+    })
+  return (
+    <>
+      <DiffView before={diff.before} after={diff.after} label={`What was changed on ${server.name}`} />
+      {keep && (
+        <p className="fs13 t2" id={why}>
+          {keep.how === 'secrets' ? keep.reason : `Keep it: ${keep.reason}`}
+        </p>
+      )}
+      <Problem text={problem} />
+      <div className="row wrap">
+        <Button
+          size="small"
+          kind="primary"
+          busy={busy}
+          busyText="Loading"
+          can={both(allowed(serverDriftKeep), canKeep)}
+          onClick={() => void act(() => send(serverDriftKeep)).then((done) => done && toast.success(`What was changed on ${server.name} is kept`))}
+        >
+          Keep their changes
+        </Button>
+        <Button size="small" can={busy ? no('Wait until this has been answered') : allowed(serverDriftOverwrite)} onClick={() => void overwrite()}>
+          Overwrite with ours
+        </Button>
+      </div>
+    </>
+  )
+}
+
+/** The same for every server of a cluster that has drifted. */
+export function ClusterDrift({ clusterId }: { clusterId: string }) {
+  const { data } = useQuery(query(serverList, { query: { cluster: clusterId } }))
+  return data?.items.filter((server) => server.drift).map((server) => <DriftAlarm key={server.id} server={server} link />)
+}
