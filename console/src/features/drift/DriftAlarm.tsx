@@ -72,7 +72,7 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
   if (drift.state === 'none' || seen === null || diff === null) return <span>By now it holds what it was given.</span>
   if (drift.state === 'overwriting') return <span>It is being overwritten with what Steelyard has.</span>
   const params = { id: server.id }
-  const send = async (operation: typeof serverDriftKeep | typeof serverDriftOverwrite) => {
+  const send = async (operation: typeof serverDriftKeep) => {
     // Refused or not, it may have changed again.
     await call(operation, { params, body: { seen } }).finally(() => void refresh())
   }
