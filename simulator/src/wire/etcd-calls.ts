@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { clientUrl, peerUrl, type EtcdCluster, type Member } from '../cluster/etcd.ts'
+import { snapshotOf } from '../cluster/snapshot.ts'
 import type { Machine } from '../machine/machine.ts'
 import { adminKubeconfig } from './kubeconfig.ts'
 import { onControlPlane, type MachineCalls } from './machine-calls.ts'
@@ -100,10 +100,7 @@ export const etcdCalls: MachineCalls = {
   async *etcdSnapshot(_request, context) {
     const { cluster } = own(context.values.get(PEER)!.machine)
     withQuorum(cluster)
-    // Not a database that etcd could open: what this simulation keeps, with the same checksum behind it as a real snapshot.
-    const body = Buffer.from(`simulated etcd snapshot\n${JSON.stringify(cluster.state)}\n`)
-    const padded = Buffer.concat([body, Buffer.alloc((512 - (body.length % 512)) % 512)])
-    const file = Buffer.concat([padded, createHash('sha256').update(padded).digest()])
+    const file = snapshotOf(cluster)
     for (let at = 0; at < file.length; at += CHUNK_BYTES) yield { bytes: file.subarray(at, at + CHUNK_BYTES) }
   },
 

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { object, text } from '../config/shape.ts'
+import { boltDatabase, type Entries } from './bolt.ts'
+import { clientUrl, peerUrl, type EtcdCluster, type Member } from './etcd.ts'
+
+type Body = Record<string, unknown>
+
+/** Where the API server keeps kinds whose key isn't their plural name (Kubernetes: pkg/registry/core/rest/storage_core.go). */
+const FOLDERS: Readonly<Record<string, string>> = { nodes: 'minions', services: 'services/specs', endpoints: 'services/endpoints' }
+/** Groups whose kinds are kept without their group's name. Those of custom kinds are kept with it. */
+const BUILT_IN_GROUPS = new Set(['', 'apps', 'batch', 'rbac.authorization.k8s.io', 'networking.k8s.io', 'coordination.k8s.io', 'policy', 'storage.k8s.io'])
+const STORAGE_VERSION = '3.6.0'
+
+/**
+ * A snapshot of the cluster's etcd as `etcdctl snapshot save` writes it: the database, and the SHA-256 of it behind. What Kubernetes stores is in it as JSON
+ * (`--storage-media-type=application/json`), and only the newest revision of each key, as after a compaction. Source of the buckets: etcd `server/storage/schema`.
+ */
+export const snapshotOf = (cluster: EtcdCluster): Buffer => {
+  const { state } = cluster
+  const index = state.kubernetes.resourceVersion + 100
+  const none: Entries = []
+  const database = boltDatabase({
+    alarm: none,
+    auth: none,
+    authRoles: none,
+    authUsers: none,
+    cluster: entries({ clusterVersion: STORAGE_VERSION, downgrade: JSON.stringify({ 'target-version': '', enabled: false }) }),
+    key: Object.entries(state.kubernetes.objects).map(([key, { body }]) => keyValue(key, body)),
+    lease: none,
+    members: entries(Object.fromEntries(state.members.map((member) => [member.id, memberText(member)]))),
+    members_removed: none,
+    meta: [
+      ...entries({ confState: confState(state.members), storageVersion: STORAGE_VERSION }),
+      [Buffer.from('consistent_index'), bigEndian(index)],
+      [Buffer.from('term'), bigEndian(state.term)],
+    ],
+  })
+  return Buffer.concat([database, createHash('sha256').update(database).digest()])
+}
+
+const entries = (texts: Readonly<Record<string, string>>): Entries => Object.entries(texts).map(([key, value]) => [Buffer.from(key), Buffer.from(value)])
+
+const bigEndian = (value: number): Buffer => {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigUInt64BE(BigInt(value))
+  return bytes
+}
+
+/** etcd reads the ids as numbers of 64 bits, which JSON's writer here doesn't have. */
+const confState = (members: readonly Member[]): string => {
+  const ids = (learner: boolean): string =>
+    members
+      .filter((member) => member.learner === learner)
+      .map(({ id }) => BigInt(`0x${id}`))
+      .join(',')
+  return `{"voters":[${ids(false)}],"learners":[${ids(true)}],"auto_leave":false}`
+}
+
+const memberText = (member: Member): string => {
+  const rest = JSON.stringify({ peerURLs: [peerUrl(member)], ...(member.learner && { isLearner: true }), name: member.name, clientURLs: [clientUrl(member)] })
+  return `{"id":${BigInt(`0x${member.id}`)},${rest.slice(1)}`
+}
+
+/** A revision (`main_sub`) and its `mvccpb.KeyValue`. No two objects have the same resource version, which is that of their last change. */
+const keyValue = (storageKey: string, body: Body): [Buffer, Buffer] => {
+  const revision = Number(text(object(body.metadata).resourceVersion))
+  const key = Buffer.concat([bigEndian(revision), Buffer.from('_'), bigEndian(0)])
+  const value = Buffer.concat([
+    bytesField(1, Buffer.from(registryKey(storageKey))),
+    numberField(2, revision),
+    numberField(3, revision),
+    numberField(4, 1),
+    bytesField(5, Buffer.from(`${JSON.stringify(body)}\n`)),
+  ])
+  return [key, value]
+}
+
+const registryKey = (storageKey: string): string => {
+  const [group = '', plural = '', ...rest] = storageKey.split('/')
+  const folder = BUILT_IN_GROUPS.has(group) ? (FOLDERS[plural] ?? plural) : `${group}/${plural}`
+  return `/registry/${folder}/${rest.join('/')}`
+}
+
+const varint = (value: number): Buffer => {
+  const bytes: number[] = []
+  let rest = value
+  for (; rest > 0x7f; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 0x80)
+  return Buffer.from([...bytes, rest])
+}
+
+const numberField = (field: number, value: number): Buffer => Buffer.concat([varint(field << 3), varint(value)])
+const bytesField = (field: number, value: Buffer): Buffer => Buffer.concat([varint((field << 3) | 2), varint(value.length), value])
