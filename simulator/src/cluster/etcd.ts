@@ -50,6 +50,7 @@ export class EtcdCluster {
   readonly state: Stored
   readonly #path: string
   readonly #alive: (member: Member) => boolean
+  #isTogether = false
 
   constructor(path: string, state: Stored, alive: (member: Member) => boolean) {
     this.#path = path
@@ -60,7 +61,19 @@ export class EtcdCluster {
   /** Changes the cluster and writes it before returning. */
   change(act: (state: Stored) => void): void {
     act(this.state)
-    writeState(this.#path, this.state)
+    if (!this.#isTogether) writeState(this.#path, this.state)
+  }
+
+  /** Writes once what several changes have changed. */
+  together(act: () => void): void {
+    if (this.#isTogether) return act()
+    this.#isTogether = true
+    try {
+      act()
+    } finally {
+      this.#isTogether = false
+      writeState(this.#path, this.state)
+    }
   }
 
   get voters(): Member[] {

@@ -1,9 +1,12 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { list, object, text } from '../config/shape.ts'
 import { organizationsOf } from '../wire/peer.ts'
-import { BUILT_IN } from './kinds.ts'
+import { builtIn } from './kinds.ts'
 import type { Objects } from './objects.ts'
 import { Refusal } from './refusal.ts'
+
+type Body = Record<string, unknown>
 
 export interface User {
   name: string
@@ -18,6 +21,24 @@ export const userOf = (socket: TLSSocket): User => {
   return { name, groups: [...organizationsOf(certificate.subject), 'system:authenticated'] }
 }
 
+/**
+ * Whom the caller wants to act as (`kubectl --as`): itself where it names nobody. Throws a `Refusal` where it may not act as that user or those groups
+ * (Kubernetes: docs/reference/access-authn-authz/user-impersonation).
+ */
+export const impersonated = (objects: Objects, user: User, headers: IncomingHttpHeaders): User => {
+  const name = headers['impersonate-user']
+  const listed = headers['impersonate-group'] ?? []
+  // Node joins what a header says several times.
+  const groups = typeof listed === 'string' ? listed.split(',').map((group) => group.trim()) : listed
+  if (typeof name !== 'string') {
+    if (groups.length > 0) throw new Refusal(500, 'InternalError', 'requested to impersonate groups without a user')
+    return user
+  }
+  authorize(objects, user, { verb: 'impersonate', group: '', resource: 'users', namespace: '', path: '' })
+  if (groups.length > 0) authorize(objects, user, { verb: 'impersonate', group: '', resource: 'groups', namespace: '', path: '' })
+  return { name, groups: [...new Set([...groups, 'system:authenticated'])] }
+}
+
 export interface Wish {
   verb: string
   group: string
@@ -26,36 +47,48 @@ export interface Wish {
   path: string
 }
 
-/** Members of system:masters may do everything; others what a binding grants them. */
-export const authorize = (objects: Objects, user: User, wish: Wish): void => {
-  if (user.groups.includes('system:masters')) return
-  const bindings = objects.list(kindOf('clusterrolebindings'), '').filter((binding) => isBound(binding, user))
-  const roles = objects.list(kindOf('clusterroles'), '')
-  for (const binding of bindings) {
-    const role = roles.find((candidate) => text(object(candidate.metadata).name) === text(object(binding.roleRef).name))
-    if (
-      list(role?.rules)
-        .map(object)
-        .some((rule) => grants(rule, wish))
-    )
-      return
-  }
-  if (wish.resource === '' && ['/version', '/livez', '/readyz', '/healthz', '/api', '/apis'].includes(wish.path)) return
-  const what =
-    wish.resource === ''
-      ? `path "${wish.path}"`
-      : `resource "${wish.resource}" in API group "${wish.group}"${wish.namespace === '' ? ' at the cluster scope' : ` in the namespace "${wish.namespace}"`}`
-  throw new Refusal(403, 'Forbidden', `User "${user.name}" cannot ${wish.verb} ${what}`)
+/** What everybody may read who is known: the roles `system:discovery` and `system:basic-user`. */
+const DISCOVERY = ['/version', '/livez', '/readyz', '/healthz', '/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*']
+const FOR_ALL: readonly Body[] = [
+  { verbs: ['get'], nonResourceURLs: DISCOVERY },
+  { verbs: ['create'], apiGroups: ['authentication.k8s.io', 'authorization.k8s.io'], resources: ['*'] },
+]
+
+/** The rules of everything that is bound to a user, in the whole cluster and in a namespace. */
+export const rulesOf = (objects: Objects, user: User, namespace: string): Body[] => {
+  const bound = (plural: string, within: string): Body[] => objects.list(builtIn(plural), within).filter((binding) => isBound(binding, user))
+  const bindings = [...bound('clusterrolebindings', ''), ...(namespace === '' ? [] : bound('rolebindings', namespace))]
+  return [
+    ...FOR_ALL,
+    ...bindings.flatMap(({ roleRef }) => {
+      const { kind, name } = object(roleRef)
+      const role =
+        kind === 'Role' ? { kind: builtIn('roles'), namespace, name: text(name) } : { kind: builtIn('clusterroles'), namespace: '', name: text(name) }
+      return objects.has(role) ? list(objects.get(role).rules).map(object) : []
+    }),
+  ]
 }
 
-const kindOf = (plural: string): (typeof BUILT_IN)[number] => BUILT_IN.find((kind) => kind.plural === plural)!
+/** Members of system:masters may do everything; others what a binding grants them. */
+export const isAllowed = (objects: Objects, user: User, wish: Wish): boolean =>
+  user.groups.includes('system:masters') || rulesOf(objects, user, wish.namespace).some((rule) => grants(rule, wish))
 
-const isBound = (binding: Record<string, unknown>, user: User): boolean =>
+/** Throws a `Refusal` for what a user may not do. */
+export const authorize = (objects: Objects, user: User, wish: Wish): void => {
+  if (isAllowed(objects, user, wish)) return
+  const { verb, group, resource, namespace, path } = wish
+  if (resource === '') throw new Refusal(403, 'Forbidden', `forbidden: User "${user.name}" cannot ${verb} path "${path}"`)
+  const where = namespace === '' ? ' at the cluster scope' : ` in the namespace "${namespace}"`
+  const what = group === '' ? resource : `${resource}.${group}`
+  throw new Refusal(403, 'Forbidden', `${what} is forbidden: User "${user.name}" cannot ${verb} resource "${resource}" in API group "${group}"${where}`)
+}
+
+const isBound = (binding: Body, user: User): boolean =>
   list(binding.subjects)
     .map(object)
     .some((subject) => (subject.kind === 'Group' && user.groups.includes(text(subject.name))) || (subject.kind === 'User' && subject.name === user.name))
 
-const grants = (rule: Record<string, unknown>, { verb, group, resource, path }: Wish): boolean => {
+const grants = (rule: Body, { verb, group, resource, path }: Wish): boolean => {
   const has = (values: unknown, wanted: string): boolean => list(values).some((value) => value === '*' || value === wanted)
   if (resource === '')
     return (

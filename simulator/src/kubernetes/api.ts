@@ -2,168 +2,189 @@ import { parse } from 'yaml'
 import type { EtcdCluster } from '../cluster/etcd.ts'
 import { isObject, object, text } from '../config/shape.ts'
 import type { Machine } from '../machine/machine.ts'
-import { mergePatch } from './apply.ts'
+import { about } from './about.ts'
 import { authorize, type User } from './access.ts'
-import { discover } from './discovery.ts'
-import { apiVersionOf } from './kinds.ts'
-import { listOf } from './listing.ts'
-import { presentNode } from './nodes.ts'
-import { Objects, type Target } from './objects.ts'
-import { badRequest, notFound, Refusal } from './refusal.ts'
+import { patched } from './changing/patch.ts'
+import { settle } from './defaults.ts'
+import { apiVersionOf, BUILT_IN } from './kinds.ts'
+import { observeNodes, presentNode } from './nodes.ts'
+import { Objects } from './objects.ts'
+import { locate, type Place } from './place.ts'
+import { columnsOf } from './printing/columns.ts'
+import { formOf, listMetadata, metadataOf, tableOf } from './printing/table.ts'
+import { pageOf } from './reading/listing.ts'
+import { PROTOBUF, readProtobuf } from './reading/protobuf.ts'
+import { badRequest, conflict, Refusal } from './refusal.ts'
+import { review, reviewAt } from './reviews.ts'
+import { watch, type Watch } from './watching/watch.ts'
 
 export interface Request {
   method: string
   url: URL
   contentType: string
-  body: string
+  accept: string
+  body: Buffer
 }
 
-export interface Answer {
-  status: number
-  json?: unknown
-  plain?: string
-}
+export type Answer = { status: number; json: unknown } | { status: number; plain: string } | { watch: Watch }
 
 type Body = Record<string, unknown>
 
+const notAllowed = (): Refusal => new Refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource')
+
 /** Answers one call to the Kubernetes API. Throws a `Refusal` for everything that isn't a success. */
 export const answer = (machine: Machine, cluster: EtcdCluster, user: User, request: Request): Answer => {
-  const { pathname, searchParams } = request.url
+  const { method } = request
+  const { pathname, searchParams: query } = request.url
   const objects = new Objects(cluster, machine.world.clock.now)
-  const plain = withoutResource(machine, cluster, objects, pathname)
+  const kindOfReview = reviewAt(pathname)
+  if (kindOfReview !== null) {
+    if (method !== 'POST') throw notAllowed()
+    return { status: 201, json: review(objects, user, kindOfReview, read(request)) }
+  }
+  const plain = about(machine, cluster, objects, pathname)
   if (plain) {
     authorize(objects, user, { verb: 'get', group: '', resource: '', namespace: '', path: pathname })
-    if (request.method !== 'GET') throw notAllowed()
-    return plain
+    if (method !== 'GET') throw notAllowed()
+    return { status: 200, ...plain }
   }
   const place = locate(objects, pathname)
+  const isWatch = method === 'GET' && /^(true|1)$/.test(query.get('watch') ?? '')
   authorize(objects, user, {
-    verb: verbOf(request.method, place.name),
+    verb: isWatch ? 'watch' : verbOf(method, place.name),
     group: place.kind.group,
-    resource: place.kind.plural,
+    resource: place.sub === '' ? place.kind.plural : `${place.kind.plural}/${place.sub}`,
     namespace: place.namespace,
     path: pathname,
   })
   if (!cluster.hasQuorum) throw new Refusal(500, 'InternalError', 'etcdserver: no leader')
+  settle(objects, cluster, machine)
   const isNode = place.kind.plural === 'nodes' && place.kind.group === ''
+  const observe = isNode ? () => observeNodes(machine.world, cluster, objects) : null
+  observe?.()
   // Every version of a kind is served from the same objects.
   const shown = (body: Body): Body => ({ ...(isNode ? presentNode(machine.world, body) : body), apiVersion: apiVersionOf(place.kind) })
-  const manager = searchParams.get('fieldManager') ?? ''
-  const dryRun = searchParams.get('dryRun') === 'All'
-
+  const forms = formsOf(machine, objects, place, request, shown)
+  if (isWatch) return { watch: watch(cluster, objects, place, query, forms.event(), observe) }
   if (place.name === '') {
-    if (request.method === 'GET') return { status: 200, json: listOf(objects, place, searchParams, shown) }
-    if (request.method === 'POST') return { status: 201, json: shown(objects.create(place.kind, place.namespace, read(request), manager || 'unknown', dryRun)) }
-    throw notAllowed()
+    if (method === 'GET') return { status: 200, json: forms.list() }
+    if (method === 'DELETE') return { status: 200, json: removedAll(objects, place, query) }
+    if (method !== 'POST') throw notAllowed()
   }
-  if (request.method === 'GET') return { status: 200, json: shown(objects.get(place)) }
-  if (request.method === 'PUT') return { status: 200, json: shown(objects.replace(place, read(request), manager || 'unknown', dryRun)) }
-  if (request.method === 'DELETE') return { status: 200, json: removed(objects, place, dryRun) }
-  if (request.method === 'PATCH') return patch(objects, place, request, manager, { force: searchParams.get('force') === 'true', dryRun }, shown)
-  throw notAllowed()
+  const manager = query.get('fieldManager') ?? ''
+  const dryRun = query.get('dryRun') === 'All'
+  const status = { created: 201, ok: 200 }
+  if (place.sub === 'eviction') {
+    if (method !== 'POST') throw notAllowed()
+    objects.remove(place, dryRun)
+    return { status: status.created, json: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' } }
+  }
+  if (method === 'GET') return { status: status.ok, json: forms.one(objects.get(place)) }
+  if (place.sub !== '') throw notAllowed()
+  if (method === 'POST' && place.name === '')
+    return { status: status.created, json: forms.one(objects.create(place.kind, place.namespace, read(request), manager || 'unknown', dryRun)) }
+  if (method === 'PUT') return { status: status.ok, json: forms.one(objects.replace(place, read(request), manager || 'unknown', dryRun)) }
+  if (method === 'DELETE') return { status: status.ok, json: removed(objects, place, request, dryRun) }
+  if (method !== 'PATCH') throw notAllowed()
+  const { body, isNew } = patch(objects, place, request, manager, { force: query.get('force') === 'true', dryRun })
+  return { status: isNew ? status.created : status.ok, json: forms.one(body) }
 }
 
-const notAllowed = (): Refusal => new Refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource')
-
-const verbOf = (method: string, name: string): string =>
-  method === 'GET' ? (name === '' ? 'list' : 'get') : method === 'POST' ? 'create' : method === 'PUT' ? 'update' : method === 'PATCH' ? 'patch' : 'delete'
-
-const withoutResource = (machine: Machine, cluster: EtcdCluster, objects: Objects, path: string): Answer | null => {
-  const version = machine.config?.node?.cluster.apiServerVersion ?? ''
-  if (path === '/version') {
-    const [, major = '1', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? []
-    return {
-      status: 200,
-      json: {
-        major,
-        minor,
-        gitVersion: version,
-        gitCommit: 'simulated',
-        gitTreeState: 'clean',
-        buildDate: '',
-        goVersion: 'go1.26.0',
-        compiler: 'gc',
-        platform: 'linux/amd64',
-      },
-    }
-  }
-  if (path === '/livez') return { status: 200, plain: 'ok' }
-  if (path === '/readyz' || path === '/healthz') {
-    if (!cluster.hasQuorum) throw new Refusal(500, 'InternalError', '[-]etcd failed: reason withheld')
-    return { status: 200, plain: 'ok' }
-  }
-  const discovered = discover(objects.kinds, path)
-  return discovered === null ? null : { status: 200, json: discovered }
+const verbOf = (method: string, name: string): string => {
+  if (method === 'GET') return name === '' ? 'list' : 'get'
+  if (method === 'DELETE') return name === '' ? 'deletecollection' : 'delete'
+  return method === 'POST' ? 'create' : method === 'PUT' ? 'update' : 'patch'
 }
 
-/** Which objects a path means. */
-const locate = (objects: Objects, path: string): Target => {
-  const parts = path.split('/').slice(1).map(decode)
-  const isCore = parts[0] === 'api'
-  if (!isCore && parts[0] !== 'apis') throw new Refusal(404, 'NotFound', 'the server could not find the requested resource')
-  const group = isCore ? '' : (parts[1] ?? '')
-  const version = isCore ? parts[1] : parts[2]
-  const rest = parts.slice(isCore ? 2 : 3)
-  const isInside = rest[0] === 'namespaces' && rest.length > 2
-  const namespace = isInside ? (rest[1] ?? '') : ''
-  const [plural = '', name = '', sub] = isInside ? rest.slice(2) : rest
-  const kind = objects.kinds.find((candidate) => candidate.group === group && candidate.version === version && candidate.plural === plural)
-  if (!kind || sub !== undefined) throw new Refusal(404, 'NotFound', 'the server could not find the requested resource')
-  if (kind.namespaced && namespace === '' && name !== '') throw notFound(plural, name)
-  return { kind, namespace, name }
-}
-
-const decode = (part: string): string => {
-  try {
-    return decodeURIComponent(part)
-  } catch (cause) {
-    throw new Refusal(400, 'BadRequest', `the path is wrongly encoded: ${String(cause)}`)
+/** What goes out, in the form that the caller takes. */
+const formsOf = (machine: Machine, objects: Objects, place: Place, request: Request, shown: (body: Body) => Body) => {
+  const { searchParams: query } = request.url
+  const form = formOf(request.accept)
+  const columns = form === 'table' ? columnsOf(place.kind, objects.definitionOf(place.kind), place.kind.version) : []
+  const table = (bodies: readonly Body[], metadata: Body, withHeaders = true): object =>
+    tableOf(columns, bodies, metadata, { include: query.get('includeObject') ?? 'Metadata', now: machine.world.clock.now(), withHeaders })
+  const one = (stored: Body, withHeaders = true): object => {
+    const body = shown(stored)
+    return form === 'table' ? table([body], listMetadata(body), withHeaders) : form === 'metadata' ? metadataOf(body) : body
+  }
+  return {
+    one: (body: Body) => one(body),
+    list: (): object => {
+      const { metadata, items } = pageOf(objects, place, query)
+      const bodies = items.map(shown)
+      if (form === 'table') return table(bodies, metadata)
+      if (form === 'metadata') return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: bodies.map(metadataOf) }
+      return { kind: `${place.kind.kind}List`, apiVersion: apiVersionOf(place.kind), metadata, items: bodies }
+    },
+    /** For a watch: only the first table of it has headers. */
+    event: () => {
+      let isFirst = true
+      return (body: Body): object => {
+        const made = one(body, isFirst)
+        isFirst = false
+        return made
+      }
+    },
   }
 }
 
 const read = (request: Request): Body => {
-  let value: unknown
-  try {
-    value = request.contentType.includes('yaml') ? parse(request.body, { maxAliasCount: 100 }) : JSON.parse(request.body)
-  } catch (cause) {
-    throw badRequest(`the body can't be read: ${cause instanceof Error ? cause.message.split('\n')[0] : String(cause)}`)
-  }
+  const value = readAny(request)
   if (!isObject(value)) throw badRequest('the body is no object')
   return value
 }
 
-const removed = (objects: Objects, target: Target, dryRun: boolean): object => {
-  const body = objects.remove(target, dryRun)
+const readAny = ({ contentType, body }: Pick<Request, 'contentType' | 'body'>): unknown => {
+  if (contentType.startsWith(PROTOBUF)) return readProtobuf(body)
+  try {
+    const content = body.toString('utf8')
+    return contentType.includes('yaml') ? parse(content, { maxAliasCount: 100 }) : JSON.parse(content)
+  } catch {
+    throw badRequest(`the body can't be read as ${contentType || 'JSON'}`)
+  }
+}
+
+const removed = (objects: Objects, place: Place, request: Request, dryRun: boolean): object => {
+  const metadata = object(objects.get(place).metadata)
+  const options = request.body.length === 0 ? {} : read(request)
+  for (const [field, wanted] of Object.entries(object(options.preconditions)))
+    if ((field === 'uid' || field === 'resourceVersion') && wanted !== metadata[field])
+      throw conflict(`Operation cannot be fulfilled on ${place.kind.plural} "${place.name}": the ${field} in the precondition (${text(wanted)}) is another`)
+  objects.remove(place, dryRun)
   return {
     kind: 'Status',
     apiVersion: 'v1',
     metadata: {},
     status: 'Success',
-    details: { name: target.name, group: target.kind.group, kind: target.kind.plural, uid: text(object(body.metadata).uid) },
+    details: { name: place.name, group: place.kind.group, kind: place.kind.plural, uid: metadata.uid },
   }
+}
+
+const removedAll = (objects: Objects, place: Place, query: URLSearchParams): object => {
+  const { items, metadata } = pageOf(objects, place, query)
+  objects.together(() => {
+    for (const body of items) {
+      const { namespace, name } = object(body.metadata)
+      objects.remove({ kind: place.kind, namespace: text(namespace), name: text(name) }, query.get('dryRun') === 'All')
+    }
+  })
+  return { kind: `${place.kind.kind}List`, apiVersion: apiVersionOf(place.kind), metadata, items }
 }
 
 const patch = (
   objects: Objects,
-  target: Target,
+  place: Place,
   request: Request,
   manager: string,
   { force, dryRun }: { force: boolean; dryRun: boolean },
-  shown: (body: Body) => Body,
-): Answer => {
+): { body: Body; isNew: boolean } => {
   const [type = ''] = request.contentType.split(';')
   if (type === 'application/apply-patch+yaml') {
     if (manager === '') throw badRequest('PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch')
-    const { body, created } = objects.apply(target, read(request), manager, force, dryRun)
-    return { status: created ? 201 : 200, json: shown(body) }
+    const { body, created } = objects.apply(place, read(request), manager, force, dryRun)
+    return { body, isNew: created }
   }
-  if (type === 'application/merge-patch+json' || type === 'application/strategic-merge-patch+json') {
-    const merged = mergePatch(objects.get(target), read({ ...request, contentType: 'application/json' }))
-    return { status: 200, json: shown(objects.replace(target, object(merged), manager || 'unknown', dryRun)) }
-  }
-  throw new Refusal(
-    415,
-    'UnsupportedMediaType',
-    `the body of the request was in an unknown format - accepted media types include: application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml`,
-  )
+  const isCustom = !BUILT_IN.some(({ group }) => group === place.kind.group)
+  const next = patched(objects.get(place), type, readAny({ ...request, contentType: 'application/json' }), isCustom)
+  return { body: objects.replace(place, next, manager || 'unknown', dryRun), isNew: false }
 }

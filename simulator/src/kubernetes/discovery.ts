@@ -1,10 +1,13 @@
-import type { ResourceKind } from './kinds.ts'
+import { apiVersionOf, type ResourceKind } from './kinds.ts'
 import { Refusal } from './refusal.ts'
+import { REVIEWS } from './reviews.ts'
+
+const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 
 /** What the API server says of the kinds that it serves; null for a path that isn't about them. Throws a `Refusal` for a group or version that it doesn't have. */
 export const discover = (kinds: readonly ResourceKind[], path: string): object | null => {
   if (path === '/api') return { kind: 'APIVersions', versions: ['v1'] }
-  const groups = [...new Set(kinds.map(({ group }) => group))].filter((group) => group !== '')
+  const groups = [...new Set([...kinds, ...REVIEWS].map(({ group }) => group))].filter((group) => group !== '')
   if (path === '/apis') return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map((name) => groupOf(kinds, name)) }
   const [, root, group = '', version, ...more] = path.split('/')
   if (root === 'apis' && version === undefined && group !== '') {
@@ -16,10 +19,13 @@ export const discover = (kinds: readonly ResourceKind[], path: string): object |
   return null
 }
 
+/** Every group and version, as `v1` or `apps/v1`. */
+export const groupVersions = (kinds: readonly ResourceKind[]): string[] => [...new Set([...kinds, ...REVIEWS].map(apiVersionOf))]
+
 const absent = (): Refusal => new Refusal(404, 'NotFound', 'the server could not find the requested resource')
 
 const groupOf = (kinds: readonly ResourceKind[], name: string): object => {
-  const versions = [...new Set(kinds.filter(({ group }) => group === name).map(({ version }) => version))]
+  const versions = [...new Set([...kinds, ...REVIEWS].filter(({ group }) => group === name).map(({ version }) => version))]
     .toSorted(preferred)
     .map((version) => ({ groupVersion: `${name}/${version}`, version }))
   return { name, versions, preferredVersion: versions[0] }
@@ -37,12 +43,29 @@ const preferred = (one: string, other: string): number => {
 }
 
 const resourcesOf = (kinds: readonly ResourceKind[], group: string, version: string): object => {
-  const resources = kinds
-    .filter((kind) => kind.group === group && kind.version === version)
-    .flatMap(({ plural, kind, namespaced, hasStatus }) => [
-      { name: plural, singularName: kind.toLowerCase(), namespaced, kind, verbs: ['create', 'delete', 'get', 'list', 'patch', 'update'] },
-      ...(hasStatus ? [{ name: `${plural}/status`, singularName: '', namespaced, kind, verbs: ['get'] }] : []),
-    ])
-  if (resources.length === 0) throw absent()
-  return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: group === '' ? version : `${group}/${version}`, resources }
+  const isHere = (kind: { group: string; version: string }): boolean => kind.group === group && kind.version === version
+  const resources = kinds.filter(isHere).flatMap(({ plural, kind, namespaced, hasStatus, shortNames, categories }) => [
+    {
+      name: plural,
+      singularName: kind.toLowerCase(),
+      namespaced,
+      kind,
+      verbs: VERBS,
+      ...(shortNames.length > 0 && { shortNames }),
+      ...(categories.length > 0 && { categories }),
+    },
+    ...(hasStatus ? [{ name: `${plural}/status`, singularName: '', namespaced, kind, verbs: ['get'] }] : []),
+    ...(plural === 'pods' && group === ''
+      ? [{ name: 'pods/eviction', singularName: '', namespaced, kind: 'Eviction', group: 'policy', version: 'v1', verbs: ['create'] }]
+      : []),
+  ])
+  const reviews = REVIEWS.filter(isHere).map(({ plural, kind }) => ({
+    name: plural,
+    singularName: kind.toLowerCase(),
+    namespaced: false,
+    kind,
+    verbs: ['create'],
+  }))
+  if (resources.length + reviews.length === 0) throw absent()
+  return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersionOf({ group, version }), resources: [...resources, ...reviews] }
 }

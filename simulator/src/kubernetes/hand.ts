@@ -1,7 +1,7 @@
 import type { EtcdCluster } from '../cluster/etcd.ts'
 import { list, object, text } from '../config/shape.ts'
 import type { World } from '../world.ts'
-import { mergePatch } from './apply.ts'
+import { mergePatch } from './changing/patch.ts'
 import { setLoadBalancer } from './balancing/controller.ts'
 import { CILIUM_POOLS, type LoadBalancer, METALLB_NAMESPACE, METALLB_POOLS } from './balancing/definitions.ts'
 import { formatAddress } from './balancing/ranges.ts'
@@ -76,12 +76,14 @@ const show = (cluster: EtcdCluster, objects: Objects): ShownCluster => {
     name: state.name,
     hasQuorum: cluster.hasQuorum,
     loadBalancer,
-    services: servicesOf(objects).map(({ target, body, addresses }) => ({
-      namespace: target.namespace,
-      name: target.name,
-      type: text(object(body.spec).type) || 'ClusterIP',
-      addresses: addresses.map(formatAddress),
-    })),
+    services: servicesOf(objects)
+      .filter(({ isLoadBalancer }) => isLoadBalancer)
+      .map(({ target, body, addresses }) => ({
+        namespace: target.namespace,
+        name: target.name,
+        type: text(object(body.spec).type) || 'ClusterIP',
+        addresses: addresses.map(formatAddress),
+      })),
     pools: (kind ? objects.list(kind, '') : []).map(({ metadata, spec, status }) => ({
       name: text(object(metadata).name),
       spec: object(spec),

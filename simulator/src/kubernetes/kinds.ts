@@ -7,28 +7,40 @@ export interface ResourceKind {
   namespaced: boolean
   /** Its status is a subresource: only controllers write it. */
   hasStatus: boolean
+  shortNames: readonly string[]
+  /** Groups of kinds that kubectl can ask for by one name: `all`. */
+  categories: readonly string[]
 }
 
+/** Each entry is `plural:Kind`, then its short names, then `all` where it is one of those. */
 const kinds = (group: string, version: string, namespaced: boolean, list: string): ResourceKind[] =>
   list.split(' ').map((entry) => {
-    const [plural = '', kind = ''] = entry.split(':')
-    return { group, version, plural, kind, namespaced, hasStatus: plural === 'services' }
+    const [plural = '', kind = '', ...more] = entry.split(':')
+    const shortNames = more.filter((name) => name !== 'all')
+    return { group, version, plural, kind, namespaced, hasStatus: plural === 'services', shortNames, categories: more.includes('all') ? ['all'] : [] }
   })
 
 export const BUILT_IN: readonly ResourceKind[] = [
-  ...kinds('', 'v1', false, 'namespaces:Namespace nodes:Node persistentvolumes:PersistentVolume'),
+  ...kinds('', 'v1', false, 'namespaces:Namespace:ns nodes:Node:no persistentvolumes:PersistentVolume:pv'),
   ...kinds(
     '',
     'v1',
     true,
-    'secrets:Secret configmaps:ConfigMap serviceaccounts:ServiceAccount services:Service endpoints:Endpoints pods:Pod events:Event persistentvolumeclaims:PersistentVolumeClaim',
+    'secrets:Secret configmaps:ConfigMap:cm serviceaccounts:ServiceAccount:sa services:Service:svc:all endpoints:Endpoints:ep pods:Pod:po:all events:Event:ev persistentvolumeclaims:PersistentVolumeClaim:pvc resourcequotas:ResourceQuota:quota limitranges:LimitRange:limits',
   ),
-  ...kinds('apps', 'v1', true, 'deployments:Deployment daemonsets:DaemonSet statefulsets:StatefulSet replicasets:ReplicaSet'),
-  ...kinds('batch', 'v1', true, 'jobs:Job cronjobs:CronJob'),
+  ...kinds('apps', 'v1', true, 'deployments:Deployment:deploy:all daemonsets:DaemonSet:ds:all statefulsets:StatefulSet:sts:all replicasets:ReplicaSet:rs:all'),
+  ...kinds('batch', 'v1', true, 'jobs:Job:all cronjobs:CronJob:cj:all'),
   ...kinds('rbac.authorization.k8s.io', 'v1', false, 'clusterroles:ClusterRole clusterrolebindings:ClusterRoleBinding'),
   ...kinds('rbac.authorization.k8s.io', 'v1', true, 'roles:Role rolebindings:RoleBinding'),
-  ...kinds('apiextensions.k8s.io', 'v1', false, 'customresourcedefinitions:CustomResourceDefinition'),
-  ...kinds('networking.k8s.io', 'v1', true, 'networkpolicies:NetworkPolicy ingresses:Ingress'),
+  ...kinds('apiextensions.k8s.io', 'v1', false, 'customresourcedefinitions:CustomResourceDefinition:crd:crds'),
+  ...kinds('networking.k8s.io', 'v1', true, 'networkpolicies:NetworkPolicy:netpol ingresses:Ingress:ing'),
+  ...kinds('coordination.k8s.io', 'v1', true, 'leases:Lease'),
+  ...kinds('discovery.k8s.io', 'v1', true, 'endpointslices:EndpointSlice'),
+  ...kinds('policy', 'v1', true, 'poddisruptionbudgets:PodDisruptionBudget:pdb'),
+  ...kinds('storage.k8s.io', 'v1', false, 'storageclasses:StorageClass:sc'),
 ]
 
-export const apiVersionOf = ({ group, version }: ResourceKind): string => (group === '' ? version : `${group}/${version}`)
+/** A built-in kind by its plural name. */
+export const builtIn = (plural: string): ResourceKind => BUILT_IN.find((kind) => kind.plural === plural)!
+
+export const apiVersionOf = ({ group, version }: Pick<ResourceKind, 'group' | 'version'>): string => (group === '' ? version : `${group}/${version}`)

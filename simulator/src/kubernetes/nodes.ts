@@ -2,12 +2,13 @@ import type { EtcdCluster } from '../cluster/etcd.ts'
 import { object, text } from '../config/shape.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { World } from '../world.ts'
-import { BUILT_IN } from './kinds.ts'
+import { recordEvents } from './events.ts'
+import { builtIn } from './kinds.ts'
 import { Objects } from './objects.ts'
 
 type Body = Record<string, unknown>
 
-const NODES = BUILT_IN.find(({ plural }) => plural === 'nodes')!
+const NODES = builtIn('nodes')
 /** Names the machine behind a node; a node can outlive its machine's membership. */
 const SERVER_ANNOTATION = 'simulator.steelyard/server'
 /** After so long without a word from kubelet Kubernetes calls a node unknown (node-monitor-grace-period). */
@@ -49,15 +50,23 @@ export const registerNode = (cluster: EtcdCluster, machine: Machine): void => {
     ...Object.entries(node.nodeTaints).map(([key, value]) => taint(key, value)),
   ]
   const ordinal = cluster.state.members.length + Object.keys(cluster.state.kubernetes.objects).length
-  objectsOf(cluster, machine).apply(
-    { kind: NODES, namespace: '', name: machine.hostname },
-    {
-      metadata: { name: machine.hostname, labels: nodeLabels(machine), annotations: { [SERVER_ANNOTATION]: machine.plan.name } },
-      spec: { podCIDR: `10.244.${ordinal % 256}.0/24`, ...(taints.length > 0 && { taints }) },
-    },
-    'kubelet',
-    true,
-  )
+  const objects = objectsOf(cluster, machine)
+  const name = machine.hostname
+  objects.together(() => {
+    objects.apply(
+      { kind: NODES, namespace: '', name },
+      {
+        metadata: { name, labels: nodeLabels(machine), annotations: { [SERVER_ANNOTATION]: machine.plan.name } },
+        spec: { podCIDR: `10.244.${ordinal % 256}.0/24`, ...(taints.length > 0 && { taints }) },
+      },
+      'kubelet',
+      true,
+    )
+    recordEvents(objects, machine.world.clock.now(), [
+      { node: name, component: 'kubelet', reason: 'Starting', message: 'Starting kubelet.' },
+      { node: name, component: 'node-controller', reason: 'RegisteredNode', message: `Node ${name} event: Registered Node ${name} in Controller` },
+    ])
+  })
 }
 
 /** Talos writes taints as `key: value:Effect` or `key: Effect`. */
@@ -73,6 +82,28 @@ export const cordonNode = (cluster: EtcdCluster, machine: Machine): void => {
   if (objects.list(NODES, '').some((node) => text(object(node.metadata).name) === name))
     objects.apply({ kind: NODES, namespace: '', name }, { spec: { unschedulable: true } }, 'talos', true)
 }
+
+const seen = new WeakMap<EtcdCluster, Map<string, string>>()
+
+/** Gives a new version to each node whose status is another than when it was last looked at: what a machine reports isn't stored. */
+export const observeNodes = (world: World, cluster: EtcdCluster, objects: Objects): void => {
+  const known = seen.get(cluster) ?? new Map<string, string>()
+  seen.set(cluster, known)
+  const changed = objects.list(NODES, '').filter((stored) => {
+    const name = text(object(stored.metadata).name)
+    const before = known.get(name)
+    const now = signatureOf(presentNode(world, stored))
+    known.set(name, now)
+    return before !== undefined && before !== now
+  })
+  if (changed.length === 0) return
+  objects.together(() => {
+    for (const { metadata } of changed) objects.touch({ kind: NODES, namespace: '', name: text(object(metadata).name) })
+  })
+}
+
+/** What of a node's status counts as a change: everything but the times. */
+const signatureOf = ({ status }: Body): string => JSON.stringify(status, (key, value: unknown) => (/^last.*Time$/.test(key) ? undefined : value))
 
 /** A node with the status that its machine reports right now. */
 export const presentNode = (world: World, stored: Body): Body => {

@@ -2,10 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { EtcdCluster, StoredObject } from '../cluster/etcd.ts'
 import { isObject, list, object, text } from '../config/shape.ts'
-import { applyFields } from './apply.ts'
-import { apiVersionOf, BUILT_IN, type ResourceKind } from './kinds.ts'
+import { applyFields } from './changing/apply.ts'
+import { apiVersionOf, BUILT_IN, builtIn, type ResourceKind } from './kinds.ts'
 import { METALLB_POOLS } from './balancing/definitions.ts'
 import { refusedPool } from './balancing/metallb-pools.ts'
+import { defaulted, normal, withoutStatus } from './changing/normal.ts'
+import { FIRST_OBJECTS } from './defaults.ts'
+import { historyOf } from './watching/history.ts'
 import { badRequest, conflict, notFound, Refusal } from './refusal.ts'
 
 export interface Target {
@@ -24,7 +27,10 @@ export class Objects {
   constructor(cluster: EtcdCluster, now: () => number) {
     this.#cluster = cluster
     this.#now = now
-    if (Object.keys(cluster.state.kubernetes.objects).length === 0) this.#bootstrap()
+    if (Object.keys(cluster.state.kubernetes.objects).length > 0) return
+    this.together(() => {
+      for (const { plural, body } of FIRST_OBJECTS) this.create(builtIn(plural), '', body, 'kube-apiserver')
+    })
   }
 
   /** Every kind that exists, custom ones included. */
@@ -42,9 +48,16 @@ export class Objects {
           kind: text(names.kind),
           namespaced: spec.scope !== 'Cluster',
           hasStatus: isObject(object(version.subresources).status),
+          shortNames: list(names.shortNames).map(text),
+          categories: list(names.categories).map(text),
         }))
     })
     return [...BUILT_IN, ...custom]
+  }
+
+  /** The definition of a custom kind. */
+  definitionOf({ group, plural }: ResourceKind): Body | undefined {
+    return group === '' ? undefined : this.#objects[`apiextensions.k8s.io/customresourcedefinitions/${plural}.${group}`]?.body
   }
 
   get resourceVersion(): string {
@@ -53,6 +66,15 @@ export class Objects {
 
   list(kind: ResourceKind, namespace: string): Body[] {
     return this.#stored(`${kind.group}/${kind.plural}/${namespace === '' ? '' : `${namespace}/`}`).map(({ body }) => body)
+  }
+
+  has(target: Target): boolean {
+    return this.#objects[keyOf(target)] !== undefined
+  }
+
+  /** Writes what `act` changes to the disk once. */
+  together(act: () => void): void {
+    this.#cluster.together(act)
   }
 
   get(target: Target): Body {
@@ -85,7 +107,7 @@ export class Objects {
     return this.#put(
       target,
       {
-        body: {
+        body: defaulted(target.kind, target.name, {
           ...made.body,
           ...(target.kind.hasStatus && existing.status !== undefined && { status: existing.status }),
           apiVersion: existing.apiVersion,
@@ -98,7 +120,7 @@ export class Objects {
             creationTimestamp: kept.creationTimestamp,
             ...(kept.generation !== undefined && { generation: kept.generation }),
           },
-        },
+        }),
         managers: made.managers,
       },
       dryRun,
@@ -122,16 +144,16 @@ export class Objects {
     if (target.kind.plural === 'namespaces' && ['default', 'kube-system', 'kube-public', 'kube-node-lease'].includes(target.name))
       throw new Refusal(403, 'Forbidden', `namespaces "${target.name}" is forbidden: this namespace may not be deleted`)
     if (dryRun) return body
+    const gone = this.#within(target, body)
     this.#cluster.change(({ kubernetes }) => {
-      delete kubernetes.objects[keyOf(target)]
-      if (target.kind.plural === 'customresourcedefinitions') {
-        const { group, names } = object(body.spec)
-        const prefix = `${text(group)}/${text(object(names).plural)}/`
-        for (const key of Object.keys(kubernetes.objects)) if (key.startsWith(prefix)) delete kubernetes.objects[key]
-      }
-      if (target.kind.plural === 'namespaces')
-        for (const key of Object.keys(kubernetes.objects)) if (key.split('/').length > 3 && key.split('/')[2] === target.name) delete kubernetes.objects[key]
       kubernetes.resourceVersion++
+      for (const key of [keyOf(target), ...gone]) {
+        const [group = '', plural = '', ...rest] = key.split('/')
+        const before = kubernetes.objects[key]!.body
+        delete kubernetes.objects[key]
+        const namespace = rest.length > 1 ? rest[0]! : ''
+        historyOf(this.#cluster).add({ version: kubernetes.resourceVersion, kind: { group, plural }, namespace, before, after: null })
+      }
     })
     return body
   }
@@ -143,9 +165,24 @@ export class Objects {
     this.#put(target, { body: { ...stored.body, status }, managers: { ...stored.managers, [manager]: ['status'] } }, false)
   }
 
+  /** Gives an object a new version because what it shows changed, though nothing that is stored. */
+  touch(target: Target): void {
+    const stored = this.#objects[keyOf(target)]
+    if (stored) this.#put(target, stored, false)
+  }
+
   setAnnotations(target: Target, annotations: Body): void {
     const stored = this.#objects[keyOf(target)]
     if (stored) this.#put(target, { ...stored, body: { ...stored.body, metadata: { ...object(stored.body.metadata), annotations } } }, false)
+  }
+
+  /** Keys of the objects that go with a namespace or with the definition of their kind. */
+  #within({ kind, name }: Target, body: Body): string[] {
+    const keys = Object.keys(this.#objects)
+    if (kind.plural === 'namespaces') return keys.filter((key) => key.split('/').length > 3 && key.split('/')[2] === name)
+    if (kind.plural !== 'customresourcedefinitions') return []
+    const { group, names } = object(body.spec)
+    return keys.filter((key) => key.startsWith(`${text(group)}/${text(object(names).plural)}/`))
   }
 
   get #objects(): Record<string, StoredObject> {
@@ -183,7 +220,7 @@ export class Objects {
       uid: randomUUID(),
       creationTimestamp: new Date(this.#now()).toISOString().replace(/\.\d+Z$/, 'Z'),
     }
-    return { ...body, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata }
+    return defaulted(kind, name, { ...body, apiVersion: apiVersionOf(kind), kind: kind.kind, metadata })
   }
 
   #put(target: Target, stored: StoredObject, dryRun: boolean): Body {
@@ -194,10 +231,12 @@ export class Objects {
     const body = { ...stored.body, metadata }
     this.#admit(target, body)
     if (dryRun) return body
+    const before = kubernetes.objects[keyOf(target)]?.body ?? null
     this.#cluster.change((state) => {
       state.kubernetes.resourceVersion = next
       state.kubernetes.objects[keyOf(target)] = { body, managers: stored.managers }
     })
+    historyOf(this.#cluster).add({ version: next, kind: target.kind, namespace: target.namespace, before, after: body })
     return body
   }
 
@@ -213,10 +252,7 @@ export class Objects {
 
   /** Fields that a custom kind's schema doesn't know can't be applied. */
   #declared({ kind, namespace, name }: Target, given: Body): void {
-    const definition = this.#stored('apiextensions.k8s.io/customresourcedefinitions/').find(
-      ({ body }) => text(object(body.metadata).name) === `${kind.plural}.${kind.group}`,
-    )
-    const version = list(object(definition?.body.spec).versions)
+    const version = list(object(this.definitionOf(kind)?.spec).versions)
       .map(object)
       .find((candidate) => candidate.name === kind.version)
     const declared = object(object(object(object(object(version?.schema).openAPIV3Schema).properties).spec).properties)
@@ -235,59 +271,9 @@ export class Objects {
     const reason = refusedPool(name, object(body.spec), this.list(METALLB_POOLS, namespace))
     if (reason !== null) throw new Refusal(403, 'Forbidden', `admission webhook "ipaddresspoolvalidationwebhook.metallb.io" denied the request: ${reason}`)
   }
-
-  /** What every new cluster has. */
-  #bootstrap(): void {
-    const [namespaces] = BUILT_IN
-    for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease'])
-      this.create(namespaces!, '', { metadata: { name }, spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }, 'kube-apiserver')
-    const role = BUILT_IN.find(({ plural }) => plural === 'clusterroles')!
-    const binding = BUILT_IN.find(({ plural }) => plural === 'clusterrolebindings')!
-    this.create(
-      role,
-      '',
-      {
-        metadata: { name: 'cluster-admin' },
-        rules: [
-          { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
-          { nonResourceURLs: ['*'], verbs: ['*'] },
-        ],
-      },
-      'kube-apiserver',
-    )
-    this.create(role, '', { metadata: { name: 'view' }, rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list', 'watch'] }] }, 'kube-apiserver')
-    this.create(
-      binding,
-      '',
-      {
-        metadata: { name: 'cluster-admin' },
-        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-        subjects: [{ kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'system:masters' }],
-      },
-      'kube-apiserver',
-    )
-  }
 }
 
 const keyOf = ({ kind, namespace, name }: Target): string =>
   `${kind.group}/${kind.plural}/${kind.namespaced ? namespace : ''}${kind.namespaced ? '/' : ''}${name}`
 
 const qualified = ({ plural, group }: ResourceKind): string => (group === '' ? plural : `${plural}.${group}`)
-
-const withoutStatus = (kind: ResourceKind, given: Body): Body => {
-  if (!kind.hasStatus || given.status === undefined) return given
-  const { status: _, ...rest } = given
-  return rest
-}
-
-/** Secrets take plain text too and keep only base64. */
-const normal = (kind: ResourceKind, given: Body): Body => {
-  if (kind.plural !== 'secrets' || kind.group !== '') return given
-  const { stringData, ...rest } = given
-  const encoded = Object.fromEntries(Object.entries(object(stringData)).map(([key, value]) => [key, Buffer.from(text(value)).toString('base64')]))
-  for (const [key, value] of Object.entries(object(rest.data))) {
-    if (typeof value !== 'string' || Buffer.from(value, 'base64').toString('base64').replaceAll('=', '') !== value.replaceAll(/[=\s]/g, ''))
-      throw badRequest(`Secret in version "v1" cannot be handled as a Secret: illegal base64 data in data.${key}`)
-  }
-  return { type: 'Opaque', ...rest, ...((stringData !== undefined || isObject(rest.data)) && { data: { ...object(rest.data), ...encoded } }) }
-}

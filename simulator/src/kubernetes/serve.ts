@@ -5,11 +5,14 @@ import type { Machine } from '../machine/machine.ts'
 import { issue } from '../wire/certificates.ts'
 import type { Speaker } from '../wire/port.ts'
 import { answer } from './api.ts'
-import { userOf } from './access.ts'
+import { impersonated, userOf } from './access.ts'
+import { Objects } from './objects.ts'
 import { Refusal } from './refusal.ts'
+import type { Watch } from './watching/watch.ts'
 
 const YEAR_MS = 365 * 24 * 3_600_000
 const MAX_BODY_BYTES = 3 * 1024 * 1024
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
 /** The API server of one control plane: HTTPS with a certificate of the cluster's Kubernetes authority, which also has to have signed the caller's. */
 export const openKubernetes = async (machine: Machine): Promise<void> => {
@@ -61,13 +64,16 @@ const handle = async (machine: Machine, request: IncomingMessage, response: Serv
     const body = await readBody(request)
     const cluster = machine.etcdCluster
     if (!cluster || !machine.apiServerUp) throw new Refusal(503, 'ServiceUnavailable', 'the API server is not ready')
-    const { status, json, plain } = answer(machine, cluster, user, {
+    const given = answer(machine, cluster, impersonated(new Objects(cluster, machine.world.clock.now), user, request.headers), {
       method: request.method ?? 'GET',
       url: new URL(request.url ?? '/', 'https://kubernetes'),
       contentType: request.headers['content-type'] ?? '',
+      accept: request.headers.accept ?? '',
       body,
     })
-    send(response, status, plain ?? JSON.stringify(json), plain === undefined ? 'application/json' : 'text/plain; charset=utf-8')
+    if ('watch' in given) stream(response, given.watch)
+    else if ('plain' in given) send(response, given.status, given.plain, 'text/plain; charset=utf-8')
+    else send(response, given.status, JSON.stringify(given.json), 'application/json')
   } catch (cause) {
     const refusal = cause instanceof Refusal ? cause : new Refusal(500, 'InternalError', cause instanceof Error ? cause.message : String(cause))
     send(response, refusal.code, JSON.stringify(refusal.status), 'application/json')
@@ -80,7 +86,23 @@ const send = (response: ServerResponse, status: number, body: string, type: stri
   response.end(body)
 }
 
-const readBody = async (request: IncomingMessage): Promise<string> => {
+/** Sends the events of a watch, a line of JSON each, until either side ends it. A reader that falls behind is cut off. */
+const stream = (response: ServerResponse, watch: Watch): void => {
+  if (response.destroyed) return
+  response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' })
+  response.flushHeaders()
+  const stop = watch({
+    send(event) {
+      if (response.writableEnded || response.destroyed) return
+      response.write(`${JSON.stringify(event)}\n`)
+      if (response.writableLength > MAX_UNREAD_BYTES) response.destroy()
+    },
+    end: () => void response.end(),
+  })
+  response.once('close', stop)
+}
+
+const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -88,5 +110,5 @@ const readBody = async (request: IncomingMessage): Promise<string> => {
     if (size > MAX_BODY_BYTES) throw new Refusal(413, 'RequestEntityTooLarge', `the request is too large: the limit is ${MAX_BODY_BYTES} bytes`)
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }

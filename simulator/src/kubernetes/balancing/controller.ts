@@ -2,14 +2,14 @@ import type { EtcdCluster } from '../../cluster/etcd.ts'
 import { list, object, text } from '../../config/shape.ts'
 import { TAKES } from '../../machine/durations.ts'
 import type { Machine } from '../../machine/machine.ts'
-import { BUILT_IN } from '../kinds.ts'
+import { builtIn } from '../kinds.ts'
 import { Objects } from '../objects.ts'
 import { balanceCilium } from './cilium.ts'
 import { definitionsOf, LOAD_BALANCERS, type LoadBalancer, METALLB_NAMESPACE } from './definitions.ts'
 import { balanceMetallb } from './metallb.ts'
 import { addNamespace, addService, servicesOf } from './services.ts'
 
-const DEFINITIONS = BUILT_IN.find(({ plural }) => plural === 'customresourcedefinitions')!
+const DEFINITIONS = builtIn('customresourcedefinitions')
 
 /** Services that a new cluster has from the start, so that somebody wants the addresses that it is given. */
 const DEMO = [

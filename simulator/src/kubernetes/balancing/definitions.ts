@@ -89,6 +89,8 @@ const kindOf = ({ group, versions, plural, kind, namespaced }: Definition): Reso
   kind,
   namespaced,
   hasStatus: true,
+  shortNames: [],
+  categories: [],
 })
 export const CILIUM_POOLS = kindOf(CILIUM[0]!)
 export const METALLB_POOLS = kindOf(METALLB[0]!)

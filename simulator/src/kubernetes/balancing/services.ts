@@ -1,12 +1,12 @@
 import { list, object, text } from '../../config/shape.ts'
-import { BUILT_IN } from '../kinds.ts'
+import { builtIn } from '../kinds.ts'
 import type { Objects, Target } from '../objects.ts'
 import { type Address, formatAddress, parseAddress } from './ranges.ts'
 
 type Body = Record<string, unknown>
 
-export const SERVICES = BUILT_IN.find(({ plural }) => plural === 'services')!
-const NAMESPACES = BUILT_IN.find(({ plural }) => plural === 'namespaces')!
+export const SERVICES = builtIn('services')
+const NAMESPACES = builtIn('namespaces')
 
 /** A Service as those see it who give it addresses. */
 export interface Service {
@@ -63,7 +63,7 @@ export const ingressOf = (addresses: readonly Address[]): Body =>
 
 export const addNamespace = (objects: Objects, name: string): void => {
   if (objects.list(NAMESPACES, '').some(({ metadata }) => object(metadata).name === name)) return
-  objects.create(NAMESPACES, '', { metadata: { name }, spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }, 'simulator')
+  objects.create(NAMESPACES, '', { metadata: { name } }, 'simulator')
 }
 
 export interface ServiceWish {

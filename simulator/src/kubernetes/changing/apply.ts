@@ -1,6 +1,6 @@
-import type { StoredObject } from '../cluster/etcd.ts'
-import { isObject } from '../config/shape.ts'
-import { conflict } from './refusal.ts'
+import type { StoredObject } from '../../cluster/etcd.ts'
+import { isObject } from '../../config/shape.ts'
+import { conflict } from '../refusal.ts'
 
 /**
  * Server-side apply: each field belongs to the manager that set it last, and nobody else may change it without force
@@ -66,15 +66,4 @@ const write = (target: Record<string, unknown>, path: string, value: unknown): v
   }
   if (value === undefined) delete at[last]
   else Object.defineProperty(at, last, { value, enumerable: true, configurable: true, writable: true })
-}
-
-/** JSON merge patch (RFC 7396). */
-export const mergePatch = (target: unknown, patch: unknown): unknown => {
-  if (!isObject(patch)) return patch
-  const result: Record<string, unknown> = isObject(target) ? { ...target } : {}
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete result[key]
-    else result[key] = mergePatch(result[key], value)
-  }
-  return result
 }

@@ -1,0 +1,34 @@
+import { isObject, object, text } from '../../config/shape.ts'
+import type { ResourceKind } from '../kinds.ts'
+import { badRequest } from '../refusal.ts'
+
+type Body = Record<string, unknown>
+
+/** Without the status, where only controllers write it. */
+export const withoutStatus = (kind: ResourceKind, given: Body): Body => {
+  if (!kind.hasStatus || given.status === undefined) return given
+  const { status: _, ...rest } = given
+  return rest
+}
+
+/** A whole object with what Kubernetes fills in. */
+export const defaulted = ({ group, plural }: ResourceKind, name: string, body: Body): Body => {
+  if (group !== '') return body
+  if (plural === 'services') return { ...body, spec: { type: 'ClusterIP', ...object(body.spec) } }
+  if (plural !== 'namespaces') return body
+  const metadata = object(body.metadata)
+  const labels = { ...object(metadata.labels), 'kubernetes.io/metadata.name': name }
+  return { ...body, metadata: { ...metadata, labels }, spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }
+}
+
+/** As it is stored. Secrets take plain text too and keep only base64. */
+export const normal = (kind: ResourceKind, given: Body): Body => {
+  if (kind.plural !== 'secrets' || kind.group !== '') return given
+  const { stringData, ...rest } = given
+  const encoded = Object.fromEntries(Object.entries(object(stringData)).map(([key, value]) => [key, Buffer.from(text(value)).toString('base64')]))
+  for (const [key, value] of Object.entries(object(rest.data))) {
+    if (typeof value !== 'string' || Buffer.from(value, 'base64').toString('base64').replaceAll('=', '') !== value.replaceAll(/[=\s]/g, ''))
+      throw badRequest(`Secret in version "v1" cannot be handled as a Secret: illegal base64 data in data.${key}`)
+  }
+  return { type: 'Opaque', ...rest, ...((stringData !== undefined || isObject(rest.data)) && { data: { ...object(rest.data), ...encoded } }) }
+}

@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isObject, list, object, text } from '../../config/shape.ts'
+import { badRequest, Refusal } from '../refusal.ts'
+import { strategicMerge } from './strategic.ts'
+
+type Body = Record<string, unknown>
+
+const PATCH_TYPES = ['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json'] as const
+
+/** An object after a JSON patch, a merge patch or a strategic merge patch, by its media type. A custom kind takes no strategic merge patch. Throws a `Refusal` where the patch doesn't fit. */
+export const patched = (body: Body, type: string, patch: unknown, isCustom: boolean): Body => {
+  if (type === PATCH_TYPES[0]) return object(jsonPatch(body, patch))
+  if (!isObject(patch)) throw badRequest('the patch is no object')
+  if (type === PATCH_TYPES[1]) return object(mergePatch(body, patch))
+  if (type === PATCH_TYPES[2] && !isCustom) return strategicMerge(body, patch)
+  const taken = [...(isCustom ? PATCH_TYPES.slice(0, 2) : PATCH_TYPES), 'application/apply-patch+yaml']
+  throw new Refusal(415, 'UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${taken.join(', ')}`)
+}
+
+/** JSON merge patch (RFC 7396). */
+export const mergePatch = (target: unknown, patch: unknown): unknown => {
+  if (!isObject(patch)) return patch
+  const result: Record<string, unknown> = isObject(target) ? { ...target } : {}
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key]
+    else result[key] = mergePatch(result[key], value)
+  }
+  return result
+}
+
+/** JSON patch (RFC 6902), all of it or nothing. */
+const jsonPatch = (body: Body, patch: unknown): unknown => {
+  if (!Array.isArray(patch)) throw badRequest('the patch is no list of operations')
+  // The document is a member of another, so that it can be replaced whole.
+  const root: Body = { '': structuredClone(body) }
+  for (const operation of list(patch).map(object)) apply(root, operation)
+  return root['']
+}
+
+const apply = (root: Body, { op, path, from, value }: Body): void => {
+  const at = pointer(text(path))
+  const name = text(op)
+  const unable = (why: string): Refusal =>
+    new Refusal(422, 'Invalid', `the server rejected our request due to an error in our request: ${name} operation does not apply: ${why}`)
+  if (name === 'add') return put(root, at, value, false)
+  if (name === 'remove') return take(root, at)
+  if (name === 'replace') return put(root, at, value, true)
+  if (name === 'test') {
+    if (!isDeepStrictEqual(look(root, at), value)) throw unable(`testing value ${text(path)} failed`)
+    return
+  }
+  if (name !== 'move' && name !== 'copy') throw unable(`unexpected kind: ${name}`)
+  const moved = structuredClone(look(root, pointer(text(from))))
+  if (moved === undefined) throw unable(`missing path: ${text(from)}`)
+  if (name === 'move') take(root, pointer(text(from)))
+  put(root, at, moved, false)
+}
+
+const pointer = (path: string): string[] => {
+  if (path !== '' && !path.startsWith('/')) throw badRequest(`invalid JSON pointer: ${path}`)
+  return path.split('/').map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+const look = (root: Body, at: readonly string[]): unknown =>
+  at.reduce<unknown>(
+    (value, key) => (Array.isArray(value) ? value[indexOf(key, value.length)] : isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+    root,
+  )
+
+const parentOf = (root: Body, at: readonly string[]): Body | unknown[] => {
+  const parent = look(root, at.slice(0, -1))
+  if (Array.isArray(parent) || isObject(parent)) return parent
+  throw missing(at)
+}
+
+const missing = (at: readonly string[]): Refusal =>
+  new Refusal(422, 'Invalid', `the server rejected our request due to an error in our request: doc is missing path: ${at.join('/')}`)
+
+const put = (root: Body, at: readonly string[], value: unknown, isReplaced: boolean): void => {
+  const parent = parentOf(root, at)
+  const key = at.at(-1)!
+  if (!Array.isArray(parent)) {
+    if (isReplaced && !Object.hasOwn(parent, key)) throw missing(at)
+    Object.defineProperty(parent, key, { value, enumerable: true, configurable: true, writable: true })
+    return
+  }
+  const index = key === '-' ? parent.length : indexOf(key, parent.length + 1)
+  if (isReplaced && !(index < parent.length)) throw missing(at)
+  if (index === -1) throw missing(at)
+  parent.splice(index, isReplaced ? 1 : 0, value)
+}
+
+const take = (root: Body, at: readonly string[]): void => {
+  const parent = parentOf(root, at)
+  const key = at.at(-1)!
+  if (look(root, at) === undefined) throw missing(at)
+  if (Array.isArray(parent)) parent.splice(indexOf(key, parent.length), 1)
+  else delete parent[key]
+}
+
+/** -1 for what is no index of a list of this length. */
+const indexOf = (key: string, length: number): number => (/^(0|[1-9]\d{0,5})$/.test(key) && Number(key) < length ? Number(key) : -1)

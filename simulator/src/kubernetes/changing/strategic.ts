@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isObject, list, object } from '../../config/shape.ts'
+
+type Body = Record<string, unknown>
+
+/** Lists of objects that are merged by one of their fields, by the list's name; the others are replaced (Kubernetes: `patchMergeKey` in `staging/src/k8s.io/api`). */
+const MERGE_KEYS: Readonly<Record<string, string>> = {
+  containers: 'name',
+  initContainers: 'name',
+  ephemeralContainers: 'name',
+  env: 'name',
+  volumes: 'name',
+  volumeMounts: 'mountPath',
+  imagePullSecrets: 'name',
+  secrets: 'name',
+  hostAliases: 'ip',
+  conditions: 'type',
+  ownerReferences: 'uid',
+  addresses: 'type',
+}
+/** Lists of plain values that are joined. */
+const JOINED = new Set(['finalizers'])
+
+/**
+ * Strategic merge patch: objects are merged, null deletes, some lists are merged by a field of their elements, and `$patch`, `$retainKeys` and `$deleteFromPrimitiveList`
+ * say otherwise (Kubernetes: apimachinery/pkg/util/strategicpatch). The order that `$setElementOrder` asks for isn't kept.
+ */
+export const strategicMerge = (target: Body, patch: Body): Body => {
+  if (patch.$patch === 'replace') return without(patch)
+  if (patch.$patch === 'delete') return {}
+  const kept = patch.$retainKeys === undefined ? null : new Set(list(patch.$retainKeys))
+  const result: Body = kept ? Object.fromEntries(Object.entries(target).filter(([key]) => kept.has(key))) : { ...target }
+  for (const [key, value] of Object.entries(patch)) {
+    const [, directive = '', name = ''] = /^\$(setElementOrder|deleteFromPrimitiveList)\/(.*)$/.exec(key) ?? []
+    if (directive === 'deleteFromPrimitiveList') result[name] = list(result[name]).filter((item) => !list(value).includes(item))
+    else if (key.startsWith('$')) continue
+    else if (value === null) delete result[key]
+    else result[key] = merged(key, result[key], value)
+  }
+  return result
+}
+
+const without = (patch: Body): Body => Object.fromEntries(Object.entries(patch).filter(([key]) => key !== '$patch'))
+
+const merged = (key: string, before: unknown, value: unknown): unknown => {
+  if (isObject(value)) return strategicMerge(object(before), value)
+  if (!Array.isArray(value)) return value
+  if (JOINED.has(key)) return [...new Set([...list(before), ...list(value)])]
+  const items = list(value).map(object)
+  const by = mergeKeyOf(key, items)
+  if (by === null || items.some(({ $patch }) => $patch === 'replace')) return list(value).filter((item) => object(item).$patch === undefined)
+  let result = list(before).map(object)
+  for (const item of items) {
+    const isSame = (other: Body): boolean => isDeepStrictEqual(other[by], item[by])
+    if (item.$patch === 'delete') result = result.filter((other) => !isSame(other))
+    else if (result.some(isSame)) result = result.map((other) => (isSame(other) ? strategicMerge(other, item) : other))
+    else result.push(strategicMerge({}, item))
+  }
+  return result
+}
+
+/** Ports are those of a container or of a Service. */
+const mergeKeyOf = (key: string, items: readonly Body[]): string | null => {
+  if (key === 'ports') return items.some(({ containerPort }) => containerPort !== undefined) ? 'containerPort' : 'port'
+  return Object.hasOwn(MERGE_KEYS, key) && items.every(isObject) ? MERGE_KEYS[key]! : null
+}

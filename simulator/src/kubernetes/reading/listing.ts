@@ -1,0 +1,44 @@
+import { object, text } from '../../config/shape.ts'
+import type { Objects, Target } from '../objects.ts'
+import { badRequest } from '../refusal.ts'
+import { chooser } from './selectors.ts'
+
+type Body = Record<string, unknown>
+
+export interface Page {
+  metadata: Body
+  items: Body[]
+}
+
+/** What a list names, all of it or page by page (`limit` and `continue`), of those that the selectors choose. */
+export const pageOf = (objects: Objects, { kind, namespace, name }: Target, query: URLSearchParams): Page => {
+  const isChosen = chooser(kind, query)
+  const found = objects.list(kind, namespace).filter((body) => (name === '' || text(object(body.metadata).name) === name) && isChosen(body))
+  const limit = Number(query.get('limit') ?? 0)
+  if (!Number.isInteger(limit) || limit < 0) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(query.get('limit'))}: invalid syntax`)
+  const start = startOf(query.get('continue'))
+  const rest = start === null ? found : found.filter((body) => placeOf(body) > start)
+  const items = limit === 0 ? rest : rest.slice(0, limit)
+  const last = items.at(-1)
+  const isCut = items.length < rest.length && last !== undefined
+  const isWhole = !query.get('labelSelector') && !query.get('fieldSelector')
+  return {
+    metadata: {
+      resourceVersion: objects.resourceVersion,
+      ...(isCut && { continue: Buffer.from(JSON.stringify({ v: 'simulated', start: placeOf(last) })).toString('base64url') }),
+      ...(isCut && isWhole && { remainingItemCount: rest.length - items.length }),
+    },
+    items,
+  }
+}
+
+const placeOf = ({ metadata }: Body): string => `${text(object(metadata).namespace)}/${text(object(metadata).name)}`
+
+const startOf = (token: string | null): string | null => {
+  if (token === null || token === '') return null
+  try {
+    return text(object(JSON.parse(Buffer.from(token, 'base64url').toString('utf8'))).start)
+  } catch {
+    throw badRequest('continue key is not valid: malformed value')
+  }
+}

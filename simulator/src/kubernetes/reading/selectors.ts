@@ -1,0 +1,68 @@
+import { object, text } from '../../config/shape.ts'
+import type { ResourceKind } from '../kinds.ts'
+import { badRequest } from '../refusal.ts'
+
+type Body = Record<string, unknown>
+
+/** Fields that objects can be chosen by, beside their name and namespace. */
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  services: ['spec.type', 'spec.clusterIP'],
+  pods: ['spec.nodeName', 'spec.schedulerName', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.phase', 'status.podIP'],
+  nodes: ['spec.unschedulable'],
+  secrets: ['type'],
+  namespaces: ['status.phase'],
+  events: [
+    ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((field) => `involvedObject.${field}`),
+    'reason',
+    'type',
+    'source',
+    'reportingComponent',
+  ],
+}
+
+/** Whether an object is one of those that `labelSelector` and `fieldSelector` of a query choose. Throws a `Refusal` for a selector that can't be read. */
+export const chooser = (kind: ResourceKind, query: URLSearchParams): ((body: Body) => boolean) => {
+  const labels = parts(query.get('labelSelector')).map(requirement)
+  const fields = parts(query.get('fieldSelector')).map(requirement)
+  for (const { key } of fields) if (!isKnown(kind, key)) throw badRequest(`field label not supported: ${key}`)
+  return (body) => {
+    const own = object(object(body.metadata).labels)
+    return labels.every(({ key, holds }) => holds(own[key])) && fields.every(({ key, holds }) => holds(read(body, key)))
+  }
+}
+
+interface Requirement {
+  key: string
+  /** Asked with undefined where there is no such label. */
+  holds: (value: unknown) => boolean
+}
+
+/** The parts between commas, but for those within parentheses. */
+const parts = (selector: string | null): string[] => (selector ?? '').match(/(?:[^,(]|\([^)]*\)?)+/g) ?? []
+
+const requirement = (part: string): Requirement => {
+  const among = /^\s*(\S+)\s+(in|notin)\s*\(([^()]*)\)\s*$/.exec(part)
+  if (among) {
+    const values = new Set(among[3]!.split(',').map((value) => value.trim()))
+    const isWanted = among[2] === 'in'
+    return { key: among[1]!, holds: (value) => (value !== undefined && values.has(text(value))) === isWanted }
+  }
+  const equal = /^([^=!(]+)(==?|!=)([^=!(]*)$/.exec(part)
+  if (equal) {
+    const wanted = equal[3]!.trim()
+    const isWanted = equal[2] !== '!='
+    return { key: equal[1]!.trim(), holds: (value) => (value !== undefined && text(value) === wanted) === isWanted }
+  }
+  const exists = /^(!?)([^\s=!()]+)$/.exec(part.trim())
+  if (!exists) throw badRequest(`unable to parse requirement: ${part}`)
+  return { key: exists[2]!, holds: (value) => (value !== undefined) === (exists[1] === '') }
+}
+
+const isKnown = ({ plural, group }: ResourceKind, field: string): boolean =>
+  field === 'metadata.name' || field === 'metadata.namespace' || (group === '' && FIELDS[plural]?.includes(field) === true)
+
+/** The text of a field; one that isn't there is empty. A node's `unschedulable` is a boolean. */
+const read = (body: Body, field: string): string => {
+  const value = field.split('.').reduce<unknown>((at, key) => object(at)[key], body)
+  return typeof value === 'boolean' ? String(value) : text(value)
+}

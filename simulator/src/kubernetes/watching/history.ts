@@ -1,0 +1,58 @@
+import type { EtcdCluster } from '../../cluster/etcd.ts'
+import type { ResourceKind } from '../kinds.ts'
+
+type Body = Record<string, unknown>
+
+/** One change of one object, as it was before and after; null where there was none, or is none any more. */
+export interface Change {
+  version: number
+  kind: Pick<ResourceKind, 'group' | 'plural'>
+  namespace: string
+  before: Body | null
+  after: Body | null
+}
+
+/** So many changes are kept for whoever watches from an earlier version; between this and twice as many, in fact. */
+const KEPT = 1_000
+
+/** The last changes of a cluster's objects, in memory: whoever asks for older ones is told that they are gone, as after a compaction of etcd. */
+export class History {
+  #changes: Change[] = []
+  readonly #listeners = new Set<(change: Change) => void>()
+  /** Changes up to this version aren't known any more. */
+  #compacted: number
+
+  constructor(version: number) {
+    this.#compacted = version
+  }
+
+  add(change: Change): void {
+    this.#changes.push(change)
+    if (this.#changes.length > 2 * KEPT) this.#compacted = this.#changes.splice(0, KEPT).at(-1)!.version
+    for (const listener of this.#listeners) listener(change)
+  }
+
+  /** The changes after a version; null where some of them are gone. */
+  after(version: number): Change[] | null {
+    if (version < this.#compacted) return null
+    return this.#changes.filter((change) => change.version > version)
+  }
+
+  /** Calls for each change from now on, until what it returns is called. */
+  listen(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  get oldest(): number {
+    return this.#compacted
+  }
+}
+
+const histories = new WeakMap<EtcdCluster, History>()
+
+export const historyOf = (cluster: EtcdCluster): History => {
+  let found = histories.get(cluster)
+  if (!found) histories.set(cluster, (found = new History(cluster.state.kubernetes.resourceVersion)))
+  return found
+}

@@ -1,0 +1,92 @@
+import { object, text } from '../../config/shape.ts'
+import type { EtcdCluster } from '../../cluster/etcd.ts'
+import type { Objects, Target } from '../objects.ts'
+import { apiVersionOf } from '../kinds.ts'
+import { chooser } from '../reading/selectors.ts'
+import { badRequest, Refusal } from '../refusal.ts'
+import { type Change, historyOf } from './history.ts'
+
+type Body = Record<string, unknown>
+type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
+
+/** Where the events of one watch go. */
+export interface Stream {
+  send(event: { type: EventType | 'BOOKMARK' | 'ERROR'; object: object }): void
+  end(): void
+}
+
+/** Begins to send, and returns how to stop. */
+export type Watch = (stream: Stream) => () => void
+
+const BOOKMARK_EVERY_MS = 60_000
+/** Kubernetes ends a watch after half an hour to an hour by itself. */
+const DEFAULT_TIMEOUT_S = 1_800
+
+/**
+ * What changes from a version on, or everything that is and then what changes. A version whose successors aren't known any more is answered 410 within the stream;
+ * the caller lists anew (Kubernetes: docs/reference/using-api/api-concepts, "Efficient detection of changes"). `observe`, where given, is asked twice a second to
+ * find out what changed by itself. Throws a `Refusal` for a query that can't be read.
+ */
+export const watch = (
+  cluster: EtcdCluster,
+  objects: Objects,
+  { kind, namespace, name }: Target,
+  query: URLSearchParams,
+  present: (body: Body) => object,
+  observe: (() => void) | null,
+): Watch => {
+  const asked = query.get('resourceVersion') ?? ''
+  if (!/^\d{0,15}$/.test(asked))
+    throw badRequest(`Invalid value: ${JSON.stringify(asked)}: strconv.ParseUint: parsing ${JSON.stringify(asked)}: invalid syntax`)
+  const seconds = Number(query.get('timeoutSeconds') ?? DEFAULT_TIMEOUT_S)
+  if (!(seconds >= 0)) throw badRequest('timeoutSeconds must be a number')
+  const isChosen = chooser(kind, query)
+  const wantsInitial = query.get('sendInitialEvents') === 'true'
+  const bookmarks = query.get('allowWatchBookmarks') === 'true'
+  const isHere = (body: Body | null): body is Body => body !== null && (name === '' || text(object(body.metadata).name) === name) && isChosen(body)
+
+  return (stream) => {
+    const history = historyOf(cluster)
+    const bookmark = (annotations?: Body): void =>
+      stream.send({
+        type: 'BOOKMARK',
+        object: {
+          kind: kind.kind,
+          apiVersion: apiVersionOf(kind),
+          metadata: { resourceVersion: objects.resourceVersion, ...(annotations && { annotations }) },
+        },
+      })
+    const tell = (change: Change): void => {
+      if (change.kind.group !== kind.group || change.kind.plural !== kind.plural || (namespace !== '' && change.namespace !== namespace)) return
+      const { before, after } = change
+      if (isHere(after)) stream.send({ type: isHere(before) ? 'MODIFIED' : 'ADDED', object: present(after) })
+      else if (isHere(before))
+        // As it last was to this watcher, with the version of the change that took it away.
+        stream.send({ type: 'DELETED', object: present({ ...before, metadata: { ...object(before.metadata), resourceVersion: String(change.version) } }) })
+    }
+
+    const isFresh = wantsInitial || asked === '' || asked === '0'
+    const missed = isFresh ? [] : history.after(Number(asked))
+    if (missed === null) {
+      const gone = new Refusal(410, 'Expired', `too old resource version: ${asked} (${history.oldest})`)
+      stream.send({ type: 'ERROR', object: gone.status })
+      stream.end()
+      return () => undefined
+    }
+    if (isFresh) for (const body of objects.list(kind, namespace)) if (isHere(body)) stream.send({ type: 'ADDED', object: present(body) })
+    for (const change of missed) tell(change)
+    if (wantsInitial && bookmarks) bookmark({ 'k8s.io/initial-events-end': 'true' })
+
+    const forget = history.listen(tell)
+    const timers = [
+      setTimeout(() => stream.end(), seconds * 1000),
+      ...(bookmarks ? [setInterval(bookmark, BOOKMARK_EVERY_MS)] : []),
+      ...(observe ? [setInterval(observe, 500)] : []),
+    ]
+    for (const timer of timers) timer.unref()
+    return () => {
+      forget()
+      for (const timer of timers) clearTimeout(timer)
+    }
+  }
+}
