@@ -238,7 +238,7 @@ export const screens: readonly Screen[] = [
   {
     name: 'server-logs',
     path: (w) => `/infra/servers/${w.server.id}?tab=logs`,
-    ready: (page) => page.getByRole('region', { name: 'Log of machined' }).waitFor(),
+    ready: (page) => page.getByRole('region', { name: 'Log of kernel' }).waitFor(),
   },
   {
     name: 'server-to-confirm',

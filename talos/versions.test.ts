@@ -1,5 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { contractOf, hasRsaServiceAccountKey, images, kubernetesProblem, minors, supportedMinor, supportedPairs } from './versions.ts'
+import {
+  contractOf,
+  has,
+  images,
+  isSince,
+  kubernetesProblem,
+  kubernetesSupportEnds,
+  kubernetesVersions,
+  minors,
+  newestMinor,
+  since,
+  supportedMinor,
+  supportedPairs,
+  talosSupportEnds,
+} from './versions.ts'
 
 describe('versions', () => {
   test('are read as Talos reads them', () => {
@@ -24,8 +38,39 @@ describe('versions', () => {
     expect(kubernetesProblem('1.9', '1.31.0')).toBe('Talos 1.9 is not supported; choose 1.12 or 1.13')
   })
 
+  test('every patch release that is offered for a minor is one that Talos takes, the newest minor first', () => {
+    for (const m of minors) {
+      const versions = kubernetesVersions(m)
+      expect(versions[0]).toBe(m.kubernetes)
+      expect(versions).toHaveLength(m.kubernetesMinors[1] - m.kubernetesMinors[0] + 1)
+      for (const version of versions) expect(kubernetesProblem(m.version, version)).toBeUndefined()
+    }
+    expect(kubernetesVersions(supportedMinor('1.12')!)).toEqual(['1.35.4', '1.34.9', '1.33.12', '1.32.13', '1.31.14', '1.30.14'])
+  })
+
+  test("Talos's support ends with the next minor, Kubernetes's on its own day", () => {
+    expect([talosSupportEnds('1.12'), talosSupportEnds('1.13')]).toEqual(['2026-04-27', '2026-09-03'])
+    expect(talosSupportEnds(newestMinor().minor)).toBeNull()
+    expect([kubernetesSupportEnds(33), kubernetesSupportEnds(99)]).toEqual(['2026-06-28', null])
+    // Every minor that is offered has a row.
+    for (const { kubernetesMinors } of minors) for (let m = kubernetesMinors[0]; m <= kubernetesMinors[1]; m++) expect(kubernetesSupportEnds(m)).not.toBeNull()
+  })
+
+  test('what differs by minor is told by the row that says since when', () => {
+    for (const feature of Object.keys(since) as (keyof typeof since)[]) {
+      const first = Number(since[feature].split('.')[1])
+      expect([has(`v1.${first - 1}.9`, feature), has(`v1.${first}.0`, feature), has(`v1.${first}.0-rc.1`, feature), has('v2.0.0', feature)]).toEqual([
+        false,
+        true,
+        true,
+        true,
+      ])
+    }
+    expect(isSince(undefined, minors.at(-1)!.minor)).toBe(true)
+  })
+
   test('kinds of keys and names of images follow from them', () => {
-    expect([contractOf('1.6'), contractOf('1.7')].map(hasRsaServiceAccountKey)).toEqual([false, true])
+    expect(['1.6', '1.7'].map((v) => has(v, 'rsaServiceAccountKey'))).toEqual([false, true])
     expect(images.installer('1.13.9')).toBe('ghcr.io/siderolabs/installer:v1.13.9')
     expect(images.kubelet('v1.36.3')).toBe('ghcr.io/siderolabs/kubelet:v1.36.3')
   })

@@ -1,6 +1,6 @@
 /**
- * Talos versions and what follows from them. To add a minor: a row in `minors`, its differences in `config/generate.ts`, its documents in
- * `config/schema`, and the tests that name the newest minor. Source of each fact: Talos `pkg/machinery/compatibility` and
+ * Talos versions and what follows from them. A new minor is a row in `minors`, the rows of `since` that it brings, its new documents and fields in
+ * `config/model` (`addedIn`), and its fixtures in `conformance/`. Source of each fact: Talos `pkg/machinery/compatibility` and
  * `pkg/machinery/constants` at the named tag.
  */
 
@@ -10,10 +10,14 @@ export interface Contract {
   minor: number
 }
 
+/** `1.13` */
+export type Minor = `1.${number}`
+
 export interface TalosMinor {
-  /** `1.13` */
-  minor: string
-  /** The newest tag that is offered. */
+  minor: Minor
+  /** Day of its first release, UTC. */
+  released: string
+  /** The newest tag that these facts were read from: it is offered where the image factory can't say which there are. */
   version: string
   /** Kubernetes version that this tag installs by itself. */
   kubernetes: string
@@ -23,9 +27,46 @@ export interface TalosMinor {
 
 /** Minors that configurations are generated for, oldest first. */
 export const minors: readonly TalosMinor[] = [
-  { minor: '1.12', version: 'v1.12.11', kubernetes: '1.35.4', kubernetesMinors: [30, 35] },
-  { minor: '1.13', version: 'v1.13.9', kubernetes: '1.36.3', kubernetesMinors: [31, 36] },
+  { minor: '1.12', released: '2025-12-22', version: 'v1.12.11', kubernetes: '1.35.4', kubernetesMinors: [30, 35] },
+  { minor: '1.13', released: '2026-04-27', version: 'v1.13.9', kubernetes: '1.36.3', kubernetesMinors: [31, 36] },
 ]
+
+/** Minors that are out, and that no configuration is generated for yet. */
+const laterMinors: readonly Pick<TalosMinor, 'minor' | 'released'>[] = [{ minor: '1.14', released: '2026-09-03' }]
+
+/**
+ * Kubernetes minors: the newest patch release that is known here, and the day that support ends (kubernetes.io/releases: 14 months, to the 28th of the month;
+ * 1.31 and 1.34 were moved).
+ */
+const kubernetesReleases: Readonly<Record<number, { readonly version: string; readonly supportEnds: string }>> = {
+  30: { version: '1.30.14', supportEnds: '2025-06-28' },
+  31: { version: '1.31.14', supportEnds: '2025-11-11' },
+  32: { version: '1.32.13', supportEnds: '2026-02-28' },
+  33: { version: '1.33.12', supportEnds: '2026-06-28' },
+  34: { version: '1.34.9', supportEnds: '2026-10-27' },
+  35: { version: '1.35.4', supportEnds: '2027-02-28' },
+  36: { version: '1.36.3', supportEnds: '2027-06-28' },
+}
+
+/**
+ * What differs between minors, each with the first one that has it. What the form of documents and fields says of itself stands in `config/model`.
+ */
+export const since = {
+  /** Service accounts' tokens are signed with RSA-4096 (`secrets/bundle.go`). */
+  rsaServiceAccountKey: '1.7',
+  /** In maintenance the whole API answers, with the rights of a reader (`internal/app/maintenance` is gone). */
+  maintenanceApi: '1.13',
+  /** The kernel's messages are kept as a log, whose end can be asked for alone (`kmsg_log_storage.go`). */
+  kernelLog: '1.13',
+  /** Extra arguments may be lists (`types/meta`, Args). */
+  listArguments: '1.13',
+  /** `machine.network` is left out where nothing is in it (`generate/init.go`). */
+  noEmptyNetwork: '1.13',
+  /** Kernel argument `proc_mem.force_override=never` (`kernel.go`). */
+  procMemOverride: '1.13',
+  /** The cluster's id is plain base64, not that of URLs. */
+  plainClusterId: '1.14',
+} as const satisfies Record<string, Minor>
 
 export interface SupportedPair {
   talos: string
@@ -51,6 +92,33 @@ export function supportedMinor(version: Contract | string): TalosMinor | undefin
   return minors.find((m) => m.minor === `${major}.${minor}`)
 }
 
+const numberOf = (minor: string): number => Number(minor.split('.')[1])
+
+/** Whether a version, or the newest minor where none is given, is of a minor or newer. */
+export function isSince(version: Contract | string | undefined, first: Minor): boolean {
+  const { major, minor } = contractOf(version)
+  return major > 1 || minor >= numberOf(first)
+}
+
+/** Whether a version has what is named in `since`. */
+export const has = (version: Contract | string | undefined, feature: keyof typeof since): boolean => isSince(version, since[feature])
+
+/** The day that the community's support of a Talos minor ended: that of the next one's first release (Talos's support matrix). null: it hasn't. */
+export const talosSupportEnds = (minor: string): string | null =>
+  [...minors, ...laterMinors].find((m) => numberOf(m.minor) === numberOf(minor) + 1)?.released ?? null
+
+/** The day that support of a Kubernetes minor (`36` for 1.36) ends; null where it isn't known. */
+export const kubernetesSupportEnds = (minor: number): string | null => kubernetesReleases[minor]?.supportEnds ?? null
+
+/** Patch releases that are offered for a Talos minor: the one it was released with, then the newest of each older Kubernetes minor. */
+export function kubernetesVersions({ kubernetes, kubernetesMinors: [first, last] }: TalosMinor): string[] {
+  const minorsDown = Array.from({ length: last - first + 1 }, (_, i) => last - i)
+  return minorsDown.map((minor) => (kubernetes.startsWith(`1.${minor}.`) ? kubernetes : (kubernetesReleases[minor]?.version ?? `1.${minor}.0`)))
+}
+
+/** The newest minor that is out as far as is known here, configurations or not. */
+export const newestMinor = (): Pick<TalosMinor, 'minor' | 'released'> => laterMinors.at(-1) ?? minors.at(-1)!
+
 /** Why Talos would refuse this Kubernetes version, or undefined where it takes it. */
 export function kubernetesProblem(talosVersion: string, kubernetesVersion: string): string | undefined {
   const match = /^v?(\d{1,4})\.(\d{1,4})\.\d{1,4}(-[0-9A-Za-z.-]+)?$/.exec(kubernetesVersion)
@@ -61,11 +129,6 @@ export function kubernetesProblem(talosVersion: string, kubernetesVersion: strin
   const minor = Number(match[2])
   if (match[1] === '1' && minor >= first && minor <= last) return undefined
   return `Talos ${talos.minor} runs Kubernetes 1.${first} to 1.${last}, not ${kubernetesVersion}`
-}
-
-/** Talos after 1.6 signs service accounts' tokens with RSA-4096. */
-export function hasRsaServiceAccountKey(contract: Contract): boolean {
-  return contract.major > 1 || contract.minor > 6
 }
 
 /** Images of Talos's release, with the tag that the version gives. */

@@ -2,6 +2,7 @@
  * A configuration's documents, known and typed: what Talos does when it loads one, before it looks at what it means
  * (Talos `pkg/machinery/config/configloader`). Keys that Talos doesn't know are errors, so are values of another type.
  */
+import { type Contract, has, isSince, since } from '../versions.ts'
 import { documentShapes, mainDocument, type DocumentShape } from './model/documents.ts'
 import { isBase64, isDuration } from './formats.ts'
 import type { IntegerShape, Shape, TextShape } from './model/shape.ts'
@@ -15,8 +16,8 @@ export interface ConfigDocument {
 }
 
 export interface DecodeOptions {
-  /** Minor of Talos 1 that will read it; the newest that we know by default. */
-  minor?: number | undefined
+  /** Version of Talos that will read it; the newest minor that we know by default. */
+  talosVersion?: Contract | string | undefined
 }
 
 /** Names a document among others: two with the same are one. */
@@ -55,7 +56,7 @@ export function recognise(root: MapNode, options: DecodeOptions, problems: Confi
   if (version === '') return fail('The document has no apiVersion')
   const shape = documentShapes.get(kind)
   if (shape === undefined || version !== 'v1alpha1') return fail(`Talos has no document ${kind} of version ${version}`)
-  if (shape.since === '1.13' && (options.minor ?? 13) < 13) return fail(`${kind} exists only since Talos 1.13`)
+  if (shape.since !== undefined && !isSince(options.talosVersion, shape.since)) return fail(`${kind} exists only since Talos ${shape.since}`)
   return shape
 }
 
@@ -104,7 +105,7 @@ function normalise(shape: Shape, node: TreeNode, path: string, context: Context)
       return node.is === 'scalar' ? portOf(node, wrong) : wrong('a port or a range of ports')
     case 'argument':
       if (node.is === 'list') {
-        if ((context.minor ?? 13) < 13) return wrong('text; a list is possible since Talos 1.13')
+        if (!has(context.talosVersion, 'listArguments')) return wrong(`text; a list is possible since Talos ${since.listArguments}`)
         return { ...node, items: node.items.map((item, i) => normalise({ is: 'text' }, item, join(path, String(i)), context)) }
       }
       return node.is === 'scalar' ? rawText(node) : wrong('text or a list of texts')
@@ -122,8 +123,8 @@ function normalise(shape: Shape, node: TreeNode, path: string, context: Context)
   for (const [key, entry] of node.entries) {
     const field = Object.hasOwn(shape.fields, key) ? shape.fields[key]! : undefined
     if (field === undefined) context.problems.push(problemAt(entry, `Talos has no field ${join(path, key)}`, join(path, key)))
-    else if (field.since === '1.13' && (context.minor ?? 13) < 13) {
-      context.problems.push(problemAt(entry, `${join(path, key)} exists only since Talos 1.13`, join(path, key)))
+    else if (field.since !== undefined && !isSince(context.talosVersion, field.since)) {
+      context.problems.push(problemAt(entry, `${join(path, key)} exists only since Talos ${field.since}`, join(path, key)))
     } else entries.set(key, { ...entry, value: normalise(field, entry.value, join(path, key), context) })
   }
   return { ...node, entries }

@@ -1,10 +1,10 @@
 /**
- * Machine configurations as `talosctl gen config` makes them for Talos 1.12 and 1.13: the same bytes from the same input
+ * Machine configurations as `talosctl gen config` makes them for the minors of `versions.ts`: the same bytes from the same input
  * (Talos `pkg/machinery/config/generate`). Comments and examples are left out, as with `--with-docs=false --with-examples=false`.
  */
 import { encodePair, encodePem, type KeyPair } from '../pki/keys.ts'
 import type { SecretsBundle } from '../secrets/bundle.ts'
-import { contractOf, images, supportedMinor } from '../versions.ts'
+import { has, images, supportedMinor } from '../versions.ts'
 import { emit } from './emit.ts'
 import { type MapNode, treeOf } from './tree.ts'
 
@@ -38,12 +38,11 @@ export function generateConfig(input: GenerateInput): string {
 
 function documentsOf(input: GenerateInput): MapNode[] {
   if (supportedMinor(input.talosVersion) === undefined) throw new Error(`No configuration is generated for Talos ${input.talosVersion}`)
-  const { minor } = contractOf(input.talosVersion)
-  const config = { version: 'v1alpha1', debug: false, persist: true, machine: machineSection(input, minor), cluster: clusterSection(input) }
+  const config = { version: 'v1alpha1', debug: false, persist: true, machine: machineSection(input), cluster: clusterSection(input) }
   return [config, { apiVersion: 'v1alpha1', kind: 'HostnameConfig', auto: 'stable' }].map((d) => treeOf(d, generatedLayer) as MapNode)
 }
 
-function machineSection(input: GenerateInput, minor: number) {
+function machineSection(input: GenerateInput) {
   const { secrets } = input
   const controlPlane = input.role === 'control_plane'
   return {
@@ -52,8 +51,7 @@ function machineSection(input: GenerateInput, minor: number) {
     ca: controlPlane ? encodePair(secrets.certs.os) : publicPart(secrets.certs.os),
     certSANs: [...(input.additionalSans ?? [])],
     kubelet: { image: images.kubelet(input.kubernetesVersion), defaultRuntimeSeccompProfileEnabled: true, disableManifestsDirectory: true },
-    // The only difference between the two minors.
-    network: minor <= 12 ? {} : undefined,
+    network: has(input.talosVersion, 'noEmptyNetwork') ? undefined : {},
     install: { disk: input.installDisk || undefined, image: input.installImage || undefined, wipe: false, grubUseUKICmdline: true },
     features: { diskQuotaSupport: true, kubePrism: { enabled: true, port: 7445 }, hostDNS: { enabled: true, forwardKubeDNSToHost: true } },
     nodeLabels: controlPlane ? { 'node.kubernetes.io/exclude-from-external-load-balancers': '' } : undefined,

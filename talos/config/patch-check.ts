@@ -2,7 +2,6 @@
  * Whether a text may be a patch: Steelyard's own rules, beside Talos's. They keep a patch readable in one way only, bounded, and out of what
  * belongs to the cluster. What it does to a configuration is for `mergePatches` and `validateConfig`.
  */
-import { contractOf } from '../versions.ts'
 import { decodeDocuments, duplicates, recognise } from './decode.ts'
 import { takeDeletions } from './deletions.ts'
 import { isTimestamp } from './emit.ts'
@@ -51,7 +50,7 @@ function problemsOf(body: string, options: { talosVersion: string }): ConfigProb
   const sizes = roots.map((root) => measure(root, 1))
   if (Math.max(...sizes.map((s) => s.depth)) > patchLimits.depth) return [{ message: `Nested more than ${patchLimits.depth} levels deep` }]
   if (sizes.reduce((sum, s) => sum + s.nodes, 0) > patchLimits.nodes) return [{ message: tooMany }]
-  return [...roots.flatMap((root) => ambiguities(shapeOf(root), root, '')), ...meanings(roots, contractOf(options.talosVersion).minor)]
+  return [...roots.flatMap((root) => ambiguities(shapeOf(root), root, '')), ...meanings(roots, options.talosVersion)]
 }
 
 /** Whether the text begins as a list of operations does (RFC 6902), in JSON or YAML. Read line by line: the text may be anything. */
@@ -69,12 +68,12 @@ function isJsonPatch(body: string): boolean {
 }
 
 /** What the documents are and say, against Talos's model and what is the cluster's. */
-function meanings(roots: readonly MapNode[], minor: number): ConfigProblem[] {
+function meanings(roots: readonly MapNode[], talosVersion: string | undefined): ConfigProblem[] {
   const problems: ConfigProblem[] = []
   const rests: MapNode[] = []
   for (const root of roots) {
     try {
-      const { deletions, rest } = takeDeletions(root, { minor })
+      const { deletions, rest } = takeDeletions(root, { talosVersion })
       for (const { document, path, place } of deletions) {
         const problem =
           document.shape.kind === '' ? deletionProblem(path.filter((key) => !key.startsWith('[')).reduce(join, '')) : documentProblem(document.shape.kind)
@@ -87,7 +86,7 @@ function meanings(roots: readonly MapNode[], minor: number): ConfigProblem[] {
       problems.push(...error.problems)
     }
   }
-  const { documents, problems: unknown } = decodeDocuments(rests, { minor })
+  const { documents, problems: unknown } = decodeDocuments(rests, { talosVersion })
   problems.push(...unknown, ...duplicates(documents))
   for (const { shape, root } of documents) {
     const message = documentProblem(shape.kind)

@@ -1,5 +1,5 @@
 /** The form of a patch's body as JSON Schema: for the editor's completion and hover, and for those who write patches elsewhere. */
-import { contractOf } from '../versions.ts'
+import { contractOf, has, isSince } from '../versions.ts'
 import { forbiddenDocuments, forbiddenPaths } from './forbidden.ts'
 import { documentShapes, mainDocument } from './model/documents.ts'
 import type { ObjectShape, Shape } from './model/shape.ts'
@@ -33,7 +33,9 @@ export interface JsonSchema {
  */
 export function patchSchema(talosVersion: string): JsonSchema {
   const { minor } = contractOf(talosVersion)
-  const documents = [mainDocument, ...documentShapes.values()].filter(({ kind, since }) => !forbiddenDocuments.has(kind) && (since !== '1.13' || minor >= 13))
+  const documents = [mainDocument, ...documentShapes.values()].filter(
+    ({ kind, since }) => !forbiddenDocuments.has(kind) && (since === undefined || isSince(talosVersion, since)),
+  )
   const name = (kind: string) => (kind === '' ? 'MachineConfig' : kind)
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -50,7 +52,7 @@ export function patchSchema(talosVersion: string): JsonSchema {
       },
       ...Object.fromEntries(
         documents.map(({ kind, about, shape }) => {
-          const schema = objectSchema(shape, '', minor, kind === '')
+          const schema = objectSchema(shape, '', talosVersion, kind === '')
           if (kind === '') schema.properties!['version'] = { const: 'v1alpha1' }
           else {
             Object.assign(schema.properties!, { apiVersion: { const: 'v1alpha1' }, kind: { const: kind } })
@@ -73,17 +75,17 @@ function deletable(schema: JsonSchema): JsonSchema {
   return { ...(description === undefined ? {} : { description }), anyOf: [...(anyOf ?? [rest]), { $ref: '#/$defs/Deletion' }] }
 }
 
-function objectSchema(shape: ObjectShape, path: string, minor: number, isMain: boolean): JsonSchema {
+function objectSchema(shape: ObjectShape, path: string, talosVersion: string, isMain: boolean): JsonSchema {
   const properties: Record<string, JsonSchema> = {}
   for (const [key, field] of Object.entries(shape.fields)) {
     const here = join(path, key)
-    if ((isMain && forbiddenPaths.has(here)) || (field.since === '1.13' && minor < 13)) continue
-    properties[key] = deletable(schemaOf(field, here, minor, isMain))
+    if ((isMain && forbiddenPaths.has(here)) || (field.since !== undefined && !isSince(talosVersion, field.since))) continue
+    properties[key] = deletable(schemaOf(field, here, talosVersion, isMain))
   }
   return { type: 'object', properties: { ...properties, $patch: deletion }, additionalProperties: false }
 }
 
-function schemaOf(shape: Shape, path: string, minor: number, isMain: boolean): JsonSchema {
+function schemaOf(shape: Shape, path: string, talosVersion: string, isMain: boolean): JsonSchema {
   const told: JsonSchema = shape.about === undefined ? {} : { description: shape.about }
   switch (shape.is) {
     case 'text':
@@ -108,11 +110,13 @@ function schemaOf(shape: Shape, path: string, minor: number, isMain: boolean): J
         ],
       }
     case 'argument':
-      return minor < 13 ? { ...told, type: 'string' } : { ...told, anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] }
+      return !has(talosVersion, 'listArguments')
+        ? { ...told, type: 'string' }
+        : { ...told, anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] }
     case 'list':
-      return { ...told, type: 'array', items: schemaOf(shape.of, path, minor, isMain) }
+      return { ...told, type: 'array', items: schemaOf(shape.of, path, talosVersion, isMain) }
     case 'map':
-      return { ...told, type: 'object', properties: { $patch: deletion }, additionalProperties: deletable(schemaOf(shape.of, path, minor, isMain)) }
+      return { ...told, type: 'object', properties: { $patch: deletion }, additionalProperties: deletable(schemaOf(shape.of, path, talosVersion, isMain)) }
   }
-  return { ...told, ...objectSchema(shape, path, minor, isMain) }
+  return { ...told, ...objectSchema(shape, path, talosVersion, isMain) }
 }

@@ -1,5 +1,5 @@
 /** Whether Talos would take a whole configuration, and why not: what it does on a server, done before anything is sent to one. */
-import { contractOf, supportedMinor } from '../versions.ts'
+import { supportedMinor } from '../versions.ts'
 import { type ConfigDocument, decodeDocuments, duplicates } from './decode.ts'
 import { ConfigError, type ConfigProblem, readDocuments } from './tree.ts'
 import { validateAgainstMain, validateDocument } from './validate-documents.ts'
@@ -18,7 +18,7 @@ export function validateConfig(yaml: string, options: { talosVersion: string; in
   let documents: ConfigDocument[]
   const errors: ConfigProblem[] = []
   try {
-    const decoded = decodeDocuments(readDocuments(yaml, 'config'), { minor: contractOf(options.talosVersion).minor })
+    const decoded = decodeDocuments(readDocuments(yaml, 'config'), { talosVersion: options.talosVersion })
     documents = decoded.documents
     errors.push(...decoded.problems, ...duplicates(documents))
   } catch (error) {

@@ -2,7 +2,7 @@
  * The kernel command line that an image of a schematic boots with, as Talos's imager puts it together (`pkg/imager/imager.go` buildCmdline,
  * `pkg/machinery/kernel/kernel.go`, `pkg/machinery/imager/quirks`, `platform/metal/metal.go` KernelArgs, all at the versions of `versions.ts`).
  */
-import { contractOf } from '../versions.ts'
+import { has } from '../versions.ts'
 
 export interface Boot {
   /** `v1.13.9` */
@@ -13,7 +13,6 @@ export interface Boot {
 
 /** What Talos boots bare metal with when nobody says otherwise. */
 function defaults({ talosVersion, arch, secureboot }: Boot): string[] {
-  const { major, minor } = contractOf(talosVersion)
   return [
     'talos.platform=metal',
     ...(arch === 'arm64' ? ['console=ttyAMA0'] : []),
@@ -26,7 +25,7 @@ function defaults({ talosVersion, arch, secureboot }: Boot): string[] {
     'printk.devkmsg=on',
     'selinux=1',
     'module.sig_enforce=1',
-    ...(major > 1 || minor >= 13 ? ['proc_mem.force_override=never'] : []),
+    ...(has(talosVersion, 'procMemOverride') ? ['proc_mem.force_override=never'] : []),
     ...(secureboot ? ['lockdown=confidentiality'] : []),
   ]
 }

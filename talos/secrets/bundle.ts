@@ -6,7 +6,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { parse, stringify } from 'yaml'
 import { createAuthority } from '../pki/certificates.ts'
 import { encodePair, encodePem, generateKey, type KeyPair, kindOf, readKey } from '../pki/keys.ts'
-import { type Contract, contractOf, hasRsaServiceAccountKey } from '../versions.ts'
+import { type Contract, contractOf, has } from '../versions.ts'
 
 export interface SecretsBundle {
   /** `id` names the cluster to the discovery service and must never change. */
@@ -33,7 +33,7 @@ export async function generateSecrets(options: { now: Date; contract?: Contract 
     createAuthority({ kind: 'p256', subject: { organizations: ['etcd'] }, now, key: keys.etcd }),
     createAuthority({ kind: 'p256', subject: { organizations: ['kubernetes'] }, now, key: keys.k8s }),
     createAuthority({ kind: 'p256', subject: { commonName: 'front-proxy' }, now, key: keys.k8sAggregator }),
-    keys.k8sServiceAccount ?? generateKey(hasRsaServiceAccountKey(contract) ? 'rsa4096' : 'p256'),
+    keys.k8sServiceAccount ?? generateKey(has(contract, 'rsaServiceAccountKey') ? 'rsa4096' : 'p256'),
   ])
   return {
     // Talos before 1.14 encodes the id for URLs, 1.14 doesn't; each reads only its own.
@@ -46,7 +46,7 @@ export async function generateSecrets(options: { now: Date; contract?: Contract 
 
 function clusterId(contract: Contract): string {
   const id = randomBytes(32).toString('base64')
-  return contract.minor >= 14 ? id : id.replaceAll('+', '-').replaceAll('/', '_')
+  return has(contract, 'plainClusterId') ? id : id.replaceAll('+', '-').replaceAll('/', '_')
 }
 
 /** `abcdef.0123456789abcdef`: the form that kubeadm gave bootstrap tokens. */

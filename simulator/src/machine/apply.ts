@@ -1,3 +1,4 @@
+import { hasFeature } from '../config/versions.ts'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { ApplyConfigurationRequest_Mode as Mode } from '#talos/proto/gen/machine/machine_pb.ts'
 import { Interrupted } from '../clock.ts'
@@ -33,7 +34,7 @@ const refuse = (message: string, code: Code): never => {
  */
 export const applyConfiguration = async (machine: Machine, request: ApplyRequest): Promise<Applied> => {
   // The small server that answers in maintenance until 1.12 has words of its own (Talos 1.12: internal/app/maintenance/server.go).
-  const isSmall = machine.mode === 'maintenance' && machine.talosMinor < 13
+  const isSmall = machine.mode === 'maintenance' && !hasFeature(machine.talosMinor, 'readerInMaintenance')
   if (isSmall && (request.mode === Mode.NO_REBOOT || request.mode === Mode.STAGED)) {
     refuse(`apply configuration --mode='${request.mode === Mode.STAGED ? 'staged' : 'no-reboot'}' is not supported in maintenance mode`, Code.Unimplemented)
   }

@@ -1,3 +1,4 @@
+import { hasFeature } from '../config/versions.ts'
 import { MemoryModuleSpecSchema, PCIDeviceSpecSchema, ProcessorSpecSchema, SystemInformationSpecSchema } from '#talos/proto/gen/definitions/hardware_pb.ts'
 import { DiscoveredVolumeSpecSchema, DiskSpecSchema, SystemDiskSpecSchema, VolumeStatusSpecSchema } from '#talos/proto/gen/definitions/block_pb.ts'
 import { BlockFilesystemType, BlockVolumePhase } from '#talos/proto/gen/definitions/enums_pb.ts'
@@ -28,7 +29,7 @@ const processors = (machine: Machine): Item[] =>
 
 const memoryModules = (machine: Machine): Item[] =>
   machine.hardware.memory.map(({ locator, bank, module, serial }) => {
-    const id = dashed(machine.talosMinor >= 12 && bank !== '' ? `${locator} ${bank}` : locator)
+    const id = dashed(hasFeature(machine.talosMinor, 'banksInMemoryIds') && bank !== '' ? `${locator} ${bank}` : locator)
     if (!module) return item(id, MemoryModuleSpecSchema, {}, {})
     const spec = {
       size: module.sizeMib,

@@ -1,7 +1,7 @@
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect'
 import { durationMs } from '@bufbuild/protobuf/wkt'
 import { ResetRequest_WipeMode } from '#talos/proto/gen/machine/machine_pb.ts'
-import { imageTag, isTalosVersion } from '../config/versions.ts'
+import { hasFeature, imageTag, isTalosVersion } from '../config/versions.ts'
 import { applyConfiguration } from '../machine/apply.ts'
 import { TAKES } from '../machine/durations.ts'
 import type { Machine } from '../machine/machine.ts'
@@ -23,7 +23,7 @@ const applying = new WeakSet<Machine>()
 export const changeCalls: MachineCalls = {
   async applyConfiguration(request, context) {
     const { machine, roles } = peerOf(context)
-    if (machine.talosMinor >= 13 || machine.mode !== 'maintenance') {
+    if (hasFeature(machine.talosMinor, 'readerInMaintenance') || machine.mode !== 'maintenance') {
       if (applying.has(machine)) throw new ConnectError('another apply configuration is already in progress', Code.FailedPrecondition)
       if (machine.rebootPending)
         throw new ConnectError(

@@ -1,7 +1,7 @@
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ImageService, LifecycleService } from '#talos/proto/gen/machine/lifecycle_pb.ts'
-import { imageTag, isTalosVersion } from '../config/versions.ts'
+import { hasFeature, imageTag, isTalosVersion } from '../config/versions.ts'
 import { TAKES } from '../machine/durations.ts'
 import type { Machine } from '../machine/machine.ts'
 import { writeImage } from '../machine/sequences.ts'
@@ -17,7 +17,7 @@ const imagesOf = (machine: Machine): Map<string, number> => {
 }
 
 const newer = (machine: Machine): void => {
-  if (machine.talosMinor < 13) throw new ConnectError('unknown service', Code.Unimplemented)
+  if (!hasFeature(machine.talosMinor, 'lifecycleService')) throw new ConnectError('unknown service', Code.Unimplemented)
 }
 
 /** Images, as Talos 1.13 and newer has them. */

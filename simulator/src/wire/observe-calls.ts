@@ -1,3 +1,4 @@
+import { hasFeature } from '../config/versions.ts'
 import { Code, ConnectError } from '@connectrpc/connect'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { packed, type Journal, type JournalEvent, type Ring } from '../machine/journal.ts'
@@ -68,7 +69,7 @@ export const observeCalls: MachineCalls = {
     const { journal } = machine
     if (namespace !== 'system' && namespace !== '') throw new ConnectError(`container "${id}" not found`, Code.NotFound)
     // Since 1.13 the kernel's messages are kept as a log too (Talos: controllers/runtime/kmsg_log_storage.go).
-    const current = () => (id === 'kernel' && machine.talosMinor >= 13 ? journal.kernelLines : journal.logLines(id))
+    const current = () => (id === 'kernel' && hasFeature(machine.talosMinor, 'kernelLog') ? journal.kernelLines : journal.logLines(id))
     const lines = current()
     // A plain error of Go's (Talos: logging/circular.go), so without a code of its own.
     if (!lines) throw new ConnectError(`log "${id}" was not registered`, Code.Unknown)
@@ -96,7 +97,7 @@ export const observeCalls: MachineCalls = {
   },
 }
 
-const logNames = (machine: Machine): string[] => [...machine.journal.logNames, ...(machine.talosMinor >= 13 ? ['kernel'] : [])].toSorted()
+const logNames = (machine: Machine): string[] => [...machine.journal.logNames, ...(hasFeature(machine.talosMinor, 'kernelLog') ? ['kernel'] : [])].toSorted()
 
 const firstEvent = (events: Ring<JournalEvent>, tailEvents: number, tailId: string, tailSeconds: number, now: number): number => {
   const all = events.since(0)

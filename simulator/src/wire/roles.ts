@@ -1,3 +1,5 @@
+import { hasFeature } from '../config/versions.ts'
+
 /** Who may call what (Talos: internal/app/machined/pkg/system/services/machined.go, the rules of the role-based access). Anything not named needs os:admin. */
 const READER = ['os:admin', 'os:operator', 'os:reader']
 const OPERATOR = ['os:admin', 'os:operator']
@@ -43,4 +45,5 @@ const OLD_MAINTENANCE = new Set([
 ])
 
 /** Until 1.12 a separate, small server answers in maintenance mode; since 1.13 it is the whole API with the rights of a reader. */
-export const answersInMaintenance = (talosMinor: number, method: string): boolean => talosMinor >= 13 || OLD_MAINTENANCE.has(method)
+export const answersInMaintenance = (talosMinor: number, method: string): boolean =>
+  hasFeature(talosMinor, 'readerInMaintenance') || OLD_MAINTENANCE.has(method)

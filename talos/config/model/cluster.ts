@@ -16,7 +16,7 @@ import {
   plainChoice,
   secret,
   sensitive,
-  since113,
+  addedIn,
   text,
   texts,
 } from './shape.ts'
@@ -46,7 +46,7 @@ const network = object(
       {
         name: plainChoice(['flannel', 'custom', 'none'], 'flannel is Talos’s own; none leaves the choice to you'),
         urls: texts('Manifests, where it is custom'),
-        flannel: object({ extraArgs: texts(), kubeNetworkPoliciesEnabled: since113(flag()) }),
+        flannel: object({ extraArgs: texts(), kubeNetworkPoliciesEnabled: addedIn('1.13', flag()) }),
       },
       'Network of the pods',
     ),

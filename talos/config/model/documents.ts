@@ -1,4 +1,5 @@
 /** All documents that a configuration may hold, by kind. */
+import type { Minor } from '../../versions.ts'
 import { cluster } from './cluster.ts'
 import { machine } from './machine.ts'
 import { networkDocuments } from './network.ts'
@@ -17,7 +18,7 @@ import {
   plainChoice,
   secret,
   sensitive,
-  since113,
+  addedIn,
   type Shape,
   text,
   texts,
@@ -26,7 +27,7 @@ import {
 export interface DocumentShape {
   kind: string
   about: string
-  since?: '1.13'
+  since?: Minor
   /** Told apart by `name`; there is only one of the others. */
   named: boolean
   /** The whole document, its apiVersion and kind included. */
@@ -73,10 +74,10 @@ const encryption = inPlace(
 )
 const name = always(text('Name'))
 
-const blockDocuments: Record<string, { about: string; since?: '1.13'; fields: Fields }> = {
+const blockDocuments: Record<string, { about: string; since?: Minor; fields: Fields }> = {
   VolumeConfig: {
     about: 'A volume of Talos’s own: STATE, EPHEMERAL or IMAGECACHE',
-    fields: { name, provisioning, encryption, mount: since113(inPlace(object({ secure: flag() }))) },
+    fields: { name, provisioning, encryption, mount: addedIn('1.13', inPlace(object({ secure: flag() }))) },
   },
   UserVolumeConfig: {
     about: 'A volume for workloads, mounted at /var/mnt/<name>',
@@ -86,7 +87,7 @@ const blockDocuments: Record<string, { about: string; since?: '1.13'; fields: Fi
       provisioning,
       filesystem: inPlace(object({ type: plainChoice(['xfs', 'ext4'], undefined, 'none'), projectQuotaSupport: flag() })),
       encryption,
-      mount: since113(inPlace(object({ disableAccessTime: flag(), secure: flag() }))),
+      mount: addedIn('1.13', inPlace(object({ disableAccessTime: flag(), secure: flag() }))),
     },
   },
   RawVolumeConfig: { about: 'A volume without a file system', fields: { name, provisioning, encryption } },
@@ -95,7 +96,7 @@ const blockDocuments: Record<string, { about: string; since?: '1.13'; fields: Fi
     fields: {
       name,
       discovery: inPlace(object({ volumeSelector: inPlace(object({ match: expression('CEL expression over volume') })) })),
-      mount: inPlace(object({ readOnly: flag(), disableAccessTime: since113(flag()), secure: since113(flag()) })),
+      mount: inPlace(object({ readOnly: flag(), disableAccessTime: addedIn('1.13', flag()), secure: addedIn('1.13', flag()) })),
     },
   },
   ExternalVolumeConfig: {
@@ -111,7 +112,7 @@ const blockDocuments: Record<string, { about: string; since?: '1.13'; fields: Fi
   ZswapConfig: { about: 'Compressed swap in memory', fields: { maxPoolPercent: optionalInteger(), shrinkerEnabled: flag() } },
 }
 
-const otherDocuments: Record<string, { about: string; since?: '1.13'; fields: Fields }> = {
+const otherDocuments: Record<string, { about: string; since?: Minor; fields: Fields }> = {
   RegistryMirrorConfig: {
     about: 'Where images of a registry are taken from instead',
     fields: {
@@ -163,7 +164,7 @@ const otherDocuments: Record<string, { about: string; since?: '1.13'; fields: Fi
     fields: {
       triggerExpression: expression('CEL expression'),
       cgroupRankingExpression: expression('CEL expression'),
-      strictCgroupClassOrdering: since113(flag()),
+      strictCgroupClassOrdering: addedIn('1.13', flag()),
       sampleInterval: duration(),
     },
   },

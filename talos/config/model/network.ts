@@ -1,4 +1,5 @@
 /** Network documents (Talos `pkg/machinery/config/types/network`). */
+import type { Minor } from '../../versions.ts'
 import { always, choice, duration, flag, integer, inPlace, list, map, object, optionalInteger, plainChoice, secret, type Shape, text, texts } from './shape.ts'
 
 type Fields = Record<string, Shape>
@@ -24,7 +25,7 @@ const link: Fields = {
 const hardwareAddr = text('MAC address to use instead of its own')
 const count = optionalInteger
 
-export const networkDocuments: Record<string, { about: string; since?: '1.13'; fields: Fields }> = {
+export const networkDocuments: Record<string, { about: string; since?: Minor; fields: Fields }> = {
   HostnameConfig: {
     about: 'Host name of the server',
     fields: { auto: choice(['off', 'stable'], 'stable makes a name from the hardware; off for a name of your own'), hostname: text('Host name') },

@@ -3,6 +3,8 @@
  * is written anew, what is secret, and what the editor offers. Order of keys is Talos's, since Talos writes in that order.
  */
 
+import type { Minor } from '../../versions.ts'
+
 interface Common {
   /** One sentence for people. */
   about?: string
@@ -16,7 +18,7 @@ interface Common {
    */
   sensitive?: 'values' | 'variables' | 'manifest'
   /** The first Talos minor that knows it. */
-  since?: '1.13'
+  since?: Minor
 }
 
 export interface TextShape extends Common {
@@ -121,6 +123,6 @@ export const object = (fields: ObjectShape['fields'], about?: About): ObjectShap
 export const always = <S extends Shape>(shape: S): S => ({ ...shape, always: true })
 /** What may carry a secret, as programs' settings, files and headers do. */
 export const sensitive = <S extends Shape>(shape: S, how: 'values' | 'variables' | 'manifest' = 'values'): S => ({ ...shape, sensitive: how })
-export const since113 = <S extends Shape>(shape: S): S => ({ ...shape, since: '1.13' })
+export const addedIn = <S extends Shape>(since: Minor, shape: S): S => ({ ...shape, since })
 export const inPlace = (shape: ObjectShape): ObjectShape => ({ ...shape, inPlace: true })
 export const about = <S extends Shape>(shape: S, sentence: string): S => ({ ...shape, about: sentence })

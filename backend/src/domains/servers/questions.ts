@@ -6,6 +6,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import { messageOf, type TalosClient } from '#talos/client/client.ts'
 import type { TalosEvent } from '#talos/client/events.ts'
 import { pastEvents } from '#talos/client/past-events.ts'
+import { has, since } from '#talos/versions.ts'
 import type * as z from 'zod/mini'
 import type { Fleet } from '../../talos-fleet/fleet.ts'
 import { streamWithoutTokens, withoutTokens } from '../joining/without-tokens.ts'
@@ -24,11 +25,9 @@ export interface QuestionParts {
   readonly access: ClusterAccess
 }
 
-/** Talos 1.`minor` or newer. */
-const isSince = (version: string | null, minor: number): boolean => {
-  const match = /^v?(\d+)\.(\d+)/.exec(version ?? '')
-  return match !== null && (Number(match[1]) > 1 || Number(match[2]) >= minor)
-}
+/** What an unknown version has isn't known, so nothing is asked that it may not have. */
+const hasFeature = (row: Pick<ServerRow, 'talos_version'>, feature: 'maintenanceApi' | 'kernelLog'): boolean =>
+  row.talos_version !== null && has(row.talos_version, feature)
 
 export function questions({ fleet, access }: QuestionParts) {
   /** A client for reading, whatever mode the machine is in. `use` may be a stream: the connection stays open until it returns. */
@@ -44,8 +43,7 @@ export function questions({ fleet, access }: QuestionParts) {
         if (!keys) throw new Problem('server_unreachable', `${row.name} runs a configuration whose cluster is not known`)
         return await connection.openSecure(keys, options)
       }
-      // Talos before 1.13 answers little of its API in maintenance.
-      if (!isSince(row.talos_version, 13)) throw new Problem('server_not_in_cluster', `${onlyInCluster}, or runs Talos 1.13 or newer`)
+      if (!hasFeature(row, 'maintenanceApi')) throw new Problem('server_not_in_cluster', `${onlyInCluster}, or runs Talos ${since.maintenanceApi} or newer`)
       return await connection.openMaintenance(options)
     } catch (error) {
       throw asProblem(row, error)
@@ -73,8 +71,8 @@ export function questions({ fleet, access }: QuestionParts) {
       const client = await open(row, signal)
       try {
         const isFollowed = follow === 'true'
-        // Talos keeps the kernel's messages as a log since 1.13 (`kmsg_log_storage.go`); before that they come whole.
-        const isOnlyDmesg = service === 'kernel' && !isSince(row.talos_version, 13)
+        // Before Talos kept the kernel's messages as a log, they come whole.
+        const isOnlyDmesg = service === 'kernel' && !hasFeature(row, 'kernelLog')
         yield* streamWithoutTokens(
           isOnlyDmesg ? client.dmesg({ follow: isFollowed }, { signal }) : client.logs({ service, follow: isFollowed, tail }, { signal }),
         )

@@ -238,7 +238,7 @@ const tail = 6
 /** The last lines of a server that is waited for; one that installs is dark and shows none. */
 function LiveLog({ server }: { server: { node_id: string; name: string } }) {
   const { data, isError } = useQuery({
-    ...query(serverLogs, { params: { id: server.node_id }, query: { tail, service: 'machined' } }),
+    ...query(serverLogs, { params: { id: server.node_id }, query: { tail, service: 'kernel' } }),
     retry: false,
     refetchInterval: 3000,
     staleTime: 0,
@@ -280,7 +280,7 @@ function Lines({ name, lines, children }: { name: string; lines: readonly string
   return (
     <>
       <div className={css['loghead']}>
-        <b>{name}</b> <span className="t3">machined</span>
+        <b>{name}</b> <span className="t3">kernel</span>
         <span className="right">{children}</span>
       </div>
       <pre className={css['log']} tabIndex={0} aria-label={`Last log lines of ${name}`} ref={atItsEnd}>

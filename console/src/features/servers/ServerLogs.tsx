@@ -14,9 +14,9 @@ import { Alert, StatusDot } from '../../ui/Status.tsx'
 import { appended, emptyLog, type LogText } from './log-lines.ts'
 import css from './ServerLogs.module.css'
 
-/** Always there, also before Talos has told which services run. What an installation and the hardware say stands in the kernel's log. */
-const firstService = 'machined'
-const kernelLog = { id: 'kernel', state: 'what Talos and the hardware say' }
+/** Always there, also before Talos has told which services run. The kernel's log has what Talos, its installer and the hardware say; machined's a line for each call. */
+const kernelLog = { id: 'kernel', state: 'Talos and the hardware' }
+const machinedLog = { id: 'machined', state: '' }
 const tails = ['100', '200', '500', '1000', '2000'] as const
 
 type State = { kind: 'asking' } | { kind: 'following' } | { kind: 'ended' } | { kind: 'refused'; reason: string } | { kind: 'broken'; reason: string }
@@ -64,14 +64,14 @@ function useLog({ id, service, follow, tail }: Asked): { log: LogText; state: St
 
 /** The log of one of the server's services: chosen, followed, from as many lines back as wanted. */
 export function ServerLogs({ server }: { server: Server }) {
-  const [service, setService] = useState(firstService)
+  const [service, setService] = useState(kernelLog.id)
   const [follow, setFollow] = useState(true)
   const [tail, setTail] = useState<string>('200')
   const [turn, setTurn] = useState(0)
   const { data: services } = useQuery({ ...query(serverServices, { params: { id: server.id } }), retry: false })
   const known = services?.items ?? []
-  const first = known.find((s) => s.id === firstService) ?? { id: firstService, state: '' }
-  const options = [first, kernelLog, ...known.filter((s) => s.id !== firstService && s.id !== kernelLog.id)]
+  const withMachined = known.some((s) => s.id === machinedLog.id) ? known : [machinedLog, ...known]
+  const options = [kernelLog, ...withMachined.filter((s) => s.id !== kernelLog.id)]
   return (
     <>
       <div className="toolbar">
