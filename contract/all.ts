@@ -15,6 +15,7 @@ import * as servers from './servers.ts'
 import * as sessions from './sessions.ts'
 import * as subnets from './subnets.ts'
 import * as users from './users.ts'
+import * as versions from './versions.ts'
 
 const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'method' in value && 'path' in value && 'scope' in value
@@ -26,6 +27,7 @@ export const allOperations: readonly Operation[] = [
   servers,
   joinTokens,
   images,
+  versions,
   patches,
   drift,
   clusters,

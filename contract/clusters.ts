@@ -8,6 +8,7 @@ import { begun, Operation } from './operations.ts'
 import { NewPatch } from './patches.ts'
 import { byId, listQuery, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
+import { kubernetesVersionText, talosVersionText } from './versions.ts'
 
 export const clusterStatuses = ['pending', 'configuring', 'installing', 'bootstrapping', 'ready', 'degraded', 'failed', 'deleting'] as const
 export type ClusterStatus = (typeof clusterStatuses)[number]
@@ -64,7 +65,6 @@ const cidr = (what: string) =>
     z.trim(),
     z.refine((text) => parseCidr(text) !== null, { error: `${what} must be a network such as 10.244.0.0/16, with host bits zero` }),
   )
-const versionText = (example: string) => z.string().check(z.regex(/^v?\d{1,4}\.\d{1,4}\.\d{1,4}$/, `Enter a version such as ${example}`))
 /** A last label of digits, or a hexadecimal one, is an address that is written wrongly: URLs with it can't be read (https://url.spec.whatwg.org/#ends-in-a-number-checker). */
 const dnsName = /^(?=.{1,253}$)(?!(?:.*\.)?(?:\d+|0x[0-9a-f]*)$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
 /** Host of an endpoint as it may be entered: `https://host:6443/`, `[::1]:6443`, or the bare host. */
@@ -100,8 +100,8 @@ export type ClusterServer = z.infer<typeof ClusterServer>
 export const NewCluster = z.strictObject({
   name: nameOf('Cluster'),
   datacenter_id: z.uuid(),
-  talos_version: z.optional(versionText('v1.13.9')),
-  kubernetes_version: z.optional(versionText('1.36.3')),
+  talos_version: z.optional(talosVersionText()),
+  kubernetes_version: z.optional(kubernetesVersionText),
   /** Address or DNS name of the Kubernetes API, also as `https://host:6443`. Defaults to the first control plane's address, which falls with that server. */
   endpoint: z.optional(
     z.string().check(
@@ -263,16 +263,6 @@ export const clusterEvents = operation({
   params: byId,
   answer: z.object({ items: z.array(ClusterEvent) }),
   errors: ['not_found'],
-})
-
-const Pair = z.object({ talos_version: z.string(), kubernetes_versions: z.array(z.string()) })
-export const versionList = operation({
-  name: 'versionList',
-  summary: 'Supported pairs of Talos and Kubernetes, newest first; the first of each is the default.',
-  method: 'GET',
-  path: '/v1/images/versions',
-  scope: 'signed_in',
-  answer: z.object({ items: z.array(Pair) }),
 })
 
 /** A talosconfig is of use as soon as one server answers with it: it is what a creation that hangs is looked into with. */

@@ -4,6 +4,7 @@ import { joinTokenStatuses } from './join-tokens.ts'
 import { operation } from './operation.ts'
 import { byId, listQuery, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
+import { talosVersionText } from './versions.ts'
 
 export const architectures = ['amd64', 'arm64'] as const
 export const imageFormats = ['iso', 'pxe', 'raw', 'qcow2'] as const
@@ -57,7 +58,7 @@ export const extensionList = operation({
   scope: 'servers:read',
   query: z.strictObject({
     ...listQuery(['name']),
-    version: z.string().check(z.trim(), z.regex(/^v?\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'Enter a version such as v1.13.9')),
+    version: talosVersionText(),
   }),
   answer: pageOf(Extension),
   errors: ['factory_unreachable', 'factory_refused'],
@@ -75,7 +76,7 @@ const kernelArg = z.string().check(
 )
 
 export const NewImage = z.strictObject({
-  talos_version: z.string().check(z.trim(), z.regex(/^v?\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'Enter a version such as v1.13.9')),
+  talos_version: talosVersionText(),
   arch: z._default(z.enum(architectures), 'amd64'),
   secureboot: z._default(z.boolean(), false),
   extensions: z._default(

@@ -14,6 +14,7 @@ import { datacenterRoutes } from './domains/datacenters/routes.ts'
 import { events as makeEvents, type Events } from './domains/events/events.ts'
 import { eventRoutes } from './domains/events/routes.ts'
 import { factory as makeFactory } from './domains/images/factory.ts'
+import { versions as makeVersions } from './domains/images/versions.ts'
 import { type Images, images as makeImages } from './domains/images/images.ts'
 import { imageRoutes } from './domains/images/routes.ts'
 import { installationRoutes } from './domains/installation/routes.ts'
@@ -92,6 +93,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const operations = makeOperations(platform)
   const audit = makeAudit(platform)
   const access = lateClusterAccess()
+  const factory = makeFactory({ ...platform, url: config.imageFactoryUrl })
+  const versions = makeVersions({ factory, clock })
   const datacenters: Datacenters = makeDatacenters({
     ...platform,
     contents: async () => contentsOf(await servers.summary(), await clusters.countByDatacenter(db), await subnets.countByDatacenter(db)),
@@ -108,6 +111,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     servers,
     patches,
     subnets,
+    versions,
     dial: fleet.policy,
     onRemoved: (tx, id) => pools.release(tx, id),
   })
@@ -117,7 +121,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const { joining, domain: joinsDomain } = joinDomain(platform, { servers, datacenters, fleet })
   const images = makeImages({
     ...platform,
-    factory: makeFactory({ ...platform, url: config.imageFactoryUrl }),
+    factory,
     datacenters,
     tokenFor: joining.tokenFor,
     around: { publicUrl: config.publicUrl, factoryUrl: config.imageFactoryUrl, simulated: config.simulate !== undefined },
@@ -140,7 +144,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'datacenters', routes: (app) => datacenterRoutes(app, datacenters) },
     serversDomain,
     joinsDomain,
-    { name: 'images', routes: (app) => imageRoutes(app, images) },
+    { name: 'images', routes: (app) => imageRoutes(app, images, versions), start: () => Promise.resolve(void versions.refresh()) },
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
     { name: 'subnets', routes: (app) => subnetRoutes(app, subnets) },
     clustersDomain,

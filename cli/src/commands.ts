@@ -5,6 +5,7 @@ import { completionCommand } from './commands/completion.ts'
 import { datacenterCommands } from './commands/datacenters.ts'
 import { driftCommands } from './commands/drift.ts'
 import { imageCommands } from './commands/images.ts'
+import { versionCommands } from './commands/versions.ts'
 import { openSessionCommands } from './commands/open-sessions.ts'
 import { operationCommands } from './commands/operations.ts'
 import { patchWritingCommands } from './commands/patch-writing.ts'
@@ -24,6 +25,7 @@ export function allCommands(sessions: Sessions): readonly Command[] {
     ...serverCommands,
     ...serverActionCommands,
     ...driftCommands,
+    ...versionCommands,
     ...imageCommands,
     ...tokenCommands,
     ...patchCommands,

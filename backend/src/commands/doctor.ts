@@ -1,6 +1,7 @@
 /** `doctor`: looks at settings, key, database, clock and what should be reachable, and says what to do about what isn't right. Changes nothing. */
 import { stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
+import { supportedMinor } from '#talos/versions.ts'
 import { counted } from '#contract/words.ts'
 import { systemClock } from '../clock.ts'
 import { type Config, ConfigRefused } from '../config.ts'
@@ -8,7 +9,7 @@ import { checkedConfig } from '../config-files.ts'
 import type { Database } from '../db/db.ts'
 import { readMigrations } from '../db/migrate.ts'
 import { openDatabase } from '../db/open.ts'
-import { factory as makeFactory } from '../domains/images/factory.ts'
+import { factory as makeFactory, isPrerelease } from '../domains/images/factory.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { heldCounts } from '../engine/holds.ts'
 import { silent } from '../log.ts'
@@ -151,7 +152,8 @@ async function inside(config: Config, around: Surroundings, database: Database):
 async function factory(config: Config): Promise<Finding> {
   const check = 'image factory'
   try {
-    const { items, simulated } = await makeFactory({ url: config.imageFactoryUrl, clock: systemClock, log: silent, limits: factoryLimits }).versions()
+    const { items: all, simulated } = await makeFactory({ url: config.imageFactoryUrl, clock: systemClock, log: silent, limits: factoryLimits }).versions()
+    const items = all.filter((v) => supportedMinor(v) !== undefined && !isPrerelease(v))
     if (items.length === 0)
       return warning(check, `${config.imageFactoryUrl} answers, but builds no Talos that Steelyard supports: set IMAGE_FACTORY_URL to one that does`)
     if (simulated && config.simulate === undefined)

@@ -120,6 +120,7 @@ export const meanings: Readonly<Record<string, string>> = {
   patch: 'A patch that is made on the server in the same transaction.',
   patch_id: 'The patch that is being edited: it is replaced in the merge.',
   patchId: 'Id of the patch, or `static-system` or `default-node`.',
+  prereleases: 'Also alphas, betas and release candidates.',
   per_page: 'Items on a page.',
   pod_cidr: 'Network of the pods.',
   power_capacity_kw: 'Power of the site in kW.',

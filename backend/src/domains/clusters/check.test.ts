@@ -42,6 +42,7 @@ const around = (candidates: Candidate[], more: Partial<Surroundings> = {}): Surr
     { talos: 'v1.12.11', kubernetes: '1.35.4' },
   ],
   eligibility: () => [],
+  versionWarnings: () => [],
   versionProblem: (talos, kubernetes) => (talos.startsWith('v1.1') ? undefined : `no ${talos} with ${kubernetes}`),
   ...more,
 })

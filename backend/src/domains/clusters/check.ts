@@ -47,6 +47,7 @@ export interface Surroundings {
   readonly eligibility: (server: Candidate, wanted: Wanted) => readonly Eligibility[]
   /** Why Talos of this version would refuse this Kubernetes version, or undefined. */
   readonly versionProblem: (talos: string, kubernetes: string) => string | undefined
+  readonly versionWarnings: (talos: string, kubernetes: string) => string[]
 }
 
 export interface ChosenServer {
@@ -143,6 +144,7 @@ export function judge(asked: NewCluster, around: Surroundings): Judgement {
   find('versions', around.versionProblem(talos, kubernetes) ?? null, `Talos ${talos} runs Kubernetes ${kubernetes}`, {
     field: isTalosKnown ? 'kubernetes_version' : 'talos_version',
   })
+  warnings.push(...around.versionWarnings(talos, kubernetes))
 
   const controlPlanes = asked.servers.filter((s) => s.role === 'control_plane')
   const count = canHaveControlPlanes(controlPlanes.length)

@@ -1,5 +1,5 @@
 /** What can be done with clusters. Each change is one transaction: rows, audit, event and operation together; the reconcilers do the rest. */
-import type { clusterEvents, clusterList, clusterPreview, clusterServerFailure, Cluster, NewCluster, versionList } from '#contract/clusters.ts'
+import type { clusterEvents, clusterList, clusterPreview, clusterServerFailure, Cluster, NewCluster } from '#contract/clusters.ts'
 import { canDeleteCluster, canDownloadKubeconfig, canDownloadTalosconfig } from '#contract/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
@@ -8,7 +8,6 @@ import type { Attention, Overview } from '#contract/overview.ts'
 import type { Page } from '#contract/page.ts'
 import { kubeconfig } from '#talos/access/kubeconfig.ts'
 import { talosconfig } from '#talos/access/talosconfig.ts'
-import { minors } from '#talos/versions.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import type { Reconciler } from '../../engine/engine.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
@@ -52,7 +51,6 @@ export interface Clusters {
   replace: ReturnType<typeof replacing>
   kubeconfig(caller: UserCaller, id: string): Promise<{ name: string; text: string }>
   talosconfig(caller: UserCaller, id: string): Promise<{ name: string; text: string }>
-  versions(): Answer<typeof versionList>
   /** For the overview: clusters by status, and those that are not as they should be. */
   summary(): Promise<{ counts: Overview['clusters']; ailing: Attention[] }>
   /** Clusters that stand in each datacenter, by its id. */
@@ -227,14 +225,6 @@ export function clusters(parts: ClusterParts): Clusters {
         // No nodes, as in Talos's own: with them a bare `talosctl reset` would be meant for the whole cluster.
         return talosconfig({ ...credentials!, context: row.name, endpoints: await controlPlaneAddresses(id) })
       }),
-
-    versions: () => ({
-      items: minors.toReversed().map((m) => {
-        const [first, last] = m.kubernetesMinors
-        const older = Array.from({ length: last - first }, (_, i) => `1.${last - 1 - i}.0`)
-        return { talos_version: m.version, kubernetes_versions: [m.kubernetes, ...older] }
-      }),
-    }),
 
     async summary() {
       const [counts, ailing] = await Promise.all([store.countByStatus(db), store.ailing(db)])

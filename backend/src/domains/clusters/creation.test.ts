@@ -124,6 +124,12 @@ test('two control planes, an overlapping CIDR, a taken name and a taken server a
     code: 'invalid',
     error: 'Choose an odd number of control planes: with 2, losing one costs as much as with 1',
   })
+  for (const [asked, sentence] of [
+    [{ talos_version: 'v1.13.9', kubernetes_version: '1.30.14' }, 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14'],
+    [{ talos_version: 'v1.14.2', kubernetes_version: '1.36.3' }, 'Talos v1.14.2 is not supported; choose 1.12 or 1.13'],
+    [{ kubernetes_version: '1.36' }, 'Enter a version such as 1.36.3'],
+  ] as const)
+    expect(await refused(world.ask(nodes, asked))).toMatchObject({ status: 422, code: 'invalid', error: expect.stringContaining(sentence) as string })
   expect(await refused(world.ask(nodes, { pod_cidr: '10.96.0.0/16' }))).toMatchObject({
     status: 422,
     fields: { pod_cidr: expect.stringContaining('overlaps with the service network') },

@@ -7,7 +7,6 @@ import type { Answer } from '#contract/operation.ts'
 import type { Operation } from '#contract/operations.ts'
 import { generateKey } from '#talos/pki/keys.ts'
 import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
-import { kubernetesProblem, supportedPairs } from '#talos/versions.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { makeChainKey } from './chain-key.ts'
@@ -48,8 +47,9 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
         ...candidates.flatMap((c) => c.addresses.map((address) => ({ address, by: `server ${c.name}`, node_id: c.id }))),
         ...others.filter((o) => o.virtual_ip).map((o) => ({ address: endpointHost(o.endpoint), by: `cluster ${o.name}` })),
       ],
-      pairs: supportedPairs,
-      versionProblem: kubernetesProblem,
+      pairs: parts.versions.pairs(),
+      versionProblem: parts.versions.problem,
+      versionWarnings: parts.versions.warnings,
       eligibility: (candidate, wanted) =>
         servers.eligibilityFor(
           candidates.find((c) => c.id === candidate.id)!,

@@ -7,7 +7,10 @@ import { type Clusters, clusters as makeClusters } from './clusters.ts'
 import { clusterQueue, type ClusterParts, memberQueue } from './parts.ts'
 import { clusterRoutes } from './routes.ts'
 
-export type ClusterDomainParts = Pick<ClusterParts, 'operations' | 'audit' | 'datacenters' | 'servers' | 'patches' | 'subnets' | 'dial' | 'onRemoved'>
+export type ClusterDomainParts = Pick<
+  ClusterParts,
+  'operations' | 'audit' | 'datacenters' | 'servers' | 'patches' | 'subnets' | 'versions' | 'dial' | 'onRemoved'
+>
 
 export function clusterDomain(platform: Platform, parts: ClusterDomainParts): { clusters: Clusters; domain: Domain } {
   const { db, clock, log, engine, vault, config } = platform

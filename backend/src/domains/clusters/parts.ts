@@ -11,6 +11,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Operations } from '../operations/operations.ts'
 import type { Patches } from '../patches/patches.ts'
+import type { Versions } from '../images/versions.ts'
 import type { ForClusters } from '../servers/for-clusters.ts'
 import type { Subnets } from '../subnets/subnets.ts'
 
@@ -32,6 +33,7 @@ export interface ClusterParts {
   readonly dial: Pick<DialPolicy, 'check'>
   /** Called in the transaction in which a cluster ceases to be: what it had of others is theirs again. */
   readonly onRemoved: (tx: Tx, clusterId: string) => Promise<void>
+  readonly versions: Pick<Versions, 'pairs' | 'problem' | 'warnings'>
   /** Host of the image factory, for the installers' names: `factory.talos.dev`. */
   readonly imageFactory: string
   /** Private keys of authorities made before, so that a test needn't wait for RSA-4096; never in production. */

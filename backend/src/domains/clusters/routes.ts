@@ -10,7 +10,6 @@ import {
   clusterServerFailure,
   clusterServerReplace,
   clusterTalosconfig,
-  versionList,
 } from '#contract/clusters.ts'
 import { serverReset } from '#contract/servers.ts'
 import { serve, signedIn } from '../../http/serve.ts'
@@ -39,5 +38,4 @@ export function clusterRoutes(app: FastifyInstance, clusters: Clusters): void {
     saveAs(name)
     return text
   })
-  on(versionList, () => Promise.resolve(clusters.versions()))
 }

@@ -27,7 +27,7 @@ const orderBy = {
   datacenter: sql.ref('datacenter.code'),
   status: sql.ref('cluster.status'),
   kubernetes_version: sql`string_to_array(cluster.kubernetes_version, '.')::int[]`,
-  talos_version: sql`string_to_array(ltrim(cluster.talos_version, 'v'), '.')::int[]`,
+  talos_version: sql`string_to_array(split_part(ltrim(cluster.talos_version, 'v'), '-', 1), '.')::int[]`,
   created_at: sql.ref('cluster.created_at'),
 } as const
 

@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 import * as z from 'zod/mini'
 import { type Extension, extensionTiers } from '#contract/images.ts'
 import { text as printable } from '#talos/client/text.ts'
-import { minors, supportedMinor } from '#talos/versions.ts'
+import { minors } from '#talos/versions.ts'
 import type { Clock } from '../../clock.ts'
 import type { Log } from '../../log.ts'
 import { type CallLimits, factoryCalls, FactoryError } from './factory-call.ts'
@@ -32,7 +32,7 @@ export interface Registered {
 export interface Factory {
   readonly url: string
   /**
-   * Talos versions that it builds and Steelyard supports, newest first.
+   * Talos versions that it builds, newest first: also those that Steelyard doesn't support, and prereleases.
    * @param patient a person waits for this answer: the factory is asked although it did not answer a moment ago
    * @throws FactoryError where there is no list, not even an old one
    */
@@ -63,11 +63,20 @@ const ExtensionAnswer = z.object({
 const Extensions = z.array(ExtensionAnswer).check(z.maxLength(2000))
 const Created = z.object({ id: z.string().check(z.regex(/^[0-9a-f]{64}$/)), schematic: z.optional(z.string()) })
 
-const numbersOf = (version: string): number[] => version.slice(1).split('.').map(Number)
-const newestFirst = (a: string, b: string): number => {
-  const [x, y] = [numbersOf(a), numbersOf(b)]
-  return y[0]! - x[0]! || y[1]! - x[1]! || y[2]! - x[2]!
+const versionPattern = /^v(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-(alpha|beta|rc)\.(\d{1,4}))?$/
+export const isPrerelease = (version: string): boolean => version.includes('-')
+
+const rank = (version: string): number[] => {
+  const [, major, minor, patch, kind, number] = versionPattern.exec(version) ?? []
+  return [Number(major), Number(minor), Number(patch), kind === undefined ? 3 : ['alpha', 'beta', 'rc'].indexOf(kind), Number(number ?? 0)]
 }
+/** Below 0: `a` is older. A prerelease comes before its release. Both as the factory writes them. */
+export function compareVersions(a: string, b: string): number {
+  const [x, y] = [rank(a), rank(b)]
+  const at = x.findIndex((n, i) => n !== y[i])
+  return at < 0 ? 0 : x[at]! - y[at]!
+}
+const newestFirst = (a: string, b: string): number => compareVersions(b, a)
 
 const line = (text: string, most: number): string => printable(text.replaceAll(/\s+/g, ' ').trim(), most)
 const tierPattern = new RegExp(`^\\[(${extensionTiers.join('|')})\\]\\s*`)
@@ -154,8 +163,9 @@ export function factory(parts: FactoryParts): Factory {
     const { json, simulated } = await ask({ path: '/versions', status: 200, mostBytes: mostListBytes })
     const read = z.safeParse(Versions, json)
     if (!read.success) throw nonsense('not a list of versions')
-    const supported = read.data.filter((v) => /^v\d{1,4}\.\d{1,4}\.\d{1,4}$/.test(v) && supportedMinor(v) !== undefined)
-    return { items: [...new Set(supported)].toSorted(newestFirst), simulated }
+    const known = read.data.filter((v) => versionPattern.test(v))
+    if (read.data.length > 0 && known.length === 0) throw nonsense('a list of versions in a form that is not known')
+    return { items: [...new Set(known)].toSorted(newestFirst), simulated }
   })
 
   const byVersion = new Map<string, (patient?: boolean) => Promise<Listed<Extension>>>()

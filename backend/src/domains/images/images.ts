@@ -16,7 +16,7 @@ import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { RecordChange } from '../../record.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import { FactoryError } from './factory-call.ts'
-import { type Factory, knownAs, ownVersions } from './factory.ts'
+import { type Factory, isPrerelease, knownAs, ownVersions } from './factory.ts'
 import { audited, type ImageToken, present, schematicOf, type Surroundings } from './present.ts'
 import * as store from './store.ts'
 import { asProblem, checkLength, notBuilt, offered, placed, supportedVersion, type TokenFor, unsupported } from './wishes.ts'
@@ -94,7 +94,7 @@ export function images({ db, clock, record, factory, datacenters, tokenFor, arou
       const { url } = factory
       try {
         const { items, simulated, reason } = await factory.versions()
-        return { url, simulated, reachable: reason === null, reason, versions: [...items] }
+        return { url, simulated, reachable: reason === null, reason, versions: items.filter((v) => supportedVersion(v) !== undefined && !isPrerelease(v)) }
       } catch (error) {
         if (!(error instanceof FactoryError)) throw error
         return { url, simulated: false, reachable: false, reason: error.message, versions: [...ownVersions] }

@@ -30,7 +30,7 @@ export async function page(db: Db, query: Input<typeof imageList>['query']): Pro
   // v1.9.0 comes before v1.13.0.
   const sorted =
     column === 'talos_version'
-      ? matching.orderBy(sql`string_to_array(ltrim(image.talos_version, 'v'), '.')::int[]`, direction).orderBy('image.created_at', 'desc')
+      ? matching.orderBy(sql`string_to_array(split_part(ltrim(image.talos_version, 'v'), '-', 1), '.')::int[]`, direction).orderBy('image.created_at', 'desc')
       : matching.orderBy('image.created_at', direction)
   const [rows, count] = await Promise.all([
     sorted

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { clusterCreate, clusterList, clusterPreview, versionList } from '#contract/clusters.ts'
+import { clusterCreate, clusterList, clusterPreview } from '#contract/clusters.ts'
+import { versionList } from '#contract/versions.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { canWipe } from '#contract/disks.ts'
 import { type Server, serverList } from '#contract/servers.ts'
@@ -72,7 +73,7 @@ export function CreateCluster({
       preselected={search['servers']}
       go={(step) => setSearch({ step: step === 'cluster' ? undefined : step, servers: undefined }, { push: true })}
       datacenters={datacenters.data.items}
-      versions={versions.data.items}
+      versions={versions.data}
       taken={names.data?.items.map((c) => c.name) ?? []}
       writeBody={writeBody}
     />
@@ -101,13 +102,13 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
   const servers = useServersOf(draft, preselected, datacenters, change)
   const disks = chosenDisks(draft, servers.data ?? [])
   const confirmed = confirmedOf(disks, ticked)
-  const problems = clusterProblems(draft, taken)
+  const problems = clusterProblems(draft, taken, versions.items)
   const ready = Object.keys(problems).length === 0
   const shown = step !== 'cluster' && !ready ? 'cluster' : step === 'review' && !canReview(draft).ok ? 'servers' : step
   const head = useRef<HTMLDivElement>(null)
   const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
-  const talos = draft.talos === '' ? versions[0]?.talos_version : draft.talos
-  const kubernetes = draft.kubernetes === '' ? versions.find((v) => v.talos_version === talos)?.kubernetes_versions[0] : draft.kubernetes
+  const talos = draft.talos === '' ? versions.items[0]?.talos_version : draft.talos
+  const kubernetes = draft.kubernetes === '' ? versions.items.find((v) => v.talos_version === talos)?.kubernetes_versions[0] : draft.kubernetes
 
   // A form whose step was changed begins at its head, also for those who hear it.
   const last = useRef(shown)

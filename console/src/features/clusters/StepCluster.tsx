@@ -1,16 +1,20 @@
 import { useState } from 'react'
 import type { Datacenter } from '#contract/datacenters.ts'
-import type { versionList } from '#contract/clusters.ts'
 import type { Answer } from '#contract/operation.ts'
+import { type Support, supportEnded, type versionList } from '#contract/versions.ts'
 import { counted } from '#contract/words.ts'
 import { paths } from '../../lib/paths.ts'
 import { ButtonLink, Segmented } from '../../ui/Button.tsx'
 import { Field, Select, TextInput } from '../../ui/Field.tsx'
 import { Panel } from '../../ui/Panel.tsx'
 import { Alert } from '../../ui/Status.tsx'
+import { VersionNotices } from '../../ui/VersionNotices.tsx'
 import { versionShown } from './cluster-state.ts'
 import type { Draft, Problems } from './create-draft.ts'
 import css from './CreateCluster.module.css'
+
+/** In place of a version: one is typed. */
+const otherVersion = 'other'
 
 const endpointWords = {
   first: 'The address of the first control plane. The API falls with that server; choose a virtual IP for more than one control plane.',
@@ -33,7 +37,7 @@ export function StepCluster({
   /** Show every problem, not just those of fields that were left. */
   all: boolean
   datacenters: readonly Datacenter[]
-  versions: Answer<typeof versionList>['items']
+  versions: Answer<typeof versionList>
 }) {
   const [left, setLeft] = useState<ReadonlySet<keyof Draft>>(new Set())
   const errorOf = (field: keyof Draft) => (all || left.has(field) ? problems[field] : undefined)
@@ -44,8 +48,15 @@ export function StepCluster({
     autoComplete: 'off',
     spellCheck: false,
   })
-  const pair = versions.find((v) => v.talos_version === draft.talos) ?? versions[0]
-  const newest = (version: string, i: number) => (i === 0 ? `${versionShown(version)} (newest)` : versionShown(version))
+  const { items } = versions
+  const pair = items.find((v) => v.talos_version === draft.talos) ?? items[0]
+  const kubernetes = draft.kubernetes || (pair?.kubernetes_versions[0] ?? '')
+  const [isTyped, setTyped] = useState(false)
+  const isKnown = pair === undefined || pair.kubernetes_versions.includes(kubernetes)
+  const option = (version: string, i: number, support: Support) => {
+    const more = supportEnded(support)
+    return { value: version, text: i === 0 ? `${versionShown(version)} (newest)` : versionShown(version), ...(more !== null && { more }) }
+  }
   return (
     <div className={css['form']}>
       <Panel title="Cluster">
@@ -64,17 +75,41 @@ export function StepCluster({
           <Field label="Talos" error={errorOf('talos')}>
             <Select
               value={pair?.talos_version ?? ''}
-              options={versions.map((v, i) => ({ value: v.talos_version, text: newest(v.talos_version, i) }))}
-              onValue={(talos) => change({ talos, kubernetes: versions.find((v) => v.talos_version === talos)?.kubernetes_versions[0] ?? '' })}
+              options={items.map((v, i) => option(v.talos_version, i, v.support))}
+              onValue={(talos) => {
+                setTyped(false)
+                change({ talos, kubernetes: items.find((v) => v.talos_version === talos)?.kubernetes_versions[0] ?? '' })
+              }}
             />
           </Field>
-          <Field label="Kubernetes" error={errorOf('kubernetes')}>
+          <Field label="Kubernetes" error={isTyped || !isKnown ? undefined : errorOf('kubernetes')}>
             <Select
-              value={draft.kubernetes || (pair?.kubernetes_versions[0] ?? '')}
-              options={(pair?.kubernetes_versions ?? []).map((v, i) => ({ value: v, text: newest(v, i) }))}
-              onValue={(kubernetes) => change({ kubernetes, talos: pair?.talos_version ?? '' })}
+              value={isTyped || !isKnown ? otherVersion : kubernetes}
+              options={[
+                ...(pair?.kubernetes ?? []).map(({ version, support }, i) => option(version, i, support)),
+                { value: otherVersion, text: 'Another patch release' },
+              ]}
+              onValue={(chosen) => {
+                setTyped(chosen === otherVersion)
+                change({ kubernetes: chosen === otherVersion ? kubernetes : chosen, talos: pair?.talos_version ?? '' })
+              }}
             />
           </Field>
+          {(isTyped || !isKnown) && pair !== undefined && (
+            <Field
+              label="Kubernetes version"
+              hint={`Any patch release of ${pair.kubernetes_minors[0]} to ${pair.kubernetes_minors[1]}, such as ${pair.kubernetes_versions[0]}`}
+              error={problems.kubernetes}
+            >
+              <TextInput
+                mono
+                value={kubernetes}
+                onValue={(typed) => change({ kubernetes: typed.replace(/^v/, ''), talos: pair.talos_version })}
+                autoComplete="off"
+                spellCheck={false}
+              />
+            </Field>
+          )}
         </div>
       </Panel>
       <Panel title="Network">
@@ -112,6 +147,7 @@ export function StepCluster({
           </Field>
         </div>
       </Panel>
+      <VersionNotices versions={versions} />
       {datacenters.length === 0 && (
         <Alert
           tone="warn"

@@ -52,6 +52,24 @@ const filled: Draft = {
   servers: taking(ids.map((id) => server(id))),
 }
 
+test('a typed Kubernetes version has to be of the minors that the chosen Talos runs', () => {
+  const support = { ends: null, ended: false }
+  const versions = [
+    {
+      talos_version: 'v1.13.9',
+      prerelease: false,
+      support,
+      kubernetes_versions: ['1.36.3'],
+      kubernetes: [{ version: '1.36.3', support }],
+      kubernetes_minors: ['1.31', '1.36'] as [string, string],
+    },
+  ]
+  const problem = (kubernetes: string) => clusterProblems({ ...filled, talos: 'v1.13.9', kubernetes }, [], versions).kubernetes
+  expect(['', '1.36.3', '1.35.99'].map(problem)).toEqual([undefined, undefined, undefined])
+  expect(problem('1.37.0')).toBe('Talos v1.13.9 runs Kubernetes 1.31 to 1.36, not 1.37.0')
+  expect(problem('1.36')).toBe('Enter a version such as 1.36.3')
+})
+
 test('five chosen servers are three control planes and two workers, installed on the smallest disk that is large enough', () => {
   expect(Object.values(filled.servers).map((c) => c.role)).toEqual(['control_plane', 'control_plane', 'control_plane', 'worker', 'worker'])
   expect(installDisks(server('x')).map((d) => d.id)).toEqual(['nvme0n1', 'nvme1n1'])

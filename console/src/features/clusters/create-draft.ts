@@ -26,6 +26,7 @@ import { nameSentences } from '#contract/names.ts'
 import { NewPatch } from '#contract/patches.ts'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
 import { canJoinCluster, canKeepInstalled, type Server } from '#contract/servers.ts'
+import { canRunKubernetes, type OfferedTalos } from '#contract/versions.ts'
 import { disk } from '../../lib/units.ts'
 
 export interface Chosen {
@@ -257,8 +258,8 @@ export function problemsOf(fields: Readonly<Record<string, string>>): Problems {
 
 const placeholder = { node_id: '00000000-0000-4000-8000-000000000000', role: 'control_plane' } as const
 
-/** What is wrong in the first step, by the contract's own schema. `taken` are the names of the clusters that are there. */
-export function clusterProblems(draft: Draft, taken: readonly string[]): Problems {
+/** What is wrong in the first step, by the contract's own schema. `taken` are the names of the clusters that are there, `versions` those that are offered. */
+export function clusterProblems(draft: Draft, taken: readonly string[], versions: readonly OfferedTalos[] = []): Problems {
   const problems: Problems = {}
   const read = z.safeParse(NewCluster, { ...bodyOf(draft), servers: [placeholder] })
   if (!read.success) {
@@ -269,6 +270,9 @@ export function clusterProblems(draft: Draft, taken: readonly string[]): Problem
   }
   if (draft.datacenterId === '') problems.datacenterId = 'Choose a datacenter'
   else delete problems.datacenterId
+  const talos = versions.find((v) => v.talos_version === draft.talos) ?? versions[0]
+  const runs = talos === undefined || draft.kubernetes === '' ? yes : canRunKubernetes(talos, draft.kubernetes)
+  if (!runs.ok) problems.kubernetes = runs.reason
   if (taken.includes(draft.name)) problems.name ??= nameSentences('Cluster').taken
   if (draft.vlan !== '' && !/^\d+$/.test(draft.vlan)) problems.vlan = 'VLAN ID must be between 1 and 4094'
   const [pods, services] = [parseCidr(draft.podCidr), parseCidr(draft.serviceCidr)]

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { architectures, imageFormats } from '#contract/images.ts'
 import type { JoinToken } from '#contract/join-tokens.ts'
+import { type OfferedTalos, supportEnded } from '#contract/versions.ts'
 import { paths } from '../../lib/paths.ts'
 import { Segmented } from '../../ui/Button.tsx'
 import { cx } from '../../ui/cx.ts'
@@ -17,6 +18,7 @@ export function ImageFields({
   set,
   version,
   versions,
+  offered,
   known,
   errorOf,
   onLeft,
@@ -27,11 +29,18 @@ export function ImageFields({
   /** The chosen one, or the newest. */
   version: string
   versions: readonly string[]
+  /** What is known of their support. */
+  offered: readonly OfferedTalos[]
   known: Omit<Known, 'tokens' | 'datacenters'> & { tokens: readonly JoinToken[]; datacenters: readonly { id: string; code: string; city_name: string }[] }
   errorOf: (field: FieldName) => string | undefined
   onLeft: (field: FieldName) => void
   onCreateToken: () => void
 }) {
+  const moreOf = (version: string) => {
+    const found = offered.find((v) => v.talos_version === version)
+    const ended = found === undefined ? null : supportEnded(found.support)
+    return ended === null ? {} : { more: ended }
+  }
   return (
     <>
       <Panel title="Talos">
@@ -41,7 +50,7 @@ export function ImageFields({
               <Select
                 value={version}
                 placeholder="Loading"
-                options={versions.map((v, i) => ({ value: v, text: v, ...(i === 0 && v === known.newest && { more: 'newest' }) }))}
+                options={versions.map((v, i) => ({ value: v, text: i === 0 && v === known.newest ? `${v} (newest)` : v, ...moreOf(v) }))}
                 onValue={(to) => set({ version: to === known.newest ? '' : to })}
               />
             </Field>

@@ -13,10 +13,11 @@ import { Panel } from '../../ui/Panel.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/States.tsx'
 import { Problem } from '../../ui/Status.tsx'
 import { useAct } from '../../ui/use-act.ts'
+import { VersionNotices } from '../../ui/VersionNotices.tsx'
 import { EarlierImages } from './EarlierImages.tsx'
 import { FactoryNotice } from './FactoryNotice.tsx'
 import { argsOf, atFields, blank, draftOf, type Field as FieldName, madeFor, readDraft, withToken } from './image-form.ts'
-import { datacentersQuery, factoryQuery, imageQuery, tokensQuery } from './image-queries.ts'
+import { datacentersQuery, factoryQuery, imageQuery, tokensQuery, versionsQuery } from './image-queries.ts'
 import { ImageFields } from './ImageFields.tsx'
 import { ImageResult } from './ImageResult.tsx'
 import css from './PrepareImage.module.css'
@@ -43,6 +44,7 @@ export function PrepareImage({
   const client = useQueryClient()
   const { draft, change, discard, attempt } = useImageDraft()
   const { data: factory, error: unknown, refetch } = useQuery(factoryQuery)
+  const { data: offered } = useQuery(versionsQuery)
   const { data: tokens } = useQuery(tokensQuery)
   const { data: datacenters } = useQuery(datacentersQuery)
   const [touched, setTouched] = useState<ReadonlySet<FieldName>>(new Set())
@@ -151,9 +153,12 @@ export function PrepareImage({
       <h1 className="sr">Talos OS image configuration</h1>
       {unknown !== null && factory === undefined && <ErrorState boxed error={unknown} onRetry={() => void refetch()} />}
       {factory !== undefined && <FactoryNotice factory={factory} onRetry={() => void refetch()} />}
+      {/* Whether the factory answers is said above. */}
+      {offered !== undefined && <VersionNotices versions={{ ...offered, reason: null }} />}
       <div className={css['cols']}>
         <form ref={form} id={formId} className={css['form']} onSubmit={(event) => void generate(event)} noValidate>
           <ImageFields
+            offered={offered?.items ?? []}
             draft={now}
             set={set}
             version={version}

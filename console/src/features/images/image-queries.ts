@@ -2,6 +2,7 @@
 import { datacenterList } from '#contract/datacenters.ts'
 import { extensionList, imageFactoryGet, imageGet, imageList } from '#contract/images.ts'
 import { joinTokenList } from '#contract/join-tokens.ts'
+import { versionList } from '#contract/versions.ts'
 import { query } from '../../api/query.ts'
 
 export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
@@ -9,6 +10,8 @@ export const datacentersQuery = query(datacenterList, { query: { per_page: 1000,
 export const tokensQuery = query(joinTokenList, { query: { per_page: 1000, sort: '-created_at' } })
 /** Asked again whenever the page is opened: whether the factory answers is what people come to see. */
 export const factoryQuery = { ...query(imageFactoryGet), staleTime: 5_000 }
+/** What is said of the versions that the factory builds. */
+export const versionsQuery = query(versionList)
 /** All extensions of a version, so that typing finds at once. */
 export const extensionsQuery = (version: string) => ({ ...query(extensionList, { query: { version, per_page: 1000 } }), staleTime: 10 * 60_000 })
 export const imageQuery = (id: string) => query(imageGet, { params: { id } })

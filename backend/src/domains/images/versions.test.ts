@@ -1,0 +1,149 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, describe, expect, test } from 'vitest'
+import { versionList } from '#contract/versions.ts'
+import { minors } from '#talos/versions.ts'
+import { testClock } from '../../clock.ts'
+import { silent } from '../../log.ts'
+import { compareVersions, factory } from './factory.ts'
+import { imageWorld } from './testing.ts'
+import { versions } from './versions.ts'
+
+const limits = { callMs: 300, overallMs: 600, tries: 1, pauseMs: 1, atOnce: 4 }
+const at = Date.UTC(2026, 10, 21)
+const stops: (() => void)[] = []
+afterAll(() => stops.forEach((stop) => stop()))
+
+/** Versions as offered beside a factory that answers like this. */
+async function beside(answer: RequestListener | readonly unknown[], now = at) {
+  const state = { answer }
+  const server = createServer((request, response) => {
+    if (typeof state.answer === 'function') state.answer(request, response)
+    else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(state.answer))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  stops.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const clock = testClock(now)
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    clock,
+    url,
+    offered: versions({ factory: factory({ url, clock, log: silent, limits }), clock }),
+    become: (next: typeof answer) => (state.answer = next),
+  }
+}
+const names = (list: { items: readonly { talos_version: string }[] }) => list.items.map((v) => v.talos_version)
+const shipped = minors.map((m) => m.version).toReversed()
+
+describe('what is offered', () => {
+  test('comes from the factory, newest first by number; prereleases and minors without configurations are left out', async () => {
+    const { offered } = await beside(['v1.11.6', 'v1.12.9', 'v1.13.0', 'v1.13.11', 'v1.13.9', 'v1.13.12-rc.0', 'v1.14.2', 'v1.13.0', 'main', ''])
+    const list = await offered.list({})
+    expect(names(list)).toEqual(['v1.13.11', 'v1.13.9', 'v1.13.0', 'v1.12.9'])
+    expect(list).toMatchObject({ source: 'factory', reason: null })
+    expect(names(await offered.list({ prereleases: 'true' }))[0]).toBe('v1.13.12-rc.0')
+    expect(list.items[0]).toMatchObject({ kubernetes_minors: ['1.31', '1.36'], prerelease: false })
+    expect(list.items[0]!.kubernetes_versions[0]).toBe('1.36.3')
+  })
+
+  test('a new cluster takes the newest patch release that the factory builds, and no version that it does not build', async () => {
+    const { offered } = await beside(['v1.12.12', 'v1.13.11', 'v1.13.10'])
+    expect(offered.pairs()[0]!.talos).toBe(shipped[0])
+    expect(offered.problem('v1.13.42', '1.36.3')).toBeUndefined()
+    await offered.refresh()
+    expect(offered.pairs()).toEqual([
+      { talos: 'v1.13.11', kubernetes: '1.36.3' },
+      { talos: 'v1.12.12', kubernetes: '1.35.4' },
+    ])
+    expect(offered.problem('v1.13.42', '1.36.3')).toMatch(/^The image factory does not build Talos v1\.13\.42$/)
+    expect(offered.problem('v1.13.11', '1.36.99')).toBeUndefined()
+    expect(offered.problem('v1.13.11', '1.30.14')).toBe('Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14')
+    expect(offered.problem('v1.14.2', '1.37.1')).toBe('Talos v1.14.2 is not supported; choose 1.12 or 1.13')
+  })
+
+  test('what is new is said, and what is out of support', async () => {
+    const { offered } = await beside(['v1.12.12', 'v1.13.11', 'v1.14.2', 'v1.15.0-beta.0'])
+    const { notices, items } = await offered.list({})
+    expect(notices).toEqual([
+      'Talos v1.14.2 is out. This version of Steelyard makes clusters of Talos 1.12 and 1.13.',
+      "The community's support of Talos ended: 1.12 on 2026-04-27, 1.13 on 2026-09-03.",
+    ])
+    expect(items[0]!.support).toEqual({ ends: '2026-09-03', ended: true })
+    expect(items[0]!.kubernetes.filter((k) => !k.support.ended).map((k) => k.version)).toEqual(['1.36.3', '1.35.4'])
+    expect(offered.warnings('v1.13.11', '1.34.9')).toEqual([
+      'Talos 1.13 is out of support since 2026-09-03: it gets no fixes any more.',
+      'Kubernetes 1.34 is out of support since 2026-10-27: it gets no fixes any more.',
+    ])
+    const before = await beside(['v1.12.12', 'v1.13.11'], Date.UTC(2026, 5, 1))
+    expect((await before.offered.list({})).items.map((v) => v.support.ended)).toEqual([false, true])
+    expect(before.offered.warnings('v1.13.11', '1.36.3')).toEqual([])
+  })
+
+  test('prereleases stand before their release and in their own order', () => {
+    const sorted = ['v1.13.0-alpha.1', 'v1.13.0-beta.0', 'v1.13.0-rc.0', 'v1.13.0-rc.10', 'v1.13.0', 'v1.13.10']
+    expect(sorted.toReversed().toSorted(compareVersions)).toEqual(sorted)
+  })
+})
+
+describe('a factory that is of no use', () => {
+  test.each<[string, RequestListener, RegExp]>([
+    ['answers with an error', (_, response) => response.writeHead(500).end('x'), /failed with 500/],
+    ['is huge', (_, response) => response.end(`[${'"v1.13.9",'.repeat(300_000)}"v1.13.9"]`), /answered nonsense: more than/],
+    ['has too many versions', (_, response) => response.end(JSON.stringify(Array.from({ length: 6_000 }, (_v, i) => `v1.13.${i}`))), /not a list of versions/],
+    ['is malformed', (_, response) => response.end('["v1.13.9"'), /answered nonsense/],
+    ['is of a newer format', (_, response) => response.end('{"versions":[{"version":"v1.16.0"}]}'), /not a list of versions/],
+    ['is of a newer format of names', (_, response) => response.end('["talos-2027.1","talos-2027.2"]'), /a form that is not known/],
+    ['does not answer', () => undefined, /did not answer within/],
+  ])('%s: the shipped list is offered, with the reason', async (_, answer, reason) => {
+    const { offered } = await beside(answer)
+    const list = await offered.list({})
+    expect(list).toMatchObject({ source: 'shipped', reason: expect.stringMatching(reason) as string })
+    expect(names(list)).toEqual(shipped)
+    // What can't be known is left to the installation.
+    expect(offered.problem('v1.13.42', '1.36.3')).toBeUndefined()
+  })
+
+  test('is slow: nobody waits for it longer than two seconds, and its list is there for the next one', async () => {
+    let answerNow: (() => void) | null = null
+    const { offered, clock } = await beside((_, response) => (answerNow = () => response.end('["v1.13.11"]')))
+    const first = offered.list({})
+    await expect.poll(() => answerNow).not.toBeNull()
+    clock.advance(2_000)
+    expect(await first).toMatchObject({ source: 'shipped', reason: expect.stringContaining('has not answered within 2 s') as string })
+    answerNow!()
+    await expect.poll(() => offered.pairs()[0]!.talos).toBe('v1.13.11')
+  })
+
+  test('keeps its last list, which is asked for anew every ten minutes', async () => {
+    const { offered, clock, become } = await beside(['v1.13.10'])
+    expect(names(await offered.list({}))).toEqual(['v1.13.10'])
+    become(['v1.13.11', 'v1.13.10'])
+    expect(names(await offered.list({}))).toEqual(['v1.13.10'])
+    clock.advance(11 * 60_000)
+    expect(names(await offered.list({}))).toEqual(['v1.13.11', 'v1.13.10'])
+    become((_, response) => response.writeHead(500).end())
+    clock.advance(11 * 60_000)
+    expect(await offered.list({})).toMatchObject({
+      source: 'factory',
+      reason: expect.stringContaining('500') as string,
+      items: [{ talos_version: 'v1.13.11' }, {}],
+    })
+  })
+
+  test('builds no version of a supported minor: the shipped ones are offered', async () => {
+    const { offered } = await beside(['v1.14.2', 'v1.13.0-rc.0'])
+    expect(names(await offered.list({}))).toEqual(shipped)
+    expect(offered.problem('v1.13.9', '1.36.3')).toBeUndefined()
+  })
+})
+
+test('the API tells versions to whoever is signed in, and refuses another filter', async () => {
+  const { people, backend } = await imageWorld()
+  const { answer } = await people.viewer.call(versionList)
+  expect(answer).toMatchObject({ source: 'factory', items: expect.arrayContaining([expect.objectContaining({ talos_version: 'v1.12.11' })]) as unknown })
+  expect((await people.viewer.call(versionList, { query: { prereleases: 'yes' } as never })).status).toBe(400)
+  expect((await backend.app.inject({ method: 'GET', url: '/v1/images/versions' })).statusCode).toBe(401)
+})

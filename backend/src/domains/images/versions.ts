@@ -1,0 +1,134 @@
+/**
+ * Which versions are offered: the image factory says which Talos versions there are, `talos/versions.ts` what Steelyard makes configurations for and which
+ * Kubernetes runs there. A factory that doesn't answer, is slow or answers nonsense leaves its last list, or the shipped one.
+ */
+import type { Answer, Input } from '#contract/operation.ts'
+import type { OfferedTalos, Support, versionList } from '#contract/versions.ts'
+import {
+  kubernetesProblem,
+  kubernetesSupportEnds,
+  kubernetesVersions,
+  minors,
+  newestMinor,
+  type SupportedPair,
+  supportedMinor,
+  talosSupportEnds,
+} from '#talos/versions.ts'
+import type { Clock } from '../../clock.ts'
+import { FactoryError } from './factory-call.ts'
+import { compareVersions, type Factory, isPrerelease, type Listed, ownVersions } from './factory.ts'
+
+/** How long a list is waited for: what follows is told without the factory, and its answer is there for the next one who asks. */
+const patienceMs = 2_000
+
+export interface Versions {
+  list(query: Input<typeof versionList>['query']): Promise<Answer<typeof versionList>>
+  /** Pairs for a new cluster, newest first, by what the factory said last. Asks nobody. */
+  pairs(): SupportedPair[]
+  /** Why a cluster can't be made of these; undefined where it can. Asks nobody. */
+  problem(talos: string, kubernetes: string): string | undefined
+  /** What of these is out of support, a sentence each. */
+  warnings(talos: string, kubernetes: string): string[]
+  /** Asks the factory now, so that its list is known before somebody wants it. Never throws. */
+  refresh(): Promise<void>
+}
+
+const minorText = (version: string): string => version.replace(/^v/, '').split('.').slice(0, 2).join('.')
+
+export function versions({ factory, clock }: { factory: Factory; clock: Clock }): Versions {
+  let last: readonly string[] | null = null
+
+  const ask = async (): Promise<{ items: readonly string[] | null; reason: string | null }> => {
+    const asked = factory.versions().then(
+      (listed: Listed<string>) => {
+        last = listed.items
+        return { items: listed.items, reason: listed.reason }
+      },
+      (error: unknown) => {
+        if (!(error instanceof FactoryError)) throw error
+        return { items: last, reason: error.message }
+      },
+    )
+    const late = { items: last, reason: `The image factory at ${factory.url} has not answered within ${patienceMs / 1000} s` }
+    const stop = new AbortController()
+    const timer = clock.sleep(patienceMs, stop.signal).then(
+      () => late,
+      () => late,
+    )
+    try {
+      return await Promise.race([asked, timer])
+    } finally {
+      stop.abort(new Error('The image factory was asked'))
+    }
+  }
+
+  const supportOf = (ends: string | null, isOver = false): Support => ({
+    ends,
+    ended: isOver || (ends !== null && ends <= new Date(clock.now()).toISOString().slice(0, 10)),
+  })
+  /** Of a minor after which the factory builds another one, it has ended, on whatever day. */
+  const talosSupport = (version: string): Support => {
+    const minor = minorText(version)
+    const newer = (last ?? []).some((v) => !isPrerelease(v) && compareVersions(`v${minorText(v)}.0`, `v${minor}.0`) > 0)
+    return supportOf(talosSupportEnds(minor), newer)
+  }
+  const kubernetesSupport = (version: string): Support => supportOf(kubernetesSupportEnds(Number(minorText(version).split('.')[1])))
+
+  const offered = (version: string): OfferedTalos => {
+    const minor = supportedMinor(version)!
+    const all = kubernetesVersions(minor)
+    const [first, newest] = minor.kubernetesMinors
+    return {
+      talos_version: version,
+      prerelease: isPrerelease(version),
+      support: talosSupport(version),
+      kubernetes_versions: all,
+      kubernetes: all.map((v) => ({ version: v, support: kubernetesSupport(v) })),
+      kubernetes_minors: [`1.${first}`, `1.${newest}`],
+    }
+  }
+
+  /** A list without a version that Steelyard supports is no list to make clusters of. */
+  const supportedOf = (items: readonly string[] | null): readonly string[] => {
+    const supported = (items ?? []).filter((v) => supportedMinor(v) !== undefined)
+    return supported.some((v) => !isPrerelease(v)) ? supported : ownVersions
+  }
+
+  const notices = (items: readonly string[] | null): string[] => {
+    const own = minors.map((m) => m.minor).join(' and ')
+    const later = items?.find((v) => !isPrerelease(v) && compareVersions(v, `v${minors.at(-1)!.minor}.9999`) > 0)
+    const known = newestMinor().minor
+    const newest = later ?? (minors.some((m) => m.minor === known) ? null : `v${known}`)
+    const ended = minors
+      .filter((m) => talosSupport(m.version).ended)
+      .map((m) => `${m.minor}${talosSupportEnds(m.minor) === null ? '' : ` on ${talosSupportEnds(m.minor)}`}`)
+    return [
+      ...(newest === null ? [] : [`Talos ${newest} is out. This version of Steelyard makes clusters of Talos ${own}.`]),
+      ...(ended.length === 0 ? [] : [`The community's support of Talos ended: ${ended.join(', ')}.`]),
+    ]
+  }
+
+  return {
+    async list({ prereleases }) {
+      const { items, reason } = await ask()
+      const shown = supportedOf(items).filter((v) => prereleases === 'true' || !isPrerelease(v))
+      return { items: shown.map(offered), source: shown.some((v) => items?.includes(v)) ? 'factory' : 'shipped', reason, notices: notices(items) }
+    },
+    pairs: () => {
+      const stable = supportedOf(last).filter((v) => !isPrerelease(v))
+      const newest = minors.flatMap((m) => stable.find((v) => supportedMinor(v) === m) ?? [])
+      return newest.toReversed().map((talos) => ({ talos, kubernetes: supportedMinor(talos)!.kubernetes }))
+    },
+    problem: (talos, kubernetes) =>
+      kubernetesProblem(talos, kubernetes) ??
+      (last !== null && supportedOf(last) !== ownVersions && !last.includes(talos) ? `The image factory does not build Talos ${talos}` : undefined),
+    warnings: (talos, kubernetes) => {
+      const said = (what: string, { ends, ended }: Support) =>
+        ended ? [`${what} is out of support${ends === null ? '' : ` since ${ends}`}: it gets no fixes any more.`] : []
+      return supportedMinor(talos) === undefined
+        ? []
+        : [...said(`Talos ${minorText(talos)}`, talosSupport(talos)), ...said(`Kubernetes ${minorText(kubernetes)}`, kubernetesSupport(kubernetes))]
+    },
+    refresh: async () => void (await ask().catch(() => undefined)),
+  }
+}

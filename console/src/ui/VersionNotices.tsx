@@ -1,0 +1,20 @@
+import { Alert } from './Status.tsx'
+
+/** What is new, what is out of support, and why the list of versions may be old. */
+export function VersionNotices({
+  versions: { notices, reason, source },
+}: {
+  versions: { notices: readonly string[]; reason: string | null; source: 'factory' | 'shipped' }
+}) {
+  const age = source === 'shipped' ? 'These are the versions that Steelyard was shipped with.' : 'This is its last list.'
+  return (
+    <>
+      {notices.length > 0 && <Alert tone="info">{notices.join(' ')}</Alert>}
+      {reason !== null && (
+        <Alert tone="warn">
+          {reason}. {age}
+        </Alert>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,66 @@
+/** Versions of Talos and Kubernetes that clusters and images are made of, and for how long others keep them supported. */
+import * as z from 'zod/mini'
+import { operation } from './operation.ts'
+import { no, type Verdict, yes } from './rule.ts'
+
+/** `v1.13.9`, with or without its `v`; a prerelease is one only with what follows the hyphen. */
+export const talosVersionText = (example = 'v1.13.9') =>
+  z.string().check(z.trim(), z.regex(/^v?\d{1,4}\.\d{1,4}\.\d{1,4}(?:-(?:alpha|beta|rc)\.\d{1,4})?$/, `Enter a version such as ${example}`))
+export const kubernetesVersionText = z.string().check(z.trim(), z.regex(/^v?\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'Enter a version such as 1.36.3'))
+
+const Support = z.object({
+  /** Day on which its makers' support ends, UTC; null: not known, or not set yet. */
+  ends: z.nullable(z.string()),
+  ended: z.boolean(),
+})
+export type Support = z.infer<typeof Support>
+
+/** A Talos version, and the Kubernetes versions that it runs. */
+export const OfferedTalos = z.object({
+  talos_version: z.string(),
+  prerelease: z.boolean(),
+  /** Of the community: it ends with the next minor. */
+  support: Support,
+  /** Patch releases that are known, newest minor first; the first is the one that this Talos was released with. Others of these minors can be typed. */
+  kubernetes_versions: z.array(z.string()),
+  /** Each of them, with its support. */
+  kubernetes: z.array(z.object({ version: z.string(), support: Support })),
+  /** First and last minor that this Talos runs: `1.31`, `1.36`. */
+  kubernetes_minors: z.tuple([z.string(), z.string()]),
+})
+export type OfferedTalos = z.infer<typeof OfferedTalos>
+
+export const versionList = operation({
+  name: 'versionList',
+  summary: 'Versions of Talos that clusters are made of, newest first, each with the Kubernetes versions that it runs; the first of each is the default.',
+  method: 'GET',
+  path: '/v1/images/versions',
+  scope: 'signed_in',
+  query: z.strictObject({ prereleases: z.optional(z.enum(['true', 'false'])) }),
+  answer: z.object({
+    items: z.array(OfferedTalos),
+    /** Who says which versions there are: the image factory, or Steelyard's own list where that can't be asked. */
+    source: z.enum(['factory', 'shipped']),
+    /** Why the factory did not answer now; its last list is still told where there is one. */
+    reason: z.nullable(z.string()),
+    /** What is new and can't be had here, and what is out of support: a sentence each. */
+    notices: z.array(z.string()),
+  }),
+})
+
+const numbers = (version: string): [number, number] => {
+  const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number)
+  return [major, minor]
+}
+
+/** Whether a Talos version runs this Kubernetes version, any patch release of its minors. */
+export function canRunKubernetes({ talos_version, kubernetes_minors: [first, last] }: OfferedTalos, kubernetes: string): Verdict {
+  if (!kubernetesVersionText.safeParse(kubernetes).success) return no('Enter a version such as 1.36.3')
+  const [major, minor] = numbers(kubernetes)
+  const isWithin = major === numbers(first)[0] && minor >= numbers(first)[1] && minor <= numbers(last)[1]
+  return isWithin ? yes : no(`Talos ${talos_version} runs Kubernetes ${first} to ${last}, not ${kubernetes.replace(/^v/, '')}`)
+}
+
+/** "out of support since 2026-06-28"; null while it is supported, or that isn't known. */
+export const supportEnded = ({ ends, ended }: Support): string | null =>
+  ended && ends !== null ? `out of support since ${ends}` : ended ? 'out of support' : null
