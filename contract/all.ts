@@ -13,6 +13,7 @@ import * as patches from './patches.ts'
 import * as restoration from './restoration.ts'
 import * as servers from './servers.ts'
 import * as sessions from './sessions.ts'
+import * as takeover from './takeover.ts'
 import * as subnets from './subnets.ts'
 import * as users from './users.ts'
 import * as versions from './versions.ts'
@@ -31,6 +32,7 @@ export const allOperations: readonly Operation[] = [
   patches,
   drift,
   clusters,
+  takeover,
   subnets,
   operations,
   overview,

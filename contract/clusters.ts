@@ -54,6 +54,10 @@ export const Cluster = z.object({
   operation_id: z.nullable(z.uuid()),
   /** A server has shown the secured API that the cluster's talosconfig opens, also in a creation that hangs. */
   talos_answers: z.boolean(),
+  /** Its machines, or its Kubernetes API, refuse Steelyard since others have changed an authority; see `clusterSecretsImport`. */
+  locked_out: z.optional(z.nullable(z.object({ authority: z.enum(['talos_ca', 'kubernetes_ca']), since: time }))),
+  /** When it was taken over; null where Steelyard made it. */
+  taken_over_at: z.optional(z.nullable(time)),
   version: z.int(),
   created_at: time,
   updated_at: time,

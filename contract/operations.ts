@@ -13,6 +13,7 @@ export const operationKinds = [
   'serverRemove',
   'clusterCreate',
   'clusterDelete',
+  'clusterImport',
   'clusterServerReplace',
   'clusterSubnetsAssign',
 ] as const

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml'
 import type { Credentials } from '../pki/clients.ts'
+import { decodedPem, mapAt, textOf, yaml } from './reading.ts'
 
 /**
  * A kubeconfig with one cluster and one user, named as Talos names them: user and context are `<user>@<cluster>`
@@ -19,4 +20,21 @@ export function kubeconfig(options: Credentials & { cluster: string; server: str
     },
     { indent: 4, lineWidth: 0 },
   )
+}
+
+/** The authorities and the server of the context that a kubeconfig uses. Throws an Error with a sentence for people. */
+export function readKubeconfig(text: string): { server: string; ca: string } {
+  const root = yaml(text, 'kubeconfig')
+  const named = (list: unknown, name: string | undefined): Readonly<Record<string, unknown>> | undefined =>
+    Array.isArray(list)
+      ? (list as unknown[]).map((item) => ({ item: item as Record<string, unknown> })).find(({ item }) => name === undefined || textOf(item?.['name']) === name)
+          ?.item
+      : undefined
+  const context = mapAt(named(root['contexts'], textOf(root['current-context'])), 'context')
+  const cluster = mapAt(named(root['clusters'], textOf(context?.['cluster'])), 'cluster')
+  if (!cluster) throw new Error('The kubeconfig has no cluster')
+  return {
+    server: textOf(cluster['server']) ?? '',
+    ca: decodedPem(textOf(cluster['certificate-authority-data']), 'The kubeconfig has no certificate-authority-data'),
+  }
 }

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml'
 import type { Credentials } from '../pki/clients.ts'
+import { decodedPem, mapAt, textOf, yaml } from './reading.ts'
 
 /**
  * The file that talosctl reads (`~/.talos/config`). `endpoints` are the control planes' addresses that calls go through, `nodes` those that
@@ -22,4 +23,21 @@ export function talosconfig(options: Credentials & { context: string; endpoints:
     },
     { indent: 4, lineWidth: 0 },
   )
+}
+
+export interface ReadTalosconfig extends Credentials {
+  readonly context: string
+  readonly endpoints: readonly string[]
+}
+
+/** The context that a talosconfig uses. Throws an Error with a sentence for people. */
+export function readTalosconfig(text: string): ReadTalosconfig {
+  const root = yaml(text, 'talosconfig')
+  const contexts = mapAt(root, 'contexts')
+  const name = textOf(root?.['context']) ?? Object.keys(contexts ?? {})[0]
+  const context = name === undefined ? undefined : mapAt(contexts, name)
+  if (name === undefined || context === undefined) throw new Error('The talosconfig has no context')
+  const pem = (key: string): string => decodedPem(textOf(context[key]), `The talosconfig has no ${key} in its context ${name}`)
+  const endpoints = Array.isArray(context['endpoints']) ? context['endpoints'].filter((e) => typeof e === 'string') : []
+  return { context: name, endpoints: endpoints.slice(0, 64), ca: pem('ca'), crt: pem('crt'), key: pem('key') }
 }

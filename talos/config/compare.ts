@@ -120,7 +120,7 @@ const plain = (node: TreeNode): unknown => {
 }
 
 const generic = (root: MapNode): string => stringify(plain(root), { indent: 4, lineWidth: 0 })
-const written = ({ root, document }: Read): string => (document === null ? generic(root) : emit([root]).yaml)
+const written = ({ root, document }: Read): string => (document === null ? generic(root) : emit([encodeDocument({ ...document, root })]).yaml)
 
 /** The tree with another value at a path that it has. */
 function withText(root: MapNode, [key, ...rest]: readonly string[], value: string): MapNode {
@@ -176,6 +176,33 @@ export function compareConfigs(before: string, after: string): Compared {
     images: changed.length > 0 ? imagesAfter : null,
     secrets: secretPaths.filter((path) => valueAt(mainBefore, path) !== valueAt(mainAfter, path)),
   }
+}
+
+/**
+ * A configuration of ours with the keys, tokens and authorities of another: after a rotation by others what is ours differs from what the machine holds in
+ * nothing else, unless they have changed more.
+ */
+export function withSecretsOf(config: string, other: string): string {
+  const all = rootsOf(config).map(readOne)
+  const main = mainOf(rootsOf(other).map(readOne))
+  if (main === undefined) return config
+  const withSecrets = (root: MapNode): MapNode => secretPaths.reduce((tree, path) => withNode(tree, path.split('.'), at(main, ...path.split('.'))), root)
+  return all.map((d) => written(d.id === 'v1alpha1' ? { ...d, root: withSecrets(d.root) } : d)).join('---\n')
+}
+
+/** The tree with another node at a path, or without one there. */
+function withNode(root: MapNode, [key, ...rest]: readonly string[], node: TreeNode | undefined): MapNode {
+  const entries = new Map(root.entries)
+  const entry = entries.get(key!)
+  const place = { line: 0, column: 0, source: root.source }
+  if (rest.length === 0) {
+    if (node === undefined) entries.delete(key!)
+    else entries.set(key!, { ...place, ...entry, value: node })
+  } else if (entry?.value.is === 'map' || node !== undefined) {
+    const below: MapNode = entry?.value.is === 'map' ? entry.value : { is: 'map', entries: new Map(), ...place }
+    entries.set(key!, { ...place, ...entry, value: withNode(below, rest, node) })
+  }
+  return { ...root, entries }
 }
 
 /** A configuration's documents that the model knows, and the rest as they are written: so that a patch can be merged without losing what a newer Talos has. */

@@ -16,6 +16,7 @@ import { Eligibility, Resources, Server, ServerEvent } from '#contract/servers.t
 import { Session, User } from '#contract/sessions.ts'
 import { Subnet } from '#contract/subnet.ts'
 import { AddressRun, NewSubnet } from '#contract/subnets.ts'
+import { Takeover, TakeoverServer } from '#contract/takeover.ts'
 import { NewUser, Person, WaitlistEntry } from '#contract/users.ts'
 
 /** Schemas that calls share: written once in the document, under `components`. */
@@ -48,6 +49,8 @@ export const objects: Readonly<Record<string, readonly [z.core.$ZodType, descrip
   Session: [Session, 'A session that stands: a device that is signed in.'],
   Step: [Step, 'One step of an operation.'],
   Subnet: [Subnet, 'Addresses that are routed to a datacenter. A workload subnet is the address pool of one cluster.'],
+  Takeover: [Takeover, 'A cluster that others made, as its machines tell of it, and what taking it over would do.'],
+  TakeoverServer: [TakeoverServer, 'A machine of a cluster that is taken over.'],
   User: [User, 'Who is signed in.'],
   WaitlistEntry: [WaitlistEntry, 'Somebody who asked to join.'],
 }
@@ -62,6 +65,11 @@ export const meanings: Readonly<Record<string, string>> = {
   body: 'The patch: strategic-merge YAML, one document or several, at most 64 KiB.',
   certifications: 'Certificates that the site holds.',
   cidr: 'A network in CIDR notation, host bits zero.',
+  'clusterImport.addresses': 'Addresses of control planes. By default the endpoints of the talosconfig.',
+  'clusterImportPreview.addresses': 'Addresses of control planes. By default the endpoints of the talosconfig.',
+  'clusterImport.name': 'Name of the cluster here. By default its own.',
+  'clusterImportPreview.name': 'Name of the cluster here. By default its own.',
+  'clusterImport.seen': 'Names what the preview showed; another cluster, or other machines, are refused.',
   'serverAdd.cidr': 'A network of at most 1024 addresses (an IPv4 /22), instead of `addresses`.',
   city_code: 'The three characters of the UN/LOCODE place.',
   city_name: 'City, as it is shown.',
@@ -98,6 +106,7 @@ export const meanings: Readonly<Record<string, string>> = {
   interface: 'Link that carries the workload. By default the one that Steelyard reaches the server on.',
   keep_workload_disks: 'Do not wipe the workload disks that were named when the cluster was made.',
   kernel_args: 'More kernel arguments, one each.',
+  kubeconfig: "Text of an admin's kubeconfig, to be sure that it is of the same cluster.",
   kind: 'Only operations of this kind.',
   kubernetes_version: 'By default the newest that the Talos version supports.',
   labels: 'Keys and values for people, at most 20.',
@@ -134,6 +143,7 @@ export const meanings: Readonly<Record<string, string>> = {
   'clusterPreview.role': 'Part of the server in the cluster.',
   rotate: 'True: also answer a replacement of the refresh token; the old one is then spent.',
   seen: 'Names the configuration that was looked at, as `serverDrift` answered it; another one is refused.',
+  secrets: 'Text of the secrets bundle, as `talosctl gen secrets` writes it.',
   secureboot: 'Sign for SecureBoot.',
   search: 'The search of the list, as it stands in the URL.',
   serial: 'Serial number of the machine or disk, as it was shown.',
@@ -145,6 +155,7 @@ export const meanings: Readonly<Record<string, string>> = {
   status: 'Only those of this status.',
   subnet_ids: 'Exactly the subnets that the cluster should have.',
   tail: 'How many of the last lines.',
+  talosconfig: "Text of an admin's talosconfig, in place of the bundle: the secrets are then read from a control plane.",
   talos_version: 'By default the newest that is supported.',
   'imageCreate.talos_version': 'Version of Talos on the image.',
   target: 'Only what is about this object, by id.',
@@ -175,6 +186,7 @@ const cluster = {
     { node_id: id(3), role: 'worker', workload_disks: ['/dev/nvme1n1'], patch },
   ],
 }
+const takeover = { talosconfig: 'context: prod\ncontexts: {}\n', addresses: ['10.1.2.11'], datacenter_id: id(1), name: 'prod' }
 const subnets = { subnet_ids: [id(4)] }
 
 /** A body that each call takes, as far as the ids in it name something. */
@@ -183,7 +195,10 @@ export const bodies: Readonly<Record<string, unknown>> = {
   authorizeLogout: { refresh_token: 'the refresh token' },
   authorizeRefresh: { refresh_token: 'the refresh token', rotate: true },
   clusterCreate: cluster,
+  clusterImport: { ...takeover, seen: '0'.repeat(64) },
+  clusterImportPreview: takeover,
   clusterPreview: cluster,
+  clusterSecretsImport: { talosconfig: takeover.talosconfig },
   clusterServerReplace: { node_id: id(5) },
   clusterSubnetsAssign: subnets,
   clusterSubnetsPreview: subnets,

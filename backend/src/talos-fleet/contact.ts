@@ -3,6 +3,7 @@
  * in a row make it unreachable. One in a cluster, or that an operation works on, is watched: its connection stays open, and a loss is noticed within 15 s.
  * Contacts are no jobs: nothing is lost with them, and the next one tells everything again.
  */
+import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import type { Identity, MachineStatus } from '#talos/client/inventory.ts'
 import type { Credentials } from '#talos/pki/clients.ts'
@@ -63,6 +64,8 @@ export interface ContactParts {
   readonly roster: () => Promise<readonly Watched[]>
   /** For a server of a cluster; null while the cluster has none yet. */
   readonly credentials: (clusterId: string) => Promise<Credentials | null>
+  /** A server of the cluster has refused the credentials, or shown a certificate of another authority: the cluster may have others by now. */
+  readonly onRefused?: (clusterId: string) => void
   readonly sink: (observations: readonly Observation[]) => Promise<void>
   readonly onError: (error: unknown) => void
   /** 1 in life; a test runs faster with 0.05. */
@@ -89,7 +92,7 @@ interface Asked {
   readonly at: number
 }
 
-export function contacts({ fleet, clock, random, roster, credentials, sink, onError, pace = 1 }: ContactParts): Contacts {
+export function contacts({ fleet, clock, random, roster, credentials, onRefused, sink, onError, pace = 1 }: ContactParts): Contacts {
   const states = new Map<string, State>()
   let observed: Observation[] = []
 
@@ -184,6 +187,8 @@ export function contacts({ fleet, clock, random, roster, credentials, sink, onEr
     const base = { ...about(asked), at: clock.now() }
     if (error instanceof OtherHardware) return { ...base, kind: 'other', found: error.found, fingerprint: error.fingerprint }
     state.misses += 1
+    const isRefused = error instanceof TalosError && (error.kind === 'refused' || error.kind === 'certificate')
+    if (isRefused && asked.server.clusterId !== null) onRefused?.(asked.server.clusterId)
     const reason = isLate ? `did not answer within ${deadlineMs / 1000} s` : error instanceof Error ? error.message : String(error)
     return { ...base, kind: 'missed', reason, unreachable: state.misses >= missesToUnreachable }
   }

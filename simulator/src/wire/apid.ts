@@ -24,6 +24,14 @@ import { askTrustd } from './trustd.ts'
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 const DAY = 24 * 3_600_000
 
+/** Whose certificates it takes, by the configuration that it has now: `machine.ca` and `machine.acceptedCAs`. */
+const authoritiesOf = (machine: Machine): string[] => {
+  const node = machine.config?.node
+  return node ? [...(node.talosCa ? [node.talosCa.crt] : []), ...node.acceptedCas] : []
+}
+
+/** Authorities that a machine's API was opened with last. */
+const trustedBy = new WeakMap<Machine, string>()
 const peers = new WeakMap<Http2Session, Peer>()
 
 /** One handler for all machines: which one is asked stands in the connection. */
@@ -99,18 +107,36 @@ export const openSecured = async (machine: Machine, signal: AbortSignal): Promis
   if (signal.aborted) return
   machine.identity = Promise.resolve(identity)
   machine.mode = 'secured'
-  await machine.ports.apid.open(() => speaker(machine, 'secured', [...(node.talosCa ? [node.talosCa.crt] : []), ...node.acceptedCas]))
+  trustedBy.set(machine, authoritiesOf(machine).join())
+  await machine.ports.apid.open(() => speaker(machine, 'secured', authoritiesOf(machine)))
   machine.service('apid', 'Starting', 'Starting service')
   machine.service('apid', 'Running', 'Health check successful', true)
 }
 
 /** New names in the configuration mean a new certificate, for whoever connects from now on. */
 export const renewSecured = async (machine: Machine): Promise<void> => {
-  if (machine.mode !== 'secured' || machine.config?.node?.role !== 'controlplane') return
+  if (machine.mode !== 'secured' || !machine.config?.node) return
   const { bootId } = machine
+  const { role } = machine.config.node
+  const trusted = authoritiesOf(machine).join()
+  // A worker's certificate is trustd's: it asks for another where the authorities have changed (secrets.APIController).
+  if (role !== 'controlplane' && trustedBy.get(machine) === trusted) return
+  trustedBy.set(machine, trusted)
+  if (role !== 'controlplane') {
+    void renewFromTrustd(machine, bootId, trusted)
+    return
+  }
   const identity = await ownIdentity(machine)
   // It may have restarted meanwhile, into maintenance even, where it shows no certificate of a cluster.
   if (machine.bootId !== bootId || machine.mode !== 'secured') return
+  machine.identity = Promise.resolve(identity)
+  machine.ports.apid.renew()
+}
+
+const renewFromTrustd = async (machine: Machine, bootId: string, trusted: string): Promise<void> => {
+  // No longer than it takes to ask: whoever connects meanwhile is judged by the new authorities, as in Talos.
+  const identity = await identityFromTrustd(machine, AbortSignal.timeout(60_000)).catch(() => null)
+  if (identity === null || machine.bootId !== bootId || machine.mode !== 'secured' || trustedBy.get(machine) !== trusted) return
   machine.identity = Promise.resolve(identity)
   machine.ports.apid.renew()
 }

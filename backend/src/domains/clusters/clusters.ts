@@ -4,6 +4,7 @@ import { canDeleteCluster, canDownloadKubeconfig, canDownloadTalosconfig } from 
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import { hasEnded, type Operation } from '#contract/operations.ts'
+import type { clusterSecretsImport } from '#contract/takeover.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
 import type { Page } from '#contract/page.ts'
 import { kubeconfig } from '#talos/access/kubeconfig.ts'
@@ -33,6 +34,8 @@ import { replacing } from './replacing.ts'
 import { guardRetries } from './retrying.ts'
 import { clusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
+import { secretsImporting } from './takeover/secrets-import.ts'
+import { type TakingOver, takingOver } from './takeover/takeover.ts'
 
 /** Life of what people download. */
 const downloadLifetimeMs = 24 * 3_600_000
@@ -55,6 +58,10 @@ export interface Clusters {
   summary(): Promise<{ counts: Overview['clusters']; ailing: Attention[] }>
   /** Clusters that stand in each datacenter, by its id. */
   countByDatacenter(on: Db | Tx): Promise<ReadonlyMap<string, number>>
+  /** Clusters that others made. */
+  readonly takeover: TakingOver
+  /** After its authorities were changed by others. @throws Problem */
+  importSecrets(caller: Caller, id: string, handed: Input<typeof clusterSecretsImport>['body']): Promise<Cluster>
   /** What other domains ask of a cluster. */
   readonly access: ClusterAccess
   /** What its subnets need of a cluster. */
@@ -76,6 +83,8 @@ export function clusters(parts: ClusterParts): Clusters {
   const made = creation(parts, secrets, rendered)
   const reached = reach(parts, secrets)
   const left = leaving(parts, secrets, reached)
+  const kept = outside(parts, secrets)
+  const imports = secretsImporting(parts, secrets, kept, rendered)
   guardRetries(operations)
 
   const found = async (on: Db | Tx, id: string): Promise<store.ListedCluster> => {
@@ -251,8 +260,14 @@ export function clusters(parts: ClusterParts): Clusters {
         return config ? secrets.openConfig(db, clusterId, config.sealed) : null
       },
       renderAgain: rendered.renderAgain,
-      outside: outside(parts, secrets),
+      outside: kept,
       forgetServer: (caller, nodeId, options) => left.forgetServer(caller, nodeId, options),
+    },
+
+    takeover: takingOver(parts, secrets, kept),
+    async importSecrets(caller, id, handed) {
+      await imports(caller, id, handed)
+      return (await shown([await found(db, id)]))[0]!
     },
 
     pools: forPools(parts, secrets),

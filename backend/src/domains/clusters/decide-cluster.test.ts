@@ -44,7 +44,10 @@ test('a creation goes through its acts in order', () => {
   expect(decideCluster(cluster(five(), { bootstrap: confirmed, controlPlaneHealthy: true }))).toBe('check-nodes')
   expect(decideCluster(cluster(five(), { bootstrap: confirmed, controlPlaneHealthy: true, nodesReady: true }))).toBe('key')
   expect(decideCluster(cluster(five(), { bootstrap: confirmed, controlPlaneHealthy: true, nodesReady: true, keyApplied: true }))).toBe('access')
-  expect(decideCluster(cluster(five(), { wasReady: true }))).toBe('watch')
+  expect(decideCluster(cluster(five(), { wasReady: true, keyApplied: true, accessApplied: true }))).toBe('watch')
+  // One that was taken over.
+  expect(decideCluster(cluster(five(), { wasReady: true }))).toBe('key')
+  expect(decideCluster(cluster(five(), { wasReady: true, keyApplied: true }))).toBe('access')
 })
 
 test('a worker that answers is never chosen for etcd', () => {

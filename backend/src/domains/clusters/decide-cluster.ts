@@ -55,7 +55,8 @@ export function decideCluster(c: ClusterFacts): ClusterAct {
   if (c.wanted === 'removed') return c.forced || c.members.every((m) => m.released) ? 'forget' : 'wait-release'
   if (!c.secrets) return 'secrets'
   if (!c.escrowed) return 'escrow'
-  if (c.wasReady) return 'watch'
+  // One that was taken over is ready before it has our key.
+  if (c.wasReady) return !c.keyApplied ? 'key' : c.accessApplied ? 'watch' : 'access'
   if (!c.bootstrap?.confirmed)
     return c.bootstrap || c.members.some((m) => m.role === 'control_plane' && m.wanted === 'joined' && m.secured) ? 'bootstrap' : 'wait-control-plane'
   if (!c.controlPlaneHealthy) return 'check-control-plane'

@@ -32,6 +32,8 @@ export const present = (row: ListedCluster, now: number, subnets: Cluster['subne
   offerId: row.offer_id,
   offer_detection: row.offer_id !== null ? 'found' : row.ready_at !== null && now - row.ready_at.getTime() > offerSearchMs ? 'not_found' : 'looking',
   operation_id: row.operation_id,
+  locked_out: row.locked_out === null || row.locked_out_since === null ? null : { authority: row.locked_out, since: row.locked_out_since.toISOString() },
+  taken_over_at: row.taken_over_at?.toISOString() ?? null,
   talos_answers: row.ready_at !== null || row.members.some(hasAnswered),
   version: row.version,
   created_at: row.created_at.toISOString(),

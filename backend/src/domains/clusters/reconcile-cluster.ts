@@ -110,7 +110,9 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets, 
     if (wish === 'ended' && state.row.wanted === 'ready' && state.row.ready_at === null) return undefined
     const facts = clusterFacts(state)
     const act = decideCluster(facts)
-    if (act !== 'watch' && act !== 'forget') {
+    // One that is ready stays so while it is given what a takeover lacks.
+    const isReady = facts.wasReady && facts.wanted === 'ready'
+    if (act !== 'watch' && act !== 'forget' && !isReady) {
       const stuck = isStuck(facts)
       await write(job, state, async (tx) => {
         const described = describe(facts)
@@ -126,6 +128,7 @@ export function clusterReconciler(parts: ClusterParts, secrets: ClusterSecrets, 
     } catch (error) {
       const step = stepOf[act]
       if (!(error instanceof KubernetesError) || step === undefined) throw error
+      if (isReady) return watch(job, state)
       return wait(job, state, step, error.message)
     }
   }

@@ -11,6 +11,7 @@ import {
   clusterServerReplace,
   clusterTalosconfig,
 } from '#contract/clusters.ts'
+import { clusterImport, clusterImportPreview, clusterSecretsImport } from '#contract/takeover.ts'
 import { serverReset } from '#contract/servers.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Clusters } from './clusters.ts'
@@ -38,4 +39,7 @@ export function clusterRoutes(app: FastifyInstance, clusters: Clusters): void {
     saveAs(name)
     return text
   })
+  serve(app, { heavy: true })(clusterImportPreview, ({ body }) => clusters.takeover.preview(body))
+  on(clusterImport, ({ caller, body }) => clusters.takeover.import(caller, body))
+  on(clusterSecretsImport, ({ caller, params, body }) => clusters.importSecrets(caller, params.id, body))
 }

@@ -43,7 +43,7 @@ const basePlace = (clusterId: string) => ({ table: 'cluster_server_base', column
 const configPlace = (clusterId: string) => ({ table: 'cluster_server_config', column: 'sealed', owner: clusterId })
 
 export function clusterSecrets({ db, clock, vault, readyKeys }: Pick<ClusterParts, 'db' | 'clock' | 'vault' | 'readyKeys'>): ClusterSecrets {
-  const own = new Map<string, { from: number; until: number; minted: Promise<Credentials | null> }>()
+  const own = new Map<string, { from: number; until: number; of: number | undefined; minted: Promise<Credentials | null> }>()
 
   const open = async (on: Db | Tx, clusterId: string, kind: store.SecretKind): Promise<Buffer | null> => {
     const sealed = await store.secret(on, clusterId, kind)
@@ -58,12 +58,14 @@ export function clusterSecrets({ db, clock, vault, readyKeys }: Pick<ClusterPart
     return read
   }
 
-  /** Mints at most once per life, also when many ask at once. */
-  const kept = (key: string, mint: () => Promise<Credentials | null>): Promise<Credentials | null> => {
+  /** Mints at most once per life, also when many ask at once; anew where other secrets were imported, perhaps by another process. */
+  const kept = async (what: string, clusterId: string, mint: () => Promise<Credentials | null>): Promise<Credentials | null> => {
+    const key = `${what} ${clusterId}`
+    const of = (await store.secretAt(db, clusterId, 'bundle'))?.getTime()
     const found = own.get(key)
     const now = clock.now()
     // Minted while the clock was ahead, it isn't valid yet for anybody.
-    if (found && found.from <= now && now < found.until) return found.minted
+    if (found && found.from <= now && now < found.until && found.of === of) return found.minted
     const minted = mint().then(
       (credentials) => {
         if (credentials === null) own.delete(key)
@@ -74,7 +76,7 @@ export function clusterSecrets({ db, clock, vault, readyKeys }: Pick<ClusterPart
         throw error
       },
     )
-    own.set(key, { from: now, until: now + ownLifetimeMs - renewBeforeMs, minted })
+    own.set(key, { of, from: now, until: now + ownLifetimeMs - renewBeforeMs, minted })
     return minted
   }
 
@@ -113,9 +115,9 @@ export function clusterSecrets({ db, clock, vault, readyKeys }: Pick<ClusterPart
     sealBase: (tx, clusterId, yaml) => vault.seal(tx, { ...basePlace(clusterId), bytes: Buffer.from(yaml) }),
     openBase: async (on, clusterId, sealed) => (await vault.open(on, { ...basePlace(clusterId), sealed })).toString('utf8'),
     openConfig: async (on, clusterId, sealed) => (await vault.open(on, { ...configPlace(clusterId), sealed })).toString('utf8'),
-    talosAdmin: (clusterId) => kept(`talos ${clusterId}`, () => mintTalos(clusterId, ['os:admin'], ownLifetimeMs)),
+    talosAdmin: (clusterId) => kept('talos', clusterId, () => mintTalos(clusterId, ['os:admin'], ownLifetimeMs)),
     kubernetesAdmin: (clusterId) =>
-      kept(`kubernetes ${clusterId}`, () => mintKubernetes(clusterId, { commonName: 'steelyard', organizations: ['system:masters'] }, ownLifetimeMs)),
+      kept('kubernetes', clusterId, () => mintKubernetes(clusterId, { commonName: 'steelyard', organizations: ['system:masters'] }, ownLifetimeMs)),
     mintTalos,
     mintKubernetes,
     drop(clusterId) {

@@ -201,7 +201,16 @@ export const updateMembers = (tx: Tx, clusterId: string, change: Updateable<Tabl
   tx.updateTable('cluster_server').set(change).where('cluster_id', '=', clusterId).where('released_at', 'is', null).execute()
 
 export const putSecret = (tx: Tx, clusterId: string, kind: SecretKind, sealed: Uint8Array, at: Date) =>
-  tx.insertInto('cluster_secret').values({ cluster_id: clusterId, kind, sealed, created_at: at }).execute()
+  tx
+    .insertInto('cluster_secret')
+    .values({ cluster_id: clusterId, kind, sealed, created_at: at })
+    .onConflict((c) => c.columns(['cluster_id', 'kind']).doUpdateSet({ sealed, created_at: at }))
+    .execute()
+
+/** When a secret was kept; null where there is none. */
+export const secretAt = async (on: On, clusterId: string, kind: SecretKind): Promise<Date | null> =>
+  (await on.selectFrom('cluster_secret').select('created_at').where('cluster_id', '=', clusterId).where('kind', '=', kind).executeTakeFirst())?.created_at ??
+  null
 
 export async function secret(on: On, clusterId: string, kind: SecretKind): Promise<Uint8Array | undefined> {
   return (await on.selectFrom('cluster_secret').select('sealed').where('cluster_id', '=', clusterId).where('kind', '=', kind).executeTakeFirst())?.sealed

@@ -10,6 +10,7 @@ import { eligibility } from './eligibility.ts'
 import type { ForClusters, ReserveInput } from './for-clusters.ts'
 import { audited, factsOf } from './present.ts'
 import * as store from './store.ts'
+import { takingOver } from './takeover/take-over.ts'
 
 export interface ClusterUseParts {
   readonly db: Db
@@ -179,6 +180,8 @@ export function clusterUse({ db, clock, recorder: { record, tell }, fleet }: Clu
         event: { name: 'server.removed', version: after.version },
       })
     },
+
+    ...takingOver({ clock, recorder: { record, tell }, fleet }),
 
     async connection(nodeId) {
       const row = await store.byId(db, nodeId)

@@ -33,12 +33,14 @@ export function serverDomain(platform: Platform, parts: ServerDomainParts): { se
   // That the database is away is said where it is noticed, once, and not by each contact that could not be written down.
   const onError = (error: unknown) => log[isDatabaseGone(error) ? 'debug' : 'error']('contact.failed', { error })
   const lease = leases({ db, clock, owner, onError })
+  const kept = keptCredentials(access, clock)
   const contact = contacts({
     fleet,
     clock,
     random,
     roster: async () => (await servers.roster()).filter((s) => lease.owns(s.id)),
-    credentials: keptCredentials(access, clock),
+    credentials: kept.of,
+    onRefused: kept.forget,
     sink: (batch) => servers.observe(batch),
     onError,
     ...(pace !== undefined && { pace }),
@@ -61,7 +63,7 @@ export function serverDomain(platform: Platform, parts: ServerDomainParts): { se
 
 function keptCredentials(access: ClusterAccess, clock: Platform['clock']) {
   const kept = new Map<string, { until: number; credentials: ReturnType<ClusterAccess['talosCredentials']> }>()
-  return (clusterId: string): ReturnType<ClusterAccess['talosCredentials']> => {
+  const of = (clusterId: string): ReturnType<ClusterAccess['talosCredentials']> => {
     const now = clock.now()
     const known = kept.get(clusterId)
     if (known && known.until > now) return known.credentials
@@ -74,4 +76,5 @@ function keptCredentials(access: ClusterAccess, clock: Platform['clock']) {
     credentials.then((c) => c ?? forget(), forget)
     return credentials
   }
+  return { of, forget: (clusterId: string) => void kept.delete(clusterId) }
 }

@@ -6,11 +6,13 @@ import type { ClusterRole } from '#contract/clusters.ts'
 import type { DiskFacts } from '#contract/disks.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { Eligibility, Server, ServerStatus, Stage } from '#contract/servers.ts'
+import type { Identity } from '#talos/client/inventory.ts'
 import type { Credentials } from '#talos/pki/clients.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import type { Versions } from '../../http/tags.ts'
 import type { ServerConnection } from '../../talos-fleet/fleet.ts'
+import type { Reading } from '../../talos-fleet/reading.ts'
 import type { RenderContext } from '../patches/layers.ts'
 import type { Hardware } from './hardware.ts'
 import { lateOutside, type Outside } from './outside.ts'
@@ -92,6 +94,18 @@ export interface ReserveInput {
   }[]
 }
 
+/** A machine of a cluster that is taken over, as it told of itself. */
+export interface TakenMachine {
+  readonly cluster: { readonly id: string; readonly name: string }
+  readonly datacenterId: string
+  /** Its node name in Kubernetes. */
+  readonly name: string
+  readonly address: string
+  readonly role: ClusterRole
+  readonly identity: Identity
+  readonly reading: Reading
+}
+
 export interface ForClusters {
   /**
    * Facts in the order of `ids`.
@@ -141,6 +155,15 @@ export interface ForClusters {
   removeByForce(tx: Tx, caller: Caller, nodeId: string): Promise<void>
   /** How a reconciler reaches the machine: dial policy, budget, deadlines, pinned certificate and identity are seen to. */
   connection(nodeId: string): Promise<ServerConnection>
+  /** To a machine that nobody knows yet, with the credentials of its own cluster: who it is isn't checked. */
+  connectionAt(address: string): ServerConnection
+  /** Servers that are these machines by their UUID, or bear these names: for a cluster that others made. Removed ones are left out. */
+  among(on: Db | Tx, what: { readonly uuids: readonly string[]; readonly names: readonly string[] }): Promise<ServerFacts[]>
+  /**
+   * A machine that runs in a cluster that others made, as a server of it, ready: the one that it is already, or a new one. A person has confirmed it, and nothing
+   * is sent to it. Answers its id. @throws Problem `server_taken`, `name_taken`
+   */
+  takeOver(tx: Tx, caller: Caller, machine: TakenMachine): Promise<string>
 }
 
 /** What servers ask of the clusters domain, passed in where the parts are put together. */

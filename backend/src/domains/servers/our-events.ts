@@ -24,6 +24,7 @@ const sentences: Record<string, string> = {
   'server.configured': 'The configuration was applied',
   'server.config_changed_outside': 'The configuration was changed outside of Steelyard',
   'server.images_changed_outside': 'Images were changed outside of Steelyard, and taken over',
+  'server.taken_over': 'Taken over with its cluster',
   'server.drift_kept': 'Changes made outside of Steelyard were kept',
   'server.drift_overwritten': 'Changes made outside of Steelyard are to be overwritten',
   'patch.created': 'A patch was added',

@@ -34,6 +34,8 @@ export interface Outside {
   keep(tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void>
   /** From here on patches are merged onto this configuration, which the machine holds. */
   adopt(tx: Tx, clusterId: string, nodeId: string, yaml: string): Promise<void>
+  /** Changes what was adopted from a machine, where something was. */
+  rebase(tx: Tx, clusterId: string, nodeId: string, change: (base: string) => string): Promise<void>
   /** Images that others have put into a machine's configuration: from now on ours names them too. */
   noteImages(tx: Tx, clusterId: string, nodeId: string, images: MachineImages): Promise<void>
   /** Brings the cluster's versions to those that its servers run, and tells of it. */
@@ -51,6 +53,7 @@ export const lateOutside = (bound: () => Outside | undefined): Outside => ({
   noteHeld: async (...given) => bound()?.noteHeld(...given),
   keep: async (...given) => bound()?.keep(...given),
   adopt: async (...given) => bound()?.adopt(...given),
+  rebase: async (...given) => bound()?.rebase(...given),
   noteImages: async (...given) => bound()?.noteImages(...given),
   noteVersions: async (clusterId) => bound()?.noteVersions(clusterId),
   allowOverwrite: async (...given) => bound()?.allowOverwrite(...given),

@@ -9,10 +9,8 @@ import type { ClusterParts } from '../parts.ts'
 import type { ClusterSecrets } from '../secrets.ts'
 import * as clusterStore from '../store.ts'
 import * as store from './store.ts'
+import { byVersion, versionOf } from './versions.ts'
 
-/** `1.36.3` of `registry.k8s.io/kubelet:v1.36.3`; null for a tag that is no version. */
-const versionOf = (image: string | undefined): string | null => /:v(\d{1,4}\.\d{1,4}\.\d{1,4})(?:@|$)/.exec(image ?? '')?.[1] ?? null
-const byVersion = (a: string, b: string): number => a.replace(/^v/, '').localeCompare(b.replace(/^v/, ''), 'en', { numeric: true })
 const lowest = (versions: readonly string[]): string | undefined => versions.toSorted(byVersion)[0]
 
 export function outside(parts: Pick<ClusterParts, 'db' | 'clock' | 'recorder' | 'servers'>, secrets: ClusterSecrets): Outside {
@@ -73,6 +71,13 @@ export function outside(parts: Pick<ClusterParts, 'db' | 'clock' | 'recorder' | 
 
     async adopt(tx, clusterId, nodeId, yaml) {
       await putFound(tx, clusterId, nodeId, yaml)
+      await store.putBase(tx, { cluster_id: clusterId, node_id: nodeId, sealed: await secrets.sealBase(tx, clusterId, yaml), created_at: now() })
+    },
+
+    async rebase(tx, clusterId, nodeId, change) {
+      const row = await store.base(tx, clusterId, nodeId)
+      if (!row) return
+      const yaml = change(await secrets.openBase(tx, clusterId, row.sealed))
       await store.putBase(tx, { cluster_id: clusterId, node_id: nodeId, sealed: await secrets.sealBase(tx, clusterId, yaml), created_at: now() })
     },
 

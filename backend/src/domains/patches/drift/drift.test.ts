@@ -92,6 +92,7 @@ test('what others have patched is seen by the sweep, shown line by line, and no 
 
 test('kept, the difference becomes a patch of the server, and the machine is left as it is', async () => {
   const { seen } = await drift()
+  const sent = applies()
   expect(await admin.call(serverDriftKeep, { params: params(), body: { seen: '0'.repeat(64) } })).toMatchObject({
     status: 412,
     problem: { code: 'stale', error: `The configuration of ${node.name} has changed again since you looked: look at the difference once more` },
@@ -106,6 +107,7 @@ test('kept, the difference becomes a patch of the server, and the machine is lef
   expect((await world.server(node.id)).drift).toBeNull()
   expect(await drift()).toMatchObject({ state: 'none' })
   expect(await held()).toContain('vm.swappiness: "1"')
+  expect(applies()).toBe(sent)
   expect((await admin.call(serverConfig, { params: params() })).text).toContain('vm.swappiness: "1"')
 })
 
@@ -150,7 +152,7 @@ test('what no patch can say becomes the base of the patches, which are in it alr
   expect(await admin.call(patchGet, { params: { ...params(), patchId: own.answer!.patch_id } })).toMatchObject({ status: 404 })
   // A patch of later goes onto it.
   const later = await admin.call(patchCreate, { params: params(), body: { name: 'later', body: sysctl('vm.max_map_count', '262144') } })
-  expect(later.status).toBe(201)
+  expect(later).toMatchObject({ status: 201 })
   const now = await world.until(held, (yaml) => yaml.includes('vm.max_map_count'))
   expect(now).toContain('vm.swappiness: "1"')
   expect(now).not.toContain('mine.example.com')

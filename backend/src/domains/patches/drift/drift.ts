@@ -237,8 +237,13 @@ export function drifts({ db, clock, recorder: { record }, engine, servers, acces
         await outside.allowOverwrite(tx, clusterId, nodeId, null)
         await servers.noteDrift(tx, nodeId, null)
         await record(tx, caller, { action: 'server.drift_kept', target: { kind: 'server', id: nodeId, name: server.name }, after: how })
-        // The same by meaning, unless a patch was saved meanwhile: in that case it is sent now.
-        if (await access.renderAgain(tx, clusterId, nodeId)) await engine.wake(tx, configuringQueue, nodeId)
+        const rendered = await access.renderAgain(tx, clusterId, nodeId)
+        if (!rendered) return
+        // The machine holds it already, unless a patch was saved meanwhile: that is sent now.
+        const { newest } = (await outside.configs(tx, clusterId, nodeId))!
+        const isHeld = (await read(ours, 'difference', rendered.yaml, judged.found.stored, server.talos_version ?? 'v1.13.0')).same
+        if (isHeld) await outside.noteHeld(tx, clusterId, nodeId, newest.generation)
+        else await engine.wake(tx, configuringQueue, nodeId)
       })
       return none
     },

@@ -1,0 +1,217 @@
+/** A cluster that others made, as its machines tell of it. It is only asked. */
+import { createHash } from 'node:crypto'
+import { endpointHost } from '#contract/clusters.ts'
+import { Problem } from '#contract/errors.ts'
+import { type TalosClient } from '#talos/client/client.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { type Identity, readIdentity } from '#talos/client/inventory.ts'
+import { imagesOf, type MachineImages } from '#talos/config/compare.ts'
+import { at, ConfigError, type MapNode, readDocuments, textAt } from '#talos/config/tree.ts'
+import { type Credentials, mintKubernetesClient } from '#talos/pki/clients.ts'
+import type { SecretsBundle } from '#talos/secrets/bundle.ts'
+import { type Reading, readEverything } from '../../../talos-fleet/reading.ts'
+import { type Found, readFound } from '../../patches/drift/found.ts'
+import { kubernetes, KubernetesError } from '../kubernetes.ts'
+import type { ClusterParts } from '../parts.ts'
+import { bundleOf, differences, type Proof } from './proof.ts'
+
+export interface Told {
+  readonly role: 'control_plane' | 'worker'
+  readonly identity: Identity
+  readonly reading: Reading
+  readonly config: Found
+  readonly images: MachineImages
+}
+
+export interface SurveyedMachine {
+  /** Node name in Kubernetes. */
+  readonly name: string
+  readonly address: string | null
+  readonly told: Told | null
+  /** Why it told nothing. */
+  readonly problem: string | null
+}
+
+export interface Survey {
+  readonly bundle: SecretsBundle
+  readonly clusterName: string
+  /** URL of the Kubernetes API. */
+  readonly endpoint: string
+  readonly virtualIp: boolean
+  readonly podCidr: string
+  readonly serviceCidr: string
+  readonly machines: readonly SurveyedMachine[]
+  /** Names the cluster and its machines. */
+  readonly seen: string
+}
+
+type SurveyParts = Pick<ClusterParts, 'servers' | 'dial' | 'clock'>
+
+const deadlineMs = 8_000
+const wholeMs = 60_000
+const atOnce = 8
+const ownLifetimeMs = 3_600_000
+
+const invalid = (field: string, sentence: string) => new Problem('invalid', sentence, { [field]: sentence })
+
+const mainOf = (config: string): MapNode | undefined => {
+  try {
+    return readDocuments(config, 'machine').find((root) => at(root, 'machine') !== undefined)
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined
+    throw error
+  }
+}
+
+const firstOf = (main: MapNode | undefined, ...path: string[]): string | undefined => {
+  const list = at(main, ...path)
+  return list?.is === 'list' ? textAt(list.items[0]) : undefined
+}
+
+/** Addresses that control planes hold together. */
+function virtualAddresses(config: string): string[] {
+  const roots = readDocuments(config, 'machine')
+  const documents = roots.filter((root) => textAt(root, 'kind') === 'Layer2VIPConfig').flatMap((root) => textAt(root, 'name') ?? [])
+  const links = at(mainOf(config), 'machine', 'network', 'interfaces')
+  return [...documents, ...(links?.is === 'list' ? links.items.flatMap((link) => textAt(link, 'vip', 'ip') ?? []) : [])]
+}
+
+/**
+ * One call, or several, over a machine's API with the cluster's own credentials.
+ * @throws Problem `invalid` where it belongs to another cluster, `server_unreachable` where it doesn't answer
+ */
+export async function askAt<T>(
+  { servers }: Pick<SurveyParts, 'servers'>,
+  address: string,
+  proof: Pick<Proof, 'bundle' | 'credentials'>,
+  act: (client: TalosClient) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const connection = servers.connectionAt(address)
+  const field = proof.bundle === null ? 'talosconfig' : 'secrets'
+  const [whose, whosePast] = proof.bundle === null ? ['this talosconfig', 'The talosconfig'] : ['these secrets', 'The secrets']
+  try {
+    return await connection.secure(proof.credentials, act, { signal, deadlineMs, lane: 'act' })
+  } catch (error) {
+    if (!(error instanceof TalosError)) throw error
+    if (error.kind === 'certificate') {
+      const isFree = (await connection.presence({ signal, deadlineMs }).catch(() => null)) === 'maintenance'
+      if (isFree) throw invalid('addresses', `The machine at ${address} is in maintenance mode, so it is in no cluster`)
+      throw invalid(
+        field,
+        `${whosePast} belong${proof.bundle === null ? 's' : ''} to another cluster: the certificate of the machine at ${address} is not signed by its authority`,
+      )
+    }
+    if (error.kind === 'refused')
+      throw invalid(
+        field,
+        `The machine at ${address} does not accept the certificate of ${whose}: it belongs to another cluster, or its authority was changed since`,
+      )
+    if (error.kind === 'permission_denied')
+      throw invalid(field, `The machine at ${address} does not show its configuration to ${whose}: an admin's is needed (os:admin)`)
+    throw new Problem('server_unreachable', `The machine at ${address}: ${error.message}`)
+  }
+}
+
+export const tellAll = async (client: TalosClient): Promise<Told> => {
+  const [identity, reading, config] = await Promise.all([readIdentity(client), readEverything(client), readFound(client)])
+  const role = textAt(mainOf(config.stored), 'machine', 'type') === 'worker' ? 'worker' : 'control_plane'
+  return { identity, reading, config, role, images: imagesOf(config.stored) }
+}
+
+/** What must hold before a bundle is believed to be the cluster's. @throws Problem `invalid` */
+export function demandSameCluster(proof: Proof, told: Told, address: string): SecretsBundle {
+  const field = proof.bundle === null ? 'talosconfig' : 'secrets'
+  if (told.role === 'worker') throw invalid('addresses', `The machine at ${address} is a worker: give the address of a control plane`)
+  const own = bundleOf(told.config.stored, `the machine at ${address}`)
+  if (proof.bundle !== null) {
+    const other = differences(proof.bundle, own)
+    if (proof.bundle.cluster.id !== own.cluster.id)
+      throw invalid(field, `The secrets belong to another cluster than the machine at ${address}: their cluster id is another`)
+    if (other.length > 0)
+      throw invalid(
+        field,
+        `The secrets are not those of the machine at ${address}: ${other.join(', ')} ${other.length === 1 ? 'is' : 'are'} another. They may be older than a change of keys`,
+      )
+  }
+  const pem = (text: string) => text.replaceAll(/\s+/g, '')
+  if (proof.kubernetesCa !== null && !pem(proof.kubernetesCa).includes(pem(own.certs.k8s.crt)))
+    throw invalid('kubeconfig', 'The kubeconfig belongs to another cluster: its certificate authority is another')
+  return own
+}
+
+/** The first address that answers. @throws Problem */
+async function firstAnswer(parts: SurveyParts, addresses: readonly string[], proof: Proof, signal: AbortSignal): Promise<{ address: string; told: Told }> {
+  let last: Problem | undefined
+  for (const address of addresses) {
+    try {
+      return { address, told: await askAt(parts, address, proof, tellAll, signal) }
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'server_unreachable') throw error
+      last = error
+    }
+  }
+  throw last ?? invalid('addresses', 'Give the address of a control plane')
+}
+
+async function machinesOf(
+  parts: SurveyParts,
+  credentials: Credentials,
+  proof: Proof,
+  first: { address: string; told: Told },
+  signal: AbortSignal,
+): Promise<SurveyedMachine[]> {
+  const api = kubernetes([{ name: first.address, address: first.address }], credentials, parts.dial)
+  const nodes = await api.nodes(signal).catch((error: unknown) => {
+    if (error instanceof KubernetesError) throw new Problem('server_unreachable', `The Kubernetes API of the cluster does not answer: ${error.message}`)
+    throw error
+  })
+  const machines: SurveyedMachine[] = []
+  const waiting = [...nodes]
+  const lookAt = async (node: (typeof nodes)[number]): Promise<SurveyedMachine> => {
+    if (node.addresses.includes(first.address)) return { name: node.name, address: first.address, told: first.told, problem: null }
+    const [address] = node.addresses
+    if (address === undefined) return { name: node.name, address: null, told: null, problem: 'Kubernetes has no address of it' }
+    try {
+      return { name: node.name, address, told: await askAt(parts, address, proof, tellAll, signal), problem: null }
+    } catch (error) {
+      if (error instanceof Problem) return { name: node.name, address, told: null, problem: error.message }
+      throw error
+    }
+  }
+  const one = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) machines.push(await lookAt(next))
+  }
+  await Promise.all(Array.from({ length: atOnce }, one))
+  const rank = (m: SurveyedMachine) => (m.told?.role === 'worker' ? 1 : 0)
+  return machines.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name, 'en', { numeric: true }))
+}
+
+/** @throws Problem */
+export async function survey(parts: SurveyParts, proof: Proof, asked: readonly string[]): Promise<Survey> {
+  const signal = AbortSignal.timeout(wholeMs)
+  const addresses = asked.length > 0 ? asked : proof.endpoints
+  if (addresses.length === 0) throw invalid('addresses', 'Give the address of a control plane: the secrets do not say where the cluster is')
+  const first = await firstAnswer(parts, addresses, proof, signal)
+  const bundle = demandSameCluster(proof, first.told, first.address)
+  const now = new Date(parts.clock.now())
+  const admin = await mintKubernetesClient(bundle, { commonName: 'steelyard', organizations: ['system:masters'], lifetimeMs: ownLifetimeMs, now })
+  const machines = await machinesOf(parts, admin, proof, first, signal)
+  if (!machines.some((m) => m.told?.identity.uuid === first.told.identity.uuid))
+    throw invalid('addresses', `Kubernetes has no node at ${first.address}: the machine there is no member of the cluster yet`)
+  const main = mainOf(first.told.config.stored)
+  const endpoint = textAt(main, 'cluster', 'controlPlane', 'endpoint') ?? ''
+  const what = machines.map((m) => [m.name, m.address, m.told?.identity.uuid, m.told?.identity.serial, m.told?.role])
+  return {
+    bundle,
+    clusterName: textAt(main, 'cluster', 'clusterName') ?? '',
+    endpoint,
+    virtualIp: virtualAddresses(first.told.config.stored).includes(endpointHost(endpoint)),
+    podCidr: firstOf(main, 'cluster', 'network', 'podSubnets') ?? '',
+    serviceCidr: firstOf(main, 'cluster', 'network', 'serviceSubnets') ?? '',
+    machines,
+    seen: createHash('sha256')
+      .update(JSON.stringify([bundle.cluster.id, endpoint, what]))
+      .digest('hex'),
+  }
+}

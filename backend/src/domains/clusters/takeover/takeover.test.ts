@@ -1,0 +1,235 @@
+import { beforeAll, expect, test } from 'vitest'
+import { parse, stringify } from 'yaml'
+import { type Cluster, clusterDelete, clusterEvents, clusterGet, clusterKubeconfig, clusterTalosconfig } from '#contract/clusters.ts'
+import { serverDrift } from '#contract/drift.ts'
+import { operationGet } from '#contract/operations.ts'
+import { patchCreate } from '#contract/patches.ts'
+import { type Server, serverList, serverRemove } from '#contract/servers.ts'
+import { clusterImport, clusterImportPreview, clusterSecretsImport, type Takeover } from '#contract/takeover.ts'
+import { talosconfig } from '#talos/access/talosconfig.ts'
+import type { TalosClient } from '#talos/client/client.ts'
+import { connectSecure } from '#talos/client/connect.ts'
+import { createAuthority } from '#talos/pki/certificates.ts'
+import { type Credentials, mintTalosClient } from '#talos/pki/clients.ts'
+import { generateSecrets, type SecretsBundle, writeSecrets } from '#talos/secrets/bundle.ts'
+import { secretsOfControlPlane } from '#talos/secrets/from-config.ts'
+import { readyKeys } from '#talos/testing/keys.ts'
+import { inTransaction } from '../../../db/db.ts'
+import { readFound } from '../../patches/drift/found.ts'
+import { sweepQueue } from '../../patches/drift/sweep.ts'
+import { clusterWorld } from '../testing/world.ts'
+
+const world = await clusterWorld({ servers: 2, seed: 'takeover' })
+const { admin, backend, datacenterId } = world
+let nodes: Server[]
+let bundle: SecretsBundle
+let files: { talosconfig: string; kubeconfig: string }
+let taken: Cluster
+
+const machineOf = (node: Server) => world.simulator.servers.find((m) => m.disk.identity.uuid.toLowerCase() === node.identity.uuid)!
+const addressOf = (node: Server) => machineOf(node).plan.address
+const adminOf = (of: SecretsBundle): Promise<Credentials> => mintTalosClient(of, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
+/** As talosctl does: with an admin's certificate, past Steelyard. */
+const outside = async <T>(node: Server, keys: Credentials, act: (client: TalosClient) => Promise<T>): Promise<T> => {
+  const client = await connectSecure({ host: addressOf(node) }, keys, { deadlineMs: 10_000 })
+  try {
+    return await act(client)
+  } finally {
+    client.close()
+  }
+}
+const held = (node: Server, keys: Credentials) => outside(node, keys, async (client) => (await readFound(client)).active)
+const applies = () => nodes.map((node) => machineOf(node).disk.state.counters.applies)
+
+/** A cluster that runs, of which Steelyard knows nothing any more: forgotten as it is, with one of its servers. */
+beforeAll(async () => {
+  nodes = world.take(2)
+  const made = await world.create(nodes, { name: 'theirs' })
+  const { status, reason } = await world.ended(made.operation.id, 90_000)
+  if (status !== 'done') throw new Error(`The cluster was not made: ${reason}`)
+  const params = { id: made.cluster.id }
+  files = { talosconfig: (await admin.call(clusterTalosconfig, { params })).text, kubeconfig: (await admin.call(clusterKubeconfig, { params })).text }
+  const keys = (await backend.domains.clusters.access.talosCredentials(params.id, { role: 'os:admin', lifetimeMs: 3_600_000 }))!
+  bundle = secretsOfControlPlane(await held(nodes[0]!, keys))
+  const deleted = await admin.call(clusterDelete, { params, query: { force: 'true' } })
+  await world.ended(deleted.answer!.operation.id)
+  await admin.call(serverRemove, { params: { id: nodes[1]!.id } })
+}, 150_000)
+
+const preview = (body: Partial<Parameters<typeof asked>[0]> = {}) => admin.call(clusterImportPreview, { body: asked(body) })
+const asked = (more: { secrets?: string; talosconfig?: string; kubeconfig?: string; addresses?: string[]; name?: string }) => ({
+  datacenter_id: datacenterId,
+  ...(more.talosconfig === undefined && { secrets: writeSecrets(bundle), addresses: [addressOf(nodes[0]!)] }),
+  ...more,
+})
+
+test.each<[string, () => Promise<object> | object, RegExp]>([
+  [
+    'a bundle of another cluster',
+    async () => ({ secrets: writeSecrets(await otherBundle()) }),
+    /^The secrets belong to another cluster: the certificate of the machine at 127\.20\./,
+  ],
+  [
+    'a bundle with the id of another cluster',
+    () => ({ secrets: writeSecrets({ ...bundle, cluster: { ...bundle.cluster, id: 'another' } }) }),
+    /^The secrets belong to another cluster than the machine at/,
+  ],
+  [
+    'a bundle with an old token',
+    () => ({ secrets: writeSecrets({ ...bundle, trustdInfo: { token: 'abcdef.0123456789abcdef' } }) }),
+    /the machine token is another\. They may be older than a change of keys$/,
+  ],
+  ['a file that is no bundle', () => ({ secrets: 'cluster: 1' }), /^Secrets: cluster\.id is missing$/],
+  ['a talosconfig without a context', () => ({ talosconfig: 'contexts: {}' }), /^The talosconfig has no context$/],
+  [
+    'a kubeconfig of another cluster',
+    async () => ({
+      talosconfig: files.talosconfig,
+      kubeconfig: files.kubeconfig.replace(
+        /certificate-authority-data: .*/,
+        `certificate-authority-data: ${Buffer.from((await otherBundle()).certs.k8s.crt).toString('base64')}`,
+      ),
+    }),
+    /^The kubeconfig belongs to another cluster/,
+  ],
+  ['the address of a worker', () => ({ addresses: [addressOf(nodes[1]!)] }), /is a worker: give the address of a control plane$/],
+  ['no address', () => ({ addresses: [] }), /^Give the address of a control plane/],
+])('%s is refused with a sentence, and nothing is kept', async (_, given, sentence) => {
+  const refused = await preview(await given())
+  expect(refused).toMatchObject({ status: 422, problem: { code: 'invalid', error: expect.stringMatching(sentence) as string } })
+  expect(refused.text).not.toContain('PRIVATE KEY')
+  expect((await admin.call(serverList, { query: {} })).answer!.total).toBe(1)
+})
+
+const otherBundle = async () => generateSecrets({ now: new Date(), keys: { k8sServiceAccount: (await readyKeys()).k8sServiceAccount } })
+
+test('an address that may not be dialled is refused', async () => {
+  expect(await preview({ addresses: ['10.99.0.1'] })).toMatchObject({ status: 422, problem: { code: 'dial_refused' } })
+})
+
+let shown: Takeover
+
+test('the preview shows the machines, and who of them is known by its UUID', async () => {
+  const before = applies()
+  shown = (await preview()).answer!
+  expect(shown).toMatchObject({
+    name: 'theirs',
+    endpoint: expect.stringContaining(addressOf(nodes[0]!)) as string,
+    talos_version: 'v1.13.9',
+    pod_cidr: '10.244.0.0/16',
+    servers: [
+      { name: nodes[0]!.name, role: 'control_plane', uuid: nodes[0]!.identity.uuid, known: { id: nodes[0]!.id }, problem: null },
+      { name: nodes[1]!.name, role: 'worker', uuid: nodes[1]!.identity.uuid, known: null, problem: null },
+    ],
+  })
+  expect(shown.checks.every((c) => c.ok)).toBe(true)
+  // The same by an admin's talosconfig, from which the secrets are read off the control plane.
+  expect((await preview({ talosconfig: files.talosconfig, kubeconfig: files.kubeconfig })).answer).toEqual(shown)
+  expect(applies()).toEqual(before)
+})
+
+test('taken over, the cluster is ready with its servers, and nothing was sent to them', async () => {
+  const before = applies()
+  expect(await admin.call(clusterImport, { body: { ...asked({}), seen: '0'.repeat(64) } })).toMatchObject({ status: 412, problem: { code: 'stale' } })
+  const imported = await admin.call(clusterImport, { body: { ...asked({ name: 'ours' }), seen: shown.seen } })
+  expect(imported.status).toBe(202)
+  taken = imported.answer!.cluster
+  expect(taken).toMatchObject({ name: 'ours', status: 'ready', control_planes: 1, workers: 1, kubernetes_version: shown.kubernetes_version })
+  expect((await admin.call(operationGet, { params: { id: imported.answer!.operation.id } })).answer).toMatchObject({ kind: 'clusterImport', status: 'done' })
+  const { items } = (await admin.call(serverList, { query: {} })).answer!
+  expect(items.map((s) => [s.name, s.status, s.type, s.cluster?.name, s.identity.state]).toSorted((a, b) => String(a[2]).localeCompare(String(b[2])))).toEqual([
+    [nodes[0]!.name, 'ready', 'control_plane', 'ours', 'confirmed'],
+    [nodes[1]!.name, 'ready', 'worker', 'ours', 'confirmed'],
+  ])
+  // The removed one has a new record.
+  nodes = nodes.map((node) => ({ ...items.find((s) => s.identity.uuid === node.identity.uuid)! }))
+  for (const node of nodes) expect((await admin.call(serverDrift, { params: { id: node.id } })).answer).toMatchObject({ state: 'none' })
+  expect(await admin.call(clusterImport, { body: { ...asked({ name: 'twice' }), seen: shown.seen } })).toMatchObject({ status: 409 })
+  await world.until(
+    () => backend.platform.db.selectFrom('cluster').select(['escrowed_at', 'access_applied_at', 'status']).where('id', '=', taken.id).executeTakeFirstOrThrow(),
+    (row) => row.escrowed_at !== null && row.access_applied_at !== null && row.status === 'ready',
+  )
+  expect(applies()).toEqual(before)
+})
+
+test('a patch goes onto the configuration that the machine was taken over with', async () => {
+  const keys = await adminOf(bundle)
+  const before = parse(await held(nodes[1]!, keys).then((yaml) => yaml.split('---')[0]!)) as { machine: object }
+  const made = await admin.call(patchCreate, { params: { id: nodes[1]!.id }, body: { name: 'swap', body: 'machine:\n  sysctls:\n    vm.swappiness: "1"\n' } })
+  expect(made.status).toBe(201)
+  const after = await world.until(
+    () => held(nodes[1]!, keys),
+    (yaml) => yaml.includes('vm.swappiness'),
+  )
+  expect(parse(after.split('---')[0]!)).toEqual({ ...before, machine: { ...before.machine, sysctls: { 'vm.swappiness': '1' } } })
+})
+
+/** What `talosctl rotate-ca` does: the new authority is accepted first, then it signs, then the old one is accepted no more. */
+async function rotate(from: SecretsBundle): Promise<SecretsBundle> {
+  const os = await createAuthority({ kind: 'ed25519', subject: { organizations: ['talos'] }, now: new Date() })
+  const to = { ...from, certs: { ...from.certs, os } }
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  const change = async (keys: Credentials, edit: (machine: Record<string, unknown>) => void) => {
+    for (const node of nodes) {
+      const parts = (await held(node, keys)).split('---\n')
+      const main = parse(parts[0]!) as { machine: Record<string, unknown> }
+      edit(main.machine)
+      await outside(node, keys, (client) => client.applyConfiguration([stringify(main), ...parts.slice(1)].join('---\n'), { mode: 'auto' }))
+    }
+  }
+  const old = await adminOf(from)
+  await change(old, (machine) => (machine['acceptedCAs'] = [{ crt: base64(os.crt), key: '' }]))
+  await change(old, (machine) => {
+    const key = (machine['ca'] as { key: string }).key
+    machine['ca'] = { crt: base64(os.crt), key: key === '' ? '' : base64(os.key) }
+    machine['acceptedCAs'] = [{ crt: base64(from.certs.os.crt), key: '' }]
+  })
+  const fresh = await adminOf(to)
+  const answers = (keys: Credentials) =>
+    world.until(
+      () => Promise.all(nodes.map((node) => held(node, keys).catch(() => null))),
+      (all) => all.every((one) => one !== null),
+    )
+  await answers(fresh)
+  await change(fresh, (machine) => delete machine['acceptedCAs'])
+  await answers(fresh)
+  return to
+}
+
+test('after a rotation of the authority by others it is said, and the new secrets let Steelyard in again', async () => {
+  const rotated = await rotate(bundle)
+  const params = { id: taken.id }
+  await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, taken.id))
+  const locked = await world.until(
+    async () => (await admin.call(clusterGet, { params })).answer!,
+    (c) => c.locked_out != null,
+  )
+  expect(locked.locked_out).toMatchObject({ authority: 'talos_ca' })
+  const config = talosconfig({ context: 'theirs', endpoints: [addressOf(nodes[0]!)], ...(await adminOf(rotated)) })
+  expect(await admin.call(clusterSecretsImport, { params, body: { secrets: writeSecrets(bundle) } })).toMatchObject({
+    status: 422,
+    problem: { error: expect.stringContaining('belong to another cluster') as string },
+  })
+  const imported = await admin.call(clusterSecretsImport, { params, body: { talosconfig: config } })
+  expect(imported.status).toBe(200)
+  expect(imported.answer!.locked_out).toBeNull()
+  for (const node of nodes) expect((await admin.call(serverDrift, { params: { id: node.id } })).answer).toMatchObject({ state: 'none' })
+  const patched = await admin.call(patchCreate, {
+    params: { id: nodes[0]!.id },
+    body: { name: 'after', body: 'machine:\n  sysctls:\n    vm.dirty_ratio: "9"\n' },
+  })
+  expect(patched.status).toBe(201)
+  const keys = await adminOf(rotated)
+  await world.until(
+    () => held(nodes[0]!, keys),
+    (yaml) => yaml.includes('vm.dirty_ratio'),
+  )
+  await backend.publish()
+  const events = (await admin.call(clusterEvents, { params })).answer!.items.map((e) => e.type)
+  expect(events).toEqual(expect.arrayContaining(['cluster.imported', 'cluster.locked_out', 'cluster.secrets_imported']))
+  const known = (await admin.call(serverList, { query: {} })).answer!.items
+  await world.until(
+    async () => Promise.all(known.map((s) => world.server(s.id))),
+    (all) => all.every((s) => s.talos.reachable === true),
+  )
+})

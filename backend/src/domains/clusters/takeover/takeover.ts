@@ -1,0 +1,240 @@
+/** Taking over a cluster that others made: looked at and shown first, then written down in one transaction. Nothing is sent to its machines. */
+import { randomUUID } from 'node:crypto'
+import * as z from 'zod/mini'
+import { canHaveControlPlanes, type Cluster, defaultPodCidr, defaultServiceCidr } from '#contract/clusters.ts'
+import { Problem } from '#contract/errors.ts'
+import { nameOf, nameSentences } from '#contract/names.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Operation } from '#contract/operations.ts'
+import type { clusterImport, clusterImportPreview, Takeover } from '#contract/takeover.ts'
+import { counted } from '#contract/words.ts'
+import { supportedMinor } from '#talos/versions.ts'
+import { type Db, inTransaction, type Tx, violatedConstraint } from '../../../db/db.ts'
+import type { Caller } from '../../../http/caller.ts'
+import { sweepQueue } from '../../patches/drift/sweep.ts'
+import type { ServerFacts } from '../../servers/for-clusters.ts'
+import type { Outside } from '../../servers/outside.ts'
+import { makeChainKey } from '../chain-key.ts'
+import { selectorWwid, wwidsOf } from '../disks.ts'
+import { byVersion, versionOf } from '../outside/versions.ts'
+import { clusterQueue, type ClusterParts } from '../parts.ts'
+import { present } from '../present.ts'
+import { installImage } from '../render.ts'
+import type { ClusterSecrets } from '../secrets.ts'
+import * as store from '../store.ts'
+import { readProof } from './proof.ts'
+import { type Survey, survey, type SurveyedMachine } from './survey.ts'
+
+type Asked = Input<typeof clusterImportPreview>['body']
+
+export interface TakingOver {
+  /** @throws Problem */
+  preview(asked: Asked): Promise<Takeover>
+  import(caller: Caller, asked: Input<typeof clusterImport>['body']): Promise<{ cluster: Cluster; operation: Operation }>
+}
+
+interface Looked {
+  readonly survey: Survey
+  readonly takeover: Takeover
+}
+
+const isName = (name: string): boolean => z.safeParse(nameOf('Cluster'), name).success
+
+export function takingOver(parts: ClusterParts, secrets: ClusterSecrets, outside: Outside): TakingOver {
+  const { db, clock, servers, operations, recorder, engine } = parts
+
+  const problemOf = (m: SurveyedMachine, facts: readonly ServerFacts[], datacenterId: string): string | null => {
+    if (m.told === null) return m.problem
+    const known = facts.find((f) => f.uuid === m.told!.identity.uuid)
+    const namesake = facts.find((f) => f.name === m.name && f.id !== known?.id)
+    if (known?.cluster) return `It is ${known.name} of the cluster ${known.cluster.name} already`
+    if (known?.operation_id) return `An operation on ${known.name} has not ended`
+    if (known && known.datacenter_id !== null && known.datacenter_id !== datacenterId) return `It is ${known.name}, which stands in another datacenter`
+    if (namesake) return `Another server is called ${m.name}: rename it first`
+    if (m.told.reading.status.systemDisk === undefined) return 'It does not say which disk Talos is installed on'
+    const { version } = m.told.reading.status
+    return supportedMinor(version) === undefined ? `It runs Talos ${version}, which Steelyard does not support` : null
+  }
+
+  const look = async (on: Db, asked: Asked): Promise<Looked> => {
+    if (!(await parts.datacenters.find(on, asked.datacenter_id))) throw new Problem('not_found', 'There is no such datacenter')
+    const proof = await readProof(asked, new Date(clock.now()))
+    const found = await survey(parts, proof, asked.addresses)
+    const { machines } = found
+    const facts = await servers.among(on, {
+      uuids: machines.flatMap((m) => m.told?.identity.uuid ?? []),
+      names: machines.map((m) => m.name),
+    })
+    const name = asked.name ?? found.clusterName
+    const controlPlanes = machines.filter((m) => m.told?.role === 'control_plane')
+    const told = machines.flatMap((m) => m.told ?? [])
+    const nameProblem = (await store.isNameTaken(on, name))
+      ? nameSentences('Cluster').taken
+      : isName(name)
+        ? null
+        : `The cluster calls itself "${name.slice(0, 60)}", which is no name here: give it one`
+    const odd = canHaveControlPlanes(controlPlanes.length)
+    const silent = machines.filter((m) => m.told === null)
+    const checks: Takeover['checks'] = [
+      { check: 'name', ok: nameProblem === null, message: nameProblem ?? `It is called ${name} here` },
+      { check: 'secrets', ok: true, message: 'The secrets are those of its control plane' },
+      {
+        check: 'machines',
+        ok: silent.length === 0,
+        message:
+          silent.length === 0
+            ? `${counted(machines.length, 'machine')} answered`
+            : `${counted(silent.length, 'machine')} did not answer: bring them back, or take them out of the cluster first`,
+      },
+      ...(odd.ok ? [] : [{ check: 'warning', ok: true, message: odd.reason }]),
+      {
+        check: 'adds',
+        ok: true,
+        message:
+          'Nothing is sent to its machines. In its Kubernetes, Steelyard adds the Secret kube-system/steelyard-cluster-key and the role binding of its operators.',
+      },
+    ]
+    const takeover: Takeover = {
+      name,
+      endpoint: found.endpoint,
+      virtual_ip: found.virtualIp,
+      talos_version: told.map((t) => t.reading.status.version).toSorted(byVersion)[0] ?? '',
+      kubernetes_version: told.flatMap((t) => versionOf(t.images.kubelet) ?? []).toSorted(byVersion)[0] ?? '',
+      pod_cidr: found.podCidr || defaultPodCidr,
+      service_cidr: found.serviceCidr || defaultServiceCidr,
+      servers: machines.map((m) => {
+        const known = m.told && facts.find((f) => f.uuid === m.told!.identity.uuid)
+        return {
+          name: m.name,
+          address: m.address,
+          role: m.told?.role ?? null,
+          uuid: m.told?.identity.uuid ?? null,
+          serial: m.told?.identity.serial ?? null,
+          product: m.told ? [m.told.identity.manufacturer, m.told.identity.product].filter(Boolean).join(' ') || null : null,
+          talos_version: m.told?.reading.status.version ?? null,
+          known: known ? { id: known.id, name: known.name } : null,
+          problem: problemOf(m, facts, asked.datacenter_id),
+        }
+      }),
+      checks,
+      seen: found.seen,
+    }
+    return { survey: found, takeover }
+  }
+
+  const refuse = ({ takeover }: Looked): void => {
+    const named = takeover.servers.find((s) => s.problem !== null)
+    if (named) throw new Problem(named.uuid === null ? 'server_unreachable' : 'not_eligible', `${named.name}: ${named.problem}`)
+    const failed = takeover.checks.find((c) => !c.ok)
+    if (failed)
+      throw new Problem(failed.check === 'name' ? 'name_taken' : 'not_eligible', failed.message, failed.check === 'name' ? { name: failed.message } : undefined)
+    if (takeover.kubernetes_version === '') throw new Problem('not_eligible', 'Its configuration does not say which Kubernetes it runs')
+  }
+
+  const write = async (tx: Tx, caller: Caller, asked: Asked, { survey: found, takeover }: Looked): Promise<{ cluster: Cluster; operation: Operation }> => {
+    await parts.subnets.lockNetworks(tx)
+    const now = new Date(clock.now())
+    const id = randomUUID()
+    const cluster = { id, name: takeover.name }
+    const key = makeChainKey(parts.randomBytes)
+    const operation = await operations.done(tx, caller, {
+      kind: 'clusterImport',
+      target: { kind: 'cluster', id, name: takeover.name },
+      step: { key: 'import', title: `Take over ${takeover.name}` },
+    })
+    await store.insert(tx, {
+      ...cluster,
+      datacenter_id: asked.datacenter_id,
+      talos_version: takeover.talos_version,
+      kubernetes_version: takeover.kubernetes_version,
+      endpoint: takeover.endpoint,
+      virtual_ip: takeover.virtual_ip,
+      vlan_id: null,
+      pod_cidr: takeover.pod_cidr,
+      service_cidr: takeover.service_cidr,
+      chain_address: key.address,
+      status: 'ready',
+      control_plane_at: now,
+      nodes_ready_at: now,
+      ready_at: now,
+      taken_over_at: now,
+      created_at: now,
+      updated_at: now,
+    })
+    await secrets.sealChainKey(tx, id, key.privateKey)
+    key.privateKey.fill(0)
+    await secrets.sealBundle(tx, id, found.bundle)
+    for (const [position, machine] of found.machines.entries()) await take(tx, caller, { cluster, asked, machine, position, now })
+    const first = found.machines.find((m) => m.told?.role === 'control_plane')!
+    const [chosen] = (await store.members(tx, id)).filter((m) => m.name === first.name)
+    await store.chooseBootstrap(tx, { cluster_id: id, node_id: chosen!.node_id, node_uuid: first.told!.identity.uuid, intent_at: now })
+    await store.confirmBootstrap(tx, id, now)
+    const shown = present((await store.find(tx, id))!, clock.now())
+    await recorder.record(tx, caller, {
+      action: 'cluster.imported',
+      target: { kind: 'cluster', id, name: takeover.name },
+      after: shown,
+      event: { name: 'cluster.created', version: shown.version },
+    })
+    await engine.wake(tx, clusterQueue, id)
+    await engine.wake(tx, sweepQueue, id)
+    return { cluster: shown, operation }
+  }
+
+  const take = async (
+    tx: Tx,
+    caller: Caller,
+    { cluster, asked, machine, position, now }: { cluster: { id: string; name: string }; asked: Asked; machine: SurveyedMachine; position: number; now: Date },
+  ): Promise<void> => {
+    const { role, identity, reading, config, images } = machine.told!
+    const { name } = machine
+    const nodeId = await servers.takeOver(tx, caller, { cluster, datacenterId: asked.datacenter_id, name, address: machine.address!, role, identity, reading })
+    const [facts] = await servers.forPlan(tx, [nodeId])
+    const disk = reading.status.systemDisk!
+    await store.insertMembers(tx, [
+      {
+        cluster_id: cluster.id,
+        node_id: nodeId,
+        role,
+        position,
+        name,
+        interface: null,
+        install_disk: disk,
+        install_image: images.install ?? installImage(facts!, reading.status.version, parts.imageFactory),
+        install_wwid: selectorWwid(facts!.disks, disk),
+        disk_wwids: JSON.stringify(wwidsOf(facts!.disks, [disk])),
+        workload_disks: [],
+        at: 'join',
+        at_since: now,
+        stage: reading.status.stage,
+        seen_at: now,
+        send_intent_at: now,
+        sent_at: now,
+        left_at: now,
+        was_installed: true,
+        secured_at: now,
+        etcd_at: role === 'control_plane' ? now : null,
+        node_ready_at: now,
+      },
+    ])
+    await outside.adopt(tx, cluster.id, nodeId, config.stored)
+  }
+
+  return {
+    preview: async (asked) => (await look(db, asked)).takeover,
+
+    async import(caller, { seen, ...asked }) {
+      const looked = await look(db, asked)
+      if (looked.takeover.seen !== seen) throw new Problem('stale', 'The cluster has changed since you looked at it: look at it once more')
+      refuse(looked)
+      try {
+        return await inTransaction(db, (tx) => write(tx, caller, asked, looked))
+      } catch (error) {
+        const constraint = violatedConstraint(error)
+        if (constraint === 'cluster_name') throw new Problem('name_taken', nameSentences('Cluster').taken, { name: nameSentences('Cluster').taken })
+        if (constraint === 'cluster_server_taken') throw new Problem('server_taken', 'Another cluster has taken one of the servers a moment ago')
+        throw error
+      }
+    },
+  }
+}
