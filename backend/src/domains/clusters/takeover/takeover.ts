@@ -166,7 +166,7 @@ export function takingOver(parts: ClusterParts, secrets: ClusterSecrets, outside
     await secrets.sealBundle(tx, id, found.bundle)
     for (const [position, machine] of found.machines.entries()) await take(tx, caller, { cluster, asked, machine, position, now })
     const first = found.machines.find((m) => m.told?.role === 'control_plane')!
-    const [chosen] = (await store.members(tx, id)).filter((m) => m.name === first.name)
+    const chosen = (await store.members(tx, id)).find((m) => m.name === first.name)
     await store.chooseBootstrap(tx, { cluster_id: id, node_id: chosen!.node_id, node_uuid: first.told!.identity.uuid, intent_at: now })
     await store.confirmBootstrap(tx, id, now)
     const shown = present((await store.find(tx, id))!, clock.now())

@@ -71,7 +71,7 @@ export function takingOver({ clock, recorder: { record }, fleet }: TakingOverPar
         fleet.forget(before.id)
       }
       const after = before
-        ? await store.update(tx, before.id, columns as store.ServerChange, at)
+        ? await store.update(tx, before.id, columns, at)
         : await store.insert(tx, { ...columns, predecessor_id: null, created_at: at, updated_at: at } as store.NewServer)
       if (!after) throw taken(machine.name)
       await store.writeContacts(tx, [{ id: after.id, at }])
