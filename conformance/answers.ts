@@ -6,3 +6,6 @@ export const versions = readdirSync(import.meta.dirname).filter((name) => /^v1\.
 
 /** Where Talos's answers for one of `versions` are kept. */
 export const answersFile = (version: string): string => join(import.meta.dirname, version, 'answers.json')
+
+/** Where the authorities are kept that Go made with the code of one of `versions`, of no cluster. */
+export const authoritiesFile = (version: string): string => join(import.meta.dirname, version, 'authorities.json')

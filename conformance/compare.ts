@@ -5,6 +5,7 @@ import { mergePatches } from '#talos/config/merge.ts'
 import { ConfigError } from '#talos/config/tree.ts'
 import { validateConfig } from '#talos/config/validate.ts'
 import { readSecrets } from '#talos/secrets/bundle.ts'
+import type { Profile } from './certificates.ts'
 
 export interface GenerateCase extends Omit<GenerateInput, 'talosVersion' | 'secrets'> {
   id: string
@@ -31,6 +32,8 @@ export interface Answers {
   answers: Record<string, string>
   /** The secrets bundle as Talos writes it. */
   secrets: string
+  /** Certificates of both sides by the id of their case, as Go reads them. */
+  certificates: Record<'talos' | 'ours', Record<string, Profile>>
 }
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16)

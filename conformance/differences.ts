@@ -1,3 +1,5 @@
+import type { Profile } from './certificates.ts'
+
 export interface KnownDifference {
   /** As `talos/README.md` names it, which says who is right and why we stay with it. */
   title: string
@@ -38,4 +40,11 @@ export const knownDifferences: readonly KnownDifference[] = [
     cases:
       /\.extraArgs=|\.extraVolumes=\[\{"readonly":false\}\]|^main\/(cluster\.(extraManifests|inlineManifests)|machine\.seccompProfiles)=\[\]$|^policy: arguments that are (empty|null)$/,
   },
+]
+
+/** The same for certificates: a field of their profile, and in which of them. */
+export const knownCertificateDifferences: readonly (KnownDifference & { field: keyof Profile })[] = [
+  { title: 'A certificate begins five minutes before it is made', field: 'backdatedSeconds', cases: /./ },
+  { title: 'Organizations of a certificate keep their order', field: 'organizations', cases: /^kubeconfig of a person$/ },
+  { title: 'The front proxy authority has a name', field: 'commonName', cases: /^authority k8sAggregator$/ },
 ]

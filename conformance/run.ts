@@ -4,11 +4,13 @@
  * Needs Go and its module proxy; where either is missing it says so and ends well, because `npm test` compares with the committed answers in any case.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { answersFile, versions } from './answers.ts'
+import { readSecrets } from '#talos/secrets/bundle.ts'
+import { answersFile, authoritiesFile, versions } from './answers.ts'
 import { countLostCalls } from './calls.ts'
+import { certificateCases, now, ourCertificates } from './certificates.ts'
 import { keyOf } from './compare.ts'
 import { allCases } from './make-cases.ts'
 
@@ -29,24 +31,26 @@ function build(name: string): string | null {
 }
 
 /** Whether `version` of Talos answers as committed; null where it can't be asked. */
-function ask(version: string): boolean | null {
+function ask(version: string, questions: string): boolean | null {
   const program = build(version)
   if (program === null) return null
   const out = join(folder, `${version}.json`)
-  const ran = spawnSync(program, [questions(), out], { encoding: 'utf8' })
+  const hasAuthorities = existsSync(authoritiesFile(version))
+  const ran = spawnSync(program, [questions, out, ...(hasAuthorities ? [] : [authoritiesFile(version)])], { encoding: 'utf8' })
   if (ran.status !== 0) throw new Error(`${version}: ${ran.stderr}`)
   const answers = readFileSync(out, 'utf8')
   const isSame = answers === readFileSync(answersFile(version), { encoding: 'utf8', flag: 'a+' })
-  const asked = `${cases.generate.length} configurations and ${cases.patches.length} patches`
+  const asked = `${cases.generate.length} configurations, ${number(cases.patches.length)} patches and ${certificateCases.length} certificates`
   say(`${version}: ${asked}, ${isSame ? 'answered as committed' : 'answered otherwise than committed'}`)
   if (!isCheck) writeFileSync(answersFile(version), answers)
   return isSame
 }
 
-function questions(): string {
+async function writeQuestions(): Promise<string> {
   const path = join(folder, 'cases.json')
   const keyed = <Case extends Parameters<typeof keyOf>[0]>(list: readonly Case[]) => list.map((one) => ({ ...one, id: keyOf(one, cases.bases) }))
-  writeFileSync(path, JSON.stringify({ ...cases, generate: keyed(cases.generate), patches: keyed(cases.patches) }))
+  const certificates = { now, issued: certificateCases, ours: await ourCertificates(readSecrets(cases.secrets)) }
+  writeFileSync(path, JSON.stringify({ ...cases, generate: keyed(cases.generate), patches: keyed(cases.patches), certificates }))
   return path
 }
 
@@ -61,8 +65,9 @@ async function call(): Promise<boolean | null> {
 }
 
 async function main(): Promise<void> {
+  const questions = await writeQuestions()
   for (const version of versions) {
-    const isSame = ask(version)
+    const isSame = ask(version, questions)
     if (isSame === null) {
       say('The committed answers stand, and npm test compares with them.')
       return

@@ -26,6 +26,8 @@ type Cases struct {
 	Generate []Generate        `json:"generate"`
 	Bases    map[string]string `json:"bases"`
 	Patches  []Patch           `json:"patches"`
+	// Certificates are made and verified as well.
+	Certificates Certificates `json:"certificates"`
 }
 
 // Generate is one configuration to generate.
@@ -56,6 +58,8 @@ type Answers struct {
 	Talos   string            `json:"talos"`
 	Answers map[string]string `json:"answers"`
 	Secrets string            `json:"secrets"`
+	// Certificates of both sides, as Go reads them.
+	Certificates CertificateAnswers `json:"certificates"`
 }
 
 type metal struct{}
@@ -87,7 +91,8 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// Main reads the cases from the first argument and writes Talos's answers to the second. version is the Talos version that is asked.
+// Main reads the cases from the first argument and writes Talos's answers to the second, and where there is a third, new authorities to that.
+// version is the Talos version that is asked.
 func Main(version string) {
 	text, err := os.ReadFile(os.Args[1])
 	if err != nil {
@@ -124,7 +129,25 @@ func Main(version string) {
 		answers.Answers[c.ID] = merged(cases.Bases[c.Base], c.Patches)
 	}
 
-	out, err := os.Create(os.Args[2])
+	if answers.Certificates, err = certificates(cases.Certificates, bundle, contract); err != nil {
+		fail(err)
+	}
+
+	write(os.Args[2], answers)
+
+	// Made once: they are others each time.
+	if len(os.Args) > 3 {
+		made, err := authorities(cases.Certificates.Now, contract)
+		if err != nil {
+			fail(err)
+		}
+
+		write(os.Args[3], made)
+	}
+}
+
+func write(path string, value any) {
+	out, err := os.Create(path)
 	if err != nil {
 		fail(err)
 	}
@@ -133,7 +156,7 @@ func Main(version string) {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 
-	if err = enc.Encode(answers); err != nil {
+	if err = enc.Encode(value); err != nil {
 		fail(err)
 	}
 
