@@ -32,6 +32,8 @@ export const Cluster = z.object({
   status: z.enum(clusterStatuses),
   /** What it is waiting for, or why it failed. */
   reason: z.nullable(z.string()),
+  /** What Steelyard tries with it and can't do now; each is tried again by itself. `node_id`: the server that it is about. */
+  troubles: z.array(z.object({ node_id: z.nullable(z.uuid()), message: z.string() })),
   datacenter: z.object({ id: z.uuid(), code: z.string(), country_code: z.string() }),
   talos_version: z.string(),
   kubernetes_version: z.string(),

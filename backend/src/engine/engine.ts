@@ -100,6 +100,8 @@ export interface Engine {
   wake(tx: Tx, queue: string, key: string, options?: { afterMs?: number }): Promise<void>
   /** Why the last runs of objects failed, as sentences for people, by `queue key`; of those that fail now alone. */
   troubles(on: Db | Tx, objects: readonly Work[]): Promise<ReadonlyMap<string, string>>
+  /** The objects of these queues whose last run failed, with why. */
+  failing(on: Db | Tx, queues: readonly string[]): Promise<readonly (Work & { readonly reason: string })[]>
   /** `tell` is called in the transaction in which the trouble of an object comes, changes or goes. */
   onTrouble(tell: (tx: Tx, object: Work) => Promise<void>): void
   /** In the caller's transaction: ends the holds of an owner, and what was asked for meanwhile is looked at after the commit. Answers the ids that were held. */
@@ -259,7 +261,20 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
       return new Map(rows.flatMap(({ queue, key, last_error }) => (last_error === null ? [] : [[`${queue} ${key}`, last_error] as const])))
     },
 
-    onTrouble: (tell) => void told.push(tell),
+    async failing(on, queues) {
+      const rows = await on
+        .selectFrom('wake_up')
+        .select(['queue', 'key', 'last_error as reason'])
+        .where('failures', '>', 0)
+        .where('queue', 'in', queues)
+        .orderBy('queue')
+        .orderBy('key')
+        .execute()
+      return rows.flatMap(({ reason, ...work }) => (reason === null ? [] : [{ ...work, reason }]))
+    },
+
+    // A domain that is built on another locks its own rows first, as in every call of it.
+    onTrouble: (tell) => void told.unshift(tell),
 
     async take(tx, queue, key, jobId) {
       const now = dispatch().now()

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { clusterGet, clusterList, clusterServerFailure } from '#contract/clusters.ts'
+import { Problem } from '#contract/errors.ts'
+import { clusterResume } from '#contract/restoration.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
-import { aCluster, id, pageOf } from '../testing/things.ts'
+import { aCluster, anOperation, id, pageOf } from '../testing/things.ts'
 
 const at = '2026-11-20T08:00:00.000Z'
 
@@ -40,4 +42,28 @@ test('a log that could not be read, a server that never failed, and one that is 
   const unknown = await cli.run(`cluster failure ${cluster.name} nobody`)
   expect(unknown.err).toContain(`There is no server of ${cluster.name} nobody`)
   expect(unknown.exit).not.toBe(0)
+})
+
+test('cluster resume says what goes on, that nothing waited, and why it can not be resumed yet', async () => {
+  const { api, cli, cluster } = await signedIn()
+  api.on(clusterResume, () => ({ operations: [anOperation({ status: 'running' })] }))
+  expect(await cli.run(`cluster resume ${cluster.name}`)).toMatchObject({ exit: 0, out: 'Create cluster web: running\n' })
+  expect(api.callsOf(clusterResume)[0]!.params).toEqual({ id: cluster.id })
+  api.on(clusterResume, () => ({ operations: [] }))
+  expect((await cli.run(`cluster resume ${cluster.id}`)).out).toBe('Resumed; no operation was held\n')
+  api.on(clusterResume, () => {
+    throw new Problem('transition_refused', 'brave-otter-042 has not been asked since the restore')
+  })
+  expect(await cli.run(`cluster resume ${cluster.name}`)).toMatchObject({
+    exit: 6,
+    err: expect.stringContaining('has not been asked since the restore') as string,
+  })
+  expect((await cli.run('cluster resume nothing')).err).toContain('nothing')
+})
+
+test('cluster show tells what fails at the cluster', async () => {
+  const { api, cli, cluster } = await signedIn()
+  const message = 'The configuration of db-1 can not be sent: connection refused'
+  api.on(clusterGet, () => ({ ...cluster, troubles: [{ node_id: id(1), message }] }))
+  expect((await cli.run(`cluster show ${cluster.name}`)).out).toMatch(new RegExp(`^Trouble +${message}$`, 'm'))
 })

@@ -44,6 +44,7 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     ['Id', c.id],
     ['Status', c.status],
     ['Reason', c.reason],
+    ['Trouble', c.troubles.map((t) => t.message).join('; ') || null],
     ['Datacenter', c.datacenter.code],
     ['Kubernetes', c.kubernetes_version],
     ['Talos', c.talos_version],

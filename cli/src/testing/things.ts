@@ -58,6 +58,7 @@ export const aCluster = (more: Partial<Cluster> = {}): Cluster => ({
   service_cidr: '10.96.0.0/12',
   servers: [{ node_id: id(1), name: 'brave-otter-042', role: 'control_plane' }],
   former_servers: [],
+  troubles: [],
   control_planes: 1,
   workers: 0,
   subnets: [],

@@ -36,6 +36,7 @@ import { clusterSecrets } from './secrets.ts'
 import * as store from './store.ts'
 import { secretsImporting } from './takeover/secrets-import.ts'
 import { type TakingOver, takingOver } from './takeover/takeover.ts'
+import { tellTroubles, troublesOf } from './troubles.ts'
 
 /** Life of what people download. */
 const downloadLifetimeMs = 24 * 3_600_000
@@ -85,7 +86,8 @@ export function clusters(parts: ClusterParts): Clusters {
   const left = leaving(parts, secrets, reached)
   const kept = outside(parts, secrets)
   const imports = secretsImporting(parts, secrets, kept, rendered)
-  guardRetries(operations)
+  guardRetries(parts)
+  tellTroubles(parts)
 
   const found = async (on: Db | Tx, id: string): Promise<store.ListedCluster> => {
     const row = await store.find(on, id)
@@ -99,7 +101,8 @@ export function clusters(parts: ClusterParts): Clusters {
       rows.map((r) => r.id),
     )
     const now = clock.now()
-    return rows.map((row) => present(row, now, subnets.get(row.id)))
+    const troubles = await troublesOf(db, engine)
+    return rows.map((row) => present(row, now, subnets.get(row.id), troubles.get(row.id)?.slice()))
   }
 
   const controlPlaneAddresses = async (clusterId: string): Promise<string[]> => {
@@ -236,16 +239,23 @@ export function clusters(parts: ClusterParts): Clusters {
       }),
 
     async summary() {
-      const [counts, ailing] = await Promise.all([store.countByStatus(db), store.ailing(db)])
+      const [counts, ailing, troubles] = await Promise.all([store.countByStatus(db), store.ailing(db), troublesOf(db, engine)])
+      const troubled = await store.named(
+        db,
+        [...troubles.keys()].filter((id) => !ailing.some((c) => c.id === id)),
+      )
       return {
         counts: { total: counts.reduce((sum, c) => sum + c.n, 0), by_status: Object.fromEntries(counts.map((c) => [c.status, c.n])) },
-        ailing: ailing.map(({ id, name, status, reason }) => ({
-          kind: status === 'failed' ? ('cluster_failed' as const) : ('cluster_degraded' as const),
-          id,
-          name,
-          since: null,
-          reason,
-        })),
+        ailing: [
+          ...ailing.map(({ id, name, status, reason }) => ({
+            kind: status === 'failed' ? ('cluster_failed' as const) : ('cluster_degraded' as const),
+            id,
+            name,
+            since: null,
+            reason,
+          })),
+          ...troubled.map(({ id, name }) => ({ kind: 'cluster_troubled' as const, id, name, since: null, reason: troubles.get(id)![0]!.message })),
+        ],
       }
     },
 

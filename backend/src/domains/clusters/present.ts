@@ -10,11 +10,12 @@ const hasAnswered = ({ released_at, secured_at, left_at }: ListedCluster['member
 const member = ({ node_id, name, role }: ListedCluster['members'][number]): Cluster['servers'][number] => ({ node_id, name, role })
 
 /** Row → contract. The only place where a cluster's columns become its fields. */
-export const present = (row: ListedCluster, now: number, subnets: Cluster['subnets'] = []): Cluster => ({
+export const present = (row: ListedCluster, now: number, subnets: Cluster['subnets'] = [], troubles: Cluster['troubles'] = []): Cluster => ({
   id: row.id,
   name: row.name,
   status: row.status,
   reason: row.reason,
+  troubles,
   datacenter: { id: row.datacenter_id, code: row.datacenter_code, country_code: row.country_code },
   talos_version: row.talos_version,
   kubernetes_version: row.kubernetes_version,

@@ -149,6 +149,13 @@ export const ailing = (on: On) =>
     .orderBy('updated_at', 'desc')
     .execute()
 
+/** Those of these clusters that are there, by name. */
+export const named = async (on: On, ids: readonly string[]): Promise<{ id: string; name: string }[]> =>
+  ids.length === 0 ? [] : on.selectFrom('cluster').select(['id', 'name']).where('deleted_at', 'is', null).where('id', 'in', ids).orderBy('name').execute()
+
+/** Servers that are in a cluster now, of all clusters. */
+export const presentMembers = (on: On) => on.selectFrom('cluster_server').select(['cluster_id', 'node_id', 'name']).where('released_at', 'is', null).execute()
+
 export const insert = (tx: Tx, cluster: Insertable<Tables['cluster']>): Promise<ClusterRow> =>
   tx.insertInto('cluster').values(cluster).returningAll().executeTakeFirstOrThrow()
 

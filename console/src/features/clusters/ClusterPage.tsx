@@ -159,6 +159,7 @@ function Shown({
           ]}
         />
       </PageHeader>
+      <Troubles troubles={cluster.troubles} />
       {above}
       <Tabs
         label="Cluster"
@@ -183,6 +184,29 @@ function Shown({
         {tab === 'settings' && <ClusterSettings cluster={cluster} ending={actions.filter((a) => a.danger)} />}
       </div>
     </>
+  )
+}
+
+/** What Steelyard can't do with the cluster now, whatever is looked at of it. */
+function Troubles({ troubles }: Pick<Cluster, 'troubles'>) {
+  if (troubles.length === 0) return null
+  return (
+    <Alert tone="warn" className={css['troubles'] ?? ''}>
+      <b>Something that Steelyard does for this cluster fails.</b> It is tried again by itself.
+      <ul>
+        {troubles.map(({ node_id, message }) => (
+          <li key={message}>
+            {message}
+            {node_id !== null && (
+              <>
+                {' '}
+                <a href={paths.server(node_id)}>Open the server</a>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Alert>
   )
 }
 
