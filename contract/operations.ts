@@ -1,5 +1,6 @@
 /** Operations: anything that outlives a request. What it is doing, how far it came, and what it waits for. */
 import * as z from 'zod/mini'
+import { ConfirmedDisk, ConfirmedDisks, Disk } from './disks.ts'
 import { operation } from './operation.ts'
 import { byId, listQuery, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
@@ -108,6 +109,29 @@ export const operationRetry = operation({
   scope: 'signed_in',
   kept: true,
   params: byId,
+  /** Disks that hold something by now, which a person agreed to wipe since. */
+  body: z.strictObject({ confirmed_disks: ConfirmedDisks }),
   answer: Operation,
-  errors: ['not_found', 'operation_ended', 'operation_running'],
+  errors: ['not_found', 'operation_ended', 'operation_running', 'disk_not_confirmed'],
+})
+export const operationRetryDisks = operation({
+  name: 'operationRetryDisks',
+  summary: 'Disks that a retry of a failed operation would wipe though nobody has agreed to what is on them now; `by` confirms each.',
+  method: 'GET',
+  path: '/v1/operations/{id}/retry',
+  scope: 'signed_in',
+  params: byId,
+  answer: z.object({
+    items: z.array(
+      z.object({
+        server: z.string(),
+        device: z.string(),
+        disk: Disk,
+        content: z.string(),
+        media: z.nullable(z.string()),
+        by: z.nullable(ConfirmedDisk),
+      }),
+    ),
+  }),
+  errors: ['not_found'],
 })

@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { Problem } from '#contract/errors.ts'
-import { type Operation, operationCancel, operationGet, operationRetry } from '#contract/operations.ts'
+import { type Operation, operationCancel, operationGet, operationRetry, operationRetryDisks } from '#contract/operations.ts'
+import { operationResume } from '#contract/restoration.ts'
 import { startApi } from './testing/api.ts'
 import { startCli } from './testing/cli.ts'
 import { anOperation, aStep, id } from './testing/things.ts'
@@ -104,4 +105,36 @@ test('operation cancel and retry say what it is now', async () => {
   api.on(operationRetry, () => anOperation({ status: 'pending' }))
   expect(await cli.run(`operation cancel ${id(70)}`)).toMatchObject({ exit: 0, out: 'Create cluster web: cancelling\n' })
   expect(await cli.run(`operation retry ${id(70)} --wait`)).toMatchObject({ exit: 0, out: 'Create cluster web: done\n' })
+})
+
+test('operation retry has a person name the disk that would be wiped, and sends what was named', async () => {
+  const { api, cli } = await watching([anOperation({ status: 'done' })])
+  const by = { wwid: 'naa.1', serial: 'S1', content: 'ext4 "data"' }
+  const disk = { server: 'brave-otter-042', device: '/dev/sda', disk: { id: 'sda', model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: by.content } }
+  api.on(operationRetryDisks, () => ({ items: [{ ...disk, content: by.content, media: null, by }] }))
+  api.on(operationRetry, ({ body }) => {
+    if (body.confirmed_disks.length === 0) throw new Problem('disk_not_confirmed', '/dev/sda of brave-otter-042: it holds ext4 "data"')
+    return anOperation({ status: 'pending' })
+  })
+  const unasked = await cli.run(`operation retry ${id(70)}`)
+  expect(unasked).toMatchObject({ exit: 6, err: expect.stringContaining("--confirm-disk 'SERIAL=CONTENT'") as string })
+  const wrong = await cli.run(`operation retry ${id(70)}`, { ask: () => Promise.resolve('S2') })
+  expect(wrong.err).toContain('Nothing was done')
+  expect(api.callsOf(operationRetry).map((c) => c.body)).toEqual([{ confirmed_disks: [] }, { confirmed_disks: [] }])
+  const asked = await cli.run(`operation retry ${id(70)}`, { ask: () => Promise.resolve('S1') })
+  expect(asked).toMatchObject({ exit: 0, out: 'Create cluster web: pending\n' })
+  expect(api.callsOf(operationRetry).at(-1)!.body).toEqual({ confirmed_disks: [by] })
+})
+
+test('operation resume says what goes on, and why it can not be resumed yet', async () => {
+  const { api, cli } = await watching([])
+  api.on(operationResume, () => ({ operations: [anOperation({ status: 'running' })] }))
+  expect(await cli.run(`operation resume ${id(70)}`)).toMatchObject({ exit: 0, out: 'Create cluster web: running\n' })
+  expect(api.callsOf(operationResume)[0]!.params).toEqual({ id: id(70) })
+  const why = 'brave-otter-042 has not been asked since the restore: wait until each has answered or is known not to'
+  api.on(operationResume, () => {
+    throw new Problem('transition_refused', why)
+  })
+  expect(await cli.run(`operation resume ${id(70)}`)).toMatchObject({ exit: 6, err: expect.stringContaining(why) as string })
+  expect((await cli.run('operation resume web')).exit).toBe(2)
 })

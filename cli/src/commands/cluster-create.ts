@@ -1,9 +1,13 @@
+import { basename } from 'node:path'
+import * as z from 'zod/mini'
 import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, type NewClusterAsked } from '#contract/clusters.ts'
+import { NewPatch } from '#contract/patches.ts'
 import type { Context } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { datacenterId, serverId } from '../resolve.ts'
 import { oneLine } from '../text.ts'
 import { confirmedDisks, confirmOption } from './confirm-disks.ts'
+import { patchBodyOf } from './patch-writing.ts'
 
 export const createOptions = {
   datacenter: { kind: 'text', value: 'CODE', help: 'Where its servers stand. Required' },
@@ -17,6 +21,13 @@ export const createOptions = {
   },
   'workload-disk': { kind: 'text', value: 'SERVER=DISK', many: true, help: 'Disks for the workload, by id or path' },
   ...confirmOption,
+  patch: {
+    kind: 'text',
+    value: '[SERVER=]FILE',
+    many: true,
+    whole: true,
+    help: 'YAML of a patch that every server of the cluster gets, or one; its name is that of the file',
+  },
   interface: { kind: 'text', value: 'SERVER=LINK', many: true, help: 'Link for the workload; else the one that the server is reached on' },
   endpoint: { kind: 'text', value: 'ADDRESS', help: "Address or DNS name of the Kubernetes API; else the first control plane's address" },
   'virtual-ip': { kind: 'flag', help: 'The endpoint is an unused address that the control planes hold themselves' },
@@ -47,6 +58,29 @@ function perServer(option: string, pairs: readonly string[], servers: readonly s
   return values
 }
 
+/** The patch in a file, named after it: `./edge-net.yaml` is edge-net. */
+async function patchIn(file: string): Promise<NewPatch> {
+  const name = basename(file).replace(/\.ya?ml$/, '')
+  const body = await patchBodyOf(file)
+  const read = z.safeParse(NewPatch, { name, body })
+  if (!read.success) throw new CliError('usage', `--patch ${oneLine(file)}: ${read.error.issues[0]!.message}`)
+  return read.data
+}
+
+/** The patch of each server: its own file, else the one for all. */
+async function patchesOf(options: readonly string[], servers: readonly string[]): Promise<(server: string) => NewPatch | undefined> {
+  const isOwn = (option: string) => servers.includes(option.split('=', 1)[0]!) && option.includes('=')
+  const [everybody, second] = options.filter((option) => !isOwn(option))
+  if (second !== undefined) throw new CliError('usage', '--patch is given twice for all servers: a cluster gives each server one new patch')
+  const own = perServer('patch', options.filter(isOwn), servers)
+  const patches = new Map<string, NewPatch>()
+  for (const server of servers) {
+    const file = single('patch', own, server) ?? everybody
+    if (file !== undefined) patches.set(server, await patchIn(file))
+  }
+  return (server) => patches.get(server)
+}
+
 /** At most one value for a server. */
 function single(option: string, values: Map<string, string[]>, server: string): string | undefined {
   const given = values.get(server)
@@ -66,6 +100,7 @@ export async function readNewCluster({ terminal, api }: Context, name: string, o
   const installDisks = perServer('install-disk', options['install-disk'], servers)
   const workloadDisks = perServer('workload-disk', options['workload-disk'], servers)
   const interfaces = perServer('interface', options.interface, servers)
+  const patchOf = await patchesOf(options.patch, servers)
   const warning = controlPlaneWarning(controlPlanes.length)
   if (warning) terminal.err(`${warning}\n`)
 
@@ -74,12 +109,14 @@ export async function readNewCluster({ terminal, api }: Context, name: string, o
     const role: ClusterRole = controlPlanes.includes(server) ? 'control_plane' : 'worker'
     const link = single('interface', interfaces, server)
     const disk = single('install-disk', installDisks, server)
+    const patch = patchOf(server)
     asked.push({
       node_id: await serverId(api, server),
       role,
       ...(link !== undefined && { interface: link }),
       ...(disk !== undefined && { install_disk: disk }),
       ...(workloadDisks.has(server) && { workload_disks: workloadDisks.get(server)! }),
+      ...(patch !== undefined && { patch }),
     })
   }
   return {

@@ -213,6 +213,30 @@ describe('cluster create', () => {
     expect((await cli.run([...line.split(' '), '--confirm-disk', 'S1=xfs'])).exit).toBe(6)
   })
 
+  test('takes a patch from a file, for all servers or for one, under the name of the file', async () => {
+    const { api, cli } = await ready()
+    const [all, own, bad] = ['edge-net.yaml', 'cp-only.yml', 'Not A Name.yaml'].map((name) => join(cli.folder, name)) as [string, string, string]
+    const body = 'machine:\n  sysctls:\n    vm.swappiness: "1"\n'
+    for (const file of [all, own, bad]) await writeFile(file, body)
+    const line = ['cluster', 'create', 'web', '--datacenter', 'PL-POZ-1', '--control-plane', 'cp-1', '--worker', 'w-1']
+    expect(await cli.run([...line, '--patch', all, '--patch', `cp-1=${own}`])).toMatchObject({ exit: 0 })
+    const sent = api.callsOf(clusterCreate)[0]!.body as { servers: { patch?: object }[] }
+    expect(sent.servers.map((s) => s.patch)).toEqual([
+      { name: 'cp-only', weight: 500, labels: {}, body },
+      { name: 'edge-net', weight: 500, labels: {}, body },
+    ])
+    expect(await cli.run([...line, '--patch', bad])).toMatchObject({ exit: 2, err: expect.stringContaining('Patch name can only contain') as string })
+    expect(await cli.run([...line, '--patch', all, '--patch', own])).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('--patch is given twice') as string,
+    })
+    expect(await cli.run([...line, '--patch', join(cli.folder, 'gone.yaml')])).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining('can not be read') as string,
+    })
+    expect(api.callsOf(clusterCreate)).toHaveLength(1)
+  })
+
   test('the server that takes the place of a failed one loses a disk that holds something only with its name', async () => {
     const { api, cli } = await ready()
     const disk = { id: 'sda', size: 480e9, model: 'PM9A3', serial: 'S1', wwid: 'naa.1', content: 'ZFS member "tank"' }

@@ -1,5 +1,5 @@
 /** Disks that a command wipes: named by option, or typed once the API says that one of them holds something. */
-import { type ChosenDisks, type ConfirmedDisk, defaultInstallDisk, devicePath, diskSentence, disksToConfirm } from '#contract/disks.ts'
+import { type ChosenDisks, type ConfirmedDisk, defaultInstallDisk, devicePath, diskSentence, disksToConfirm, type DiskToConfirm } from '#contract/disks.ts'
 import { serverGet } from '#contract/servers.ts'
 import type { Context } from '../command.ts'
 import { CliError } from '../exit.ts'
@@ -31,11 +31,8 @@ export function confirmedDisks(pairs: readonly string[]): ConfirmedDisk[] {
   })
 }
 
-/**
- * Has a person type the serial of each disk that would be wiped and was not confirmed yet, and answers all confirmations. null where nobody can be asked, or a
- * disk has nothing to name it by. Throws CliError where another name is typed.
- */
-async function askForDisks({ terminal, api }: Context, servers: readonly AskedServer[], given: readonly ConfirmedDisk[]): Promise<ConfirmedDisk[] | null> {
+/** The disks of servers as they were chosen, or as they are by default, that have to be named. */
+async function disksOf({ api }: Context, servers: readonly AskedServer[]): Promise<DiskToConfirm[]> {
   const chosen: ChosenDisks[] = []
   for (const asked of servers) {
     const { name, resources, talos } = await api.call(serverGet, { params: { id: asked.node_id } })
@@ -45,8 +42,16 @@ async function askForDisks({ terminal, api }: Context, servers: readonly AskedSe
     const devices = [...(install === undefined ? [] : [devicePath(install)]), ...workload]
     chosen.push({ server: name, disks: resources.disks, devices, kept: talos.installed?.disk ?? null })
   }
+  return disksToConfirm(chosen)
+}
+
+/**
+ * Has a person type the serial of each disk that would be wiped and was not confirmed yet, and answers all confirmations. null where nobody can be asked, or a
+ * disk has nothing to name it by. Throws CliError where another name is typed.
+ */
+async function askForDisks({ terminal }: Context, disks: readonly DiskToConfirm[], given: readonly ConfirmedDisk[]): Promise<ConfirmedDisk[] | null> {
   const confirmed = [...given]
-  for (const one of disksToConfirm(chosen)) {
+  for (const one of disks) {
     const { by } = one
     if (by === null) return null
     const isSaid = confirmed.some((c) => c.content === by.content && (c.wwid === undefined ? c.serial === by.serial : c.wwid === by.wwid))
@@ -60,10 +65,10 @@ async function askForDisks({ terminal, api }: Context, servers: readonly AskedSe
   return confirmed
 }
 
-/** Calls with the disks that are confirmed; where the API says that one is not, it is asked about. Throws CliError. */
+/** Calls with the disks that are confirmed; where the API says that one is not, it is asked about. `servers`: those to be installed, or what tells their disks. Throws CliError. */
 export async function withDisks<T>(
   context: Context,
-  servers: readonly AskedServer[],
+  servers: readonly AskedServer[] | (() => Promise<readonly DiskToConfirm[]>),
   given: readonly ConfirmedDisk[],
   call: (confirmed: ConfirmedDisk[]) => Promise<T>,
 ): Promise<T> {
@@ -71,7 +76,8 @@ export async function withDisks<T>(
     return await call([...given])
   } catch (error) {
     if (!(error instanceof CliError) || error.body?.code !== 'disk_not_confirmed') throw error
-    const confirmed = await askForDisks(context, servers, given)
+    const disks = typeof servers === 'function' ? await servers() : await disksOf(context, servers)
+    const confirmed = await askForDisks(context, disks, given)
     if (confirmed === null) throw new CliError(error.exit, error.message, { body: error.body, hint: "Name it: --confirm-disk 'SERIAL=CONTENT'", cause: error })
     return call(confirmed)
   }

@@ -1,4 +1,13 @@
-import { hasEnded, type Operation, operationCancel, operationKinds, operationList, operationRetry, operationStatuses } from '#contract/operations.ts'
+import {
+  hasEnded,
+  type Operation,
+  operationCancel,
+  operationKinds,
+  operationList,
+  operationRetry,
+  operationRetryDisks,
+  operationStatuses,
+} from '#contract/operations.ts'
 import { operationResume } from '#contract/restoration.ts'
 import { operationTitle } from '#contract/words.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
@@ -6,6 +15,7 @@ import type { Colour } from '../terminal.ts'
 import { idOf } from '../resolve.ts'
 import { type Column, shownOf, table } from '../table.ts'
 import { localTime, oneLine, words } from '../text.ts'
+import { confirmedDisks, confirmOption, withDisks } from './confirm-disks.ts'
 import { watch, type Watched } from '../watch.ts'
 
 const colourOf = (o: Operation): Colour | null => (o.status === 'failed' ? 'red' : o.status === 'done' ? 'green' : hasEnded(o) ? null : 'yellow')
@@ -79,10 +89,16 @@ export const operationCommands: Command[] = [
     name: 'operation retry',
     summary: 'Go on with a failed operation where it failed.',
     operands: operand,
-    options: waitOption,
+    options: { ...confirmOption, ...waitOption },
     examples: ['operation retry 0198c0de-0000-7000-8000-000000000001 --wait'],
     async run(context, { operands, options }) {
-      const operation = await context.api.call(operationRetry, { params: { id: idOf('operation', operands.operation) } })
+      const params = { id: idOf('operation', operands.operation) }
+      const operation = await withDisks(
+        context,
+        async () => (await context.api.call(operationRetryDisks, { params })).items,
+        confirmedDisks(options['confirm-disk']),
+        (confirmed_disks) => context.api.call(operationRetry, { params, body: { confirmed_disks } }),
+      )
       const watched = await waitOr(context, operation.id, options.wait)
       context.show(watched?.operation ?? operation, stateOf)
       return watched?.exit

@@ -21,7 +21,8 @@ const options = {
   ...sureOption,
 } as const
 
-const bodyOf = (file: string): Promise<string> =>
+/** The text of a patch. Throws CliError where the file can't be read. */
+export const patchBodyOf = (file: string): Promise<string> =>
   readFile(file, 'utf8').catch((cause: unknown) => {
     throw new CliError('failure', `${oneLine(file)} can not be read`, { cause })
   })
@@ -89,7 +90,7 @@ export const patchWritingCommands: Command[] = [
     async run(context, { operands: { server: which, name }, options: { file, weight = 500, label, 'dry-run': dryRun, yes } }) {
       const { api } = context
       if (file === undefined) throw new CliError('usage', 'Say where the patch is: --file')
-      const [labels, body] = [labelsOf(label), await bodyOf(file)]
+      const [labels, body] = [labelsOf(label), await patchBodyOf(file)]
       const server = await api.call(serverGet, { params: { id: await serverId(api, which) } })
       const preview = await previewOf(context, server, { name, weight, body })
       if (dryRun) return shown(context, preview)
@@ -107,7 +108,7 @@ export const patchWritingCommands: Command[] = [
       const { api } = context
       if (bare && label.length > 0) throw new CliError('usage', 'Give either --label or --no-labels')
       const labels = bare ? {} : label.length > 0 ? labelsOf(label) : undefined
-      const body = file === undefined ? undefined : await bodyOf(file)
+      const body = file === undefined ? undefined : await patchBodyOf(file)
       const change = given({ name, weight, labels, body })
       if (Object.keys(change).length === 0) throw new CliError('usage', 'Say what to change: --file, --weight, --label, --no-labels or --name')
       const server = await api.call(serverGet, { params: { id: await serverId(api, which) } })

@@ -87,7 +87,7 @@ describe('right before the order', () => {
 
   test('a disk that holds something else is not wiped', () => {
     expect(problem([told('sda', 'xfs "new"'), told('sdb', 'ext4 "data"')])).toBe(
-      '/dev/sda of web-1 (PM9A3, serial S-sda, WWID naa.sda): it holds xfs "new", but it was agreed to wipe PM9A3, serial S-sda, WWID naa.sda, which was empty. Nothing was wiped: empty the disk and retry, or put another server in its place',
+      '/dev/sda of web-1 (PM9A3, serial S-sda, WWID naa.sda): it holds xfs "new", but it was agreed to wipe PM9A3, serial S-sda, WWID naa.sda, which was empty. Nothing was wiped: retry and confirm it, empty the disk and retry, or put another server in its place',
     )
     expect(problem([told('sda', 'empty'), told('sdb', 'Ceph OSD')])).toContain('it holds Ceph OSD, but it was agreed')
     expect(problem([told('sda', ''), told('sdb', 'ext4 "data"')])).toContain('what is on it is not known')

@@ -2,7 +2,7 @@
  * The disks that were chosen for a server. The kernel gives them their names (`/dev/sda`) anew at each boot, not always to the same ones; so what was
  * chosen is remembered by WWID, and looked up by it before anything is installed or wiped.
  */
-import { contentOf, diskName, diskSentence, emptyContent, mediaOf } from '#contract/disks.ts'
+import { contentOf, devicePath, type DiskFacts, diskName, diskSentence, emptyContent, mediaOf } from '#contract/disks.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import type { Disk } from '#talos/client/inventory.ts'
 import type { PlannedDisk } from '../servers/for-clusters.ts'
@@ -36,11 +36,11 @@ interface Agreed {
 /** Device path → what was agreed. */
 export type AgreedDisks = Readonly<Record<string, Agreed>>
 
-export const agreedOf = (disks: readonly PlannedDisk[], devices: readonly string[]): AgreedDisks =>
+export const agreedOf = (disks: readonly DiskFacts[], devices: readonly string[]): AgreedDisks =>
   Object.fromEntries(
     disks
-      .filter((d) => devices.includes(d.device))
-      .map((d) => [d.device, { model: d.model ?? null, serial: d.serial ?? null, wwid: d.wwid, content: contentOf(d) }]),
+      .filter((d) => devices.includes(devicePath(d.id)))
+      .map((d) => [devicePath(d.id), { model: d.model ?? null, serial: d.serial ?? null, wwid: d.wwid ?? null, content: contentOf(d) }]),
   )
 
 interface Chosen {
@@ -51,7 +51,7 @@ interface Chosen {
   readonly disk_wwids: DiskWwids
 }
 
-type Present = Pick<Disk, 'id' | 'wwid'>
+type Present = Pick<DiskFacts, 'id' | 'wwid'>
 
 const found = (chosen: Chosen, device: string, now: readonly Present[]): string | undefined => {
   const wwid = chosen.disk_wwids[device]
@@ -71,31 +71,56 @@ export function installProblem(chosen: Chosen, now: readonly Present[]): string 
 /** What is on a disk that nobody had agreed on, as with servers that were chosen before disks were asked about. */
 const nobodyAgreed: Agreed = { model: null, serial: null, wwid: null, content: emptyContent }
 
-/**
- * Why the chosen disks must not be wiped now: one is gone, is another, or holds something else than what was agreed on. What is empty now has nothing to lose.
- * `isInstalled`: Talos stands on the install disk and stays. `isAgain`: the configuration was sent before, so the installer may have begun on the install
- * disk, and the workload on its own.
- */
-export function wipeProblem(
-  chosen: Chosen & { readonly agreed_disks: AgreedDisks },
-  now: readonly Disk[],
-  { isInstalled, isAgain }: { isInstalled: boolean; isAgain: boolean },
-): string | null {
-  const devices = [...(isInstalled ? [] : [chosen.install_disk]), ...(isAgain ? [] : chosen.workload_disks)]
-  for (const device of devices) {
+interface Wiping {
+  /** Talos stands on the install disk and stays. */
+  readonly isInstalled: boolean
+  /** The configuration was sent before, so the installer may have begun on the install disk, and the workload on its own. */
+  readonly isAgain: boolean
+}
+type ToWipe = Chosen & { readonly agreed_disks: AgreedDisks }
+type Told = DiskFacts & { readonly wwid?: string | null | undefined }
+
+/** A chosen disk that is another than was agreed on, or holds something else. */
+interface Changed {
+  /** As it was chosen, and as it is called now: paths. */
+  readonly device: string
+  readonly now: string
+  readonly disk: Told
+  readonly agreed: Agreed
+  readonly isAnother: boolean
+}
+
+const devicesOf = (chosen: ToWipe, { isInstalled, isAgain }: Wiping): readonly string[] => [
+  ...(isInstalled ? [] : [chosen.install_disk]),
+  ...(isAgain ? [] : chosen.workload_disks),
+]
+
+/** The chosen disks that are there and are not what was agreed on. What is empty now has nothing to lose. */
+export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping): Changed[] {
+  return devicesOf(chosen, wiping).flatMap((device): Changed[] => {
     const agreed = chosen.agreed_disks[device] ?? nobodyAgreed
-    const at = found(chosen, device, now)
-    const told = now.find((d) => `/dev/${d.id}` === at)
-    if (!told) return `${device} (${diskName(agreed)}) is not in ${chosen.name} any more: nothing was wiped`
-    const disk = { ...told, content: told.content || null }
-    const sentence = diskSentence({ server: chosen.name, device: at!, disk, media: mediaOf(disk), content: contentOf(disk) })
-    const then = `it was agreed to wipe ${diskName(agreed)}, ${agreed.content === emptyContent ? 'which was empty' : `which held ${agreed.content}`}`
-    if ((agreed.serial ?? '') !== told.serial && agreed !== nobodyAgreed) return `${sentence}, but ${then}. Nothing was wiped`
-    const isOurs = isAgain && contentOf(disk) === talosContent
-    if (contentOf(disk) === agreed.content || contentOf(disk) === emptyContent || isOurs) continue
-    return `${sentence}, but ${then}. Nothing was wiped: empty the disk and retry, or put another server in its place`
-  }
-  return null
+    const now = found(chosen, device, disks)
+    const disk = disks.find((d) => devicePath(d.id) === now)
+    if (now === undefined || disk === undefined) return []
+    const isAnother = (agreed.serial ?? '') !== (disk.serial ?? '') && agreed !== nobodyAgreed
+    const isOurs = wiping.isAgain && contentOf(disk) === talosContent
+    if (!isAnother && (contentOf(disk) === agreed.content || contentOf(disk) === emptyContent || isOurs)) return []
+    return [{ device, now, disk, agreed, isAnother }]
+  })
+}
+
+/** Why the chosen disks must not be wiped now: one is gone, is another, or holds something else than what was agreed on. */
+export function wipeProblem(chosen: ToWipe, now: readonly Disk[], wiping: Wiping): string | null {
+  const disks = now.map(({ content, ...disk }) => ({ ...disk, content: content || null }))
+  const gone = devicesOf(chosen, wiping).find((device) => found(chosen, device, disks) === undefined)
+  if (gone !== undefined) return `${gone} (${diskName(chosen.agreed_disks[gone] ?? nobodyAgreed)}) is not in ${chosen.name} any more: nothing was wiped`
+  const [first] = notAgreed(chosen, disks, wiping)
+  if (first === undefined) return null
+  const { disk, agreed } = first
+  const sentence = diskSentence({ server: chosen.name, device: first.now, disk, media: mediaOf(disk), content: contentOf(disk) })
+  const then = `it was agreed to wipe ${diskName(agreed)}, ${agreed.content === emptyContent ? 'which was empty' : `which held ${agreed.content}`}`
+  const way = first.isAnother ? '' : ': retry and confirm it, empty the disk and retry, or put another server in its place'
+  return `${sentence}, but ${then}. Nothing was wiped${way}`
 }
 
 /** The workload disks as they are called now, and those that are gone. The disk that Talos is on is never one of them. */

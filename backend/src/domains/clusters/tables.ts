@@ -62,7 +62,7 @@ interface ClusterServerTable {
   install_image: string
   workload_disks: string[]
   disk_wwids: ColumnType<DiskWwids, string | undefined, never>
-  agreed_disks: ColumnType<AgreedDisks, string | undefined, never>
+  agreed_disks: ColumnType<AgreedDisks, string | undefined, string>
   install_wwid: Optional<string>
   trouble: Optional<string>
   failure_log: Optional<string>

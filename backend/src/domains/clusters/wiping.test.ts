@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { clusterCreate, clusterPreview, clusterServerReplace, type NewClusterAsked } from '#contract/clusters.ts'
-import { contentOf } from '#contract/disks.ts'
-import { operationRetry } from '#contract/operations.ts'
+import { type ConfirmedDisk, contentOf } from '#contract/disks.ts'
+import { operationRetry, operationRetryDisks } from '#contract/operations.ts'
 import type { Server } from '#contract/servers.ts'
 import { addFault } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from './testing/world.ts'
@@ -59,7 +59,7 @@ test('a USB stick that is the only disk is not chosen, and the check says why', 
   expect(named.problem).toMatchObject({ code: 'disk_not_confirmed', error: expect.stringContaining('it is a USB disk, and it is empty') as string })
 })
 
-test('a disk that has been filled since it was chosen is not wiped; emptied, a retry goes on', { timeout: 60_000 }, async () => {
+test('a disk that has been filled since it was chosen is not wiped; a retry asks for it and goes on', { timeout: 60_000 }, async () => {
   const machine = world.machine(clean)
   machine.disk.change((state) => (state.contents = { nvme0n1: 'ext4' }))
   const { operation } = await world.create([clean], { servers: only(clean.id, { install_disk: 'nvme0n1' }) })
@@ -69,8 +69,15 @@ test('a disk that has been filled since it was chosen is not wiped; emptied, a r
   expect(end.reason).toContain('Nothing was wiped')
   expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
 
-  machine.disk.change((state) => (state.contents = {}))
-  expect((await admin.call(operationRetry, { params: { id: operation.id } })).status).toBe(200)
+  // A retry would meet the same: it is refused, and says what to confirm.
+  const retry = (confirmed_disks: readonly ConfirmedDisk[]) =>
+    admin.call(operationRetry, { params: { id: operation.id }, body: { confirmed_disks: [...confirmed_disks] } })
+  expect((await retry([])).problem).toMatchObject({ code: 'disk_not_confirmed', error: expect.stringContaining('it holds ext4 "data"') as string })
+  const { items } = (await admin.call(operationRetryDisks, { params: { id: operation.id } })).answer!
+  expect(items).toMatchObject([{ server: clean.name, device: '/dev/nvme0n1', content: 'ext4 "data"', media: null, by: { content: 'ext4 "data"' } }])
+  expect((await retry([{ ...items[0]!.by!, content: 'empty' }])).problem).toMatchObject({ code: 'disk_not_confirmed' })
+  expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
+  expect((await retry([items[0]!.by!])).status).toBe(200)
   expect((await world.ended(operation.id)).status).toBe('done')
   expect(installs(clean)).toBe(1)
 })

@@ -1,6 +1,7 @@
 /** Operations: anything that outlives a request. Other domains begin them, move their steps and end them in their own transactions; people watch, cancel and retry. */
+import { canWipe, type ChosenDisks, type ConfirmedDisk, type Disk, type DiskFacts, disksToConfirm } from '#contract/disks.ts'
 import { Problem } from '#contract/errors.ts'
-import type { Input } from '#contract/operation.ts'
+import type { Answer, Input } from '#contract/operation.ts'
 import {
   canCancelOperation,
   canRetryOperation,
@@ -8,6 +9,7 @@ import {
   type Operation,
   type operationKinds,
   type operationList,
+  type operationRetryDisks,
   type OperationStatus,
   type Step,
   type StepStatus,
@@ -55,6 +57,20 @@ export interface StepChange {
   readonly title?: string
 }
 
+/** What a retry would wipe though nobody agreed to what is on it now. */
+export interface Wipes {
+  readonly chosen: readonly ChosenDisks[]
+  /** In the transaction of the retry, once all of them were confirmed. */
+  agree(tx: Tx): Promise<void>
+}
+type Retried = { readonly id: string; readonly key: string }
+export interface RetryGuard {
+  /** Asked before the operation's row is locked: what it is about is locked first everywhere. */
+  may(tx: Tx, operation: Retried): Promise<Verdict>
+  /** Asked outside of a transaction: it may look at machines. */
+  wipes?(operation: Retried): Promise<Wipes>
+}
+
 export interface Operations {
   list(caller: UserCaller, query: Input<typeof operationList>['query']): Promise<Page<Operation>>
   /** @throws Problem not_found, also where the caller may not see what it is about */
@@ -62,7 +78,10 @@ export interface Operations {
   /** @throws Problem operation_ended, forbidden */
   cancel(caller: UserCaller, id: string): Promise<Operation>
   /** @throws Problem operation_ended, forbidden */
-  retry(caller: UserCaller, id: string): Promise<Operation>
+  /** @throws Problem disk_not_confirmed too, where it would wipe what nobody agreed to */
+  retry(caller: UserCaller, id: string, confirmed: readonly ConfirmedDisk[]): Promise<Operation>
+  /** What has to be confirmed for a retry. */
+  retryDisks(caller: UserCaller, id: string): Promise<Answer<typeof operationRetryDisks>>
 
   /** Begins an operation in the caller's transaction and wakes its reconciler after the commit. */
   create(tx: Tx, caller: Caller, operation: NewOperation): Promise<Operation>
@@ -83,11 +102,8 @@ export interface Operations {
   state(on: Db | Tx, id: string): Promise<{ status: OperationStatus; round: number; cancel_requested_at: Date | null } | undefined>
   /** Who carries out a queue's operations has a queue of its own for each server, with keys `<key of the operation>/<server's id>`: its troubles are told at the server's steps. */
   worksPerServer(queue: string, each: string): void
-  /**
-   * Who carries out a queue's operations says whether one that failed can still be tried again. Asked before the operation's row is locked: what it is about is
-   * locked first everywhere.
-   */
-  guardRetry(queue: string, may: (tx: Tx, operation: { readonly id: string; readonly key: string }) => Promise<Verdict>): void
+  /** Who carries out a queue's operations says whether one that failed can still be tried again, and what that would wipe. */
+  guardRetry(queue: string, guard: RetryGuard): void
   /** Operations on an object that haven't ended. */
   open(db: Db | Tx, kind: TargetKind, id: string): Promise<{ id: string; kind: OperationKind; status: OperationStatus }[]>
   /** What a person has to resume before the operation goes on; undefined where it isn't held. @throws Problem not_found, forbidden */
@@ -100,6 +116,14 @@ export interface Operations {
   recent(which: 'running' | 'failed', scopes: readonly Scope[], limit: number): Promise<Operation[]>
 }
 
+/** What is told of a disk, of what identifies it. */
+const shownDisk = ({ id, size, type, model, serial, wwid, transport, readonly, content }: DiskFacts): Disk =>
+  Object.fromEntries(
+    Object.entries({ id, size, type, model, serial, wwid, transport, readonly, content }).filter(
+      ([, value]) => value !== null && value !== undefined && value !== '',
+    ),
+  ) as Disk
+
 const readScopes: Record<TargetKind, Scope> = { server: 'servers:read', cluster: 'clusters:read', datacenter: 'datacenters:read' }
 const writeScopes: Record<TargetKind, Scope> = { server: 'servers:write', cluster: 'clusters:write', datacenter: 'datacenters:write' }
 /** Adding servers is aimed at a datacenter, or at none; who sees servers sees it. */
@@ -109,7 +133,7 @@ const writeScope = (kind: OperationKind, target: TargetKind): Scope => (aboutSer
 
 export function operations({ db, clock, record, tell, engine }: { db: Db; clock: Clock; record: RecordChange; tell: Tell; engine: Engine }): Operations {
   const perServer = new Map<string, string>()
-  const guards = new Map<string, Parameters<Operations['guardRetry']>[1]>()
+  const guards = new Map<string, RetryGuard>()
   const now = () => new Date(clock.now())
   const unknown = () => new Problem('not_found', 'There is no such operation')
 
@@ -185,7 +209,15 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
   const mayRetry = async (tx: Tx, id: string): Promise<Verdict> => {
     const row = await store.byId(tx, id)
     const guard = row?.queue == null ? undefined : guards.get(row.queue)
-    return guard ? guard(tx, { id, key: row!.queue_key! }) : yes
+    return guard ? guard.may(tx, { id, key: row!.queue_key! }) : yes
+  }
+
+  /** Nothing for what can't be retried, or not by this caller: that is said elsewhere. */
+  const wipesOf = async (caller: UserCaller, id: string): Promise<Wipes | undefined> => {
+    const row = await store.byId(db, id)
+    if (!row || row.queue === null || row.queue_key === null || !canRetryOperation(row).ok) return undefined
+    if (!permits(caller.scopes, writeScope(row.kind as OperationKind, row.target_kind)).ok) return undefined
+    return guards.get(row.queue)?.wipes?.({ id, key: row.queue_key })
   }
 
   /** A person's wish about a running operation: checked, written, told, and its reconciler woken. `first` comes before the operation's row is locked. */
@@ -236,8 +268,9 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
         },
       ),
 
-    retry: (caller, id) =>
-      ask(
+    async retry(caller, id, confirmed) {
+      const wipes = await wipesOf(caller, id)
+      return ask(
         caller,
         id,
         'operation.retried',
@@ -251,10 +284,21 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
           if (other) throw new Problem('operation_running', `Another operation on ${row.target_name} has not ended`)
           if (!may.ok) throw new Problem('operation_ended', may.reason)
           if (row.queue_key !== null) await demandFree(tx, row.queue_key, row.target_name)
+          const wipe = canWipe(wipes?.chosen ?? [], confirmed)
+          if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
+          await wipes?.agree(tx)
           await store.reopenSteps(tx, id)
           return store.update(tx, id, { status: 'running', reason: null, ended_at: null, cancel_requested_at: null, round: row.round + 1 })
         },
-      ),
+      )
+    },
+
+    async retryDisks(caller, id) {
+      const found = await store.get(db, id)
+      if (!found || (found.row.scope !== null && !(caller.scopes as readonly string[]).includes(found.row.scope))) throw unknown()
+      const wipes = await wipesOf(caller, id)
+      return { items: disksToConfirm(wipes?.chosen ?? []).map((one) => ({ ...one, disk: shownDisk(one.disk) })) }
+    },
 
     async heldBy(tx, caller, id) {
       const row = await lockFor(tx, caller, id)

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { operationCancel, operationGet, operationList, operationRetry } from '#contract/operations.ts'
+import { operationCancel, operationGet, operationList, operationRetry, operationRetryDisks } from '#contract/operations.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Operations } from './operations.ts'
 
@@ -8,5 +8,6 @@ export function operationRoutes(app: FastifyInstance, operations: Operations): v
   on(operationList, ({ caller, query }) => operations.list(signedIn(caller), query))
   on(operationGet, ({ caller, params }) => operations.get(signedIn(caller), params.id))
   on(operationCancel, ({ caller, params }) => operations.cancel(signedIn(caller), params.id))
-  on(operationRetry, ({ caller, params }) => operations.retry(signedIn(caller), params.id))
+  on(operationRetry, ({ caller, params, body }) => operations.retry(signedIn(caller), params.id, body.confirmed_disks))
+  on(operationRetryDisks, ({ caller, params }) => operations.retryDisks(signedIn(caller), params.id))
 }

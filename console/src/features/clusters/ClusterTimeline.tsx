@@ -2,7 +2,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { Cluster } from '#contract/clusters.ts'
 import { clusterServerFailure, clusterServerReplace } from '#contract/clusters.ts'
-import { canCancelOperation, canRetryOperation, hasEnded, type Operation, operationCancel, operationRetry } from '#contract/operations.ts'
+import { canCancelOperation, canRetryOperation, hasEnded, type Operation, operationCancel, operationRetry, operationRetryDisks } from '#contract/operations.ts'
+import type { Answer } from '#contract/operation.ts'
 import { no, yes } from '#contract/rule.ts'
 import { serverLogs } from '#contract/servers.ts'
 import { operationTitle } from '#contract/words.ts'
@@ -24,6 +25,7 @@ import { toast } from '../../ui/toast.ts'
 import css from './ClusterPage.module.css'
 import { operationOne, operationsOf, refreshClusters } from './cluster-queries.ts'
 import { ReplaceServer } from './ReplaceServer.tsx'
+import { RetryDisks } from './RetryDisks.tsx'
 import { logLine, matricesOf } from './timeline.ts'
 
 /** An operation on the cluster, step by step as it happens, and a list of all: `chosen` in the address, else what is under way, else the last one. */
@@ -49,6 +51,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   const running = operation !== undefined && !hasEnded(operation)
   const now = useNow(running)
   const client = useQueryClient()
+  const [wiping, setWiping] = useState<Answer<typeof operationRetryDisks>['items'] | null>(null)
   const [replacing, setReplacing] = useState<{ node_id: string; name: string } | null>(null)
   if (operation === undefined || operation.target.id !== cluster.id) {
     const other = operation !== undefined && <Empty boxed title="This operation is not about this cluster" />
@@ -72,11 +75,14 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   const isCurrent = operation.kind === 'clusterSubnetsAssign' || operation.id === cluster.operation_id
   const retry = async () => {
     try {
-      await call(operationRetry, { params: { id } })
+      const { items } = await call(operationRetryDisks, { params: { id } })
+      if (items.length > 0) return setWiping(items)
+      await call(operationRetry, { params: { id }, body: {} })
       await refreshClusters(client)
     } catch (problem) {
       toast.error(reasonOf(problem))
     }
+    return undefined
   }
   const cancel = () =>
     confirm({
@@ -189,6 +195,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
           {children}
         </div>
       </div>
+      {wiping && <RetryDisks operation={operation} disks={wiping} onClose={() => setWiping(null)} />}
       {replacing && <ReplaceServer cluster={cluster} server={replacing} onClose={() => setReplacing(null)} />}
     </>
   )

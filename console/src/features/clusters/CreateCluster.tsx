@@ -229,7 +229,7 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
           {shown === 'review' && (
             <span className="hide-sm">
               <AsCommand
-                // The command takes no patch: its servers get theirs by `patch create`.
+                // The command takes a patch from a file, and there is none.
                 {...(!Object.values(draft.servers).some((c) => c.patch) && {
                   cli: createCommand(draft, servers.data ?? [], datacenter?.code ?? '', confirmed),
                 })}

@@ -17,22 +17,22 @@ const DiskToWipe = ({ one }: { one: DiskToConfirm }) => (
   </>
 )
 
-/** The disks that hold something or are removable, each to be confirmed before it is wiped; nothing where there is none. */
-export function DisksToWipe({
-  chosen,
+/** A box to tick for each disk that has to be named before it is wiped. */
+export function DiskChecks({
+  disks,
   ticked,
   onTick,
+  text,
 }: {
-  chosen: readonly ChosenDisks[]
+  disks: readonly DiskToConfirm[]
   ticked: ReadonlySet<string>
   onTick: (ticked: ReadonlySet<string>) => void
+  text: string
 }) {
-  const disks = disksToConfirm(chosen)
-  if (disks.length === 0) return null
   const set = (key: string, on: boolean) => onTick(new Set(on ? [...ticked, key] : [...ticked].filter((k) => k !== key)))
   return (
-    <Panel className={css['wipe']} title="Disks to be wiped" note={<Badge tone="danger">{counted(disks.length, 'disk')}</Badge>}>
-      <p className="fs13 t2">These disks hold something, or may. Confirm each one: what is on it is lost.</p>
+    <>
+      <p className="fs13 t2">{text}</p>
       <ul className={css['checks']}>
         {disks.map((one) => {
           const key = keyOf(one)
@@ -53,6 +53,17 @@ export function DisksToWipe({
           )
         })}
       </ul>
+    </>
+  )
+}
+
+/** The disks that hold something or are removable, each to be confirmed before it is wiped; nothing where there is none. */
+export function DisksToWipe({ chosen, ...ticks }: { chosen: readonly ChosenDisks[] } & Pick<Parameters<typeof DiskChecks>[0], 'ticked' | 'onTick'>) {
+  const disks = disksToConfirm(chosen)
+  if (disks.length === 0) return null
+  return (
+    <Panel className={css['wipe']} title="Disks to be wiped" note={<Badge tone="danger">{counted(disks.length, 'disk')}</Badge>}>
+      <DiskChecks disks={disks} {...ticks} text="These disks hold something, or may. Confirm each one: what is on it is lost." />
     </Panel>
   )
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
-import { contentOf, type DiskFacts, notByDefault } from '#contract/disks.ts'
+import { contentOf, type DiskFacts, emptyContent, notByDefault } from '#contract/disks.ts'
 import type { Patch } from '#contract/patches.ts'
 import type { Verdict } from '#contract/rule.ts'
 import type { Server } from '#contract/servers.ts'
@@ -31,8 +31,11 @@ export function hardwareLine(s: Server): string {
 
 /** "a USB disk, empty": what has to be known of a disk before it is wiped. */
 const diskHolds = (d: DiskFacts): string => [notByDefault(d), contentOf(d)].filter(Boolean).join(', ')
-/** "480 GB, ext4, Samsung PM9A3": what is lost stands where narrow controls still show it. */
-export const diskLine = (d: DiskFacts): string => [d.size ? disk(d.size) : '', diskHolds(d), d.model].filter(Boolean).join(', ')
+/** "480 GB, Samsung PM9A3, empty"; of a disk that holds something "ext4, 480 GB, Samsung PM9A3": what is lost is seen in a narrow control too. */
+export function diskLine(d: DiskFacts): string {
+  const what = [d.size ? disk(d.size) : '', d.model]
+  return (diskHolds(d) === emptyContent ? [...what, emptyContent] : [diskHolds(d), ...what]).filter(Boolean).join(', ')
+}
 
 /** Heads of the columns that a chosen server's row has where there is room for one line. */
 export const rowHeads = ['Role', 'Workload interface', 'Install disk', 'Workload disks', 'Patch']

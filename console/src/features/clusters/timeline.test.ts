@@ -57,5 +57,7 @@ test('a replacement has a matrix of who leaves and one of who joins, neither wid
 test('a line of a log begins with its time on the clock, where it begins with a time', () => {
   const at = '2026-11-20T18:07:37.775Z'
   expect(logLine(`${at} service[etcd](Running): Health check successful`)).toBe(`${clock(at)} service[etcd](Running): Health check successful`)
+  expect(logLine(`user: warning: [${at}]: [talos] task install (1/1): failed`)).toBe(`${clock(at)} task install (1/1): failed`)
+  expect(logLine(`kern:  notice: [${at}]: Linux version 6.12`)).toBe(`${clock(at)} Linux version 6.12`)
   expect(logLine(`[talos] at ${at} it began`)).toBe(`[talos] at ${at} it began`)
 })

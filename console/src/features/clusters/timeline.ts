@@ -44,5 +44,8 @@ function heat(steps: readonly (Step | undefined)[], isOver: boolean): 'failed' |
   return !isOver && steps.some((s) => s?.status === 'waiting' && s.attempt > 1) ? 'waiting' : undefined
 }
 
+/** Of a line of a service "2026-…Z …", of the kernel "user: warning: [2026-…Z]: [talos] …", as Talos writes them. */
+const linePrefix = /^(?:[a-z]+: +[a-z]+: +)?\[?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)(?:\]:)? +(?:\[talos\] +)?/
+
 /** A line of a log beside a step: only when on the clock, so that what it says has room. */
-export const logLine = (line: string): string => line.replace(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z(?= )/, clock)
+export const logLine = (line: string): string => line.replace(linePrefix, (_, at: string) => `${clock(at)} `)

@@ -23,9 +23,9 @@ export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: 
   const { data: operation, error, refetch } = useQuery(operationOne(id))
   const { data: has } = useQuery(clusterSubnetsOf(cluster.id))
   if (operation === undefined) return error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={8} />
-  const act = async (what: typeof operationRetry) => {
+  const act = async (ask: () => Promise<unknown>) => {
     try {
-      await call(what, { params: { id } })
+      await ask()
       await Promise.all([refetch(), refreshNetwork(client)])
     } catch (problem) {
       toast.error(reasonOf(problem))
@@ -46,13 +46,17 @@ export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: 
                   size="small"
                   icon="refresh"
                   can={both(allowed(operationRetry), canRetryOperation(operation))}
-                  onClick={() => void act(operationRetry)}
+                  onClick={() => void act(() => call(operationRetry, { params: { id }, body: {} }))}
                 >
                   Retry
                 </Button>
               )}
               {!hasEnded(operation) && (
-                <Button size="small" can={both(allowed(operationCancel), canCancelOperation(operation))} onClick={() => void act(operationCancel)}>
+                <Button
+                  size="small"
+                  can={both(allowed(operationCancel), canCancelOperation(operation))}
+                  onClick={() => void act(() => call(operationCancel, { params: { id } }))}
+                >
                   Cancel
                 </Button>
               )}
