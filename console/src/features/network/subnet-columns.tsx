@@ -76,7 +76,7 @@ export const subnetColumns = columns<Subnet>([
     head: 'Name',
     sortable: true,
     fixed: true,
-    width: (from) => (from.md ? nameWidth : undefined),
+    width: (from) => (from.md ? nameWidth : from.sm ? 176 : undefined),
     card: 'name',
     cell: (s) => <SubnetName subnet={s} />,
   },
@@ -92,7 +92,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'cidr',
     head: 'CIDR',
     sortable: true,
-    width: (from) => (from.xl ? 168 : 184),
+    width: (from) => (from.xl ? 200 : 206),
     from: 'md',
     cell: (s) => (
       <span className={`mono ${css['cidr']}`} title={s.cidr}>
@@ -135,7 +135,7 @@ export const subnetColumns = columns<Subnet>([
     id: 'cluster',
     head: 'Cluster',
     sortable: true,
-    width: (from) => (from.xl ? 190 : from.md ? 150 : 120),
+    width: (from) => (from.xl ? 190 : from.md ? 140 : 112),
     from: 'sm',
     cell: (s) =>
       s.clusters.length > 0 ? (
@@ -153,7 +153,7 @@ export const subnetColumns = columns<Subnet>([
         none
       ),
   },
-  { id: 'used', head: 'Used', sortable: true, width: (from) => (from.xl ? 180 : from.md ? 144 : 116), card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
+  { id: 'used', head: 'Used', sortable: true, width: (from) => (from.xl ? 180 : from.md ? 144 : 106), card: 'fact', cell: (s) => <SubnetUse subnet={s} /> },
   {
     id: 'status',
     head: 'Status',
