@@ -200,6 +200,7 @@ export const bodies: Readonly<Record<string, unknown>> = {
   clusterPreview: cluster,
   clusterSecretsImport: { talosconfig: takeover.talosconfig },
   clusterServerReplace: { node_id: id(5) },
+  operationRetry: {},
   clusterSubnetsAssign: subnets,
   clusterSubnetsPreview: subnets,
   datacenterCreate: datacenter,
