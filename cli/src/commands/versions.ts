@@ -7,7 +7,14 @@ const columns: readonly Column<OfferedTalos>[] = [
   { title: 'TALOS', text: (v) => v.talos_version },
   { title: 'SUPPORT', text: (v) => supportEnded(v.support) ?? 'supported', colour: (v) => (v.support.ended ? 'yellow' : 'green') },
   { title: 'KUBERNETES', text: (v) => `${v.kubernetes_minors[0]} to ${v.kubernetes_minors[1]}` },
-  { title: 'NEWEST KNOWN', text: (v) => v.kubernetes.map((k) => `${k.version}${k.support.ended ? ' (out of support)' : ''}`).join(', ') },
+  {
+    title: 'OF THESE SUPPORTED',
+    text: (v) =>
+      v.kubernetes
+        .filter((k) => !k.support.ended)
+        .map((k) => k.version)
+        .join(', ') || 'none',
+  },
 ]
 
 export const versionCommands: Command[] = [

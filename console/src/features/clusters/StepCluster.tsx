@@ -53,10 +53,16 @@ export function StepCluster({
   const kubernetes = draft.kubernetes || (pair?.kubernetes_versions[0] ?? '')
   const [isTyped, setTyped] = useState(false)
   const isKnown = pair === undefined || pair.kubernetes_versions.includes(kubernetes)
-  const option = (version: string, i: number, support: Support) => {
-    const more = supportEnded(support)
-    return { value: version, text: i === 0 ? `${versionShown(version)} (newest)` : versionShown(version), ...(more !== null && { more }) }
+  const option = (version: string, i: number, { ended }: Support) => ({
+    value: version,
+    text: i === 0 ? `${versionShown(version)} (newest)` : versionShown(version),
+    ...(ended && { more: 'out of support' }),
+  })
+  const supportHint = (what: string, support: Support | undefined) => {
+    const ended = support === undefined ? null : supportEnded(support)
+    return ended === null ? undefined : `${what} is ${ended}`
   }
+  const kubernetesSupport = pair?.kubernetes.find((k) => k.version === kubernetes)?.support
   return (
     <div className={css['form']}>
       <Panel title="Cluster">
@@ -72,7 +78,7 @@ export function StepCluster({
               onValue={(datacenterId) => change({ datacenterId, servers: datacenterId === draft.datacenterId ? draft.servers : {} })}
             />
           </Field>
-          <Field label="Talos" error={errorOf('talos')}>
+          <Field label="Talos" error={errorOf('talos')} hint={supportHint('This Talos', pair?.support)}>
             <Select
               value={pair?.talos_version ?? ''}
               options={items.map((v, i) => option(v.talos_version, i, v.support))}
@@ -82,7 +88,11 @@ export function StepCluster({
               }}
             />
           </Field>
-          <Field label="Kubernetes" error={isTyped || !isKnown ? undefined : errorOf('kubernetes')}>
+          <Field
+            label="Kubernetes"
+            error={isTyped || !isKnown ? undefined : errorOf('kubernetes')}
+            hint={isTyped || !isKnown ? undefined : supportHint('This Kubernetes', kubernetesSupport)}
+          >
             <Select
               value={isTyped || !isKnown ? otherVersion : kubernetes}
               options={[

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { architectures, imageFormats } from '#contract/images.ts'
 import type { JoinToken } from '#contract/join-tokens.ts'
-import { type OfferedTalos, supportEnded } from '#contract/versions.ts'
+import type { OfferedTalos } from '#contract/versions.ts'
 import { paths } from '../../lib/paths.ts'
 import { Segmented } from '../../ui/Button.tsx'
 import { cx } from '../../ui/cx.ts'
@@ -38,8 +38,7 @@ export function ImageFields({
 }) {
   const moreOf = (version: string) => {
     const found = offered.find((v) => v.talos_version === version)
-    const ended = found === undefined ? null : supportEnded(found.support)
-    return ended === null ? {} : { more: ended }
+    return found?.support.ended === true ? { more: 'out of support' } : {}
   }
   return (
     <>
