@@ -13,6 +13,7 @@ import {
   Pkcs10CertificateRequest,
   Pkcs10CertificateRequestGenerator,
   SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509'
@@ -101,12 +102,18 @@ const subjectOf = ({ commonName, organizations = [] }: Leaf): Record<string, str
   ...(commonName === '' ? [] : [{ CN: [commonName] }]),
 ]
 
+/** The authority's key id as it stands there: Talos's own are random, those of Go's library a SHA-256, and OpenSSL refuses a leaf that names another. */
+const keyIdOf = async (authority: X509Certificate): Promise<Extension> => {
+  const own = authority.getExtension(SubjectKeyIdentifierExtension)
+  return own ? new AuthorityKeyIdentifierExtension(own.keyId) : AuthorityKeyIdentifierExtension.create(authority.publicKey)
+}
+
 const sign = async (authority: Authority, publicKey: CryptoKey, leaf: Leaf): Promise<string> => {
   const extensions: Extension[] = [
     new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
     new ExtendedKeyUsageExtension(leaf.usages.map((usage) => ExtendedKeyUsage[usage])),
     new BasicConstraintsExtension(false, undefined, true),
-    await AuthorityKeyIdentifierExtension.create(authority.certificate),
+    await keyIdOf(authority.certificate),
   ]
   if (leaf.names && leaf.names.length > 0) extensions.push(alternatives(leaf.names))
   const certificate = await X509CertificateGenerator.create({
