@@ -12,6 +12,7 @@ import { Objects } from './objects.ts'
 import { locate, type Place } from './place.ts'
 import { columnsOf } from './printing/columns.ts'
 import { formOf, listMetadata, metadataOf, tableOf } from './printing/table.ts'
+import { type Source, withNodeLeases } from './reading/leases.ts'
 import { pageOf } from './reading/listing.ts'
 import { PROTOBUF, readProtobuf } from './reading/protobuf.ts'
 import { badRequest, conflict, Refusal } from './refusal.ts'
@@ -64,7 +65,9 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
   observe?.()
   // Every version of a kind is served from the same objects.
   const shown = (body: Body): Body => ({ ...(isNode ? presentNode(machine.world, body) : body), apiVersion: apiVersionOf(place.kind) })
-  const forms = formsOf(machine, objects, place, request, shown)
+  const isLease = place.kind.plural === 'leases' && place.kind.group === 'coordination.k8s.io'
+  const source = isLease ? withNodeLeases(objects, machine.world) : objects
+  const forms = formsOf(machine, objects, source, place, request, shown)
   if (isWatch) return { watch: watch(cluster, objects, place, query, forms.event(), observe) }
   if (place.name === '') {
     if (method === 'GET') return { status: 200, json: forms.list() }
@@ -79,7 +82,7 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
     objects.remove(place, dryRun)
     return { status: status.created, json: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' } }
   }
-  if (method === 'GET') return { status: status.ok, json: forms.one(objects.get(place)) }
+  if (method === 'GET') return { status: status.ok, json: forms.one(source.get(place)) }
   if (place.sub !== '') throw notAllowed()
   if (method === 'POST' && place.name === '')
     return { status: status.created, json: forms.one(objects.create(place.kind, place.namespace, read(request), manager || 'unknown', dryRun)) }
@@ -97,7 +100,7 @@ const verbOf = (method: string, name: string): string => {
 }
 
 /** What goes out, in the form that the caller takes. */
-const formsOf = (machine: Machine, objects: Objects, place: Place, request: Request, shown: (body: Body) => Body) => {
+const formsOf = (machine: Machine, objects: Objects, source: Source, place: Place, request: Request, shown: (body: Body) => Body) => {
   const { searchParams: query } = request.url
   const form = formOf(request.accept)
   const columns = form === 'table' ? columnsOf(place.kind, objects.definitionOf(place.kind), place.kind.version) : []
@@ -110,7 +113,7 @@ const formsOf = (machine: Machine, objects: Objects, place: Place, request: Requ
   return {
     one: (body: Body) => one(body),
     list: (): object => {
-      const { metadata, items } = pageOf(objects, place, query)
+      const { metadata, items } = pageOf(source, place, query)
       const bodies = items.map(shown)
       if (form === 'table') return table(bodies, metadata)
       if (form === 'metadata') return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: bodies.map(metadataOf) }

@@ -4,8 +4,9 @@ import { builtIn } from './kinds.ts'
 import type { Objects } from './objects.ts'
 
 const EVENTS = builtIn('events')
-/** Kubernetes forgets an event after an hour (`--event-ttl`). */
+/** Kubernetes forgets an event after an hour (`--event-ttl`), this server the oldest of too many as well. */
 const KEPT_MS = 3_600_000
+const KEPT = 100
 
 export interface NodeEvent {
   node: string
@@ -16,8 +17,11 @@ export interface NodeEvent {
 
 /** Writes down what happened to nodes, and forgets what happened long ago. */
 export const recordEvents = (objects: Objects, now: number, events: readonly NodeEvent[]): void => {
-  for (const { lastTimestamp, metadata } of objects.list(EVENTS, 'default'))
-    if (now - Date.parse(text(lastTimestamp)) > KEPT_MS) objects.remove({ kind: EVENTS, namespace: 'default', name: text(object(metadata).name) })
+  const known = objects.list(EVENTS, 'default').toSorted((one, other) => Date.parse(text(one.lastTimestamp)) - Date.parse(text(other.lastTimestamp)))
+  known.forEach(({ lastTimestamp, metadata }, i) => {
+    const isOld = now - Date.parse(text(lastTimestamp)) > KEPT_MS || i < known.length - KEPT
+    if (isOld) objects.remove({ kind: EVENTS, namespace: 'default', name: text(object(metadata).name) })
+  })
   const at = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')
   for (const { node, component, reason, message } of events)
     objects.create(

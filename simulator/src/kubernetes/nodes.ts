@@ -105,16 +105,32 @@ export const observeNodes = (world: World, cluster: EtcdCluster, objects: Object
 /** What of a node's status counts as a change: everything but the times. */
 const signatureOf = ({ status }: Body): string => JSON.stringify(status, (key, value: unknown) => (/^last.*Time$/.test(key) ? undefined : value))
 
+/** The machine behind a node, while it goes by that name; and whether its kubelet reports. */
+const reporterOf = (world: World, stored: Body) => {
+  const metadata = object(stored.metadata)
+  const server = text(object(metadata.annotations)[SERVER_ANNOTATION])
+  const machine = world.machines.find(({ plan }) => plan.name === server)
+  return { machine, isAlive: machine?.nodeReady === true && machine.hostname === text(metadata.name) }
+}
+
+const reportedAt = (world: World, isAlive: boolean): string =>
+  new Date(world.clock.now() - (isAlive ? world.clock.now() % REPORT_EVERY_MS : 0)).toISOString().replace(/\.\d+Z$/, 'Z')
+
+/** When the kubelet of a node last said that it lives, RFC 3339. */
+export const heartbeatOf = (world: World, stored: Body): string => {
+  const { machine, isAlive } = reporterOf(world, stored)
+  if (isAlive || !machine) return reportedAt(world, isAlive)
+  return new Date(world.clock.now() - (world.clock.elapsed() - machine.lastHeartbeat)).toISOString()
+}
+
 /** A node with the status that its machine reports right now. */
 export const presentNode = (world: World, stored: Body): Body => {
   const metadata = object(stored.metadata)
   const name = text(metadata.name)
-  const server = text(object(metadata.annotations)[SERVER_ANNOTATION])
-  const machine = world.machines.find(({ plan }) => plan.name === server)
-  const isAlive = machine?.nodeReady === true && machine.hostname === name
+  const { machine, isAlive } = reporterOf(world, stored)
   const silentMs = machine ? world.clock.elapsed() - machine.lastHeartbeat : Number.POSITIVE_INFINITY
   const status = isAlive || silentMs < GRACE_MS ? 'True' : machine?.hostname === name && machine.services.isRunning('kubelet') ? 'False' : 'Unknown'
-  const at = new Date(world.clock.now() - (isAlive ? world.clock.now() % REPORT_EVERY_MS : 0)).toISOString().replace(/\.\d+Z$/, 'Z')
+  const at = reportedAt(world, isAlive)
   const ready =
     status === 'True'
       ? { reason: 'KubeletReady', message: 'kubelet is posting ready status' }

@@ -33,6 +33,16 @@ test('a cluster has the Services, config maps and accounts that Kubernetes sees 
   expect(await names(ask, '/api/v1/configmaps?fieldSelector=metadata.namespace%3Ddemo')).toEqual([])
 })
 
+test('each node has a lease that its kubelet renews, and events of its arrival', async () => {
+  const { ask, machine } = await setup()
+  const lease = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${machine.hostname}`
+  expect((await ask('GET', lease)).body).toMatchObject({ kind: 'Lease', spec: { holderIdentity: machine.hostname, leaseDurationSeconds: 40 } })
+  expect(await names(ask, '/apis/coordination.k8s.io/v1/leases')).toEqual([machine.hostname])
+  expect((await ask('DELETE', lease)).status).toBe(404)
+  const { items } = (await ask('GET', `/api/v1/events?fieldSelector=involvedObject.kind%3DNode%2CinvolvedObject.name%3D${machine.hostname}`)).body
+  expect((items as { reason: string }[]).map(({ reason }) => reason).toSorted()).toEqual(['RegisteredNode', 'Starting'])
+})
+
 test('lists and objects are printed as tables, custom kinds with the columns of their definition', async () => {
   const { ask, machine } = await setup()
   const table = async (path: string) => {

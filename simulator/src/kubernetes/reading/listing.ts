@@ -1,6 +1,7 @@
 import { object, text } from '../../config/shape.ts'
-import type { Objects, Target } from '../objects.ts'
+import type { Target } from '../objects.ts'
 import { badRequest } from '../refusal.ts'
+import type { Source } from './leases.ts'
 import { chooser } from './selectors.ts'
 
 type Body = Record<string, unknown>
@@ -11,7 +12,7 @@ export interface Page {
 }
 
 /** What a list names, all of it or page by page (`limit` and `continue`), of those that the selectors choose. */
-export const pageOf = (objects: Objects, { kind, namespace, name }: Target, query: URLSearchParams): Page => {
+export const pageOf = (objects: Source, { kind, namespace, name }: Target, query: URLSearchParams): Page => {
   const isChosen = chooser(kind, query)
   const found = objects.list(kind, namespace).filter((body) => (name === '' || text(object(body.metadata).name) === name) && isChosen(body))
   const limit = Number(query.get('limit') ?? 0)

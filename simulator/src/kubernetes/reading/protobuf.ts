@@ -8,7 +8,7 @@ type Body = Record<string, unknown>
 
 /**
  * The messages that are read, each as `name=number` and how its value is read: text by itself, `#` a number, `+` a number that may be zero, `!` a flag, `%` a map of texts, `%b` a
- * map of bytes, `-` nothing, `:Message` another message; `*` behind any of them is a list. From the `generated.proto` files of k8s.io/api.
+ * map of bytes, `%q` one of quantities, `-` nothing, `:Message` another message; `*` behind any of them is a list. From the `generated.proto` files of k8s.io/api.
  */
 const MESSAGES: Readonly<Record<string, string>> = {
   Unknown: 'typeMeta=1:TypeMeta raw=2- contentEncoding=3 contentType=4',
@@ -36,6 +36,15 @@ const MESSAGES: Readonly<Record<string, string>> = {
     'name=1 image=2 command=3* args=4* workingDir=5 ports=6:ContainerPort* env=7:EnvVar* terminationMessagePath=13 imagePullPolicy=14 stdin=16! stdinOnce=17! tty=18! terminationMessagePolicy=20',
   ContainerPort: 'name=1 hostPort=2# containerPort=3# protocol=4 hostIP=5',
   EnvVar: 'name=1 value=2',
+  Job: 'metadata=1:ObjectMeta spec=2:JobSpec status=3-',
+  JobSpec:
+    'parallelism=1+ completions=2+ activeDeadlineSeconds=3+ template=6:PodTemplateSpec backoffLimit=7+ ttlSecondsAfterFinished=8+ completionMode=9 suspend=10!',
+  CronJob: 'metadata=1:ObjectMeta spec=2:CronJobSpec status=3-',
+  CronJobSpec: 'schedule=1 concurrencyPolicy=3 suspend=4! jobTemplate=5:JobTemplateSpec successfulJobsHistoryLimit=6+ failedJobsHistoryLimit=7+ timeZone=8',
+  JobTemplateSpec: 'metadata=1:ObjectMeta spec=2:JobSpec',
+  ResourceQuota: 'metadata=1:ObjectMeta spec=2:ResourceQuotaSpec status=3-',
+  ResourceQuotaSpec: 'hard=1%q scopes=2*',
+  Quantity: 'string=1',
   Role: 'metadata=1:ObjectMeta rules=2:PolicyRule*',
   ClusterRole: 'metadata=1:ObjectMeta rules=2:PolicyRule*',
   RoleBinding: 'metadata=1:ObjectMeta subjects=2:Subject* roleRef=3:RoleRef',
@@ -73,7 +82,7 @@ const schemaOf = (message: string): Map<number, Field> => {
   if (!found) {
     found = new Map(
       (MESSAGES[message] ?? '').split(' ').map((entry) => {
-        const [, name = '', number = '', mark = '', inner = '', list = ''] = /^(\w+)=(\d+)([#+!-]|%b?)?(?::(\w+))?(\*?)$/.exec(entry)!
+        const [, name = '', number = '', mark = '', inner = '', list = ''] = /^(\w+)=(\d+)([#+!-]|%[bq]?)?(?::(\w+))?(\*?)$/.exec(entry)!
         return [Number(number), { name, mark, message: inner, isList: list === '*' }]
       }),
     )
@@ -117,7 +126,8 @@ const readMessage = (message: string, bytes: Buffer, depth: number): Body => {
       const [key, text] = [textOf(entry[1] ?? Buffer.alloc(0)), entry[2] ?? Buffer.alloc(0)]
       if (!Buffer.isBuffer(text)) throw malformed()
       const map = (result[name] ??= {}) as Body
-      Object.defineProperty(map, key, { value: text.toString(mark === '%b' ? 'base64' : 'utf8'), enumerable: true, configurable: true, writable: true })
+      const item = mark === '%q' ? (readMessage('Quantity', text, depth + 1).string ?? '') : text.toString(mark === '%b' ? 'base64' : 'utf8')
+      Object.defineProperty(map, key, { value: item, enumerable: true, configurable: true, writable: true })
       continue
     }
     const read = readValue(field, value, depth)
