@@ -1,10 +1,9 @@
 import type { Operation } from '#contract/operations.ts'
 import { count, counted, operationTitle } from '#contract/words.ts'
 import { paths } from '../lib/paths.ts'
-import { phaseCount, phasesOf } from '../lib/phases.ts'
+import { nowOf, phaseCount, phasesOf } from '../lib/phases.ts'
 import { duration } from '../lib/time.ts'
 import { useNow } from '../lib/use-now.ts'
-import { sentence } from '../lib/text.ts'
 import { Spinner } from '../ui/Icon.tsx'
 import { Meter } from '../ui/Meter.tsx'
 import { Popover } from '../ui/Popover.tsx'
@@ -16,12 +15,6 @@ export function operationPage(operation: Pick<Operation, 'id' | 'kind' | 'target
   if (operation.kind === 'clusterSubnetsAssign' && id !== null) return paths.assignSubnets({ cluster: id, operation: operation.id })
   if (id === null) return kind === 'server' ? paths.servers() : null
   return kind === 'cluster' ? paths.cluster(id) : kind === 'server' ? paths.server(id) : paths.datacenters()
-}
-
-/** The sentence that says where it is. */
-function nowOf({ steps, status, reason }: Pick<Operation, 'steps' | 'status' | 'reason'>): string {
-  const current = steps.find((step) => step.status === 'waiting') ?? steps.find((step) => step.status === 'running')
-  return [current?.title, current?.reason ?? reason].filter(Boolean).join('. ') || sentence(status)
 }
 
 /** In the header while anything is under way: how many, and what each is doing. */

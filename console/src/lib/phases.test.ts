@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Step } from '#contract/operations.ts'
-import { phaseCount, phasesOf, stateOf } from './phases.ts'
+import { nowOf, phaseCount, phasesOf, stateOf } from './phases.ts'
 
 const step = (key: string, status: Step['status'], more: Partial<Step> = {}): Step => ({
   key,
@@ -106,4 +106,13 @@ test('how far an operation is needs its steps alone: the roles of its servers fo
   ]
   expect(phaseCount(phasesOf(steps))).toEqual(phaseCount(phasesOf(steps, members)))
   expect(phaseCount(phasesOf(steps))).toEqual({ at: 3, of: 12 })
+})
+
+test('what is held says why, and not what its step waited for before', () => {
+  const steps = [step('secrets', 'done'), step('boot/a', 'waiting', { reason: 'Waiting for its API' })]
+  expect(nowOf({ steps, status: 'running', reason: null })).toBe('boot/a. Waiting for its API')
+  expect(nowOf({ steps, status: 'waiting', reason: 'Restored from a backup: resume it once you have looked' })).toBe(
+    'Restored from a backup: resume it once you have looked',
+  )
+  expect(nowOf({ steps: [], status: 'pending', reason: null })).toBe('Pending')
 })

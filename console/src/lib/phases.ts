@@ -3,7 +3,8 @@
  * phases are counted.
  */
 import type { ClusterRole } from '#contract/clusters.ts'
-import type { Step, StepStatus } from '#contract/operations.ts'
+import type { Operation, Step, StepStatus } from '#contract/operations.ts'
+import { sentence } from './text.ts'
 
 /** A phase that each server passes by itself, told apart by role where the order of the two differs; or a step of the whole cluster. */
 const phases: readonly { id: string; rank: number; title: string; short: string }[] = [
@@ -119,3 +120,11 @@ export const phaseCount = (list: readonly Phase[]): { at: number; of: number } =
   at: Math.min(list.length, list.filter((p) => p.state === 'done' || p.state === 'skipped').length + 1),
   of: list.length,
 })
+
+/** The sentence that says where an operation is: why it doesn't move, or its step and what that waits for. */
+export function nowOf({ steps, status, reason }: Pick<Operation, 'steps' | 'status' | 'reason'>): string {
+  // Held since a restore: no step of it goes on, whatever the step waited for before.
+  if (status === 'waiting' && reason !== null) return reason
+  const current = steps.find((step) => step.status === 'waiting') ?? steps.find((step) => step.status === 'running')
+  return [current?.title, current?.reason ?? reason].filter(Boolean).join('. ') || sentence(status)
+}

@@ -1,9 +1,13 @@
 import { DropdownMenu } from 'radix-ui'
 import type { ReactNode, RefObject } from 'react'
+import { useMedia } from '../lib/use-media.ts'
 import { cx } from './cx.ts'
 import { Icon } from './Icon.tsx'
 import type { MenuItem } from './Menu.tsx'
 import css from './Menu.module.css'
+
+/** A menu is 208 px wide at least: of the one under it a strip stays. */
+const overlapPx = 196
 
 /** The press that closes a menu does nothing else, as in a menu of the system. */
 function swallowClick(): void {
@@ -70,6 +74,16 @@ export default function MenuView({
   )
 }
 
+/** Beside the menu; where there is no room for two, over it. */
+function SubMenu({ items }: { items: readonly MenuItem[] }) {
+  const narrow = useMedia('below', 'sm')
+  return (
+    <DropdownMenu.SubContent className={css['menu']} sideOffset={narrow ? -overlapPx : 4} collisionPadding={8}>
+      <Items items={items} />
+    </DropdownMenu.SubContent>
+  )
+}
+
 function Items({ items }: { items: readonly MenuItem[] }): ReactNode {
   return items.map((item, i) => {
     if (item === 'rule') return <DropdownMenu.Separator key={`rule ${i}`} className={css['rule']} />
@@ -88,9 +102,7 @@ function Items({ items }: { items: readonly MenuItem[] }): ReactNode {
             <Icon name="chevron-right" className={css['hint']} />
           </DropdownMenu.SubTrigger>
           <DropdownMenu.Portal>
-            <DropdownMenu.SubContent className={css['menu']} sideOffset={4} collisionPadding={8}>
-              <Items items={item.items} />
-            </DropdownMenu.SubContent>
+            <SubMenu items={item.items} />
           </DropdownMenu.Portal>
         </DropdownMenu.Sub>
       )

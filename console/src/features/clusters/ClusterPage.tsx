@@ -329,7 +329,7 @@ const rowColumns = columns<Row>([
   {
     id: 'contact',
     head: 'Contact',
-    from: 'sm',
+    card: 'fact',
     cell: (r) => {
       if (!r.server) return ''
       const { tone, word, why } = contactSaid(r.server)

@@ -121,6 +121,11 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   )
   return (
     <>
+      {running && operation.reason !== null && !list.some((p) => p.reason === operation.reason) && (
+        <Alert tone="warn" className={css['alert'] ?? ''}>
+          {operation.reason}
+        </Alert>
+      )}
       {operation.status === 'failed' &&
         (isCurrent ? (
           <Alert tone="danger" className={css['alert'] ?? ''}>

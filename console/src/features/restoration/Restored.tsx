@@ -8,6 +8,7 @@ import { call } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
+import { sentence } from '../../lib/text.ts'
 import { exact, moment } from '../../lib/time.ts'
 import { both, confirm } from '../../ui/actions.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -29,7 +30,7 @@ function heldText({ servers, unasked, unreachable, operations }: HeldCluster): s
         ? `${listed(unreachable)} ${unreachable.length === 1 ? 'does' : 'do'} not answer`
         : servers === 1
           ? 'its server answers'
-          : `all ${servers} servers answer`
+          : `${servers === 2 ? 'both' : `all ${servers}`} servers answer`
   return operations.length === 0 ? asked : `${asked}; goes on with ${operations.map((o) => operationTitle(o)).join(', ')}`
 }
 
@@ -50,7 +51,7 @@ export default function Restored() {
             Steelyard then brings {c.name} to what this backup of {moment(restored.backup_made_at)} says of it. Pools, patches and nodes that were changed since
             may be changed back.
           </p>
-          <p className="t2">{heldText(c)}.</p>
+          <p className="t2">{sentence(heldText(c))}.</p>
         </div>
       ),
       label: 'Resume',
