@@ -1,7 +1,8 @@
 /** Every screen, at four widths, dark and light: nothing for axe to find, nothing wider than the screen, no error of the page, nothing that the content policy blocked. */
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { clusterCreate } from '#contract/clusters.ts'
+import { clusterCreate, clusterTalosconfig } from '#contract/clusters.ts'
+import { serverDrift } from '#contract/drift.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverAdd, serverGet, serverList, serverRemove } from '#contract/servers.ts'
 import { userCreate, userResetPassword } from '#contract/users.ts'
@@ -76,6 +77,9 @@ async function furnish(): Promise<World> {
   await until('the server went dark', async () => (await call(serverGet, { params: { id: two.id } })).talos.reachable === false)
   const grace = await call(userCreate, { body: { email: 'grace@steelyard.demo', name: 'Grace', role: 'viewer', password: 'nobody signs in with it' } })
   const link = new URL((await call(userResetPassword, { params: { id: grace.id } })).url)
+  await simulator(`/servers/${machineOf(worker)}/configuration`, { replace: 'debug: false', by: 'debug: true' })
+  await until('what others have changed is seen', async () => (await call(serverDrift, { params: { id: worker.id } })).state === 'drifted')
+  const opens = await call(clusterTalosconfig, { params: { id: ready.id } })
   const joining = await furnishJoining(installation, twin, worker)
   const network = await furnishNetwork(installation, ready)
   return {
@@ -87,6 +91,8 @@ async function furnish(): Promise<World> {
     removed,
     ready,
     waiting,
+    drifted: worker,
+    talosconfig: opens,
   }
 }
 

@@ -17,6 +17,9 @@ export interface World extends JoiningWorld, NetworkWorld {
   /** A cluster that is ready, and one that waits for a server that went dark. */
   ready: { id: string; name: string }
   waiting: { id: string; name: string }
+  /** A server of the one that is ready, whose configuration others have changed; and what opens that cluster. */
+  drifted: { id: string; name: string }
+  talosconfig: string
 }
 
 export interface Screen {
@@ -269,6 +272,37 @@ export const screens: readonly Screen[] = [
     },
   },
   { name: 'patch-read-only', path: (w) => `/infra/servers/${w.server.id}/patches/static-system`, ready: (page) => page.getByText('Read only').waitFor() },
+  {
+    name: 'server-drift',
+    path: (world) => `/infra/servers/${world.drifted.id}`,
+    ready: (page) => page.getByRole('button', { name: 'Keep their changes' }).waitFor(),
+  },
+  {
+    name: 'cluster-drift',
+    path: (world) => `/infra/clusters/${world.ready.id}`,
+    ready: (page) => page.getByRole('button', { name: 'Keep their changes' }).waitFor(),
+  },
+  { name: 'cluster-import', path: '/infra/clusters/import', ready: (page) => page.getByRole('button', { name: 'Look at the cluster' }).waitFor() },
+  {
+    name: 'cluster-import-found',
+    path: '/infra/clusters/import',
+    async ready(page, world) {
+      await page.getByRole('button', { name: 'Talosconfig', exact: true }).click()
+      await page.getByLabel(/^Talosconfig/).fill(world.talosconfig)
+      const site = await page.getByRole('option', { name: /^PL-POZ-1/ }).getAttribute('value')
+      await page.getByRole('combobox', { name: 'Datacenter' }).selectOption(site)
+      await press(page, 'Look at the cluster')
+      await page.getByRole('button', { name: /^Take over / }).waitFor()
+    },
+  },
+  {
+    name: 'cluster-import-refused',
+    path: '/infra/clusters/import',
+    async ready(page) {
+      await press(page, 'Look at the cluster')
+      await page.getByText('Choose or paste the secrets bundle').waitFor()
+    },
+  },
   {
     name: 'patch-not-found',
     path: (w) => `/infra/servers/${w.server.id}/patches/nothing`,

@@ -15,6 +15,7 @@ import { serverActionCommands } from './commands/server-actions.ts'
 import { serverCommands } from './commands/servers.ts'
 import { sessionCommands } from './commands/session.ts'
 import { subnetCommands } from './commands/subnets.ts'
+import { takeoverCommands } from './commands/takeover.ts'
 import { tokenCommands } from './commands/tokens.ts'
 import { userCommands } from './commands/users.ts'
 
@@ -31,6 +32,7 @@ export function allCommands(sessions: Sessions): readonly Command[] {
     ...patchCommands,
     ...patchWritingCommands,
     ...clusterCommands,
+    ...takeoverCommands,
     ...datacenterCommands,
     ...subnetCommands,
     ...operationCommands,

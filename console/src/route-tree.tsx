@@ -172,6 +172,14 @@ const createClusterRoute = createRoute({
   ...page(() => import('./routes/infra.clusters.create.tsx')),
 })
 
+const importClusterRoute = createRoute({
+  getParentRoute: () => clustersRoute,
+  path: '/import',
+  validateSearch: noSearch,
+  staticData: { crumb: 'Import Cluster' },
+  ...page(() => import('./routes/infra.clusters.import.tsx')),
+})
+
 const clusterRoute = createRoute({
   getParentRoute: () => clustersRoute,
   path: '/$id',
@@ -233,7 +241,7 @@ export const routeTree = rootRoute.addChildren([
     infraIndexRoute,
     datacentersRoute,
     serversRoute.addChildren([serverListRoute, prepareImageRoute, joinTokensRoute, serverRoute.addChildren([serverIndexRoute, createPatchRoute, patchRoute])]),
-    clustersRoute.addChildren([clusterListRoute, createClusterRoute, clusterRoute]),
+    clustersRoute.addChildren([clusterListRoute, createClusterRoute, importClusterRoute, clusterRoute]),
     networkRoute.addChildren([networkListRoute, addSubnetRoute, assignSubnetsRoute, editSubnetRoute]),
   ]),
 ])

@@ -12,7 +12,7 @@ const drifted: Drift = {
   since: '2026-11-20T08:00:00.000Z',
   seen,
   diff: { before: 'machine:\n  sysctls:\n    a: "1"\n', after: 'machine:\n  sysctls:\n    a: "2"\n' },
-  keep: { how: 'patch', reason: 'It becomes a patch of the server' },
+  keep: { how: 'patch', reason: 'Kept, the difference becomes a patch of the server' },
 }
 const none: Drift = { state: 'none', reason: null, since: null, seen: null, diff: null, keep: null }
 

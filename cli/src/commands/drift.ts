@@ -27,7 +27,7 @@ function driftText(name: string, drift: Drift): string {
   const next =
     drift.state === 'overwriting'
       ? 'It is being overwritten.\n'
-      : `Keep it (--keep)${drift.keep ? `: ${manyLines(drift.keep.reason)}` : ''}.\nOr overwrite it with what Steelyard has (--overwrite).\n`
+      : `${drift.keep ? `${manyLines(drift.keep.reason)}.\n` : ''}Keep it with --keep, or overwrite it with what Steelyard has with --overwrite.\n`
   return `${driftSentence}${since}\n\n${drift.diff === null ? '' : `${differenceText(drift.diff)}\n`}${next}`
 }
 

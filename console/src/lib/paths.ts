@@ -30,6 +30,7 @@ export const paths = {
   patch: (serverId: string, patchId: string) => `/infra/servers/${id(serverId)}/patches/${id(patchId)}`,
   clusters: (search: { q?: string | undefined } = {}) => `/infra/clusters${stringifySearch(search)}`,
   createCluster: (search: { step?: string | undefined; datacenter?: string | undefined } = {}) => `/infra/clusters/create${stringifySearch(search)}`,
+  importCluster: '/infra/clusters/import',
   /** `operation`: the id of the one whose timeline is shown. */
   cluster: (clusterId: string, tab?: string, operation?: string) => `/infra/clusters/${id(clusterId)}${stringifySearch({ tab, operation })}`,
   /** `open` is the id of the subnet whose address map is open. */

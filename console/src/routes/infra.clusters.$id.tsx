@@ -5,10 +5,18 @@ import type { Load } from '../api/page.ts'
 import { clusterOne } from '../features/clusters/cluster-queries.ts'
 import { ClusterPage } from '../features/clusters/ClusterPage.tsx'
 import { ClusterDrift } from '../features/drift/DriftAlarm.tsx'
+import { LockedOut } from '../features/takeover/LockedOut.tsx'
 import { useParams, useSearch } from '../lib/use-search.ts'
 
 const ClusterAddresses = lazy(() => import('../features/network/ClusterAddresses.tsx'))
 const addressesOf = (cluster: Cluster) => <ClusterAddresses cluster={cluster} />
+
+const above = (id: string) => (
+  <>
+    <LockedOut clusterId={id} />
+    <ClusterDrift clusterId={id} />
+  </>
+)
 
 // Not awaited for its answer: what can't be had is said by the page itself.
 export const load: Load = ({ params, client }) => client.prefetchQuery(clusterOne(params['id'] ?? ''))
@@ -16,5 +24,5 @@ export const load: Load = ({ params, client }) => client.prefetchQuery(clusterOn
 export function Page() {
   const { id = '' } = useParams()
   const { search } = useSearch()
-  return <ClusterPage id={id} tab={search['tab']} operation={search['operation']} addresses={addressesOf} above={<ClusterDrift clusterId={id} />} />
+  return <ClusterPage id={id} tab={search['tab']} operation={search['operation']} addresses={addressesOf} above={above(id)} />
 }

@@ -10,6 +10,8 @@ import { bootSchema } from '../fleet/booted.ts'
 import { GrowError } from '../grow.ts'
 import { Refusal } from '../kubernetes/refusal.ts'
 import { addFault, clearFaults } from '../machine/trouble.ts'
+import { ApplyConfigurationRequest_Mode as ApplyMode } from '#talos/proto/gen/machine/machine_pb.ts'
+import { applyConfiguration } from '../machine/apply.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { Simulator } from '../start.ts'
 import { clusterCall } from './clusters.ts'
@@ -95,10 +97,21 @@ const route = async (simulator: Simulator, request: IncomingMessage): Promise<un
     await simulator.remove(machine)
     return { simulated: true }
   } else if (request.method === 'POST' && act === 'power-off') await machine.lifecycle.powerOff()
+  else if (request.method === 'POST' && act === 'configuration') await editConfiguration(machine, parsed(editSchema, await readJson(request)))
   else if (request.method === 'POST' && act === 'fault') await addFault(machine, parsed(faultSchema, await readJson(request)))
   else if (request.method === 'DELETE' && act === 'fault') await clearFaults(machine)
   else throw new Refused(404, 'There is no such call')
   return presentServer(machine)
+}
+
+const editSchema = z.strictObject({ replace: z.string().check(z.minLength(1)), by: z.string() })
+
+/** As an admin's talosctl would change it, past whoever thinks to be the only one. */
+const editConfiguration = async (machine: Machine, { replace, by }: z.infer<typeof editSchema>): Promise<void> => {
+  const before = machine.config?.text
+  if (!before?.includes(replace)) throw new Refused(409, 'The configuration does not hold that')
+  const text = before.replace(replace, () => by)
+  await applyConfiguration(machine, { text, mode: ApplyMode.AUTO, dryRun: false, tryForMs: 0, isAdmin: true })
 }
 
 const moveSchema = z.strictObject({ address: z.optional(z.string()) })

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { type Cluster, clusterCreate } from '#contract/clusters.ts'
 import { no } from '#contract/rule.ts'
+import { clusterImport } from '#contract/takeover.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
@@ -99,6 +100,7 @@ export function ClustersPage({
   const { chosen } = useChosen(selection.keys, page?.items, idOf)
 
   const create = useMemo<Action>(() => ({ label: 'Create cluster', icon: 'add', can: allowed(clusterCreate), run: () => go(paths.createCluster()) }), [go])
+  const take = useMemo<Action>(() => ({ label: 'Import cluster', icon: 'download', can: allowed(clusterImport), run: () => go(paths.importCluster) }), [go])
   const fresh = items.filter((c) => c.offerId === null)
   const menu = useMemo<Action[]>(
     () => [
@@ -115,8 +117,9 @@ export function ClustersPage({
         can: canShowNewKeys(items),
         run: () => showKeys(fresh),
       },
+      take,
     ],
-    [chosen, fresh, items],
+    [chosen, fresh, items, take],
   )
   const commands = useMemo(() => [create, ...menu], [create, menu])
   useCommands('Clusters', commands)
@@ -125,6 +128,14 @@ export function ClustersPage({
     <Button kind="primary" icon="add" can={create.can} onClick={() => void create.run?.()}>
       Create cluster
     </Button>
+  )
+  const firstButtons = (
+    <>
+      {createButton}
+      <Button can={take.can} onClick={() => void take.run?.()}>
+        Import cluster
+      </Button>
+    </>
   )
   // The empty list has the button then: one is enough.
   const isEmpty = page?.total === 0 && search['q'] === undefined
@@ -171,7 +182,11 @@ export function ClustersPage({
         onRetry={() => void refetch()}
         notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
         empty={
-          <Empty title="No clusters yet" text="Choose free servers of a datacenter; Steelyard makes a Kubernetes cluster of them." actions={createButton} />
+          <Empty
+            title="No clusters yet"
+            text="Choose free servers of a datacenter; Steelyard makes a Kubernetes cluster of them. Or import one that runs already."
+            actions={firstButtons}
+          />
         }
         onFirstPage={total > 0 && (() => setSearch({ page: undefined }))}
         foot={

@@ -29,10 +29,9 @@ export function DriftAlarm({ server, link = false }: { server: Drifted; /** The 
   return (
     <Alert tone="warn" className={css['alarm']!}>
       {link && (
-        <>
-          <a href={paths.server(server.id)}>{server.name}</a>
-          {': '}
-        </>
+        <a className={css['server']} href={paths.server(server.id)}>
+          {server.name}
+        </a>
       )}
       <b>{driftSentence}.</b> Nothing is sent to {server.name} until you choose.{' '}
       <span className="t3" title={exact(since)}>
@@ -87,10 +86,12 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
     })
   return (
     <>
-      <DiffView before={diff.before} after={diff.after} label={`What was changed on ${server.name}`} />
+      <div className={css['diff']}>
+        <DiffView before={diff.before} after={diff.after} label={`What was changed on ${server.name}`} />
+      </div>
       {keep && (
         <p className="fs13 t2" id={why}>
-          {keep.how === 'secrets' ? keep.reason : `Keep it: ${keep.reason}`}
+          {keep.reason}.
         </p>
       )}
       <Problem text={problem} />

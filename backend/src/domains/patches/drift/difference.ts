@@ -24,7 +24,7 @@ function tried(proposal: string, held: string, found: string, talosVersion: stri
   if (refusal) return sentenceOf(refusal)
   try {
     const merged = mergePatches(apart(held).known, [{ name: patchName, body: proposal }]).yaml
-    return compareConfigs(merged, apart(found).known).same ? null : 'Merging it would not give the same configuration'
+    return compareConfigs(merged, apart(found).known).same ? null : 'merging it would not give the same configuration'
   } catch (error) {
     if (error instanceof ConfigError) return error.problems[0]?.message ?? 'It can not be merged'
     throw error
@@ -56,9 +56,10 @@ export function differenceOf(held: string, found: string, talosVersion: string):
   }
   const proposal = patchBetween(compared)
   const refusal =
-    proposal === null ? 'Elements of a list were taken out or changed, or a document is not known here' : tried(proposal, before, after, talosVersion)
-  if (proposal !== null && refusal === null) return { same, images, diff, keep: { how: 'patch', reason: 'It becomes a patch of the server' }, patch: proposal }
-  const reason = `It can not become a patch, so the machine's configuration becomes the base of the server's patches, with those it has now in it. ${refusal}`
+    proposal === null ? 'elements of a list were taken out or changed, or a document is not known here' : tried(proposal, before, after, talosVersion)
+  if (proposal !== null && refusal === null)
+    return { same, images, diff, keep: { how: 'patch', reason: 'Kept, the difference becomes a patch of the server' }, patch: proposal }
+  const reason = `Kept, the machine's whole configuration becomes the base of the server's patches, with those it has now in it, because the difference can not be said as a patch: ${refusal}`
   return { same, images, diff, keep: { how: 'base', reason }, patch: null }
 }
 

@@ -1,0 +1,78 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { clusterGet } from '#contract/clusters.ts'
+import { datacenterList } from '#contract/datacenters.ts'
+import { clusterImport, clusterImportPreview, clusterSecretsImport, type Takeover } from '#contract/takeover.ts'
+import { startApi } from '../testing/api.ts'
+import { startCli } from '../testing/cli.ts'
+import { aCluster, aDatacenter, anOperation, id, pageOf } from '../testing/things.ts'
+
+const seen = 'cd'.repeat(32)
+const found: Takeover = {
+  name: 'theirs',
+  endpoint: 'https://10.0.4.11:6443',
+  virtual_ip: false,
+  talos_version: 'v1.13.9',
+  kubernetes_version: '1.36.3',
+  pod_cidr: '10.244.0.0/16',
+  service_cidr: '10.96.0.0/12',
+  servers: [
+    {
+      name: 'talos-abc',
+      address: '10.0.4.11',
+      role: 'control_plane',
+      uuid: id(90),
+      serial: 'S-1',
+      product: null,
+      talos_version: 'v1.13.9',
+      known: null,
+      problem: null,
+    },
+  ],
+  checks: [{ check: 'secrets', ok: true, message: 'The secrets are those of its control plane' }],
+  seen,
+}
+
+async function withTakeover(preview: Takeover = found) {
+  const api = await startApi()
+  const cli = await startCli(api)
+  api.on(datacenterList, () => pageOf([aDatacenter()]))
+  api.on(clusterGet, () => aCluster())
+  api.on(clusterImportPreview, () => preview)
+  api.on(clusterImport, () => ({ cluster: aCluster({ name: 'theirs' }), operation: anOperation() }))
+  api.on(clusterSecretsImport, () => aCluster())
+  const file = join(cli.folder, 'secrets.yaml')
+  await writeFile(file, 'cluster: {}\n')
+  return { api, cli, file }
+}
+
+test('a cluster is shown first, and taken over as it was shown', async () => {
+  const { api, cli, file } = await withTakeover()
+  const dry = await cli.run(`cluster import --secrets ${file} --address 10.0.4.11 --datacenter PL-POZ-1 --dry-run`)
+  expect(dry).toMatchObject({ exit: 0, out: expect.stringContaining('talos-abc') as string })
+  expect(api.callsOf(clusterImport)).toHaveLength(0)
+  expect(await cli.run(`cluster import --secrets ${file} --address 10.0.4.11 --datacenter PL-POZ-1`)).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('--yes') as string,
+  })
+  expect(await cli.run(`cluster import --secrets ${file} --address 10.0.4.11 --datacenter PL-POZ-1 --yes`)).toMatchObject({
+    exit: 0,
+    out: 'Cluster theirs is ready\n',
+  })
+  expect(api.callsOf(clusterImport)[0]!.body).toMatchObject({ secrets: 'cluster: {}\n', addresses: ['10.0.4.11'], seen })
+})
+
+test('what stands in the way is shown, and nothing is taken over', async () => {
+  const { api, cli, file } = await withTakeover({ ...found, servers: [{ ...found.servers[0]!, problem: 'did not answer within 8 s' }] })
+  const refused = await cli.run(`cluster import --secrets ${file} --datacenter PL-POZ-1 --yes`)
+  expect(refused).toMatchObject({ exit: 1, out: expect.stringContaining('did not answer within 8 s') as string })
+  expect(api.callsOf(clusterImport)).toHaveLength(0)
+  expect(await cli.run('cluster import --datacenter PL-POZ-1')).toMatchObject({ exit: 2, err: 'Give either --secrets or --talosconfig\n' })
+})
+
+test('new secrets of a cluster are imported from a file', async () => {
+  const { api, cli, file } = await withTakeover()
+  expect(await cli.run(`cluster import-secrets ${id(20)} --talosconfig ${file}`)).toMatchObject({ exit: 0, out: 'The secrets of web are imported\n' })
+  expect(api.callsOf(clusterSecretsImport)[0]!.body).toEqual({ talosconfig: 'cluster: {}\n' })
+})

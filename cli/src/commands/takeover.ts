@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises'
+import { clusterGet } from '#contract/clusters.ts'
+import { clusterImport, clusterImportPreview, clusterSecretsImport, type Takeover, type TakeoverServer } from '#contract/takeover.ts'
+import { command, type Command } from '../command.ts'
+import { CliError } from '../exit.ts'
+import { clusterId, datacenterId } from '../resolve.ts'
+import { beSure, sureOption } from '../sure.ts'
+import { type Column, facts, table } from '../table.ts'
+import type { Terminal } from '../terminal.ts'
+import { oneLine, words } from '../text.ts'
+
+const fileOf = (file: string): Promise<string> =>
+  readFile(file, 'utf8').catch((cause: unknown) => {
+    throw new CliError('failure', `${oneLine(file)} can not be read`, { cause })
+  })
+
+const proofOptions = {
+  secrets: { kind: 'text', value: 'FILE', help: 'Secrets bundle, as talosctl gen secrets writes it' },
+  talosconfig: { kind: 'text', value: 'FILE', help: "An admin's talosconfig, in place of the bundle" },
+} as const
+
+async function proofOf({ secrets, talosconfig }: { secrets: string | undefined; talosconfig: string | undefined }) {
+  if ((secrets === undefined) === (talosconfig === undefined)) throw new CliError('usage', 'Give either --secrets or --talosconfig')
+  return secrets === undefined ? { talosconfig: await fileOf(talosconfig!) } : { secrets: await fileOf(secrets) }
+}
+
+const columns: readonly Column<TakeoverServer>[] = [
+  { title: 'NAME', text: (s) => s.name },
+  { title: 'ROLE', text: (s) => words(s.role ?? 'unknown') },
+  { title: 'ADDRESS', text: (s) => s.address ?? '' },
+  { title: 'TALOS', text: (s) => s.talos_version ?? '' },
+  { title: 'UUID', text: (s) => s.uuid ?? '' },
+  { title: 'SERIAL', text: (s) => s.serial ?? '' },
+  { title: 'HERE', text: (s) => (s.known ? `is ${s.known.name}` : 'new') },
+  { title: 'PROBLEM', text: (s) => s.problem ?? '', colour: () => 'red' },
+]
+
+const takeoverText = (terminal: Terminal, t: Takeover): string =>
+  [
+    facts(terminal, [
+      ['Cluster', t.name],
+      ['Endpoint', t.endpoint],
+      ['Talos', t.talos_version],
+      ['Kubernetes', t.kubernetes_version],
+      ['Pod CIDR', t.pod_cidr],
+      ['Service CIDR', t.service_cidr],
+    ]),
+    '\n',
+    table(terminal, t.servers, columns, 'No servers'),
+    '\n',
+    table(
+      terminal,
+      t.checks,
+      [
+        { title: 'CHECK', text: (c) => c.check },
+        { title: 'OK', text: (c) => (c.ok ? 'yes' : 'no'), colour: (c) => (c.ok ? 'green' : 'red') },
+        { title: 'MESSAGE', text: (c) => c.message },
+      ],
+      'No checks',
+    ),
+  ].join('')
+
+const canTake = (t: Takeover): boolean => t.checks.every((c) => c.ok) && t.servers.every((s) => s.problem === null)
+
+export const takeoverCommands: Command[] = [
+  command({
+    name: 'cluster import',
+    summary: 'Take over a cluster that others made. Its machines are only asked; what was found is shown, and its name is asked for first.',
+    options: {
+      ...proofOptions,
+      kubeconfig: { kind: 'text', value: 'FILE', help: "An admin's kubeconfig, to be sure that it is of the same cluster" },
+      address: { kind: 'text', value: 'ADDRESS', many: true, help: 'Control planes; else the endpoints of the talosconfig' },
+      datacenter: { kind: 'text', value: 'CODE', help: 'Where its servers stand. Required' },
+      name: { kind: 'text', value: 'NAME', help: "Its name here; else the cluster's own" },
+      'dry-run': { kind: 'flag', help: 'Only show what was found' },
+      ...sureOption,
+    },
+    examples: [
+      'cluster import --secrets secrets.yaml --address 10.0.4.11 --datacenter PL-POZ-1 --dry-run',
+      'cluster import --talosconfig ~/.talos/config --kubeconfig ~/.kube/config --datacenter PL-POZ-1 --yes',
+    ],
+    async run({ api, terminal, show }, { options }) {
+      if (options.datacenter === undefined) throw new CliError('usage', '--datacenter is missing', { hint: 'steelyard datacenter list shows the codes' })
+      const body = {
+        ...(await proofOf(options)),
+        ...(options.kubeconfig !== undefined && { kubeconfig: await fileOf(options.kubeconfig) }),
+        ...(options.name !== undefined && { name: options.name }),
+        addresses: options.address,
+        datacenter_id: await datacenterId(api, options.datacenter),
+      }
+      const found = await api.call(clusterImportPreview, { body })
+      if (options['dry-run'] || !canTake(found)) {
+        show(found, (t) => takeoverText(terminal, t))
+        return canTake(found) ? 0 : 1
+      }
+      terminal.err(takeoverText(terminal, found))
+      await beSure(terminal, `Steelyard takes over ${oneLine(found.name)} with these machines.`, found.name, options.yes)
+      const taken = await api.call(clusterImport, { body: { ...body, seen: found.seen } })
+      show(taken, ({ cluster }) => `Cluster ${oneLine(cluster.name)} is ${cluster.status}\n`)
+      return undefined
+    },
+  }),
+  command({
+    name: 'cluster import-secrets',
+    summary: "Import a cluster's new secrets after its authorities were changed by others (talosctl rotate-ca); they are checked against its machines.",
+    operands: { cluster: { value: 'CLUSTER', help: 'Name or id of the cluster' } },
+    options: proofOptions,
+    examples: ['cluster import-secrets web --talosconfig ~/.talos/config', 'cluster import-secrets web --secrets secrets.yaml'],
+    async run({ api, show }, { operands, options }) {
+      const proof = await proofOf(options)
+      const { id } = await api.call(clusterGet, { params: { id: await clusterId(api, operands.cluster) } })
+      show(await api.call(clusterSecretsImport, { params: { id }, body: proof }), (c) => `The secrets of ${oneLine(c.name)} are imported\n`)
+      return undefined
+    },
+  }),
+]

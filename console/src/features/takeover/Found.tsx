@@ -1,0 +1,101 @@
+import type { ReactNode } from 'react'
+import type { Takeover, TakeoverServer } from '#contract/takeover.ts'
+import { counted } from '#contract/words.ts'
+import { paths } from '../../lib/paths.ts'
+import { columns, DataTable } from '../../ui/DataTable.tsx'
+import { Icon } from '../../ui/Icon.tsx'
+import { KeyValue, Panel } from '../../ui/Panel.tsx'
+import { Empty } from '../../ui/States.tsx'
+import { StatusDot } from '../../ui/Status.tsx'
+import css from './Takeover.module.css'
+
+const serverColumns = columns<TakeoverServer>([
+  { id: 'name', head: 'Machine', card: 'name', width: (from) => (from.md ? 190 : 150), cell: (s) => s.name },
+  {
+    id: 'role',
+    head: 'Role',
+    width: 112,
+    card: 'fact',
+    cell: (s) => (s.role === null ? <span className="t3">Unknown</span> : s.role === 'control_plane' ? 'Control plane' : 'Worker'),
+  },
+  { id: 'address', head: 'Address', width: 124, card: 'fact', cell: (s) => <span className="mono">{s.address ?? '–'}</span> },
+  {
+    id: 'here',
+    head: 'Here',
+    card: 'state',
+    cell: (s) =>
+      s.problem !== null ? (
+        <StatusDot tone="danger">Can't be taken</StatusDot>
+      ) : s.known ? (
+        <a href={paths.server(s.known.id)}>{s.known.name}</a>
+      ) : (
+        <span className="t2">New here</span>
+      ),
+  },
+])
+
+/** What a look at the cluster has shown. */
+export function Found({ takeover, children }: { takeover: Takeover; children: ReactNode }) {
+  const { name, endpoint, virtual_ip, talos_version, kubernetes_version, pod_cidr, service_cidr, servers, checks } = takeover
+  return (
+    <Panel title={name} note={counted(servers.length, 'machine')}>
+      <div className="stack stack3">
+        <KeyValue
+          rows={[
+            [
+              'Kubernetes API',
+              <span key="e" className="mono">
+                {endpoint}
+              </span>,
+            ],
+            ['Endpoint', virtual_ip ? 'Virtual IP, held by the control planes' : 'Fixed address or name'],
+            ['Talos', talos_version],
+            ['Kubernetes', kubernetes_version],
+            [
+              'Pod CIDR',
+              <span key="p" className="mono">
+                {pod_cidr}
+              </span>,
+            ],
+            [
+              'Service CIDR',
+              <span key="s" className="mono">
+                {service_cidr}
+              </span>,
+            ],
+          ]}
+        />
+        <DataTable
+          label="Machines of the cluster"
+          rows={servers}
+          columns={serverColumns}
+          rowKey={(s) => s.name}
+          rowName={(s) => s.name}
+          grows
+          empty={<Empty title="No machines" />}
+        />
+        <ul className={css['checks']} aria-label="Checks">
+          {servers.flatMap((s) =>
+            s.problem === null ? (
+              []
+            ) : (
+              <li key={s.name} className="c-danger">
+                <Icon name="error" />
+                <span>
+                  {s.name}: {s.problem}
+                </span>
+              </li>
+            ),
+          )}
+          {checks.map((c) => (
+            <li key={`${c.check} ${c.message}`} className={c.ok ? (c.check === 'warning' ? 'c-warn' : undefined) : 'c-danger'}>
+              <Icon name={!c.ok ? 'error' : c.check === 'warning' ? 'alert' : c.check === 'adds' ? 'info' : 'check'} />
+              <span>{c.message}</span>
+            </li>
+          ))}
+        </ul>
+        <div className={css['buttons']}>{children}</div>
+      </div>
+    </Panel>
+  )
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { blank, readForm, readProof, standsInTheWay } from './takeover-form.ts'
+
+const datacenterId = '0198c0de-0000-7000-8000-000000000001'
+
+test('a bundle needs an address, a talosconfig has its own', () => {
+  expect(readForm({ ...blank, secrets: 'cluster: {}', datacenterId })).toEqual({ ok: false, fields: { addresses: 'Enter the address of a control plane' } })
+  expect(readForm({ ...blank, secrets: 'cluster: {}', addresses: '10.0.0.1, 10.0.0.2\n10.0.0.3', datacenterId })).toEqual({
+    ok: true,
+    body: { secrets: 'cluster: {}', addresses: ['10.0.0.1', '10.0.0.2', '10.0.0.3'], datacenter_id: datacenterId },
+  })
+  expect(readForm({ ...blank, kind: 'talosconfig', talosconfig: 'context: a', kubeconfig: 'kind: Config', name: 'ours', datacenterId })).toEqual({
+    ok: true,
+    body: { talosconfig: 'context: a', kubeconfig: 'kind: Config', name: 'ours', addresses: [], datacenter_id: datacenterId },
+  })
+})
+
+test('what is missing is named at its field, and only what is chosen is sent', () => {
+  expect(readForm(blank)).toMatchObject({ ok: false, fields: { secrets: 'Choose or paste the secrets bundle', datacenter_id: 'Choose a datacenter' } })
+  expect(readProof({ ...blank, kind: 'talosconfig', secrets: 'typed before' })).toMatchObject({
+    ok: false,
+    fields: { talosconfig: 'Choose or paste the talosconfig' },
+  })
+})
+
+test('a machine that can not be taken over is named with its reason', () => {
+  const server = { name: 'a', address: null, role: null, uuid: null, serial: null, product: null, talos_version: null, known: null, problem: null }
+  const checks = [{ check: 'machines', ok: false, message: '1 machine did not answer' }]
+  expect(standsInTheWay({ servers: [server, { ...server, name: 'b', problem: 'connection refused' }], checks })).toBe('b: connection refused')
+  expect(standsInTheWay({ servers: [server], checks })).toBe('1 machine did not answer')
+  expect(standsInTheWay({ servers: [server], checks: [] })).toBeNull()
+})

@@ -1,0 +1,61 @@
+/** What is typed to take over a cluster, and what is asked for it: pure. */
+import type { Asked } from '#contract/operation.ts'
+import type { clusterImportPreview, Takeover } from '#contract/takeover.ts'
+
+export type ProofKind = 'secrets' | 'talosconfig'
+
+export interface Typed {
+  readonly kind: ProofKind
+  readonly secrets: string
+  readonly talosconfig: string
+  readonly kubeconfig: string
+  /** Several, with commas, spaces or line breaks between. */
+  readonly addresses: string
+  readonly datacenterId: string
+  readonly name: string
+}
+
+export const blank: Typed = { kind: 'secrets', secrets: '', talosconfig: '', kubeconfig: '', addresses: '', datacenterId: '', name: '' }
+
+export type Body = Asked<typeof clusterImportPreview>['body']
+export type Fields = Readonly<Record<string, string | undefined>>
+
+/** The proof alone: also for a cluster that is known. */
+export function readProof({
+  kind,
+  secrets,
+  talosconfig,
+}: Typed): { ok: true; body: { secrets?: string; talosconfig?: string } } | { ok: false; fields: Fields } {
+  if (kind === 'secrets')
+    return secrets.trim() === '' ? { ok: false, fields: { secrets: 'Choose or paste the secrets bundle' } } : { ok: true, body: { secrets } }
+  return talosconfig.trim() === '' ? { ok: false, fields: { talosconfig: 'Choose or paste the talosconfig' } } : { ok: true, body: { talosconfig } }
+}
+
+export function readForm(typed: Typed): { ok: true; body: Body } | { ok: false; fields: Fields } {
+  const proof = readProof(typed)
+  const addresses = typed.addresses.split(/[\s,]+/).filter((address) => address !== '')
+  const fields: Fields = {
+    ...(proof.ok ? {} : proof.fields),
+    ...(typed.kind === 'secrets' && addresses.length === 0 && { addresses: 'Enter the address of a control plane' }),
+    ...(typed.datacenterId === '' && { datacenter_id: 'Choose a datacenter' }),
+  }
+  if (!proof.ok || Object.keys(fields).length > 0) return { ok: false, fields }
+  return {
+    ok: true,
+    body: {
+      ...proof.body,
+      ...(typed.kind === 'talosconfig' && typed.kubeconfig.trim() !== '' && { kubeconfig: typed.kubeconfig }),
+      ...(typed.name !== '' && { name: typed.name }),
+      addresses,
+      datacenter_id: typed.datacenterId,
+    },
+  }
+}
+
+/** Why what was found can't be taken over; null where it can. */
+export function standsInTheWay({ checks, servers }: Pick<Takeover, 'checks' | 'servers'>): string | null {
+  const bad = servers.filter((s) => s.problem !== null)
+  const failed = checks.find((c) => !c.ok)
+  if (bad.length > 0) return `${bad[0]!.name}: ${bad[0]!.problem}`
+  return failed?.message ?? null
+}
