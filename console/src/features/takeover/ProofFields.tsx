@@ -8,7 +8,7 @@ import type { ProofKind, Typed } from './takeover-form.ts'
 const mostBytes = 128 * 1024
 
 /** A file of secrets: chosen or pasted. It stays in this page's memory and is kept nowhere. */
-export function SecretFile({
+function SecretFile({
   label,
   hint,
   optional = false,
