@@ -47,3 +47,14 @@ test('a JSON patch moves, copies and replaces, or changes nothing', () => {
   expect(body).toEqual(before)
   expect(patched({}, JSON_PATCH, [{ op: 'add', path: '/__proto__', value: { polluted: true } }], true)).not.toHaveProperty('polluted')
 })
+
+test('patches that would grow without bounds are refused', () => {
+  const doubling = Array.from({ length: 100 }, (_, i) => ({ op: 'copy', from: '', path: `/c${i}` }))
+  expect(() => patched({ a: 'x'.repeat(100) }, JSON_PATCH, doubling, true)).toThrow('too large')
+  const many = Array.from({ length: 10_001 }, () => ({ op: 'add', path: '/a', value: 1 }))
+  expect(() => patched({}, JSON_PATCH, many, true)).toThrow('10000')
+  const items = Array.from({ length: 20_000 }, (_, i) => ({ name: `c${i}`, image: 'x' }))
+  const started = performance.now()
+  expect(patched({ spec: { containers: items } }, STRATEGIC, { spec: { containers: items } }, false)).toEqual({ spec: { containers: items } })
+  expect(performance.now() - started).toBeLessThan(5_000)
+})

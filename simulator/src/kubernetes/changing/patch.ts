@@ -28,14 +28,26 @@ export const mergePatch = (target: unknown, patch: unknown): unknown => {
   return result
 }
 
+/** As Kubernetes has it: many copies of copies would become gigabytes. */
+const MAX_OPERATIONS = 10_000
+const MAX_COPIED_BYTES = 3 * 1024 * 1024
+
 /** JSON patch (RFC 6902), all of it or nothing. */
 const jsonPatch = (body: Body, patch: unknown): unknown => {
   if (!Array.isArray(patch)) throw badRequest('the patch is no list of operations')
+  if (patch.length > MAX_OPERATIONS) throw tooLarge(`the allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`)
   // The document is a member of another, so that it can be replaced whole.
   const root: Body = { '': structuredClone(body) }
-  for (const operation of list(patch).map(object)) apply(root, operation)
+  let copied = 0
+  for (const operation of list(patch).map(object)) {
+    if (operation.op === 'copy') copied += JSON.stringify(look(root, pointer(text(operation.from))) ?? null).length
+    if (copied > MAX_COPIED_BYTES) throw tooLarge('the copies of a JSON patch are too large')
+    apply(root, operation)
+  }
   return root['']
 }
+
+const tooLarge = (why: string): Refusal => new Refusal(413, 'RequestEntityTooLarge', why)
 
 const apply = (root: Body, { op, path, from, value }: Body): void => {
   const at = pointer(text(path))

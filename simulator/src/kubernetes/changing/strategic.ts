@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { isObject, list, object } from '../../config/shape.ts'
 
 type Body = Record<string, unknown>
@@ -49,14 +48,13 @@ const merged = (key: string, before: unknown, value: unknown): unknown => {
   const items = list(value).map(object)
   const by = mergeKeyOf(key, items)
   if (by === null || items.some(({ $patch }) => $patch === 'replace')) return list(value).filter((item) => object(item).$patch === undefined)
-  let result = list(before).map(object)
+  const keyOf = (item: Body): string => JSON.stringify(item[by])
+  const result = new Map(list(before).map((item) => [keyOf(object(item)), object(item)]))
   for (const item of items) {
-    const isSame = (other: Body): boolean => isDeepStrictEqual(other[by], item[by])
-    if (item.$patch === 'delete') result = result.filter((other) => !isSame(other))
-    else if (result.some(isSame)) result = result.map((other) => (isSame(other) ? strategicMerge(other, item) : other))
-    else result.push(strategicMerge({}, item))
+    if (item.$patch === 'delete') result.delete(keyOf(item))
+    else result.set(keyOf(item), strategicMerge(result.get(keyOf(item)) ?? {}, item))
   }
-  return result
+  return [...result.values()]
 }
 
 /** Ports are those of a container or of a Service. */
