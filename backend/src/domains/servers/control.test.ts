@@ -141,12 +141,14 @@ test('services, logs and events are asked of the machine by mutual TLS', async (
 
 test("the kernel's log can be read, of a Talos that keeps it as a log and of one that only tells it whole", async () => {
   const machine = simulator.servers[0]!
-  const kernelLog = () => operator.call(serverLogs, { params, query: { service: 'kernel', tail: 500 } })
+  const kernelLog = (tail = 500) => operator.call(serverLogs, { params, query: { service: 'kernel', tail } })
   expect((await kernelLog()).text).toContain('[talos] install sequence:')
   const { db } = backend.platform
   const minor = vi.spyOn(machine, 'talosMinor', 'get').mockReturnValue(12)
   await db.updateTable('server').set({ talos_version: 'v1.12.11' }).where('id', '=', id).execute()
-  expect((await kernelLog()).text).toContain('[talos] install sequence:')
+  const whole = (await kernelLog(2_000)).text.trimEnd().split('\n')
+  expect(whole.join('\n')).toContain('[talos] install sequence:')
+  for (const tail of [1, 3]) expect((await kernelLog(tail)).text.trimEnd().split('\n')).toEqual(whole.slice(-tail))
   minor.mockRestore()
   await db.updateTable('server').set({ talos_version: 'v1.13.9' }).where('id', '=', id).execute()
 })

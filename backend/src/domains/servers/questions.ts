@@ -73,9 +73,8 @@ export function questions({ fleet, access }: QuestionParts) {
         const isFollowed = follow === 'true'
         // Before Talos kept the kernel's messages as a log, they come whole.
         const isOnlyDmesg = service === 'kernel' && !hasFeature(row, 'kernelLog')
-        yield* streamWithoutTokens(
-          isOnlyDmesg ? client.dmesg({ follow: isFollowed }, { signal }) : client.logs({ service, follow: isFollowed, tail }, { signal }),
-        )
+        const log = isOnlyDmesg ? client.dmesg({ follow: isFollowed }, { signal }) : client.logs({ service, follow: isFollowed, tail }, { signal })
+        yield* streamWithoutTokens(isOnlyDmesg && !isFollowed ? lastLines(log, tail) : log)
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof TalosError && error.kind === 'not_found')
@@ -107,6 +106,15 @@ export function questions({ fleet, access }: QuestionParts) {
       return { items: items.toReversed(), ok: true, reason: null }
     },
   }
+}
+
+/** The last so many lines of a text that ends. */
+async function* lastLines(text: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array, void, undefined> {
+  const whole = Buffer.concat(await Array.fromAsync(text))
+  let before = whole.length
+  // The end of the last line stands behind it.
+  for (let left = whole.at(-1) === 10 ? most + 1 : most; left > 0 && before >= 0; left--) before = before === 0 ? -1 : whole.lastIndexOf(10, before - 1)
+  yield whole.subarray(before + 1)
 }
 
 /** A failure of the machine as the sentence for who asked. */
