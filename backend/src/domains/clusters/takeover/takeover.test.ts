@@ -6,6 +6,7 @@ import { operationGet } from '#contract/operations.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverList, serverRemove } from '#contract/servers.ts'
 import { clusterImport, clusterImportPreview, clusterSecretsImport, type Takeover } from '#contract/takeover.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { talosconfig } from '#talos/access/talosconfig.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { connectSecure } from '#talos/client/connect.ts'
@@ -105,6 +106,19 @@ const otherBundle = async () => generateSecrets({ now: new Date(), keys: { k8sSe
 
 test('an address that may not be dialled is refused', async () => {
   expect(await preview({ addresses: ['10.99.0.1'] })).toMatchObject({ status: 422, problem: { code: 'dial_refused' } })
+})
+
+test('a cluster with a machine that does not answer is shown with it, and not taken over', async () => {
+  const worker = machineOf(nodes[1]!)
+  await addFault(worker, { kind: 'refuse', port: 'apid' })
+  const { answer } = await preview()
+  expect(answer!.servers[1]).toMatchObject({ name: nodes[1]!.name, uuid: null, problem: expect.stringContaining('connection refused') as string })
+  expect(answer!.checks).toContainEqual({ check: 'machines', ok: false, message: expect.stringContaining('1 machine did not answer') as string })
+  expect(await admin.call(clusterImport, { body: { ...asked({}), seen: answer!.seen } })).toMatchObject({
+    status: 503,
+    problem: { code: 'server_unreachable' },
+  })
+  await clearFaults(worker)
 })
 
 let shown: Takeover

@@ -12,6 +12,8 @@ export interface Difference {
   readonly images: MachineImages | null
   readonly diff: { readonly before: string; readonly after: string } | null
   readonly keep: Drift['keep']
+  /** Keys and authorities of the cluster that differ: `cluster.ca`. */
+  readonly secrets: readonly string[]
   /** The difference as a patch, secrets in clear; null where it can't be said as one. */
   readonly patch: string | null
 }
@@ -36,31 +38,38 @@ function tried(proposal: string, held: string, found: string, talosVersion: stri
  * @param found what it holds now
  */
 export function differenceOf(held: string, found: string, talosVersion: string): Difference {
-  if (held === found) return { same: true, images: null, diff: null, keep: null, patch: null }
+  if (held === found) return { same: true, images: null, diff: null, keep: null, secrets: [], patch: null }
   let compared: ReturnType<typeof compareConfigs>
   try {
     compared = compareConfigs(held, found)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const reason = `It can not be read: ${error.problems[0]?.message ?? 'it is no YAML'}`
-    return { same: false, images: null, diff: { before: maskText(held, 'everybody').text, after: `# ${reason}\n` }, keep: { how: 'base', reason }, patch: null }
+    return {
+      same: false,
+      images: null,
+      diff: { before: maskText(held, 'everybody').text, after: `# ${reason}\n` },
+      keep: { how: 'base', reason },
+      secrets: [],
+      patch: null,
+    }
   }
   const { same, images, documents, secrets } = compared
-  if (same) return { same, images, diff: null, keep: null, patch: null }
+  if (same) return { same, images, diff: null, keep: null, secrets, patch: null }
   const text = (side: 'before' | 'after') => documents.flatMap((d) => d[side]?.yaml ?? []).join('---\n')
   const [before, after] = [text('before'), text('after')]
   const diff = { before: maskText(before, 'everybody').text, after: maskText(after, 'everybody', secretsOf(before, 'everybody')).text }
   if (secrets.length > 0) {
     const reason = `It changes keys of the cluster (${secrets.join(', ')}): import the cluster's new secrets, or overwrite it`
-    return { same, images, diff: named(diff, secrets), keep: { how: 'secrets', reason }, patch: null }
+    return { same, images, diff: named(diff, secrets), keep: { how: 'secrets', reason }, secrets, patch: null }
   }
   const proposal = patchBetween(compared)
   const refusal =
     proposal === null ? 'elements of a list were taken out or changed, or a document is not known here' : tried(proposal, before, after, talosVersion)
   if (proposal !== null && refusal === null)
-    return { same, images, diff, keep: { how: 'patch', reason: 'Kept, the difference becomes a patch of the server' }, patch: proposal }
+    return { same, images, diff, keep: { how: 'patch', reason: 'Kept, the difference becomes a patch of the server' }, secrets, patch: proposal }
   const reason = `Kept, the machine's whole configuration becomes the base of the server's patches, with those it has now in it, because the difference can not be said as a patch: ${refusal}`
-  return { same, images, diff, keep: { how: 'base', reason }, patch: null }
+  return { same, images, diff, keep: { how: 'base', reason }, secrets, patch: null }
 }
 
 /** A masked key looks the same before and after. */

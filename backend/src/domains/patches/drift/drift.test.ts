@@ -1,11 +1,13 @@
 import { beforeAll, expect, test } from 'vitest'
-import type { Cluster } from '#contract/clusters.ts'
+import { parse, stringify } from 'yaml'
+import { type Cluster, clusterEvents } from '#contract/clusters.ts'
 import { serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/drift.ts'
 import { patchCreate, patchGet, patchList, patchRemove } from '#contract/patches.ts'
 import { type Server, serverConfig, serverEvents } from '#contract/servers.ts'
 import { connectSecure } from '#talos/client/connect.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { mergePatches } from '#talos/config/merge.ts'
+import { createAuthority } from '#talos/pki/certificates.ts'
 import type { Credentials } from '#talos/pki/clients.ts'
 import { inTransaction } from '../../../db/db.ts'
 import { clusterWorld } from '../../clusters/testing/world.ts'
@@ -48,6 +50,10 @@ const replaceOutside = async (from: string | RegExp, to: string) => {
   const after = before.replaceAll(from, to)
   expect(after).not.toBe(before)
   await outside((client) => client.applyConfiguration(after, { mode: 'auto' }))
+}
+const split = async () => {
+  const [first, ...parts] = (await held()).split('---\n')
+  return { main: parse(first!) as { cluster: object }, parts }
 }
 const params = () => ({ id: node.id })
 const drift = async () => (await admin.call(serverDrift, { params: params() })).answer!
@@ -172,4 +178,35 @@ test('images of an upgrade by others are no drift: they are taken over, and the 
   const now = await world.until(held, (yaml) => yaml.includes('vm.dirty_ratio'))
   expect(now).toContain(`kubelet:v${next}`)
   expect(now).not.toContain(`:v${before}`)
+})
+
+test('the version that an upgrade by others has brought is the cluster’s from then on, and told', async () => {
+  await backend.platform.db.updateTable('server').set({ talos_version: 'v1.13.10' }).where('id', '=', node.id).execute()
+  await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, cluster.id))
+  await world.until(
+    () => world.cluster(cluster.id),
+    (c) => c.talos_version === 'v1.13.10',
+  )
+  expect((await world.server(node.id)).drift).toBeNull()
+  await backend.publish()
+  const told = (await admin.call(clusterEvents, { params: { id: cluster.id } })).answer!.items.filter((e) => e.type === 'cluster.versions_changed_outside')
+  expect(told[0]!.message).toContain('Talos v1.13.10')
+})
+
+test('another Kubernetes authority is named, can not be kept as a patch, and is told of the cluster', async () => {
+  const { parts, main } = await split()
+  const other = await createAuthority({ kind: 'p256', subject: { organizations: ['kubernetes'] }, now: new Date() })
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  const changed = stringify({ ...main, cluster: { ...main.cluster, ca: { crt: base64(other.crt), key: base64(other.key) } } })
+  await outside((client) => client.applyConfiguration([changed, ...parts].join('---\n'), { mode: 'auto' }))
+  const seen = await drift()
+  expect(seen.keep).toMatchObject({ how: 'secrets', reason: expect.stringContaining('cluster.ca') as string })
+  expect(seen.diff!.after).toContain('# Changed, and not shown: cluster.ca')
+  expect(JSON.stringify(seen)).not.toContain(base64(other.key).slice(0, 60))
+  expect(await admin.call(serverDriftKeep, { params: params(), body: { seen: seen.seen! } })).toMatchObject({ status: 409, problem: { code: 'conflict' } })
+  await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, cluster.id))
+  await world.until(
+    () => world.cluster(cluster.id),
+    (c) => c.locked_out?.authority === 'kubernetes_ca',
+  )
 })

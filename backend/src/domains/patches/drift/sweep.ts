@@ -23,8 +23,8 @@ export interface SweepParts {
   readonly drifts: Pick<Drifts, 'look'>
 }
 
-/** `strange`: its certificate is of another authority than the cluster's, or it doesn't take ours. */
-type Answer = 'told' | 'strange' | 'silent'
+/** `other-kubernetes`: its configuration has another Kubernetes authority than ours. `strange`: its certificate is of another authority than the cluster's, or it doesn't take ours. */
+type Answer = 'told' | 'other-kubernetes' | 'strange' | 'silent'
 
 export function sweeping({ db, servers, access, drifts }: SweepParts): (job: Job) => Promise<Outcome> {
   const { outside } = access
@@ -36,8 +36,8 @@ export function sweeping({ db, servers, access, drifts }: SweepParts): (job: Job
       // What an operation does to it is no change of others.
       if (!keys || !server?.cluster || server.status !== 'ready' || server.operation_id !== null) return 'silent'
       const connection = await servers.connection(nodeId)
-      await connection.secure(keys, (client) => drifts.look(client, server), { signal: job.signal, deadlineMs, lane: 'contact' })
-      return 'told'
+      const judged = await connection.secure(keys, (client) => drifts.look(client, server), { signal: job.signal, deadlineMs, lane: 'contact' })
+      return judged?.secrets.includes('cluster.ca') ? 'other-kubernetes' : 'told'
     } catch (error) {
       if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
       return error instanceof TalosError && (error.kind === 'certificate' || error.kind === 'refused') ? 'strange' : 'silent'
@@ -57,7 +57,8 @@ export function sweeping({ db, servers, access, drifts }: SweepParts): (job: Job
     await Promise.all(Array.from({ length: atOnce }, one))
     // One machine alone may be somebody else's by now; where every control plane that answers is strange, the authority was changed.
     const heard = answers.filter((a) => a.controlPlane && a.answer !== 'silent')
-    if (heard.length > 0) await outside.noteLockedOut(clusterId, heard.every((a) => a.answer === 'strange') ? 'talos_ca' : null)
+    const all = (answer: Answer) => heard.every((a) => a.answer === answer)
+    if (heard.length > 0) await outside.noteLockedOut(clusterId, all('strange') ? 'talos_ca' : all('other-kubernetes') ? 'kubernetes_ca' : null)
     await outside.noteVersions(clusterId)
     return { againMs: everyMs }
   }
