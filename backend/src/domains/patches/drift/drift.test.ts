@@ -189,8 +189,8 @@ test('the version that an upgrade by others has brought is the cluster’s from 
   )
   expect((await world.server(node.id)).drift).toBeNull()
   await backend.publish()
-  const told = (await admin.call(clusterEvents, { params: { id: cluster.id } })).answer!.items.filter((e) => e.type === 'cluster.versions_changed_outside')
-  expect(told[0]!.message).toContain('Talos v1.13.10')
+  const told = (await admin.call(clusterEvents, { params: { id: cluster.id } })).answer!.items.find((e) => e.type === 'cluster.versions_changed_outside')
+  expect(told!.message).toContain('Talos v1.13.10')
 })
 
 test('another Kubernetes authority is named, can not be kept as a patch, and is told of the cluster', async () => {
