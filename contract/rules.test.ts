@@ -9,6 +9,7 @@ import { orderOf } from './page.ts'
 import { permits, scopesOf } from './permissions.ts'
 import {
   canBecome,
+  canControlServer,
   canForceRemoveServer,
   canJoinCluster,
   canKeepInstalled,
@@ -34,6 +35,13 @@ test.each([
 ])('the name %j is refused with the specified sentence', (name, sentence) => expect(messageOf(nameOf('Server'), name)).toBe(sentence))
 
 test('a name is trimmed, then taken', () => expect(z.parse(nameOf('Server'), ' calm-heron-204 ')).toBe('calm-heron-204'))
+
+test('a server is controlled once it runs the configuration of its cluster', () => {
+  const cluster = { id: '0198c0de-0000-7000-8000-000000000001', name: 'web' }
+  expect(canControlServer({ status: 'ready', cluster })).toEqual({ ok: true })
+  expect(canControlServer({ status: 'maintenance', cluster })).toEqual({ ok: false, reason: 'The server does not run the configuration of web yet' })
+  expect(canControlServer({ status: 'maintenance', cluster: null })).toEqual({ ok: false, reason: 'Talos allows this only once the server is in a cluster' })
+})
 
 test('a server keeps its name while it is in a cluster', () => {
   expect(canRenameServer({ status: 'ready', cluster: { id: 'x', name: 'c' } })).toEqual({

@@ -426,7 +426,8 @@ export function canForceRemoveServer(
 /** Reboot, shut down, download a talosconfig. */
 export function canControlServer(s: Known): Verdict {
   if (s.status === 'deleted') return no(removed)
-  return s.cluster && s.status === 'ready' ? yes : no(onlyInCluster)
+  if (!s.cluster) return no(onlyInCluster)
+  return s.status === 'ready' ? yes : no(`The server does not run the configuration of ${s.cluster.name} yet`)
 }
 
 export function canConfirmServer(s: Pick<Server, 'status' | 'identity'>): Verdict {
