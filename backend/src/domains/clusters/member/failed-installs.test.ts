@@ -89,5 +89,14 @@ test(
     // It runs its configuration, whatever Kubernetes says.
     expect((await admin.call(serverGet, { params: { id: node.id } })).answer).toMatchObject({ status: 'ready', kubernetes: null })
     expect(world.machine(node).disk.state.counters).toMatchObject({ installs: 1, applies: 1 })
+
+    // A machine that has lost its configuration is in maintenance again, and is called so.
+    const machine = world.machine(node)
+    await machine.lifecycle.powerOff()
+    machine.disk.change((state) => (state.config = null))
+    machine.lifecycle.powerOn()
+    const lost = await world.until(read, (o) => o.status === 'failed')
+    expect(lost.reason).toContain('came back in maintenance: it has lost its configuration')
+    expect((await admin.call(serverGet, { params: { id: node.id } })).answer).toMatchObject({ status: 'maintenance' })
   },
 )
