@@ -13,6 +13,7 @@ import {
 } from '#contract/clusters.ts'
 import { clusterResume } from '#contract/restoration.ts'
 import { writeSecretFile } from '../api/secret-file.ts'
+import { lockedOutSentences } from '#contract/takeover.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { clusterId, memberId, serverId } from '../resolve.ts'
@@ -45,6 +46,7 @@ const clusterText = (terminal: Terminal, c: Cluster): string =>
     ['Status', c.status],
     ['Reason', c.reason],
     ['Trouble', c.troubles.map((t) => t.message).join('; ') || null],
+    ['Locked out', c.locked_out && lockedOutSentences[c.locked_out.authority]],
     ['Datacenter', c.datacenter.code],
     ['Kubernetes', c.kubernetes_version],
     ['Talos', c.talos_version],

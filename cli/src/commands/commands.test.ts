@@ -321,7 +321,7 @@ test('the completion script completes in bash', async () => {
     return stdout.trim()
   }
   expect(await complete('clu')).toBe('cluster')
-  expect(await complete('server', '')).toBe('list show rename confirm add reboot shutdown reset remove')
+  expect(await complete('server', '')).toBe('list show rename confirm add reboot shutdown reset remove drift')
   expect(await complete('server', 'list', '--st')).toBe('--status')
   expect(await complete('server', 'list', '--status', 'm')).toBe('maintenance')
   expect(await complete('login', '--pass')).toBe('--password-stdin')

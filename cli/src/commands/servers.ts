@@ -74,6 +74,7 @@ function serverText(terminal: Terminal, s: Server): string {
       ['Last contact', s.talos.last_contact_at === null ? 'never' : `${localTime(s.talos.last_contact_at)} (${ago(s.talos.last_contact_at, terminal.now())})`],
       ['Unreachable since', s.talos.unreachable_since && localTime(s.talos.unreachable_since)],
       ['Reason', s.talos.reason],
+      ['Configuration', s.drift && `changed outside of Steelyard, seen since ${localTime(s.drift.since)}: steelyard server drift`],
       ['In Kubernetes', s.kubernetes && nodeText(s.kubernetes)],
       ['Identity', s.identity.state],
       ['System UUID', s.identity.uuid],

@@ -28,14 +28,16 @@ test('clusters and servers that are not as they should be are told with their re
   await buildServer(backend, { name: 'free', address: '10.0.0.2', ...silent })
   await buildServer(backend, { name: 'db-1', address: '10.0.0.3', ...inCluster, ...dead })
   await buildServer(backend, { name: 'db-2', address: '10.0.0.4', ...inCluster, ...silent })
+  await buildServer(backend, { name: 'db-3', address: '10.0.0.6', ...inCluster, reachable: true, drift_since: since, drift_seen: 'a' })
   await buildServer(backend, { name: 'gone', address: '10.0.0.5', ...silent, status: 'deleted', removed_at: since })
   const { attention } = await overview()
-  expect(attention.total).toBe(4)
+  expect(attention.total).toBe(5)
   expect(attention.items.map(({ id: _id, ...told }) => told)).toEqual([
     { kind: 'cluster_degraded', name: 'prod', since: null, reason: 'db-1 is not Ready: Kubelet stopped' },
     { kind: 'server_unreachable', name: 'db-2', since: since.toISOString(), reason: 'connection refused' },
     { kind: 'server_unreachable', name: 'free', since: since.toISOString(), reason: 'connection refused' },
     { kind: 'server_not_ready', name: 'db-1', since: since.toISOString(), reason: 'Kubelet stopped' },
+    { kind: 'server_drifted', name: 'db-3', since: since.toISOString(), reason: 'Configuration was changed outside of Steelyard' },
   ])
 })
 
@@ -61,5 +63,5 @@ test('of a fleet that is dark the overview tells ten, and how many there are', a
   for (let n = 0; n < 12; n++) await buildServer(backend, { name: `dark-${n}`, address: `10.0.1.${n}`, reachable: false, unreachable_since: since })
   const { attention } = await overview()
   expect(attention.items).toHaveLength(10)
-  expect(attention.total).toBe(16)
+  expect(attention.total).toBe(17)
 })

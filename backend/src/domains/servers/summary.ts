@@ -1,6 +1,7 @@
 /** Numbers of servers and capacity, for the overview and the datacenters. Unknown hardware is in no sum: unknown is not 0. */
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
+import { driftSentence } from '#contract/drift.ts'
 import { contactStateOf, troubleOf } from '#contract/server-trouble.ts'
 import type { Entry } from './catalogue.ts'
 import { contactOf, nodeOf } from './present.ts'
@@ -13,25 +14,29 @@ export interface DatacenterCapacity extends Omit<Capacity, 'datacenter'> {
 }
 
 export interface Summary extends Pick<Overview, 'servers'> {
-  /** Those that don't answer, then those that Kubernetes calls NotReady; those of a cluster before free ones, the latest first. */
+  /** Those that don't answer, then those that Kubernetes calls NotReady, then those whose configuration others have changed; those of a cluster before free ones, the latest first. */
   readonly ailing: Attention[]
   readonly capacity: DatacenterCapacity[]
 }
 
 const attentionKinds = { unreachable: 'server_unreachable', not_ready: 'server_not_ready' } as const
 
+/** The lower, the earlier; between two, those of a cluster come before free ones. */
+const urgency = { server_unreachable: 0, server_not_ready: 2, server_drifted: 4 } as const
+
+type Ailing = Attention & { readonly kind: keyof typeof urgency }
+
 function ailingOf(entries: readonly Entry[], now: number): Attention[] {
-  const found = entries.flatMap(({ row }) => {
+  const found = entries.flatMap(({ row }): { isUsed: boolean; item: Ailing }[] => {
     const trouble = troubleOf({ status: row.status, operation_id: row.operation_id, talos: contactOf(row), kubernetes: nodeOf(row) }, now)
-    if (!trouble) return []
-    return [
-      {
-        isUsed: row.cluster_id !== null,
-        item: { kind: attentionKinds[trouble.kind], id: row.id, name: row.name, since: trouble.since, reason: trouble.reason },
-      },
-    ]
+    const about = { id: row.id, name: row.name }
+    const isUsed = row.cluster_id !== null
+    if (trouble) return [{ isUsed, item: { ...about, kind: attentionKinds[trouble.kind], since: trouble.since, reason: trouble.reason } }]
+    // It runs; only its configuration waits for a person.
+    if (row.drift_since === null) return []
+    return [{ isUsed, item: { ...about, kind: 'server_drifted' as const, since: row.drift_since.toISOString(), reason: driftSentence } }]
   })
-  const rank = ({ isUsed, item }: (typeof found)[number]) => (item.kind === 'server_unreachable' ? 0 : 2) + (isUsed ? 0 : 1)
+  const rank = ({ isUsed, item }: (typeof found)[number]) => urgency[item.kind] + (isUsed ? 0 : 1)
   return found
     .toSorted((a, b) => rank(a) - rank(b) || (b.item.since ?? '').localeCompare(a.item.since ?? '') || a.item.name.localeCompare(b.item.name))
     .map((f) => f.item)

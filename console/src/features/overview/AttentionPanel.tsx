@@ -11,6 +11,7 @@ const said: Readonly<Record<Attention['kind'], { tone: Tone; word: string; to: (
   cluster_degraded: { tone: 'warn', word: 'Degraded', to: (id) => paths.cluster(id) },
   cluster_troubled: { tone: 'warn', word: 'Stuck', to: (id) => paths.cluster(id) },
   server_unreachable: { tone: 'danger', word: 'Unreachable', to: (id) => paths.server(id) },
+  server_drifted: { tone: 'warn', word: 'Changed', to: (id) => paths.server(id) },
   server_not_ready: { tone: 'danger', word: 'NotReady', to: (id) => paths.server(id) },
 }
 

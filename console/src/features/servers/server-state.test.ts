@@ -25,6 +25,11 @@ describe('what is said of a server', () => {
     expect(statusOf({ ...server, identity: { ...identity, state: 'unconfirmed' } }).why).toBe('to be confirmed')
   })
 
+  it('warns of a configuration that others have changed', () => {
+    const drift = { since: '2026-11-20T12:00:00Z', seen: 'a' }
+    expect(statusOf({ ...server, status: 'ready', drift })).toMatchObject({ tone: 'warn', word: 'Ready', why: 'configuration changed outside' })
+  })
+
   const silent = { ...talos, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }
   const now = Date.parse('2026-11-20T13:00:00Z')
 

@@ -26,7 +26,7 @@ const stageWords: Readonly<Record<Stage, string | null>> = {
   upgrading: 'upgrading',
 }
 
-type Stateful = Pick<Server, 'status' | 'cluster' | 'talos' | 'eligibility' | 'identity' | 'operation_id' | 'kubernetes'>
+type Stateful = Pick<Server, 'status' | 'cluster' | 'talos' | 'eligibility' | 'identity' | 'operation_id' | 'kubernetes' | 'drift'>
 
 export function statusOf(s: Stateful, now = Date.now()): Said {
   if (s.status === 'deleted') return { tone: 'off', word: 'Deleted', why: 'kept for history', more: null, trouble: null }
@@ -34,6 +34,7 @@ export function statusOf(s: Stateful, now = Date.now()): Said {
   const trouble = troubleOf(s, now)
   if (trouble !== null) return { tone: 'danger', word, why: troubleWhy(trouble, now), more: null, trouble }
   const stage = stageWords[s.talos.stage]
+  if (s.status === 'ready' && s.drift) return { tone: 'warn', word, why: 'configuration changed outside', more: null, trouble }
   if (s.status === 'ready') return { tone: 'ok', word, why: stage ?? readyWhy(s), more: null, trouble }
   return { tone: 'idle', word, ...maintenance(s, stage), trouble }
 }
