@@ -35,7 +35,7 @@ export default defineConfig({
       room('talos'),
       room('conformance', { testTimeout: 120_000 }),
       room('simulator'),
-      room('backend', { globalSetup: ['backend/src/testing/postgres.ts'] }),
+      room('backend', { globalSetup: ['backend/src/testing/postgres.ts'], setupFiles: ['backend/src/testing/statements.ts'] }),
       room('cli'),
       room('tools'),
       // Real processes, killed. Each file has an installation of its own and mostly waits for it.

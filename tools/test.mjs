@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startPostgres, systemPostgres } from './postgres.mjs'
+import { filesForAllStatements } from './statements.mjs'
 
 process.chdir(join(dirname(fileURLToPath(import.meta.url)), '..'))
 const only = process.argv.slice(2)
@@ -19,9 +20,9 @@ const firstLine = (text) => String(text ?? '').split('\n', 1)[0]
 const total = { passed: 0, failed: 0, skipped: 0 }
 const reports = mkdtempSync(join(tmpdir(), 'sy-test-'))
 
-/** Runs a command with its output shown; a vitest run is counted by its tests, any other as one. */
+/** Runs a command with its output shown; a vitest run is counted by its tests, any other as one. Answers the report of a vitest run. */
 function suite(name, command, args, env = {}) {
-  if (only.length > 0 && !only.some((o) => name.includes(o))) return
+  if (only.length > 0 && !only.some((o) => name.includes(o))) return null
   console.log(`\n── ${name}`)
   const began = Date.now()
   const report = join(reports, `${rows.length}.json`)
@@ -43,6 +44,7 @@ function suite(name, command, args, env = {}) {
   total.failed += failed
   total.skipped += skipped
   rows.push([name, failed > 0 ? 'failed' : 'passed', `${passed} passed, ${failed} failed, ${skipped} skipped`, `${((Date.now() - began) / 1000).toFixed(1)} s`])
+  return counted
 }
 
 function skip(name, install) {
@@ -61,15 +63,25 @@ suite('types', node, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'])
 suite('types of the console', node, ['node_modules/typescript/bin/tsc', '-p', 'console/tsconfig.json'])
 suite('lint', 'node_modules/.bin/oxlint', ['--type-aware', '--deny-warnings'])
 suite('format', 'node_modules/.bin/oxfmt', ['--check'])
-for (const room of ['contract', 'tools', 'talos', 'conformance', 'simulator', 'console', 'cli', 'backend']) suite(room, node, vitest('--project', room))
+for (const room of ['contract', 'tools', 'talos', 'conformance', 'simulator', 'console', 'cli']) suite(room, node, vitest('--project', room))
 
+const statements = mkdtempSync(join(tmpdir(), 'sy-statements-'))
+const onEmbedded = suite('backend', node, vitest('--project', 'backend'), { TEST_STATEMENTS: statements })
+/** The files for a second PostgreSQL: all of them, or those that together send every statement of the first run. */
+function filesAgain() {
+  if (!onEmbedded) return []
+  const milliseconds = new Map(onEmbedded.testResults.map((file) => [relative('.', file.name), file.endTime - file.startTime]))
+  const { kept, count } = filesForAllStatements(statements, milliseconds)
+  console.log(`\n${kept.length} of ${milliseconds.size} files send every one of the ${count} statements`)
+  return kept
+}
 const postgres = systemPostgres()
 if (process.env.TEST_DATABASE_URL) {
   suite('backend on the given PostgreSQL', node, vitest('--project', 'backend'))
 } else if (postgres) {
   if (only.length === 0 || only.some((o) => 'backend on PostgreSQL'.includes(o))) {
     const server = await startPostgres(postgres)
-    suite(`backend on PostgreSQL ${postgres.version}`, node, vitest('--project', 'backend'), { TEST_DATABASE_URL: server.url })
+    suite(`backend on PostgreSQL ${postgres.version}`, node, vitest('--project', 'backend', ...filesAgain()), { TEST_DATABASE_URL: server.url })
     await server.stop()
   }
 } else skip('backend on PostgreSQL of the system', 'apt-get install postgresql')
@@ -79,7 +91,7 @@ const browser = [process.env.CHROME_PATH, '/usr/bin/chromium', '/usr/bin/chromiu
 if (browser) suite('browser', node, vitest('--project', 'e2e'), { CHROME_PATH: browser })
 else skip('browser', 'apt-get install chromium')
 
-rmSync(reports, { recursive: true, force: true })
+for (const folder of [reports, statements]) rmSync(folder, { recursive: true, force: true })
 // A mistyped name must not look like a success.
 if (rows.length === 0) {
   console.log(`No suite has ${only.join(' or ')} in its name`)

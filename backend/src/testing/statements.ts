@@ -1,0 +1,49 @@
+/**
+ * Writes down which statements the product sends in a test file, into the folder that `TEST_STATEMENTS` names. `npm test` chooses the files of its second
+ * run, on another PostgreSQL, so that together they send every statement (`tools/statements.mjs`).
+ */
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { env } from 'node:process'
+import { Client } from 'pg'
+import { afterAll, expect } from 'vitest'
+
+/** Whether the code that sends is the product's: its line is the nearest of this repository in the stack. A test looks into the tables with statements of its own. */
+function isProduct(): boolean {
+  const before = Error.stackTraceLimit
+  Error.stackTraceLimit = 100
+  const stack = new Error().stack ?? ''
+  Error.stackTraceLimit = before
+  const nearest = stack.split('\n').find((line) => /\.tsx?[:?]/.test(line) && !line.includes('node_modules') && !line.includes('testing/statements.ts'))
+  return nearest === undefined || !/\.test\.ts|\/testing\//.test(nearest)
+}
+
+/** A statement's parts: lists of any length are one statement, and each column that an update sets is a part of its own. */
+function parts(text: string): string[] {
+  const same = text.replaceAll(/[0-9a-f]{12,}/g, 'x').replaceAll(/\$\d+/g, '$')
+  const plain = same.replaceAll(/\$(?:, ?\$)+/g, '$').replaceAll(/\(\$\)(?:, ?\(\$\))+/g, '($)')
+  const update = /^(update "\w+" set )(.+?)( where .+)$/s.exec(plain)
+  if (!update) return [plain]
+  const [, head, columns, rest] = update
+  return [`${head}… ${rest}`, ...columns!.split(/, (?=")/).map((column) => `${head}${column}`)]
+}
+
+const folder = env['TEST_STATEMENTS']
+if (folder) {
+  const texts = new Set<string>()
+  const seen = new Set<string>()
+  const send = Client.prototype.query as (this: Client, ...args: unknown[]) => unknown
+  Client.prototype.query = function query(this: Client, ...args: unknown[]) {
+    const [first] = args
+    const text = typeof first === 'string' ? first : (first as { text?: unknown } | undefined)?.text
+    if (typeof text === 'string' && !texts.has(text) && isProduct()) {
+      texts.add(text)
+      for (const part of parts(text)) seen.add(part)
+    }
+    return send.apply(this, args)
+  } as typeof Client.prototype.query
+  afterAll(() => {
+    const file = path.relative('.', expect.getState().testPath ?? '')
+    writeFileSync(path.join(folder, `${file.replaceAll('/', '+')}.json`), JSON.stringify({ file, statements: [...seen] }))
+  })
+}
