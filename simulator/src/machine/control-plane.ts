@@ -35,7 +35,7 @@ export const runEtcd = async (machine: Machine, signal: AbortSignal): Promise<vo
       disk.change((state) => (state.etcd = { cluster: found.state.id, member: member.id }))
       break
     }
-    await machine.takes(TAKES.etcdLook, signal)
+    await machine.looksAgainAfter(TAKES.etcdLook, signal)
   }
   await startEtcd(machine, signal)
 }
@@ -87,5 +87,5 @@ export const runControlPlane = async (machine: Machine, signal: AbortSignal): Pr
 
 /** Waits for something that other machines decide. */
 export const lookUntil = async (machine: Machine, signal: AbortSignal, condition: () => boolean): Promise<void> => {
-  while (!condition()) await machine.takes(TAKES.etcdLook, signal)
+  while (!condition()) await machine.looksAgainAfter(TAKES.etcdLook, signal)
 }

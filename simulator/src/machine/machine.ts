@@ -35,6 +35,9 @@ const METAL = { platform: 'metal', arch: 'amd64' } as const
 /** How the API on port 50000 answers: not at all, to anybody (maintenance), or to holders of a certificate of the cluster. A configured worker without its own certificate is dark. */
 export type ApiMode = 'off' | 'maintenance' | 'secured' | 'dark'
 
+/** Of the wall's clock. */
+const SHORTEST_LOOK_MS = 20
+
 /** One simulated server: what is in it, what is on its disks, and what runs right now. */
 export class Machine {
   readonly plan: ServerPlan
@@ -202,6 +205,14 @@ export class Machine {
   /** Sleeps as long as this server needs for something that takes a healthy one `ms` simulated milliseconds. */
   async takes(ms: number, signal?: AbortSignal): Promise<void> {
     await this.world.clock.sleep(ms * this.plan.slowness, signal)
+  }
+
+  /**
+   * Sleeps between two looks at something that others decide: `ms` simulated milliseconds, and 20 of the wall's at least. At a high speed a hundred
+   * machines would otherwise do nothing but look.
+   */
+  async looksAgainAfter(ms: number, signal?: AbortSignal): Promise<void> {
+    await this.world.clock.sleep(Math.max(ms * this.plan.slowness, SHORTEST_LOOK_MS * this.world.clock.speed), signal)
   }
 
   /** Resolves when the condition holds; looks again after every change of the machine. */

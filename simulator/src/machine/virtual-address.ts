@@ -19,6 +19,6 @@ export const runVirtualAddresses = async (machine: Machine, signal: AbortSignal)
     }
     // Again and again: a port that opens later, or an address that its last owner still had, is had the next time.
     await Promise.all(Object.values(machine.ports).map((port) => port.share(addresses)))
-    await machine.takes(TAKES.virtualAddress, signal)
+    await machine.looksAgainAfter(TAKES.virtualAddress, signal)
   }
 }

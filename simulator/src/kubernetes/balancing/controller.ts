@@ -25,7 +25,7 @@ const DEMO = [
 export const runLoadBalancer = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   let seen = ''
   for (;;) {
-    await machine.takes(TAKES.balance, signal)
+    await machine.looksAgainAfter(TAKES.balance, signal)
     const cluster = machine.etcdCluster
     if (!cluster || !machine.apiServerUp || cluster.leader?.machine !== machine.plan.index) continue
     if (`${cluster.state.id} ${cluster.state.kubernetes.resourceVersion}` === seen) continue
