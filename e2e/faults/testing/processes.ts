@@ -114,11 +114,19 @@ export interface SimulatorProcess {
   stop(): Promise<void>
 }
 
-export async function startSimulator(folder: string, options: { servers: number; speed: number; seed: string }): Promise<SimulatorProcess> {
+/** What differs between the simulated racks of the tests: fields of the simulator's scenario. */
+export interface SiteOptions {
+  servers: number
+  seed: string
+  speed?: number
+  special?: Record<number, { slowness: number }>
+}
+
+export async function startSimulator(folder: string, options: SiteOptions & { speed: number }): Promise<SimulatorProcess> {
   // A block of addresses of its own, so that fleets of several processes on one machine don't meet.
   const offset = String(await freeBlock(1))
   const scenario = join(folder, 'scenario.json')
-  writeFileSync(scenario, JSON.stringify({ ...options, datacenters: ['PL-POZ-1'], talos: ['v1.13.9'], special: {} }))
+  writeFileSync(scenario, JSON.stringify({ special: {}, ...options, datacenters: ['PL-POZ-1'], talos: ['v1.13.9'] }))
   const data = join(folder, 'simulator')
   const running = await start(['simulator/src/main.ts', '--scenario', scenario, '--data', data, '--subnet-offset', offset], {}, /^Simulator is ready/)
   const ask = <T>(method: string, path: string, body?: unknown): Promise<T> =>

@@ -7,7 +7,7 @@ import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
 import { type Server, serverAdd, serverConfirm, serverGet, serverList, serverRemove } from '#contract/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../../../tools/api-client.ts'
-import { administrator, type Program, type SimulatorProcess, startProgram, startSimulator, temporaryFolder } from './processes.ts'
+import { administrator, type Program, type SimulatorProcess, type SiteOptions, startProgram, startSimulator, temporaryFolder } from './processes.ts'
 
 /** Failures of the connection and answers that say "later" are what trouble looks like from outside: asked again. */
 export async function patiently<T>(ask: () => Promise<T>, withinMs = 30_000): Promise<T> {
@@ -39,7 +39,7 @@ export interface Site {
 }
 
 /** Starts simulator and program, makes the datacenter, and ends the program again: what follows is a warm start. */
-export async function openSite(options: { servers: number; seed: string; speed?: number }): Promise<Site> {
+export async function openSite(options: SiteOptions): Promise<Site> {
   const { folder, remove } = temporaryFolder()
   const simulator = await startSimulator(folder, { speed: 200, ...options })
   const data = `${folder}/data`
