@@ -4,7 +4,6 @@ import { clusterCreate, clusterDelete, clusterServerReplace } from '#contract/cl
 import { operationCancel, operationRetry } from '#contract/operations.ts'
 import { type Server, serverRemove, serverReset, serverUpdate } from '#contract/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
-import { kubernetesOf } from '#simulator/src/kubernetes/nodes.ts'
 import { inTransaction } from '../../db/db.ts'
 import type { Taken } from '../../engine/engine.ts'
 import { clusterQueue, memberKey, memberQueue } from './parts.ts'
@@ -217,10 +216,9 @@ test('a reset that is cancelled while its server is removed by force leaves the 
     () => run(taken),
   )
   expect(removed.status).toBe(202)
-  const names = () => Object.values(kubernetesOf(world.machine(nodes[0]!))!.state.kubernetes.objects).map((o) => JSON.stringify(o.body))
   await world.until(
-    async () => names().filter((text) => text.includes(`"kind":"Node"`) && text.includes(worker.name)),
-    (left) => left.length === 0,
+    async () => world.nodeNames(nodes[0]!),
+    (left) => !left.includes(worker.name),
   )
   expect(await world.cluster(cluster.id)).toMatchObject({ control_planes: 1, workers: 1 })
   expect((await admin.call(operationRetry, { params: { id: operation.id } })).problem).toMatchObject({ code: 'operation_ended' })

@@ -4,7 +4,6 @@ import { clusterDelete, clusterGet } from '#contract/clusters.ts'
 import { hasEnded, operationCancel, operationGet, operationRetry } from '#contract/operations.ts'
 import { type Server, serverAdd, serverEvents, serverGet, serverList, serverReboot, serverRemove, serverReset } from '#contract/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
-import { kubernetesOf } from '#simulator/src/kubernetes/nodes.ts'
 import { clusterWorld } from './testing/world.ts'
 
 const world = await clusterWorld({ servers: 40, seed: 'resetting' })
@@ -25,11 +24,6 @@ const dark = async (node: Server) => {
   )
 }
 const etcdOf = (node: Server) => world.machine(node).etcdCluster!.state.members.map((m) => m.name)
-const nodesOf = (node: Server) =>
-  Object.values(kubernetesOf(world.machine(node))!.state.kubernetes.objects)
-    .map((o) => o.body as { kind?: string; metadata?: { name?: string } })
-    .filter((body) => body.kind === 'Node')
-    .map((body) => body.metadata!.name)
 
 describe.concurrent('a server leaves a cluster that stays', () => {
   test('a worker is wiped and free, and the cluster is ready with one server less', { timeout: 90_000 }, async () => {
@@ -65,7 +59,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     })
     expect(world.machine(worker).stage.stage).toBe('maintenance')
     expect(world.machine(worker).disk.state).toMatchObject({ config: null, counters: { resets: 1 }, installed: { version: 'v1.13.9' } })
-    expect(nodesOf(first)).toEqual(expect.not.arrayContaining([worker.name]))
+    expect(world.nodeNames(first)).toEqual(expect.not.arrayContaining([worker.name]))
     expect([...statuses]).toEqual(['ready'])
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', reason: null, control_planes: 1, workers: 1 })
     await world.backend.publish()
@@ -87,7 +81,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     const end = await world.ended(asked.answer!.operation.id)
     expect(end).toMatchObject({ status: 'done', reason: expect.stringContaining('an even number') })
     expect(etcdOf(first).toSorted()).toEqual([first.name, second.name].toSorted())
-    expect(nodesOf(first)).not.toContain(third.name)
+    expect(world.nodeNames(first)).not.toContain(third.name)
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', control_planes: 2, workers: 1 })
 
     // Of two, one is gone: the other may not go, and neither may be taken out.
@@ -124,7 +118,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
       ),
     ).toMatchObject({ control_planes: 2, workers: 1 })
     await world.until(
-      async () => nodesOf(first),
+      async () => world.nodeNames(first),
       (names) => !names.includes(third.name),
     )
     expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
@@ -160,7 +154,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     )
     expect(healthy).toMatchObject({ control_planes: 1, workers: 1 })
     await world.until(
-      async () => nodesOf(first),
+      async () => world.nodeNames(first),
       (names) => !names.includes(worker.name),
     )
 

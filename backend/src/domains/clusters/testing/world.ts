@@ -10,6 +10,7 @@ import { clusterCreate, clusterGet } from '#contract/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
 import { type Server, serverAdd, serverConfirm, serverGet, serverList } from '#contract/servers.ts'
+import { kubernetesOf } from '#simulator/src/kubernetes/nodes.ts'
 import { type Simulator, startSimulator } from '#simulator/src/start.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
 import { type TestClock, testClock } from '../../../clock.ts'
@@ -42,6 +43,8 @@ export interface ClusterWorld {
   /** Waits until `is` holds, for a minute by default, and then says how it is instead: a test that may take no longer than that would end without a word. */
   until<T>(ask: () => Promise<T>, is: (value: T) => boolean, withinMs?: number): Promise<T>
   machine(node: Pick<Server, 'id'>): Simulator['servers'][number]
+  /** The nodes of its cluster by name, as the Kubernetes API on this control plane lists them. */
+  nodeNames(controlPlane: Pick<Server, 'id'>): string[]
   /** How many etcds were made for clusters of this name. */
   etcds(clusterName: string): number
 }
@@ -182,6 +185,11 @@ export async function clusterWorld({ servers = 6, special = {}, speed = 100, see
     cluster: async (id) => (await admin.call(clusterGet, { params: { id } })).answer!,
     server: async (id) => (await admin.call(serverGet, { params: { id } })).answer!,
     machine,
+    nodeNames: (controlPlane) =>
+      Object.values(kubernetesOf(machine(controlPlane))!.state.kubernetes.objects)
+        .map(({ body }) => body as { kind?: string; metadata?: { name?: string } })
+        .filter(({ kind }) => kind === 'Node')
+        .map(({ metadata }) => metadata!.name!),
     etcds: (name) => simulator.world.etcd.all.filter((e) => e.state.name === name).length,
     take: (count) => nodes.slice(taken, (taken += count)),
     ask,
