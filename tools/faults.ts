@@ -41,7 +41,7 @@ function run(what: string, files: readonly string[], more: Record<string, string
   const paths = files.map((name) => `e2e/faults/${name}.test.ts`)
   const { status } = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--project', 'faults', ...reporters, ...paths], {
     stdio: 'inherit',
-    env: { ...process.env, ...more },
+    env: { ...process.env, FAULTS: 'at-length', ...more },
   })
   const { numPassedTests, numTotalTests, testResults } = existsSync(report)
     ? (JSON.parse(readFileSync(report, 'utf8')) as Report)
@@ -58,7 +58,7 @@ for (let round = 1; round <= rounds; round++) run(`every effect point of a creat
 for (const seed of seeds) run(`moments of seed ${seed}`, ['kill-moments'], { FAULT_SEEDS: seed, FAULT_MOMENTS: values.moments })
 const own = new Set(['kill-before', 'kill-after', 'kill-moments'])
 const others = readdirSync('e2e/faults').flatMap((name) => /^(.+)\.test\.ts$/.exec(name)?.[1] ?? [])
-if (values.others !== '0') for (const name of others.filter((n) => !own.has(n))) run(name, [name], { FAULT_KILLS: '10' })
+if (values.others !== '0') for (const name of others.filter((n) => !own.has(n))) run(name, [name])
 rmSync(folder, { recursive: true, force: true })
 console.log(`\n${lines.join('\n')}`)
 console.log(failed === 0 ? 'All held.' : `${failed} of the runs failed.`)

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { freeBlock } from '../free-block.ts'
+import { isAtLength } from './testing/length.ts'
 import { administrator, home, outsideEnvironment, processesOf, startProgram, temporaryFolder } from './testing/processes.ts'
 
 /** What a person types, the same without a simulator, and the program as a service manager starts it. */
@@ -88,12 +89,15 @@ async function tryMoments(command: keyof typeof commands, moments: number, { fre
   return wrong
 }
 
-test('a start that is asked to end at any of 30 moments leaves no process behind', async () => {
+// At length: 30 moments.
+const moments = isAtLength ? { demo: 5, serve: 5, program: 16, fresh: 4 } : { demo: 2, serve: 2, program: 5, fresh: 1 }
+
+test(`a start that is asked to end at any of ${moments.demo + moments.serve + moments.program + moments.fresh} moments leaves no process behind`, async () => {
   const wrong = await Promise.all([
-    tryMoments('demo', 5, { fresh: false }),
-    tryMoments('serve', 5, { fresh: false }),
-    tryMoments('program', 16, { fresh: false }),
-    tryMoments('program', 4, { fresh: true }),
+    tryMoments('demo', moments.demo, { fresh: false }),
+    tryMoments('serve', moments.serve, { fresh: false }),
+    tryMoments('program', moments.program, { fresh: false }),
+    tryMoments('program', moments.fresh, { fresh: true }),
   ])
   expect(wrong.flat()).toEqual([])
 })

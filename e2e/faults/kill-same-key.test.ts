@@ -1,6 +1,6 @@
 /**
  * Writes with an `Idempotency-Key` under way when the program is killed with −9: sent again with the same key to the next process, each is answered within
- * five seconds, by its first answer where it had one, and was done once. `FAULT_KILLS` kills, 24 calls at each.
+ * five seconds, by its first answer where it had one, and was done once. Ten kills at length, three in `npm test`; 24 calls at each.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
@@ -10,9 +10,10 @@ import type { Operation } from '#contract/operation.ts'
 import { authorize } from '#contract/sessions.ts'
 import { subnetCreate, subnetList } from '#contract/subnets.ts'
 import { apiClient } from '../../tools/api-client.ts'
+import { isAtLength } from './testing/length.ts'
 import { administrator, type Program, startProgram, temporaryFolder } from './testing/processes.ts'
 
-const kills = Number(process.env['FAULT_KILLS'] ?? 3)
+const kills = isAtLength ? 10 : 3
 const callsAtOnce = 24
 const mostMs = 5_000
 

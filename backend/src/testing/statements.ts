@@ -32,7 +32,7 @@ const folder = env['TEST_STATEMENTS']
 if (folder) {
   const texts = new Set<string>()
   const seen = new Set<string>()
-  const send = Client.prototype.query as (this: Client, ...args: unknown[]) => unknown
+  const send = Reflect.get(Client.prototype, 'query') as (this: Client, ...args: unknown[]) => unknown
   Client.prototype.query = function query(this: Client, ...args: unknown[]) {
     const [first] = args
     const text = typeof first === 'string' ? first : (first as { text?: unknown } | undefined)?.text

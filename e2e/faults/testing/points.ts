@@ -1,5 +1,6 @@
 /** The points of a creation at which the program is killed: before and after every effect, and at moments that only the seed knows. */
 import type { Server } from '#contract/servers.ts'
+import { isAtLength } from './length.ts'
 
 export interface KillPoint {
   readonly name: string
@@ -10,16 +11,19 @@ export interface KillPoint {
 
 const at = (name: string, failpoint: (nodes: readonly Server[]) => string): KillPoint => ({ name, failpoint, afterMs: 0 })
 
+/** Of the five servers of a creation, three control planes and two workers, those at whose effects the program is killed. */
+const killedAt = isAtLength ? [0, 1, 2, 3, 4] : [0, 4]
+
 const effectsAt = (when: 'before' | 'after'): readonly KillPoint[] =>
   ['secrets', 'escrow', 'bootstrap', 'key', 'access']
     .map((effect) => at(`${when} ${effect}`, () => `${effect}:${when}`))
     .concat(
       ['config', 'apply'].flatMap((effect) =>
-        [0, 1, 2, 3, 4].map((i) => at(`${when} ${effect} of ${i < 3 ? 'control plane' : 'worker'} ${i + 1}`, (nodes) => `${effect}/${nodes[i]!.id}:${when}`)),
+        killedAt.map((i) => at(`${when} ${effect} of ${i < 3 ? 'control plane' : 'worker'} ${i + 1}`, (nodes) => `${effect}/${nodes[i]!.id}:${when}`)),
       ),
     )
 
-/** 15 effects of a creation of five servers, each before and after: 30 points. */
+/** The effects of a creation of five servers, each before and after: 30 points at length, 18 in `npm test`. */
 export const effectPoints = { before: effectsAt('before'), after: effectsAt('after') }
 
 /** Moments between the effects, by seed: mulberry32, so that a number is enough to replay them. */
