@@ -25,19 +25,16 @@ export function LockedOut({ clusterId }: { clusterId: string }) {
   const { authority, since } = cluster.locked_out
   return (
     <>
-      <Alert
-        tone="danger"
-        className={css['alarm']!}
-        action={
-          <Button size="small" can={allowed(clusterSecretsImport)} onClick={() => setOpen(true)}>
-            Import new secrets
-          </Button>
-        }
-      >
+      <Alert tone="danger" className={css['alarm']!}>
         {lockedOutSentences[authority]}{' '}
         <span className="t3" title={exact(since)}>
           Since {moment(since)}.
         </span>
+        <div className={css['act']}>
+          <Button size="small" can={allowed(clusterSecretsImport)} onClick={() => setOpen(true)}>
+            Import new secrets
+          </Button>
+        </div>
       </Alert>
       {open && <ImportSecrets cluster={cluster} onClose={() => setOpen(false)} />}
     </>
