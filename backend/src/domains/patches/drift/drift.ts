@@ -91,6 +91,9 @@ export function drifts({ db, clock, recorder: { record }, engine, servers, acces
     // Those that others took back again are told too, but only where they had put in some.
     const now = images ?? (same && configs.images !== null ? imagesOf(found.stored) : null)
     const isNew = now !== null && !isDeepStrictEqual({ ...now }, { ...configs.images })
+    const { drift } = await servers.get(server.id)
+    // Nearly always: then no row is taken that somebody else may wait for.
+    if (!isNew && (drift?.seen ?? null) === (same ? null : found.seen)) return
     await inTransaction(db, async (tx) => {
       if (isNew) {
         await outside.noteImages(tx, cluster.id, server.id, now)
