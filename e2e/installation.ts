@@ -1,6 +1,6 @@
 /** A whole installation for a test: program and simulator as processes, furnished as `npm start` furnishes its demo, gone afterwards. */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -49,13 +49,15 @@ export async function untilReady({ call }: Pick<Installation, 'call'>, id: strin
   )
 }
 
-/** `speed`: how much faster than real the simulated servers are. Each installation has addresses of its own, so that several can run beside each other. */
-export async function startInstallation(options: { servers?: number; speed?: number } = {}): Promise<Installation> {
+/** `speed`: how much faster than real the simulated servers are. `special`: what single servers are, by number, as simulator/README.md has it. Each installation has addresses of its own, so that several can run beside each other. */
+export async function startInstallation(options: { servers?: number; speed?: number; special?: Record<number, object> } = {}): Promise<Installation> {
   const data = mkdtempSync(join(tmpdir(), 'sy-e2e-'))
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const servers = options.servers ?? 12
   const offset = await freeBlock(2)
+  const scenario = join(data, 'scenario.json')
+  if (options.special) writeFileSync(scenario, JSON.stringify({ servers, special: options.special }))
   let running: { kill(): Promise<void> } | null = null
 
   async function start() {
@@ -66,7 +68,7 @@ export async function startInstallation(options: { servers?: number; speed?: num
         ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('STEELYARD_'))),
         PORT: String(port),
         STEELYARD_DATA: data,
-        STEELYARD_SIMULATE: String(servers),
+        STEELYARD_SIMULATE: options.special ? scenario : String(servers),
         STEELYARD_ADMIN_EMAIL: admin.email,
         STEELYARD_ADMIN_PASSWORD: admin.password,
         LOG_LEVEL: 'warn',

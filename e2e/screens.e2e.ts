@@ -12,6 +12,16 @@ import { furnishJoining } from './joining-screens.ts'
 import { furnishNetwork } from './network-screens.ts'
 import { type Screen, screens, type World } from './screens.ts'
 
+/** One server all of whose disks hold something, and one without any. */
+const special = {
+  3: {
+    hardware: 'dell-r760',
+    contents: { nvme0n1: 'ceph', nvme1n1: 'ceph', nvme2n1: 'zfs', nvme3n1: 'lvm', sda: 'ext4', sdb: 'raid' },
+    media: ['usb', 'virtual'],
+  },
+  8: { missing_disks: true },
+}
+
 let installation: Installation
 let browser: Browser
 let world: World
@@ -19,7 +29,7 @@ let world: World
 const free: Record<'visitor' | 'person', Watched[]> = { visitor: [], person: [] }
 
 beforeAll(async () => {
-  ;[installation, browser] = await Promise.all([startInstallation({ speed: 20 }), launch()])
+  ;[installation, browser] = await Promise.all([startInstallation({ speed: 20, special }), launch()])
   const look = () => open(browser, installation.url)
   free.visitor = await Promise.all([look(), look()])
   free.person = await Promise.all([look(), look()])
@@ -44,7 +54,8 @@ async function furnish(): Promise<World> {
   const machineOf = (s: Server) => simulated.find((m) => m.uuid === s.identity.uuid)!.name
   const at = (code: string) => items.filter((s) => s.datacenter?.code === code && s.eligibility.every((e) => e.ok))
   const [one, two] = at('DE-FRA-1').toSorted((a, b) => ((a.talos.version ?? '') < (b.talos.version ?? '') ? -1 : 1))
-  const [server, removed, controlPlane, worker, twin] = at('PL-POZ-1').toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const holds = (s: Server) => s.resources.disks.some(({ content }) => content !== 'empty')
+  const [server, removed, controlPlane, worker, twin] = at('PL-POZ-1').toSorted((a, b) => Number(holds(b)) - Number(holds(a)) || (a.name < b.name ? -1 : 1))
   if (!one || !two || !server || !removed || !controlPlane || !worker || !twin) throw new Error('Too few free servers')
 
   const made = (name: string, cp: Server, w: Server) =>

@@ -8,7 +8,7 @@ import { networkScreens, type NetworkWorld } from './network-screens.ts'
 export interface World extends JoiningWorld, NetworkWorld {
   /** A link by which somebody sets a password, from its path on. */
   passwordLink: string
-  /** A free server with a patch… */
+  /** A free server with a patch, all of whose disks hold something… */
   server: { id: string; name: string; patchId: string }
   /** …one whose hardware a person has yet to confirm… */
   unconfirmed: { id: string; name: string }
@@ -48,8 +48,8 @@ async function rowAction(page: Page, row: string, item: string): Promise<void> {
   await page.getByRole('menuitem', { name: item }).click()
 }
 
-/** The steps of creating a cluster, up to the one that is wanted. */
-async function creating(page: Page, step: 'servers' | 'review' | 'question'): Promise<void> {
+/** The steps of creating a cluster, up to the one that is wanted. `full`: a server whose disks hold something is among those of the cluster. */
+async function creating(page: Page, step: 'servers' | 'review' | 'question', full: string): Promise<void> {
   await page.getByLabel('Name', { exact: true }).fill('poz-looks-01')
   const site = await page.getByRole('option', { name: /^PL-POZ-1/ }).getAttribute('value')
   await page.getByRole('combobox', { name: 'Datacenter' }).selectOption(site)
@@ -61,10 +61,17 @@ async function creating(page: Page, step: 'servers' | 'review' | 'question'): Pr
   await chosen.first().or(choose).first().waitFor()
   if (await choose.isVisible()) await choose.click()
   await chosen.first().waitFor()
+  await page
+    .getByRole('region', { name: 'Servers' })
+    .getByRole('checkbox', { name: new RegExp(`^${full}`) })
+    .check()
   if (step === 'servers') return
   await press(page, /^Review/)
   await page.getByText('What will happen').waitFor()
+  const wipe = page.getByRole('checkbox', { name: /^Wipe / })
+  await wipe.first().waitFor()
   if (step === 'review') return
+  for (const box of await wipe.all()) await box.check()
   await press(page, 'Create cluster')
   await dialog(page, 'Custom Talos Patches have not been created for these servers')
 }
@@ -86,7 +93,10 @@ export const screens: readonly Screen[] = [
     name: 'set-password',
     path: (world) => world.passwordLink,
     signedOut: true,
-    ready: (page) => page.getByText('grace@steelyard.demo').waitFor(),
+    async ready(page) {
+      await page.getByText('grace@steelyard.demo').waitFor()
+      await page.locator('[name="new_password"]:focus').waitFor()
+    },
   },
   {
     name: 'set-password-errors',
@@ -235,7 +245,10 @@ export const screens: readonly Screen[] = [
   {
     name: 'server-hardware',
     path: (w) => `/infra/servers/${w.server.id}?tab=hardware`,
-    ready: (page) => page.getByRole('heading', { name: 'Identity' }).waitFor(),
+    async ready(page) {
+      await page.getByRole('heading', { name: 'Identity' }).waitFor()
+      await page.getByText('Ceph OSD').first().waitFor()
+    },
   },
   { name: 'server-events', path: (w) => `/infra/servers/${w.server.id}?tab=events`, ready: (page) => page.getByText('server.confirmed').first().waitFor() },
   {
@@ -271,11 +284,28 @@ export const screens: readonly Screen[] = [
       await page.getByText("This patch can't be merged").waitFor()
     },
   },
+  {
+    name: 'patch-cuts-off',
+    path: (w) => `/infra/servers/${w.server.id}/create-patch`,
+    async ready(page) {
+      await page.getByRole('textbox', { name: 'Name' }).fill('storage-net')
+      await write(page, 'apiVersion: v1alpha1\nkind: VLANConfig\nname: eth7.210\nvlanID: 210\nparent: eth7\naddresses:\n  - address: 10.20.14.37/22\n')
+      await page.getByText('Saving makes the server ineligible').waitFor()
+    },
+  },
   { name: 'patch-read-only', path: (w) => `/infra/servers/${w.server.id}/patches/static-system`, ready: (page) => page.getByText('Read only').waitFor() },
   {
     name: 'server-drift',
     path: (world) => `/infra/servers/${world.drifted.id}`,
     ready: (page) => page.getByRole('button', { name: 'Keep their changes' }).waitFor(),
+  },
+  {
+    name: 'server-drift-overwrite',
+    path: (world) => `/infra/servers/${world.drifted.id}`,
+    async ready(page, { drifted }) {
+      await press(page, 'Overwrite with ours')
+      await dialog(page, `Overwrite the configuration of ${drifted.name}?`)
+    },
   },
   {
     name: 'cluster-drift',
@@ -323,20 +353,20 @@ export const screens: readonly Screen[] = [
       await page.getByLabel('Pod CIDR').fill('10.244.0.0/16')
     },
   },
-  { name: 'create-cluster-servers', path: '/infra/clusters/create', ready: (page) => creating(page, 'servers') },
+  { name: 'create-cluster-servers', path: '/infra/clusters/create', ready: (page, { server }) => creating(page, 'servers', server.name) },
   {
     name: 'create-cluster-new-patch',
     path: '/infra/clusters/create',
-    async ready(page) {
-      await creating(page, 'servers')
+    async ready(page, { server }) {
+      await creating(page, 'servers', server.name)
       await press(page, 'Set for all selected')
       await page.getByRole('menuitem', { name: 'Patch' }).click()
       await page.getByRole('menuitem', { name: 'The same new patch' }).click()
       await dialog(page, /^The same new patch for/)
     },
   },
-  { name: 'create-cluster-review', path: '/infra/clusters/create', ready: (page) => creating(page, 'review') },
-  { name: 'create-cluster-without-patch', path: '/infra/clusters/create', ready: (page) => creating(page, 'question') },
+  { name: 'create-cluster-review', path: '/infra/clusters/create', ready: (page, { server }) => creating(page, 'review', server.name) },
+  { name: 'create-cluster-without-patch', path: '/infra/clusters/create', ready: (page, { server }) => creating(page, 'question', server.name) },
   { name: 'cluster', path: (w) => `/infra/clusters/${w.ready.id}`, ready: (page, { ready }) => table(page, `Servers of ${ready.name}`) },
   { name: 'cluster-timeline', path: (w) => `/infra/clusters/${w.ready.id}?tab=timeline`, ready: (page) => page.getByText(/^done in/).waitFor() },
   {

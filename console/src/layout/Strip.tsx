@@ -1,6 +1,7 @@
 import { liveState } from '../api/live-state.ts'
 import { useStore } from '../lib/store.ts'
 import { clock, zone } from '../lib/time.ts'
+import { cx } from '../ui/cx.ts'
 import { StatusDot } from '../ui/Status.tsx'
 import { useInstallation } from '../api/installation.ts'
 import css from './Strip.module.css'
@@ -19,7 +20,7 @@ export function Strip() {
           </StatusDot>
         ) : state === 'silent' ? (
           <StatusDot quiet tone="danger">
-            Not answering{since !== null && ` since ${clock(since)}`}
+            <b className="c-danger">Not answering{since !== null && ` since ${clock(since)}`}</b>
           </StatusDot>
         ) : state === 'polling' ? (
           <StatusDot quiet tone="warn" why={since === null ? undefined : `since ${clock(since)}`}>
@@ -35,7 +36,9 @@ export function Strip() {
       <span className="hide-sm">times in {zone()}</span>
       {installation?.simulated && (
         <span className={css['simulated']} title="The servers here are a simulation: nothing of it is real hardware">
-          Simulated servers
+          Simulated
+          {/* A phone has no room for it beside a longer state. */}
+          <span className={cx(state !== 'live' && 'hide-sm')}> servers</span>
         </span>
       )}
     </footer>

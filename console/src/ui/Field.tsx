@@ -152,6 +152,9 @@ export interface SelectOption<Value extends string> {
   disabled?: boolean
 }
 
+/** Sets apart what is said more quietly: an option takes no styles, and of plain spaces only one is shown. */
+const emSpace = '\u2003'
+
 /** One of a list: the browser's own select, in our clothes, so that keyboard, touch and screen readers have what they know. */
 export function Select<Value extends string>({
   value,
@@ -181,7 +184,7 @@ export function Select<Value extends string>({
         )}
         {options.map((option) => (
           <option key={option.value} value={option.value} disabled={option.disabled}>
-            {option.more === undefined ? option.text : `${option.text}  ${option.more}`}
+            {option.more === undefined ? option.text : `${option.text}${emSpace}${option.more}`}
           </option>
         ))}
       </select>

@@ -1,4 +1,6 @@
 import type { ReactNode } from 'react'
+import { IconButton } from './Button.tsx'
+import { useCopy } from './Copyable.tsx'
 import css from './Panel.module.css'
 import { cx } from './cx.ts'
 
@@ -74,12 +76,16 @@ export function Facts({ rows }: { rows: readonly (readonly [key: string, value: 
   )
 }
 
-/** The head of an object's page: its name, its state, what can be done to it. */
-export function PageHeader({ title, status, actions, children }: { title: ReactNode; status?: ReactNode; actions?: ReactNode; children?: ReactNode }) {
+/** The head of an object's page: its name, which can be copied, its state, what can be done to it. */
+export function PageHeader({ name, status, actions, children }: { name: string; status?: ReactNode; actions?: ReactNode; children?: ReactNode }) {
+  const { copied, copy } = useCopy()
   return (
     <header className={css['page']}>
       <div className={css['title']}>
-        <h1>{title}</h1>
+        <div className={css['name']}>
+          <h1>{name}</h1>
+          <IconButton icon={copied ? 'check' : 'copy'} iconSize={12} size="small" label={copied ? 'Copied' : 'Copy name'} onClick={() => copy(name)} />
+        </div>
         {status !== undefined && <div className={css['status']}>{status}</div>}
         {actions !== undefined && <div className={css['page-actions']}>{actions}</div>}
       </div>

@@ -12,7 +12,7 @@ import { exact, moment } from '../../lib/time.ts'
 import { memory } from '../../lib/units.ts'
 import { both } from '../../ui/actions.ts'
 import { Button, ButtonLink, IconButton } from '../../ui/Button.tsx'
-import { Copyable, useCopy } from '../../ui/Copyable.tsx'
+import { Copyable } from '../../ui/Copyable.tsx'
 import { columns, DataTable } from '../../ui/DataTable.tsx'
 import { Flag } from '../../ui/Flag.tsx'
 import { Menu } from '../../ui/Menu.tsx'
@@ -92,26 +92,16 @@ function Shown({
   const actionsOf = useClusterActions('page')
   const actions = useMemo(() => actionsOf(cluster), [actionsOf, cluster])
   useCommands(`Act on ${cluster.name}`, actions)
-  const { copied, copy } = useCopy()
   const { tone, word } = clusterSaid(cluster)
   const link = (id: ClusterTab) => paths.cluster(cluster.id, id)
   return (
     <>
       <PageHeader
-        title={cluster.name}
+        name={cluster.name}
         status={
-          <>
-            <IconButton
-              icon={copied ? 'check' : 'copy'}
-              iconSize={12}
-              size="small"
-              label={copied ? 'Copied' : 'Copy name'}
-              onClick={() => copy(cluster.name)}
-            />
-            <StatusDot tone={tone} why={cluster.reason} whole>
-              {word}
-            </StatusDot>
-          </>
+          <StatusDot tone={tone} why={cluster.reason} whole>
+            {word}
+          </StatusDot>
         }
         actions={
           <>

@@ -5,7 +5,7 @@ import { paths } from '../../lib/paths.ts'
 import type { Action } from '../../ui/actions.ts'
 import { Button, IconButton } from '../../ui/Button.tsx'
 import { Flag } from '../../ui/Flag.tsx'
-import { Copyable, useCopy } from '../../ui/Copyable.tsx'
+import { Copyable } from '../../ui/Copyable.tsx'
 import { Menu } from '../../ui/Menu.tsx'
 import { Facts, PageHeader, Panel } from '../../ui/Panel.tsx'
 import { StatusDot } from '../../ui/Status.tsx'
@@ -77,7 +77,6 @@ export function ServerPage({
 }
 
 function Header({ server, actions }: { server: Server; actions: readonly Action[] }) {
-  const { copied, copy } = useCopy()
   const inSight = actions.filter((a) => a.label === 'Talosconfig' || a.label === 'Reboot')
   const { processors, memory, disks, links } = summaryOf(server.resources)
   const address = server.nodeAddresses[0]
@@ -94,10 +93,9 @@ function Header({ server, actions }: { server: Server; actions: readonly Action[
     )
   return (
     <PageHeader
-      title={server.name}
+      name={server.name}
       status={
         <>
-          <IconButton icon={copied ? 'check' : 'copy'} iconSize={12} size="small" label={copied ? 'Copied' : 'Copy name'} onClick={() => copy(server.name)} />
           <ServerStatus server={server} />
           <span className={css['rule']} />
           <span className="fs13 t2">

@@ -47,7 +47,7 @@ export function takingOver(parts: ClusterParts, secrets: ClusterSecrets, outside
     if (m.told === null) return m.problem
     const known = facts.find((f) => f.uuid === m.told!.identity.uuid)
     const namesake = facts.find((f) => f.name === m.name && f.id !== known?.id)
-    if (known?.cluster) return `It is ${known.name} of the cluster ${known.cluster.name} already`
+    if (known?.cluster) return `It is in the cluster ${known.cluster.name} already${known.name === m.name ? '' : `, as ${known.name}`}`
     if (known?.operation_id) return `An operation on ${known.name} has not ended`
     if (known && known.datacenter_id !== null && known.datacenter_id !== datacenterId) return `It is ${known.name}, which stands in another datacenter`
     if (namesake) return `Another server is called ${m.name}: rename it first`
