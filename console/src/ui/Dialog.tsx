@@ -1,4 +1,5 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { patiently } from '../lib/code.ts'
 import { useMedia } from '../lib/use-media.ts'
 import { useFocusBack } from './focus-back.ts'
 
@@ -20,8 +21,8 @@ export interface ShapeProps extends DialogProps {
   onCloseAutoFocus: (event: Event) => void
 }
 
-const Centred = lazy(() => import('./DialogCentred.tsx'))
-const Sheet = lazy(() => import('./DialogSheet.tsx'))
+const Centred = lazy(patiently(() => import('./DialogCentred.tsx')))
+const Sheet = lazy(patiently(() => import('./DialogSheet.tsx')))
 
 /** Centred on wide screens, a bottom sheet at or below `sm`. Fetched when first opened; focus goes in, stays in, and comes back; what was typed is not lost by a press beside it. */
 export function Dialog(props: DialogProps) {

@@ -1,4 +1,5 @@
 import { cloneElement, type HTMLAttributes, lazy, type ReactElement, type ReactNode, Suspense, useRef, useState } from 'react'
+import { patiently } from '../lib/code.ts'
 import type { Action } from './actions.ts'
 import css from './Menu.module.css'
 
@@ -12,7 +13,7 @@ export interface MenuChoice extends Action {
 }
 export type MenuItem = MenuChoice | 'rule' | { heading: ReactNode } | { label: string; icon?: Action['icon']; items: readonly MenuItem[] }
 
-const loadView = () => import('./MenuView.tsx')
+const loadView = patiently(() => import('./MenuView.tsx'))
 const View = lazy(loadView)
 
 type TriggerProps = HTMLAttributes<HTMLElement> & { ref?: React.Ref<HTMLElement> }
@@ -38,7 +39,8 @@ export function Menu({
   const [wanted, setWanted] = useState(false)
   const anchor = useRef<HTMLSpanElement>(null)
   const given = trigger.props
-  const near = () => void loadView()
+  // What fails is said where it is drawn.
+  const near = () => void loadView().catch(() => undefined)
   const toggle = (to: boolean) => {
     if (to) {
       setWanted(true)

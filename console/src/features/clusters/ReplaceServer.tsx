@@ -83,7 +83,7 @@ export function ReplaceServer({ cluster, server, onClose }: { cluster: Cluster; 
         )}
         {install && (
           <p className="fs13 t2">
-            Talos is installed on {install.id}: {diskLine(install)}
+            Talos will be installed on {install.id}: {diskLine(install)}
           </p>
         )}
         <DisksToWipe chosen={disks} ticked={ticked} onTick={setTicked} />

@@ -1,12 +1,13 @@
 import { lazy, Suspense, useEffect, useState } from 'react'
+import { patiently } from '../../lib/code.ts'
 import { useStore } from '../../lib/store.ts'
 import { type ServerDialog, serverDialog } from './dialogs.ts'
 
 // Each comes when it is first opened: the list of servers does without them.
-const AssignDatacenter = lazy(() => import('./AssignDatacenter.tsx'))
-const ConfirmHardware = lazy(() => import('./ConfirmHardwareDialog.tsx'))
-const RemoveServers = lazy(() => import('./RemoveServers.tsx'))
-const LeaveCluster = lazy(() => import('./LeaveCluster.tsx'))
+const AssignDatacenter = lazy(patiently(() => import('./AssignDatacenter.tsx')))
+const ConfirmHardware = lazy(patiently(() => import('./ConfirmHardwareDialog.tsx')))
+const RemoveServers = lazy(patiently(() => import('./RemoveServers.tsx')))
+const LeaveCluster = lazy(patiently(() => import('./LeaveCluster.tsx')))
 
 /** How long a closed dialog keeps what it showed, in ms: until it has gone away. */
 const restMs = 250
