@@ -208,7 +208,7 @@ test('what is on the disks and in the cluster outlives the simulator', async () 
   expect(workers).toHaveLength(1)
 })
 
-test('routing keys: the machine itself is fine, others are not forwarded to', async () => {
+test('routing keys name the machine itself; a worker passes nothing on', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })

@@ -22,6 +22,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('vanish'), stage: whenStage }),
   z.strictObject({ kind: z.literal('fail-install'), times, when: z.optional(z.enum(['before-partitioning', 'after-partitioning'])) }),
   z.strictObject({ kind: z.literal('endless-install'), for_ms: lasts }),
+  z.strictObject({ kind: z.literal('early-answer'), for_ms: lasts }),
   z.strictObject({ kind: z.literal('close-after-apply'), times }),
   z.strictObject({ kind: z.literal('lost-reply'), method: z._default(z.string().check(z.maxLength(64)), 'ApplyConfiguration'), times }),
 ])

@@ -1,6 +1,7 @@
-import { createSecureServer, type Http2Session, type ServerHttp2Session } from 'node:http2'
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse, type Http2Session, type ServerHttp2Session } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
-import { createContextValues } from '@connectrpc/connect'
+import { EmptySchema } from '@bufbuild/protobuf/wkt'
+import { Code, createContextValues } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
 import { ImageService, LifecycleService } from '#talos/proto/gen/machine/lifecycle_pb.ts'
@@ -10,6 +11,7 @@ import { State } from '#talos/proto/gen/cosi/state_pb.ts'
 import type { ApiMode, Machine } from '../machine/machine.ts'
 import { TAKES } from '../machine/durations.ts'
 import { issue, type ServerIdentity } from './certificates.ts'
+import { endAsGrpcGo, holdBack } from './call-end.ts'
 import { guard } from './guard.ts'
 import { maintenanceIdentity } from './maintenance-identity.ts'
 import { PEER, rolesOf, type Peer } from './peer.ts'
@@ -33,12 +35,26 @@ const authoritiesOf = (machine: Machine): string[] => {
 /** Authorities that a machine's API was opened with last. */
 const trustedBy = new WeakMap<Machine, string>()
 const peers = new WeakMap<Http2Session, Peer>()
+/** Connections whose clients are answered before they have ended their request. */
+const heldBack = new WeakSet<Http2Session>()
+
+const SERVICES = [MachineService, LifecycleService, ImageService, StorageService, TimeService, State]
+/** Calls that send one message, by their path, and whether that message is always empty. */
+const ASKS_NOTHING = new Map<string, boolean>(
+  SERVICES.flatMap(({ typeName, methods }) =>
+    methods
+      .filter(({ methodKind }) => methodKind === 'unary' || methodKind === 'server_streaming')
+      .map(({ name, input }) => [`/${typeName}/${name}`, input.typeName === EmptySchema.typeName] as const),
+  ),
+)
 
 /** One handler for all machines: which one is asked stands in the connection. */
-const handle = connectNodeAdapter({
+const answer = connectNodeAdapter({
   grpc: true,
   grpcWeb: false,
   connect: false,
+  // grpc-go answers uncompressed where it is asked so.
+  acceptCompression: [],
   readMaxBytes: MAX_MESSAGE_BYTES,
   writeMaxBytes: MAX_MESSAGE_BYTES,
   interceptors: [guard],
@@ -51,7 +67,26 @@ const handle = connectNodeAdapter({
       .service(StorageService, storageService)
       .service(TimeService, timeService)
       .service(State, cosiState),
+  fallback: (request, response) => refuseUnknown(request.url ?? '', response as Http2ServerResponse),
 })
+
+const handle = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
+  const asksNothing = ASKS_NOTHING.get(request.url)
+  const early = request.stream.session !== undefined && heldBack.has(request.stream.session)
+  // What another machine passes on is read to its end: its client here is not grpc-go's.
+  if (asksNothing !== undefined && request.headers.proxyfrom === undefined) endAsGrpcGo(request, response, { asksNothing, early })
+  answer(request, response)
+}
+
+/** What grpc-go says of a call that it doesn't have (grpc-go: server.go, handleStream). */
+const refuseUnknown = (path: string, response: Http2ServerResponse): void => {
+  const [, service = '', method = ''] = path.split('/')
+  const why = SERVICES.some(({ typeName }) => typeName === service) ? `unknown method ${method} for service ${service}` : `unknown service ${service}`
+  response.stream.respond(
+    { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': String(Code.Unimplemented), 'grpc-message': encodeURI(why) },
+    { endStream: true },
+  )
+}
 
 const speaker = async (machine: Machine, mode: ApiMode, authorities: string[]): Promise<Speaker> => {
   const identity = await machine.identity
@@ -66,6 +101,10 @@ const speaker = async (machine: Machine, mode: ApiMode, authorities: string[]): 
     session.on('error', () => undefined)
     if (roles) peers.set(session, { machine, mode, roles, session })
     else session.destroy()
+    if (machine.disk.state.faults.some(({ kind }) => kind === 'early-answer')) {
+      heldBack.add(session)
+      holdBack(session)
+    }
   })
   server.on('sessionError', () => undefined)
   server.on('tlsClientError', () => undefined)

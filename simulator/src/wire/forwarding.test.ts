@@ -1,0 +1,75 @@
+import { createClient, type Client } from '@connectrpc/connect'
+import { expect, test } from 'vitest'
+import { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
+import { State } from '#talos/proto/gen/cosi/state_pb.ts'
+import { cluster, fleet, rack, type Cluster } from '../testing/fleet.ts'
+import { rawTransport } from '../testing/transport.ts'
+
+const calls = async (host: string, bundle: Cluster['bundle'], roles?: Parameters<typeof rawTransport>[2]): Promise<Client<typeof MachineService>> =>
+  createClient(MachineService, await rawTransport(host, bundle, roles))
+
+test('a control plane passes a call on to the others of its cluster, each named in its part of the answer', async () => {
+  const simulator = await fleet({ scenario: rack(3) })
+  const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
+  const [control, worker, stranger] = [controlPlanes[0]!, workers[0]!, simulator.servers[2]!]
+  const machine = await calls(control.plan.address, bundle)
+
+  const nodes = [control.plan.address, worker.plan.address, stranger.plan.address]
+  const { messages } = await machine.hostname({}, { headers: { nodes: nodes.join(',') } })
+  expect(messages.map(({ hostname, metadata }) => [metadata?.hostname, hostname])).toEqual([
+    [nodes[0], control.hostname],
+    [nodes[1], worker.hostname],
+    [nodes[2], ''],
+  ])
+  // The stranger is in maintenance and shows a certificate of nobody's.
+  expect(messages[2]?.metadata?.error).toMatch(/^rpc error: code = Unavailable desc = /)
+  expect(messages[2]?.metadata?.status?.code).toBe(14)
+
+  // One node: the answer stays as it is, and so does a refusal.
+  const one = await machine.hostname({}, { headers: { node: worker.plan.address } })
+  expect(one.messages.map(({ hostname, metadata }) => [metadata, hostname])).toEqual([[undefined, worker.hostname]])
+  await expect(machine.etcdMemberList({}, { headers: { node: worker.plan.address } })).rejects.toMatchObject({ code: 12 })
+
+  // By its name as a member.
+  expect((await machine.hostname({}, { headers: { node: worker.hostname } })).messages[0]?.hostname).toBe(worker.hostname)
+  // A machine that is off, in the words of grpc-go: first the connection breaks, then there is none.
+  await worker.lifecycle.powerOff()
+  await expect(machine.hostname({}, { headers: { node: worker.plan.address } })).rejects.toMatchObject({ code: 14 })
+  await expect(machine.hostname({}, { headers: { node: worker.plan.address } })).rejects.toMatchObject({
+    code: 14,
+    rawMessage: `connection error: desc = "transport: Error while dialing: dial tcp ${worker.plan.address}:50000: connect: connection refused"`,
+  })
+})
+
+test('streams of several machines come in one, an error of one as its part', async () => {
+  const simulator = await fleet({ scenario: rack(2) })
+  const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
+  const [control, worker] = [controlPlanes[0]!, workers[0]!]
+  const machine = await calls(control.plan.address, bundle)
+  const headers = { nodes: `${control.plan.address},${worker.plan.address}` }
+  const text: Record<string, string> = {}
+  for await (const { metadata, bytes } of machine.logs({ namespace: 'system', id: 'apid', tailLines: -1 }, { headers }))
+    text[metadata!.hostname] = `${text[metadata!.hostname] ?? ''}${Buffer.from(bytes).toString()}`
+  expect(Object.keys(text).toSorted()).toEqual([control.plan.address, worker.plan.address].toSorted())
+
+  const errors: Record<string, string> = {}
+  for await (const { metadata } of machine.logs({ namespace: 'system', id: 'etcd', tailLines: -1 }, { headers }))
+    if (metadata?.error) errors[metadata.hostname] = metadata.error
+  expect(errors).toEqual({ [worker.plan.address]: 'rpc error: code = Unknown desc = log "etcd" was not registered' })
+
+  // The roles of whoever called, not those of the API that passes the call on.
+  const reader = await calls(control.plan.address, bundle, ['os:reader'])
+  await expect(reader.reboot({}, { headers: { node: worker.plan.address } })).rejects.toMatchObject({ code: 7, rawMessage: 'not authorized' })
+
+  // Resources can be asked of one machine at a time only.
+  const state = createClient(State, await rawTransport(control.plan.address, bundle))
+  const asked = { namespace: 'network', type: 'HostnameStatuses.net.talos.dev', id: 'hostname' }
+  const { resource } = await state.get(asked, { headers: { node: worker.plan.address } })
+  expect(resource?.spec?.yamlSpec).toContain(worker.hostname)
+  await expect(state.get(asked, { headers })).rejects.toMatchObject({ code: 3, rawMessage: expect.stringContaining('one-2-many proxying is not supported') })
+
+  // A worker answers for itself and passes nothing on.
+  const own = await calls(worker.plan.address, bundle)
+  expect((await own.hostname({}, { headers: { nodes: worker.plan.address } })).messages[0]?.hostname).toBe(worker.hostname)
+  await expect(own.hostname({}, { headers: { node: control.plan.address } })).rejects.toMatchObject({ code: 7, rawMessage: 'no request forwarding' })
+})

@@ -1,0 +1,237 @@
+import { isIP } from 'node:net'
+import type { SecureClientSessionOptions } from 'node:http2'
+import { Code, ConnectError, type StreamRequest, type StreamResponse, type Transport, type UnaryRequest, type UnaryResponse } from '@connectrpc/connect'
+import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
+import { create, type Message } from '@bufbuild/protobuf'
+import { MetadataSchema, type Metadata } from '#talos/proto/gen/common/common_pb.ts'
+import type { ActiveConfig, Machine } from '../machine/machine.ts'
+import { issue } from './certificates.ts'
+
+/**
+ * How the API of a control plane passes calls on to other machines of its cluster: over the wire, with a certificate of its own, as whoever called
+ * (Talos: internal/app/apid/pkg/director/director.go, internal/app/apid/pkg/backend/apid.go).
+ */
+
+type Call = UnaryRequest | StreamRequest
+type Answer = UnaryResponse | StreamResponse
+type Next = (call: Call) => Promise<Answer>
+
+/** Where a call goes: one machine, whose answer stays as it is, or several, each of which is named in its part of the answer. */
+export type Route = { kind: 'one'; node: string } | { kind: 'many'; nodes: readonly string[] }
+
+const MANY_NODES = new Set(['machine.MachineService', 'cluster.ClusterService', 'inspect.InspectService', 'storage.StorageService', 'time.TimeService'])
+const API_PORT = 50_000
+const IDLE_MS = 1_000
+const DAY_MS = 24 * 3_600_000
+
+/** Null: the call is for the machine that was called. Throws what Talos answers where it doesn't forward. */
+export const routeOf = (machine: Machine, method: string, header: Headers): Route | null => {
+  if (header.has('proxyfrom')) return null
+  const listed = (name: string): string[] | null =>
+    header
+      .get(name)
+      ?.split(',')
+      .map((node) => node.trim()) ?? null
+  const node = listed('node')
+  const nodes = listed('nodes')
+  if (node && node.length !== 1) throw new ConnectError('node metadata must be single-valued', Code.InvalidArgument)
+  const forwards = machine.config?.node?.role === 'controlplane'
+  // A worker, and a machine in maintenance, know nobody else; for themselves they answer.
+  const isOwn = (asked: readonly string[] | null): boolean => !forwards && asked?.length === 1 && isSelf(machine, asked[0]!)
+  const refused = (): never => {
+    throw new ConnectError('no request forwarding', Code.PermissionDenied)
+  }
+  if (nodes && !isOwn(nodes)) {
+    if (!MANY_NODES.has(method.slice(0, method.indexOf('/'))))
+      throw new ConnectError(`one-2-many proxying is not supported for method /${method}`, Code.InvalidArgument)
+    return forwards ? { kind: 'many', nodes } : refused()
+  }
+  if (node && !isOwn(node)) return forwards ? { kind: 'one', node: node[0]! } : refused()
+  return null
+}
+
+/** Sends the call where it belongs; `local` is how this machine itself answers it. */
+export const forward = async (machine: Machine, roles: readonly string[], call: Call, route: Route, local: Next): Promise<Answer> => {
+  const header = new Headers({ proxyfrom: machine.plan.address, 'talos-role': roles.join(',') })
+  const to = (node: string): Next => (isSelf(machine, node) ? local : async (copy) => passed(await transportTo(machine, node), node, copy, header))
+  if (route.kind === 'one') return answerOf(call, (await to(route.node)(call)).message)
+  return call.stream ? manyStreams(call, route.nodes, to) : manyAnswers(call, route.nodes, to)
+}
+
+/** A complete answer: what the other machine sent around its messages is between it and this one. */
+const answerOf = (call: Call, message: Answer['message']): Answer =>
+  ({
+    stream: call.stream,
+    service: call.service,
+    method: call.method,
+    header: new Headers({ 'content-type': 'application/grpc+proto' }),
+    trailer: new Headers({ 'grpc-status': '0' }),
+    message,
+  }) as Answer
+
+const isSelf = (machine: Machine, node: string): boolean =>
+  [machine.plan.address, ...machine.virtualAddresses, machine.hostname, machine.hostname.split('.')[0], '127.0.0.1', '::1', 'localhost'].includes(node)
+
+const passed = async (transport: Transport, node: string, call: Call, header: Headers): Promise<Answer> => {
+  try {
+    return call.stream
+      ? await transport.stream(call.method, call.signal, undefined, header, call.message)
+      : await transport.unary(call.method, call.signal, undefined, header, call.message)
+  } catch (cause) {
+    throw dialled(node, call.signal, cause)
+  }
+}
+
+/** What Go says where Node has a code. */
+const DIAL_FAILURES: Record<string, string> = {
+  ECONNREFUSED: 'connect: connection refused',
+  ECONNRESET: 'read: connection reset by peer',
+  EHOSTUNREACH: 'connect: no route to host',
+  ETIMEDOUT: 'i/o timeout',
+}
+/** Codes of OpenSSL's verification, and of Node's check of the name. */
+const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_CERT_)/
+
+/** Failures to connect, in the words of grpc-go; anything else is the other machine's own answer. */
+const dialled = (node: string, signal: AbortSignal, error: unknown): unknown => {
+  // Node cancels the streams of a connection that breaks.
+  if (error instanceof ConnectError && error.code === Code.Canceled && !signal.aborted)
+    return new ConnectError('error reading from server: EOF', Code.Unavailable, undefined, undefined, error)
+  const cause: unknown = error instanceof ConnectError ? error.cause : error
+  const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : ''
+  const why = DIAL_FAILURES[code]
+  if (why !== undefined) return unreachable(node, why, error)
+  if (!UNTRUSTED.test(code)) return error
+  const handshake = 'authentication handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority'
+  return new ConnectError(`connection error: desc = "transport: ${handshake}"`, Code.Unavailable, undefined, undefined, error)
+}
+
+const unreachable = (node: string, why: string, cause?: unknown): ConnectError =>
+  new ConnectError(
+    `connection error: desc = "transport: Error while dialing: dial tcp ${node}:${API_PORT}: ${why}"`,
+    Code.Unavailable,
+    undefined,
+    undefined,
+    cause,
+  )
+
+interface Connections {
+  identity: ReturnType<typeof issue>
+  transports: Map<string, Transport>
+}
+
+/** By the configuration whose authority signed the certificate: another configuration begins anew. */
+const connections = new WeakMap<ActiveConfig, Connections>()
+
+const transportTo = async (machine: Machine, node: string): Promise<Transport> => {
+  const config = machine.config
+  const ca = config?.node?.talosCa
+  if (!config?.node || !ca) throw new ConnectError('no request forwarding', Code.PermissionDenied)
+  const address = addressOf(machine, node)
+  let own = connections.get(config)
+  if (!own) {
+    const identity = issue(ca, { commonName: '', organizations: ['os:impersonator'], usages: ['clientAuth'], lifetimeMs: DAY_MS, now: machine.now() })
+    connections.set(config, (own = { identity, transports: new Map() }))
+  }
+  const { crt, key } = await own.identity
+  let transport = own.transports.get(address)
+  if (!transport) {
+    const baseUrl = `https://${address}:${API_PORT}`
+    // What a machine sends comes from its own address; the option goes through to tls.connect.
+    const tls: SecureClientSessionOptions & { localAddress: string } = {
+      ca: [ca.crt, ...config.node.acceptedCas],
+      cert: crt,
+      key,
+      localAddress: machine.plan.address,
+    }
+    const sessionManager = new Http2SessionManager(baseUrl, { idleConnectionTimeoutMs: IDLE_MS }, tls)
+    own.transports.set(address, (transport = createGrpcTransport({ baseUrl, sessionManager })))
+  }
+  return transport
+}
+
+/** Names are those of the cluster's members, which Talos resolves for itself (hostDNS.resolveMemberNames). Nothing outside of the simulated network is dialled. */
+const addressOf = (machine: Machine, node: string): string => {
+  if (node.startsWith('127.20.') && isIP(node) === 4) return node
+  if (isIP(node) !== 0) throw unreachable(isIP(node) === 6 ? `[${node}]` : node, 'connect: no route to host')
+  const { id, secret } = machine.config!.node!.cluster
+  const named = machine.world.machines.find(
+    ({ config, hostname }) =>
+      config?.node?.cluster.id === id && config.node.cluster.secret === secret && (hostname === node || hostname.split('.')[0] === node),
+  )
+  if (!named) throw new ConnectError(`name resolver error: produced zero addresses`, Code.Unavailable)
+  return named.plan.address
+}
+
+interface Named extends Message {
+  metadata?: Metadata | undefined
+}
+
+const name = (message: object, hostname: string): void => void ((message as Named).metadata = create(MetadataSchema, { hostname }))
+
+/** An error as the part of an answer: all the other nodes' parts still arrive. */
+const failure = (node: string, error: unknown): Metadata => {
+  const { code, rawMessage } = ConnectError.from(error)
+  return create(MetadataSchema, {
+    hostname: node,
+    error: `rpc error: code = ${Code[code]} desc = ${rawMessage}`,
+    status: { code, message: rawMessage },
+  })
+}
+
+const manyAnswers = async (call: UnaryRequest, nodes: readonly string[], to: (node: string) => Next): Promise<Answer> => {
+  const parts = await Promise.all(
+    nodes.map(async (node) => {
+      try {
+        const { message } = (await to(node)(call)) as UnaryResponse
+        const { messages } = message as unknown as { messages: Named[] }
+        for (const part of messages) name(part, node)
+        return messages
+      } catch (error) {
+        return [{ metadata: failure(node, error) }]
+      }
+    }),
+  )
+  return answerOf(call, create(call.method.output, { messages: parts.flat() }))
+}
+
+const manyStreams = async (call: StreamRequest, nodes: readonly string[], to: (node: string) => Next): Promise<Answer> => {
+  const asked: Message[] = []
+  for await (const message of call.message) asked.push(message)
+  const replayed = async function* (): AsyncIterable<Message> {
+    yield* asked
+  }
+  const parts = nodes.map((node) => part(node, () => to(node)({ ...call, message: replayed() })))
+  const { method } = call
+  async function* part(node: string, ask: () => Promise<Answer>): AsyncIterable<Message> {
+    try {
+      for await (const message of ((await ask()) as StreamResponse).message) {
+        name(message, node)
+        yield message
+      }
+    } catch (error) {
+      yield create(method.output, { metadata: failure(node, error) })
+    }
+  }
+  return answerOf(call, parts.length === 1 ? parts[0]! : merged(parts))
+}
+
+/** Whatever comes first, from whomever. */
+async function* merged<T>(streams: readonly AsyncIterable<T>[]): AsyncIterable<T> {
+  const iterators = streams.map((stream) => stream[Symbol.asyncIterator]())
+  const next = (iterator: AsyncIterator<T>): Promise<{ iterator: AsyncIterator<T>; result: IteratorResult<T> }> =>
+    iterator.next().then((result) => ({ iterator, result }))
+  const waiting = new Map(iterators.map((iterator) => [iterator, next(iterator)]))
+  try {
+    while (waiting.size > 0) {
+      const { iterator, result } = await Promise.race(waiting.values())
+      if (result.done) waiting.delete(iterator)
+      else {
+        waiting.set(iterator, next(iterator))
+        yield result.value
+      }
+    }
+  } finally {
+    for (const iterator of waiting.keys()) void iterator.return?.()
+  }
+}
