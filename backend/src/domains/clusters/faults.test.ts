@@ -172,7 +172,7 @@ describe.concurrent('a server in trouble for a while holds up its cluster and no
     const nodes = world.take(1)
     const machine = world.machine(nodes[0]!)
     // Real machines wait ten seconds before they restart; the simulation hurries through them.
-    machine.plan.slowness = 40
+    machine.plan.slowness = 100
     await addFault(machine, { kind: 'fail-install', times: 1, when: 'after-partitioning' })
     const { cluster, operation } = await world.create(nodes)
     const step = (key: string) => world.operation(operation.id).then((o) => o.steps.find((s) => s.key === `${key}/${nodes[0]!.id}`)!)
