@@ -99,7 +99,7 @@ test('Talos 1.13 answers what a reader may ask and refuses the rest; Talos 1.12 
   ).rejects.toMatchObject({ code: 12, rawMessage: "apply configuration --mode='staged' is not supported in maintenance mode" })
   await expect(older.machine.applyConfiguration({ data: new TextEncoder().encode('a: ['), mode: ApplyConfigurationRequest_Mode.AUTO })).rejects.toMatchObject({
     code: 2,
-    rawMessage: expect.stringContaining('failed to parse config'),
+    rawMessage: expect.stringMatching(/^failed to parse config: decode error: yaml: /),
   })
 })
 
@@ -155,19 +155,26 @@ test('a configuration is refused with reasons, and nothing happens', async () =>
       (reason: Error) => reason.message,
     )
   expect(await refused('')).toContain('config not found')
-  expect(await refused('a: [')).toContain('failed to parse')
-  expect(await refused(`${good}---\napiVersion: v1alpha1\nkind: HostnameConfig\nhostname: twice\n`)).toContain('duplicate document')
-  expect(await refused(`${good}---\napiVersion: v1alpha1\nkind: Nonsense\n`)).toContain('not registered')
-  expect(await refused(good.replace('persist: true', 'persist: true\nnonsense: 1'))).toContain('unknown keys found')
-  expect(await refused(good.replace('v1.36.3', 'v1.29.0'))).toContain('too old to be used with Talos 1.13.9')
+  expect(await refused('a: [')).toMatch(/decode error: yaml: .* at line 1$/)
+  expect(await refused(`${good}---\napiVersion: v1alpha1\nkind: HostnameConfig\nhostname: twice\n`)).toMatch(
+    /duplicate document v1alpha1\/HostnameConfig\/ is not allowed \(line \d+\)$/,
+  )
+  expect(await refused(`${good}---\napiVersion: v1alpha1\nkind: Nonsense\n`)).toMatch(
+    /error decoding document v1alpha1\/Nonsense\/ \(line \d+\): "Nonsense" "v1alpha1": not registered/,
+  )
+  expect(await refused(good.replace('persist: true', 'persist: true\nnonsense: 1'))).toContain('unknown keys found during decoding:\nnonsense: 1')
+  expect(await refused(good.replace('v1.36.3', 'v1.29.0'))).toContain(
+    'kubelet image is not valid: version of Kubernetes 1.29.0 is too old to be used with Talos 1.13.9',
+  )
   expect(await refused(good.replace('type: controlplane', 'type: worker'))).toContain('not allowed on non-controlplane nodes')
   expect(await refused(good.replace('auto: stable', 'auto: stable\nhostname: amber-falcon'))).toContain("'auto' and 'hostname' cannot be set at the same time")
-  expect(await refused(good.replace(/endpoint: .*/, 'endpoint: http://x'))).toContain('invalid controlplane endpoint')
+  expect(await refused(good.replace(/endpoint: .*/, 'endpoint: x'))).toContain('invalid controlplane endpoint')
   expect(machine!.stage.stage).toBe('maintenance')
   expect(machine!.disk.state.counters.applies).toBe(0)
   const dry = await client.applyConfiguration(good, { mode: 'auto', dryRun: true })
-  expect(dry.details).toContain('Dry run summary:')
-  expect(dry.details).toContain('(skipped in dry-run)')
+  expect(dry.details).toContain('Dry run summary:\nApplied configuration without a reboot (skipped in dry-run).\nConfig diff:\n\n--- a\n+++ b\n@@ -0,0 +1,')
+  const staged = await client.applyConfiguration(good, { mode: 'staged', dryRun: true })
+  expect(staged.details).toContain('Staged configuration to be applied after the next reboot (skipped in dry-run).')
   expect(machine!.disk.state.counters.applies).toBe(0)
   expect((await client.applyConfiguration(good, { mode: 'auto' })).mode).toBe('no-reboot')
   expect(machine!.disk.state.counters.applies).toBe(1)

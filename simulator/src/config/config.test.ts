@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { hardwareOf } from '../fleet/hardware.ts'
 import { lineDiff } from './diff.ts'
 import { matchDisk } from './disk-selector.ts'
-import { judgeConfig } from './judge.ts'
+import { judgeConfig, multiError } from './judge.ts'
 import { loadConfig } from './load.ts'
 import { keepsAddress } from './network.ts'
 import { readNodeConfig } from './node-config.ts'
@@ -48,27 +48,69 @@ test('a sound configuration has nothing wrong with it and is read', () => {
   expect(readNodeConfig(loaded('apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\n'))).toBeNull()
 })
 
-describe('loading', () => {
+describe("loading, in the words of Talos's own loader", () => {
+  const MAIN = 'machine: {type: worker}\n'
+  const HOSTNAME = 'apiVersion: v1alpha1\nkind: HostnameConfig\nhostname: a\n'
   test.each([
     ['no document', '', 'config not found'],
-    ['two main documents', `${CONTROL}---\n${CONTROL}`, 'duplicate v1alpha1'],
-    ['a document without a kind', 'apiVersion: v1alpha1\n', 'missing kind'],
-    ['a document without a version', 'kind: LinkConfig\n', 'missing apiVersion'],
-    ['an unknown kind', 'apiVersion: v1alpha1\nkind: Nope\n', 'not registered'],
-    ['a kind of a later Talos', 'apiVersion: v1alpha1\nkind: UnattendedInstallConfig\n', 'not registered'],
-    ['a nameless document of a kind with names', 'apiVersion: v1alpha1\nkind: LinkConfig\n', 'name is required'],
-    ['an unknown key deep inside', CONTROL.replace('diskQuotaSupport: true', 'diskQuotaSupport: true, nope: 1'), 'machine.features.nope'],
-    ['text for a flag', CONTROL.replace('diskQuotaSupport: true', 'diskQuotaSupport: "yes"'), 'cannot unmarshal !!str into bool'],
-    ['a map for a text', CONTROL.replace('clusterName: blue', 'clusterName: {a: b}'), 'cannot unmarshal !!map'],
-    ['a key twice', CONTROL.replace('clusterName: blue', 'clusterName: blue\n  clusterName: red'), 'failed to parse'],
-    ['no map', '- a\n', 'not a mapping'],
+    ['two main documents', `${MAIN}---\n${MAIN}`, 'duplicate document /v1alpha1/ is not allowed (line 3)'],
+    ['a document twice', `${MAIN}---\n${HOSTNAME}---\n# again\n${HOSTNAME}`, 'duplicate document v1alpha1/HostnameConfig/ is not allowed (line 8)'],
+    [
+      'two kinds for one link',
+      'apiVersion: v1alpha1\nkind: LinkConfig\nname: a\n---\napiVersion: v1alpha1\nkind: DummyLinkConfig\nname: a\n',
+      'conflicting documents: LinkConfig/a and DummyLinkConfig/a',
+    ],
+    ['no document of a kind', 'version: v1alpha1\n', 'error decoding document /v1alpha1/ (line 1): missing kind'],
+    [
+      'a document without a kind',
+      'apiVersion: v1alpha1\n',
+      'error decoding document v1alpha1/v1alpha1/ (line 1): unknown keys found during decoding:\napiVersion: v1alpha1\n',
+    ],
+    ['a document without a version', 'kind: LinkConfig\n', 'error decoding document /LinkConfig/ (line 1): missing apiVersion'],
+    [
+      'an unknown kind',
+      '\napiVersion: v1alpha1\nkind: FooConfig\nname: x\n',
+      'error decoding document v1alpha1/FooConfig/x (line 2): "FooConfig" "v1alpha1": not registered',
+    ],
+    [
+      'a kind of a later Talos',
+      'apiVersion: v1alpha1\nkind: UnattendedInstallConfig\n',
+      'error decoding document v1alpha1/UnattendedInstallConfig/ (line 1): "UnattendedInstallConfig" "v1alpha1": not registered',
+    ],
+    [
+      'unknown keys',
+      'version: v1alpha1\nmachine:\n  type: worker\n  foo: bar\n  features: {nope: {a: [1, "x"]}}\n  network:\n    interfaces:\n      - interface: a\n        zip: 1\n      - interface: b\nnonsense: 1\n',
+      'error decoding document /v1alpha1/ (line 1): unknown keys found during decoding:\nmachine:\n    features:\n        nope: {a: [1, "x"]}\n    foo: bar\n    network:\n        interfaces:\n            - zip: 1\nnonsense: 1\n',
+    ],
+    [
+      'text for a flag',
+      'machine: {type: worker, features: {diskQuotaSupport: maybe}}\n',
+      'error decoding document /v1alpha1/ (line 1): error decoding  to *v1alpha1.Config: yaml: construct errors:\n  line 1: cannot construct !!str `maybe` into bool',
+    ],
+    [
+      'a map for a text',
+      'machine:\n  type: worker\n  features: {diskQuotaSupport: "yes"}\ncluster:\n  clusterName: {a: b}\n',
+      'error decoding document /v1alpha1/ (line 1): error decoding  to *v1alpha1.Config: yaml: construct errors:\n  line 5: cannot construct !!map into string',
+    ],
+    [
+      'a key twice',
+      'machine:\n  type: worker\n  type: worker\n',
+      'error decoding document /v1alpha1/ (line 1): error decoding  to *v1alpha1.Config: yaml: construct errors:\n  line 3: mapping key "type" already defined at line 2',
+    ],
+    ['no map', '- a\n', 'expected a YAML document at line 1'],
+    ['text', 'hello\n', 'expected a YAML document at line 1'],
     [
       'an alias bomb',
-      `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`,
-      'excessive aliasing',
+      `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\nmachine: {}\n`,
+      'error decoding document /v1alpha1/ (line 1): yaml: document contains excessive aliasing',
     ],
   ])('refuses %s', (_, text, reason) => {
-    expect(() => loaded(text)).toThrow(reason)
+    expect(() => loaded(text)).toThrow(expect.objectContaining({ name: 'ConfigError', message: reason }))
+  })
+
+  test('refuses what is no YAML as a decode error', () => {
+    expect(() => loaded('a: [\n')).toThrow(/^decode error: yaml: .* at line \d+$/)
+    expect(() => loaded('machine:\n  type: worker\n x: y\n')).toThrow(/^decode error: yaml: .* at line \d+$/)
   })
 
   test('a kind of Talos 1.13 is unknown to 1.12', () => {
@@ -83,10 +125,10 @@ describe('judging', () => {
   test.each([
     ['no machine', CONTROL.replace(/machine:[\s\S]*cluster:/, 'cluster:'), 'machine instructions are required'],
     ['no endpoint', CONTROL.replace('{endpoint: https://10.0.0.10:6443}', '{}'), 'endpoint is required'],
-    ['a bare host as endpoint', CONTROL.replace('https://10.0.0.10:6443', '10.0.0.10'), 'invalid controlplane endpoint'],
+    ['a bare host as endpoint', CONTROL.replace('https://10.0.0.10:6443', '10.0.0.10'), 'invalid controlplane endpoint: hostname must not be blank'],
     ['an unknown type', CONTROL.replace('type: controlplane', 'type: manager'), 'unknown machine type'],
     ['a control plane without its key', CONTROL.replace(`ca: ${PAIR}`, `ca: {crt: ${PEM('CERTIFICATE')}}`), 'key is required for controlplane nodes'],
-    ['a worker with keys and etcd', CONTROL.replace('type: controlplane', 'type: worker'), 'etcd config is not allowed'],
+    ['a worker with keys and etcd', CONTROL.replace('type: controlplane', 'type: worker'), 'etcd config is only allowed on control plane machines'],
     ['nowhere to install', CONTROL.replace('disk: /dev/sda, ', ''), 'either install disk or diskSelector'],
     ['a selector that finds nothing', CONTROL.replace('disk: /dev/sda,', 'diskSelector: {model: "Nope*"},'), 'no disks matched the expression'],
     [
@@ -94,19 +136,57 @@ describe('judging', () => {
       CONTROL.replace('disk: /dev/sda,', 'disk: /dev/sda, extraKernelArgs: [a], grubUseUKICmdline: true,'),
       "can't be used together",
     ],
-    ['Kubernetes that is too old', CONTROL.replace('v1.36.3', 'v1.30.9'), 'too old'],
-    ['Kubernetes that is too new', CONTROL.replace('v1.36.3', 'v1.37.0'), 'too new'],
-    ['an image without a tag', CONTROL.replace(':v1.36.3', ''), 'has no tag'],
-    ['discovery without an id', CONTROL.replace('  id: aWQ=\n', ''), 'requires .cluster.id'],
+    [
+      'Kubernetes that is too old',
+      CONTROL.replace('v1.36.3', 'v1.30.9'),
+      'kubelet image is not valid: version of Kubernetes 1.30.9 is too old to be used with Talos 1.13.9',
+    ],
+    [
+      'Kubernetes that is too new',
+      CONTROL.replace('v1.36.3', 'v1.37.0'),
+      'kubelet image is not valid: version of Kubernetes 1.37.0 is too new to be used with Talos 1.13.9',
+    ],
+    [
+      'an image without a tag',
+      CONTROL.replace(':v1.36.3', ''),
+      'kubelet image is not valid: failed to parse Kubernetes version from image reference "ghcr.io/siderolabs/kubelet": invalid image reference',
+    ],
+    ['discovery without an id', CONTROL.replace('  id: aWQ=\n', ''), 'cluster discovery service requires .cluster.id'],
     ['a wrong CNI', CONTROL.replace('dnsDomain: cluster.local', 'cni: {name: nope}'), 'cni name should be one of'],
-    ['no network', CONTROL.replace('10.244.0.0/16', '10.244.0.0'), 'invalid CIDR'],
     ['an empty host name document', document('kind: HostnameConfig\n'), 'must be set'],
     ['a host name that is both', document('kind: HostnameConfig\nauto: stable\nhostname: a\n'), 'at the same time'],
     ['a VLAN out of range', document('kind: VLANConfig\nname: a.1\nvlanID: 4095\nparent: a\n'), 'between 1 and 4094'],
-    ['two kinds for one link', document('kind: LinkConfig\nname: a\n---\napiVersion: v1alpha1\nkind: DummyLinkConfig\nname: a\n'), 'same link name'],
-    ['a virtual address without a link', document('kind: Layer2VIPConfig\nname: 10.0.0.5\n'), 'link is required'],
+    ['a nameless document of a kind with names', document('kind: LinkConfig\n'), 'LinkConfig/: name must be specified'],
+    ['a virtual address without a link', document('kind: Layer2VIPConfig\nname: 10.0.0.5\n'), 'Layer2VIPConfig/10.0.0.5: link must be specified'],
   ])('refuses %s', (_, text, reason) => {
     expect(judged(text).join('\n')).toContain(reason)
+  })
+
+  test('lists the errors of the main document as one error, and those of another as its lines', () => {
+    const text = document('kind: HostnameConfig\nhostname: a\nauto: stable\n---\napiVersion: v1alpha1\nkind: VLANConfig\nname: x\n')
+    const worker = text.replace('type: controlplane', 'type: worker').replace('dnsDomain: cluster.local', 'dnsDomain: a b')
+    const { errors, by } = judgeConfig(loaded(worker), { talosVersion: 'v1.13.9', installed: false, disks })
+    expect(by).toBe('validation')
+    // As Talos's own code says it (pkg/machinery 1.13.9: configloader and Validate).
+    expect(multiError(errors)).toBe(
+      [
+        '3 errors occurred:',
+        '\t* v1alpha1.Config: 5 errors occurred:',
+        '\t* "a b" is not a valid DNS name',
+        '\t* etcd config is only allowed on control plane machines',
+        '\t* cluster CA key is not allowed on non-controlplane nodes (.cluster.ca)',
+        '\t* issuing Talos API CA key is not allowed on non-controlplane nodes (.machine.ca)',
+        '\t* issuing Kubernetes API CA key is not allowed on non-controlplane nodes (.cluster.ca)',
+        '\n',
+        "\t* HostnameConfig: 'auto' and 'hostname' cannot be set at the same time",
+        '\t* VLANConfig/x: vlanID must be specified and between 1 and 4094',
+        'parent must be specified\n\n',
+      ].join('\n'),
+    )
+  })
+
+  test('takes subnets that are none, as Talos does', () => {
+    expect(judged(CONTROL.replace('10.244.0.0/16', '10.244.0.0/33'))).toEqual([])
   })
 
   test('one that is installed already needs no disk; auto off goes with a host name', () => {
@@ -168,5 +248,13 @@ test('tags of images', () => {
 
 test('a diff shows what changed and what stands around it', () => {
   expect(lineDiff('a\nb\nc', 'a\nb\nc')).toBe('')
-  expect(lineDiff('a\nb\nc', 'a\nx\nc')).toBe(' a\n-b\n+x\n c')
+  // As Talos's own code writes it (pkg/machinery 1.13.9: textdiff).
+  expect(lineDiff('a\nb\nc\n', 'a\nx\nc\n')).toBe('--- a\n+++ b\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n')
+  expect(lineDiff('', 'a\nx\n')).toBe('--- a\n+++ b\n@@ -0,0 +1,2 @@\n+a\n+x\n')
+  const numbers = Array.from({ length: 20 }, (_, index) => `${index}\n`)
+  expect(
+    lineDiff(numbers.join(''), numbers.with(4, 'four\n').with(19, 'last\n').join(''))
+      .split('\n')
+      .filter((line) => line.startsWith('@@')),
+  ).toEqual(['@@ -2,7 +2,7 @@', '@@ -17,4 +17,4 @@'])
 })

@@ -1,22 +1,53 @@
-/** A line diff as a dry run shows it: unchanged lines with a space, removed with a minus, added with a plus, three lines of context. Empty when nothing changed. */
+/**
+ * A unified diff as a dry run shows it (Talos: pkg/machinery/textdiff): a header, then for each place of changes `@@ -line,count +line,count @@` and the lines with
+ * three of context. Empty when nothing changed.
+ */
 export const lineDiff = (before: string, after: string): string => {
-  const a = before.split('\n')
-  const b = after.split('\n')
+  if (before === after) return ''
+  const edits = editsOf(linesOf(before), linesOf(after))
+  return `--- a\n+++ b\n${hunksOf(edits).join('')}`
+}
+
+const CONTEXT = 3
+
+const linesOf = (text: string): string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'))
+
+type Edit = `${' ' | '-' | '+'}${string}`
+
+const editsOf = (a: readonly string[], b: readonly string[]): Edit[] => {
   const rows = longestCommon(a, b)
-  const marked: string[] = []
+  const edits: Edit[] = []
   let i = 0
   let j = 0
   while (i < a.length || j < b.length) {
     if (i < a.length && j < b.length && a[i] === b[j]) {
-      marked.push(` ${a[i]}`)
+      edits.push(` ${a[i]!}`)
       i++
       j++
-    } else if (i < a.length && (j >= b.length || (rows[i + 1]?.[j] ?? 0) >= (rows[i]?.[j + 1] ?? 0))) marked.push(`-${a[i++]}`)
-    else marked.push(`+${b[j++]}`)
+    } else if (i < a.length && (j >= b.length || (rows[i + 1]?.[j] ?? 0) >= (rows[i]?.[j + 1] ?? 0))) edits.push(`-${a[i++]!}`)
+    else edits.push(`+${b[j++]!}`)
   }
-  const near = new Set<number>()
-  for (const [index, line] of marked.entries()) if (!line.startsWith(' ')) for (let step = -3; step <= 3; step++) near.add(index + step)
-  return marked.filter((_, index) => near.has(index)).join('\n')
+  return edits
+}
+
+const hunksOf = (edits: readonly Edit[]): string[] => {
+  const hunks: { from: number; to: number }[] = []
+  for (const [index, edit] of edits.entries()) {
+    if (edit.startsWith(' ')) continue
+    const last = hunks.at(-1)
+    const to = Math.min(edits.length, index + CONTEXT + 1)
+    if (last && index - CONTEXT < last.to) last.to = to
+    else hunks.push({ from: Math.max(0, index - CONTEXT), to })
+  }
+  return hunks.map(({ from, to }) => {
+    const inside = edits.slice(from, to)
+    const range = (other: '+' | '-'): string => {
+      const count = inside.filter((edit) => !edit.startsWith(other)).length
+      const first = edits.slice(0, from).filter((edit) => !edit.startsWith(other)).length + 1
+      return `${count === 0 ? first - 1 : first},${count}`
+    }
+    return `@@ -${range('+')} +${range('-')} @@\n${inside.map((edit) => `${edit}\n`).join('')}`
+  })
 }
 
 const longestCommon = (a: readonly string[], b: readonly string[]): Uint32Array[] => {

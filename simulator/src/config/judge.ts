@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import type { Loaded } from './load.ts'
+import { DOCUMENTS } from './fields.ts'
+import type { ConfigDocument, Loaded } from './load.ts'
 import { interfacesOf, pem } from './node-config.ts'
 import { isObject, list, object, text } from './shape.ts'
 import { imageTag, kubernetesRange, minorOf } from './versions.ts'
@@ -12,28 +13,43 @@ export interface Circumstances {
   disks: readonly Disk[]
 }
 
-/** What a server finds wrong with a configuration that it could load (Talos: pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go, metal mode), and what it warns of. */
-export const judgeConfig = (loaded: Loaded, { talosVersion, installed, disks }: Circumstances): { errors: string[]; warnings: string[] } => {
-  const errors: string[] = []
-  const warnings: string[] = []
-  judgeDocuments(loaded, errors)
-  if (!loaded.v1alpha1) return { errors, warnings }
-  const { machine: machineSection, cluster: clusterSection, persist } = loaded.v1alpha1
-  if (persist === false) errors.push('persist: false is not supported')
-  if (!isObject(machineSection)) errors.push('machine instructions are required')
-  if (!isObject(clusterSection)) errors.push('cluster instructions are required')
-  if (!isObject(machineSection) || !isObject(clusterSection)) return { errors, warnings }
+export interface Judgement {
+  errors: string[]
+  warnings: string[]
+  /** Which of Talos's two looks found the errors: at the configuration alone, or, once that is sound, at the machine too. */
+  by: 'validation' | 'runtime'
+}
 
-  const type = text(machineSection.type)
-  if (!['controlplane', 'worker', 'init'].includes(type)) errors.push(type === '' ? 'machine type is required' : `unknown machine type "${type}"`)
+/**
+ * What a server finds wrong with a configuration that it could load, in the order and the words of Talos (pkg/machinery/config/container, and
+ * types/v1alpha1/v1alpha1_validation.go in metal mode), and what it warns of. What is wrong with the main document is one error, a list in a list.
+ */
+export const judgeConfig = (loaded: Loaded, { talosVersion, installed, disks }: Circumstances): Judgement => {
+  const warnings: string[] = []
+  const main = loaded.v1alpha1 ? judgeMain(loaded, loaded.v1alpha1, installed, warnings) : []
+  const errors = [...listed(main), ...judgeDocuments(loaded)]
+  if (errors.length > 0 || !loaded.v1alpha1) return { errors, warnings, by: 'validation' }
+  const machine = object(loaded.v1alpha1.machine)
+  const found = [...judgeDisks(machine, installed, disks, talosVersion, warnings), ...judgeKubernetes(machine, object(loaded.v1alpha1.cluster), talosVersion)]
+  return { errors: listed(found), warnings, by: 'runtime' }
+}
+
+const listed = (errors: readonly string[]): string[] => (errors.length === 0 ? [] : [`v1alpha1.Config: ${multiError(errors)}`])
+
+const judgeMain = (loaded: Loaded, main: Record<string, unknown>, installed: boolean, warnings: string[]): string[] => {
+  const { machine, cluster, persist } = main
+  if (!isObject(machine)) return ['machine instructions are required']
+  const type = text(machine.type)
+  const errors: string[] = []
+  judgeCluster(cluster, type, errors)
+  judgeInstall(machine, installed, errors, warnings)
+  judgeFeatures(machine, errors)
   if (type === 'init') warnings.push('use "controlplane" instead of "init" for machine type')
-  judgeAuthorities(machineSection, clusterSection, type, errors)
-  judgeInstall(machineSection, { installed, disks, talosVersion }, errors, warnings)
-  judgeCluster(clusterSection, type, errors)
+  judgeAuthorities(machine, object(cluster), type, errors)
   judgeNetwork(loaded, type, errors, warnings)
-  judgeFeatures(machineSection, type, errors)
-  judgeKubernetes(machineSection, clusterSection, talosVersion, errors)
-  return { errors, warnings }
+  judgeNode(machine, type, errors)
+  if (persist === false) errors.push('.persist should be enabled')
+  return errors
 }
 
 /** The text Talos makes of several errors (hashicorp/go-multierror). */
@@ -52,68 +68,81 @@ const judgeAuthorities = (machine: Record<string, unknown>, cluster: Record<stri
     const decoded = pem(value)
     if (decoded !== null && !decoded.startsWith('-----BEGIN ')) errors.push(`${path}: failed to parse PEM block`)
   }
-  if (text(ca.crt) === '' && list(machine.acceptedCAs).length === 0)
-    errors.push('issuing Talos API CA or some accepted CAs are required (.machine.ca, machine.acceptedCAs)')
-  if (type === 'worker') {
+  const hasIssuing = text(ca.crt) !== '' || text(ca.key) !== ''
+  if (!hasIssuing && list(machine.acceptedCAs).length === 0) errors.push('issuing CA or some accepted CAs are required (.machine.ca, machine.acceptedCAs)')
+  if (type === 'controlplane' || type === 'init') {
+    judgeCni(object(object(cluster.network).cni), errors)
+    if (!hasIssuing) errors.push('issuing CA is required (.machine.ca)')
+    else if (text(ca.key) === '') errors.push('issuing CA key is required for controlplane nodes (.machine.ca.key)')
+  } else if (type === 'worker') {
     if (text(ca.key) !== '') errors.push('issuing Talos API CA key is not allowed on non-controlplane nodes (.machine.ca)')
+    if (hasIssuing && text(ca.crt) === '' && list(machine.acceptedCAs).length === 0)
+      errors.push('trusted CA certificates are required on non-controlplane nodes (.machine.ca.crt, .machine.acceptedCAs)')
     if (text(clusterCa.key) !== '') errors.push('issuing Kubernetes API CA key is not allowed on non-controlplane nodes (.cluster.ca)')
-    if (isObject(cluster.etcd)) errors.push('etcd config is not allowed on non-controlplane nodes (.cluster.etcd)')
-  } else if (text(ca.key) === '') {
-    errors.push('issuing Talos API CA key is required for controlplane nodes (.machine.ca)')
-  }
+  } else errors.push(`unknown machine type "${type}"`)
 }
 
-const judgeInstall = (machine: Record<string, unknown>, { installed, disks, talosVersion }: Circumstances, errors: string[], warnings: string[]): void => {
-  if (!isObject(machine.install)) return void errors.push('install instructions are required in "metal" mode')
-  const { disk, diskSelector, extraKernelArgs, grubUseUKICmdline, extensions, image } = machine.install
-  if (!installed && text(disk) === '' && !isObject(diskSelector)) errors.push('either install disk or diskSelector should be defined')
-  if (list(extraKernelArgs).length > 0 && grubUseUKICmdline === true)
-    errors.push("install.extraKernelArgs and install.grubUseUKICmdline can't be used together")
-  if (list(extraKernelArgs).length > 0 && grubUseUKICmdline !== true) warnings.push('extra kernel arguments are not supported when booting using systemd-boot')
+const judgeCni = (cni: Record<string, unknown>, errors: string[]): void => {
+  const name = text(cni.name) || 'flannel'
+  if (!['flannel', 'custom', 'none'].includes(name)) errors.push('cni name should be one of ["flannel", "custom", "none"]')
+  else if (name !== 'custom' && list(cni.urls).length > 0) errors.push(`"urls" field should be empty for "${name}" CNI`)
+}
+
+const judgeInstall = (machine: Record<string, unknown>, installed: boolean, errors: string[], warnings: string[]): void => {
+  const install = object(machine.install)
+  const { disk, diskSelector, extraKernelArgs, grubUseUKICmdline, extensions } = install
+  // Only a machine that has to install needs to know where (Talos: modeWrapper of v1alpha1_server.go).
+  if (!installed && !isObject(machine.install)) errors.push('install instructions are required in "metal" mode')
+  else if (!installed) {
+    if (text(disk) === '' && !isObject(diskSelector)) errors.push('either install disk or diskSelector should be defined')
+    if (list(extraKernelArgs).length > 0 && grubUseUKICmdline === true)
+      errors.push("install.extraKernelArgs and install.grubUseUKICmdline can't be used together")
+  }
+  if (list(extraKernelArgs).length > 0 && grubUseUKICmdline !== true) warnings.push('extra kernel arguments are not supported when booting using SDBoot')
   if (list(extensions).length > 0)
-    warnings.push('.machine.install.extensions is deprecated, please see https://www.talos.dev/latest/talos-guides/install/boot-assets/')
-  if (text(image) !== '' && imageTag(text(image)) === null) errors.push(`install image "${text(image)}" has no tag`)
-  // Only the server itself can tell whether a selector finds a disk.
-  if (!installed && isObject(diskSelector) && !disks.some((candidate) => matchDisk(diskSelector, candidate)))
-    errors.push(`no disks matched the expression: ${JSON.stringify(diskSelector)}`)
+    warnings.push('.machine.install.extensions is deprecated, please see https://docs.siderolabs.com/talos/latest/platform-specific-installations/boot-assets')
+}
+
+/** Only the server itself can tell whether a selector finds a disk. */
+const judgeDisks = (machine: Record<string, unknown>, installed: boolean, disks: readonly Disk[], talosVersion: string, warnings: string[]): string[] => {
+  const { diskSelector, image } = object(machine.install)
   const tag = minorOf(imageTag(text(image)) ?? '')
   if (tag > minorOf(talosVersion) + 1) warnings.push(`install image is of Talos 1.${tag}, the server runs ${talosVersion}`)
+  if (installed || !isObject(diskSelector) || disks.some((candidate) => matchDisk(diskSelector, candidate))) return []
+  return [`no disks matched the expression: ${JSON.stringify(diskSelector)}`]
 }
 
-const judgeCluster = (cluster: Record<string, unknown>, type: string, errors: string[]): void => {
-  const endpoint = text(object(cluster.controlPlane).endpoint)
-  if (endpoint === '') errors.push('cluster controlplane endpoint is required')
-  else if (!/^https:\/\/(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+)(:\d+)?\/?$/.test(endpoint))
-    errors.push(`invalid controlplane endpoint: "${endpoint}": url must be https://`)
-  const network = object(cluster.network)
-  const dnsDomain = text(network.dnsDomain)
-  if (dnsDomain !== '' && !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(dnsDomain))
-    errors.push(`"${dnsDomain}" is not a valid DNS name`)
-  const cni = object(network.cni)
-  const cniName = text(cni.name)
-  if (isObject(network.cni) && !['flannel', 'custom', 'none'].includes(cniName)) errors.push(`cni name should be one of [custom, flannel, none]: "${cniName}"`)
-  if (['flannel', 'none'].includes(cniName) && list(cni.urls).length > 0) errors.push(`"urls" field should be empty for "${cniName}" CNI`)
-  for (const [field, subnets] of [
-    ['podSubnets', network.podSubnets],
-    ['serviceSubnets', network.serviceSubnets],
-  ] as const) {
-    for (const subnet of list(subnets)) if (!isCidr(text(subnet))) errors.push(`cluster.network.${field}: invalid CIDR address: ${text(subnet)}`)
-  }
-  const discovery = object(cluster.discovery)
-  const service = object(object(discovery.registries).service)
-  if (discovery.enabled === true && service.disabled !== true) {
-    if (text(cluster.id) === '') errors.push('cluster discovery service requires .cluster.id')
-    if (text(cluster.secret) === '') errors.push('cluster discovery service requires .cluster.secret')
-    if (text(service.endpoint) !== '' && !/^https?:\/\/[^/]+\/?$/.test(text(service.endpoint)))
-      errors.push('cluster discovery service endpoint path should be empty')
-  }
-  const manifests = list(cluster.inlineManifests).map((item) => text(object(item).name))
+const judgeCluster = (section: unknown, type: string, errors: string[]): void => {
+  if (!isObject(section)) return void errors.push('cluster instructions are required')
+  const endpoint = text(object(section.controlPlane).endpoint)
+  if (endpoint === '') return void errors.push('cluster controlplane endpoint is required')
+  const wrong = endpointError(endpoint)
+  if (wrong !== null) errors.push(`invalid controlplane endpoint: ${wrong}`)
+  const { dnsDomain } = object(section.network)
+  if (text(dnsDomain) !== '' && !DNS_NAME.test(text(dnsDomain))) errors.push(`"${text(dnsDomain)}" is not a valid DNS name`)
+  const isControlPlane = type === 'controlplane' || type === 'init'
+  if (!isControlPlane && isObject(section.etcd)) errors.push('etcd config is only allowed on control plane machines')
+  if (!isControlPlane && text(object(section.ca).key) !== '') errors.push('cluster CA key is not allowed on non-controlplane nodes (.cluster.ca)')
+  const manifests = list(section.inlineManifests).map((item) => text(object(item).name))
   for (const [index, name] of manifests.entries()) {
-    if (name === '') errors.push("inline manifest name can't be empty")
-    else if (manifests.indexOf(name) !== index) errors.push(`inline manifest name "${name}" is duplicate`)
+    if (name.trim() === '') errors.push("inline manifest name can't be empty")
+    if (manifests.indexOf(name) !== index) errors.push(`inline manifest name "${name}" is duplicate`)
   }
-  if (type !== 'worker' && isObject(cluster.etcd) && text(object(cluster.etcd.ca).crt) !== '' && text(object(cluster.etcd.ca).key) === '')
-    errors.push('key is required for the etcd CA (.cluster.etcd.ca)')
+  const discovery = object(section.discovery)
+  const service = object(object(discovery.registries).service)
+  if (discovery.enabled !== true || service.disabled === true) return
+  if (text(service.endpoint) !== '' && !/^https?:\/\/[^/]+\/?$/.test(text(service.endpoint))) errors.push('cluster discovery service path should be empty')
+  if (text(section.id) === '') errors.push('cluster discovery service requires .cluster.id')
+  if (text(section.secret) === '') errors.push('cluster discovery service requires .cluster.secret')
+}
+
+const DNS_NAME = /^\w[\w-]{0,62}(\.\w[\w-]{0,62})*[._]?$/
+
+/** Talos takes any URL with a host name and, if any, a port (siderolabs/net: ValidateEndpointURI). */
+const endpointError = (endpoint: string): string | null => {
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/]/i.test(endpoint)) return 'hostname must not be blank'
+  const port = /^[a-z][a-z0-9+.-]*:\/\/(?:\[[^\]]*\]|[^/:]*):(\d+)/i.exec(endpoint)?.[1]
+  return port !== undefined && !(Number(port) >= 1 && Number(port) <= 65_535) ? 'port number must be between 1 and 65535' : null
 }
 
 const judgeNetwork = (loaded: Loaded, type: string, errors: string[], warnings: string[]): void => {
@@ -134,101 +163,121 @@ const judgeNetwork = (loaded: Loaded, type: string, errors: string[], warnings: 
     warnings.push('.machine.registries is deprecated, use the registry configuration documents instead')
 }
 
-const judgeFeatures = (machine: Record<string, unknown>, type: string, errors: string[]): void => {
-  const features = object(machine.features)
-  const hostDns = object(features.hostDNS)
-  if (hostDns.forwardKubeDNSToHost === true && hostDns.enabled !== true) errors.push('feature hostDNS.forwardKubeDNSToHost requires hostDNS.enabled')
-  const access = object(features.kubernetesTalosAPIAccess)
-  if (access.enabled === true) {
-    if (type === 'worker') errors.push('feature API access from Kubernetes is only allowed on control plane nodes')
-    for (const role of list(access.allowedRoles))
-      if (!/^os:(admin|operator|reader|etcd:backup)$/.test(text(role))) errors.push(`invalid role "${text(role)}" in allowed roles for API access`)
-  }
-  for (const key of [
-    'clusterDomain',
-    'clusterDNS',
-    'containerRuntimeEndpoint',
-    'port',
-    'rotateCertificates',
-    'staticPodPath',
-    'tlsMinVersion',
-    'authentication',
-    'authorization',
-  ]) {
+const judgeFeatures = (machine: Record<string, unknown>, errors: string[]): void => {
+  const hostDns = object(object(machine.features).hostDNS)
+  if (hostDns.forwardKubeDNSToHost === true && hostDns.enabled !== true)
+    errors.push('feature hostDNS.forwardKubeDNSToHost requires hostDNS.enabled to be true (.machine.features.hostDNS)')
+}
+
+const KUBELET_FIELDS = [
+  'authentication',
+  'authorization',
+  'clusterDNS',
+  'clusterDomain',
+  'containerRuntimeEndpoint',
+  'port',
+  'rotateCertificates',
+  'staticPodPath',
+  'tlsMinVersion',
+]
+
+const judgeNode = (machine: Record<string, unknown>, type: string, errors: string[]): void => {
+  for (const key of KUBELET_FIELDS)
     if (key in object(object(machine.kubelet).extraConfig)) errors.push(`kubelet configuration field "${key}" can't be overridden`)
-  }
   for (const [section, values] of [
     ['labels', machine.nodeLabels],
     ['annotations', machine.nodeAnnotations],
   ] as const) {
-    for (const key of Object.keys(object(values)))
-      if (!/^([a-z0-9]([a-z0-9.-]*[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/.test(key))
-        errors.push(`invalid machine node ${section}: "${key}" is not a valid name`)
+    const wrong = Object.keys(object(values)).filter((key) => !/^([a-z0-9]([a-z0-9.-]*[a-z0-9])?\/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/.test(key))
+    if (wrong.length > 0) errors.push(`invalid machine node ${section}: ${multiError(wrong.map((key) => `name "${key}" is invalid`))}`)
   }
+  const access = object(object(machine.features).kubernetesTalosAPIAccess)
+  if (access.enabled !== true) return
+  if (type === 'worker') errors.push('feature Kubernetes Talos API Access can only be enabled on control plane machines')
+  for (const role of list(access.allowedRoles))
+    if (!/^os:(admin|operator|reader|etcd:backup)$/.test(text(role)))
+      errors.push(`invalid role "${text(role)}" in allowed roles for Kubernetes Talos API Access`)
 }
 
-const judgeKubernetes = (machine: Record<string, unknown>, cluster: Record<string, unknown>, talosVersion: string, errors: string[]): void => {
+const judgeKubernetes = (machine: Record<string, unknown>, cluster: Record<string, unknown>, talosVersion: string): string[] => {
   const { min, max } = kubernetesRange(minorOf(talosVersion))
-  const images = [
-    ['kubelet', object(machine.kubelet).image],
-    ['kube-apiserver', object(cluster.apiServer).image],
-    ['kube-controller-manager', object(cluster.controllerManager).image],
-    ['kube-scheduler', object(cluster.scheduler).image],
-    ['kube-proxy', object(cluster.proxy).image],
-  ] as const
-  for (const [component, image] of images) {
-    if (text(image) === '') continue
-    const tag = imageTag(text(image))
-    if (tag === null) errors.push(`${component} image "${text(image)}" has no tag`)
-    else if (!(minorOf(tag) >= min))
-      errors.push(`version of Kubernetes ${tag.replace(/^v/, '')} is too old to be used with Talos ${talosVersion.replace(/^v/, '')}`)
-    else if (!(minorOf(tag) <= max))
-      errors.push(`version of Kubernetes ${tag.replace(/^v/, '')} is too new to be used with Talos ${talosVersion.replace(/^v/, '')}`)
-  }
+  const images: [string, unknown][] = [['kubelet', object(machine.kubelet).image]]
+  if (text(machine.type) !== 'worker')
+    images.push(
+      ['kube-apiserver', object(cluster.apiServer).image],
+      ['kube-controller-manager', object(cluster.controllerManager).image],
+      ['kube-scheduler', object(cluster.scheduler).image],
+    )
+  return images.flatMap(([component, value]) => {
+    const image = text(value)
+    if (image === '') return []
+    const tag = imageTag(image)
+    if (tag === null)
+      return [`${component} image is not valid: failed to parse Kubernetes version from image reference "${image}": invalid image reference: "${image}"`]
+    const minor = minorOf(tag)
+    if (minor >= min && minor <= max) return []
+    const reason = minor > max ? 'new' : 'old'
+    return [
+      `${component} image is not valid: version of Kubernetes ${tag.replace(/^v/, '')} is too ${reason} to be used with Talos ${talosVersion.replace(/^v/, '')}`,
+    ]
+  })
 }
 
-const judgeDocuments = ({ documents, v1alpha1 }: Loaded, errors: string[]): void => {
+/** What is wrong with the other documents, each of them one error of as many lines, and then with them beside the main one. */
+const judgeDocuments = ({ documents, v1alpha1 }: Loaded): string[] => {
+  const errors = documents.flatMap((document) => {
+    const found = judgeDocument(document)
+    return found.length === 0 ? [] : [`${document.kind}${DOCUMENTS.get(document.kind)?.named === true ? `/${document.name}` : ''}: ${found.join('\n')}`]
+  })
   const machine = object(v1alpha1?.machine)
-  for (const { kind, name, body } of documents) {
-    if (kind === 'HostnameConfig') {
-      const hostname = text(body.hostname)
-      const auto = body.auto === false ? 'off' : text(body.auto)
-      if (hostname === '' && auto === '') errors.push("either 'auto' or 'hostname' must be set")
-      if (!['', 'stable', 'off'].includes(auto)) errors.push(`"${auto}" is not a valid AutoHostnameKind`)
-      if (hostname !== '' && auto === 'stable') errors.push("'auto' and 'hostname' cannot be set at the same time")
-      if (hostname.length > 253 || (hostname !== '' && !/^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.|$)/.test(hostname)))
-        errors.push(`invalid hostname "${hostname}"`)
-      if (text(object(machine.network).hostname) !== '') errors.push('static hostname is already set in v1alpha1 config')
-      if (object(machine.features).stableHostname === true) errors.push('stable hostname is already set in v1alpha1 config')
-    }
-    if (kind === 'VLANConfig') {
-      const id = Number(body.vlanID)
-      if (!(id >= 1 && id <= 4094)) errors.push(`${kind} "${name}": vlanID must be between 1 and 4094`)
-      if (text(body.parent) === '') errors.push(`${kind} "${name}": parent is required`)
-    }
-    if (kind === 'BondConfig' && (list(body.links).length === 0 || text(body.bondMode) === ''))
-      errors.push(`${kind} "${name}": links and bondMode are required`)
-    if (kind === 'Layer2VIPConfig') {
-      if (isIP(name) === 0) errors.push(`${kind}: name must be a valid IP address: "${name}"`)
-      if (text(body.link) === '') errors.push(`${kind} "${name}": link is required`)
-    }
-    for (const item of list(body.addresses))
-      if (isObject(item) && !isCidr(text(item.address))) errors.push(`${kind} "${name}": address must be a prefix: "${text(item.address)}"`)
-    for (const item of list(body.routes)) {
-      const destination = text(object(item).destination)
-      if (destination !== '' && !isCidr(destination)) errors.push(`${kind} "${name}": route destination must be a prefix: "${destination}"`)
-    }
-    if (kind === 'UserVolumeConfig' && !/^[A-Za-z0-9-]{1,34}$/.test(name)) errors.push(`${kind}: name must be 1 to 34 letters, digits or dashes: "${name}"`)
-    if (kind === 'VolumeConfig' && !['STATE', 'EPHEMERAL', 'IMAGECACHE'].includes(name))
-      errors.push(`${kind}: only STATE, EPHEMERAL and IMAGECACHE can be configured: "${name}"`)
+  if (documents.some(({ kind }) => kind === 'HostnameConfig')) {
+    if (text(object(machine.network).hostname) !== '') errors.push('static hostname is already set in v1alpha1 config')
+    if (object(machine.features).stableHostname === true) errors.push('stable hostname is already set in v1alpha1 config')
   }
-  const links = documents.filter(({ kind }) =>
-    ['LinkConfig', 'VLANConfig', 'BondConfig', 'BridgeConfig', 'DummyLinkConfig', 'WireguardConfig', 'VRFConfig'].includes(kind),
-  )
-  for (const [index, { kind, name }] of links.entries()) {
-    const before = links.findIndex((other) => other.name === name)
-    if (before !== index) errors.push(`${links[before]?.kind} and ${kind} documents use the same link name "${name}"`)
+  return errors
+}
+
+const judgeDocument = ({ kind, name, body }: ConfigDocument): string[] => {
+  const errors: string[] = []
+  if (kind === 'HostnameConfig') return judgeHostname(body)
+  if (name === '' && DOCUMENTS.get(kind)?.named === true) errors.push('name must be specified')
+  else if (kind === 'Layer2VIPConfig' && isIP(name) === 0) errors.push(`name must be a valid IP address: ParseAddr("${name}"): unable to parse IP`)
+  if (kind === 'Layer2VIPConfig' && text(body.link) === '') errors.push('link must be specified')
+  if (kind === 'VLANConfig') {
+    const id = Number(body.vlanID)
+    if (!(id >= 1 && id <= 4094)) errors.push('vlanID must be specified and between 1 and 4094')
+    if (text(body.parent) === '') errors.push('parent must be specified')
   }
+  if (kind === 'BondConfig') {
+    if (list(body.links).length === 0) errors.push('at least one link must be specified')
+    if (text(body.bondMode) === '') errors.push('bond mode must be specified')
+  }
+  for (const [index, item] of list(body.addresses).entries())
+    if (isObject(item) && !isCidr(text(item.address))) errors.push(`address ${index} must be a valid IP prefix`)
+  for (const [index, item] of list(body.routes).entries()) {
+    const destination = text(object(item).destination)
+    if (destination !== '' && !isCidr(destination)) errors.push(`route ${index} destination must be a valid IP prefix`)
+  }
+  if (kind === 'UserVolumeConfig' && name !== '') {
+    if (name.length > 34) errors.push('name must be between 1 and 34 characters long')
+    if (!/^[A-Za-z0-9-]+$/.test(name)) errors.push('name can only contain lowercase and uppercase ASCII letters, digits, and hyphens')
+  }
+  if (kind === 'VolumeConfig' && !['STATE', 'EPHEMERAL', 'IMAGECACHE'].includes(name))
+    errors.push('only ["STATE" "EPHEMERAL" "IMAGECACHE"] volumes are supported')
+  return errors
+}
+
+const judgeHostname = (body: Record<string, unknown>): string[] => {
+  const errors: string[] = []
+  const hostname = text(body.hostname)
+  const auto = body.auto === false ? 'off' : text(body.auto)
+  if (hostname === '' && auto === '') errors.push("either 'auto' or 'hostname' must be set")
+  if (hostname !== '' && auto === 'stable') errors.push("'auto' and 'hostname' cannot be set at the same time")
+  if (!['', 'stable', 'off'].includes(auto)) errors.push(`invalid value for 'auto': ${auto}`)
+  if (hostname.length > 253) errors.push(`fqdn is too long: ${hostname.length}`)
+  const [first = ''] = hostname.split('.')
+  if (hostname !== '' && (first === '' || first.length > 63)) errors.push(`invalid hostname "${first}"`)
+  return errors
 }
 
 const isCidr = (value: string): boolean => {

@@ -1,6 +1,7 @@
-import { parseAllDocuments } from 'yaml'
+import { isAlias, isCollection, isMap, isScalar, LineCounter, parseAllDocuments, visit, type Document, type YAMLMap } from 'yaml'
 import { DOCUMENTS, V1ALPHA1 } from './fields.ts'
-import { isObject, mismatches, text } from './shape.ts'
+import { isObject, mismatches, text, type Fields } from './shape.ts'
+import { unknownKeys } from './unknown-keys.ts'
 
 /** The bytes can't be a configuration at all: what a server answers with INVALID_ARGUMENT before it looks at any rule. */
 export class ConfigError extends Error {
@@ -19,60 +20,103 @@ export interface ConfigDocument {
   body: Record<string, unknown>
 }
 
-/** Parses a stream of documents by Talos's loading rules (Talos: pkg/machinery/config/configloader). `minor` is that of the running Talos, 13 for 1.13. */
+/** Only one document of these kinds may have a name (Talos: pkg/machinery/config/types/network/link.go). */
+const LINK_KINDS = new Set(['LinkConfig', 'VLANConfig', 'BondConfig', 'BridgeConfig', 'DummyLinkConfig', 'WireguardConfig', 'VRFConfig'])
+const MAIN_KEYS = ['machine', 'cluster', 'debug', 'persist']
+
+/** Parses a stream of documents by Talos's loading rules and in its words (Talos: pkg/machinery/config/configloader). `minor` is that of the running Talos, 13 for 1.13. */
 export const loadConfig = (source: string, minor: number): Loaded => {
-  const bodies = readYaml(source)
-  if (bodies.length === 0) throw new ConfigError('config not found')
+  const lines = new LineCounter()
+  const parsed = parseAllDocuments(source, { uniqueKeys: true, strict: true, lineCounter: lines })
   let v1alpha1: Record<string, unknown> | null = null
   const documents: ConfigDocument[] = []
   const seen = new Set<string>()
-  for (const body of bodies) {
-    if (!('kind' in body) && !('apiVersion' in body)) {
-      if (v1alpha1) throw new ConfigError('not a valid config: duplicate v1alpha1 document')
-      if (body.version !== 'v1alpha1')
-        throw new ConfigError(body.version === undefined ? 'missing kind' : `unsupported config version ${JSON.stringify(body.version)}`)
-      refuse('v1alpha1', mismatches(body, V1ALPHA1))
-      v1alpha1 = body
-      continue
+  const lineAt = (offset: number | undefined): number => lines.linePos(offset ?? 0).line
+  for (const document of Array.isArray(parsed) ? parsed : []) {
+    const error = document.errors.find(({ code }) => code !== 'DUPLICATE_KEY')
+    if (error) throw new ConfigError(`decode error: yaml: ${(error.message.split('\n')[0] ?? '').replace(/ at line (\d+), column \d+:?$/, ' at line $1')}`)
+    const { contents } = document
+    if (contents === null || (isScalar(contents) && contents.value === null)) continue
+    const line = lineAt(contents.range[0])
+    if (!isMap(contents)) throw new ConfigError(`expected a YAML document at line ${line}`)
+    const raw = (key: string): string => text(contents.get(key))
+    const id = `${raw('apiVersion')}/${raw('kind') || 'v1alpha1'}/${raw('name')}`
+    if (seen.has(id)) throw new ConfigError(`duplicate document ${id} is not allowed (line ${line})`)
+    seen.add(id)
+    const refuse = (reason: string, cause?: unknown): never => {
+      throw new ConfigError(`error decoding document ${id} (line ${line}): ${reason}`, { cause })
     }
-    const { kind, apiVersion } = body
-    if (typeof kind !== 'string' || kind === '') throw new ConfigError('missing kind')
-    if (typeof apiVersion !== 'string' || apiVersion === '') throw new ConfigError('missing apiVersion')
-    const known = DOCUMENTS.get(kind)
-    if (!known || apiVersion !== 'v1alpha1' || known.since > minor) throw new ConfigError(`"${kind}" "${apiVersion}": not registered`)
-    refuse(`${apiVersion}/${kind}`, mismatches(body, known.fields))
-    const name = known.named ? text(body.name) : ''
-    if (known.named && name === '') throw new ConfigError(`${kind}: name is required`)
-    if (seen.has(`${kind}/${name}`)) throw new ConfigError(`not a valid config: duplicate document: ${apiVersion}/${kind}${name && `/${name}`}`)
-    seen.add(`${kind}/${name}`)
-    documents.push({ kind, name, body })
+    const kind = raw('kind')
+    const version = MAIN_KEYS.some((key) => contents.has(key)) ? 'v1alpha1' : raw('apiVersion')
+    if (kind === '' && version !== 'v1alpha1') refuse('missing kind')
+    if (kind !== '' && version === '') refuse('missing apiVersion')
+    const known = kind === '' ? { fields: V1ALPHA1, named: false, since: 0 } : DOCUMENTS.get(kind)
+    if (!known || version !== 'v1alpha1' || known.since > minor) return refuse(`"${kind}" "${version}": not registered`)
+    const body = read(document, contents, known.fields, { target: kind === '' ? '*v1alpha1.Config' : `*${kind}V1Alpha1`, kind, lineAt, refuse })
+    if (kind === '') v1alpha1 = body
+    else documents.push({ kind, name: known.named ? text(body.name) : '', body })
   }
+  if (seen.size === 0) throw new ConfigError('config not found')
+  refuseConflicts(documents)
   return { v1alpha1, documents }
 }
 
-const readYaml = (text: string): Record<string, unknown>[] => {
-  const parsed = parseAllDocuments(text, { uniqueKeys: true, strict: true })
-  const found: Record<string, unknown>[] = []
-  for (const document of parsed) {
-    const [error] = document.errors
-    if (error) throw new ConfigError(`failed to parse config: yaml: ${error.message.split('\n')[0]}`)
-    let body: unknown
-    try {
-      body = document.toJS({ maxAliasCount: 100 })
-    } catch (cause) {
-      throw new ConfigError('failed to parse config: yaml: document contains excessive aliasing', { cause })
-    }
-    if (body === null || body === undefined) continue
-    if (!isObject(body)) throw new ConfigError('failed to parse config: yaml: cannot unmarshal a document that is not a mapping')
-    found.push(body)
-  }
-  return found
+interface Where {
+  target: string
+  kind: string
+  lineAt: (offset: number | undefined) => number
+  refuse: (reason: string, cause?: unknown) => never
 }
 
-const refuse = (document: string, { unknown, wrong }: { unknown: string[]; wrong: string[] }): void => {
-  if (wrong.length > 0) throw new ConfigError(`error decoding document ${document}: ${wrong.join('; ')}`)
-  if (unknown.length > 0)
-    throw new ConfigError(
-      `error decoding document ${document}: unknown keys found during decoding:\n${unknown.map((path) => `  ${path.replace(/^\./, '')}`).join('\n')}`,
+/** The values of a document that has only the fields that Talos knows, in their types. */
+const read = (document: Document.Parsed, contents: YAMLMap.Parsed, known: Fields, { target, kind, lineAt, refuse }: Where): Record<string, unknown> => {
+  const wrongAt = (reasons: string[]): never =>
+    refuse(`error decoding ${kind} to ${target}: yaml: construct errors:\n${reasons.map((it) => `  ${it}`).join('\n')}`)
+  const [twice] = document.errors
+  if (twice) wrongAt([duplicateKey(document, twice.pos[0], lineAt)])
+  let body: unknown
+  try {
+    body = document.toJS({ maxAliasCount: 100 })
+  } catch (cause) {
+    return refuse('yaml: document contains excessive aliasing', cause)
+  }
+  if (!isObject(body)) return refuse('missing manifest content')
+  const nodeAt = (path: readonly (string | number)[]): unknown => document.getIn(path, true)
+  const { unknown, wrong } = mismatches(body, known)
+  if (wrong.length > 0)
+    wrongAt(
+      wrong.map(({ path, reason }) => {
+        const node = nodeAt(path)
+        const offset = isScalar(node) || isCollection(node) || isAlias(node) ? node.range?.[0] : undefined
+        return `line ${lineAt(offset ?? contents.range[0])}: ${reason}`
+      }),
     )
+  if (unknown.length > 0) refuse(`unknown keys found during decoding:\n${unknownKeys(unknown, nodeAt)}`)
+  return body
+}
+
+const duplicateKey = (document: Document.Parsed, offset: number, lineAt: Where['lineAt']): string => {
+  let said = `line ${lineAt(offset)}: mapping key already defined`
+  visit(document, {
+    Map: (_, map) => {
+      const keys = map.items.map(({ key }) => key).filter(isScalar)
+      const second = keys.find((key) => key.range?.[0] === offset)
+      const first = second && keys.find((key) => key.value === second.value)
+      if (!second || !first) return undefined
+      said = `line ${lineAt(offset)}: mapping key ${JSON.stringify(text(second.value))} already defined at line ${lineAt(first.range?.[0])}`
+      return visit.BREAK
+    },
+  })
+  return said
+}
+
+/** Documents of kinds that exclude each other (Talos: pkg/machinery/config/container). */
+const refuseConflicts = (documents: readonly ConfigDocument[]): void => {
+  const links = new Map<string, string>()
+  for (const { kind, name } of documents) {
+    if (!LINK_KINDS.has(kind)) continue
+    const before = links.get(name)
+    if (before !== undefined) throw new ConfigError(`conflicting documents: ${before}/${name} and ${kind}/${name}`)
+    links.set(name, kind)
+  }
 }

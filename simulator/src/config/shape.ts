@@ -29,43 +29,49 @@ export const fields = (text: string): Fields => {
 const plain = (mark: string | undefined): Shape =>
   mark === '!' ? { kind: 'boolean' } : mark === '#' ? { kind: 'number' } : mark === '*' ? { kind: 'any' } : mark === '[]' ? { kind: 'texts' } : { kind: 'text' }
 
-/** Every key or type that doesn't fit, as a path and what is wrong there. */
-export const mismatches = (value: unknown, known: Fields, path = ''): { unknown: string[]; wrong: string[] } => {
-  const unknown: string[] = []
-  const wrong: string[] = []
-  const object = (at: string, part: unknown, inside: Fields): void => {
+type Path = readonly (string | number)[]
+
+/** What Talos's YAML library takes for a flag (go.yaml.in/yaml: those of YAML 1.1 too). */
+const FLAG = /^(?:y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF|true|True|TRUE|false|False|FALSE)$/
+
+/** Every key that isn't known and every value of another type, by its path. */
+export const mismatches = (value: unknown, known: Fields): { unknown: Path[]; wrong: { path: Path; reason: string }[] } => {
+  const unknown: Path[] = []
+  const wrong: { path: Path; reason: string }[] = []
+  const refuse = (path: Path, part: unknown, type: string): void => void wrong.push({ path, reason: `cannot construct ${described(part)} into ${type}` })
+  const object = (at: Path, part: unknown, inside: Fields): void => {
     if (part === null || part === undefined) return
-    if (!isObject(part)) return void wrong.push(`${at}: cannot unmarshal ${typeName(part)} into an object`)
+    if (!isObject(part)) return refuse(at, part, 'an object')
     for (const [key, child] of Object.entries(part)) {
       const shape = inside.get(key)
-      if (shape) one(`${at}.${key}`, child, shape)
-      else unknown.push(`${at}.${key}`)
+      if (shape) one([...at, key], child, shape)
+      else unknown.push([...at, key])
     }
   }
-  const list = (at: string, part: unknown, each: (at: string, item: unknown) => void): void => {
+  const list = (at: Path, part: unknown, each: (at: Path, item: unknown) => void): void => {
     if (part === null || part === undefined) return
-    if (!Array.isArray(part)) return void wrong.push(`${at}: cannot unmarshal ${typeName(part)} into a list`)
-    for (const [index, item] of part.entries()) each(`${at}[${index}]`, item)
+    if (!Array.isArray(part)) return refuse(at, part, 'a list')
+    for (const [index, item] of part.entries()) each([...at, index], item)
   }
-  const text = (at: string, part: unknown): void => {
-    if (typeof part === 'object' && part !== null) wrong.push(`${at}: cannot unmarshal ${typeName(part)} into a string`)
+  const text = (at: Path, part: unknown): void => {
+    if (typeof part === 'object' && part !== null) refuse(at, part, 'string')
   }
-  const one = (at: string, part: unknown, shape: Shape): void => {
+  const one = (at: Path, part: unknown, shape: Shape): void => {
     if (shape.kind === 'object') return object(at, part, shape.fields)
     if (shape.kind === 'objects') return list(at, part, (where, item) => object(where, item, shape.fields))
     if (shape.kind === 'texts') return list(at, part, text)
     if (shape.kind === 'text') return text(at, part)
     if (shape.kind === 'map') {
       if (part === null) return
-      if (!isObject(part)) return void wrong.push(`${at}: cannot unmarshal ${typeName(part)} into a map`)
-      for (const [key, child] of Object.entries(part)) object(`${at}.${key}`, child, shape.fields)
+      if (!isObject(part)) return refuse(at, part, 'a map')
+      for (const [key, child] of Object.entries(part)) object([...at, key], child, shape.fields)
       return
     }
     if (part === null || part === undefined || shape.kind === 'any') return
-    if (shape.kind === 'boolean' && typeof part !== 'boolean') wrong.push(`${at}: cannot unmarshal ${typeName(part)} into bool`)
-    if (shape.kind === 'number' && !Number.isInteger(part)) wrong.push(`${at}: cannot unmarshal ${typeName(part)} into int`)
+    if (shape.kind === 'boolean' && typeof part !== 'boolean' && !(typeof part === 'string' && FLAG.test(part))) refuse(at, part, 'bool')
+    if (shape.kind === 'number' && !Number.isInteger(part)) refuse(at, part, 'int')
   }
-  object(path, value, known)
+  object([], value, known)
   return { unknown, wrong }
 }
 
@@ -77,15 +83,9 @@ export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value
 export const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
 
-const typeName = (value: unknown): string =>
-  Array.isArray(value)
-    ? '!!seq'
-    : value === null
-      ? '!!null'
-      : typeof value === 'object'
-        ? '!!map'
-        : typeof value === 'string'
-          ? '!!str'
-          : typeof value === 'boolean'
-            ? '!!bool'
-            : '!!int'
+/** A value as Talos's YAML library names it: its tag, and the value of a scalar. */
+const described = (value: unknown): string => {
+  if (Array.isArray(value)) return '!!seq'
+  if (typeof value === 'object') return value === null ? '!!null' : '!!map'
+  return `${typeof value === 'string' ? '!!str' : typeof value === 'boolean' ? '!!bool' : '!!int'} \`${text(value)}\``
+}

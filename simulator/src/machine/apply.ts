@@ -44,12 +44,13 @@ export const applyConfiguration = async (machine: Machine, request: ApplyRequest
   const loaded = load(machine, request.text, isSmall)
   if (!inMaintenance && !isSmall && !loaded.v1alpha1)
     refuse("the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch the machine config instead?", Code.InvalidArgument)
-  const { errors, warnings } = judgeConfig(loaded, {
+  const { errors, warnings, by } = judgeConfig(loaded, {
     talosVersion: machine.talosVersion,
     installed: machine.disk.state.installed !== null,
     disks: machine.hardware.disks,
   })
-  if (errors.length > 0) refuse(`${isSmall ? 'configuration validation failed: ' : ''}${multiError(errors)}`, Code.InvalidArgument)
+  const small = by === 'validation' ? 'configuration validation failed: ' : 'runtime configuration validation failed: '
+  if (errors.length > 0) refuse(`${isSmall ? small : ''}${multiError(errors)}`, Code.InvalidArgument)
   if (isSmall) return applyToSmallServer(machine, request, loaded, warnings)
   return inMaintenance ? applyInMaintenance(machine, request, loaded, warnings) : applyWhileRunning(machine, request, loaded, warnings)
 }
@@ -75,12 +76,16 @@ const dryRun = (machine: Machine, { text }: ApplyRequest, details: string, mode:
   return { mode, warnings: [], details: `Dry run summary:\n${details} (skipped in dry-run).\n${diff === '' ? 'No changes.' : `Config diff:\n\n${diff}`}` }
 }
 
-const take = (machine: Machine, request: ApplyRequest, loaded: Loaded): void => {
+/** Where Talos is installed there is a STATE partition to keep it; otherwise only the installer's last act writes it. */
+const keep = (machine: Machine, text: string): void => {
   machine.disk.change((state) => {
     state.counters.applies++
-    // Where Talos is installed there is a STATE partition to keep it; otherwise only the installer's last act writes it.
-    if (state.installed) state.config = request.text
+    if (state.installed) state.config = text
   })
+}
+
+const take = (machine: Machine, request: ApplyRequest, loaded: Loaded): void => {
+  keep(machine, request.text)
   const config = machine.activate(request.text)
   machine.journal.kernel(`[talos] received a ${loaded.v1alpha1 ? 'complete' : 'partial'} configuration`)
   if (config.node) machine.onConfig?.(config)
@@ -88,9 +93,11 @@ const take = (machine: Machine, request: ApplyRequest, loaded: Loaded): void => 
 
 const applyInMaintenance = (machine: Machine, request: ApplyRequest, loaded: Loaded, warnings: string[]): Applied => {
   const mode = request.mode === Mode.REBOOT || request.mode === Mode.AUTO ? Mode.NO_REBOOT : request.mode
-  if (request.dryRun) return dryRun(machine, request, DETAILS.now, mode)
-  take(machine, request, loaded)
-  return { mode, warnings, details: DETAILS.now }
+  const details = mode === Mode.STAGED ? DETAILS.staged : DETAILS.now
+  if (request.dryRun) return dryRun(machine, request, details, mode)
+  if (mode === Mode.STAGED) keep(machine, request.text)
+  else take(machine, request, loaded)
+  return { mode, warnings, details }
 }
 
 /** It tells neither a mode nor details, and hands over one configuration: a second one waits until the server is gone. */

@@ -119,7 +119,7 @@ export const changeCalls: MachineCalls = {
 
   async generateClientConfiguration({ roles, crtTtl }, context) {
     const { machine } = peerOf(context)
-    onControlPlane(machine, 'client configuration')
+    onControlPlane(machine, 'generate client configuration')
     const node = machine.config!.node!
     const wanted = roles.filter((role) => /^os:(admin|operator|reader|etcd:backup)$/.test(role))
     const { crt, key } = await issue(node.talosCa!, {
@@ -158,7 +158,7 @@ const decode = (data: Uint8Array): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(data)
   } catch (cause) {
-    throw new ConnectError('failed to parse config: yaml: invalid UTF-8', Code.InvalidArgument, undefined, undefined, cause)
+    throw new ConnectError('decode error: yaml: invalid leading UTF-8 octet', Code.InvalidArgument, undefined, undefined, cause)
   }
 }
 
