@@ -28,6 +28,7 @@ export interface NodeConfig {
     token: string
     discovery: boolean
     ca: Pair | null
+    acceptedCas: string[]
     etcdCa: Pair | null
     aggregatorCa: Pair | null
     serviceAccountKey: string | null
@@ -91,6 +92,7 @@ export const readNodeConfig = (loaded: Loaded): NodeConfig | null => {
       token: text(cluster.token),
       discovery: object(cluster.discovery).enabled === true,
       ca: pair(cluster.ca),
+      acceptedCas: list(cluster.acceptedCAs).flatMap((item) => pair(item)?.crt ?? []),
       etcdCa: pair(object(cluster.etcd).ca),
       aggregatorCa: pair(cluster.aggregatorCA),
       serviceAccountKey: pem(object(cluster.serviceAccount).key),

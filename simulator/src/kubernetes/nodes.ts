@@ -1,6 +1,7 @@
 import type { EtcdCluster } from '../cluster/etcd.ts'
 import { object, text } from '../config/shape.ts'
 import type { Machine } from '../machine/machine.ts'
+import type { NodeConfig } from '../config/node-config.ts'
 import type { World } from '../world.ts'
 import { recordEvents } from './events.ts'
 import { builtIn } from './kinds.ts'
@@ -15,6 +16,12 @@ const SERVER_ANNOTATION = 'simulator.steelyard/server'
 const GRACE_MS = 40_000
 const REPORT_EVERY_MS = 10_000
 
+/** Whether the authority that issues for one is taken by the other: it is another one while it is being changed. */
+const trustsEachOther = (one: NodeConfig | null | undefined, other: NodeConfig): boolean => {
+  const [a, b] = [one?.cluster.ca?.crt, other.cluster.ca?.crt]
+  return a !== undefined && b !== undefined && (a === b || other.cluster.acceptedCas.includes(a) || one!.cluster.acceptedCas.includes(b))
+}
+
 /** The cluster that a machine's kubelet reports to, while its API answers and knows the machine's token and authority. */
 export const kubernetesOf = (machine: Machine): EtcdCluster | undefined => {
   const node = machine.config?.node
@@ -25,7 +32,7 @@ export const kubernetesOf = (machine: Machine): EtcdCluster | undefined => {
       other.apiServerUp &&
       other.etcdCluster?.hasQuorum === true &&
       (own === undefined || other.disk.state.etcd?.cluster === own) &&
-      other.config?.node?.cluster.ca?.crt === node.cluster.ca?.crt &&
+      trustsEachOther(other.config?.node, node) &&
       other.config?.node?.cluster.token === node.cluster.token,
   )
   return serving?.etcdCluster

@@ -42,7 +42,7 @@ export const openKubernetes = async (machine: Machine): Promise<void> => {
       now: machine.world.clock.now(),
     })
     const server: Server = createServer(
-      { cert: identity.crt, key: identity.key, ca: [cluster.ca!.crt], requestCert: true, rejectUnauthorized: false },
+      { cert: identity.crt, key: identity.key, ca: [cluster.ca!.crt, ...cluster.acceptedCas], requestCert: true, rejectUnauthorized: false },
       (request, response) => void handle(machine, request, response),
     )
     server.on('tlsClientError', () => undefined)

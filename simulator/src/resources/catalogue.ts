@@ -4,14 +4,12 @@ import { HARDWARE } from './hardware.ts'
 import { NETWORK } from './network.ts'
 import { item, kind, type Kind } from './resource.ts'
 import { RUNTIME } from './runtime.ts'
+import { SECRETS } from './secrets.ts'
 
 /** Types that exist but that this simulation keeps empty: asked for, they answer like the real ones, with nothing in them. */
-const EMPTY: Kind[] = [
-  kind('KubeletSpecs.kubernetes.talos.dev', 'k8s', () => [], { sensitive: true }),
-  kind('OSRootSecrets.secrets.talos.dev', 'secrets', () => [], { sensitive: true }),
-]
+const EMPTY: Kind[] = [kind('KubeletSpecs.kubernetes.talos.dev', 'k8s', () => [], { sensitive: true })]
 
-const OWN: Kind[] = [...HARDWARE, ...NETWORK, ...RUNTIME, ...CLUSTER, ...EMPTY]
+const OWN: Kind[] = [...HARDWARE, ...NETWORK, ...RUNTIME, ...CLUSTER, ...SECRETS, ...EMPTY]
 
 const NAMESPACES = ['hardware', 'runtime', 'network', 'config', 'cluster', 'k8s', 'etcd', 'meta', 'secrets', 'perf'] as const
 

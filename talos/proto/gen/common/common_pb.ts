@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file common/common.proto.
  */
 export const file_common_common: GenFile = /*@__PURE__*/
-  fileDesc("ChNjb21tb24vY29tbW9uLnByb3RvEgZjb21tb24iTwoITWV0YWRhdGESEAoIaG9zdG5hbWUYASABKAkSDQoFZXJyb3IYAiABKAkSIgoGc3RhdHVzGAMgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXMiWwoFRXJyb3ISGgoEY29kZRgBIAEoDjIMLmNvbW1vbi5Db2RlEg8KB21lc3NhZ2UYAiABKAkSJQoHZGV0YWlscxgDIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkiOQoERGF0YRIiCghtZXRhZGF0YRgBIAEoCzIQLmNvbW1vbi5NZXRhZGF0YRINCgVieXRlcxgCIAEoDCJtChJDb250YWluZXJkSW5zdGFuY2USJwoGZHJpdmVyGAEgASgOMhcuY29tbW9uLkNvbnRhaW5lckRyaXZlchIuCgluYW1lc3BhY2UYAiABKA4yGy5jb21tb24uQ29udGFpbmVyZE5hbWVzcGFjZSITCgVOZXRJUBIKCgJpcBgBIAEoDCIwCgtOZXRJUFByZWZpeBIKCgJpcBgBIAEoDBIVCg1wcmVmaXhfbGVuZ3RoGAIgASgFKisKBENvZGUSCQoFRkFUQUwQABIKCgZMT0NLRUQQARIMCghDQU5DRUxFRBACKioKD0NvbnRhaW5lckRyaXZlchIOCgpDT05UQUlORVJEEAASBwoDQ1JJEAEqQAoTQ29udGFpbmVyZE5hbWVzcGFjZRIOCgpOU19VTktOT1dOEAASDQoJTlNfU1lTVEVNEAESCgoGTlNfQ1JJEAJiBnByb3RvMw", [file_google_protobuf_any, file_google_rpc_status]);
+  fileDesc("ChNjb21tb24vY29tbW9uLnByb3RvEgZjb21tb24iTwoITWV0YWRhdGESEAoIaG9zdG5hbWUYASABKAkSDQoFZXJyb3IYAiABKAkSIgoGc3RhdHVzGAMgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXMiWwoFRXJyb3ISGgoEY29kZRgBIAEoDjIMLmNvbW1vbi5Db2RlEg8KB21lc3NhZ2UYAiABKAkSJQoHZGV0YWlscxgDIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkiOQoERGF0YRIiCghtZXRhZGF0YRgBIAEoCzIQLmNvbW1vbi5NZXRhZGF0YRINCgVieXRlcxgCIAEoDCJtChJDb250YWluZXJkSW5zdGFuY2USJwoGZHJpdmVyGAEgASgOMhcuY29tbW9uLkNvbnRhaW5lckRyaXZlchIuCgluYW1lc3BhY2UYAiABKA4yGy5jb21tb24uQ29udGFpbmVyZE5hbWVzcGFjZSITCgVOZXRJUBIKCgJpcBgBIAEoDCIwCgtOZXRJUFByZWZpeBIKCgJpcBgBIAEoDBIVCg1wcmVmaXhfbGVuZ3RoGAIgASgFIhgKA1VSTBIRCglmdWxsX3BhdGgYASABKAkiNwobUEVNRW5jb2RlZENlcnRpZmljYXRlQW5kS2V5EgsKA2NydBgBIAEoDBILCgNrZXkYAiABKAwiHAoNUEVNRW5jb2RlZEtleRILCgNrZXkYASABKAwiJAoVUEVNRW5jb2RlZENlcnRpZmljYXRlEgsKA2NydBgBIAEoDCorCgRDb2RlEgkKBUZBVEFMEAASCgoGTE9DS0VEEAESDAoIQ0FOQ0VMRUQQAioqCg9Db250YWluZXJEcml2ZXISDgoKQ09OVEFJTkVSRBAAEgcKA0NSSRABKkAKE0NvbnRhaW5lcmROYW1lc3BhY2USDgoKTlNfVU5LTk9XThAAEg0KCU5TX1NZU1RFTRABEgoKBk5TX0NSSRACYgZwcm90bzM", [file_google_protobuf_any, file_google_rpc_status]);
 
 /**
  * Filled by apid when one call is spread over several nodes; `error` set means that this element is a failure.
@@ -156,6 +156,79 @@ export type NetIPPrefix = Message<"common.NetIPPrefix"> & {
  */
 export const NetIPPrefixSchema: GenMessage<NetIPPrefix> = /*@__PURE__*/
   messageDesc(file_common_common, 5);
+
+/**
+ * @generated from message common.URL
+ */
+export type URL = Message<"common.URL"> & {
+  /**
+   * @generated from field: string full_path = 1;
+   */
+  fullPath: string;
+};
+
+/**
+ * Describes the message common.URL.
+ * Use `create(URLSchema)` to create a new message.
+ */
+export const URLSchema: GenMessage<URL> = /*@__PURE__*/
+  messageDesc(file_common_common, 6);
+
+/**
+ * @generated from message common.PEMEncodedCertificateAndKey
+ */
+export type PEMEncodedCertificateAndKey = Message<"common.PEMEncodedCertificateAndKey"> & {
+  /**
+   * @generated from field: bytes crt = 1;
+   */
+  crt: Uint8Array;
+
+  /**
+   * @generated from field: bytes key = 2;
+   */
+  key: Uint8Array;
+};
+
+/**
+ * Describes the message common.PEMEncodedCertificateAndKey.
+ * Use `create(PEMEncodedCertificateAndKeySchema)` to create a new message.
+ */
+export const PEMEncodedCertificateAndKeySchema: GenMessage<PEMEncodedCertificateAndKey> = /*@__PURE__*/
+  messageDesc(file_common_common, 7);
+
+/**
+ * @generated from message common.PEMEncodedKey
+ */
+export type PEMEncodedKey = Message<"common.PEMEncodedKey"> & {
+  /**
+   * @generated from field: bytes key = 1;
+   */
+  key: Uint8Array;
+};
+
+/**
+ * Describes the message common.PEMEncodedKey.
+ * Use `create(PEMEncodedKeySchema)` to create a new message.
+ */
+export const PEMEncodedKeySchema: GenMessage<PEMEncodedKey> = /*@__PURE__*/
+  messageDesc(file_common_common, 8);
+
+/**
+ * @generated from message common.PEMEncodedCertificate
+ */
+export type PEMEncodedCertificate = Message<"common.PEMEncodedCertificate"> & {
+  /**
+   * @generated from field: bytes crt = 1;
+   */
+  crt: Uint8Array;
+};
+
+/**
+ * Describes the message common.PEMEncodedCertificate.
+ * Use `create(PEMEncodedCertificateSchema)` to create a new message.
+ */
+export const PEMEncodedCertificateSchema: GenMessage<PEMEncodedCertificate> = /*@__PURE__*/
+  messageDesc(file_common_common, 9);
 
 /**
  * @generated from enum common.Code

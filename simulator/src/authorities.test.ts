@@ -1,0 +1,81 @@
+import { connect } from 'node:tls'
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import type { TalosClient } from '#talos/client/client.ts'
+import { mintKubernetesClient } from '#talos/pki/clients.ts'
+import { standardKey } from '#talos/pki/keys.ts'
+import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
+import { readyKeys } from '#talos/testing/keys.ts'
+import { cluster, fleet, openSecure, rack, until } from './testing/fleet.ts'
+import type { Machine } from './machine/machine.ts'
+
+/** Steps and order of `talosctl rotate-ca` (Talos: pkg/rotate/pki): the new authority is accepted, issues while the old one is accepted, and stands alone. */
+interface Step {
+  issues: SecretsBundle['certs']['os']
+  accepts: readonly string[]
+}
+const steps = (old: Step['issues'], next: Step['issues']): Step[] => [
+  { issues: old, accepts: [next.crt] },
+  { issues: next, accepts: [old.crt] },
+  { issues: next, accepts: [] },
+]
+
+/** With authorities of its own: those of `testing/fleet.ts` have keys that all tests share. The key of service accounts takes long to make, and is no matter here. */
+const otherSecrets = async (): Promise<SecretsBundle> => {
+  const { k8sServiceAccount } = await readyKeys()
+  return generateSecrets({ now: new Date(), contract: 'v1.13', keys: k8sServiceAccount ? { k8sServiceAccount } : {} })
+}
+
+const base64 = (pem: string) => Buffer.from(pem).toString('base64')
+
+/** Sends the machine's own configuration with other authorities of `machine` or `cluster`. */
+async function give(client: TalosClient, machine: Machine, where: 'machine' | 'cluster', { issues, accepts }: Step): Promise<void> {
+  const { v1alpha1, documents } = machine.config!.loaded
+  const text = [v1alpha1!, ...documents.map(({ body }) => body)].map((body) => structuredClone(body) as Record<string, Record<string, unknown>>)
+  text[0]![where]!['ca'] = { crt: base64(issues.crt), key: base64(issues.key) }
+  text[0]![where]!['acceptedCAs'] = accepts.map((crt) => ({ crt: base64(crt) }))
+  await client.applyConfiguration(text.map((document) => stringify(document)).join('---\n'), { mode: 'no-reboot' })
+}
+
+test("Talos's authority is changed in the three steps of rotate-ca, and the old one is refused at the end", async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
+  const [machine] = controlPlanes
+  const other = await otherSecrets()
+  const [accepted, swapped, dropped] = steps(bundle.certs.os, other.certs.os)
+  const changed: SecretsBundle = { ...bundle, certs: { ...bundle.certs, os: other.certs.os } }
+  await give(await openSecure(machine!, bundle), machine!, 'machine', accepted!)
+  await give(await openSecure(machine!, bundle), machine!, 'machine', swapped!)
+  await give(await openSecure(machine!, changed), machine!, 'machine', dropped!)
+  expect((await (await openSecure(machine!, changed)).version()).tag).toBe('v1.13.9')
+  await expect((async () => (await openSecure(machine!, bundle)).version())()).rejects.toMatchObject({ kind: 'certificate' })
+})
+
+test("Kubernetes' authority is changed likewise: the kubelet starts anew, and both authorities are taken meanwhile", async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
+  const [machine] = controlPlanes
+  const other = await otherSecrets()
+  const changed: SecretsBundle = { ...bundle, certs: { ...bundle.certs, k8s: other.certs.k8s } }
+  const status = async (by: SecretsBundle): Promise<string> => {
+    const { crt, key } = await mintKubernetesClient(by, { commonName: 'a', organizations: ['system:masters'], lifetimeMs: 3_600_000, now: new Date() })
+    const socket = connect({ host: machine!.plan.address, port: 6443, cert: crt, key: standardKey(key), rejectUnauthorized: false })
+    socket.write('GET /api/v1/nodes HTTP/1.1\r\nHost: k\r\nConnection: close\r\n\r\n')
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    socket.destroy()
+    return answer.toString('utf8', 0, 12)
+  }
+  const [accepted, swapped, dropped] = steps(bundle.certs.k8s, other.certs.k8s)
+  let restarts = 0
+  for (const [step, old, next] of [
+    [accepted!, '200', '200'],
+    [swapped!, '200', '200'],
+    [dropped!, '401', '200'],
+  ] as const) {
+    await give(await openSecure(machine!, bundle), machine!, 'cluster', step)
+    await until('the kubelet runs again', () => machine!.services.isUp('kubelet'))
+    expect(machine!.services.get('kubelet')!.events.filter(({ state }) => state === 'Stopping')).toHaveLength(++restarts)
+    expect([await status(bundle), await status(changed)]).toEqual([`HTTP/1.1 ${old}`, `HTTP/1.1 ${next}`])
+  }
+})
