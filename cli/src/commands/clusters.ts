@@ -36,7 +36,7 @@ const columns: readonly Column<Cluster>[] = [
   { title: 'WORKERS', text: (c) => String(c.workers), right: true },
   { title: 'KUBERNETES', text: (c) => c.kubernetes_version },
   { title: 'TALOS', text: (c) => c.talos_version },
-  { title: 'REASON', text: (c) => c.reason ?? '' },
+  { title: 'REASON', text: (c) => c.reason ?? (c.locked_out ? lockedOutSentences[c.locked_out.authority] : '') },
 ]
 
 const clusterText = (terminal: Terminal, c: Cluster): string =>

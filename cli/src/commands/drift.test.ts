@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { type Drift, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/drift.ts'
-import { serverGet } from '#contract/servers.ts'
+import { serverGet, serverList } from '#contract/servers.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
-import { aServer, id } from '../testing/things.ts'
+import { aServer, id, pageOf } from '../testing/things.ts'
 
 const seen = 'ab'.repeat(32)
 const drifted: Drift = {
@@ -45,4 +45,12 @@ test('keeping and overwriting name what was looked at; overwriting asks first', 
   expect(await cli.run(`server drift ${id(1)} --overwrite --yes`)).toMatchObject({ exit: 0 })
   expect(api.callsOf(serverDriftOverwrite)[0]!.body).toEqual({ seen })
   expect(await cli.run(`server drift ${id(1)} --overwrite --keep`)).toMatchObject({ exit: 2, err: 'Say either --keep or --overwrite\n' })
+})
+
+test('the list of servers names those whose configuration others have changed, and has no such column otherwise', async () => {
+  const { api, cli } = await withDrift(drifted)
+  api.on(serverList, () => pageOf([aServer({ drift: { since: '2026-11-20T08:00:00.000Z', seen } })]))
+  expect((await cli.run('server list')).out).toMatch(/CONFIGURATION\n.*changed outside of Steelyard\n/)
+  api.on(serverList, () => pageOf([aServer()]))
+  expect((await cli.run('server list')).out).not.toContain('CONFIGURATION')
 })

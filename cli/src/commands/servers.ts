@@ -50,6 +50,9 @@ const columnsOf = (items: readonly Server[], now: number): readonly Column<Serve
   { title: 'DISK', text: (s) => disk(capacityOf(s.resources).disk_bytes), right: true },
   { title: 'LAST CONTACT', text: (s) => ago(s.talos.last_contact_at, now) },
   ...(items.some((s) => troubleOf(s, now)) ? [{ title: 'TROUBLE', text: (s: Server) => troubleText(s, now) ?? '', colour: () => 'red' as const }] : []),
+  ...(items.some((s) => s.drift)
+    ? [{ title: 'CONFIGURATION', text: (s: Server) => (s.drift ? 'changed outside of Steelyard' : ''), colour: () => 'yellow' as const }]
+    : []),
 ]
 
 function serverText(terminal: Terminal, s: Server): string {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { clusterGet } from '#contract/clusters.ts'
+import { clusterGet, clusterList } from '#contract/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { clusterImport, clusterImportPreview, clusterSecretsImport, type Takeover } from '#contract/takeover.ts'
 import { startApi } from '../testing/api.ts'
@@ -63,16 +63,35 @@ test('a cluster is shown first, and taken over as it was shown', async () => {
   expect(api.callsOf(clusterImport)[0]!.body).toMatchObject({ secrets: 'cluster: {}\n', addresses: ['10.0.4.11'], seen })
 })
 
-test('what stands in the way is shown, and nothing is taken over', async () => {
-  const { api, cli, file } = await withTakeover({ ...found, servers: [{ ...found.servers[0]!, problem: 'did not answer within 8 s' }] })
-  const refused = await cli.run(`cluster import --secrets ${file} --datacenter PL-POZ-1 --yes`)
-  expect(refused).toMatchObject({ exit: 1, out: expect.stringContaining('did not answer within 8 s') as string })
-  expect(api.callsOf(clusterImport)).toHaveLength(0)
-  expect(await cli.run('cluster import --datacenter PL-POZ-1')).toMatchObject({ exit: 2, err: 'Give either --secrets or --talosconfig\n' })
+test('what stands in the way is shown, ends the command with its reason, and nothing is taken over', async () => {
+  const asked = (file: string, more: string) => `cluster import --secrets ${file} --datacenter PL-POZ-1 ${more}`
+  const silent = await withTakeover({ ...found, servers: [{ ...found.servers[0]!, uuid: null, problem: 'did not answer within 8 s' }] })
+  expect(await silent.cli.run(asked(silent.file, '--dry-run'))).toMatchObject({
+    exit: 1,
+    out: expect.stringContaining('did not answer within 8 s') as string,
+  })
+  expect(await silent.cli.run(asked(silent.file, '--yes'))).toMatchObject({
+    exit: 7,
+    out: '',
+    err: expect.stringMatching(/talos-abc: did not answer within 8 s\ntheirs was not taken over\n$/) as string,
+  })
+  expect(silent.api.callsOf(clusterImport)).toHaveLength(0)
+
+  const message = 'Cluster name already exists. Please choose a different name.'
+  const taken = await withTakeover({ ...found, checks: [{ check: 'name', ok: false, message }] })
+  expect(await taken.cli.run(asked(taken.file, '--yes'))).toMatchObject({ exit: 6, out: '', err: expect.stringContaining(message) as string })
+  expect(taken.api.callsOf(clusterImport)).toHaveLength(0)
+  expect(await taken.cli.run('cluster import --datacenter PL-POZ-1')).toMatchObject({ exit: 2, err: 'Give either --secrets or --talosconfig\n' })
 })
 
 test('new secrets of a cluster are imported from a file', async () => {
   const { api, cli, file } = await withTakeover()
   expect(await cli.run(`cluster import-secrets ${id(20)} --talosconfig ${file}`)).toMatchObject({ exit: 0, out: 'The secrets of web are imported\n' })
   expect(api.callsOf(clusterSecretsImport)[0]!.body).toEqual({ talosconfig: 'cluster: {}\n' })
+})
+
+test('the list of clusters says which one its machines refuse, and what to do', async () => {
+  const { api, cli } = await withTakeover()
+  api.on(clusterList, () => pageOf([aCluster({ locked_out: { authority: 'talos_ca', since: '2026-11-20T08:00:00.000Z' } })]))
+  expect((await cli.run('cluster list')).out).toContain('Talos CA was changed outside of Steelyard')
 })

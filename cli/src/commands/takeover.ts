@@ -62,6 +62,15 @@ const takeoverText = (terminal: Terminal, t: Takeover): string =>
 
 const canTake = (t: Takeover): boolean => t.checks.every((c) => c.ok) && t.servers.every((s) => s.problem === null)
 
+/** @throws CliError where something stands in the way, before a name is asked for */
+function refuse({ name, servers, checks }: Takeover): void {
+  const server = servers.find((s) => s.problem !== null)
+  const check = checks.find((c) => !c.ok)
+  const why = server ? `${server.name}: ${server.problem}` : check?.message
+  if (why === undefined) return
+  throw new CliError(server?.uuid === null ? 'unreachable' : 'conflict', oneLine(why), { hint: `${oneLine(name)} was not taken over` })
+}
+
 export const takeoverCommands: Command[] = [
   command({
     name: 'cluster import',
@@ -89,11 +98,12 @@ export const takeoverCommands: Command[] = [
         datacenter_id: await datacenterId(api, options.datacenter),
       }
       const found = await api.call(clusterImportPreview, { body })
-      if (options['dry-run'] || !canTake(found)) {
+      if (options['dry-run']) {
         show(found, (t) => takeoverText(terminal, t))
         return canTake(found) ? 0 : 1
       }
       terminal.err(takeoverText(terminal, found))
+      refuse(found)
       await beSure(terminal, `Steelyard takes over ${oneLine(found.name)} with these machines.`, found.name, options.yes)
       const taken = await api.call(clusterImport, { body: { ...body, seen: found.seen } })
       show(taken, ({ cluster }) => `Cluster ${oneLine(cluster.name)} is ${cluster.status}\n`)
