@@ -22,6 +22,8 @@ export interface VerdictInput {
   readonly mayAsk: boolean
 }
 
+const afterRotation = 'Where the authorities of its cluster were changed outside of Steelyard, import the new secrets'
+
 export async function verdictOf({ server, yaml, isReal, servers, access, isHeld, mayAsk }: VerdictInput): Promise<Verdict> {
   if (!server.cluster) return { kind: 'at_install', reason: 'Applied at install' }
   if (!isReal || server.status !== 'ready') return { kind: 'unknown', reason: `${server.name} is still joining ${server.cluster.name}` }
@@ -41,6 +43,9 @@ export async function verdictOf({ server, yaml, isReal, servers, access, isHeld,
       : { kind: 'no_reboot', reason: `Applied on ${server.name} without a reboot` }
   } catch (error) {
     if (error instanceof TalosError && error.kind === 'invalid_argument') return { kind: 'not_allowed', reason: error.message }
+    // The sweep that names changed authorities comes by every two minutes: until then this is what there is to say.
+    if (error instanceof TalosError && (error.kind === 'refused' || error.kind === 'certificate'))
+      return { kind: 'unknown', reason: `${server.name} did not answer a dry run: ${error.message}. ${afterRotation}` }
     if (error instanceof TalosError || error instanceof Problem) return { kind: 'unknown', reason: `${server.name} did not answer a dry run: ${error.message}` }
     throw error
   }

@@ -36,8 +36,25 @@ function read<T>(field: string, act: () => T): T {
   }
 }
 
+/** The files that people mix up, by the keys that only the one has at its top. */
+const marks: readonly (readonly [string, RegExp])[] = [
+  // A kubeconfig has contexts as well, so it comes before the talosconfig.
+  ['a kubeconfig', /^kind:[ \t]*Config[ \t]*$/m],
+  ['a talosconfig', /^contexts:[ \t]*$/m],
+  ['a secrets bundle', /^(?:trustdinfo|certs):/m],
+  ['a machine configuration', /^machine:/m],
+]
+const wanted = { secrets: 'a secrets bundle', talosconfig: 'a talosconfig', kubeconfig: 'a kubeconfig' } as const
+
+/** Says which file was handed in where it is another one than the field asks for. @throws Problem `invalid` */
+function demandKind(field: keyof typeof wanted, text: string): void {
+  const found = marks.find(([, mark]) => mark.test(text))?.[0]
+  if (found !== undefined && found !== wanted[field]) throw invalid(field, `This is ${found}, not ${wanted[field]}`)
+}
+
 /** @throws Problem `invalid` with the field */
 export async function readProof({ secrets, talosconfig, kubeconfig }: Handed, now: Date): Promise<Proof> {
+  for (const [field, text] of Object.entries({ secrets, talosconfig, kubeconfig })) if (text !== undefined) demandKind(field as keyof typeof wanted, text)
   const kubernetesCa = kubeconfig === undefined ? null : read('kubeconfig', () => readKubeconfig(kubeconfig)).ca
   if (secrets !== undefined) {
     const bundle = read('secrets', () => readSecrets(secrets))

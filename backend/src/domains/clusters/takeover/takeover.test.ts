@@ -66,6 +66,9 @@ const asked = (more: { secrets?: string; talosconfig?: string; kubeconfig?: stri
 })
 
 test.each<[string, () => Promise<object> | object, RegExp]>([
+  ['a talosconfig as the bundle', () => ({ secrets: files.talosconfig }), /^This is a talosconfig, not a secrets bundle$/],
+  ['a kubeconfig as the talosconfig', () => ({ talosconfig: files.kubeconfig }), /^This is a kubeconfig, not a talosconfig$/],
+  ['a bundle as the talosconfig', () => ({ talosconfig: writeSecrets(bundle) }), /^This is a secrets bundle, not a talosconfig$/],
   [
     'a bundle of another cluster',
     async () => ({ secrets: writeSecrets(await otherBundle()) }),
@@ -220,6 +223,8 @@ test('after a rotation of the authority by others it is said, and the new secret
     (c) => c.locked_out != null,
   )
   expect(locked.locked_out).toMatchObject({ authority: 'talos_ca' })
+  const after = { params: { id: nodes[0]!.id }, body: { name: 'after', body: 'machine:\n  sysctls:\n    vm.dirty_ratio: "9"\n' } }
+  expect((await admin.call(patchCreate, after)).problem).toMatchObject({ error: expect.stringContaining('import the new secrets') as string })
   const config = talosconfig({ context: 'theirs', endpoints: [addressOf(nodes[0]!)], ...(await adminOf(rotated)) })
   expect(await admin.call(clusterSecretsImport, { params, body: { secrets: writeSecrets(bundle) } })).toMatchObject({
     status: 422,
@@ -229,10 +234,7 @@ test('after a rotation of the authority by others it is said, and the new secret
   expect(imported.status).toBe(200)
   expect(imported.answer!.locked_out).toBeNull()
   for (const node of nodes) expect((await admin.call(serverDrift, { params: { id: node.id } })).answer).toMatchObject({ state: 'none' })
-  const patched = await admin.call(patchCreate, {
-    params: { id: nodes[0]!.id },
-    body: { name: 'after', body: 'machine:\n  sysctls:\n    vm.dirty_ratio: "9"\n' },
-  })
+  const patched = await admin.call(patchCreate, after)
   expect(patched.status).toBe(201)
   const keys = await adminOf(rotated)
   await world.until(
