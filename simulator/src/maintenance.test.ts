@@ -1,10 +1,12 @@
-import { create } from '@bufbuild/protobuf'
+import { create, fromBinary } from '@bufbuild/protobuf'
 import { createClient, type Client } from '@connectrpc/connect'
 import { createGrpcTransport } from '@connectrpc/connect-node'
 import { expect, onTestFinished, test } from 'vitest'
 import { connectMaintenance, readCertificate } from '#talos/client/connect.ts'
 import { readIdentity, readInventory, readStatus } from '#talos/client/inventory.ts'
-import { State } from '#talos/proto/gen/cosi/state_pb.ts'
+import { ResourceDefinitionSpecSchema, type ResourceDefinitionSpec } from '#talos/proto/gen/cosi/meta_pb.ts'
+import { State, type ListResponse } from '#talos/proto/gen/cosi/state_pb.ts'
+import { resources } from '#talos/client/resources.ts'
 import { ApplyConfigurationRequest_Mode, MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
 import { StorageService } from '#talos/proto/gen/storage/storage_pb.ts'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
@@ -12,7 +14,7 @@ import { connect } from 'node:tls'
 import { once } from 'node:events'
 import { MIN_SPEED } from './clock.ts'
 import type { Machine } from './machine/machine.ts'
-import { configFor, fleet, give, openMaintenance, rack, secrets, until } from './testing/fleet.ts'
+import { configFor, fleet, give, openMaintenance, openSecure, rack, secrets, until } from './testing/fleet.ts'
 
 /** Talks to a server in maintenance as `talosctl --insecure` does: without looking at its certificate. */
 const insecure = (machine: Machine): { machine: Client<typeof MachineService>; state: Client<typeof State>; storage: Client<typeof StorageService> } => {
@@ -142,6 +144,62 @@ test('resources that are secret, unknown or unwritten are refused with the codes
     rawMessage: 'namespace "nowhere" is not supported',
   })
   await expect(state.get({ namespace: 'runtime', type: 'Versions.runtime.talos.dev', id: 'other' })).rejects.toMatchObject({ code: 5 })
+})
+
+test('every type of Talos is defined with its names and columns, and one that is not simulated is an empty list', async () => {
+  const simulator = await fleet({ scenario: { ...rack(2), talos: ['v1.13.9', 'v1.12.11'] } })
+  const [newer, older] = simulator.servers.map((machine) => insecure(machine).state)
+  const definitions = async (state: Client<typeof State>): Promise<Map<string, ResourceDefinitionSpec>> => {
+    const found = await Array.fromAsync(state.list({ namespace: 'meta', type: 'ResourceDefinitions.meta.cosi.dev' }))
+    return new Map(found.map(({ resource }) => [resource!.metadata!.id, fromBinary(ResourceDefinitionSpecSchema, resource!.spec!.protoSpec)]))
+  }
+  const known = await definitions(newer!)
+  // As Talos 1.13.9 registers them.
+  expect(known.size).toBe(167)
+  expect(known.get('disks.block.talos.dev')).toMatchObject({
+    resourceType: 'Disks.block.talos.dev',
+    displayType: 'Disk',
+    defaultNamespace: 'runtime',
+    allAliases: ['disks', 'disks.block', 'disks.block.talos', 'disk'],
+    printColumns: [
+      { name: 'Size', jsonPath: '{.pretty_size}' },
+      { name: 'Read Only', jsonPath: '{.readonly}' },
+      { name: 'Transport', jsonPath: '{.transport}' },
+      { name: 'Rotational', jsonPath: '{.rotational}' },
+      { name: 'WWID', jsonPath: '{.wwid}' },
+      { name: 'Model', jsonPath: '{.model}' },
+      { name: 'Serial', jsonPath: '{.serial}' },
+    ],
+  })
+  expect(await Array.fromAsync(newer!.list({ namespace: 'files', type: 'EtcFileStatuses.files.talos.dev' }))).toEqual([])
+  expect(await Array.fromAsync(newer!.list({ namespace: 'runtime', type: 'Environments.runtime.talos.dev' }))).toEqual([])
+  await expect(Array.fromAsync(newer!.list({ namespace: 'secrets', type: 'EtcdSecrets.secrets.talos.dev' }))).rejects.toMatchObject({
+    rawMessage: 'not authorized',
+  })
+  expect((await definitions(older!)).has('environments.runtime.talos.dev')).toBe(false)
+  await expect(Array.fromAsync(older!.list({ namespace: 'runtime', type: 'Environments.runtime.talos.dev' }))).rejects.toMatchObject({
+    rawMessage: 'resource type "Environments.runtime.talos.dev" is not supported',
+  })
+})
+
+test('volumes and address lists of Kubernetes come with the configuration; the time is in its first epoch', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const [machine] = simulator.servers
+  const { state } = insecure(machine!)
+  const ids = async (list: AsyncIterable<ListResponse>): Promise<string[]> =>
+    (await Array.fromAsync(list)).map(({ resource }) => resource!.metadata!.id).toSorted()
+  const volumes = (of: Client<typeof State>): Promise<string[]> => ids(of.list({ namespace: 'runtime', type: 'VolumeStatuses.block.talos.dev' }))
+  expect(await volumes(state)).toEqual(['META', 'STATE'])
+  expect(await ids(state.list({ namespace: 'network', type: 'NodeAddresses.net.talos.dev' }))).toEqual(['accumulative', 'current', 'default', 'routed'])
+  const time = await state.get({ namespace: 'runtime', type: 'TimeStatuses.v1alpha1.talos.dev', id: 'node' })
+  expect(time.resource?.spec?.yamlSpec).toContain('epoch: 0')
+  const bundle = await secrets()
+  await give(machine!, configFor(bundle, machine!, 'control_plane', machine!.plan.address))
+  await until('etcd waits for its bootstrap', () => machine!.services.get('etcd')?.state === 'Preparing')
+  const client = await openSecure(machine!, bundle)
+  expect((await client.get(resources.nodeAddress, 'routed-no-k8s'))?.spec.addresses).toHaveLength(1)
+  expect((await client.get(resources.nodeAddress, 'routed-only-k8s'))?.spec.addresses).toEqual([])
+  expect((await client.list(resources.volumeStatus)).items.map(({ id }) => id).toSorted()).toEqual(['EPHEMERAL', 'META', 'STATE'])
 })
 
 test('a configuration is refused with reasons, and nothing happens', async () => {

@@ -50,6 +50,9 @@ export class Machine {
   readonly ports: { apid: Port; trustd: Port; kubernetes: Port }
 
   bootId = ''
+  /** How often the clock leapt since the boot. */
+  timeEpoch = 0
+  #hadOffMs = 0
   bootedFromDisk = false
   mode: ApiMode = 'off'
   /** The certificate of the API: of maintenance, made at first use, or of the cluster. */
@@ -101,12 +104,16 @@ export class Machine {
 
   /** The time that this machine believes in. */
   now(): number {
-    return this.world.clock.now() + (this.#timeFault?.off_ms ?? 0)
+    return this.world.clock.now() + this.#offMs
   }
 
   /** Whether its time servers answered. Talos starts etcd, trustd and kubelet no sooner. */
   get isTimeSynced(): boolean {
     return this.#timeFault === undefined
+  }
+
+  get #offMs(): number {
+    return this.#timeFault?.off_ms ?? 0
   }
 
   get #timeFault(): Extract<Fault, { kind: 'time' }> | undefined {
@@ -115,6 +122,8 @@ export class Machine {
 
   /** After a leap of its clock: certificates of the new time (Talos: secrets/api.go, triggered by the time status), and whoever waited for it goes on. */
   async retime(): Promise<void> {
+    if (this.#offMs !== this.#hadOffMs) this.timeEpoch++
+    this.#hadOffMs = this.#offMs
     await this.world.api.renewSecured(this)
     this.evaluate()
     this.journal.changed()
@@ -276,6 +285,8 @@ export class Machine {
     this.goDark()
     this.settle()
     this.bootId = randomUUID()
+    this.timeEpoch = 0
+    this.#hadOffMs = this.#offMs
     this.hasMeta = this.disk.state.installed !== null
     this.bootedFromDisk = this.hasMeta && !this.disk.state.half
     this.config = null

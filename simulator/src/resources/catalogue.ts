@@ -1,47 +1,65 @@
 import { NamespaceSpecSchema, ResourceDefinitionSpecSchema, ResourceDefinitionSpec_Sensitivity } from '#talos/proto/gen/cosi/meta_pb.ts'
 import { CLUSTER } from './cluster.ts'
+import { DEFINITIONS, type Definition } from './definitions.ts'
 import { HARDWARE } from './hardware.ts'
 import { NETWORK } from './network.ts'
-import { item, kind, type Kind } from './resource.ts'
+import { item, kind, type Item, type Kind } from './resource.ts'
 import { RUNTIME } from './runtime.ts'
 import { SECRETS } from './secrets.ts'
 
-/** Types that exist but that this simulation keeps empty: asked for, they answer like the real ones, with nothing in them. */
-const EMPTY: Kind[] = [kind('KubeletSpecs.kubernetes.talos.dev', 'k8s', () => [], { sensitive: true })]
+/** Talos: internal/app/machined/pkg/runtime/v1alpha2/v1alpha2_state.go; the first two are COSI's own. */
+const NAMESPACES: Record<string, string> = {
+  meta: 'Metadata namespace which contains resource and namespace definitions.',
+  runtime: 'Talos v1alpha1 subsystems glue resources.',
+  cluster: 'Cluster configuration and discovery resources.',
+  'cluster-raw': 'Cluster unmerged raw resources.',
+  config: 'Talos node configuration.',
+  etcd: 'etcd resources.',
+  files: 'Files and file-like resources.',
+  hardware: 'Hardware resources.',
+  k8s: 'Kubernetes all node types resources.',
+  controlplane: 'Kubernetes control plane resources.',
+  kubespan: 'KubeSpan resources.',
+  network: 'Networking resources.',
+  'network-config': 'Networking configuration resources.',
+  cri: 'CRI Seccomp resources.',
+  secrets: 'Resources with secret material.',
+  security: 'Security resources.',
+  perf: 'Stats resources.',
+}
 
-const OWN: Kind[] = [...HARDWARE, ...NETWORK, ...RUNTIME, ...CLUSTER, ...SECRETS, ...EMPTY]
+/** By the definitions clients find types by short names, and the columns to print. */
+const definitionItem = (definition: Definition): Item => {
+  const { type, displayType, namespace, aliases, allAliases, printColumns, sensitive } = definition
+  return item(
+    type.toLowerCase(),
+    ResourceDefinitionSpecSchema,
+    {
+      resourceType: type,
+      displayType,
+      defaultNamespace: namespace,
+      aliases,
+      allAliases,
+      printColumns,
+      sensitivity: sensitive ? ResourceDefinitionSpec_Sensitivity.SENSITIVE : ResourceDefinitionSpec_Sensitivity.NON_SENSITIVE,
+    },
+    { type, displayType, defaultNamespace: namespace, aliases, allAliases, printColumns, ...(sensitive && { sensitivity: 'sensitive' }) },
+  )
+}
 
-const NAMESPACES = ['hardware', 'runtime', 'network', 'config', 'cluster', 'k8s', 'etcd', 'meta', 'secrets', 'perf'] as const
-
-const displayType = (type: string): string =>
-  type.slice(0, type.indexOf('.')).replace(/ies$/, 'y').replace(/sses$/, 'ss').replace(/uses$/, 'us').replace(/s$/, '')
-
-/** Definitions let clients find types by short names. */
 const META: Kind[] = [
-  kind('ResourceDefinitions.meta.cosi.dev', 'meta', () =>
-    [...OWN, ...META].map(({ type, namespace, sensitive, aliases }) => {
-      const short = type.slice(0, type.indexOf('.')).toLowerCase()
-      const spec = {
-        resourceType: type,
-        displayType: displayType(type),
-        defaultNamespace: namespace,
-        aliases,
-        allAliases: [...new Set([...aliases, short, type.toLowerCase().slice(0, type.lastIndexOf('.')), displayType(type).toLowerCase()])],
-        sensitivity: sensitive ? ResourceDefinitionSpec_Sensitivity.SENSITIVE : ResourceDefinitionSpec_Sensitivity.NON_SENSITIVE,
-      }
-      return item(type.toLowerCase(), ResourceDefinitionSpecSchema, spec, {
-        type,
-        displayType: spec.displayType,
-        aliases,
-        allAliases: spec.allAliases,
-        defaultNamespace: namespace,
-        printColumns: [],
-        sensitivity: sensitive ? 'sensitive' : '',
-      })
-    }),
+  kind('ResourceDefinitions.meta.cosi.dev', ({ talosMinor }) => [...DEFINITIONS.values()].filter(({ since }) => since <= talosMinor).map(definitionItem)),
+  kind('Namespaces.meta.cosi.dev', ({ talosMinor }) =>
+    Object.entries(NAMESPACES)
+      .filter(([name]) => name !== 'security' || talosMinor >= 13)
+      .map(([name, description]) => item(name, NamespaceSpecSchema, { description })),
   ),
-  kind('Namespaces.meta.cosi.dev', 'meta', () => NAMESPACES.map((name) => item(name, NamespaceSpecSchema, { description: `${name} resources` }))),
 ]
 
-export const KINDS: ReadonlyMap<string, Kind> = new Map([...OWN, ...META].map((entry) => [entry.type, entry]))
-export const isNamespace = (name: string): boolean => (NAMESPACES as readonly string[]).includes(name)
+const SIMULATED = new Map([...HARDWARE, ...NETWORK, ...RUNTIME, ...CLUSTER, ...SECRETS, ...META].map((entry) => [entry.type, entry]))
+
+/** All that Talos has: what this simulation keeps nothing of answers like the real ones, with nothing in it. */
+export const KINDS: ReadonlyMap<string, Kind> = new Map(
+  [...DEFINITIONS].map(([type, definition]) => [type, SIMULATED.get(type) ?? { ...definition, list: () => [] }]),
+)
+export const isNamespace = (name: string): boolean => Object.hasOwn(NAMESPACES, name)

@@ -66,18 +66,18 @@ const nodeStatus = (machine: Machine): Item[] => {
 }
 
 export const CLUSTER: Kind[] = [
-  kind('Members.cluster.talos.dev', 'cluster', members, { aliases: ['member', 'members'] }),
-  kind('Identities.cluster.talos.dev', 'cluster', (machine) => [item('local', IdentitySpecSchema, { nodeId: nodeId(machine) })]),
-  kind('Infos.cluster.talos.dev', 'cluster', (machine) => {
+  kind('Members.cluster.talos.dev', members),
+  kind('Identities.cluster.talos.dev', (machine) => [item('local', IdentitySpecSchema, { nodeId: nodeId(machine) })]),
+  kind('Infos.cluster.talos.dev', (machine) => {
     const cluster = machine.config?.node?.cluster
     return cluster ? [item('current', InfoSpecSchema, { clusterId: cluster.id, clusterName: cluster.name })] : []
   }),
-  kind('NodeStatuses.kubernetes.talos.dev', 'k8s', nodeStatus),
-  kind('Nodenames.kubernetes.talos.dev', 'k8s', (machine) =>
+  kind('NodeStatuses.kubernetes.talos.dev', nodeStatus),
+  kind('Nodenames.kubernetes.talos.dev', (machine) =>
     machine.config?.node ? [item('nodename', NodenameSpecSchema, { nodename: machine.hostname, hostnameVersion: '1', skipNodeRegistration: false })] : [],
   ),
-  kind('StaticPodStatuses.kubernetes.talos.dev', 'k8s', staticPods),
-  kind('EtcdMembers.etcd.talos.dev', 'etcd', (machine) => {
+  kind('StaticPodStatuses.kubernetes.talos.dev', staticPods),
+  kind('EtcdMembers.etcd.talos.dev', (machine) => {
     const memberId = machine.disk.state.etcd?.member
     return memberId && machine.services.isRunning('etcd') ? [item('local', EtcdMemberSpecSchema, { memberId })] : []
   }),

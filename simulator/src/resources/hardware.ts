@@ -196,9 +196,11 @@ const partitionItem = (parent: string, part: Partition): Item => {
 
 const volumeStatuses = (machine: Machine): Item[] => {
   const parts = partitionsOf(machine)
-  return ['META', 'STATE', 'EPHEMERAL'].map((label) => {
+  // What else there is to be follows from the configuration (Talos: controllers/block/volume_config.go).
+  const labels = machine.config?.node ? ['META', 'STATE', 'EPHEMERAL'] : ['META', 'STATE']
+  return labels.map((label) => {
     const part = parts.find((candidate) => candidate.label === label && candidate.filesystem !== '')
-    const isReady = part !== undefined && (label !== 'EPHEMERAL' || machine.config?.node != null)
+    const isReady = part !== undefined
     const phase = isReady
       ? BlockVolumePhase.VOLUME_PHASE_READY
       : machine.systemDisk !== null && label === 'EPHEMERAL'
@@ -227,12 +229,12 @@ const volumeStatuses = (machine: Machine): Item[] => {
 }
 
 export const HARDWARE: Kind[] = [
-  kind('Processors.hardware.talos.dev', 'hardware', processors, { aliases: ['cpus', 'cpu'] }),
-  kind('MemoryModules.hardware.talos.dev', 'hardware', memoryModules, { aliases: ['memorymodules', 'ram'] }),
-  kind('SystemInformations.hardware.talos.dev', 'hardware', systemInformation, { aliases: ['systeminformation'] }),
-  kind('PCIDevices.hardware.talos.dev', 'hardware', pciDevices, { aliases: ['devices', 'device'] }),
-  kind('Disks.block.talos.dev', 'runtime', disks),
-  kind('SystemDisks.block.talos.dev', 'runtime', systemDisks),
-  kind('DiscoveredVolumes.block.talos.dev', 'runtime', discoveredVolumes, { aliases: ['dv'] }),
-  kind('VolumeStatuses.block.talos.dev', 'runtime', volumeStatuses, { aliases: ['vs'] }),
+  kind('Processors.hardware.talos.dev', processors),
+  kind('MemoryModules.hardware.talos.dev', memoryModules),
+  kind('SystemInformations.hardware.talos.dev', systemInformation),
+  kind('PCIDevices.hardware.talos.dev', pciDevices),
+  kind('Disks.block.talos.dev', disks),
+  kind('SystemDisks.block.talos.dev', systemDisks),
+  kind('DiscoveredVolumes.block.talos.dev', discoveredVolumes),
+  kind('VolumeStatuses.block.talos.dev', volumeStatuses),
 ]

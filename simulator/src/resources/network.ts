@@ -92,10 +92,13 @@ const physical = (link: Link): Item => {
 
 const addressesOf = (machine: Machine): string[] => (machine.hasAddress ? [machine.plan.address, ...machine.virtualAddresses] : [])
 
+/** Each of them but the default one also without, and with nothing but, the subnets of Kubernetes: these come with its configuration (Talos: controllers/k8s/address_filter.go). */
+const ADDRESS_LISTS = ['default', 'current', 'routed', 'accumulative']
+
 const nodeAddresses = (machine: Machine): Item[] =>
-  ['default', 'current', 'routed', 'accumulative', 'current-no-k8s', 'routed-no-k8s', 'accumulative-no-k8s'].map((id) => {
-    // The default one is single, and what is routed leaves out virtual addresses.
-    const addresses = id === 'default' || id.startsWith('routed') ? addressesOf(machine).slice(0, 1) : addressesOf(machine)
+  ADDRESS_LISTS.flatMap((id) => [id, ...(id !== 'default' && machine.config?.node ? [`${id}-no-k8s`, `${id}-only-k8s`] : [])]).map((id) => {
+    // The default one is single, and what is routed leaves out virtual addresses. There are no addresses of pods here.
+    const addresses = id.endsWith('-only-k8s') ? [] : id === 'default' || id.startsWith('routed') ? addressesOf(machine).slice(0, 1) : addressesOf(machine)
     return item(
       id,
       NodeAddressSpecSchema,
@@ -185,15 +188,15 @@ const routeStatuses = (machine: Machine): Item[] =>
     })
 
 export const NETWORK: Kind[] = [
-  kind('LinkStatuses.net.talos.dev', 'network', linkStatuses, { aliases: ['link', 'links'] }),
-  kind('NodeAddresses.net.talos.dev', 'network', nodeAddresses),
-  kind('AddressStatuses.net.talos.dev', 'network', addressStatuses, { aliases: ['address', 'addresses'] }),
-  kind('RouteStatuses.net.talos.dev', 'network', routeStatuses, { aliases: ['route', 'routes'] }),
-  kind('HostnameStatuses.net.talos.dev', 'network', (machine) => {
+  kind('LinkStatuses.net.talos.dev', linkStatuses),
+  kind('NodeAddresses.net.talos.dev', nodeAddresses),
+  kind('AddressStatuses.net.talos.dev', addressStatuses),
+  kind('RouteStatuses.net.talos.dev', routeStatuses),
+  kind('HostnameStatuses.net.talos.dev', (machine) => {
     const [hostname = '', ...domain] = machine.hostname.split('.')
     return [item('hostname', HostnameStatusSpecSchema, { hostname, domainname: domain.join('.') }, { hostname, domainname: domain.join('.') })]
   }),
-  kind('ResolverStatuses.net.talos.dev', 'network', () => [
+  kind('ResolverStatuses.net.talos.dev', () => [
     item(
       'resolvers',
       ResolverStatusSpecSchema,
@@ -201,7 +204,7 @@ export const NETWORK: Kind[] = [
       { dnsServers: RESOLVERS, searchDomains: [] },
     ),
   ]),
-  kind('NetworkStatuses.net.talos.dev', 'network', (machine) => {
+  kind('NetworkStatuses.net.talos.dev', (machine) => {
     const isReady = machine.hasAddress
     const spec = { addressReady: isReady, connectivityReady: isReady, hostnameReady: true, etcFilesReady: true }
     return [item('status', StatusSpecSchema, spec)]

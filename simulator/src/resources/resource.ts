@@ -1,4 +1,5 @@
 import { create, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf'
+import { DEFINITIONS, type Definition } from './definitions.ts'
 import { yamlOf } from './yaml.ts'
 import type { Machine } from '../machine/machine.ts'
 
@@ -10,25 +11,17 @@ export interface Item {
   labels?: Record<string, string>
 }
 
-export type Namespace = 'hardware' | 'runtime' | 'network' | 'config' | 'cluster' | 'k8s' | 'etcd' | 'meta' | 'secrets'
-
-/** A type of resource: where it lives, who may read it, and which there are. */
-export interface Kind {
-  type: string
-  namespace: Namespace
-  /** Only os:admin reads these. */
-  sensitive: boolean
-  aliases: string[]
+/** A type of resource, and which there are of it. */
+export interface Kind extends Definition {
   list: (machine: Machine) => Item[]
 }
 
-export const kind = (type: string, namespace: Namespace, list: (machine: Machine) => Item[], { sensitive = false, aliases = [] as string[] } = {}): Kind => ({
-  type,
-  namespace,
-  sensitive,
-  aliases,
-  list,
-})
+/** The resources of a type that Talos defines. */
+export const kind = (type: string, list: (machine: Machine) => Item[]): Kind => {
+  const definition = DEFINITIONS.get(type)
+  if (!definition) throw new Error(`Talos has no resources of the type ${type}`)
+  return { ...definition, list }
+}
 
 /** `yaml` is given where Talos's YAML differs from the protobuf in names or forms; otherwise the two say the same. Both are made only when somebody reads the resource. */
 export const item = <Desc extends DescMessage>(

@@ -124,9 +124,9 @@ const machineType = (machine: Machine): Item[] => {
 }
 
 export const RUNTIME: Kind[] = [
-  kind('MachineStatuses.runtime.talos.dev', 'runtime', machineStatus, { aliases: ['machinestatus'] }),
-  kind('Versions.runtime.talos.dev', 'runtime', (machine) => [item('version', VersionSpecSchema, { version: machine.talosVersion, name: 'Talos' })]),
-  kind('SecurityStates.talos.dev', 'runtime', ({ isSecureBoot }) => [
+  kind('MachineStatuses.runtime.talos.dev', machineStatus),
+  kind('Versions.runtime.talos.dev', (machine) => [item('version', VersionSpecSchema, { version: machine.talosVersion, name: 'Talos' })]),
+  kind('SecurityStates.talos.dev', ({ isSecureBoot }) => [
     item(
       'securitystate',
       SecurityStateSpecSchema,
@@ -141,31 +141,18 @@ export const RUNTIME: Kind[] = [
       },
     ),
   ]),
-  kind('ExtensionStatuses.runtime.talos.dev', 'runtime', extensions, { aliases: ['extensions'] }),
-  kind('KernelCmdlines.runtime.talos.dev', 'runtime', (machine) => [item('cmdline', KernelCmdlineSpecSchema, { cmdline: machine.kernelCommandLine })], {
-    aliases: ['cmdline'],
-  }),
-  kind('PlatformMetadatas.talos.dev', 'runtime', platform),
-  kind('Diagnostics.runtime.talos.dev', 'runtime', () => []),
-  kind(
-    'MetaKeys.runtime.talos.dev',
-    'runtime',
-    (machine) => Object.entries(machine.disk.state.meta).map(([key, value]) => item(key, MetaKeySpecSchema, { value })),
-    { aliases: ['meta'] },
+  kind('ExtensionStatuses.runtime.talos.dev', extensions),
+  kind('KernelCmdlines.runtime.talos.dev', (machine) => [item('cmdline', KernelCmdlineSpecSchema, { cmdline: machine.kernelCommandLine })]),
+  kind('PlatformMetadatas.talos.dev', platform),
+  kind('MetaKeys.runtime.talos.dev', (machine) => Object.entries(machine.disk.state.meta).map(([key, value]) => item(key, MetaKeySpecSchema, { value }))),
+  kind('MachineConfigs.config.talos.dev', configs),
+  kind('MachineTypes.config.talos.dev', machineType),
+  kind('Services.v1alpha1.talos.dev', (machine) =>
+    machine.services.all
+      .filter(({ state }) => state === 'Running')
+      .map(({ id, healthy }) => item(id, ServiceSpecSchema, { running: true, healthy: healthy === true, unknown: healthy === null })),
   ),
-  kind('UniqueMachineTokens.runtime.talos.dev', 'runtime', () => [], { sensitive: true }),
-  kind('MachineConfigs.config.talos.dev', 'config', configs, { sensitive: true, aliases: ['mc', 'machineconfig'] }),
-  kind('MachineTypes.config.talos.dev', 'config', machineType),
-  kind(
-    'Services.v1alpha1.talos.dev',
-    'runtime',
-    (machine) =>
-      machine.services.all
-        .filter(({ state }) => state === 'Running')
-        .map(({ id, healthy }) => item(id, ServiceSpecSchema, { running: true, healthy: healthy === true, unknown: healthy === null })),
-    { aliases: ['svc', 'services', 'service'] },
-  ),
-  kind('TimeStatuses.v1alpha1.talos.dev', 'runtime', ({ isTimeSynced }) => [
-    item('node', TimeStatusSpecSchema, { synced: isTimeSynced, epoch: isTimeSynced ? 1n : 0n, syncDisabled: false }),
+  kind('TimeStatuses.v1alpha1.talos.dev', ({ isTimeSynced, timeEpoch }) => [
+    item('node', TimeStatusSpecSchema, { synced: isTimeSynced, epoch: BigInt(timeEpoch), syncDisabled: false }),
   ]),
 ]

@@ -77,7 +77,4 @@ const kubernetesRoot = ({ config }: Machine): Item[] => {
   ]
 }
 
-export const SECRETS: Kind[] = [
-  kind('OSRootSecrets.secrets.talos.dev', 'secrets', talosRoot, { sensitive: true }),
-  kind('KubernetesRootSecrets.secrets.talos.dev', 'secrets', kubernetesRoot, { sensitive: true }),
-]
+export const SECRETS: Kind[] = [kind('OSRootSecrets.secrets.talos.dev', talosRoot), kind('KubernetesRootSecrets.secrets.talos.dev', kubernetesRoot)]

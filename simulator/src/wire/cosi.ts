@@ -51,7 +51,7 @@ const read = (machine: Machine, kind: Kind): Resource[] => {
 const open = (context: HandlerContext, namespace: string, type: string): { machine: Machine; kind: Kind } => {
   const peer = context.values.get(PEER)!
   const kind = KINDS.get(type)
-  if (!kind) throw new ConnectError(`resource type "${type}" is not supported`, Code.PermissionDenied)
+  if (!kind || kind.since > peer.machine.talosMinor) throw new ConnectError(`resource type "${type}" is not supported`, Code.PermissionDenied)
   if (!isNamespace(namespace)) throw new ConnectError(`namespace "${namespace}" is not supported`, Code.PermissionDenied)
   if (kind.sensitive && !peer.roles.includes('os:admin')) throw new ConnectError('not authorized', Code.PermissionDenied)
   return { machine: peer.machine, kind }

@@ -9,8 +9,9 @@ import { PEER } from './peer.ts'
 
 const CHUNK_BYTES = 64 * 1024
 
-const own = (machine: Machine): { cluster: EtcdCluster; member: Member } => {
-  onControlPlane(machine, 'etcd')
+/** `call` is what Talos names the call where it refuses it. */
+const own = (machine: Machine, call: string): { cluster: EtcdCluster; member: Member } => {
+  onControlPlane(machine, call)
   const cluster = machine.etcdCluster
   const member = cluster?.member(machine.disk.state.etcd?.member ?? '')
   if (!cluster || !member || !machine.services.isRunning('etcd')) throw new ConnectError('etcd service is not running', Code.Unavailable)
@@ -26,7 +27,7 @@ const number = (id: string): bigint => BigInt(`0x${id}`)
 /** The etcd of a control plane, and the kubeconfig that it can make. */
 export const etcdCalls: MachineCalls = {
   etcdMemberList({ queryLocal }, context) {
-    const { cluster } = own(context.values.get(PEER)!.machine)
+    const { cluster } = own(context.values.get(PEER)!.machine, 'member list')
     if (!queryLocal) withQuorum(cluster)
     const members = cluster.state.members
     return {
@@ -46,7 +47,7 @@ export const etcdCalls: MachineCalls = {
   },
 
   etcdStatus(_request, context) {
-    const { cluster, member } = own(context.values.get(PEER)!.machine)
+    const { cluster, member } = own(context.values.get(PEER)!.machine, 'etcd status')
     const size = BigInt(2_400_000 + JSON.stringify(cluster.state.kubernetes).length)
     const index = BigInt(cluster.state.kubernetes.resourceVersion + 100)
     return {
@@ -71,7 +72,7 @@ export const etcdCalls: MachineCalls = {
   },
 
   etcdRemoveMemberByID({ memberId }, context) {
-    const { cluster } = own(context.values.get(PEER)!.machine)
+    const { cluster } = own(context.values.get(PEER)!.machine, 'etcd remove member')
     withQuorum(cluster)
     const member = cluster.member(memberId.toString(16).padStart(16, '0'))
     if (!member) throw new ConnectError('etcdserver: member not found', Code.NotFound)
@@ -81,7 +82,7 @@ export const etcdCalls: MachineCalls = {
   },
 
   etcdForfeitLeadership(_request, context) {
-    const { cluster, member } = own(context.values.get(PEER)!.machine)
+    const { cluster, member } = own(context.values.get(PEER)!.machine, 'etcd forfeit leadership')
     withQuorum(cluster)
     if (cluster.leader?.id !== member.id) return { messages: [{}] }
     // The first living voter leads: whoever gives that up goes to the end of the line.
@@ -93,12 +94,12 @@ export const etcdCalls: MachineCalls = {
   },
 
   etcdAlarmList(_request, context) {
-    own(context.values.get(PEER)!.machine)
+    own(context.values.get(PEER)!.machine, 'etcd alarm list')
     return { messages: [{ memberAlarms: [] }] }
   },
 
   async *etcdSnapshot(_request, context) {
-    const { cluster } = own(context.values.get(PEER)!.machine)
+    const { cluster } = own(context.values.get(PEER)!.machine, 'etcd snapshot')
     withQuorum(cluster)
     const file = snapshotOf(cluster)
     for (let at = 0; at < file.length; at += CHUNK_BYTES) yield { bytes: file.subarray(at, at + CHUNK_BYTES) }
