@@ -7,6 +7,7 @@ import { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
 import { ImageService, LifecycleService } from '#talos/proto/gen/machine/lifecycle_pb.ts'
 import { StorageService } from '#talos/proto/gen/storage/storage_pb.ts'
 import { TimeService } from '#talos/proto/gen/time/time_pb.ts'
+import { ClusterService } from '#talos/proto/gen/cluster/cluster_pb.ts'
 import { State } from '#talos/proto/gen/cosi/state_pb.ts'
 import type { ApiMode, Machine } from '../machine/machine.ts'
 import { TAKES } from '../machine/durations.ts'
@@ -19,6 +20,7 @@ import type { Speaker } from './port.ts'
 import { machineService } from './machine-service.ts'
 import { imageService, lifecycleService } from './lifecycle-service.ts'
 import { storageService, timeService } from './storage-service.ts'
+import { clusterService } from './cluster-service.ts'
 import { cosiState } from './cosi.ts'
 import { askTrustd } from './trustd.ts'
 
@@ -38,7 +40,7 @@ const peers = new WeakMap<Http2Session, Peer>()
 /** Connections whose clients are answered before they have ended their request. */
 const heldBack = new WeakSet<Http2Session>()
 
-const SERVICES = [MachineService, LifecycleService, ImageService, StorageService, TimeService, State]
+const SERVICES = [MachineService, LifecycleService, ImageService, StorageService, TimeService, ClusterService, State]
 /** Calls that send one message, by their path, and whether that message is always empty. */
 const ASKS_NOTHING = new Map<string, boolean>(
   SERVICES.flatMap(({ typeName, methods }) =>
@@ -66,6 +68,7 @@ const answer = connectNodeAdapter({
       .service(ImageService, imageService)
       .service(StorageService, storageService)
       .service(TimeService, timeService)
+      .service(ClusterService, clusterService)
       .service(State, cosiState),
   fallback: (request, response) => refuseUnknown(request.url ?? '', response as Http2ServerResponse),
 })

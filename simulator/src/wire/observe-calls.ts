@@ -3,6 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { packed, type Journal, type JournalEvent, type Ring } from '../machine/journal.ts'
 import type { Machine } from '../machine/machine.ts'
+import { textOf } from './files.ts'
 import type { MachineCalls } from './machine-calls.ts'
 import { PEER } from './peer.ts'
 import { cpuInfo, diskStats, loadAverage, memoryInfo, networkStats, systemStat } from './usage.ts'
@@ -86,12 +87,7 @@ export const observeCalls: MachineCalls = {
 
   async *read({ path }, context) {
     const { machine } = context.values.get(PEER)!
-    const files: Record<string, string> = {
-      '/proc/sys/kernel/random/boot_id': `${machine.bootId}\n`,
-      '/proc/version': 'Linux version 6.18.5-talos (simulated)\n',
-      '/etc/os-release': `NAME="Talos"\nID=talos\nVERSION_ID=${machine.talosVersion}\nPRETTY_NAME="Talos (${machine.talosVersion}), simulated"\n`,
-    }
-    const text = files[path]
+    const text = textOf(machine, path)
     if (text === undefined) throw new ConnectError(`stat ${path}: no such file or directory`, Code.Unknown)
     yield { bytes: encode(text) }
   },

@@ -12,6 +12,7 @@ const RULES = new Map<string, readonly string[]>([
     ...machine(
       'CPUInfo CPUFreqStats Containers DiskStats DiskUsage Dmesg Events Hostname ImageList List LoadAvg Logs LogsContainers Memory Mounts NetworkDeviceStats Netstat Processes ServiceList Stats SystemStat Version',
     ),
+    'cluster.ClusterService/HealthCheck',
     'machine.ImageService/List',
     'storage.StorageService/Disks',
     'time.TimeService/Time',
