@@ -190,8 +190,9 @@ test('volumes and address lists of Kubernetes come with the configuration; the t
     (await Array.fromAsync(list)).map(({ resource }) => resource!.metadata!.id).toSorted()
   const volumes = (of: Client<typeof State>): Promise<string[]> => ids(of.list({ namespace: 'runtime', type: 'VolumeStatuses.block.talos.dev' }))
   expect(await volumes(state)).toEqual(['META', 'STATE'])
+  // As `talosctl get --insecure` asks.
+  const time = await state.get({ namespace: 'runtime', type: 'TimeStatuses.v1alpha1.talos.dev', id: 'node' }, { headers: { node: '' } })
   expect(await ids(state.list({ namespace: 'network', type: 'NodeAddresses.net.talos.dev' }))).toEqual(['accumulative', 'current', 'default', 'routed'])
-  const time = await state.get({ namespace: 'runtime', type: 'TimeStatuses.v1alpha1.talos.dev', id: 'node' })
   expect(time.resource?.spec?.yamlSpec).toContain('epoch: 0')
   const bundle = await secrets()
   await give(machine!, configFor(bundle, machine!, 'control_plane', machine!.plan.address))

@@ -26,7 +26,8 @@ const DAY_MS = 24 * 3_600_000
 
 /** Null: the call is for the machine that was called. Throws what Talos answers where it doesn't forward. */
 export const routeOf = (machine: Machine, method: string, header: Headers): Route | null => {
-  if (header.has('proxyfrom')) return null
+  // In maintenance nothing is routed, whatever is asked: talosctl sends an empty `node` then (Talos: apid/pkg/director, skipRouting).
+  if (header.has('proxyfrom') || machine.mode === 'maintenance') return null
   const listed = (name: string): string[] | null =>
     header
       .get(name)
@@ -36,7 +37,7 @@ export const routeOf = (machine: Machine, method: string, header: Headers): Rout
   const nodes = listed('nodes')
   if (node && node.length !== 1) throw new ConnectError('node metadata must be single-valued', Code.InvalidArgument)
   const forwards = machine.config?.node?.role === 'controlplane'
-  // A worker, and a machine in maintenance, know nobody else; for themselves they answer.
+  // A worker knows nobody else; for itself it answers.
   const isOwn = (asked: readonly string[] | null): boolean => !forwards && asked?.length === 1 && isSelf(machine, asked[0]!)
   const refused = (): never => {
     throw new ConnectError('no request forwarding', Code.PermissionDenied)
