@@ -101,6 +101,8 @@ export const leaveEtcd = (machine: Machine): string | null => {
 }
 
 const stopServices = async (machine: Machine, power: AbortSignal): Promise<void> => {
+  // talosctl's `reset --wait` waits for this task (Talos: cmd/talosctl/pkg/talos/action/tracker.go).
+  machine.stage.task('stopAllServices', true)
   for (const { id } of machine.services.all)
     if (id !== 'machined' && machine.services.isRunning(id)) machine.services.set(id, 'Finished', 'Service finished successfully')
   machine.goDark({ gently: true })

@@ -1,6 +1,7 @@
 import { createClient, type Client } from '@connectrpc/connect'
+import { anyUnpack } from '@bufbuild/protobuf/wkt'
 import { expect, test } from 'vitest'
-import { MachineService } from '#talos/proto/gen/machine/machine_pb.ts'
+import { MachineService, TaskEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
 import { State } from '#talos/proto/gen/cosi/state_pb.ts'
 import { cluster, fleet, rack, type Cluster } from '../testing/fleet.ts'
 import { rawTransport } from '../testing/transport.ts'
@@ -72,4 +73,22 @@ test('streams of several machines come in one, an error of one as its part', asy
   const own = await calls(worker.plan.address, bundle)
   expect((await own.hostname({}, { headers: { nodes: worker.plan.address } })).messages[0]?.hostname).toBe(worker.hostname)
   await expect(own.hostname({}, { headers: { node: control.plan.address } })).rejects.toMatchObject({ code: 7, rawMessage: 'no request forwarding' })
+})
+
+test('whoever follows a reset through another machine is told that the services are stopped', async () => {
+  const simulator = await fleet({ scenario: rack(2) })
+  const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
+  const machine = await calls(controlPlanes[0]!.plan.address, bundle)
+  const headers = { node: workers[0]!.plan.address }
+  const told: string[] = []
+  const follow = async (): Promise<void> => {
+    for await (const { data } of machine.events({ tailEvents: 0 }, { headers })) {
+      // The first event says that the stream stands.
+      if (told.length === 0) await machine.reset({ graceful: false, reboot: true }, { headers })
+      const task = data && anyUnpack(data, TaskEventSchema)
+      told.push(task?.task ?? '')
+    }
+  }
+  await follow().catch(() => undefined)
+  expect(told).toContain('stopAllServices')
 })
