@@ -36,7 +36,7 @@ const go = (to: string) => page.getByRole('navigation', { name: 'Sections' }).ge
 const patches = () => page.getByRole('table', { name: 'Patches' })
 const body = () => page.getByRole('textbox', { name: 'Patch body, YAML' })
 /** What stands beside the cluster's name. */
-const status = (word: string) => page.getByRole('heading', { level: 1, name }).locator('..').getByText(word, { exact: true })
+const status = (word: string) => page.getByRole('heading', { level: 1, name }).locator('../..').getByText(word, { exact: true })
 const difference = () => page.getByRole('group', { name: 'Merged configuration before and after' })
 
 describe('the first path', () => {
