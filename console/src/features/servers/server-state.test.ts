@@ -27,7 +27,7 @@ describe('what is said of a server', () => {
 
   it('warns of a configuration that others have changed', () => {
     const drift = { since: '2026-11-20T12:00:00Z', seen: 'a' }
-    expect(statusOf({ ...server, status: 'ready', drift })).toMatchObject({ tone: 'warn', word: 'Ready', why: 'configuration changed outside' })
+    expect(statusOf({ ...server, status: 'ready', drift })).toMatchObject({ tone: 'warn', word: 'Ready', why: 'changed outside' })
   })
 
   const silent = { ...talos, reachable: false, unreachable_since: '2026-11-20T12:00:00Z', reason: 'connection refused' }

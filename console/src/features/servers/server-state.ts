@@ -34,7 +34,7 @@ export function statusOf(s: Stateful, now = Date.now()): Said {
   const trouble = troubleOf(s, now)
   if (trouble !== null) return { tone: 'danger', word, why: troubleWhy(trouble, now), more: null, trouble }
   const stage = stageWords[s.talos.stage]
-  if (s.status === 'ready' && s.drift) return { tone: 'warn', word, why: 'configuration changed outside', more: null, trouble }
+  if (s.status === 'ready' && s.drift) return { tone: 'warn', word, why: 'changed outside', more: null, trouble }
   if (s.status === 'ready') return { tone: 'ok', word, why: stage ?? readyWhy(s), more: null, trouble }
   return { tone: 'idle', word, ...maintenance(s, stage), trouble }
 }
