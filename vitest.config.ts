@@ -16,7 +16,7 @@ const room = (name: string, more: object = {}) => ({
 })
 
 /** Files that take longest. */
-const long = ['screens.e2e', 'kill-before', 'kill-after', 'early-signals', 'two-processes', 'clusters/leaving', 'clusters/faults', 'engine/queue']
+const long = ['screens.e2e', 'kill-before', 'kill-after', 'early-signals', 'two-processes', 'leave/leaving', 'create/faults', 'engine/queue']
 
 /** The longest first: one that began last would run on alone, beside a processor that has nothing to do. */
 class LongestFirst extends BaseSequencer {

@@ -53,10 +53,14 @@ export default defineConfig(({ mode, command }) => {
             includeDependenciesRecursively: false,
             // What nearly every signed-in page needs comes in one piece, `app`: many small ones compress badly. What the entry imports is left out of it by name, or the sign-in page would have to fetch it all; so are the contracts of addresses and images, which few pages need.
             groups: [
-              { name: 'parts', test: /console\/src\/ui\/(Icon|Button|Tooltip|Field|Status|States|cx)\b/, priority: 2 },
+              {
+                name: 'parts',
+                test: /console\/src\/ui\/(pictures\/Icon|inputs\/Button|overlay\/Tooltip|inputs\/Field|feedback\/Status|feedback\/States|cx)\b/,
+                priority: 2,
+              },
               {
                 name: 'app',
-                test: /\/contract\/(?!subnets|subnet-rules|address-ranges|address-map|images|join-tokens)|node_modules\/(zod|@tanstack\/(query-core|react-query))\/|console\/src\/(ui|lib|api|layout)\/(?!(auth|http|patience|pause|live-state|tokens|entry-calls|messages|report|installation|jwt|store|search|use-search|paths|reason|nonce|fields|RootFrame|pages|Mark|Toast|toast|States|Button|Icon|Tooltip|Field|Status|cx|AddressMap|AddressCells|AddressRanges|address-grid|DiffView|diff|use-draft|drafts|AsCommand|shell|time|Timeline)\b)/,
+                test: /\/contract\/(?!network\/(?:subnets|subnet-rules|address-ranges|address-map)|images|join-tokens)|node_modules\/(zod|@tanstack\/(query-core|react-query))\/|console\/src\/(ui\/[a-z]+|lib|api|layout)\/(?!(auth|http|patience|pause|live-state|tokens|entry-calls|messages|report|installation|jwt|store|search|use-search|paths|reason|nonce|fields|RootFrame|pages|Mark|Toast|toast|States|Button|Icon|Tooltip|Field|Status|cx|AddressMap|AddressCells|AddressRanges|address-grid|DiffView|diff|use-draft|drafts|AsCommand|shell|time|Timeline)\b)/,
                 minShareCount: 3,
               },
             ],

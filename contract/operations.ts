@@ -1,6 +1,6 @@
 /** Operations: anything that outlives a request. What it is doing, how far it came, and what it waits for. */
 import * as z from 'zod/mini'
-import { ConfirmedDisk, ConfirmedDisks, Disk } from './disks.ts'
+import { ConfirmedDisk, ConfirmedDisks, Disk } from './servers/disks.ts'
 import { operation } from './operation.ts'
 import { byId, listQuery, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'

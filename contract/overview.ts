@@ -3,7 +3,7 @@ import * as z from 'zod/mini'
 import { operation } from './operation.ts'
 import { time } from './page.ts'
 import { Operation } from './operations.ts'
-import { Subnet } from './subnet.ts'
+import { Subnet } from './network/subnet.ts'
 
 const amounts = (of: z.ZodMiniNumber) => z.object({ total: of, in_clusters: of, free: of })
 const Amount = amounts(z.int())

@@ -4,7 +4,7 @@ import { nameOf } from './names.ts'
 import { operation } from './operation.ts'
 import { byId, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
-import { eligibilityChecks } from './servers.ts'
+import { eligibilityChecks } from './servers/servers.ts'
 
 export const patchLimits = { bodyBytes: 64 * 1024, nodes: 5000, depth: 32, documents: 10, labels: 20, weight: { min: 0, max: 999, default: 500 } } as const
 

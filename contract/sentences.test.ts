@@ -1,10 +1,10 @@
 import * as z from 'zod/mini'
 import { expect, test } from 'vitest'
-import { NewCluster } from './clusters.ts'
+import { NewCluster } from './clusters/clusters.ts'
 import { datacenterCreate } from './datacenters.ts'
 import { NewPatch } from './patches.ts'
 import { isGeneral } from './sentences.ts'
-import { serverAdd, serverList } from './servers.ts'
+import { serverAdd, serverList } from './servers/servers.ts'
 import { authorize, preferencesPut } from './sessions.ts'
 import { NewUser } from './users.ts'
 

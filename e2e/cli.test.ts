@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Cluster } from '#contract/clusters.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { Page } from '#contract/page.ts'
 import type { Patch } from '#contract/patches.ts'
-import type { Server } from '#contract/servers.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 
 let installation: Installation

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { type Server, serverGet, serverList } from '#contract/servers.ts'
+import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
 import { inOneStory, launch, open, signIn, write } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { imageCreate, imageFactoryGet } from '#contract/images.ts'
 import { joinTokenArrivals, joinTokenCreate, joinTokenRevoke } from '#contract/join-tokens.ts'
-import { type Server, serverList } from '#contract/servers.ts'
+import { type Server, serverList } from '#contract/servers/servers.ts'
 import { type Installation, until } from './installation.ts'
 import type { Screen } from './screens.ts'
 

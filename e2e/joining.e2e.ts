@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { imageList } from '#contract/images.ts'
 import { joinTokenArrivals, joinTokenList } from '#contract/join-tokens.ts'
-import { type Server, serverGet, serverList, serverRemove } from '#contract/servers.ts'
+import { type Server, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
 import { inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation, until } from './installation.ts'
 

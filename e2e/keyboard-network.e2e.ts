@@ -1,9 +1,9 @@
 /** Datacenter, join token, image and subnet by the keyboard alone: where one is can be seen at every stop, and is nowhere lost. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { clusterCreate } from '#contract/clusters.ts'
+import { clusterCreate } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
-import { serverList } from '#contract/servers.ts'
+import { serverList } from '#contract/servers/servers.ts'
 import { inOneStory, launch, open, signIn } from './browser.ts'
 import { type Installation, startInstallation, untilReady } from './installation.ts'
 import { type Keys, keysOf } from './keys.ts'

@@ -1,7 +1,7 @@
 /** The first path by the keyboard alone: no pointer, and at every stop one can see where one is. */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Server, serverList } from '#contract/servers.ts'
+import { type Server, serverList } from '#contract/servers/servers.ts'
 import { inOneStory, launch, open } from './browser.ts'
 import { admin, type Installation, startInstallation } from './installation.ts'
 import { isFocused, type Keys, keysOf } from './keys.ts'

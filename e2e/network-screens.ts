@@ -1,7 +1,7 @@
 /** The screens of subnets, and what they show. */
 import type { Page } from 'playwright-core'
 import { datacenterList } from '#contract/datacenters.ts'
-import { clusterSubnetsAssign, type NewSubnet, type Subnet, subnetCreate, subnetGet } from '#contract/subnets.ts'
+import { clusterSubnetsAssign, type NewSubnet, type Subnet, subnetCreate, subnetGet } from '#contract/network/subnets.ts'
 import { type Installation, until } from './installation.ts'
 import type { Screen } from './screens.ts'
 

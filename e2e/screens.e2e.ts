@@ -1,10 +1,10 @@
 /** Every screen, at four widths, dark and light: nothing for axe to find, nothing wider than the screen, no error of the page, nothing that the content policy blocked. */
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { clusterCreate, clusterTalosconfig } from '#contract/clusters.ts'
-import { serverDrift } from '#contract/drift.ts'
+import { clusterCreate, clusterTalosconfig } from '#contract/clusters/clusters.ts'
+import { serverDrift } from '#contract/servers/drift.ts'
 import { patchCreate } from '#contract/patches.ts'
-import { type Server, serverAdd, serverGet, serverList, serverRemove } from '#contract/servers.ts'
+import { type Server, serverAdd, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
 import { userCreate, userResetPassword } from '#contract/users.ts'
 import { expectAccessible, launch, open, shot, signIn, tell, type Theme, type Watched, widths } from './browser.ts'
 import { type Installation, startInstallation, until, untilReady } from './installation.ts'

@@ -2,7 +2,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { nameSentences } from '#contract/names.ts'
-import { type Server, serverGet, serverList } from '#contract/servers.ts'
+import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
 import { userCreate } from '#contract/users.ts'
 import { launch, open, signIn, tell } from './browser.ts'
 import { type Installation, startInstallation } from './installation.ts'

@@ -1,7 +1,7 @@
 /** Signing in and out, and what keeps strangers out. */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { serverList } from '#contract/servers.ts'
+import { serverList } from '#contract/servers/servers.ts'
 import { authorizeLogout, sessionGet } from '#contract/sessions.ts'
 import { apiClient } from '../tools/api-client.ts'
 import { launch, open, signIn, tell, write } from './browser.ts'

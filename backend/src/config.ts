@@ -1,6 +1,6 @@
 /** Every setting of the program. Read once, from a plain object, and all problems reported at once. */
 import path from 'node:path'
-import { type Cidr, readCidr } from '#contract/addresses.ts'
+import { type Cidr, readCidr } from '#contract/network/addresses.ts'
 import { email as emailSchema, newPassword } from '#contract/sessions.ts'
 import * as z from 'zod/mini'
 import { dataFolder as chooseDataFolder } from './data-folder.ts'

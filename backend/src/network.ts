@@ -1,5 +1,5 @@
 /** Networks as the settings name them. What may be dialled is `talos-fleet/dial-policy.ts`. */
-import { type Address, type Cidr, contains, formatAddress, parseAddress, parseCidr } from '#contract/addresses.ts'
+import { type Address, type Cidr, contains, formatAddress, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 
 export interface Network {
   readonly cidr: Cidr

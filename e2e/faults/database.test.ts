@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Caller } from '../../tools/api-client.ts'
 import { databaseOf, type Program } from './testing/processes.ts'
 import { create, ended, findings, openSite, patiently, type Site, signIn } from './testing/world.ts'
-import { clusterGet } from '#contract/clusters.ts'
+import { clusterGet } from '#contract/clusters/clusters.ts'
 import { operationGet } from '#contract/operations.ts'
 
 let site: Site

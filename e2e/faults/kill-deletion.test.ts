@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { clusterDelete } from '#contract/clusters.ts'
-import { serverGet } from '#contract/servers.ts'
+import { clusterDelete } from '#contract/clusters/clusters.ts'
+import { serverGet } from '#contract/servers/servers.ts'
 import { create, ended, openSite, patiently, signIn } from './testing/world.ts'
 
 const points = [

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { joinTokenArrivals, joinTokenCreate, joinTokenGet } from '#contract/join-tokens.ts'
-import { serverList } from '#contract/servers.ts'
+import { serverList } from '#contract/servers/servers.ts'
 import type { Caller } from '../../tools/api-client.ts'
 import { freePort } from '../../tools/processes.ts'
 import { openSite, patiently, signIn } from './testing/world.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { gunzipSync } from 'node:zlib'
-import { serverList, serverUpdate } from '#contract/servers.ts'
+import { serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { buildServer } from '../domains/servers/testing.ts'
 import { startBackend } from '../testing/backend.ts'
 

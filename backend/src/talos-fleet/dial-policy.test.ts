@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import { expect, test, vi } from 'vitest'
-import { parseCidr } from '#contract/addresses.ts'
+import { parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
 import { budget } from './budget.ts'
 import { dialPolicy } from './dial-policy.ts'

@@ -2,7 +2,18 @@
  * Whether a packet may leave for an address. What is dialled is always the literal that was checked: no name is resolved, no redirect followed,
  * no proxy used. Addresses come from people and from machines alike, and both may be hostile.
  */
-import { type Address, type Cidr, contains, formatAddress, formatCidr, hostsOf, parseAddress, parseCidr, readCidr, sizeOf } from '#contract/addresses.ts'
+import {
+  type Address,
+  type Cidr,
+  contains,
+  formatAddress,
+  formatCidr,
+  hostsOf,
+  parseAddress,
+  parseCidr,
+  readCidr,
+  sizeOf,
+} from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { count } from '#contract/words.ts'

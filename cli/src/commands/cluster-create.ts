@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import * as z from 'zod/mini'
-import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, type NewClusterAsked } from '#contract/clusters.ts'
+import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, type NewClusterAsked } from '#contract/clusters/clusters.ts'
 import { NewPatch } from '#contract/patches.ts'
 import type { Context } from '../command.ts'
 import { CliError } from '../exit.ts'

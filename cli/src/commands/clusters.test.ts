@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clusterGet, clusterList, clusterServerFailure } from '#contract/clusters.ts'
+import { clusterGet, clusterList, clusterServerFailure } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { clusterResume } from '#contract/restoration.ts'
 import { startApi } from '../testing/api.ts'

@@ -10,10 +10,10 @@ import {
   clusterServerReplace,
   clusterStatuses,
   clusterTalosconfig,
-} from '#contract/clusters.ts'
+} from '#contract/clusters/clusters.ts'
 import { clusterResume } from '#contract/restoration.ts'
 import { writeSecretFile } from '../api/secret-file.ts'
-import { lockedOutSentences } from '#contract/takeover.ts'
+import { lockedOutSentences } from '#contract/clusters/takeover.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { clusterId, memberId, serverId } from '../resolve.ts'

@@ -1,6 +1,14 @@
 /** Disks that a command wipes: named by option, or typed once the API says that one of them holds something. */
-import { type ChosenDisks, type ConfirmedDisk, defaultInstallDisk, devicePath, diskSentence, disksToConfirm, type DiskToConfirm } from '#contract/disks.ts'
-import { serverGet } from '#contract/servers.ts'
+import {
+  type ChosenDisks,
+  type ConfirmedDisk,
+  defaultInstallDisk,
+  devicePath,
+  diskSentence,
+  disksToConfirm,
+  type DiskToConfirm,
+} from '#contract/servers/disks.ts'
+import { serverGet } from '#contract/servers/servers.ts'
 import type { Context } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { oneLine } from '../text.ts'

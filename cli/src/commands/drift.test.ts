@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Drift, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/drift.ts'
-import { serverGet, serverList } from '#contract/servers.ts'
+import { type Drift, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
+import { serverGet, serverList } from '#contract/servers/servers.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
 import { aServer, id, pageOf } from '../testing/things.ts'

@@ -1,6 +1,6 @@
 import { collapse, diffLines } from '#contract/diff.ts'
-import { type Drift, driftSentence, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/drift.ts'
-import { serverGet } from '#contract/servers.ts'
+import { type Drift, driftSentence, serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
+import { serverGet } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { command, type Command } from '../command.ts'
 import { CliError } from '../exit.ts'

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { clusterGet, clusterList } from '#contract/clusters.ts'
+import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterCreate, datacenterList, datacenterUpdate } from '#contract/datacenters.ts'
 import { Problem } from '#contract/errors.ts'
 import {
@@ -14,7 +14,7 @@ import {
   subnetImport,
   subnetList,
   subnetUpdate,
-} from '#contract/subnets.ts'
+} from '#contract/network/subnets.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
 import { aCluster, aDatacenter, anOperation, id, pageOf } from '../testing/things.ts'

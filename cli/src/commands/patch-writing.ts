@@ -1,7 +1,7 @@
 /** Writing patches: what a patch would do is asked before it is saved, and said where a server in a cluster changes at once. */
 import { readFile } from 'node:fs/promises'
 import { type Patch, patchCreate, patchPreview, patchRemove, patchUpdate, type Preview } from '#contract/patches.ts'
-import { type Server, serverGet } from '#contract/servers.ts'
+import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { command, type Command, type Context, given } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { patchOf, serverId } from '../resolve.ts'

@@ -1,4 +1,4 @@
-import { serverGet, serverReboot, serverRemove, serverReset, serverShutdown } from '#contract/servers.ts'
+import { serverGet, serverReboot, serverRemove, serverReset, serverShutdown } from '#contract/servers/servers.ts'
 import { command, type Command } from '../command.ts'
 import { serverId } from '../resolve.ts'
 import { beSure, sureOption } from '../sure.ts'

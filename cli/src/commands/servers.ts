@@ -1,6 +1,6 @@
-import { contentOf, notByDefault } from '#contract/disks.ts'
+import { contentOf, notByDefault } from '#contract/servers/disks.ts'
 import { capacityOf } from '#contract/capacity.ts'
-import { troubleOf } from '#contract/server-trouble.ts'
+import { troubleOf } from '#contract/servers/server-trouble.ts'
 import {
   canConfirmServer,
   matchedText,
@@ -12,7 +12,7 @@ import {
   serverList,
   serverStatuses,
   serverUpdate,
-} from '#contract/servers.ts'
+} from '#contract/servers/servers.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { datacenterId, serverId } from '../resolve.ts'

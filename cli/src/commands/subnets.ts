@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { clusterGet } from '#contract/clusters.ts'
+import { clusterGet } from '#contract/clusters/clusters.ts'
 import type { Answer } from '#contract/operation.ts'
 import {
   type AddressRun,
@@ -17,8 +17,8 @@ import {
   subnetRemove,
   subnetStatuses,
   subnetUpdate,
-} from '#contract/subnets.ts'
-import { subnetWarnings, utilisation } from '#contract/subnet-rules.ts'
+} from '#contract/network/subnets.ts'
+import { subnetWarnings, utilisation } from '#contract/network/subnet-rules.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { clusterId, datacenterId, subnetId } from '../resolve.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { clusterGet } from '#contract/clusters.ts'
-import { clusterImport, clusterImportPreview, clusterSecretsImport, type Takeover, type TakeoverServer } from '#contract/takeover.ts'
+import { clusterGet } from '#contract/clusters/clusters.ts'
+import { clusterImport, clusterImportPreview, clusterSecretsImport, type Takeover, type TakeoverServer } from '#contract/clusters/takeover.ts'
 import { command, type Command } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { clusterId, datacenterId } from '../resolve.ts'

@@ -1,8 +1,8 @@
 /** Objects as the API answers them, for tests that are about something else. */
-import type { Cluster } from '#contract/clusters.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Datacenter } from '#contract/datacenters.ts'
 import type { Operation, Step } from '#contract/operations.ts'
-import type { Server } from '#contract/servers.ts'
+import type { Server } from '#contract/servers/servers.ts'
 
 const at = '2026-11-20T08:00:00.000Z'
 export const id = (n: number) => `0198c0de-0000-7000-8000-${String(n).padStart(12, '0')}`

@@ -1,12 +1,12 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { subnetCreate } from '#contract/subnets.ts'
+import { subnetCreate } from '#contract/network/subnets.ts'
 import type * as authModule from './auth.ts'
 import { tokenBox } from './tokens.ts'
 
 const notices: string[] = []
-vi.mock('../ui/toast.ts', () => {
+vi.mock('../ui/feedback/toast.ts', () => {
   const tell = (text: string) => void notices.push(text)
   return { toast: { error: tell, lastError: tell, info: tell, success: tell, dismiss: () => undefined, hearErrors: () => undefined } }
 })

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type Preferences, preferencesGet, preferencesPut, type SavedView } from '#contract/sessions.ts'
-import { toast } from '../ui/toast.ts'
+import { toast } from '../ui/feedback/toast.ts'
 import { call } from './client.ts'
 import { query } from './query.ts'
 import { type PreferencesChange, savePreferences, withEntry } from './save-preferences.ts'

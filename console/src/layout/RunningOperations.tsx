@@ -4,9 +4,9 @@ import { paths } from '../lib/paths.ts'
 import { nowOf, phaseCount, phasesOf } from '../lib/phases.ts'
 import { duration } from '../lib/time.ts'
 import { useNow } from '../lib/use-now.ts'
-import { Spinner } from '../ui/Icon.tsx'
-import { Meter } from '../ui/Meter.tsx'
-import { Popover } from '../ui/Popover.tsx'
+import { Spinner } from '../ui/pictures/Icon.tsx'
+import { Meter } from '../ui/pictures/Meter.tsx'
+import { Popover } from '../ui/overlay/Popover.tsx'
 import css from './RunningOperations.module.css'
 
 /** Where an operation can be watched: the page of what it is about, or one that follows it. */

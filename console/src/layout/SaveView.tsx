@@ -1,9 +1,9 @@
 import * as z from 'zod/mini'
 import { useId, useState } from 'react'
 import { SavedView } from '#contract/sessions.ts'
-import { Button } from '../ui/Button.tsx'
-import { Dialog } from '../ui/Dialog.tsx'
-import { Field, TextInput } from '../ui/Field.tsx'
+import { Button } from '../ui/inputs/Button.tsx'
+import { Dialog } from '../ui/overlay/Dialog.tsx'
+import { Field, TextInput } from '../ui/inputs/Field.tsx'
 
 /** Asks for the name of a view. */
 export default function SaveView({

@@ -1,7 +1,7 @@
 import { useRouterState } from '@tanstack/react-router'
 import { count } from '../lib/units.ts'
 import { paths } from '../lib/paths.ts'
-import { Icon } from '../ui/Icon.tsx'
+import { Icon } from '../ui/pictures/Icon.tsx'
 import { askAndLogOut } from './log-out.ts'
 import { Mark } from './Mark.tsx'
 import { isAt, type MenuEntry } from './menu.ts'

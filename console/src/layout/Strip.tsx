@@ -2,7 +2,7 @@ import { liveState } from '../api/live-state.ts'
 import { useStore } from '../lib/store.ts'
 import { clock, zone } from '../lib/time.ts'
 import { cx } from '../ui/cx.ts'
-import { StatusDot } from '../ui/Status.tsx'
+import { StatusDot } from '../ui/feedback/Status.tsx'
 import { useInstallation } from '../api/installation.ts'
 import css from './Strip.module.css'
 

@@ -8,8 +8,8 @@ import { paths } from '../lib/paths.ts'
 import { reasonOf } from '../lib/reason.ts'
 import { useStore } from '../lib/store.ts'
 import { clock } from '../lib/time.ts'
-import { Button, ButtonLink } from '../ui/Button.tsx'
-import { SkeletonRows, StaleBand } from '../ui/States.tsx'
+import { Button, ButtonLink } from '../ui/inputs/Button.tsx'
+import { SkeletonRows, StaleBand } from '../ui/feedback/States.tsx'
 import css from './pages.module.css'
 
 /** What the wait for a decision about the session is, as sentences; nothing while none is waited for. */

@@ -2,7 +2,7 @@
  * Steps of an operation, gathered for reading: what each server of a cluster passes by itself is one phase. Wherever it is said how far an operation is,
  * phases are counted.
  */
-import type { ClusterRole } from '#contract/clusters.ts'
+import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Operation, Step, StepStatus } from '#contract/operations.ts'
 import { sentence } from './text.ts'
 

@@ -1,6 +1,6 @@
 // Query · loader · page. The tab Addresses and the drift are features of their own: only the route knows them all.
 import { lazy } from 'react'
-import type { Cluster } from '#contract/clusters.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Load } from '../api/page.ts'
 import { clusterOne } from '../features/clusters/cluster-queries.ts'
 import { ClusterPage } from '../features/clusters/ClusterPage.tsx'

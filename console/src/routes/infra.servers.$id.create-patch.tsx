@@ -3,7 +3,7 @@ import type { Load } from '../api/page.ts'
 import { patchesQuery, schemaQuery } from '../features/patches/patch-queries.ts'
 import { PatchEditor } from '../features/patches/PatchEditor.tsx'
 import { serverQueryOf } from '../features/servers/server-queries.ts'
-import { ServerPlace } from '../features/servers/ServerPlace.tsx'
+import { ServerPlace } from '../features/servers/page/ServerPlace.tsx'
 import { useParams } from '../lib/use-search.ts'
 
 export const load: Load = async ({ params, client }) => {

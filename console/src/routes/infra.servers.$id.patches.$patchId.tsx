@@ -4,7 +4,7 @@ import { patchesQuery, patchQuery, schemaQuery } from '../features/patches/patch
 import { PatchEditor } from '../features/patches/PatchEditor.tsx'
 import { PatchPlace } from '../features/patches/PatchPlace.tsx'
 import { serverQueryOf } from '../features/servers/server-queries.ts'
-import { ServerPlace } from '../features/servers/ServerPlace.tsx'
+import { ServerPlace } from '../features/servers/page/ServerPlace.tsx'
 import { useParams } from '../lib/use-search.ts'
 
 export const load: Load = async ({ params, client }) => {

@@ -1,14 +1,14 @@
 // Query · loader · page. The tab Patches and the drift are features of their own: only the route knows them all.
 import { useQuery } from '@tanstack/react-query'
-import { serverEvents } from '#contract/servers.ts'
+import { serverEvents } from '#contract/servers/servers.ts'
 import type { Load } from '../api/page.ts'
 import { query } from '../api/query.ts'
 import { DriftAlarm } from '../features/drift/DriftAlarm.tsx'
 import { patchesQuery } from '../features/patches/patch-queries.ts'
 import { PatchesTable } from '../features/patches/PatchesTable.tsx'
 import { serverQueryOf } from '../features/servers/server-queries.ts'
-import { ServerPage, serverTabs } from '../features/servers/ServerPage.tsx'
-import { ServerPlace } from '../features/servers/ServerPlace.tsx'
+import { ServerPage, serverTabs } from '../features/servers/page/ServerPage.tsx'
+import { ServerPlace } from '../features/servers/page/ServerPlace.tsx'
 import { useParams, useSearch } from '../lib/use-search.ts'
 
 export const load: Load = async ({ params, search, client }) => {

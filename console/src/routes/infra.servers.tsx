@@ -2,8 +2,8 @@
 import { useMemo } from 'react'
 import type { Load } from '../api/page.ts'
 import { datacentersQuery, serversQuery } from '../features/servers/server-queries.ts'
-import { readServerSearch } from '../features/servers/server-search.ts'
-import { ServersPage } from '../features/servers/ServersPage.tsx'
+import { readServerSearch } from '../features/servers/list/server-search.ts'
+import { ServersPage } from '../features/servers/list/ServersPage.tsx'
 import { useSearch } from '../lib/use-search.ts'
 
 // Not awaited: the page shows the shape of what comes, and its error in its place.

@@ -1,6 +1,6 @@
 import { all, type Verdict } from '#contract/rule.ts'
 import { createStore } from '../lib/store.ts'
-import type { IconName } from './Icon.tsx'
+import type { IconName } from './pictures/Icon.tsx'
 
 /** Something that can be done: one list of these makes buttons, the row menu, the bulk bar and the commands of ⌘K. */
 export interface Action {

@@ -1,5 +1,5 @@
 /** The points of a creation at which the program is killed: before and after every effect, and at moments that only the seed knows. */
-import type { Server } from '#contract/servers.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import { isAtLength } from './length.ts'
 
 export interface KillPoint {

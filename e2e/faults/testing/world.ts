@@ -1,10 +1,10 @@
 /** A site of simulated servers, the program's API before them, and what has to be true at the end of every trouble. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Cluster } from '#contract/clusters.ts'
-import { clusterCreate, clusterDelete, clusterGet } from '#contract/clusters.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import { clusterCreate, clusterDelete, clusterGet } from '#contract/clusters/clusters.ts'
 import { datacenterCreate } from '#contract/datacenters.ts'
 import { hasEnded, type Operation, operationGet } from '#contract/operations.ts'
-import { type Server, serverAdd, serverConfirm, serverGet, serverList, serverRemove } from '#contract/servers.ts'
+import { type Server, serverAdd, serverConfirm, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
 import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../../../tools/api-client.ts'
 import { administrator, type Program, type SimulatorProcess, type SiteOptions, startProgram, startSimulator, temporaryFolder } from './processes.ts'

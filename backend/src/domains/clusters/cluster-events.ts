@@ -1,6 +1,6 @@
 /** Entries of the audit log about a cluster, as events for people. */
 import type * as z from 'zod/mini'
-import type { ClusterEvent } from '#contract/clusters.ts'
+import type { ClusterEvent } from '#contract/clusters/clusters.ts'
 import { counted } from '#contract/words.ts'
 import type { Audit } from '../audit/audit.ts'
 

@@ -1,7 +1,7 @@
 /** Rows → what the decisions are made of. */
-import type { ClusterFacts, Member } from './decide-cluster.ts'
-import type { Around, ServerFacts } from './decide-server.ts'
-import { waitTurn } from './decide-cluster.ts'
+import type { ClusterFacts, Member } from './whole/decide-cluster.ts'
+import type { Around, ServerFacts } from './member/decide-server.ts'
+import { waitTurn } from './whole/decide-cluster.ts'
 import * as store from './store.ts'
 import type { Job } from '../../engine/engine.ts'
 import type { Db, Tx } from '../../db/db.ts'

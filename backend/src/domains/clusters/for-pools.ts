@@ -1,9 +1,9 @@
 /** What the pools domain asks of clusters: the cluster as far as subnets are concerned, and its Kubernetes API. */
-import type { ClusterStatus } from '#contract/clusters.ts'
+import type { ClusterStatus } from '#contract/clusters/clusters.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { load } from './facts.ts'
-import type { Kubernetes } from './kubernetes.ts'
+import type { Kubernetes } from '../../kubernetes/client.ts'
 import type { ClusterParts } from './parts.ts'
 import { reach } from './reach.ts'
 import type { ClusterSecrets } from './secrets.ts'

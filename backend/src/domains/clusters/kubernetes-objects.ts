@@ -1,5 +1,5 @@
 /** What Steelyard keeps in every cluster that it made. */
-import { fieldManager } from './kubernetes.ts'
+import { fieldManager } from '../../kubernetes/client.ts'
 
 const labels = { 'app.kubernetes.io/managed-by': fieldManager }
 

@@ -1,5 +1,5 @@
 /** The plan of an operation on a cluster: every step visible from the start, per server and for the whole. */
-import type { ClusterRole } from '#contract/clusters.ts'
+import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { NewStep } from '../operations/operations.ts'
 
 /** Where a server is on its way into a cluster, and out of it. */

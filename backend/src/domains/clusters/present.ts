@@ -1,4 +1,4 @@
-import type { Cluster } from '#contract/clusters.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { ListedCluster } from './store.ts'
 
 /** How long an offer for a new cluster is looked for before that is said to have ended. */

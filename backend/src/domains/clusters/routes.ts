@@ -10,9 +10,9 @@ import {
   clusterServerFailure,
   clusterServerReplace,
   clusterTalosconfig,
-} from '#contract/clusters.ts'
-import { clusterImport, clusterImportPreview, clusterSecretsImport } from '#contract/takeover.ts'
-import { serverReset } from '#contract/servers.ts'
+} from '#contract/clusters/clusters.ts'
+import { clusterImport, clusterImportPreview, clusterSecretsImport } from '#contract/clusters/takeover.ts'
+import { serverReset } from '#contract/servers/servers.ts'
 import { serve, signedIn } from '../../http/serve.ts'
 import type { Clusters } from './clusters.ts'
 

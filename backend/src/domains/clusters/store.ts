@@ -1,6 +1,6 @@
 /** SQL for clusters. Nothing else knows these tables. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import type { clusterList } from '#contract/clusters.ts'
+import type { clusterList } from '#contract/clusters/clusters.ts'
 import type { Input } from '#contract/operation.ts'
 import { orderOf } from '#contract/page.ts'
 import { type Db, likePattern, type Tx } from '../../db/db.ts'

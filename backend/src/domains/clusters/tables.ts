@@ -1,8 +1,8 @@
 /** The tables of `db/migrations/0003_clusters.sql`, `0008_leaving.sql`, `0009_disks-and-trouble.sql`, `0011_node-state-and-failure-logs.sql`, `0019_changed-by-others.sql` and `0020_taken-over-clusters.sql`, as the query builder sees them. */
 import type { ColumnType, Generated } from 'kysely'
-import type { ClusterRole, ClusterStatus } from '#contract/clusters.ts'
+import type { ClusterRole, ClusterStatus } from '#contract/clusters/clusters.ts'
 import type { MachineImages } from '#talos/config/compare.ts'
-import type { AgreedDisks, DiskWwids } from './disks.ts'
+import type { AgreedDisks, DiskWwids } from './create/disks.ts'
 import type { Place } from './plan.ts'
 
 type Time = ColumnType<Date, Date, Date>

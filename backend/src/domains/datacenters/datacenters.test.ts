@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { datacenterCreate, datacenterGet, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
 import { joinTokenCreate, joinTokenGet, joinTokenRevoke } from '#contract/join-tokens.ts'
 import { imageCreate } from '#contract/images.ts'
-import { serverAdd, serverList, serverUpdate } from '#contract/servers.ts'
+import { serverAdd, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { startBackend } from '../../testing/backend.ts'
 
 const backend = await startBackend({ environment: { STEELYARD_DIAL_NETWORKS: '10.9.0.0/16' } })

@@ -1,5 +1,5 @@
 /** What a booting server says of itself, and where it says it from. All of it is anybody's word until the machine's own API has confirmed it. */
-import { formatAddress, parseAddress } from '#contract/addresses.ts'
+import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
 import { joinTokenPattern } from '#contract/join-tokens.ts'
 import { text } from '#talos/client/text.ts'
 

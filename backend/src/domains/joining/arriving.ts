@@ -14,7 +14,7 @@ import type { Log } from '../../log.ts'
 import type { Recorder } from '../../record.ts'
 import type { Fleet, Found } from '../../talos-fleet/fleet.ts'
 import { readEverything, type Reading } from '../../talos-fleet/reading.ts'
-import type { ForJoining } from '../servers/for-joining.ts'
+import type { ForJoining } from '../servers/register/for-joining.ts'
 import { shardOf } from './shards.ts'
 import * as store from './store.ts'
 

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { type Arrival, joinArgument, joinTokenArrivals, joinTokenCreate, joinTokenGet, joinTokenRevoke } from '#contract/join-tokens.ts'
-import { type Server, serverAdd, serverConfirm, serverEvents, serverGet, serverList, serverRemove } from '#contract/servers.ts'
+import { type Server, serverAdd, serverConfirm, serverEvents, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
 import type { Simulator } from '#simulator/src/start.ts'
 import { clearFaults } from '#simulator/src/machine/trouble.ts'
 import type { Call } from '../../testing/backend.ts'

@@ -1,5 +1,5 @@
 /** Operations: anything that outlives a request. Other domains begin them, move their steps and end them in their own transactions; people watch, cancel and retry. */
-import { canWipe, type ChosenDisks, type ConfirmedDisk, type Disk, type DiskFacts, disksToConfirm } from '#contract/disks.ts'
+import { canWipe, type ChosenDisks, type ConfirmedDisk, type Disk, type DiskFacts, disksToConfirm } from '#contract/servers/disks.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { overviewGet } from '#contract/overview.ts'
-import { serverList } from '#contract/servers.ts'
+import { serverList } from '#contract/servers/servers.ts'
 import { inTransaction } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
 import { startBackend } from '../../testing/backend.ts'

@@ -2,7 +2,7 @@
  * What the patches of a server in no cluster are shown on: a worker's configuration of the newest supported pair, with a placeholder wherever
  * a cluster would put what is its own. It is never sent anywhere.
  */
-import { defaultInstallDisk } from '#contract/disks.ts'
+import { defaultInstallDisk } from '#contract/servers/disks.ts'
 import { generateConfig } from '#talos/config/generate.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { emptySchematicId } from '#talos/schematic/schematic.ts'

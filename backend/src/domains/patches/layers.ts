@@ -3,7 +3,7 @@
  * (`static-system`), what keeps the machine reachable beside a VLAN (`default-node`), and then the patches of people. A later layer wins.
  */
 import { stringify } from 'yaml'
-import type { ClusterRole } from '#contract/clusters.ts'
+import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import { systemLayers } from '#contract/patches.ts'
 import { type MachineImages, withImages } from '#talos/config/compare.ts'
 import type { ServerFacts } from '../servers/for-clusters.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { type NewPatch, patchCreate, patchGet, patchList, patchPreview, patchRemove, patchSchema, patchUpdate } from '#contract/patches.ts'
-import { serverConfig, serverGet, serverRemove } from '#contract/servers.ts'
+import { serverConfig, serverGet, serverRemove } from '#contract/servers/servers.ts'
 import { masked } from '#talos/config/mask.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildServer } from '../servers/testing.ts'

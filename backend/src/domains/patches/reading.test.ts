@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { type NewPatch, patchCreate, patchGet, patchList, patchPreview, patchUpdate } from '#contract/patches.ts'
-import { serverConfig } from '#contract/servers.ts'
+import { serverConfig } from '#contract/servers/servers.ts'
 import { masked } from '#talos/config/mask.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { buildServer } from '../servers/testing.ts'

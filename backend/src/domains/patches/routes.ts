@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { patchCreate, patchGet, patchList, patchPreview, patchRemove, patchSchema, patchUpdate } from '#contract/patches.ts'
-import { serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/drift.ts'
-import { serverConfig } from '#contract/servers.ts'
+import { serverDrift, serverDriftKeep, serverDriftOverwrite } from '#contract/servers/drift.ts'
+import { serverConfig } from '#contract/servers/servers.ts'
 import { serve } from '../../http/serve.ts'
 import type { Patches } from './patches.ts'
 

@@ -1,7 +1,7 @@
 /** Giving subnets to a cluster and taking them back: rules and rows. What the cluster makes of it is the reconciler's. */
-import { overlap, parseCidr } from '#contract/addresses.ts'
+import { overlap, parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
-import { canAssignSubnet, type Subnet } from '#contract/subnets.ts'
+import { canAssignSubnet, type Subnet } from '#contract/network/subnets.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import type { PoolCluster } from '../clusters/for-pools.ts'

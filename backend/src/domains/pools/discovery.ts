@@ -1,6 +1,6 @@
 /** Which software hands addresses out in a cluster: what its API server serves tells (Kubernetes, "API discovery"). */
-import type { PoolProvider } from '#contract/subnets.ts'
-import { isRecord, type Kubernetes } from '../clusters/kubernetes.ts'
+import type { PoolProvider } from '#contract/network/subnets.ts'
+import { isRecord, type Kubernetes } from '../../kubernetes/client.ts'
 import type { CiliumVersion, PoolApi } from './manifest.ts'
 
 const ciliumVersions: readonly CiliumVersion[] = ['v2', 'v2alpha1']

@@ -1,4 +1,4 @@
-import { KubernetesError } from '../clusters/kubernetes.ts'
+import { KubernetesError } from '../../kubernetes/client.ts'
 
 /**
  * Runs `act` with a signal that ends after `ms`, whatever single answers may take: a cluster that answers everything at the last moment is one that does not

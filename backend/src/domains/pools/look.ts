@@ -1,5 +1,5 @@
 /** What a cluster shows: the pools and announcements that it holds, and its Services. */
-import { isRecord, type Kubernetes, KubernetesError } from '../clusters/kubernetes.ts'
+import { isRecord, type Kubernetes, KubernetesError } from '../../kubernetes/client.ts'
 import { announcementCollection, labels, type PoolApi, poolCollection } from './manifest.ts'
 import { type LoadBalancer, readService } from './uses.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { formatAddress, formatCidr, lastOf, parseAddress, parseCidr } from '#contract/addresses.ts'
-import { formatRange, mergeRanges, type Range, rangeOfAddress, rangeOfCidr, readRange } from '#contract/address-ranges.ts'
-import { subnetProblems } from '#contract/subnet-rules.ts'
+import { formatAddress, formatCidr, lastOf, parseAddress, parseCidr } from '#contract/network/addresses.ts'
+import { formatRange, mergeRanges, type Range, rangeOfAddress, rangeOfCidr, readRange } from '#contract/network/address-ranges.ts'
+import { subnetProblems } from '#contract/network/subnet-rules.ts'
 import { linkGroups, manifestText, type PoolSubnet, render, usualApi } from './manifest.ts'
 
 const subnet = (more: Partial<PoolSubnet> = {}): PoolSubnet => ({

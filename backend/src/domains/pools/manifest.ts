@@ -6,10 +6,10 @@
  * CIDR, and only those, by a rule of its own.
  */
 import { stringify } from 'yaml'
-import { formatAddress } from '#contract/addresses.ts'
-import type { Range } from '#contract/address-ranges.ts'
-import { piecesOf, type SubnetText } from '#contract/subnet-rules.ts'
-import { fieldManager } from '../clusters/kubernetes.ts'
+import { formatAddress } from '#contract/network/addresses.ts'
+import type { Range } from '#contract/network/address-ranges.ts'
+import { piecesOf, type SubnetText } from '#contract/network/subnet-rules.ts'
+import { fieldManager } from '../../kubernetes/client.ts'
 
 /** Software that hands addresses out, and the versions of its API that a cluster serves. */
 export type PoolApi =

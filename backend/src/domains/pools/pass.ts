@@ -1,9 +1,9 @@
 /** One look at a cluster, with everything that it gives cause for: pools applied, read back, drained, removed; announcements; use. */
-import { parseAddress } from '#contract/addresses.ts'
-import { inRange } from '#contract/address-ranges.ts'
-import { piecesOf } from '#contract/subnet-rules.ts'
+import { parseAddress } from '#contract/network/addresses.ts'
+import { inRange } from '#contract/network/address-ranges.ts'
+import { piecesOf } from '#contract/network/subnet-rules.ts'
 import type { Job } from '../../engine/engine.ts'
-import { type Kubernetes, KubernetesError } from '../clusters/kubernetes.ts'
+import { type Kubernetes, KubernetesError } from '../../kubernetes/client.ts'
 import { announce } from './announce.ts'
 import { discover } from './discovery.ts'
 import { within } from './limit.ts'

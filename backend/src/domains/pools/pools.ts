@@ -2,7 +2,7 @@
 import { Problem } from '#contract/errors.ts'
 import type { Answer } from '#contract/operation.ts'
 import { hasEnded, type Operation } from '#contract/operations.ts'
-import type { clusterSubnets, PoolChange } from '#contract/subnets.ts'
+import type { clusterSubnets, PoolChange } from '#contract/network/subnets.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Reconciler } from '../../engine/engine.ts'
 import { type Caller, system } from '../../http/caller.ts'

@@ -5,7 +5,7 @@
  * (Kubernetes, "Server-Side Apply").
  */
 import { createHash } from 'node:crypto'
-import { isRecord, printable } from '../clusters/kubernetes.ts'
+import { isRecord, printable } from '../../kubernetes/client.ts'
 import type { KubernetesObject } from './manifest.ts'
 
 /** Names what was wanted of an object, to know later whether it was ours to change. */

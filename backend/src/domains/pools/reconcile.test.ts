@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { clusterGet } from '#contract/clusters.ts'
+import { clusterGet } from '#contract/clusters/clusters.ts'
 import { operationRetry } from '#contract/operations.ts'
-import { clusterSubnets, clusterSubnetsPreview, subnetAddresses, subnetRemove, subnetUpdate } from '#contract/subnets.ts'
+import { clusterSubnets, clusterSubnetsPreview, subnetAddresses, subnetRemove, subnetUpdate } from '#contract/network/subnets.ts'
 import type { FakeKubernetes } from './testing/kubernetes.ts'
 import { hostOf, pathOf, poolWorld } from './testing/world.ts'
 

@@ -4,7 +4,7 @@
  */
 import { hasEnded } from '#contract/operations.ts'
 import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
-import { KubernetesError } from '../clusters/kubernetes.ts'
+import { KubernetesError } from '../../kubernetes/client.ts'
 import { poolQueue, type PoolParts } from './parts.ts'
 import { moved, passing } from './pass.ts'
 import { load, type Look, type State } from './state.ts'

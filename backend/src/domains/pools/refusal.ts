@@ -1,4 +1,4 @@
-import { KubernetesError } from '../clusters/kubernetes.ts'
+import { KubernetesError } from '../../kubernetes/client.ts'
 
 /** About the asker or the moment, and not about what was asked: unauthorized, timeout, too many requests. */
 const passingStatuses: ReadonlySet<number> = new Set([401, 408, 429])

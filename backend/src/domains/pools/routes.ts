@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { clusterSubnets, clusterSubnetsAssign, clusterSubnetsPreview } from '#contract/subnets.ts'
+import { clusterSubnets, clusterSubnetsAssign, clusterSubnetsPreview } from '#contract/network/subnets.ts'
 import { serve } from '../../http/serve.ts'
 import type { Pools } from './pools.ts'
 

@@ -1,8 +1,8 @@
 // Subnets in simulated clusters, over the real wire: what a load balancer's controller makes of pools is the simulator's, written from Cilium and MetalLB and not from here.
 import { beforeAll, expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
-import { type Cluster, clusterDelete } from '#contract/clusters.ts'
-import type { Server } from '#contract/servers.ts'
+import { type Cluster, clusterDelete } from '#contract/clusters/clusters.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import {
   clusterSubnets,
   clusterSubnetsAssign,
@@ -12,7 +12,7 @@ import {
   subnetCreate,
   subnetGet,
   subnetUpdate,
-} from '#contract/subnets.ts'
+} from '#contract/network/subnets.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { type ClusterWorld, clusterWorld } from '../clusters/testing/world.ts'
 

@@ -1,7 +1,7 @@
 /** What is written down about a cluster's pools, and what a look at the cluster makes of each subnet. */
-import { parseCidr } from '#contract/addresses.ts'
-import { totalOf } from '#contract/subnet-rules.ts'
-import type { PoolProvider, Subnet } from '#contract/subnets.ts'
+import { parseCidr } from '#contract/network/addresses.ts'
+import { totalOf } from '#contract/network/subnet-rules.ts'
+import type { PoolProvider, Subnet } from '#contract/network/subnets.ts'
 import type { Db } from '../../db/db.ts'
 import type { PoolCluster } from '../clusters/for-pools.ts'
 import type { PoolParts } from './parts.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseCidr } from '#contract/addresses.ts'
+import { parseCidr } from '#contract/network/addresses.ts'
 import { readService, usesIn } from './uses.ts'
 
 const readServices = (items: readonly unknown[]) => items.flatMap((item) => readService(item) ?? [])

@@ -1,6 +1,6 @@
 /** Which addresses a cluster uses: those that its Services of type LoadBalancer show. Pure, and believes nothing that a cluster says but its own names. */
-import { type Address, type Cidr, contains, formatAddress, parseAddress } from '#contract/addresses.ts'
-import { isRecord } from '../clusters/kubernetes.ts'
+import { type Address, type Cidr, contains, formatAddress, parseAddress } from '#contract/network/addresses.ts'
+import { isRecord } from '../../kubernetes/client.ts'
 
 export interface Use {
   /** Canonical text. */

@@ -1,6 +1,6 @@
 /** What the clusters domain does with servers: takes them, has them, gives them back. */
 import { Problem } from '#contract/errors.ts'
-import { canBecome } from '#contract/servers.ts'
+import { canBecome } from '#contract/servers/servers.ts'
 import type { Clock } from '../../clock.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Caller, system } from '../../http/caller.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { eligibilityChecks } from '#contract/servers.ts'
+import { eligibilityChecks } from '#contract/servers/servers.ts'
 import { eligibility } from './eligibility.ts'
 import type { ServerFacts, Wanted } from './for-clusters.ts'
 

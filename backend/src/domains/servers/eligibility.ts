@@ -1,8 +1,8 @@
 /** The checks that a server must pass before it may join a cluster, each with what to do where it doesn't hold. */
-import { leastMemoryBytes } from '#contract/clusters.ts'
-import { leastDiskBytes, noDefaultDisk } from '#contract/disks.ts'
+import { leastMemoryBytes } from '#contract/clusters/clusters.ts'
+import { leastDiskBytes, noDefaultDisk } from '#contract/servers/disks.ts'
 import type { Verdict } from '#contract/rule.ts'
-import { canKeepInstalled, canRunTalos, type Eligibility, installedElse } from '#contract/servers.ts'
+import { canKeepInstalled, canRunTalos, type Eligibility, installedElse } from '#contract/servers/servers.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
 import { anyLink } from '../patches/links.ts'
 import type { ServerFacts, Wanted } from './for-clusters.ts'

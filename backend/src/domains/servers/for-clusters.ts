@@ -2,10 +2,10 @@
  * What the clusters domain asks of servers. Every call that is given `tx` changes rows, bumps versions and tells `server.updated` in that
  * transaction; nothing here talks to a machine but what `connection` answers.
  */
-import type { ClusterRole } from '#contract/clusters.ts'
-import type { DiskFacts } from '#contract/disks.ts'
+import type { ClusterRole } from '#contract/clusters/clusters.ts'
+import type { DiskFacts } from '#contract/servers/disks.ts'
 import type { Operation } from '#contract/operations.ts'
-import type { Eligibility, Server, ServerStatus, Stage } from '#contract/servers.ts'
+import type { Eligibility, Server, ServerStatus, Stage } from '#contract/servers/servers.ts'
 import type { Identity } from '#talos/client/inventory.ts'
 import type { Credentials } from '#talos/pki/clients.ts'
 import type { Db, Tx } from '../../db/db.ts'

@@ -1,5 +1,5 @@
 /** What a server told about its hardware and network (bounded and cleaned where it was read, `talos/client/inventory.ts`), and what follows from it. */
-import type { Resources } from '#contract/servers.ts'
+import type { Resources } from '#contract/servers/servers.ts'
 import type { Inventory } from '#talos/client/inventory.ts'
 
 export interface HardwareLink {

@@ -1,5 +1,5 @@
 /** Entries of the audit log about a server, as events for people. */
-import type { ServerEvent } from '#contract/servers.ts'
+import type { ServerEvent } from '#contract/servers/servers.ts'
 import type * as z from 'zod/mini'
 import type { Audit } from '../audit/audit.ts'
 

@@ -1,7 +1,7 @@
 /** Row → contract. The only place where a server's columns become its fields. */
 import { capacityOf } from '#contract/capacity.ts'
-import type { Disk } from '#contract/disks.ts'
-import type { Eligibility, Resources, Server } from '#contract/servers.ts'
+import type { Disk } from '#contract/servers/disks.ts'
+import type { Eligibility, Resources, Server } from '#contract/servers/servers.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import { eligibility } from './eligibility.ts'
 import type { ServerFacts, Wanted } from './for-clusters.ts'

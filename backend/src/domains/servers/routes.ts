@@ -12,7 +12,7 @@ import {
   serverShutdown,
   serverTalosconfig,
   serverUpdate,
-} from '#contract/servers.ts'
+} from '#contract/servers/servers.ts'
 import { asJson, serve, serveStream } from '../../http/serve.ts'
 import type { Servers } from './servers.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operationGet } from '#contract/operations.ts'
-import { serverAdd, serverConfirm, serverGet, serverList, serverReboot, serverRemove, serverTalosconfig, serverUpdate } from '#contract/servers.ts'
+import { serverAdd, serverConfirm, serverGet, serverList, serverReboot, serverRemove, serverTalosconfig, serverUpdate } from '#contract/servers/servers.ts'
 import { auditList } from '#contract/audit.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { datacenterCreate, datacenterGet } from '#contract/datacenters.ts'

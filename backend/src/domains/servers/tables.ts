@@ -1,6 +1,6 @@
 /** The tables of `migrations/0002_servers.sql`, as the query builder sees them. `patch` belongs to the patches domain. */
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
-import type { NodeType, ServerStatus, Stage } from '#contract/servers.ts'
+import type { NodeType, ServerStatus, Stage } from '#contract/servers/servers.ts'
 import type { Hardware } from './hardware.ts'
 
 type Time = ColumnType<Date, Date, Date>

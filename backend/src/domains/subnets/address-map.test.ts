@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { formatAddress, lastOf, parseAddress, parseCidr } from '#contract/addresses.ts'
-import { runsOfParts } from '#contract/address-map.ts'
-import { type AddressRun, subnetAddresses, type SubnetMap, subnetMap } from '#contract/subnets.ts'
+import { formatAddress, lastOf, parseAddress, parseCidr } from '#contract/network/addresses.ts'
+import { runsOfParts } from '#contract/network/address-map.ts'
+import { type AddressRun, subnetAddresses, type SubnetMap, subnetMap } from '#contract/network/subnets.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
 

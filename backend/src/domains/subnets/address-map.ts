@@ -1,9 +1,9 @@
 /** What the calls about a subnet's addresses answer. The largest maps hold a run for each of 65,536 addresses, so JSON text is written directly. */
-import { type Cidr, contains, formatAddress, parseAddress } from '#contract/addresses.ts'
-import { declaredRuns, type Held, type MapRun, usesOf, withUses } from '#contract/address-map.ts'
-import type { AddressRun, SubnetMap } from '#contract/subnets.ts'
-import { isPrivate } from '#contract/subnet-rules.ts'
-import type { ServerAddress } from '../servers/addresses.ts'
+import { type Cidr, contains, formatAddress, parseAddress } from '#contract/network/addresses.ts'
+import { declaredRuns, type Held, type MapRun, usesOf, withUses } from '#contract/network/address-map.ts'
+import type { AddressRun, SubnetMap } from '#contract/network/subnets.ts'
+import { isPrivate } from '#contract/network/subnet-rules.ts'
+import type { ServerAddress } from '../servers/list/addresses.ts'
 import type { MapRow, UseTexts } from './store.ts'
 
 function declared(row: MapRow): { cidr: Cidr; runs: MapRun[] } {

@@ -1,5 +1,5 @@
 /** Overlaps among thousands of CIDRs at once: two of them are disjoint or one holds the other, so a walk in order of their first address finds each. */
-import { type Cidr, contains, parseCidr } from '#contract/addresses.ts'
+import { type Cidr, contains, parseCidr } from '#contract/network/addresses.ts'
 import { scopeOf } from './rules.ts'
 import type { SubnetRow } from './store-shown.ts'
 import type { ReadRow } from './table.ts'

@@ -1,7 +1,7 @@
 /** What stands around subnets, put in order once, so that thousands of rows can be held against it. */
-import { type Address, type Cidr, lastOf, overlap, parseAddress, parseCidr } from '#contract/addresses.ts'
-import { isPrivate } from '#contract/subnet-rules.ts'
-import type { ServerAddress } from '../servers/addresses.ts'
+import { type Address, type Cidr, lastOf, overlap, parseAddress, parseCidr } from '#contract/network/addresses.ts'
+import { isPrivate } from '#contract/network/subnet-rules.ts'
+import type { ServerAddress } from '../servers/list/addresses.ts'
 import type { ClusterNetworks } from './store.ts'
 
 export interface Placed extends ServerAddress {

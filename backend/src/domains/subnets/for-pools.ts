@@ -1,5 +1,5 @@
 /** What the pools domain, which gives subnets to clusters, is offered by subnets, and what subnets ask of it. */
-import type { Subnet } from '#contract/subnets.ts'
+import type { Subnet } from '#contract/network/subnets.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { csvColumns, importLimits, subnetExport, subnetGet, subnetImport, subnetList, subnetRemove, subnetUpdate } from '#contract/subnets.ts'
+import { csvColumns, importLimits, subnetExport, subnetGet, subnetImport, subnetList, subnetRemove, subnetUpdate } from '#contract/network/subnets.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { formatAddress, lastOf, parseAddress, parseCidr } from '#contract/addresses.ts'
-import { subnetGet, subnetList, subnetUpdate, type SubnetStatus } from '#contract/subnets.ts'
+import { formatAddress, lastOf, parseAddress, parseCidr } from '#contract/network/addresses.ts'
+import { subnetGet, subnetList, subnetUpdate, type SubnetStatus } from '#contract/network/subnets.ts'
 import { startBackend } from '../../testing/backend.ts'
 import { addCluster, addDatacenter, addServer, addSubnet, assign } from './testing.ts'
 

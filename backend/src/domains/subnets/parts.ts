@@ -2,7 +2,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/db.ts'
 import type { Recorder } from '../../record.ts'
-import type { ServerAddress } from '../servers/addresses.ts'
+import type { ServerAddress } from '../servers/list/addresses.ts'
 import type { PoolAccess } from './for-pools.ts'
 
 export interface SubnetParts {

@@ -1,4 +1,4 @@
-import type { Subnet } from '#contract/subnets.ts'
+import type { Subnet } from '#contract/network/subnets.ts'
 import type { SubnetRow } from './store-shown.ts'
 
 /** Row → contract. The only place where a subnet's columns become its fields. */

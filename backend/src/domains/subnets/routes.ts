@@ -10,7 +10,7 @@ import {
   subnetMap,
   subnetRemove,
   subnetUpdate,
-} from '#contract/subnets.ts'
+} from '#contract/network/subnets.ts'
 import { asJson, serve } from '../../http/serve.ts'
 import type { Subnets } from './subnets.ts'
 

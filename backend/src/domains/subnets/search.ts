@@ -1,6 +1,6 @@
 /** What a person types into the search of subnets: an address, a CIDR, or part of a name or a CIDR. */
 import { type RawBuilder, sql, type SqlBool } from 'kysely'
-import { formatAddress, formatCidr, parseAddress, readCidr } from '#contract/addresses.ts'
+import { formatAddress, formatCidr, parseAddress, readCidr } from '#contract/network/addresses.ts'
 import { likePattern } from '../../db/db.ts'
 
 /** Part of an IPv6 text as PostgreSQL would write it: lower case, groups without leading zeros. */

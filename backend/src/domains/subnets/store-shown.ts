@@ -2,7 +2,7 @@
 import { type Selectable, sql, type SqlBool } from 'kysely'
 import type { Input } from '#contract/operation.ts'
 import { orderOf } from '#contract/page.ts'
-import type { subnetList, SubnetStatus } from '#contract/subnets.ts'
+import type { subnetList, SubnetStatus } from '#contract/network/subnets.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { search } from './search.ts'
 import type { SubnetTable } from './tables.ts'

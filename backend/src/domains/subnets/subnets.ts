@@ -1,9 +1,9 @@
 /** What can be done with subnets. Each change is one transaction: rows, audit entry and event together. */
-import { formatCidr, parseCidr } from '#contract/addresses.ts'
+import { formatCidr, parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
-import { subnetProblems } from '#contract/subnet-rules.ts'
+import { subnetProblems } from '#contract/network/subnet-rules.ts'
 import {
   canRemoveSubnet,
   type NewSubnet,
@@ -13,11 +13,11 @@ import {
   type subnetImport,
   type subnetList,
   type SubnetMap,
-} from '#contract/subnets.ts'
+} from '#contract/network/subnets.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import { isVersion, type Versions } from '../../http/tags.ts'
-import type { ServerAddress } from '../servers/addresses.ts'
+import type { ServerAddress } from '../servers/list/addresses.ts'
 import { addressMap, addressRuns } from './address-map.ts'
 import { around } from './around.ts'
 import { writeCsv } from './csv.ts'

@@ -1,9 +1,9 @@
 /** Subnets as the rows of a CSV file, and a row of one as what a person wants. */
 import * as z from 'zod/mini'
 import { nameOf } from '#contract/names.ts'
-import { formatCidr, parseCidr } from '#contract/addresses.ts'
-import { readExclusions, subnetProblems } from '#contract/subnet-rules.ts'
-import { csvColumns, subnetPurposes, wrongVlan } from '#contract/subnets.ts'
+import { formatCidr, parseCidr } from '#contract/network/addresses.ts'
+import { readExclusions, subnetProblems } from '#contract/network/subnet-rules.ts'
+import { csvColumns, subnetPurposes, wrongVlan } from '#contract/network/subnets.ts'
 import type { CsvRecord } from './csv.ts'
 import type { SubnetRow } from './store-shown.ts'
 import { canonical, type Wanted } from './wanted.ts'

@@ -1,6 +1,6 @@
 /** The tables of `migrations/0005_subnets.sql`, as the query builder sees them. */
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
-import type { PoolProvider } from '#contract/subnets.ts'
+import type { PoolProvider } from '#contract/network/subnets.ts'
 
 type Time = ColumnType<Date, Date, Date>
 type OptionalTime = ColumnType<Date | null, Date | null | undefined, Date | null>

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { datacenterCreate } from '#contract/datacenters.ts'
-import { type Subnet, subnetCreate } from '#contract/subnets.ts'
+import { type Subnet, subnetCreate } from '#contract/network/subnets.ts'
 import type { Backend, SignedIn } from '../../testing/backend.ts'
 
 export async function addDatacenter(by: SignedIn, city: string): Promise<{ id: string; code: string }> {

@@ -1,7 +1,7 @@
 /** A subnet as a person wants it, brought to the one spelling that is stored and compared. */
-import { formatAddress, formatCidr, parseAddress, parseCidr } from '#contract/addresses.ts'
-import { canonicalExclusions, type SubnetText, totalOf } from '#contract/subnet-rules.ts'
-import type { Subnet } from '#contract/subnets.ts'
+import { formatAddress, formatCidr, parseAddress, parseCidr } from '#contract/network/addresses.ts'
+import { canonicalExclusions, type SubnetText, totalOf } from '#contract/network/subnet-rules.ts'
+import type { Subnet } from '#contract/network/subnets.ts'
 
 export interface Wanted extends SubnetText {
   readonly name: string

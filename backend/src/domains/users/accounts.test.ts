@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { auditList } from '#contract/audit.ts'
 import { eventStream } from '#contract/events.ts'
-import { serverList } from '#contract/servers.ts'
+import { serverList } from '#contract/servers/servers.ts'
 import { authorize, authorizeRefresh, passwordChange, passwordReset, passwordResetLook, sessionEnd, sessionGet, sessionList } from '#contract/sessions.ts'
 import { userCreate, userRemove, userResetPassword, userUnlock, userUpdate } from '#contract/users.ts'
 import { type Backend, type SignedIn, startBackend } from '../../testing/backend.ts'

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { clusterEvents } from '#contract/clusters.ts'
+import { clusterEvents } from '#contract/clusters/clusters.ts'
 import { query } from '../../api/query.ts'
-import { EventTable } from '../../ui/EventTable.tsx'
+import { EventTable } from '../../ui/table/EventTable.tsx'
 
 /** What was done to the cluster, and by whom. A download makes no live event, so each look asks anew. */
 export function ClusterEvents({ id }: { id: string }) {

@@ -1,8 +1,8 @@
-import type { Cluster } from '#contract/clusters.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Action } from '../../ui/actions.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Copyable } from '../../ui/Copyable.tsx'
-import { KeyValue, Panel } from '../../ui/Panel.tsx'
+import { Button } from '../../ui/inputs/Button.tsx'
+import { Copyable } from '../../ui/text/Copyable.tsx'
+import { KeyValue, Panel } from '../../ui/text/Panel.tsx'
 import css from './ClusterPage.module.css'
 import { endpointShown, versionShown } from './cluster-state.ts'
 

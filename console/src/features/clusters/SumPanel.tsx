@@ -1,7 +1,7 @@
-import type { Server } from '#contract/servers.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import { count, disk, memory } from '../../lib/units.ts'
-import { Icon } from '../../ui/Icon.tsx'
-import { KeyValue, Panel } from '../../ui/Panel.tsx'
+import { Icon } from '../../ui/pictures/Icon.tsx'
+import { KeyValue, Panel } from '../../ui/text/Panel.tsx'
 import { type Draft, sumOf } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 

@@ -9,14 +9,14 @@ import {
   clusterDelete,
   clusterKubeconfig,
   clusterTalosconfig,
-} from '#contract/clusters.ts'
+} from '#contract/clusters/clusters.ts'
 import { counted } from '#contract/words.ts'
 import { call, download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
 import { modals } from '../../layout/modals.ts'
 import { paths } from '../../lib/paths.ts'
 import { type Action, both, confirm } from '../../ui/actions.ts'
-import { toast } from '../../ui/toast.ts'
+import { toast } from '../../ui/feedback/toast.ts'
 import { refreshClusters } from './cluster-queries.ts'
 
 const sentenceOf = (error: unknown, otherwise: string): string => (error instanceof Error && error.message !== '' ? error.message : otherwise)

@@ -1,5 +1,5 @@
 import { keepPreviousData, type QueryClient } from '@tanstack/react-query'
-import { clusterGet, clusterList } from '#contract/clusters.ts'
+import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { operationGet, operationList } from '#contract/operations.ts'
 import type { Asked } from '#contract/operation.ts'
 import { invalidate, query } from '../../api/query.ts'

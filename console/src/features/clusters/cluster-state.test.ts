@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Server } from '#contract/servers.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import { canShowNewKeys, contactSaid, nodeSaid } from './cluster-state.ts'
 
 const since = '2026-11-20T10:00:00.000Z'

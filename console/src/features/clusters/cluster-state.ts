@@ -1,10 +1,10 @@
 /** How a cluster's state is said. */
-import type { Cluster, ClusterStatus } from '#contract/clusters.ts'
+import type { Cluster, ClusterStatus } from '#contract/clusters/clusters.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
-import { contactStateOf, troubleOf } from '#contract/server-trouble.ts'
-import type { Server } from '#contract/servers.ts'
+import { contactStateOf, troubleOf } from '#contract/servers/server-trouble.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import { moment } from '../../lib/time.ts'
-import type { Tone } from '../../ui/Status.tsx'
+import type { Tone } from '../../ui/feedback/Status.tsx'
 
 const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {
   pending: { tone: 'busy', word: 'Pending' },

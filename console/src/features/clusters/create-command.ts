@@ -1,6 +1,6 @@
 /** Creating a cluster as a command of the command line, which takes servers by name. */
-import { defaultPodCidr, defaultServiceCidr } from '#contract/clusters.ts'
-import type { ConfirmedDisk } from '#contract/disks.ts'
+import { defaultPodCidr, defaultServiceCidr } from '#contract/clusters/clusters.ts'
+import type { ConfirmedDisk } from '#contract/servers/disks.ts'
 import { cliOf } from '../../lib/shell.ts'
 import type { Draft } from './create-draft.ts'
 

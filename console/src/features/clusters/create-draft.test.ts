@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
 import { expect, test } from 'vitest'
-import { NewCluster } from '#contract/clusters.ts'
-import { disksToConfirm } from '#contract/disks.ts'
-import type { Server } from '#contract/servers.ts'
+import { NewCluster } from '#contract/clusters/clusters.ts'
+import { disksToConfirm } from '#contract/servers/disks.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import {
   blank,
   bodyOf,

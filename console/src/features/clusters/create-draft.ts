@@ -1,6 +1,6 @@
 /** What is chosen in the three steps of creating a cluster, what of it is wrong, and what is sent. */
 import * as z from 'zod/mini'
-import { overlap, parseCidr } from '#contract/addresses.ts'
+import { overlap, parseCidr } from '#contract/network/addresses.ts'
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
 import {
   canHaveControlPlanes,
@@ -11,7 +11,7 @@ import {
   leastMemoryBytes,
   NewCluster,
   type NewClusterAsked,
-} from '#contract/clusters.ts'
+} from '#contract/clusters/clusters.ts'
 import {
   type ChosenDisks,
   type ConfirmedDisk,
@@ -21,11 +21,11 @@ import {
   type DiskToConfirm,
   disksToConfirm,
   installable,
-} from '#contract/disks.ts'
+} from '#contract/servers/disks.ts'
 import { nameSentences } from '#contract/names.ts'
 import { NewPatch } from '#contract/patches.ts'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
-import { canJoinCluster, canKeepInstalled, type Server } from '#contract/servers.ts'
+import { canJoinCluster, canKeepInstalled, type Server } from '#contract/servers/servers.ts'
 import { canRunKubernetes, type OfferedTalos } from '#contract/versions.ts'
 import { disk } from '../../lib/units.ts'
 

@@ -1,5 +1,5 @@
 /** What the preview of a cluster found: what keeps it from being created, and what is allowed but unwise. */
-import type { clusterPreview } from '#contract/clusters.ts'
+import type { clusterPreview } from '#contract/clusters/clusters.ts'
 import type { Answer } from '#contract/operation.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { reasonOf } from '../../lib/reason.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Server } from '#contract/servers.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import { blank, bodyOf, readKept, taking, withRoles } from './create-draft.ts'
 import { replacedText, setForAll, withPatch } from './set-for-all.ts'
 

@@ -1,9 +1,9 @@
 /** One choice for every chosen server that it can be made for. */
 import type { NewPatch } from '#contract/patches.ts'
-import type { Server } from '#contract/servers.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
-import type { MenuItem } from '../../ui/Menu.tsx'
-import { defaultWorkloadDisks } from '#contract/disks.ts'
+import type { MenuItem } from '../../ui/overlay/Menu.tsx'
+import { defaultWorkloadDisks } from '#contract/servers/disks.ts'
 import { type Chosen, type Draft, firstDisk, installDisks } from './create-draft.ts'
 
 type Set = (servers: Draft['servers']) => void

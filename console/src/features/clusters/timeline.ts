@@ -1,5 +1,5 @@
 /** Steps of an operation on a cluster as a matrix of every server by every step, and lines of its servers' logs. */
-import type { Cluster } from '#contract/clusters.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation, Step } from '#contract/operations.ts'
 import { atRest, shortOf } from '../../lib/phases.ts'
 import { clock } from '../../lib/time.ts'

@@ -1,9 +1,9 @@
 import type { Datacenter } from '#contract/datacenters.ts'
 import { exact } from '../../lib/time.ts'
 import { count } from '../../lib/units.ts'
-import { countryName } from '../../ui/Flag.tsx'
-import { KeyValue } from '../../ui/Panel.tsx'
-import { Badge } from '../../ui/Status.tsx'
+import { countryName } from '../../ui/pictures/Flag.tsx'
+import { KeyValue } from '../../ui/text/Panel.tsx'
+import { Badge } from '../../ui/feedback/Status.tsx'
 import css from './DatacentersPage.module.css'
 
 const unknown = <span className="t3">Unknown</span>

@@ -1,8 +1,8 @@
 import type { Datacenter } from '#contract/datacenters.ts'
 import { counted } from '#contract/words.ts'
 import { paths } from '../../lib/paths.ts'
-import { Panel } from '../../ui/Panel.tsx'
-import { SiteMap } from '../../ui/SiteMap.tsx'
+import { Panel } from '../../ui/text/Panel.tsx'
+import { SiteMap } from '../../ui/pictures/SiteMap.tsx'
 import css from './DatacentersPage.module.css'
 
 /** The map of the sites whose place is known; the table below is its list for those who can't see it. */

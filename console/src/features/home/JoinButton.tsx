@@ -1,6 +1,6 @@
 import { lazy, Suspense, useState } from 'react'
 import { useInstallation } from '../../api/installation.ts'
-import { Button, ButtonLink } from '../../ui/Button.tsx'
+import { Button, ButtonLink } from '../../ui/inputs/Button.tsx'
 
 const loadDialog = () => import('./JoinWaitlist.tsx')
 const JoinWaitlist = lazy(loadDialog)

@@ -3,10 +3,10 @@ import { waitlistJoin } from '#contract/users.ts'
 import { CallError, callOpen } from '../../api/client.ts'
 import { fieldErrors } from '../../lib/fields.ts'
 import { reasonOf } from '../../lib/reason.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Dialog } from '../../ui/Dialog.tsx'
-import { Field, TextInput } from '../../ui/Field.tsx'
-import { Alert } from '../../ui/Status.tsx'
+import { Button } from '../../ui/inputs/Button.tsx'
+import { Dialog } from '../../ui/overlay/Dialog.tsx'
+import { Field, TextInput } from '../../ui/inputs/Field.tsx'
+import { Alert } from '../../ui/feedback/Status.tsx'
 
 /** Leaves a name, a company and an email for the provider. It answers the same whether or not the email was known. */
 export default function JoinWaitlist({ open, onClose }: { open: boolean; onClose: () => void }) {

@@ -4,9 +4,9 @@ import { mayBePassword, newPassword, passwordReset, passwordResetLook } from '#c
 import { callOpen, CallError } from '../../api/client.ts'
 import { paths } from '../../lib/paths.ts'
 import { fieldErrors } from '../../lib/fields.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Field, TextInput } from '../../ui/Field.tsx'
-import { Problem } from '../../ui/Status.tsx'
+import { Button } from '../../ui/inputs/Button.tsx'
+import { Field, TextInput } from '../../ui/inputs/Field.tsx'
+import { Problem } from '../../ui/feedback/Status.tsx'
 import { Beam } from './Beam.tsx'
 import css from './SignIn.module.css'
 

@@ -1,7 +1,7 @@
 import { useEffect } from 'react'
 import { paths } from '../../lib/paths.ts'
 import { JoinButton } from './JoinButton.tsx'
-import { ButtonLink } from '../../ui/Button.tsx'
+import { ButtonLink } from '../../ui/inputs/Button.tsx'
 import { Beam } from './Beam.tsx'
 import css from './SignedOut.module.css'
 

@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini'
 import type { ImageFactory } from '#contract/images.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Alert } from '../../ui/Status.tsx'
+import { Button } from '../../ui/inputs/Button.tsx'
+import { Alert } from '../../ui/feedback/Status.tsx'
 import { simulatedSentence } from './ImageResult.tsx'
 
 /** What has to be known of the factory before anything is made: that it is simulated, or that it does not answer. */

@@ -1,4 +1,4 @@
-import { KeyValue } from '../../ui/Panel.tsx'
+import { KeyValue } from '../../ui/text/Panel.tsx'
 import { shortName } from './extensions.ts'
 import { argsOf, type Draft, formatNames, noToken } from './image-form.ts'
 

@@ -7,7 +7,7 @@ import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
-import { toast } from '../../ui/toast.ts'
+import { toast } from '../../ui/feedback/toast.ts'
 
 /** Everything that can be done to a join token: row menu and ⌘K show this one list. */
 export const tokenActions = (client: QueryClient, t: JoinToken): Action[] => [

@@ -2,7 +2,7 @@
 import type { Arrival, JoinToken } from '#contract/join-tokens.ts'
 import { until } from '../../lib/time.ts'
 import { count } from '../../lib/units.ts'
-import type { Tone } from '../../ui/Status.tsx'
+import type { Tone } from '../../ui/feedback/Status.tsx'
 
 export const tokenStates: Readonly<Record<JoinToken['status'], { tone: Tone; word: string }>> = {
   usable: { tone: 'ok', word: 'Usable' },

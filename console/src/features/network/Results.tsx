@@ -1,7 +1,7 @@
 import { useStore } from '../../lib/store.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Dialog } from '../../ui/Dialog.tsx'
-import { Icon } from '../../ui/Icon.tsx'
+import { Button } from '../../ui/inputs/Button.tsx'
+import { Dialog } from '../../ui/overlay/Dialog.tsx'
+import { Icon } from '../../ui/pictures/Icon.tsx'
 import css from './NetworkPage.module.css'
 import { results } from './subnet-actions.ts'
 

@@ -1,9 +1,9 @@
 import type { Related } from '#contract/errors.ts'
-import type { Subnet } from '#contract/subnets.ts'
+import type { Subnet } from '#contract/network/subnets.ts'
 import type { KeptDraft } from '../../api/use-draft.ts'
-import { Button } from '../../ui/Button.tsx'
-import { DraftNotice } from '../../ui/DraftNotice.tsx'
-import { Alert } from '../../ui/Status.tsx'
+import { Button } from '../../ui/inputs/Button.tsx'
+import { DraftNotice } from '../../ui/feedback/DraftNotice.tsx'
+import { Alert } from '../../ui/feedback/Status.tsx'
 import { differences, draftOf, problemsOfFields, type SubnetDraft } from './subnet-form.ts'
 import css from './SubnetForm.module.css'
 

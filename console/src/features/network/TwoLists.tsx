@@ -1,6 +1,6 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import type { Verdict } from '#contract/rule.ts'
-import { Button } from '../../ui/Button.tsx'
+import { Button } from '../../ui/inputs/Button.tsx'
 import { cx } from '../../ui/cx.ts'
 import css from './AssignSubnets.module.css'
 

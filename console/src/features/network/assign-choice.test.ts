@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Subnet } from '#contract/subnets.ts'
+import type { Subnet } from '#contract/network/subnets.ts'
 import { canChoose, canReview, choiceOf, idsOf, sameWish, textOfIds, verbOf } from './assign-choice.ts'
 
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`

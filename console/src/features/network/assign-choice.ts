@@ -1,7 +1,7 @@
 /** What the page for assigning has in its address, and what comes of it. */
-import type { Cluster } from '#contract/clusters.ts'
+import type { Cluster } from '#contract/clusters/clusters.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
-import { canAssignSubnet, type Subnet } from '#contract/subnets.ts'
+import { canAssignSubnet, type Subnet } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
 
 export const steps = [

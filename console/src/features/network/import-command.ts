@@ -1,4 +1,4 @@
-import { subnetImport } from '#contract/subnets.ts'
+import { subnetImport } from '#contract/network/subnets.ts'
 import { cliOf, curlOf, quoted } from '../../lib/shell.ts'
 
 /** What a shell takes as one argument and people still paste, in characters; longer text is read from a file. */

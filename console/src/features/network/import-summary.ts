@@ -1,5 +1,5 @@
 import type { Answer } from '#contract/operation.ts'
-import type { subnetImport } from '#contract/subnets.ts'
+import type { subnetImport } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
 
 /** An import in words: what its rows would do, or how much is wrong. */

@@ -1,5 +1,5 @@
-import { type MapRun, runsOfParts } from '#contract/address-map.ts'
-import type { SubnetMap } from '#contract/subnets.ts'
+import { type MapRun, runsOfParts } from '#contract/network/address-map.ts'
+import type { SubnetMap } from '#contract/network/subnets.ts'
 
 /** An answer is read once, however often its map is opened: it may have a run for each of 65,536 addresses. */
 const known = new WeakMap<SubnetMap, MapRun[]>()

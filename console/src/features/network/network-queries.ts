@@ -1,10 +1,10 @@
 /** What the pages about subnets ask of the API. */
 import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
-import { clusterGet, clusterList } from '#contract/clusters.ts'
+import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { operationGet } from '#contract/operations.ts'
 import { overviewGet } from '#contract/overview.ts'
-import { clusterSubnets, type Subnet, subnetGet, subnetList, subnetMap } from '#contract/subnets.ts'
+import { clusterSubnets, type Subnet, subnetGet, subnetList, subnetMap } from '#contract/network/subnets.ts'
 import { call } from '../../api/client.ts'
 import { invalidate, keyOf, query } from '../../api/query.ts'
 import { everyPage } from '../../lib/every-page.ts'

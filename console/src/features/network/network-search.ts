@@ -1,6 +1,6 @@
 /** What stands in the address of the list of subnets, and what is asked of the API for it. */
 import type { Asked } from '#contract/operation.ts'
-import { type subnetList, subnetPurposes, subnetStatuses } from '#contract/subnets.ts'
+import { type subnetList, subnetPurposes, subnetStatuses } from '#contract/network/subnets.ts'
 import { among, pageNumber, pageSize, sortAmong } from '../../lib/list-search.ts'
 import { texts } from '../../lib/search.ts'
 

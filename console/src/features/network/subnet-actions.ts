@@ -2,7 +2,7 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
-import { canRemoveSubnet, clusterSubnetsAssign, type Subnet, subnetRemove, subnetUpdate } from '#contract/subnets.ts'
+import { canRemoveSubnet, clusterSubnetsAssign, type Subnet, subnetRemove, subnetUpdate } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
@@ -10,7 +10,7 @@ import { paths } from '../../lib/paths.ts'
 import { createStore } from '../../lib/store.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
-import { toast } from '../../ui/toast.ts'
+import { toast } from '../../ui/feedback/toast.ts'
 import { refreshNetwork } from './network-queries.ts'
 
 /** What became of one of several. */

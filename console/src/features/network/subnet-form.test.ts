@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Subnet } from '#contract/subnets.ts'
+import type { Subnet } from '#contract/network/subnets.ts'
 import {
   changesOf,
   commandOf,

@@ -1,9 +1,9 @@
 /** The form of a subnet: what was typed, what is wrong with it, and what is sent. The rules are the contract's. */
 import * as z from 'zod/mini'
-import { parseCidr } from '#contract/addresses.ts'
-import { formatRange, type Range } from '#contract/address-ranges.ts'
-import { piecesOf, subnetProblems, type SubnetText, subnetWarnings, totalOf } from '#contract/subnet-rules.ts'
-import { NewSubnet, type Subnet, type SubnetChange, subnetPurposes } from '#contract/subnets.ts'
+import { parseCidr } from '#contract/network/addresses.ts'
+import { formatRange, type Range } from '#contract/network/address-ranges.ts'
+import { piecesOf, subnetProblems, type SubnetText, subnetWarnings, totalOf } from '#contract/network/subnet-rules.ts'
+import { NewSubnet, type Subnet, type SubnetChange, subnetPurposes } from '#contract/network/subnets.ts'
 import { fieldErrors } from '../../lib/fields.ts'
 import { cliOf, type OptionValue } from '../../lib/shell.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { subnetStatuses } from '#contract/subnets.ts'
+import { subnetStatuses } from '#contract/network/subnets.ts'
 import { hasShare, subnetSaid, usedText } from './subnet-state.ts'
 
 test('what is not known is not 0, and IPv6 shows no share', () => {

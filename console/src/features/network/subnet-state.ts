@@ -1,7 +1,7 @@
 /** How a subnet's state and use are said. */
-import type { Subnet, SubnetStatus } from '#contract/subnets.ts'
+import type { Subnet, SubnetStatus } from '#contract/network/subnets.ts'
 import { count } from '../../lib/units.ts'
-import type { Tone } from '../../ui/Status.tsx'
+import type { Tone } from '../../ui/feedback/Status.tsx'
 
 const said: Readonly<Record<SubnetStatus, { tone: Tone; word: string }>> = {
   unassigned: { tone: 'off', word: 'Unassigned' },

@@ -2,8 +2,8 @@ import type { Attention, Overview } from '#contract/overview.ts'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time.ts'
 import { count } from '../../lib/units.ts'
-import { Panel } from '../../ui/Panel.tsx'
-import { Badge, StatusDot, type Tone } from '../../ui/Status.tsx'
+import { Panel } from '../../ui/text/Panel.tsx'
+import { Badge, StatusDot, type Tone } from '../../ui/feedback/Status.tsx'
 import css from './Overview.module.css'
 
 const said: Readonly<Record<Attention['kind'], { tone: Tone; word: string; to: (id: string) => string }>> = {

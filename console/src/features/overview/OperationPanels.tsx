@@ -3,8 +3,8 @@ import { operationTitle } from '#contract/words.ts'
 import { operationPage, Running } from '../../layout/RunningOperations.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time.ts'
-import { Panel } from '../../ui/Panel.tsx'
-import { Badge } from '../../ui/Status.tsx'
+import { Panel } from '../../ui/text/Panel.tsx'
+import { Badge } from '../../ui/feedback/Status.tsx'
 import css from './Overview.module.css'
 
 /** What runs now, how far it is, and what it waits for. */

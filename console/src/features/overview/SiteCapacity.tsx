@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { counted } from '#contract/words.ts'
 import { count, disk, memory } from '../../lib/units.ts'
-import { KeyValue } from '../../ui/Panel.tsx'
+import { KeyValue } from '../../ui/text/Panel.tsx'
 import type { Site } from './CapacityPanel.tsx'
 import css from './SiteCapacity.module.css'
 

@@ -1,9 +1,9 @@
 import type { Overview } from '#contract/overview.ts'
-import { utilisation } from '#contract/subnet-rules.ts'
+import { utilisation } from '#contract/network/subnet-rules.ts'
 import { paths } from '../../lib/paths.ts'
 import { count } from '../../lib/units.ts'
-import { fillTone, Meter } from '../../ui/Meter.tsx'
-import { Panel } from '../../ui/Panel.tsx'
+import { fillTone, Meter } from '../../ui/pictures/Meter.tsx'
+import { Panel } from '../../ui/text/Panel.tsx'
 import css from './Overview.module.css'
 
 /** Where addresses run out first. Each leads to its address map. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clusterStatuses } from '#contract/clusters.ts'
+import { clusterStatuses } from '#contract/clusters/clusters.ts'
 import { clusterGroups, sums } from './overview-sums.ts'
 
 const amount = (total: number, used: number) => ({ total, in_clusters: used, free: total - used })

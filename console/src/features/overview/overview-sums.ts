@@ -1,8 +1,8 @@
-import type { ClusterStatus } from '#contract/clusters.ts'
+import type { ClusterStatus } from '#contract/clusters/clusters.ts'
 import type { Overview } from '#contract/overview.ts'
 import { paths } from '../../lib/paths.ts'
-import type { Segment } from '../../ui/Meter.tsx'
-import type { Tone } from '../../ui/Status.tsx'
+import type { Segment } from '../../ui/pictures/Meter.tsx'
+import type { Tone } from '../../ui/feedback/Status.tsx'
 
 type Site = Overview['capacity'][number]
 const measures = ['compute_units', 'vcpu', 'memory_bytes', 'disk_bytes'] as const

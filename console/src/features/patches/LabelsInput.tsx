@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { useField } from '../../ui/Field.tsx'
-import { Icon } from '../../ui/Icon.tsx'
+import { useField } from '../../ui/inputs/Field.tsx'
+import { Icon } from '../../ui/pictures/Icon.tsx'
 import css from './LabelsInput.module.css'
 import { labelText, readLabel } from './patch-form.ts'
 

@@ -1,7 +1,7 @@
 import type { KeptDraft } from '../../api/use-draft.ts'
-import { Button } from '../../ui/Button.tsx'
-import { DraftNotice } from '../../ui/DraftNotice.tsx'
-import { Alert } from '../../ui/Status.tsx'
+import { Button } from '../../ui/inputs/Button.tsx'
+import { DraftNotice } from '../../ui/feedback/DraftNotice.tsx'
+import { Alert } from '../../ui/feedback/Status.tsx'
 import css from './PatchEditor.module.css'
 
 /** Why a patch was not saved. */

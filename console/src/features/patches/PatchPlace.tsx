@@ -3,8 +3,8 @@ import { type ReactNode, useState } from 'react'
 import type { Patch } from '#contract/patches.ts'
 import { CallError } from '../../api/client.ts'
 import { paths } from '../../lib/paths.ts'
-import { ButtonLink } from '../../ui/Button.tsx'
-import { Empty, ErrorState, SkeletonRows } from '../../ui/States.tsx'
+import { ButtonLink } from '../../ui/inputs/Button.tsx'
+import { Empty, ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
 import { patchQuery } from './patch-queries.ts'
 
 /** Whether somebody else changed the patch meanwhile, and how to go on with theirs. */

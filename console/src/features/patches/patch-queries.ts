@@ -1,6 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { patchGet, patchList, patchSchema } from '#contract/patches.ts'
-import { serverGet, serverList } from '#contract/servers.ts'
+import { serverGet, serverList } from '#contract/servers/servers.ts'
 import { invalidate, query } from '../../api/query.ts'
 
 export const patchesQuery = (serverId: string) => query(patchList, { params: { id: serverId } })

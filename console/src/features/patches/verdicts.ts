@@ -1,5 +1,5 @@
 import type { Preview } from '#contract/patches.ts'
-import type { IconName } from '../../ui/Icon.tsx'
+import type { IconName } from '../../ui/pictures/Icon.tsx'
 
 type Kind = Preview['verdict']['kind']
 

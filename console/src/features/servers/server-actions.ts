@@ -1,7 +1,7 @@
 /** Everything that can be done to servers: row menu, page header, bulk bar and ⌘K show these lists. */
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { clusterCreate } from '#contract/clusters.ts'
+import { clusterCreate } from '#contract/clusters/clusters.ts'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
 import {
   canConfirmServer,
@@ -19,15 +19,15 @@ import {
   serverShutdown,
   serverTalosconfig,
   serverUpdate,
-} from '#contract/servers.ts'
+} from '#contract/servers/servers.ts'
 import { call, download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
-import { toast } from '../../ui/toast.ts'
+import { toast } from '../../ui/feedback/toast.ts'
 import { paths } from '../../lib/paths.ts'
 import { modals } from '../../layout/modals.ts'
-import { anyAble, type ItemResult } from './bulk.ts'
-import { serverDialog } from './dialogs.ts'
+import { anyAble, type ItemResult } from './dialogs/bulk.ts'
+import { serverDialog } from './dialogs/dialogs.ts'
 import { refreshServers } from './server-queries.ts'
 
 const renameVerdict = (s: Server): Verdict => all(allowed(serverUpdate), canRenameServer(s))

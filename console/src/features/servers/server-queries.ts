@@ -2,11 +2,11 @@
 import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { datacenterList } from '#contract/datacenters.ts'
 import type { Page } from '#contract/page.ts'
-import { type Server, serverGet, serverList } from '#contract/servers.ts'
+import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
 import { call, CallError } from '../../api/client.ts'
 import { keyOf, query } from '../../api/query.ts'
-import { resourcesOf } from './resources.ts'
-import { type ServerSearch, serverQuery } from './server-search.ts'
+import { resourcesOf } from './page/resources.ts'
+import { type ServerSearch, serverQuery } from './list/server-search.ts'
 
 const readable = (s: Server): Server => ({ ...s, resources: resourcesOf(s.resources) })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Server } from '#contract/servers.ts'
+import type { Server } from '#contract/servers/servers.ts'
 import { contactOf, statusOf } from './server-state.ts'
 
 const talos: Server['talos'] = {

@@ -1,8 +1,8 @@
 /** How a server's status, contact and identity are said. A server that does not answer keeps its status; what is wrong with it is said beside that, in front of all else. */
-import { contactStateOf, type Trouble, troubleOf } from '#contract/server-trouble.ts'
-import type { Eligibility, Server, Stage } from '#contract/servers.ts'
+import { contactStateOf, type Trouble, troubleOf } from '#contract/servers/server-trouble.ts'
+import type { Eligibility, Server, Stage } from '#contract/servers/servers.ts'
 import { moment } from '../../lib/time.ts'
-import type { Tone } from '../../ui/Status.tsx'
+import type { Tone } from '../../ui/feedback/Status.tsx'
 
 export interface Said {
   tone: Tone

@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react'
-import type { Takeover, TakeoverServer } from '#contract/takeover.ts'
+import type { Takeover, TakeoverServer } from '#contract/clusters/takeover.ts'
 import { counted } from '#contract/words.ts'
 import { paths } from '../../lib/paths.ts'
-import { columns, DataTable } from '../../ui/DataTable.tsx'
-import { Icon } from '../../ui/Icon.tsx'
-import { KeyValue, Panel } from '../../ui/Panel.tsx'
-import { Empty } from '../../ui/States.tsx'
-import { StatusDot } from '../../ui/Status.tsx'
+import { columns, DataTable } from '../../ui/table/DataTable.tsx'
+import { Icon } from '../../ui/pictures/Icon.tsx'
+import { KeyValue, Panel } from '../../ui/text/Panel.tsx'
+import { Empty } from '../../ui/feedback/States.tsx'
+import { StatusDot } from '../../ui/feedback/Status.tsx'
 import css from './Takeover.module.css'
 
 const serverColumns = columns<TakeoverServer>([

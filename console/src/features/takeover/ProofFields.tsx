@@ -1,7 +1,7 @@
 import { type ChangeEvent, useRef } from 'react'
-import { Button, Segmented } from '../../ui/Button.tsx'
-import { Field, TextArea } from '../../ui/Field.tsx'
-import { unrecorded } from '../../ui/unrecorded.ts'
+import { Button, Segmented } from '../../ui/inputs/Button.tsx'
+import { Field, TextArea } from '../../ui/inputs/Field.tsx'
+import { unrecorded } from '../../ui/text/unrecorded.ts'
 import css from './Takeover.module.css'
 import type { ProofKind, Typed } from './takeover-form.ts'
 

@@ -1,6 +1,6 @@
 /** What is typed to take over a cluster, and what is asked for it: pure. */
 import type { Asked } from '#contract/operation.ts'
-import type { clusterImportPreview, Takeover } from '#contract/takeover.ts'
+import type { clusterImportPreview, Takeover } from '#contract/clusters/takeover.ts'
 
 export type ProofKind = 'secrets' | 'talosconfig'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { clusterKubeconfig, clusterTalosconfig } from '#contract/clusters.ts'
+import { clusterKubeconfig, clusterTalosconfig } from '#contract/clusters/clusters.ts'
 import { operationGet, operationRetry } from '#contract/operations.ts'
-import { type Server, serverGet } from '#contract/servers.ts'
+import { type Server, serverGet } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 

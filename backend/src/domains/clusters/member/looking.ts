@@ -1,7 +1,7 @@
 /** When a server is looked at, and when it is asked what fails: each question is lines in the log that is read. */
 import type { Job } from '../../../engine/engine.ts'
-import type { Seen } from '../decide-server.ts'
-import { look, unseen } from '../look.ts'
+import type { Seen } from './decide-server.ts'
+import { look, unseen } from './look.ts'
 import type * as store from '../store.ts'
 import type { MemberRun } from './run.ts'
 

@@ -3,13 +3,13 @@
  * be repeated, and writes down what it saw. Servers have wake-ups of their own, so that none waits for another but where the order says so.
  */
 import type { Job, Outcome, Reconciler } from '../../../engine/engine.ts'
-import { decideBlind, decideServer, patiently, type Seen, type ServerAct, type ServerFacts } from '../decide-server.ts'
+import { decideBlind, decideServer, patiently, type Seen, type ServerAct, type ServerFacts } from './decide-server.ts'
 import { aroundOf, load, serverFacts, type State } from '../facts.ts'
-import { lastLines } from '../failure-log.ts'
-import { forgetting } from '../forgetting.ts'
+import { lastLines } from './failure-log.ts'
+import { forgetting } from '../leave/forgetting.ts'
 import { type ClusterParts, memberQueue } from '../parts.ts'
 import { afterWipe, type Place } from '../plan.ts'
-import { running, waiting } from '../progress.ts'
+import { running, waiting } from '../whole/progress.ts'
 import type { Reach } from '../reach.ts'
 import type { Rendering } from '../render.ts'
 import type { ClusterSecrets } from '../secrets.ts'

@@ -1,6 +1,6 @@
 /** A cluster that others made, as its machines tell of it. It is only asked. */
 import { createHash } from 'node:crypto'
-import { endpointHost } from '#contract/clusters.ts'
+import { endpointHost } from '#contract/clusters/clusters.ts'
 import { Problem } from '#contract/errors.ts'
 import { type TalosClient } from '#talos/client/client.ts'
 import { TalosError } from '#talos/client/errors.ts'
@@ -11,7 +11,7 @@ import { type Credentials, mintKubernetesClient } from '#talos/pki/clients.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { type Reading, readEverything } from '../../../talos-fleet/reading.ts'
 import { type Found, readFound } from '../../patches/drift/found.ts'
-import { kubernetes, KubernetesError } from '../kubernetes.ts'
+import { kubernetes, KubernetesError } from '../../../kubernetes/client.ts'
 import type { ClusterParts } from '../parts.ts'
 import { bundleOf, differences, type Proof } from './proof.ts'
 

@@ -1,5 +1,5 @@
 /** What somebody else has changed in a machine's configuration, as people are shown it, and how it would be kept. Pure: it is done on the thread beside. */
-import type { Drift } from '#contract/drift.ts'
+import type { Drift } from '#contract/servers/drift.ts'
 import { apart, compareConfigs, type MachineImages, patchBetween } from '#talos/config/compare.ts'
 import { mergePatches } from '#talos/config/merge.ts'
 import { ConfigError } from '#talos/config/tree.ts'

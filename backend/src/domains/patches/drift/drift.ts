@@ -3,7 +3,7 @@
  * every few minutes (`sweep.ts`).
  */
 import { isDeepStrictEqual } from 'node:util'
-import { canConfigure, type Drift, driftSentence } from '#contract/drift.ts'
+import { canConfigure, type Drift, driftSentence } from '#contract/servers/drift.ts'
 import { Problem } from '#contract/errors.ts'
 import { patchLimits } from '#contract/patches.ts'
 import type { TalosClient } from '#talos/client/client.ts'

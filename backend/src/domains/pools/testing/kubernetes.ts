@@ -2,8 +2,8 @@
  * A cluster's Kubernetes API in memory, for tests that need to break it in the middle of something. It keeps what server-side apply and the load balancers'
  * controllers are documented to do: generations, conflicts, counts, addresses for Services.
  */
-import { formatAddress, parseAddress } from '#contract/addresses.ts'
-import { isRecord, type Kubernetes, KubernetesError, type ListOptions } from '../../clusters/kubernetes.ts'
+import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
+import { isRecord, type Kubernetes, KubernetesError, type ListOptions } from '../../../kubernetes/client.ts'
 
 type Json = Record<string, unknown>
 export interface Stored {

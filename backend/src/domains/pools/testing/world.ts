@@ -2,7 +2,7 @@
 import { beforeEach } from 'vitest'
 import { auditList, type AuditEntry } from '#contract/audit.ts'
 import { type Operation, operationGet } from '#contract/operations.ts'
-import { clusterSubnetsAssign, type Subnet, subnetGet } from '#contract/subnets.ts'
+import { clusterSubnetsAssign, type Subnet, subnetGet } from '#contract/network/subnets.ts'
 import { type Backend, type Called, type SignedIn, startBackend } from '../../../testing/backend.ts'
 import { addCluster, addDatacenter, addSubnet } from '../../subnets/testing.ts'
 import { FakeKubernetes } from './kubernetes.ts'

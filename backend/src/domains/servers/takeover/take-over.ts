@@ -4,7 +4,7 @@ import type { Clock } from '../../../clock.ts'
 import type { Recorder } from '../../../record.ts'
 import type { Fleet } from '../../../talos-fleet/fleet.ts'
 import type { ForClusters, TakenMachine } from '../for-clusters.ts'
-import { readingColumns } from '../observe.ts'
+import { readingColumns } from '../contact/observe.ts'
 import { audited, factsOf } from '../present.ts'
 import * as store from '../store.ts'
 

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { clusterWorld } from '../testing/world.ts'
+
+// One etcd per cluster, whatever happens around the one call that makes it.
+const world = await clusterWorld({ servers: 9 })
+const { db } = world.backend.platform
+const controlPlanes = (nodes: readonly { id: string }[]) => ({ servers: nodes.map((n) => ({ node_id: n.id, role: 'control_plane' as const })) })
+const intend = (clusterId: string, node: { id: string; identity: { uuid: string | null } }) =>
+  db.insertInto('cluster_bootstrap').values({ cluster_id: clusterId, node_id: node.id, node_uuid: node.identity.uuid!, intent_at: new Date() }).execute()
+const bootstraps = (nodes: readonly { id: string }[]) => nodes.map((n) => world.machine(n).disk.state.counters.bootstraps)
+
+test('an intent that was written before a crash is carried out on the same server, although another answers first', async () => {
+  const nodes = world.take(3)
+  const { cluster, operation } = await world.create(nodes, controlPlanes(nodes))
+  await intend(cluster.id, nodes[2]!)
+  expect((await world.ended(operation.id)).status).toBe('done')
+  expect(world.etcds(cluster.name)).toBe(1)
+  expect(bootstraps(nodes)).toEqual([0, 0, 1])
+}, 90_000)
+
+test('while the chosen server does not answer, etcd is made on no other; when it does, once', async () => {
+  const nodes = world.take(3)
+  await addFault(world.machine(nodes[0]!), { kind: 'refuse', port: 'apid', stage: 'booting' })
+  const { cluster, operation } = await world.create(nodes, controlPlanes(nodes))
+  await intend(cluster.id, nodes[0]!)
+  await world.until(
+    () => world.operation(operation.id),
+    (o) => o.steps.filter((s) => s.key.startsWith('boot/') && s.status === 'done').length === 2,
+  )
+  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  expect(world.etcds(cluster.name)).toBe(0)
+  expect((await world.cluster(cluster.id)).reason).toContain(nodes[0]!.name)
+  await clearFaults(world.machine(nodes[0]!))
+  expect((await world.ended(operation.id, 60_000)).status).toBe('done')
+  expect(world.etcds(cluster.name)).toBe(1)
+  expect(bootstraps(nodes)).toEqual([1, 0, 0])
+}, 90_000)
+
+test('etcd that is there already is confirmed by its members, not made again', async () => {
+  const nodes = world.take(3)
+  for (const node of nodes) await addFault(world.machine(node), { kind: 'lost-reply', method: 'Bootstrap', times: 5 })
+  const { cluster, operation } = await world.create(nodes, controlPlanes(nodes))
+  expect((await world.ended(operation.id)).status).toBe('done')
+  expect(world.etcds(cluster.name)).toBe(1)
+  const row = await db.selectFrom('cluster_bootstrap').selectAll().where('cluster_id', '=', cluster.id).executeTakeFirstOrThrow()
+  expect(row.confirmed_at).not.toBeNull()
+}, 90_000)

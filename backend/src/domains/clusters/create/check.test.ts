@@ -1,0 +1,233 @@
+import * as fc from 'fast-check'
+import * as z from 'zod/mini'
+import { expect, test } from 'vitest'
+import { contains, parseAddress, parseCidr } from '#contract/network/addresses.ts'
+import { endpointHost, NewCluster, type NewClusterAsked } from '#contract/clusters/clusters.ts'
+import { type Candidate, defaultInstallDisk, endpointUrl, judge, type Surroundings } from './check.ts'
+
+const datacenter = { id: '00000000-0000-4000-8000-000000000000', code: 'PL-POZ-1' }
+const gib = 1024 ** 3
+const idOf = (n: number) => `00000000-0000-4000-8000-00000000000${n}`
+const candidate = (n: number, more: Partial<Candidate> = {}): Candidate => ({
+  id: idOf(n),
+  name: `web-${n}`,
+  status: 'maintenance',
+  datacenter_id: datacenter.id,
+  cluster: null,
+  address: `10.1.2.${n}`,
+  addresses: [`10.1.2.${n}/24`],
+  link: 'eth0',
+  links: [],
+  disks: [
+    { id: 'nvme0n1', content: 'empty', device: '/dev/nvme0n1', size: 480 * gib, type: 'nvme', system: false, wwid: null },
+    { id: 'sda', content: 'empty', device: '/dev/sda', size: 240 * gib, type: 'ssd', system: false, wwid: null },
+    { id: 'sdb', content: 'empty', device: '/dev/sdb', size: 4 * gib, type: 'ssd', system: false, wwid: null },
+  ],
+  system_disk: null,
+  installed_version: null,
+  schematic: null,
+  secure_boot: false,
+  has_user_patch: false,
+  patch_links: [],
+  ...more,
+})
+const around = (candidates: Candidate[], more: Partial<Surroundings> = {}): Surroundings => ({
+  candidates: new Map(candidates.map((c) => [c.id, c])),
+  datacenter,
+  nameTaken: false,
+  subnets: [],
+  used: candidates.map((c) => ({ address: c.address, by: `server ${c.name}`, node_id: c.id })),
+  pairs: [
+    { talos: 'v1.13.9', kubernetes: '1.36.3' },
+    { talos: 'v1.12.11', kubernetes: '1.35.4' },
+  ],
+  eligibility: () => [],
+  versionWarnings: () => [],
+  versionProblem: (talos, kubernetes) => (talos.startsWith('v1.1') ? undefined : `no ${talos} with ${kubernetes}`),
+  ...more,
+})
+const asked = (roles: readonly ('control_plane' | 'worker')[], more: Partial<NewClusterAsked> = {}) =>
+  z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: roles.map((role, i) => ({ node_id: idOf(i + 1), role })), ...more })
+const three = [candidate(1), candidate(2), candidate(3)]
+const wrong = (...all: Parameters<typeof judge>) =>
+  judge(...all)
+    .findings.filter((f) => !f.ok)
+    .map((f) => f.message)
+const controlPlanes = ['control_plane', 'control_plane', 'control_plane'] as const
+
+test('defaults: the newest pair, the first control plane as endpoint, the smallest disk that is large enough', () => {
+  const { resolved, warnings, findings } = judge(asked(controlPlanes), around(three))
+  expect(findings.filter((f) => !f.ok)).toEqual([])
+  expect(resolved).toMatchObject({ talos_version: 'v1.13.9', kubernetes_version: '1.36.3', endpoint: 'https://10.1.2.1:6443', virtual_ip: false })
+  expect(resolved!.servers.map((s) => s.install_disk)).toEqual(['/dev/sda', '/dev/sda', '/dev/sda'])
+  expect(warnings).toHaveLength(1)
+})
+
+test('the review says what the API endpoint stands on: one server, and its DHCP lease', () => {
+  const lease =
+    'The API endpoint 10.1.2.1 stands on the DHCP lease of web-1: if it is given another address, nobody reaches the Kubernetes API any more. Reserve the address at the DHCP server, or take a virtual IP or a DNS name.'
+  const falls = ' The Kubernetes API falls with that server, however many control planes there are; with a virtual IP it does not.'
+  const one = (more: Partial<NewClusterAsked> = {}) => asked(['control_plane'], more)
+  expect(judge(asked(controlPlanes), around(three)).warnings).toEqual([lease + falls])
+  expect(judge(one(), around(three)).warnings).toContain(lease)
+  expect(judge(one({ endpoint: '10.1.2.1' }), around(three)).warnings).toContain(lease)
+  for (const endpoint of ['k8s.example.com', '10.1.2.9']) expect(judge(one({ endpoint }), around(three)).warnings.join()).not.toContain('DHCP')
+  expect(judge(one({ endpoint: '10.1.2.9', virtual_ip: true }), around(three)).warnings.join()).not.toContain('DHCP')
+  const patched = [candidate(1, { patch_links: ['eth0'] })]
+  expect(judge(one(), around(patched)).warnings).toContain('The API endpoint 10.1.2.1 is the address of web-1 alone.')
+  const patch = { name: 'address', body: 'apiVersion: v1alpha1\nkind: LinkConfig\nname: eth0\n' }
+  expect(judge(one({ servers: [{ node_id: idOf(1), role: 'control_plane', patch }] }), around(three)).warnings.join()).not.toContain('DHCP')
+})
+
+test('a Talos version without a Kubernetes version takes the one it was released with', () => {
+  expect(judge(asked(controlPlanes, { talos_version: '1.12.11' }), around(three)).resolved).toMatchObject({
+    talos_version: 'v1.12.11',
+    kubernetes_version: '1.35.4',
+  })
+  expect(judge(asked(controlPlanes, { kubernetes_version: '1.35.1' }), around(three)).resolved).toMatchObject({
+    talos_version: 'v1.12.11',
+    kubernetes_version: '1.35.1',
+  })
+})
+
+test.each([
+  [['worker'] as const, 'Choose at least one control plane'],
+  [['control_plane', 'control_plane'] as const, 'Choose an odd number of control planes: with 2, losing one costs as much as with 1'],
+])('%j: %s', (roles, sentence) => {
+  expect(wrong(asked(roles), around(three))).toContain(sentence)
+})
+
+test('a taken server is a conflict that names it and its cluster', () => {
+  const taken = candidate(2, { cluster: { id: idOf(9), name: 'other' } })
+  const { findings } = judge(asked(controlPlanes), around([three[0]!, taken, three[2]!]))
+  expect(findings).toContainEqual({ check: 'servers', ok: false, message: 'web-2 is taken by the cluster other', field: 'servers.1', conflict: 'server_taken' })
+})
+
+test('a server that is chosen twice, unknown, elsewhere or without a disk is refused by name', () => {
+  const twice = z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: [1, 1].map((n) => ({ node_id: idOf(n), role: 'control_plane' })) })
+  expect(wrong(twice, around(three))).toContain('web-1 was chosen twice')
+  expect(wrong(asked(['control_plane']), around([]))).toContain('There is no such server')
+  expect(wrong(asked(['control_plane']), around([candidate(1, { datacenter_id: idOf(8) })]))).toContain('web-1 is not in PL-POZ-1')
+  expect(wrong(asked(['control_plane']), around([candidate(1, { disks: [] })]))).toContain('web-1 has no disk of at least 6 GiB to install Talos on')
+})
+
+test('a server that no disk fits in is not eligible, and told so once', () => {
+  const none = candidate(1, { disks: [] })
+  const refusal = { check: 'disks' as const, ok: false, reason: 'The server has no disk' }
+  const { findings } = judge(asked(['control_plane']), { ...around([none]), eligibility: () => [refusal] })
+  expect(findings.filter((f) => !f.ok)).toEqual([
+    { check: 'disks', ok: false, message: "web-1 can't join: The server has no disk", field: 'servers.0', conflict: 'not_eligible' },
+  ])
+})
+
+test.each([
+  [{ talos_version: 'v1.9.0' }, 'talos_version'],
+  [{ talos_version: 'v1.13.9', kubernetes_version: '1.20.0' }, 'kubernetes_version'],
+])('%j is no supported pair, and the field is the one that is wrong', (versions, field) => {
+  expect(judge(asked(controlPlanes, versions), around(three, { versionProblem: () => 'no pair' })).findings.find((f) => f.check === 'versions')).toMatchObject({
+    ok: false,
+    field,
+  })
+})
+
+test('the disk that Talos is on already is kept', () => {
+  const installed = candidate(1, { system_disk: '/dev/nvme0n1' })
+  expect(defaultInstallDisk(installed, [])).toBe('/dev/nvme0n1')
+  const { resolved, warningsOf } = judge(asked(['control_plane']), around([installed]))
+  expect(resolved!.servers[0]!.install_disk).toBe('/dev/nvme0n1')
+  expect(warningsOf.get(installed.id)).toEqual(['Talos is installed on /dev/nvme0n1 already; it is kept'])
+})
+
+test('a disk is taken by its id or its path, and one that is not there is refused once, with those that are', () => {
+  const ask = (disk: string) =>
+    z.parse(NewCluster, {
+      name: 'prod',
+      datacenter_id: datacenter.id,
+      servers: [{ node_id: idOf(1), role: 'control_plane', install_disk: disk, workload_disks: ['sda'] }],
+    })
+  for (const disk of ['nvme0n1', '/dev/nvme0n1'])
+    expect(judge(ask(disk), around(three)).resolved!.servers[0]).toMatchObject({ install_disk: '/dev/nvme0n1', workload_disks: ['/dev/sda'] })
+  // The server's own check of the disk would say the same once more, as a conflict.
+  const strict = {
+    ...around(three),
+    eligibility: (_: Candidate, { installDisk }: { installDisk?: string | undefined }) => [
+      { check: 'disks' as const, ok: installDisk === undefined, reason: 'There is no such disk' },
+    ],
+  }
+  expect(judge(ask('nvme9n1'), strict).findings.filter((f) => !f.ok)).toEqual([
+    { check: 'servers', ok: false, message: 'web-1 has no disk /dev/nvme9n1. It has nvme0n1, sda and sdb', field: 'servers.0.install_disk' },
+  ])
+})
+
+test('install and workload disks are different disks of the server', () => {
+  const ask = (more: object) =>
+    z.parse(NewCluster, { name: 'prod', datacenter_id: datacenter.id, servers: [{ node_id: idOf(1), role: 'control_plane', ...more }] })
+  expect(wrong(ask({ install_disk: '/dev/sda', workload_disks: ['/dev/sda'] }), around(three))).toContain(
+    "/dev/sda of web-1 can't be both the install disk and a workload disk",
+  )
+  expect(wrong(ask({ workload_disks: ['/dev/sdz'] }), around(three))).toContain('web-1 has no disk /dev/sdz. It has nvme0n1, sda and sdb')
+  expect(judge(ask({ workload_disks: ['/dev/sda'] }), around(three)).resolved!.servers[0]!.install_disk).toBe('/dev/nvme0n1')
+})
+
+test.each<[Partial<NewClusterAsked>, string]>([
+  [{ pod_cidr: '10.96.0.0/16' }, 'The pod network 10.96.0.0/16 overlaps with the service network 10.96.0.0/12'],
+  [{ pod_cidr: '10.1.0.0/16' }, 'The pod network 10.1.0.0/16 contains 10.1.2.1, the address of server web-1'],
+  [{ service_cidr: '10.0.0.0/12' }, 'The service network 10.0.0.0/12 contains 10.1.2.1, the address of server web-1'],
+  [{ pod_cidr: '203.0.112.0/22' }, 'The pod network 203.0.112.0/22 overlaps with subnet front (203.0.113.0/24)'],
+  [{ pod_cidr: '10.244.0.0/25' }, 'The pod network must be a /24 or larger: every node takes a /24 of it'],
+  [{ service_cidr: '172.0.0.0/11' }, 'The service network must be a /12 or smaller'],
+])('%j: %s', (more, sentence) => {
+  expect(wrong(asked(controlPlanes, more), around(three, { subnets: [{ name: 'front', cidr: '203.0.113.0/24' }] }))).toContain(sentence)
+})
+
+test('a virtual IP lies in the network of every control plane and belongs to nobody', () => {
+  const vip = (endpoint: string, candidates = three) => wrong(asked(controlPlanes, { endpoint, virtual_ip: true }), around(candidates))
+  expect(vip('10.1.2.200')).toEqual([])
+  expect(vip('10.1.2.2')).toEqual(['10.1.2.2 is in use by server web-2'])
+  expect(vip('10.1.3.1')).toEqual(['10.1.3.1 is not in the network of web-1'])
+  expect(vip('10.1.2.255')).toEqual(['10.1.2.255 is the network or broadcast address of 10.1.2.0/24'])
+  expect(vip('api.example.com')).toEqual(['A virtual IP must be an address'])
+  expect(vip('10.244.0.1')).toEqual(['10.244.0.1 lies in the pod network'])
+  expect(vip('10.1.2.200', [three[0]!, three[1]!, candidate(3, { address: '10.1.9.3', addresses: ['10.1.9.3/24'] })])).toEqual([
+    '10.1.2.200 is not in the network of web-3',
+  ])
+})
+
+test('an endpoint that another server holds is refused, a name or a free address only warned of', () => {
+  const other = { address: '10.1.2.9', by: 'server db-1' }
+  const ask = (endpoint: string) => judge(asked(controlPlanes, { endpoint }), around(three, { used: [...around(three).used, other] }))
+  expect(ask('10.1.2.9').findings.filter((f) => !f.ok)).toMatchObject([{ field: 'endpoint', message: expect.stringContaining('in use by server db-1') }])
+  expect(ask('api.example.com').warnings).toEqual(['api.example.com must resolve to the control planes, or to a load balancer before them.'])
+  expect(ask('10.1.2.77').warnings).toEqual(["10.1.2.77 must lead to the control planes' port 6443."])
+})
+
+test.each([
+  ['https://10.1.2.3:6443', '10.1.2.3', 'https://10.1.2.3:6443'],
+  ['10.1.2.3', '10.1.2.3', 'https://10.1.2.3:6443'],
+  ['API.example.com:6443', 'API.example.com', 'https://api.example.com:6443'],
+  ['https://[fd00::1]:6443/', 'fd00::1', 'https://[fd00::1]:6443'],
+  ['fd00::1', 'fd00::1', 'https://[fd00::1]:6443'],
+])('endpoint %s', (text, host, url) => {
+  expect(NewCluster.shape.endpoint.safeParse(text).success).toBe(true)
+  expect(endpointHost(text)).toBe(host)
+  expect(endpointUrl(endpointHost(text))).toBe(url)
+})
+
+test.each(['10.1.2.300', '10.1.2', '1234', 'api.0x7f', 'api_1.example.com', 'https://', '[fd00::1', '-a.example.com'])('%s is no endpoint', (text) => {
+  expect(NewCluster.shape.endpoint.safeParse(text).error?.issues[0]?.message).toBe('Enter an IP address or a DNS name')
+})
+
+test("whatever the networks: an accepted cluster's pods and services contain no server", () => {
+  const octet = fc.integer({ min: 0, max: 255 })
+  const cidr = fc.tuple(octet, octet, fc.integer({ min: 8, max: 24 })).map(([a, b, prefix]) => {
+    const base = ((BigInt(10) << 24n) | (BigInt(a) << 16n) | (BigInt(b) << 8n)) & ~((1n << BigInt(32 - prefix)) - 1n)
+    return `${[24n, 16n, 8n, 0n].map((s) => String((base >> s) & 255n)).join('.')}/${prefix}`
+  })
+  fc.assert(
+    fc.property(cidr, cidr, (pod_cidr, service_cidr) => {
+      const { findings } = judge(asked(controlPlanes, { pod_cidr, service_cidr }), around(three))
+      if (findings.some((f) => !f.ok)) return
+      for (const network of [pod_cidr, service_cidr]) for (const c of three) expect(contains(parseCidr(network)!, parseAddress(c.address)!)).toBe(false)
+    }),
+  )
+})

@@ -1,0 +1,372 @@
+/**
+ * Whether a cluster can be made of what was asked for: pure, so that the preview, the creation and the tests judge alike.
+ * Answers every finding at once, with what the defaults became.
+ */
+import { type Address, type Cidr, contains, formatAddress, formatCidr, overlap, parseAddress, parseCidr } from '#contract/network/addresses.ts'
+import { canHaveControlPlanes, type ClusterRole, controlPlaneWarning, endpointHost, type NewCluster } from '#contract/clusters/clusters.ts'
+import { type ChosenDisks, defaultInstallDisk as defaultOf, notConfirmed } from '#contract/servers/disks.ts'
+import { nameSentences } from '#contract/names.ts'
+import type { Eligibility } from '#contract/servers/servers.ts'
+import { counted } from '#contract/words.ts'
+import type { ServerFacts, Wanted } from '../../servers/for-clusters.ts'
+import { anyLink } from '../../patches/links.ts'
+import { listed } from '../sentences.ts'
+
+/** A server as the plan needs it. */
+export type Candidate = Pick<
+  ServerFacts,
+  | 'id'
+  | 'name'
+  | 'status'
+  | 'datacenter_id'
+  | 'cluster'
+  | 'address'
+  | 'addresses'
+  | 'link'
+  | 'links'
+  | 'disks'
+  | 'system_disk'
+  | 'installed_version'
+  | 'schematic'
+  | 'secure_boot'
+  | 'has_user_patch'
+  | 'patch_links'
+>
+
+export interface Surroundings {
+  /** By id; a server that was asked for and isn't here doesn't exist. */
+  readonly candidates: ReadonlyMap<string, Candidate>
+  readonly datacenter: { readonly id: string; readonly code: string } | null
+  readonly nameTaken: boolean
+  readonly subnets: readonly { readonly name: string; readonly cidr: string }[]
+  /** Addresses in use: servers' (dialled and told) and other clusters' endpoints, with whose they are. */
+  readonly used: readonly { readonly address: string; readonly by: string; readonly node_id?: string }[]
+  /** Supported pairs, newest first. */
+  readonly pairs: readonly { readonly talos: string; readonly kubernetes: string }[]
+  /** The checks that a server must pass for its part in this cluster. */
+  readonly eligibility: (server: Candidate, wanted: Wanted) => readonly Eligibility[]
+  /** Why Talos of this version would refuse this Kubernetes version, or undefined. */
+  readonly versionProblem: (talos: string, kubernetes: string) => string | undefined
+  readonly versionWarnings: (talos: string, kubernetes: string) => string[]
+}
+
+export interface ChosenServer {
+  readonly node_id: string
+  readonly name: string
+  readonly role: ClusterRole
+  readonly interface: string | null
+  readonly install_disk: string
+  readonly workload_disks: readonly string[]
+  readonly candidate: Candidate
+}
+
+/** What was asked for, with every default filled in. */
+export interface Resolved {
+  readonly talos_version: string
+  readonly kubernetes_version: string
+  /** `https://10.1.2.3:6443` */
+  readonly endpoint: string
+  readonly virtual_ip: boolean
+  readonly vlan_id: number | null
+  readonly pod_cidr: string
+  readonly service_cidr: string
+  readonly servers: readonly ChosenServer[]
+}
+
+export interface Finding {
+  readonly check: string
+  readonly ok: boolean
+  readonly message: string
+  /** Field of the request that a refusal points at. */
+  readonly field?: string
+  /** A server that is taken or not fit: 409 rather than 422. */
+  readonly conflict?: 'name_taken' | 'server_taken' | 'not_eligible' | 'disk_not_confirmed'
+}
+
+export interface Judgement {
+  readonly findings: readonly Finding[]
+  /** Allowed but unwise. */
+  readonly warnings: readonly string[]
+  readonly warningsOf: ReadonlyMap<string, readonly string[]>
+  /** Null where something that everything else rests on is missing: no such datacenter or server, no disk, no control plane. */
+  readonly resolved: Resolved | null
+}
+
+/** `v1.13.9`: as Talos writes it. */
+const talosTag = (version: string): string => (version.startsWith('v') ? version : `v${version}`)
+/** `1.36.3`: as Kubernetes is written here. */
+const kubernetesVersion = (version: string): string => version.replace(/^v/, '')
+
+const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
+
+export function endpointUrl(host: string): string {
+  const address = parseAddress(host)
+  return `https://${address?.family === 6 ? `[${formatAddress(address)}]` : address ? formatAddress(address) : host.toLowerCase()}:6443`
+}
+
+const bare = (address: string): Address | null => parseAddress(address.split('/', 1)[0]!)
+const same = (a: Address | null, b: Address | null) => a !== null && b !== null && a.family === b.family && a.value === b.value
+
+/** The network that an address with prefix lies in. */
+function networkOf(addressWithPrefix: string): Cidr | null {
+  const [host, prefix] = addressWithPrefix.split('/')
+  const address = parseAddress(host!)
+  if (!address || prefix === undefined) return null
+  const hostBits = BigInt((address.family === 4 ? 32 : 128) - Number(prefix))
+  return { family: address.family, base: (address.value >> hostBits) << hostBits, prefix: Number(prefix) }
+}
+
+/** The network of the address that a server is dialled at, if it told its prefix. */
+const dialledNetwork = (c: Candidate): Cidr | null => {
+  const address = parseAddress(c.address)
+  const told = c.addresses.find((a) => a.includes('/') && same(bare(a), address))
+  return told === undefined ? null : networkOf(told)
+}
+
+/** The disk of a server that Talos goes on: the one it is on already, or the contract's default. */
+export function defaultInstallDisk(c: Pick<Candidate, 'system_disk' | 'disks'>, taken: readonly string[]): string | null {
+  return c.system_disk ?? defaultOf(c.disks, taken)?.device ?? null
+}
+
+export function judge(asked: NewCluster, around: Surroundings): Judgement {
+  const findings: Finding[] = []
+  const warnings: string[] = []
+  const warningsOf = new Map<string, string[]>()
+  const find = (check: string, problem: string | null, good: string, more: Omit<Partial<Finding>, 'check' | 'ok' | 'message'> = {}) =>
+    findings.push(problem === null ? { check, ok: true, message: good } : { check, ok: false, message: problem, ...more })
+
+  find('name', around.nameTaken ? nameSentences('Cluster').taken : null, 'The name is free', { field: 'name', conflict: 'name_taken' })
+  if (!around.datacenter) find('datacenter', 'There is no such datacenter', '', { field: 'datacenter_id' })
+
+  const talos = talosTag(asked.talos_version ?? pairFor(asked, around).talos)
+  const kubernetes = kubernetesVersion(asked.kubernetes_version ?? pairFor({ ...asked, talos_version: talos }, around).kubernetes)
+  const isTalosKnown = around.pairs.some((p) => minorOf(p.talos) === minorOf(talos))
+  find('versions', around.versionProblem(talos, kubernetes) ?? null, `Talos ${talos} runs Kubernetes ${kubernetes}`, {
+    field: isTalosKnown ? 'kubernetes_version' : 'talos_version',
+  })
+  warnings.push(...around.versionWarnings(talos, kubernetes))
+
+  const controlPlanes = asked.servers.filter((s) => s.role === 'control_plane')
+  const count = canHaveControlPlanes(controlPlanes.length)
+  find('control_planes', count.ok ? null : count.reason, counted(controlPlanes.length, 'control plane'), { field: 'servers' })
+  const alone = controlPlaneWarning(controlPlanes.length)
+  if (alone !== null) warnings.push(alone)
+
+  const servers = judgeServers(asked, talos, around, findings, warningsOf)
+  for (const sentence of notConfirmed(servers.map(toWipe), asked.confirmed_disks))
+    findings.push({ check: 'confirmed_disks', ok: false, message: sentence, conflict: 'disk_not_confirmed' })
+  const pod = parseCidr(asked.pod_cidr)!
+  const service = parseCidr(asked.service_cidr)!
+  judgeNetworks(pod, service, around, find)
+
+  const first = servers.find((s) => s.role === 'control_plane')
+  const host = asked.endpoint === undefined ? first?.candidate.address : endpointHost(asked.endpoint)
+  if (host !== undefined) judgeEndpoint(host, asked, servers, around, { pod, service }, find, warnings)
+
+  const complete = around.datacenter !== null && host !== undefined && servers.length === asked.servers.length
+  return {
+    findings,
+    warnings,
+    warningsOf,
+    resolved: complete
+      ? {
+          talos_version: talos,
+          kubernetes_version: kubernetes,
+          endpoint: endpointUrl(host),
+          virtual_ip: asked.virtual_ip,
+          vlan_id: asked.vlan_id ?? null,
+          pod_cidr: formatCidr(pod),
+          service_cidr: formatCidr(service),
+          servers,
+        }
+      : null,
+  }
+}
+
+/** The disks that a server's place in the cluster costs. */
+const toWipe = ({ name, candidate, install_disk, workload_disks }: ChosenServer): ChosenDisks => ({
+  server: name,
+  disks: candidate.disks,
+  devices: [install_disk, ...workload_disks],
+  kept: candidate.system_disk,
+})
+
+type Find = (check: string, problem: string | null, good: string, more?: Omit<Partial<Finding>, 'check' | 'ok' | 'message'>) => void
+
+/** The pair that a version that was given belongs to; the newest where none was. */
+function pairFor(asked: Pick<NewCluster, 'talos_version' | 'kubernetes_version'>, { pairs }: Surroundings) {
+  const talos = asked.talos_version && talosTag(asked.talos_version)
+  return (
+    pairs.find((p) => talos === p.talos) ??
+    pairs.find((p) => talos !== undefined && minorOf(p.talos) === minorOf(talos)) ??
+    pairs.find((p) => asked.kubernetes_version !== undefined && around(p, asked.kubernetes_version)) ??
+    pairs[0]!
+  )
+  function around(p: { kubernetes: string }, version: string) {
+    return minorOf(p.kubernetes) === minorOf(kubernetesVersion(version))
+  }
+}
+
+function judgeServers(asked: NewCluster, talos: string, around: Surroundings, findings: Finding[], warningsOf: Map<string, string[]>): ChosenServer[] {
+  const chosen: ChosenServer[] = []
+  const refused = (at: number, message: string, more: Partial<Finding> = {}) =>
+    findings.push({ check: 'servers', ok: false, message, field: `servers.${at}`, ...more })
+  const before = findings.length
+  const seen = new Set<string>()
+  for (const [at, server] of asked.servers.entries()) {
+    const c = around.candidates.get(server.node_id)
+    if (!c || c.status === 'deleted') {
+      refused(at, 'There is no such server', { field: `servers.${at}.node_id` })
+      continue
+    }
+    if (seen.has(c.id)) {
+      refused(at, `${c.name} was chosen twice`, { field: `servers.${at}.node_id` })
+      continue
+    }
+    seen.add(c.id)
+    const disk = server.install_disk ?? defaultInstallDisk(c, server.workload_disks)
+    let isWithoutDisk = false
+    if (c.cluster) refused(at, `${c.name} is taken by the cluster ${c.cluster.name}`, { conflict: 'server_taken' })
+    else {
+      // A disk that isn't there is a wrong request, and said as such below.
+      const known = server.install_disk === undefined || c.disks.some((d) => d.device === server.install_disk)
+      const wanted = { role: server.role, talosVersion: talos, installDisk: (known ? disk : null) ?? undefined, interface: server.interface }
+      for (const e of around.eligibility(c, wanted).filter((one) => !one.ok)) {
+        refused(at, `${c.name} can't join: ${e.reason}`, { conflict: 'not_eligible', check: e.check })
+        isWithoutDisk ||= e.check === 'disks' && disk === null
+      }
+    }
+    if (around.datacenter && c.datacenter_id !== around.datacenter.id)
+      refused(at, `${c.name} is not in ${around.datacenter.code}`, { conflict: 'not_eligible' })
+    // Said already, as what it is: a server that does not fit, not a wrong request.
+    const problem = isWithoutDisk ? null : diskProblem(c, disk, server.workload_disks)
+    if (problem !== null) refused(at, problem.sentence, { field: `servers.${at}.${problem.field}` })
+    if (disk === null) continue
+    warningsOf.set(c.id, c.system_disk === null ? [] : [`Talos is installed on ${c.system_disk} already; it is kept`])
+    chosen.push({
+      node_id: c.id,
+      name: c.name,
+      role: server.role,
+      interface: server.interface ?? c.link,
+      install_disk: disk,
+      workload_disks: server.workload_disks,
+      candidate: c,
+    })
+  }
+  if (findings.length === before) findings.push({ check: 'servers', ok: true, message: `${counted(chosen.length, 'server')} can join` })
+  return chosen
+}
+
+/** What is wrong with the choice of disks, beside what the server's own checks say of the install disk. */
+function diskProblem(c: Candidate, disk: string | null, workload: readonly string[]): { sentence: string; field: 'install_disk' | 'workload_disks' } | null {
+  const problem = (field: 'install_disk' | 'workload_disks', sentence: string) => ({ field, sentence })
+  const has = (device: string) => c.disks.some((d) => d.device === device)
+  if (disk === null) return problem('install_disk', `${c.name} has no disk of at least 6 GiB to install Talos on`)
+  if (!has(disk)) return problem('install_disk', `${c.name} has no disk ${disk}. ${disksOf(c)}`)
+  if (workload.includes(disk)) return problem('install_disk', `${disk} of ${c.name} can't be both the install disk and a workload disk`)
+  if (new Set(workload).size !== workload.length) return problem('workload_disks', `A workload disk of ${c.name} is named twice`)
+  const missing = workload.find((w) => !has(w))
+  return missing === undefined ? null : problem('workload_disks', `${c.name} has no disk ${missing}. ${disksOf(c)}`)
+}
+
+const mostDisksNamed = 24
+const disksOf = ({ disks }: Candidate): string =>
+  disks.length === 0
+    ? 'It told of none'
+    : `It has ${listed(
+        disks.map((d) => d.device.replace(/^\/dev\//, '')),
+        mostDisksNamed,
+      )}`
+
+/** Pods and services must not shadow each other, a subnet, or the address of any server. */
+function judgeNetworks(pod: Cidr, service: Cidr, around: Surroundings, find: Find): void {
+  for (const [field, what, cidr] of [
+    ['pod_cidr', 'pod', pod],
+    ['service_cidr', 'service', service],
+  ] as const) {
+    const other = field === 'pod_cidr' ? service : pod
+    const subnet = around.subnets.find((s) => overlap(parseCidr(s.cidr)!, cidr))
+    const inside = around.used.find((u) => {
+      const address = bare(u.address)
+      return address !== null && contains(cidr, address)
+    })
+    const problem = overlap(cidr, other)
+      ? `The ${what} network ${formatCidr(cidr)} overlaps with the ${what === 'pod' ? 'service' : 'pod'} network ${formatCidr(other)}`
+      : subnet
+        ? `The ${what} network ${formatCidr(cidr)} overlaps with subnet ${subnet.name} (${subnet.cidr})`
+        : inside
+          ? `The ${what} network ${formatCidr(cidr)} contains ${inside.address.split('/', 1)[0]}, the address of ${inside.by}`
+          : sizeProblem(what, cidr)
+    find(field, problem, `The ${what} network ${formatCidr(cidr)} is free`, { field })
+  }
+}
+
+/** Kubernetes gives every node a /24 (IPv6 /64) of the pod network, and takes at most 20 bits of hosts for services. */
+function sizeProblem(what: 'pod' | 'service', cidr: Cidr): string | null {
+  const bits = cidr.family === 4 ? 32 : 128
+  if (what === 'pod') {
+    const perNode = cidr.family === 4 ? 24 : 64
+    return cidr.prefix > perNode ? `The pod network must be a /${perNode} or larger: every node takes a /${perNode} of it` : null
+  }
+  if (bits - cidr.prefix > 20) return `The service network must be a /${bits - 20} or smaller`
+  return bits - cidr.prefix < 4 ? `The service network must be a /${bits - 4} or larger` : null
+}
+
+function judgeEndpoint(
+  host: string,
+  asked: NewCluster,
+  servers: readonly ChosenServer[],
+  around: Surroundings,
+  networks: { pod: Cidr; service: Cidr },
+  find: Find,
+  warnings: string[],
+): void {
+  const address = parseAddress(host)
+  const controlPlanes = servers.filter((s) => s.role === 'control_plane')
+  const field = 'endpoint'
+  const good = `The Kubernetes API will be at ${endpointUrl(host)}`
+  if (address === null) {
+    find('endpoint', asked.virtual_ip ? 'A virtual IP must be an address' : null, good, { field })
+    if (!asked.virtual_ip) warnings.push(`${host} must resolve to the control planes, or to a load balancer before them.`)
+    return
+  }
+  const text = formatAddress(address)
+  const inside = contains(networks.pod, address) ? 'pod' : contains(networks.service, address) ? 'service' : null
+  const owner = around.used.find((u) => same(bare(u.address), address))
+  const holder = owner?.node_id === undefined ? undefined : controlPlanes.find((s) => s.node_id === owner.node_id)
+  if (inside !== null) {
+    find('endpoint', `${text} lies in the ${inside} network`, good, { field })
+    return
+  }
+  if (asked.virtual_ip) {
+    const outside = controlPlanes.find((s) => {
+      const network = dialledNetwork(s.candidate)
+      return network === null || !contains(network, address)
+    })
+    const edge = controlPlanes.map((s) => dialledNetwork(s.candidate)).find((n) => n !== null && isEdge(n, address))
+    const problem = owner
+      ? `${text} is in use by ${owner.by}`
+      : edge
+        ? `${text} is the network or broadcast address of ${formatCidr(edge)}`
+        : outside
+          ? `${text} is not in the network of ${outside.name}`
+          : null
+    find('endpoint', problem, good, { field })
+    return
+  }
+  find('endpoint', owner && !holder ? `${text} is in use by ${owner.by}, which is no control plane of this cluster` : null, good, { field })
+  if (holder) warnings.push(onOneServer(text, holder.candidate, asked.servers.find((s) => s.node_id === holder.node_id)?.patch?.body, controlPlanes.length))
+  if (!owner) warnings.push(`${text} must lead to the control planes' port 6443.`)
+}
+
+/** What hangs on an address that one server has: the server, and the lease that its DHCP server gave it. A patch that names the link may set it instead. */
+function onOneServer(address: string, { name, link, patch_links }: Candidate, patch: string | undefined, controlPlanes: number): string {
+  const isConfigured = link !== null && (patch_links.includes(link) || patch_links.includes(anyLink) || patch?.includes(link) === true)
+  const falls = controlPlanes > 1 ? ` The Kubernetes API falls with that server, however many control planes there are; with a virtual IP it does not.` : ''
+  return isConfigured
+    ? `The API endpoint ${address} is the address of ${name} alone.${falls}`
+    : `The API endpoint ${address} stands on the DHCP lease of ${name}: if it is given another address, nobody reaches the Kubernetes API any more. Reserve the address at the DHCP server, or take a virtual IP or a DNS name.${falls}`
+}
+
+const isEdge = (network: Cidr, address: Address): boolean =>
+  network.family === 4 && network.prefix <= 30 && (address.value === network.base || address.value === network.base + (1n << BigInt(32 - network.prefix)) - 1n)

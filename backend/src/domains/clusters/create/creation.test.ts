@@ -1,0 +1,238 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { parse } from 'yaml'
+import { expect, test } from 'vitest'
+import { auditList } from '#contract/audit.ts'
+import {
+  clusterCreate,
+  clusterDelete,
+  clusterGet,
+  clusterKubeconfig,
+  clusterList,
+  clusterPreview,
+  clusterServerReplace,
+  clusterEvents,
+  clusterTalosconfig,
+  type NewClusterAsked,
+} from '#contract/clusters/clusters.ts'
+import { datacenterCreate } from '#contract/datacenters.ts'
+import { operationCancel } from '#contract/operations.ts'
+import { patchList } from '#contract/patches.ts'
+import { serverConfig } from '#contract/servers/servers.ts'
+import { readKeyFile } from '../../../vault/key-file.ts'
+import { openEscrow } from '../../../vault/escrow.ts'
+import { addressOf } from './chain-key.ts'
+import { clusterWorld } from '../testing/world.ts'
+
+const world = await clusterWorld({ servers: 20 })
+const { admin, backend } = world
+
+test('three control planes and two workers become a cluster, step by step', async () => {
+  const nodes = world.take(5)
+  const { cluster, operation } = await world.create(nodes, { name: 'prod' })
+  expect(cluster).toMatchObject({ status: 'pending', control_planes: 3, workers: 2, chainAddress: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/) })
+  expect(operation).toMatchObject({ kind: 'clusterCreate', status: 'pending' })
+  // Everything that will be done is visible from the start.
+  expect(operation.steps.filter((s) => s.node_id === nodes[0]!.id).map((s) => s.key.split('/')[0])).toEqual([
+    'config',
+    'apply',
+    'install',
+    'boot',
+    'etcd',
+    'join',
+  ])
+  expect(operation.steps.filter((s) => s.node_id === nodes[4]!.id).map((s) => s.key.split('/')[0])).toEqual(['config', 'apply', 'install', 'boot', 'join'])
+
+  const end = await world.ended(operation.id)
+  expect(end).toMatchObject({ status: 'done', reason: null })
+  expect(end.steps.filter((s) => s.status !== 'done')).toEqual([])
+  expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready', reason: null })
+  expect(world.etcds('prod')).toBe(1)
+  for (const node of nodes) {
+    expect(world.machine(node).disk.state.counters).toMatchObject({ installs: 1, applies: 1 })
+    expect(await world.server(node.id)).toMatchObject({ status: 'ready', cluster: { name: 'prod' }, operation_id: null })
+  }
+})
+
+test('the key of the cluster is in the cluster, sealed at rest, in the escrow file, and in no answer', async () => {
+  const [cluster] = (await admin.call(clusterList, { query: { q: 'prod' } })).answer!.items
+  const etcd = world.simulator.world.etcd.all.find((e) => e.state.name === 'prod')!
+  const [key, stored] = Object.entries(etcd.state.kubernetes.objects).find(([name]) => name.endsWith('/steelyard-cluster-key'))!
+  expect(key).toContain('kube-system')
+  const { data } = stored.body as unknown as { data: Record<string, string> }
+  const privateKey = Buffer.from(data['private-key']!, 'base64').toString()
+  expect(Buffer.from(data['address']!, 'base64').toString()).toBe(cluster!.chainAddress)
+  expect(addressOf(Buffer.from(privateKey, 'hex'))).toBe(cluster!.chainAddress)
+
+  const folder = path.join(backend.config.dataFolder, 'escrow')
+  expect(readdirSync(folder)).toContain(`${cluster!.id}.bin`)
+  const escrow = openEscrow(await readKeyFile(backend.config.keyFile), readFileSync(path.join(folder, `${cluster!.id}.bin`)))
+  const opened = JSON.parse(escrow.bytes.toString('utf8')) as { bundle: string; chain_key: string }
+  expect(opened.chain_key).toBe(privateKey)
+  expect(parse(opened.bundle)).toMatchObject({ certs: { os: { key: expect.any(String) } } })
+
+  await backend.publish()
+  const answers = await Promise.all([admin.call(clusterList), admin.call(auditList, { query: { per_page: 1000 } })])
+  for (const { text } of answers) for (const secret of [privateKey, 'PRIVATE KEY', opened.bundle.slice(0, 200)]) expect(text).not.toContain(secret)
+})
+
+test('kubeconfig and talosconfig are minted per download, by role, and written down', async () => {
+  const [cluster] = (await admin.call(clusterList, { query: { q: 'prod' } })).answer!.items
+  const operator = await backend.signIn({ role: 'operator' })
+  const viewer = await backend.signIn({ role: 'viewer' })
+  const params = { id: cluster!.id }
+  expect((await viewer.call(clusterKubeconfig, { params })).status).toBe(403)
+  const asAdmin = parse((await admin.call(clusterKubeconfig, { params })).text) as {
+    clusters: { cluster: { server: string } }[]
+    users: { user: Record<string, string> }[]
+  }
+  const asOperator = parse((await operator.call(clusterKubeconfig, { params })).text) as typeof asAdmin
+  expect(asAdmin.clusters[0]!.cluster.server).toBe(cluster!.endpoint)
+  const subjectOf = async (text: typeof asAdmin) => {
+    const { X509Certificate } = await import('node:crypto')
+    const certificate = new X509Certificate(Buffer.from(text.users[0]!.user['client-certificate-data']!, 'base64'))
+    return { subject: certificate.subject, hours: (certificate.validToDate.getTime() - Date.now()) / 3_600_000 }
+  }
+  expect(await subjectOf(asAdmin)).toEqual({ subject: expect.stringContaining('O=system:masters'), hours: expect.closeTo(24, 0) })
+  expect(await subjectOf(asOperator)).toEqual({ subject: expect.stringContaining('O=steelyard:operators'), hours: expect.closeTo(24, 0) })
+  const talos = await admin.call(clusterTalosconfig, { params })
+  expect(talos.headers['content-disposition']).toContain('prod-talosconfig.yaml')
+  expect(parse(talos.text)).toMatchObject({
+    context: 'prod',
+    contexts: { prod: { endpoints: expect.arrayContaining([world.machine(world.nodes[0]!).plan.address]) } },
+  })
+  // A bare `talosctl reset` would be meant for all nodes that are named here; Talos's own file names none.
+  expect((parse(talos.text) as { contexts: { prod: { nodes?: string[] } } }).contexts.prod.nodes ?? []).toEqual([])
+  await backend.publish()
+  const audit = (await admin.call(auditList, { query: { action: 'cluster.kubeconfig_downloaded' } })).answer!
+  expect(new Set(audit.items.map((e) => e.actor))).toEqual(new Set([admin.email, operator.email]))
+  // Whoever may see the cluster sees what was done to it, newest first, without the log of everything.
+  const { items } = (await operator.call(clusterEvents, { params })).answer!
+  expect(items[0]).toMatchObject({ type: 'cluster.talosconfig_downloaded', message: 'A talosconfig was downloaded', by: admin.email })
+  expect(items.at(-1)).toMatchObject({ type: 'cluster.created', message: 'Created' })
+})
+
+const refused = async (body: NewClusterAsked) => {
+  const { status, problem } = await admin.call(clusterCreate, { body })
+  return { status, code: problem?.code, error: problem?.error, fields: problem?.fields }
+}
+
+test('two control planes, an overlapping CIDR, a taken name and a taken server are each refused with their sentence, and nothing is left reserved', async () => {
+  const nodes = world.take(3)
+  expect(await refused(world.ask(nodes, { servers: nodes.slice(0, 2).map((n) => ({ node_id: n.id, role: 'control_plane' })) }))).toMatchObject({
+    status: 422,
+    code: 'invalid',
+    error: 'Choose an odd number of control planes: with 2, losing one costs as much as with 1',
+  })
+  for (const [asked, sentence] of [
+    [{ talos_version: 'v1.13.9', kubernetes_version: '1.30.14' }, 'Talos 1.13 runs Kubernetes 1.31 to 1.36, not 1.30.14'],
+    [{ talos_version: 'v1.14.2', kubernetes_version: '1.36.3' }, 'Talos v1.14.2 is not supported; choose 1.12 or 1.13'],
+    [{ kubernetes_version: '1.36' }, 'Enter a version such as 1.36.3'],
+  ] as const)
+    expect(await refused(world.ask(nodes, asked))).toMatchObject({ status: 422, code: 'invalid', error: expect.stringContaining(sentence) as string })
+  expect(await refused(world.ask(nodes, { pod_cidr: '10.96.0.0/16' }))).toMatchObject({
+    status: 422,
+    fields: { pod_cidr: expect.stringContaining('overlaps with the service network') },
+  })
+  expect(await refused(world.ask(nodes, { name: 'prod' }))).toMatchObject({
+    status: 409,
+    code: 'name_taken',
+    error: 'Cluster name already exists. Please choose a different name.',
+  })
+  const taken = world.nodes[0]!
+  expect(await refused(world.ask([...nodes.slice(0, 2), taken]))).toMatchObject({
+    status: 409,
+    code: 'server_taken',
+    error: expect.stringMatching(new RegExp(`${taken.name}.*prod`)),
+  })
+  expect(await refused(world.ask(nodes, { servers: [{ node_id: '00000000-0000-4000-8000-000000000000', role: 'control_plane' }] }))).toMatchObject({
+    status: 404,
+  })
+  const elsewhere = (await admin.call(datacenterCreate, { body: { country_code: 'DE', city_code: 'FRA', city_name: 'Frankfurt' } })).answer!
+  expect(await refused(world.ask(nodes, { datacenter_id: elsewhere.id }))).toMatchObject({
+    status: 409,
+    code: 'not_eligible',
+    error: expect.stringContaining('is not in DE-FRA-1'),
+  })
+  for (const node of nodes) expect(await world.server(node.id)).toMatchObject({ status: 'maintenance', cluster: null, operation_id: null })
+})
+
+test('a preview shows every configuration masked, the checks and the whole plan, and writes nothing', async () => {
+  const nodes = world.take(2)
+  const body = world.ask(nodes, { name: 'preview' })
+  const [first, second] = body.servers
+  const patch = { name: 'ntp', body: 'machine:\n  time:\n    servers:\n      - time.example.com\n' }
+  const { status, answer } = await admin.call(clusterPreview, { body: { ...body, servers: [{ ...first!, patch }, second!] } })
+  expect(status).toBe(200)
+  expect(answer!.checks.filter((c) => !c.ok)).toEqual([])
+  expect(answer!.checks.map((c) => c.message)).toContain('With one control plane, the cluster is down while that server is. Three are recommended.')
+  expect(answer!.steps.map((s) => s.key)).toContain(`apply/${nodes[1]!.id}`)
+  const [controlPlane, worker] = answer!.servers
+  expect(controlPlane!.config).toContain('time.example.com')
+  expect(controlPlane!.config).toContain(`hostname: ${nodes[0]!.name}`)
+  expect(worker!.config).not.toContain('time.example.com')
+  for (const { config } of answer!.servers) expect(config).not.toMatch(/PRIVATE KEY|LS0tLS1CRUdJTi[^\s]*LRVk/)
+  expect((await admin.call(clusterList, { query: { q: 'preview' } })).answer!.total).toBe(0)
+  expect(await world.server(nodes[0]!.id)).toMatchObject({ cluster: null, operation_id: null })
+
+  const bad = await admin.call(clusterPreview, { body: { ...body, pod_cidr: '10.96.0.0/16' } })
+  expect(bad.answer!.checks).toContainEqual({ check: 'pod_cidr', ok: false, message: expect.stringContaining('overlaps') })
+})
+
+test('a patch that was given with a server is stored with the cluster or not at all', async () => {
+  const nodes = world.take(1)
+  const body = world.ask(nodes)
+  const withPatch = (text: string) => ({ ...body, servers: [{ ...body.servers[0]!, patch: { name: 'mine', body: text } }] })
+  const refusal = await refused(withPatch('machine:\n  type: worker\n'))
+  expect(refusal).toMatchObject({ status: 422, fields: { 'servers.0.patch.body': expect.any(String) } })
+  expect((await admin.call(patchList, { params: { id: nodes[0]!.id } })).answer!.items.filter((p) => !p.read_only)).toEqual([])
+  const made = await admin.call(clusterCreate, { body: withPatch('machine:\n  sysctls:\n    vm.max_map_count: "262144"\n') })
+  expect(made.status).toBe(202)
+  expect((await world.ended(made.answer!.operation.id)).status).toBe('done')
+  expect((await admin.call(patchList, { params: { id: nodes[0]!.id } })).answer!.items.map((p) => p.name)).toContain('mine')
+  expect((await admin.call(serverConfig, { params: { id: nodes[0]!.id } })).text).toContain('vm.max_map_count')
+})
+
+test('what is not there is not found, and what is not ready gives no credentials', async () => {
+  const params = { id: '00000000-0000-4000-8000-000000000000' }
+  for (const call of [clusterGet, clusterKubeconfig, clusterTalosconfig, clusterDelete]) expect((await admin.call(call, { params })).status).toBe(404)
+  const nodes = world.take(1)
+  world.machine(nodes[0]!).disk.change((state) => state.faults.push({ kind: 'refuse' }))
+  const { cluster, operation } = await world.create(nodes)
+  expect((await admin.call(clusterKubeconfig, { params: { id: cluster.id } })).problem).toMatchObject({
+    code: 'cluster_not_ready',
+    error: 'The cluster is not ready yet',
+  })
+  expect(
+    (await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: nodes[0]!.id }, body: { node_id: world.nodes[0]!.id } })).problem,
+  ).toMatchObject({
+    code: 'transition_refused',
+  })
+  await admin.call(operationCancel, { params: { id: operation.id } })
+  expect((await world.ended(operation.id, 60_000)).status).toBe('cancelled')
+})
+
+test('of ten creations at once that want one server exactly one wins', async () => {
+  const [wanted, ...others] = world.take(4)
+  const calls = await Promise.all(
+    Array.from({ length: 10 }, (_, i) => admin.call(clusterCreate, { body: world.ask([wanted!, ...(i % 2 ? [others[i % 3]!] : [])], { name: `race-${i}` }) })),
+  )
+  const won = calls.filter((c) => c.status === 202)
+  expect(won).toHaveLength(1)
+  for (const lost of calls.filter((c) => c.status !== 202))
+    expect(lost.problem).toMatchObject({ code: 'server_taken', error: expect.stringContaining(wanted!.name) })
+  const { cluster } = won[0]!.answer!
+  expect((await world.ended(won[0]!.answer!.operation.id)).status).toBe('done')
+  for (const other of others) {
+    const mine = cluster.servers.some((s) => s.node_id === other.id)
+    expect((await world.server(other.id)).cluster?.name ?? null).toBe(mine ? cluster.name : null)
+  }
+})
+
+test('one Idempotency-Key makes one cluster', async () => {
+  const body = world.ask(world.take(1))
+  const calls = await Promise.all(Array.from({ length: 5 }, () => admin.call(clusterCreate, { body }, { idempotencyKey: 'cluster-once-0001' })))
+  const made = new Set(calls.map((c) => c.answer?.cluster.id).filter(Boolean))
+  expect(made.size).toBe(1)
+  expect((await admin.call(clusterList, { query: { q: body.name } })).answer!.total).toBe(1)
+})

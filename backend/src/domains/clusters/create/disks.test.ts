@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest'
+import type { Disk } from '#talos/client/inventory.ts'
+import type { PlannedDisk } from '../../servers/for-clusters.ts'
+import { agreedOf, installProblem, selectorWwid, toWipe, wipeProblem, wwidsOf } from './disks.ts'
+
+const disk = (id: string, wwid: string | null, type = 'SSD'): PlannedDisk => ({
+  id,
+  content: 'empty',
+  device: `/dev/${id}`,
+  size: 1e12,
+  type,
+  wwid,
+  system: false,
+})
+const disks = [disk('sda', 'naa.1'), disk('sdb', 'naa.2', 'HDD'), disk('sdc', 'naa.3'), disk('sdd', 'naa.3'), disk('vda', null), disk('sde', 't10.QEMU *')]
+const chosen = {
+  name: 'web-1',
+  install_disk: '/dev/sda',
+  install_wwid: 'naa.1',
+  workload_disks: ['/dev/sdb', '/dev/sdc'],
+  disk_wwids: wwidsOf(disks, ['/dev/sda', '/dev/sdb', '/dev/sdc']),
+}
+
+test('only an id of its own tells a disk apart', () => {
+  expect(chosen.disk_wwids).toEqual({ '/dev/sda': 'naa.1', '/dev/sdb': 'naa.2' })
+  expect(wwidsOf(disks, ['/dev/vda'])).toEqual({})
+})
+
+test('Talos is given the id where its selector surely finds it', () => {
+  expect(['sda', 'sdb', 'sdc', 'vda', 'sde', 'sdz'].map((id) => selectorWwid(disks, `/dev/${id}`))).toEqual(['naa.1', null, null, null, null, null])
+})
+
+test('nothing is installed on a disk that bears the name of another', () => {
+  const swapped = [
+    { id: 'sdb', wwid: 'naa.1' },
+    { id: 'sda', wwid: 'naa.2' },
+  ]
+  expect(installProblem(chosen, swapped)).toBeNull()
+  expect(installProblem({ ...chosen, install_wwid: null }, swapped)).toContain('what was /dev/sda is /dev/sdb now')
+  expect(installProblem(chosen, [{ id: 'sda', wwid: 'naa.9' }])).toBe('/dev/sda is not in web-1 any more')
+  expect(installProblem({ ...chosen, disk_wwids: {} }, [{ id: 'sda', wwid: 'naa.9' }])).toBeNull()
+})
+
+test('what is wiped are the disks that were chosen, by whatever name, and never the one that Talos is on', () => {
+  const now = [
+    { id: 'sda', wwid: 'naa.2' },
+    { id: 'sdb', wwid: 'naa.1' },
+    { id: 'sdc', wwid: 'naa.7' },
+  ]
+  expect(toWipe(chosen, now, '/dev/sdb')).toEqual({ wipe: ['/dev/sda', '/dev/sdc'], gone: [] })
+  expect(toWipe(chosen, now, '/dev/sdc')).toEqual({ wipe: ['/dev/sda'], gone: ['/dev/sdc'] })
+  expect(toWipe(chosen, [], undefined)).toEqual({ wipe: [], gone: ['/dev/sdb', '/dev/sdc'] })
+})
+
+describe('right before the order', () => {
+  const told = (id: string, content: string, more: Partial<Disk> = {}): Disk => ({
+    id,
+    size: 1e12,
+    io_size: 512,
+    pretty_size: '1 TB',
+    type: 'SSD',
+    model: 'PM9A3',
+    serial: `S-${id}`,
+    wwid: `naa.${id}`,
+    transport: 'sata',
+    readonly: false,
+    content,
+    ...more,
+  })
+  const planned = [told('sda', 'empty'), told('sdb', 'ext4 "data"')].map((d) => ({ ...d, device: `/dev/${d.id}`, system: false }))
+  const agreed = {
+    name: 'web-1',
+    install_disk: '/dev/sda',
+    install_wwid: 'naa.sda',
+    workload_disks: ['/dev/sdb'],
+    disk_wwids: wwidsOf(planned, ['/dev/sda', '/dev/sdb']),
+    agreed_disks: agreedOf(planned, ['/dev/sda', '/dev/sdb']),
+  }
+  const first = { isInstalled: false, isAgain: false }
+  const problem = (now: Disk[], when = first) => wipeProblem(agreed, now, when)
+
+  test('disks that hold what was agreed on, or nothing by now, are wiped, by whatever name', () => {
+    expect(problem([told('sda', 'empty'), told('sdb', 'ext4 "data"')])).toBeNull()
+    expect(problem([told('sda', 'empty'), told('sdb', 'empty')])).toBeNull()
+    expect(problem([told('sda', 'ext4 "data"', { wwid: 'naa.sdb', serial: 'S-sdb' }), told('sdb', 'empty', { wwid: 'naa.sda', serial: 'S-sda' })])).toBeNull()
+  })
+
+  test('a disk that holds something else is not wiped', () => {
+    expect(problem([told('sda', 'xfs "new"'), told('sdb', 'ext4 "data"')])).toBe(
+      '/dev/sda of web-1 (PM9A3, serial S-sda, WWID naa.sda): it holds xfs "new", but it was agreed to wipe PM9A3, serial S-sda, WWID naa.sda, which was empty. Nothing was wiped: retry and confirm it, empty the disk and retry, or put another server in its place',
+    )
+    expect(problem([told('sda', 'empty'), told('sdb', 'Ceph OSD')])).toContain('it holds Ceph OSD, but it was agreed')
+    expect(problem([told('sda', ''), told('sdb', 'ext4 "data"')])).toContain('what is on it is not known')
+  })
+
+  test('nothing is wiped where a disk is gone, or another stands in its place', () => {
+    expect(problem([told('sda', 'empty')])).toBe('/dev/sdb (PM9A3, serial S-sdb, WWID naa.sdb) is not in web-1 any more: nothing was wiped')
+    expect(problem([told('sda', 'empty', { serial: 'S-other' }), told('sdb', 'ext4 "data"')])).toContain('Nothing was wiped')
+    const byPath = { ...agreed, disk_wwids: {}, install_wwid: null }
+    expect(wipeProblem(byPath, [told('sda', 'empty', { serial: 'S-other', wwid: '' }), told('sdb', 'ext4 "data"')], first)).toContain('S-other')
+  })
+
+  test("what the installer left in an earlier try is its own; the workload disks are the workload's by then", () => {
+    const again = { isInstalled: false, isAgain: true }
+    expect(problem([told('sda', 'Talos'), told('sdb', 'Ceph OSD')], again)).toBeNull()
+    expect(problem([told('sda', 'Talos'), told('sdb', 'ext4 "data"')])).toContain('it holds Talos')
+    expect(problem([told('sda', 'xfs')], again)).toContain('it holds xfs')
+    expect(problem([told('sda', 'Talos'), told('sdb', 'ext4 "data"')], { isInstalled: true, isAgain: false })).toBeNull()
+  })
+
+  test('a server that was chosen before disks were asked about is installed on an empty disk alone', () => {
+    const old = { ...agreed, agreed_disks: {} }
+    expect(wipeProblem(old, [told('sda', 'empty'), told('sdb', 'empty')], first)).toBeNull()
+    expect(wipeProblem(old, [told('sda', 'xfs'), told('sdb', 'empty')], first)).toContain('it holds xfs')
+  })
+})

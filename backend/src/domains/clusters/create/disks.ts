@@ -1,0 +1,136 @@
+/**
+ * The disks that were chosen for a server. The kernel gives them their names (`/dev/sda`) anew at each boot, not always to the same ones; so what was
+ * chosen is remembered by WWID, and looked up by it before anything is installed or wiped.
+ */
+import { contentOf, devicePath, type DiskFacts, diskName, diskSentence, emptyContent, mediaOf } from '#contract/servers/disks.ts'
+import { talosContent } from '#talos/client/disk-content.ts'
+import type { Disk } from '#talos/client/inventory.ts'
+import type { PlannedDisk } from '../../servers/for-clusters.ts'
+
+/** Device path → WWID. */
+export type DiskWwids = Readonly<Record<string, string>>
+
+/** WWIDs of the chosen devices, of those that have one which no other disk of the server shows too (as paths to one disk do). */
+export function wwidsOf(disks: readonly PlannedDisk[], devices: readonly string[]): DiskWwids {
+  const own = (wwid: string) => disks.filter((d) => d.wwid === wwid).length === 1
+  return Object.fromEntries(disks.flatMap(({ device, wwid }) => (wwid !== null && devices.includes(device) && own(wwid) ? [[device, wwid]] : [])))
+}
+
+/**
+ * The WWID by which Talos finds the install disk itself, whatever its name is when it installs; null where only its path will do. Talos's selector takes no
+ * disk whose transport it doesn't know (`DiskMatchExpression` in `v1alpha1_provider.go`), which a RAID controller's may be, and reads the text as a pattern.
+ */
+export function selectorWwid(disks: readonly PlannedDisk[], device: string): string | null {
+  const wwid = wwidsOf(disks, [device])[device]
+  const type = disks.find((d) => d.device === device)?.type
+  return wwid !== undefined && /^[\w.:-]{1,128}$/.test(wwid) && (type === 'NVME' || type === 'SSD') ? wwid : null
+}
+
+/** What a person agreed to wipe: the disk, and what stood on it then. */
+interface Agreed {
+  readonly model: string | null
+  readonly serial: string | null
+  readonly wwid: string | null
+  readonly content: string
+}
+/** Device path → what was agreed. */
+export type AgreedDisks = Readonly<Record<string, Agreed>>
+
+export const agreedOf = (disks: readonly DiskFacts[], devices: readonly string[]): AgreedDisks =>
+  Object.fromEntries(
+    disks
+      .filter((d) => devices.includes(devicePath(d.id)))
+      .map((d) => [devicePath(d.id), { model: d.model ?? null, serial: d.serial ?? null, wwid: d.wwid ?? null, content: contentOf(d) }]),
+  )
+
+interface Chosen {
+  readonly name: string
+  readonly install_disk: string
+  readonly install_wwid: string | null
+  readonly workload_disks: readonly string[]
+  readonly disk_wwids: DiskWwids
+}
+
+type Present = Pick<DiskFacts, 'id' | 'wwid'>
+
+const found = (chosen: Chosen, device: string, now: readonly Present[]): string | undefined => {
+  const wwid = chosen.disk_wwids[device]
+  const disk = now.find((d) => (wwid === undefined ? `/dev/${d.id}` === device : d.wwid === wwid))
+  return disk && `/dev/${disk.id}`
+}
+
+/** Why Talos must not be installed now: the install disk is gone, or another one bears its name. */
+export function installProblem(chosen: Chosen, now: readonly Present[]): string | null {
+  const { name, install_disk: device } = chosen
+  const at = found(chosen, device, now)
+  if (at === undefined) return `${device} is not in ${name} any more`
+  if (at === device || chosen.install_wwid !== null) return null
+  return `${name} names its disks anew since it restarted: what was ${device} is ${at} now. Restart it, or put another server in its place`
+}
+
+/** What is on a disk that nobody had agreed on, as with servers that were chosen before disks were asked about. */
+const nobodyAgreed: Agreed = { model: null, serial: null, wwid: null, content: emptyContent }
+
+interface Wiping {
+  /** Talos stands on the install disk and stays. */
+  readonly isInstalled: boolean
+  /** The configuration was sent before, so the installer may have begun on the install disk, and the workload on its own. */
+  readonly isAgain: boolean
+}
+type ToWipe = Chosen & { readonly agreed_disks: AgreedDisks }
+type Told = DiskFacts & { readonly wwid?: string | null | undefined }
+
+/** A chosen disk that is another than was agreed on, or holds something else. */
+interface Changed {
+  /** As it was chosen, and as it is called now: paths. */
+  readonly device: string
+  readonly now: string
+  readonly disk: Told
+  readonly agreed: Agreed
+  readonly isAnother: boolean
+}
+
+const devicesOf = (chosen: ToWipe, { isInstalled, isAgain }: Wiping): readonly string[] => [
+  ...(isInstalled ? [] : [chosen.install_disk]),
+  ...(isAgain ? [] : chosen.workload_disks),
+]
+
+/** The chosen disks that are there and are not what was agreed on. What is empty now has nothing to lose. */
+export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping): Changed[] {
+  return devicesOf(chosen, wiping).flatMap((device): Changed[] => {
+    const agreed = chosen.agreed_disks[device] ?? nobodyAgreed
+    const now = found(chosen, device, disks)
+    const disk = disks.find((d) => devicePath(d.id) === now)
+    if (now === undefined || disk === undefined) return []
+    const isAnother = (agreed.serial ?? '') !== (disk.serial ?? '') && agreed !== nobodyAgreed
+    const isOurs = wiping.isAgain && contentOf(disk) === talosContent
+    if (!isAnother && (contentOf(disk) === agreed.content || contentOf(disk) === emptyContent || isOurs)) return []
+    return [{ device, now, disk, agreed, isAnother }]
+  })
+}
+
+/** Why the chosen disks must not be wiped now: one is gone, is another, or holds something else than what was agreed on. */
+export function wipeProblem(chosen: ToWipe, now: readonly Disk[], wiping: Wiping): string | null {
+  const disks = now.map(({ content, ...disk }) => ({ ...disk, content: content || null }))
+  const gone = devicesOf(chosen, wiping).find((device) => found(chosen, device, disks) === undefined)
+  if (gone !== undefined) return `${gone} (${diskName(chosen.agreed_disks[gone] ?? nobodyAgreed)}) is not in ${chosen.name} any more: nothing was wiped`
+  const [first] = notAgreed(chosen, disks, wiping)
+  if (first === undefined) return null
+  const { disk, agreed } = first
+  const sentence = diskSentence({ server: chosen.name, device: first.now, disk, media: mediaOf(disk), content: contentOf(disk) })
+  const then = `it was agreed to wipe ${diskName(agreed)}, ${agreed.content === emptyContent ? 'which was empty' : `which held ${agreed.content}`}`
+  const way = first.isAnother ? '' : ': retry and confirm it, empty the disk and retry, or put another server in its place'
+  return `${sentence}, but ${then}. Nothing was wiped${way}`
+}
+
+/** The workload disks as they are called now, and those that are gone. The disk that Talos is on is never one of them. */
+export function toWipe(chosen: Chosen, now: readonly Present[], systemDisk: string | undefined): { wipe: string[]; gone: string[] } {
+  const wipe: string[] = []
+  const gone: string[] = []
+  for (const device of chosen.workload_disks) {
+    const at = found(chosen, device, now)
+    if (at === undefined || at === systemDisk) gone.push(device)
+    else wipe.push(at)
+  }
+  return { wipe, gone }
+}

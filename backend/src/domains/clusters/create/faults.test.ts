@@ -1,0 +1,264 @@
+import { describe, expect, test } from 'vitest'
+import { operationRetry } from '#contract/operations.ts'
+import { clusterEvents, clusterServerFailure, clusterServerReplace } from '#contract/clusters/clusters.ts'
+import { serverConfirm, serverEvents } from '#contract/servers/servers.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { clusterWorld } from '../testing/world.ts'
+
+// Each case makes a cluster of its own in one world, several at a time, as they would be made in life.
+const kinds = ['refuse', 'hang', 'garbage', 'drip'] as const
+const stages = ['maintenance', 'installing', 'rebooting', 'booting'] as const
+const world = await clusterWorld({ servers: 100 })
+const { admin } = world
+
+/** One control plane and one worker; a trouble that lasts a while befalls one of them. */
+describe.concurrent('a server in trouble for a while holds up its cluster and no longer', () => {
+  for (const stage of stages) {
+    for (const kind of kinds) {
+      test(`${kind} while ${stage}`, { timeout: 90_000 }, async () => {
+        const nodes = world.take(2)
+        const [controlPlane, worker] = nodes
+        const ill = kinds.indexOf(kind) % 2 === 0 ? controlPlane! : worker!
+        await addFault(world.machine(ill), { kind, stage, for_ms: 150_000 })
+        const { cluster, operation } = await world.create(nodes)
+        const end = await world.ended(operation.id, 80_000)
+        expect(end).toMatchObject({ status: 'done', reason: null })
+        expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+        expect(world.etcds(cluster.name)).toBe(1)
+        for (const node of nodes) expect(world.machine(node).disk.state.counters.installs).toBe(1)
+      })
+    }
+  }
+
+  for (const stage of stages) {
+    test(`power lost while ${stage}, and back later`, { timeout: 90_000 }, async () => {
+      const nodes = world.take(2)
+      const ill = nodes[stages.indexOf(stage) % 2]!
+      await addFault(world.machine(ill), { kind: 'vanish', stage })
+      const { cluster, operation } = await world.create(nodes)
+      const waits = await world.until(
+        () => world.operation(operation.id),
+        (o) =>
+          o.steps.some((s) => s.node_id === ill.id && s.status === 'waiting' && /does not answer|last seen \d\d:\d\d UTC|never seen/.test(s.reason ?? '')) &&
+          !world.machine(ill).isOn,
+      )
+      expect(waits.status).toBe('running')
+      world.machine(ill).lifecycle.powerOn()
+      expect((await world.ended(operation.id, 60_000)).status).toBe('done')
+      expect(world.etcds(cluster.name)).toBe(1)
+    })
+  }
+
+  test('the answer to a configuration is lost: the same bytes again, one installation', { timeout: 90_000 }, async () => {
+    const nodes = world.take(2)
+    await addFault(world.machine(nodes[0]!), { kind: 'lost-reply', method: 'ApplyConfiguration', times: 1 })
+    await addFault(world.machine(nodes[1]!), { kind: 'close-after-apply', times: 1 })
+    const { operation } = await world.create(nodes)
+    expect((await world.ended(operation.id)).status).toBe('done')
+    for (const node of nodes) expect(world.machine(node).disk.state.counters.installs).toBe(1)
+  })
+
+  test('the answer to the bootstrap is lost: etcd is made once all the same', { timeout: 90_000 }, async () => {
+    const nodes = world.take(3)
+    for (const node of nodes) await addFault(world.machine(node), { kind: 'lost-reply', method: 'Bootstrap', times: 1 })
+    const { cluster, operation } = await world.create(nodes, { servers: nodes.map((n) => ({ node_id: n.id, role: 'control_plane' })) })
+    expect((await world.ended(operation.id)).status).toBe('done')
+    expect(world.etcds(cluster.name)).toBe(1)
+    expect(nodes.reduce((calls, n) => calls + world.machine(n).disk.state.counters.bootstraps, 0)).toBe(1)
+  })
+
+  test('time servers that do not answer: nothing starts without the time, and each server says that it waits for it', { timeout: 90_000 }, async () => {
+    const nodes = world.take(2)
+    for (const node of nodes) await addFault(world.machine(node), { kind: 'time', off_ms: 0 })
+    const { operation } = await world.create(nodes)
+    const says = (key: string, words: RegExp) =>
+      world.until(
+        () => world.operation(operation.id),
+        (o) => o.steps.some((s) => s.key === key && s.status === 'waiting' && words.test(s.reason ?? '')),
+      )
+    await says('bootstrap', /^etcd can not be started on .* yet: time is not in sync yet$/)
+    await says(`etcd/${nodes[0]!.id}`, /time is not synced/)
+    await clearFaults(world.machine(nodes[0]!))
+    await says(`join/${nodes[1]!.id}`, /^Waiting to be Ready in Kubernetes: time is not synced/)
+    await clearFaults(world.machine(nodes[1]!))
+    expect((await world.ended(operation.id)).status).toBe('done')
+  })
+
+  test.each([
+    { off: 61, words: / answers, but by its certificate its clock is at least 6[01] minutes ahead of ours$/ },
+    { off: -61, words: / answers, but by its certificate its clock is between 5\d minutes and 6\d minutes behind ours$/ },
+  ])(
+    'a clock that is off by $off minutes, until the time servers answer: the server is there, and its clock is named',
+    { timeout: 90_000 },
+    async ({ off, words }) => {
+      const nodes = world.take(2)
+      const [controlPlane] = nodes
+      await addFault(world.machine(controlPlane!), { kind: 'time', off_ms: off * 60_000 })
+      const { cluster, operation } = await world.create(nodes)
+      await world.until(
+        () => world.operation(operation.id),
+        (o) => o.steps.some((s) => s.key === `boot/${controlPlane!.id}` && words.test(s.reason ?? '')),
+      )
+      await clearFaults(world.machine(controlPlane!))
+      expect((await world.ended(operation.id)).status).toBe('done')
+      expect(world.etcds(cluster.name)).toBe(1)
+    },
+  )
+
+  test('disks that changed their names since they were chosen: Talos goes on the one that was meant', { timeout: 90_000 }, async () => {
+    const node = world.take(6).find((n) => {
+      const [first, second] = world.machine(n).hardware.disks
+      return first !== undefined && second?.transport === first.transport
+    })!
+    const machine = world.machine(node)
+    const meant = machine.hardware.disks[0]!
+    const { operation } = await world.create([node], {
+      servers: [{ node_id: node.id, role: 'control_plane', install_disk: `/dev/${meant.name}` }],
+    })
+    await addFault(machine, { kind: 'disks', what: 'swapped' })
+    expect((await world.ended(operation.id)).status).toBe('done')
+    const on = machine.hardware.disks.find(({ name }) => name === machine.systemDisk)!
+    expect(on.name).not.toBe(meant.name)
+    expect(on.wwid).toBe(meant.wwid)
+  })
+
+  test(
+    'a server that can not be installed says so in its events and keeps its log; who takes its place goes on where the creation was',
+    { timeout: 120_000 },
+    async () => {
+      const nodes = world.take(4)
+      const [spare] = world.take(1)
+      const ill = nodes[3]!
+      await addFault(world.machine(ill), { kind: 'no-image' })
+      const { cluster, operation } = await world.create(nodes)
+      const member = () => world.backend.platform.db.selectFrom('cluster_server').select('sends').where('node_id', '=', ill.id).executeTakeFirst()
+      await world.until(member, (m) => m?.sends === 1)
+      // Each attempt takes its time: three of the five are spared.
+      await world.backend.platform.db.updateTable('cluster_server').set({ sends: 4 }).where('node_id', '=', ill.id).execute()
+      const end = await world.ended(operation.id, 80_000)
+      expect(end.reason).toContain('came back in maintenance after 5 installations')
+
+      await world.backend.publish()
+      const mine = (await admin.call(serverEvents, { params: { id: ill.id } })).answer!.items.filter((e) => e.source === 'steelyard')
+      const failures = mine.filter((e) => e.type === 'server.install_failed')
+      expect(failures.map((e) => e.message)).toEqual([expect.stringMatching(/^Talos was not installed, attempt 4 of 5: failed to pull image /)])
+      expect(mine.find((e) => e.type === 'server.failed')?.message).toContain('after 5 installations')
+      const ofCluster = (await admin.call(clusterEvents, { params: { id: cluster.id } })).answer!.items
+      expect(ofCluster.find((e) => e.type === 'cluster.server_failed')?.message).toContain(ill.name)
+
+      const { log, reason } = (await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: ill.id } })).answer!
+      expect(reason).toBe(end.steps.find((s) => s.status === 'failed')!.reason)
+      // Of the boot that installed, not of the one in maintenance after it.
+      expect(log?.lines.join('\n')).toContain('retrying error: failed to pull image')
+      expect(log?.lines.join('\n')).not.toContain('talosctl apply-config')
+
+      const replaced = await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: ill.id }, body: { node_id: spare!.id } })
+      const begun = replaced.answer!.operation
+      const before = new Map(end.steps.map((s) => [s.key, s]))
+      // From the first moment on, what the creation did stands as it was done.
+      const secrets = begun.steps.find((s) => s.key === 'secrets')
+      expect(secrets).toEqual(before.get('secrets'))
+      for (const node of nodes.slice(0, 3)) expect(begun.steps.find((s) => s.key === `join/${node.id}`)).toEqual(before.get(`join/${node.id}`))
+      expect(begun.steps.filter((s) => s.node_id === spare!.id).every((s) => s.status === 'todo')).toBe(true)
+      const done = await world.ended(begun.id, 60_000)
+      expect({ status: done.status, left: done.steps.filter((s) => s.status !== 'done' && s.status !== 'skipped') }).toEqual({ status: 'done', left: [] })
+      expect((await world.cluster(cluster.id)).former_servers).toEqual([{ node_id: ill.id, name: ill.name, role: 'worker' }])
+      // The reason outlasts the server's stay.
+      expect((await admin.call(clusterServerFailure, { params: { id: cluster.id, node_id: ill.id } })).answer!.log).toEqual(log)
+    },
+  )
+
+  test('an installation that fails after partitioning is none: the chosen disk is wiped, no other, and installed', { timeout: 120_000 }, async () => {
+    const nodes = world.take(1)
+    const machine = world.machine(nodes[0]!)
+    // Real machines wait ten seconds before they restart; the simulation hurries through them.
+    machine.plan.slowness = 100
+    await addFault(machine, { kind: 'fail-install', times: 1, when: 'after-partitioning' })
+    const { cluster, operation } = await world.create(nodes)
+    const step = (key: string) => world.operation(operation.id).then((o) => o.steps.find((s) => s.key === `${key}/${nodes[0]!.id}`)!)
+    const told = await world.until(
+      () => step('apply'),
+      (s) => /half installed/.test(s.reason ?? ''),
+    )
+    machine.plan.slowness = 1
+    expect(told.reason).toMatch(/half installed: task "upgrade" failed: exit code 1: failed to install bootloader: .*input\/output error\. The disk is wiped/)
+    const { install_disk, disk_wwids } = await world.backend.platform.db
+      .selectFrom('cluster_server')
+      .select(['install_disk', 'disk_wwids'])
+      .where('node_id', '=', nodes[0]!.id)
+      .executeTakeFirstOrThrow()
+    const wwid = disk_wwids[install_disk]!
+    expect((await world.ended(operation.id, 100_000)).status).toBe('done')
+    expect(machine.disk.state.wiped).toEqual([machine.hardware.disks.find((d) => d.wwid === wwid)!.name])
+    expect(machine.disk.state).toMatchObject({ counters: { installs: 1, failedInstalls: 1 } })
+    expect(machine.bootedFromDisk).toBe(true)
+    expect(world.etcds(cluster.name)).toBe(1)
+    const effects = await world.backend.platform.db.selectFrom('effect').select('name').execute()
+    expect(effects.map((e) => e.name)).toContain(`wipe-disk/${nodes[0]!.id}/${wwid}`)
+  })
+
+  test('an installation that fails is begun again', { timeout: 90_000 }, async () => {
+    const nodes = world.take(2)
+    await addFault(world.machine(nodes[1]!), { kind: 'fail-install', times: 1 })
+    const { operation } = await world.create(nodes)
+    const sent = () =>
+      world.backend.platform.db.selectFrom('cluster_server').select(['sends', 'send_intent_at']).where('node_id', '=', nodes[1]!.id).executeTakeFirstOrThrow()
+    const first = await world.until(sent, ({ sends }) => sends === 1)
+    const end = await world.ended(operation.id)
+    expect(end.status).toBe('done')
+    expect(end.steps.find((s) => s.key === `apply/${nodes[1]!.id}`)!.attempt).toBeGreaterThan(1)
+    // Who lets go of it now waits from here whether it takes this one.
+    expect((await sent()).send_intent_at!.getTime()).toBeGreaterThan(first.send_intent_at!.getTime())
+  })
+})
+
+describe.concurrent('a server that is not what it was is sent nothing, and the others go on', () => {
+  test('other hardware before the configuration; the right machine is put back, and a retry goes on', { timeout: 90_000 }, async () => {
+    const nodes = world.take(4)
+    const ill = nodes[3]!
+    const machine = world.machine(ill)
+    await addFault(machine, { kind: 'identity', stage: 'maintenance' })
+    const { cluster, operation } = await world.create(nodes)
+    const end = await world.ended(operation.id, 60_000)
+    expect(end).toMatchObject({ status: 'failed', reason: expect.stringContaining(ill.name) })
+    expect(machine.disk.state.counters.applies).toBe(0)
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'failed', reason: expect.stringMatching(/[Oo]ther hardware/) })
+    // Nobody waited for it: the control planes are Ready.
+    expect(end.steps.filter((s) => s.key.startsWith('join/') && s.status === 'done')).toHaveLength(3)
+
+    await world.until(
+      () => world.server(ill.id),
+      (s) => s.identity.state === 'changed',
+    )
+    // The machine itself is put back where it was, and a person says so.
+    machine.disk.change((state) => (state.identitySalt = ''))
+    machine.journal.changed()
+    const { uuid, serial } = ill.identity
+    expect((await admin.call(serverConfirm, { params: { id: ill.id }, body: { uuid: uuid!, serial: serial! } })).problem).toBeUndefined()
+    const retried = await admin.call(operationRetry, { params: { id: operation.id } })
+    expect(retried.status).toBe(200)
+    expect((await world.ended(operation.id, 60_000)).status).toBe('done')
+    expect(await world.cluster(cluster.id)).toMatchObject({ status: 'ready' })
+    expect(world.etcds(cluster.name)).toBe(1)
+  })
+
+  test('a failed server is replaced, and the creation goes on without starting over', { timeout: 90_000 }, async () => {
+    const nodes = world.take(4)
+    const [spare] = world.take(1)
+    const ill = nodes[3]!
+    await addFault(world.machine(ill), { kind: 'identity', stage: 'maintenance' })
+    const { cluster, operation } = await world.create(nodes)
+    await world.ended(operation.id, 60_000)
+    const bundles = world.etcds(cluster.name)
+    const replaced = await admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: ill.id }, body: { node_id: spare!.id } })
+    expect(replaced.status).toBe(202)
+    expect((await world.ended(replaced.answer!.operation.id, 60_000)).status).toBe('done')
+    const after = await world.cluster(cluster.id)
+    expect(after).toMatchObject({ status: 'ready', control_planes: 3, workers: 1 })
+    expect(after.servers.map((s) => s.name)).toContain(spare!.name)
+    expect(world.etcds(cluster.name)).toBe(bundles)
+    // It was never given anything, so it is free again at once.
+    expect(await world.server(ill.id)).toMatchObject({ cluster: null, operation_id: null })
+    await clearFaults(world.machine(ill))
+  })
+})

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { clusterServerReplace } from '#contract/clusters/clusters.ts'
+import { hasEnded, type Operation, operationGet, operationRetry } from '#contract/operations.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { clusterWorld } from '../testing/world.ts'
+
+// The clock of this world jumps once, so whatever lives in it begins before. The last server is so slow that it can be met in the midst of anything.
+const world = await clusterWorld({ servers: 7, special: { 7: { slowness: 30 } } })
+
+const says = (o: Operation, key: string, words: RegExp) => o.steps.some((s) => s.key === key && s.status === 'waiting' && words.test(s.reason ?? ''))
+
+test('who is late says why, and fails after half an hour: one that waits for the time is tried again, one that died joining etcd is replaced', async () => {
+  // A control plane can't pull its installer at first, and a worker never learns the time.
+  const [controlPlane, worker] = world.take(2)
+  await addFault(world.machine(controlPlane!), { kind: 'no-image' })
+  await addFault(world.machine(worker!), { kind: 'time', off_ms: 0 })
+  const small = await world.create([controlPlane!, worker!])
+  await world.until(
+    () => world.operation(small.operation.id),
+    (o) => says(o, `install/${controlPlane!.id}`, /^Installing since/),
+  )
+  world.backend.clock.advance(25_000)
+  await world.until(
+    () => world.operation(small.operation.id),
+    (o) => says(o, `install/${controlPlane!.id}`, /^Installing since \d\d:\d\d UTC: failed to pull image "/),
+  )
+  await clearFaults(world.machine(controlPlane!))
+
+  // Another dies in the moment in which etcd has added it and it has not started yet.
+  const [first, second, spare] = world.take(3)
+  const slow = world.nodes[6]!
+  const nodes = [first!, second!, slow]
+  const large = await world.create(nodes, { servers: nodes.map((n) => ({ node_id: n.id, role: 'control_plane' })) })
+  const members = () => world.simulator.world.etcd.all.find((e) => e.state.name === large.cluster.name)?.state.members ?? []
+  await world.until(
+    async () => members(),
+    (all) => all.some((m) => m.learner && m.machine === world.machine(slow).plan.index),
+  )
+  await world.machine(slow).lifecycle.powerOff()
+  expect(members().find((m) => m.learner)?.name).toBe('')
+
+  await world.until(
+    () => world.operation(small.operation.id),
+    (o) => says(o, `join/${worker!.id}`, /^Waiting to be Ready in Kubernetes: time is not synced/),
+  )
+  await world.until(
+    () => world.operation(large.operation.id),
+    (o) => o.steps.filter((s) => s.key.startsWith('join/') && s.status === 'done').length === 2,
+  )
+  world.backend.clock.advance(31 * 60_000)
+  // A token lives ten minutes, so everybody signs in again.
+  const admin = await world.backend.signIn({ role: 'admin' })
+  const ended = (id: string) => world.until(async () => (await admin.call(operationGet, { params: { id } })).answer!, hasEnded)
+  expect(await ended(small.operation.id)).toMatchObject({
+    status: 'failed',
+    reason: expect.stringMatching(new RegExp(`^${worker!.name}: Not done after 31 min. Waiting to be Ready in Kubernetes: time is not synced`)),
+  })
+  expect(await ended(large.operation.id)).toMatchObject({ status: 'failed', reason: expect.stringContaining(slow.name) })
+
+  await clearFaults(world.machine(worker!))
+  expect((await admin.call(operationRetry, { params: { id: small.operation.id } })).status).toBe(200)
+  expect(await ended(small.operation.id)).toMatchObject({ status: 'done' })
+  expect(world.etcds(small.cluster.name)).toBe(1)
+
+  const replaced = await admin.call(clusterServerReplace, { params: { id: large.cluster.id, node_id: slow.id }, body: { node_id: spare!.id } })
+  expect(replaced.problem).toBeUndefined()
+  expect(await ended(replaced.answer!.operation.id)).toMatchObject({ status: 'done' })
+  expect(
+    members()
+      .map((m) => m.name)
+      .toSorted(),
+  ).toEqual([first!, second!, spare!].map((n) => n.name).toSorted())
+}, 150_000)

@@ -1,0 +1,113 @@
+/** Another server takes the place of one that failed while its cluster was made; the creation goes on in an operation of its own. */
+import { type ConfirmedDisk, canWipe, noDefaultDisk } from '#contract/servers/disks.ts'
+import { Problem } from '#contract/errors.ts'
+import { hasEnded, type Operation, type Step } from '#contract/operations.ts'
+import { inTransaction } from '../../../db/db.ts'
+import type { Caller } from '../../../http/caller.ts'
+import type { NewStep } from '../../operations/operations.ts'
+import { defaultInstallDisk } from './check.ts'
+import { agreedOf, selectorWwid, wwidsOf } from './disks.ts'
+import { clusterQueue, type ClusterParts, memberKey, memberQueue, wakeMembers } from '../parts.ts'
+import { newSteps, replacementSteps } from '../plan.ts'
+import { installImage } from '../render.ts'
+import * as store from '../store.ts'
+import { leftTraces } from '../whole/watch.ts'
+
+/**
+ * The creation goes on: what it came to already stands in the new operation as it was. The servers that change places begin anew; another one that has failed
+ * too rests as it is.
+ */
+function doneBefore(steps: readonly NewStep[], earlier: Operation | undefined, changing: ReadonlySet<string>): NewStep[] {
+  const isOver = ({ status, node_id }: Step) => status === 'done' || status === 'skipped' || (status === 'failed' && node_id !== null)
+  const over = new Map((earlier?.steps ?? []).filter(isOver).map((s) => [s.key, s]))
+  return steps.map((step) => {
+    const before = step.node_id !== undefined && changing.has(step.node_id) ? undefined : over.get(step.key)
+    return before ? { ...step, before } : step
+  })
+}
+
+/** @throws Problem not_found; server_taken; not_eligible; disk_not_confirmed; transition_refused */
+export function replacing(
+  parts: ClusterParts,
+): (caller: Caller, id: string, nodeId: string, by: string, confirmed: readonly ConfirmedDisk[]) => Promise<{ operation: Operation }> {
+  const { db, clock, servers, operations, recorder, engine } = parts
+  return (caller, id, nodeId, by, confirmed) =>
+    inTransaction(db, async (tx) => {
+      const row = await store.lock(tx, id)
+      if (!row) throw new Problem('not_found', `Cluster ${id} not found`)
+      const members = await store.members(tx, id)
+      const old = members.find((m) => m.node_id === nodeId && m.released_at === null && m.wanted === 'joined')
+      if (!old) throw new Problem('not_found', 'There is no such server in this cluster')
+      if (row.wanted !== 'ready' || row.ready_at !== null || old.failed_at === null)
+        throw new Problem('transition_refused', `${old.name} can be replaced once it has failed during the creation`)
+      const bootstrap = await store.bootstrap(tx, id)
+      if (bootstrap && bootstrap.confirmed_at === null && bootstrap.node_id === nodeId)
+        throw new Problem(
+          'transition_refused',
+          `etcd may have been started on ${old.name}, which can't be asked: retry when it answers, or delete the cluster and create it again`,
+        )
+      const before = members.find((m) => m.node_id === by)
+      if (before && before.released_at === null) throw new Problem('server_taken', `${before.name} has a place in ${row.name} already`)
+      if (before && leftTraces(before))
+        throw new Problem('not_eligible', `${before.name} was in ${row.name} before, and is not yet taken out of its etcd and Kubernetes: try again later`)
+      await servers.lockAll(tx, [by])
+      const [facts] = await servers.forPlan(tx, [by])
+      const disk = defaultInstallDisk(facts!, [])
+      if (facts!.datacenter_id !== row.datacenter_id) throw new Problem('not_eligible', `${facts!.name} is in another datacenter than the cluster`)
+      if (disk === null) throw new Problem('not_eligible', `${facts!.name} has no disk to install Talos on: ${noDefaultDisk(facts!.disks)}`)
+      const wipe = canWipe([{ server: facts!.name, disks: facts!.disks, devices: [disk], kept: facts!.system_disk }], confirmed)
+      if (!wipe.ok) throw new Problem('disk_not_confirmed', wipe.reason)
+      const earlier = row.operation_id === null ? undefined : await operations.read(tx, row.operation_id)
+      if (earlier && !hasEnded(earlier)) {
+        const reason = `${old.name} was replaced by ${facts!.name}: the creation goes on in an operation of its own`
+        await operations.set(tx, earlier.id, { status: 'failed', reason, forGood: true })
+        // Asked once its row is ours, so that no cancel comes in between.
+        if ((await operations.state(tx, earlier.id))?.cancel_requested_at) throw new Problem('transition_refused', 'The creation is being cancelled')
+      }
+      const now = new Date(clock.now())
+      const fresh = {
+        cluster_id: id,
+        node_id: by,
+        role: old.role,
+        position: Math.max(...members.map((m) => m.position)) + 1,
+        name: facts!.name,
+        interface: facts!.link,
+        install_disk: disk,
+        install_image: installImage(facts!, row.talos_version, parts.imageFactory),
+        workload_disks: [],
+        install_wwid: selectorWwid(facts!.disks, disk),
+        disk_wwids: JSON.stringify(wwidsOf(facts!.disks, [disk])),
+        agreed_disks: JSON.stringify(agreedOf(facts!.disks, [disk])),
+        at_since: now,
+      }
+      const here = members.filter((m) => m.released_at === null)
+      const staying = here.filter((m) => m.wanted === 'joined' && m.node_id !== nodeId)
+      const leavers = here.filter((m) => !staying.includes(m))
+      const steps = replacementSteps(leavers, [...staying, fresh])
+      const operation = await operations.create(tx, caller, {
+        kind: 'clusterServerReplace',
+        target: { kind: 'cluster', id, name: row.name },
+        steps: doneBefore(newSteps(steps), earlier, new Set([nodeId, by])),
+        queue: clusterQueue,
+      })
+      await servers.reserve(tx, caller, {
+        cluster: { id, name: row.name, talosVersion: row.talos_version },
+        operationId: operation.id,
+        servers: [{ node_id: by, role: old.role, installDisk: disk }],
+      })
+      // What it was given when it was here before is nothing that it has now.
+      if (before) await store.dropMember(tx, id, by)
+      await store.insertMembers(tx, [fresh])
+      await store.updateMember(tx, id, nodeId, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: now })
+      const after = await store.update(tx, id, { operation_id: operation.id, operation_round: 1, updated_at: now })
+      await recorder.record(tx, caller, {
+        action: 'cluster.server_replaced',
+        target: { kind: 'cluster', id, name: row.name },
+        after: { replaced: old.name, by: facts!.name },
+        event: { name: 'cluster.updated', version: after.version },
+      })
+      await wakeMembers(engine, tx, here)
+      await engine.wake(tx, memberQueue, memberKey(id, by))
+      return { operation }
+    })
+}

@@ -1,0 +1,67 @@
+/** Which failed operations can still be tried again: the one that is what people want of a cluster, or of a server that leaves it; and what a retry would wipe. */
+import type { ChosenDisks } from '#contract/servers/disks.ts'
+import { no, type Verdict, yes } from '#contract/rule.ts'
+import { readDisks } from '#talos/client/inventory.ts'
+import type { Tx } from '../../../db/db.ts'
+import type { Wipes } from '../../operations/operations.ts'
+import { agreedOf, type AgreedDisks, notAgreed } from './disks.ts'
+import { clusterQueue, type ClusterParts, memberQueue } from '../parts.ts'
+import * as store from '../store.ts'
+
+const another = (name: string): Verdict => no(`What is to be done with ${name} is another operation by now`)
+
+/** A person waits for it, and a server that is dark is asked again before anything is wiped. */
+const lookDeadlineMs = 5_000
+
+/** An operation that nobody carries out would run for ever. */
+export function guardRetries({ db, operations, servers }: Pick<ClusterParts, 'db' | 'operations' | 'servers'>): void {
+  /** The disks as the server tells of them now; as it told last where it doesn't answer. */
+  const disksNow = async (nodeId: string): Promise<ChosenDisks['disks']> => {
+    try {
+      const connection = await servers.connection(nodeId)
+      const disks = await connection.maintenance((client) => readDisks(client), { deadlineMs: lookDeadlineMs })
+      return disks.map(({ content, ...disk }) => ({ ...disk, content: content || null }))
+    } catch {
+      return (await servers.forPlan(db, [nodeId]))[0]!.disks
+    }
+  }
+
+  const wipes = async (clusterId: string): Promise<Wipes> => {
+    // Who has answered with its configuration is not installed again.
+    const waiting = (await store.members(db, clusterId)).filter((m) => m.wanted === 'joined' && m.released_at === null && m.secured_at === null)
+    const looked = await Promise.all(
+      waiting.map(async (m) => {
+        const disks = await disksNow(m.node_id)
+        return { m, disks, changed: notAgreed(m, disks, { isInstalled: m.was_installed === true, isAgain: m.send_intent_at !== null }) }
+      }),
+    )
+    return {
+      chosen: looked.map(({ m, disks, changed }) => ({ server: m.name, disks, devices: changed.map((c) => c.now), kept: null })),
+      async agree(tx) {
+        for (const { m, disks, changed } of looked.filter((l) => l.changed.length > 0)) {
+          const agreed: Record<string, AgreedDisks[string]> = { ...m.agreed_disks }
+          for (const { device, now } of changed) Object.assign(agreed, { [device]: agreedOf(disks, [now])[now] })
+          await store.updateMember(tx, m.cluster_id, m.node_id, { agreed_disks: JSON.stringify(agreed) })
+        }
+      },
+    }
+  }
+
+  operations.guardRetry(clusterQueue, {
+    async may(tx, { id, key }) {
+      const row = await store.lock(tx, key)
+      if (!row) return no(`The cluster ${(await store.row(tx, key))?.name ?? key} is gone`)
+      return row.operation_id === id ? yes : another(row.name)
+    },
+    wipes: ({ key }) => wipes(key),
+  })
+  operations.guardRetry(memberQueue, {
+    async may(tx: Tx, { id, key }) {
+      const [clusterId, nodeId] = key.split('/') as [string, string]
+      const row = await store.lock(tx, clusterId)
+      const m = await store.member(tx, clusterId, nodeId)
+      if (!row || !m || m.released_at !== null) return no(`${m?.name ?? nodeId} has left its cluster`)
+      return m.operation_id === id ? yes : another(m.name)
+    },
+  })
+}

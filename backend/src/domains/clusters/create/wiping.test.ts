@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest'
+import { clusterCreate, clusterPreview, clusterServerReplace, type NewClusterAsked } from '#contract/clusters/clusters.ts'
+import { type ConfirmedDisk, contentOf } from '#contract/servers/disks.ts'
+import { operationRetry, operationRetryDisks } from '#contract/operations.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import { addFault } from '#simulator/src/machine/trouble.ts'
+import { clusterWorld } from '../testing/world.ts'
+
+const hardware = 'gigabyte-r152'
+const special = {
+  1: { hardware, contents: { nvme0n1: 'lvm', nvme1n1: 'ceph' } },
+  2: { hardware, contents: { nvme1n1: 'zfs' } },
+  3: { hardware, missing_disks: true, media: ['usb'] },
+  4: { hardware },
+  5: { hardware },
+  6: { hardware, contents: { nvme0n1: 'zfs', nvme1n1: 'xfs' } },
+}
+const world = await clusterWorld({ servers: 6, special })
+const { admin } = world
+const [full, half, stick, clean, thin, spare] = world.nodes as [Server, Server, Server, Server, Server, Server]
+const only = (id: string, more: Partial<NewClusterAsked['servers'][number]> = {}) => [{ node_id: id, role: 'control_plane' as const, ...more }]
+const installs = (node: Server) => world.machine(node).disk.state.counters.installs
+
+test('what stands on disks is told with the server', () => {
+  expect(full.resources.disks.map(contentOf)).toEqual(['LVM physical volume', 'Ceph OSD'])
+  expect(half.resources.disks.map(contentOf)).toEqual(['empty', '2 partitions: 1 ZFS member "tank", 2 unknown content'])
+  expect(stick.resources.disks).toMatchObject([{ transport: 'usb', content: 'empty' }])
+})
+
+test('a disk that holds something is wiped by no call that does not name it with what it holds', async () => {
+  const [disk] = full.resources.disks
+  const ask = (confirmed_disks: NewClusterAsked['confirmed_disks'] = []) => world.ask([full], { confirmed_disks })
+  const refusals = [[], [{ serial: disk!.serial!, content: 'empty' }], [{ serial: 'another', content: 'LVM physical volume' }]]
+  for (const confirmed of refusals) {
+    const refused = await admin.call(clusterCreate, { body: ask(confirmed) })
+    expect(refused).toMatchObject({ status: 409, problem: { code: 'disk_not_confirmed' } })
+    expect(refused.problem!.error).toContain(`(${disk!.model}, serial ${disk!.serial}, WWID ${disk!.wwid}): it holds LVM physical volume`)
+  }
+  const preview = await admin.call(clusterPreview, { body: ask() })
+  expect(preview.answer!.checks.filter((c) => !c.ok).map((c) => c.check)).toEqual(['confirmed_disks'])
+  expect(installs(full)).toBe(0)
+
+  const asked = ask([{ serial: disk!.serial!, content: 'LVM physical volume' }])
+  const { operation } = (await admin.call(clusterCreate, { body: asked })).answer!
+  expect((await world.ended(operation.id)).status).toBe('done')
+  expect(installs(full)).toBe(1)
+})
+
+test('a workload disk is one that a reset wipes, so it is named as well', async () => {
+  const refused = await admin.call(clusterCreate, { body: world.ask([half], { servers: only(half.id, { workload_disks: ['nvme1n1'] }) }) })
+  expect(refused.problem!.error).toContain('it holds 2 partitions: 1 ZFS member "tank"')
+})
+
+test('a USB stick that is the only disk is not chosen, and the check says why', async () => {
+  expect(stick.eligibility.find((e) => e.check === 'disks')).toEqual({ check: 'disks', ok: false, reason: 'No disk is chosen: sdu is a USB disk' })
+  const refused = await admin.call(clusterCreate, { body: world.ask([stick]) })
+  expect(refused.problem).toMatchObject({ code: 'not_eligible', error: expect.stringContaining('sdu is a USB disk') as string })
+  const named = await admin.call(clusterCreate, { body: world.ask([stick], { servers: only(stick.id, { install_disk: 'sdu' }) }) })
+  expect(named.problem).toMatchObject({ code: 'disk_not_confirmed', error: expect.stringContaining('it is a USB disk, and it is empty') as string })
+})
+
+test('a disk that has been filled since it was chosen is not wiped; a retry asks for it and goes on', { timeout: 60_000 }, async () => {
+  const machine = world.machine(clean)
+  machine.disk.change((state) => (state.contents = { nvme0n1: 'ext4' }))
+  const { operation } = await world.create([clean], { servers: only(clean.id, { install_disk: 'nvme0n1' }) })
+  const end = await world.ended(operation.id)
+  expect(end).toMatchObject({ status: 'failed' })
+  expect(end.reason).toContain('it holds ext4 "data", but it was agreed to wipe')
+  expect(end.reason).toContain('Nothing was wiped')
+  expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
+
+  // A retry would meet the same: it is refused, and says what to confirm.
+  const retry = (confirmed_disks: readonly ConfirmedDisk[]) =>
+    admin.call(operationRetry, { params: { id: operation.id }, body: { confirmed_disks: [...confirmed_disks] } })
+  expect((await retry([])).problem).toMatchObject({ code: 'disk_not_confirmed', error: expect.stringContaining('it holds ext4 "data"') as string })
+  const { items } = (await admin.call(operationRetryDisks, { params: { id: operation.id } })).answer!
+  expect(items).toMatchObject([{ server: clean.name, device: '/dev/nvme0n1', content: 'ext4 "data"', media: null, by: { content: 'ext4 "data"' } }])
+  expect((await retry([{ ...items[0]!.by!, content: 'empty' }])).problem).toMatchObject({ code: 'disk_not_confirmed' })
+  expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
+  expect((await retry([items[0]!.by!])).status).toBe(200)
+  expect((await world.ended(operation.id)).status).toBe('done')
+  expect(installs(clean)).toBe(1)
+})
+
+test(
+  'a disk that is gone between the review and the order: nothing is sent; who takes its place loses a disk that holds something only with its name',
+  { timeout: 90_000 },
+  async () => {
+    const machine = world.machine(thin)
+    const disk = thin.resources.disks[1]!
+    const body = world.ask([thin], { servers: only(thin.id, { install_disk: disk.id }) })
+    expect((await admin.call(clusterPreview, { body })).answer!.checks.every((c) => c.ok)).toBe(true)
+    await addFault(machine, { kind: 'disks', what: 'lost' })
+    const { cluster, operation } = (await admin.call(clusterCreate, { body })).answer!
+    const end = await world.ended(operation.id)
+    expect(end).toMatchObject({ status: 'failed', reason: expect.stringContaining(`/dev/${disk.id} is not in ${thin.name} any more`) as string })
+    expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
+
+    // Nobody chooses here: the default disk of the other server holds something too.
+    const target = spare.resources.disks.find((d) => d.id === 'nvme0n1')!
+    const replace = (confirmed_disks: NewClusterAsked['confirmed_disks'] = []) =>
+      admin.call(clusterServerReplace, { params: { id: cluster.id, node_id: thin.id }, body: { node_id: spare.id, confirmed_disks } })
+    for (const confirmed of [[], [{ serial: target.serial!, content: 'empty' }], [{ wwid: spare.resources.disks[1]!.wwid!, content: contentOf(target) }]]) {
+      const refused = await replace(confirmed)
+      expect(refused).toMatchObject({ status: 409, problem: { code: 'disk_not_confirmed' } })
+      expect(refused.problem!.error).toContain(`serial ${target.serial}, WWID ${target.wwid}): it holds ${contentOf(target)}`)
+    }
+    expect(await world.server(spare.id)).toMatchObject({ cluster: null, operation_id: null })
+    expect(world.machine(spare).disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
+
+    const replaced = (await replace([{ wwid: target.wwid!, serial: target.serial!, content: contentOf(target) }])).answer!
+    expect((await world.ended(replaced.operation.id)).status).toBe('done')
+    expect(world.machine(spare).systemDisk).toBe('nvme0n1')
+    // The other disk was not chosen, so it keeps what it holds.
+    expect(world.machine(spare).disk.state.contents).toEqual({ nvme1n1: 'xfs' })
+  },
+)

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { afterLeaving } from '#contract/clusters/clusters.ts'
+import { canLeaveEtcd, type EtcdMembers } from './decide-leaving.ts'
+
+const etcd = (members: number, ill: readonly number[] = [], learners: readonly number[] = []): EtcdMembers => {
+  const all = Array.from({ length: members }, (_, i) => ({ id: String(i + 1), name: `web-${i + 1}`, learner: learners.includes(i + 1) }))
+  return { members: all, healthy: new Set(all.map((m) => m.name).filter((name) => !ill.includes(Number(name.slice(4))))) }
+}
+
+test('a control plane leaves where the others have a majority without it', () => {
+  expect(canLeaveEtcd(etcd(3), 'web-1', 'prod')).toEqual({ ok: true })
+  expect(canLeaveEtcd(etcd(2), 'web-2', 'prod')).toEqual({ ok: true })
+  // It is the ill one itself: the others take it out.
+  expect(canLeaveEtcd(etcd(3, [1]), 'web-1', 'prod')).toEqual({ ok: true })
+  expect(canLeaveEtcd(etcd(5, [4, 5]), 'web-4', 'prod')).toEqual({ ok: true })
+  // No member any more: it has left.
+  expect(canLeaveEtcd(etcd(2), 'web-3', 'prod')).toEqual({ ok: true })
+  // A learner has no vote to lose.
+  expect(canLeaveEtcd(etcd(4, [3, 4], [3, 4]), 'web-3', 'prod')).toEqual({ ok: true })
+})
+
+test('one whose leaving would cost the majority stays, and the sentence has the numbers', () => {
+  expect(canLeaveEtcd(etcd(3, [3]), 'web-1', 'prod')).toEqual({
+    ok: false,
+    reason: 'Without web-1, etcd of prod has 2 members and needs 2 of them healthy, but only 1 is. Bring web-3 back first',
+  })
+  expect(canLeaveEtcd(etcd(5, [4, 5]), 'web-1', 'prod')).toMatchObject({ ok: false, reason: expect.stringContaining('has 4 members and needs 3') })
+  expect(canLeaveEtcd(etcd(2, [2]), 'web-1', 'prod')).toMatchObject({ ok: false, reason: expect.stringContaining('Bring web-2 back first') })
+  expect(canLeaveEtcd(etcd(1), 'web-1', 'prod')).toMatchObject({ ok: false, reason: expect.stringContaining('delete the cluster instead') })
+})
+
+test('without a majority nobody is taken out, also one who is gone', () => {
+  expect(canLeaveEtcd(etcd(2, [2]), 'web-2', 'prod')).toEqual({
+    ok: false,
+    reason: 'etcd of prod has no majority, so no member can be taken out of it: 1 of 2 are healthy and 2 are needed. Bring web-2 back, or delete the cluster',
+  })
+})
+
+test.each([2, 3, 4, 5, 6, 7])('brute force: of %i members, one leaves exactly where both majorities hold', (count) => {
+  for (let mask = 0; mask < 2 ** count; mask++) {
+    const ill = Array.from({ length: count }, (_, i) => i + 1).filter((i) => mask & (1 << (i - 1)))
+    const healthyStaying = count - 1 - ill.filter((i) => i !== 1).length
+    const healthyNow = count - ill.length
+    const may = healthyStaying * 2 > count - 1 && healthyNow * 2 > count
+    expect({ ill, ok: canLeaveEtcd(etcd(count, ill), 'web-1', 'prod').ok }).toEqual({ ill, ok: may })
+  }
+})
+
+test('what stays is told where it is unwise', () => {
+  expect(afterLeaving(3)).toBeNull()
+  expect(afterLeaving(2)).toBe('2 control planes stay, an even number: losing one then costs as much as with 1')
+  expect(afterLeaving(1)).toContain('down while that server is')
+})

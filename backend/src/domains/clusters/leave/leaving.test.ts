@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest'
+import { clusterDelete, clusterGet, clusterKubeconfig } from '#contract/clusters/clusters.ts'
+import { operationCancel } from '#contract/operations.ts'
+import { serverConfirm, serverRemove } from '#contract/servers/servers.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { inTransaction } from '../../../db/db.ts'
+import { clusterQueue } from '../parts.ts'
+import { clusterWorld } from '../testing/world.ts'
+
+const world = await clusterWorld({ servers: 60 })
+const { admin } = world
+
+const expectFree = async (nodes: readonly Server[]) => {
+  for (const { id } of nodes) expect(await world.server(id)).toMatchObject({ status: 'maintenance', type: 'unknown', cluster: null, operation_id: null })
+}
+const ready = async (nodes: readonly Server[]) => {
+  const { cluster, operation } = await world.create(nodes)
+  expect((await world.ended(operation.id)).status).toBe('done')
+  return cluster
+}
+
+describe.concurrent('leaving a cluster', () => {
+  test(
+    'a deleted cluster leaves its servers in maintenance: workers first, control planes one by one, the last not in order',
+    { timeout: 90_000 },
+    async () => {
+      const nodes = world.take(5)
+      const cluster = await ready(nodes)
+      const deleted = await admin.call(clusterDelete, { params: { id: cluster.id } })
+      expect(deleted.status).toBe(202)
+      expect((await admin.call(clusterDelete, { params: { id: cluster.id } })).problem).toMatchObject({ code: 'operation_running' })
+      const leaving = (await admin.call(clusterGet, { params: { id: cluster.id } })).answer
+      // It has its servers until they are back: workers go first.
+      expect(leaving).toMatchObject({
+        status: 'deleting',
+        reason: expect.stringMatching(/^Waiting for .+ to be back in maintenance$/) as string,
+        control_planes: 3,
+      })
+      const end = await world.ended(deleted.answer!.operation.id, 80_000)
+      expect(end).toMatchObject({ status: 'done', reason: null, kind: 'clusterDelete' })
+      expect((await admin.call(clusterGet, { params: { id: cluster.id } })).status).toBe(404)
+      await expectFree(nodes)
+      const endOf = (n: Server) => Date.parse(end.steps.find((s) => s.key === `release/${n.id}`)!.ended_at!)
+      const [a, b, c, d, e] = nodes.map(endOf) as [number, number, number, number, number]
+      expect(Math.max(d, e)).toBeLessThanOrEqual(Math.min(a, b, c))
+      expect([c, b, a]).toEqual([a, b, c].toSorted((x, y) => x - y))
+      for (const node of nodes) {
+        expect(world.machine(node).stage.stage).toBe('maintenance')
+        expect((await world.server(node.id)).talos.stage).toBe('maintenance')
+        expect(world.machine(node).disk.state.counters.resets).toBe(1)
+      }
+      // The same machines make another cluster, on the disk that Talos is on already.
+      for (const node of nodes.slice(0, 1)) {
+        const server = await world.until(
+          () => world.server(node.id),
+          (s) => s.talos.stage === 'maintenance' && s.talos.reachable === true,
+        )
+        await admin.call(serverConfirm, { params: { id: node.id }, body: { uuid: server.identity.uuid!, serial: server.identity.serial! } })
+      }
+      const fit = await world.until(
+        () => world.server(nodes[0]!.id),
+        (s) => s.eligibility.every((check) => check.ok),
+      )
+      const again = await world.create([fit])
+      const made = await world.ended(again.operation.id)
+      expect(made.status).toBe('done')
+      expect(made.steps.find((s) => s.key === `install/${fit.id}`)).toMatchObject({ status: 'skipped', reason: 'Talos is already installed' })
+      expect(world.machine(fit).disk.state.counters.installs).toBe(1)
+    },
+  )
+
+  test('forced, nothing is asked of the servers, and it says which were left as they are', { timeout: 90_000 }, async () => {
+    const nodes = world.take(2)
+    const cluster = await ready(nodes)
+    const deleted = await admin.call(clusterDelete, { params: { id: cluster.id }, query: { force: 'true' } })
+    const end = await world.ended(deleted.answer!.operation.id)
+    expect(end.steps).toMatchObject([{ key: 'forget', status: 'done', reason: expect.stringContaining(nodes[1]!.name) }])
+    for (const node of nodes) {
+      expect(world.machine(node).disk.state.counters.resets).toBe(0)
+      expect((await world.server(node.id)).cluster).toBeNull()
+    }
+  })
+
+  test('forced, nothing is asked of the servers either while the cluster waits for its turn to be forgotten', { timeout: 90_000 }, async () => {
+    const nodes = world.take(2)
+    const cluster = await ready(nodes)
+    const { engine } = world.backend.platform
+    // Held by a run that has not begun, as where other clusters come first.
+    const held = (await world.until(
+      () => inTransaction(engine.db, (tx) => engine.take(tx, clusterQueue, cluster.id, null)),
+      (taken) => taken !== undefined,
+    ))!
+    const deleted = await admin.call(clusterDelete, { params: { id: cluster.id }, query: { force: 'true' } })
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect((await world.operation(deleted.answer!.operation.id)).steps).toMatchObject([{ key: 'forget', status: 'todo' }])
+    await engine.run(held, new AbortController().signal)
+    expect((await world.ended(deleted.answer!.operation.id)).status).toBe('done')
+    for (const node of nodes) {
+      expect(world.machine(node).disk.state.counters.resets).toBe(0)
+      expect(world.machine(node).stage.stage).toBe('running')
+    }
+  })
+
+  test('cancelled before anything was sent: the servers are free at once', { timeout: 90_000 }, async () => {
+    const nodes = world.take(4)
+    for (const node of nodes) await addFault(world.machine(node), { kind: 'refuse' })
+    const { cluster, operation } = await world.create(nodes)
+    await world.until(
+      () => world.operation(operation.id),
+      (o) => o.steps.some((s) => s.key.startsWith('apply/') && s.status === 'waiting'),
+    )
+    expect((await admin.call(clusterDelete, { params: { id: cluster.id } })).problem).toMatchObject({ code: 'operation_running' })
+    await admin.call(operationCancel, { params: { id: operation.id } })
+    expect((await world.ended(operation.id)).status).toBe('cancelled')
+    await expectFree(nodes)
+    for (const node of nodes) {
+      expect(world.machine(node).disk.state.counters.applies).toBe(0)
+      await clearFaults(world.machine(node))
+    }
+  })
+
+  test.each([0, 150, 300, 450, 600, 900])(
+    'cancelled %i ms after its beginning, every server ends free and in maintenance',
+    { timeout: 90_000 },
+    async (afterMs) => {
+      const nodes = world.take(3)
+      const { cluster, operation } = await world.create(nodes)
+      await new Promise((resolve) => setTimeout(resolve, afterMs))
+      const asked = await admin.call(operationCancel, { params: { id: operation.id } })
+      expect(asked.status).toBe(200)
+      expect((await world.ended(operation.id, 80_000)).status).toBe('cancelled')
+      await expectFree(nodes)
+      for (const node of nodes)
+        await world.until(
+          async () => world.machine(node).stage.stage,
+          (stage) => stage === 'maintenance',
+        )
+      expect((await admin.call(clusterGet, { params: { id: cluster.id } })).status).toBe(404)
+      expect(world.etcds(cluster.name)).toBeLessThanOrEqual(1)
+    },
+  )
+
+  test('a cluster that was ready and loses a server is degraded with the reason, and ready again', { timeout: 90_000 }, async () => {
+    const nodes = world.take(2)
+    const cluster = await ready(nodes)
+    expect(await world.server(nodes[1]!.id)).toMatchObject({ status: 'ready', kubernetes: { ready: true, reason: null } })
+    await world.machine(nodes[1]!).lifecycle.powerOff()
+    const degraded = await world.until(
+      () => world.cluster(cluster.id),
+      (c) => c.status === 'degraded',
+      60_000,
+    )
+    expect(degraded.reason).toContain(nodes[1]!.name)
+    // Beside what the machine says of itself: a node that is dead in Kubernetes is not merely Ready.
+    expect(await world.server(nodes[1]!.id)).toMatchObject({
+      status: 'ready',
+      kubernetes: { ready: false, reason: expect.stringContaining('NodeStatusUnknown') },
+    })
+    expect(await world.server(nodes[0]!.id)).toMatchObject({ kubernetes: { ready: true, reason: null } })
+    expect((await admin.call(clusterKubeconfig, { params: { id: cluster.id } })).status).toBe(200)
+    world.machine(nodes[1]!).lifecycle.powerOn()
+    expect(
+      await world.until(
+        () => world.cluster(cluster.id),
+        (c) => c.status === 'ready',
+        60_000,
+      ),
+    ).toMatchObject({ reason: null })
+    expect(await world.server(nodes[1]!.id)).toMatchObject({ kubernetes: { ready: true, reason: null } })
+    // The other way: nobody answers at all.
+    await world.machine(nodes[0]!).lifecycle.powerOff()
+    const silent = await world.until(
+      () => world.cluster(cluster.id),
+      (c) => c.status === 'degraded',
+      60_000,
+    )
+    expect(silent.reason).toMatch(/Kubernetes API does not answer/)
+    expect(await world.server(nodes[1]!.id)).toMatchObject({ kubernetes: { ready: null, reason: silent.reason } })
+    expect((await admin.call(serverRemove, { params: { id: nodes[0]!.id } })).status).toBe(409)
+  })
+})

@@ -1,0 +1,356 @@
+/**
+ * What to do next with one server of a cluster: a pure function of what is wanted, the few facts that were written down, and what the
+ * server itself shows now. It never trusts that something was done because it was ordered.
+ */
+import { elapsedMs } from '../../../clock.ts'
+import type { ClusterRole } from '#contract/clusters/clusters.ts'
+import type { Installation } from '#talos/client/installation.ts'
+import { atTime, lasting, listed } from '../sentences.ts'
+import { afterWipe, type Place } from '../plan.ts'
+
+export interface SeenService {
+  readonly state: string
+  readonly healthy: boolean
+  readonly message: string
+}
+
+/** What a look at a server showed. */
+export type Seen =
+  /** No answer, or one that can't be read. `answers`: it is there, and the reason says what stands between. */
+  | { readonly kind: 'dark'; readonly reason: string; readonly answers?: boolean }
+  /** A secured API whose certificate this cluster did not sign. */
+  | { readonly kind: 'foreign'; readonly reason: string }
+  /** Other hardware than the server's: nothing was said to it. */
+  | { readonly kind: 'stranger'; readonly reason: string }
+  | { readonly kind: 'maintenance'; readonly stage: string; readonly installation: Installation }
+  | {
+      readonly kind: 'secured'
+      readonly stage: string
+      /** Of a server that starts or runs; else none. */
+      readonly services: Readonly<Record<string, SeenService>>
+      /** What is on its disk; null where it wasn't asked. */
+      readonly installation: Installation | null
+      /** What it waits for itself, in Talos's words. */
+      readonly unmet: readonly { readonly name: string; readonly reason: string }[]
+      /** Whether it was asked in this look what fails; what stands here was told at most a few seconds ago. */
+      readonly askedTrouble: boolean
+      /** What fails there, where it was asked. */
+      readonly trouble: string | null
+      /** Talos found nothing to install when it started, where it was asked. */
+      readonly isInstallSkipped: boolean
+      /** What it said last of the installation that runs, where it was asked. */
+      readonly last: string | null
+      /** The last lines of its own log, where it was asked; else none. */
+      readonly log: readonly string[]
+    }
+
+/** What is known of a server without asking it. Times in milliseconds since 1970. */
+export interface ServerFacts {
+  readonly name: string
+  readonly role: ClusterRole
+  readonly wanted: 'joined' | 'released'
+  readonly rendered: boolean
+  readonly sendIntentAt: number | null
+  readonly sentAt: number | null
+  /** How often its configuration was sent, and whether it was seen to leave maintenance since the last time. */
+  readonly sends: number
+  readonly left: boolean
+  /** Talos was on its disk before its configuration was sent the first time; null: it wasn't sent yet. */
+  readonly wasInstalled: boolean | null
+  readonly securedAt: number | null
+  readonly resetIntentAt: number | null
+  readonly resetSentAt: number | null
+  readonly resets: number
+  /** It leaves a cluster that stays, by an operation of its own. */
+  readonly alone: boolean
+  /** It was seen in maintenance since; what is left to do needs no look at it. */
+  readonly wiped: boolean
+  readonly failed: boolean
+  readonly at: Place
+  readonly atSince: number
+  readonly seenAt: number | null
+  readonly stage: string | null
+  /** What it told of its own trouble last. */
+  readonly trouble: string | null
+}
+
+/** What is known of the cluster around it. */
+export interface Around {
+  readonly now: number
+  /** Since when the clock that tells `now` runs without a jump. */
+  readonly steadySince: number
+  readonly secrets: boolean
+  /** Since when it is healthy; null: it isn't yet. */
+  readonly controlPlaneAt: number | null
+  /** Server that etcd is or was begun on, and since when it runs there. */
+  readonly bootstrap: { readonly name: string; readonly confirmedAt: number | null } | null
+  /** Leaving: null where it may go now, or the sentence that it waits by. */
+  readonly waitTurn: string | null
+  /** Leaving: whether other control planes of the cluster stay for now, so that it leaves etcd in order. */
+  readonly othersStay: boolean
+  /** The cluster is to be there, so that a server leaves it alone: by an operation of its own, or because it was replaced. */
+  readonly clusterStays: boolean
+}
+
+export type ServerAct =
+  | { readonly act: 'render'; readonly at: Place }
+  | { readonly act: 'apply'; readonly at: Place; readonly reason: string | null }
+  /** The disk is half installed, so that Talos would not install again: in maintenance it is wiped; a server that runs from memory is wiped and restarted. */
+  | { readonly act: 'mend'; readonly at: Place; readonly how: 'wipe' | 'restart' | 'reset'; readonly disk: string | null; readonly reason: string }
+  | { readonly act: 'reset'; readonly at: Place; readonly graceful: boolean }
+  | { readonly act: 'release'; readonly at: Place }
+  /** It leaves alone and is wiped: first that is written down, then it is taken out of etcd and Kubernetes, then released. */
+  | { readonly act: 'note-wiped'; readonly at: Place }
+  | { readonly act: 'forget'; readonly at: Place }
+  | { readonly act: 'wait'; readonly at: Place; readonly reason: string }
+  | { readonly act: 'fail'; readonly at: Place; readonly reason: string }
+  /** Nothing more of its own to do: it was released, or failed before. */
+  | { readonly act: 'rest'; readonly at: Place }
+
+const minute = 60_000
+/** How long a server may stay at a place before a person has to look at it. Waiting for others doesn't count. */
+export const patienceMs: Partial<Record<Place, number>> = {
+  apply: 30 * minute,
+  install: 30 * minute,
+  boot: 20 * minute,
+  etcd: 30 * minute,
+  join: 30 * minute,
+  reset: 30 * minute,
+  release: 30 * minute,
+  'forget-member': 30 * minute,
+  'forget-node': 30 * minute,
+}
+/** A server in maintenance takes a configuration within a second; after this long it is given it again. */
+export const settleMs = 10_000
+/** A server that comes back in maintenance this often can't be installed. */
+export const mostSends = 5
+/** A reset begins at once; a server that still runs after this long is told again. */
+export const resetAgainMs = 90_000
+/** A server of a cluster that stays is told to leave in order each time; one that still runs after so many can't. */
+export const mostResets = 3
+
+/** Replaced during the creation: nobody waits for it, and no retry would reach it once that has ended. So its reset waits until it can be done. */
+const isReplaced = (server: ServerFacts, around: Around): boolean => server.wanted === 'released' && !server.alone && around.clusterStays
+
+/** Before looking: what needs no look at the server. Null: look at it. */
+export function decideBlind(server: ServerFacts, around: Around): ServerAct | null {
+  if (server.at === 'done') return { act: 'rest', at: 'done' }
+  if (server.wanted === 'released') {
+    if (server.sendIntentAt === null) return { act: 'release', at: 'release' }
+    if (server.failed && !isReplaced(server, around)) return { act: 'rest', at: server.at }
+    if (server.alone && server.wiped) return { act: 'forget', at: afterWipe(server.role) }
+    return around.waitTurn === null ? null : { act: 'wait', at: 'reset', reason: around.waitTurn }
+  }
+  if (server.failed) return { act: 'rest', at: server.at }
+  if (!around.secrets) return { act: 'wait', at: 'config', reason: "Waiting for the cluster's certificates and keys" }
+  if (!server.rendered) return { act: 'render', at: 'config' }
+  if (server.role === 'worker' && server.sendIntentAt === null && around.controlPlaneAt === null)
+    return { act: 'wait', at: 'apply', reason: 'Waiting for a healthy control plane: a worker gets its certificate from trustd there' }
+  return null
+}
+
+export function decideServer(server: ServerFacts, around: Around, seen: Seen): ServerAct {
+  return patiently(server, around, server.wanted === 'released' ? leave(server, around, seen) : join(server, around, seen))
+}
+
+/** A wait that has lasted too long is a failure, but for one that was replaced: that waits on, whatever stands between. */
+export function patiently(server: ServerFacts, around: Around, act: ServerAct): ServerAct {
+  if (isReplaced(server, around)) return act.act === 'fail' ? { act: 'wait', at: act.at, reason: act.reason } : act
+  if (act.act !== 'wait' || act.at !== server.at) return act
+  const patience = patienceMs[act.at]
+  const others = othersDoneAt(server, around, act.at)
+  if (patience === undefined || others === null) return act
+  const waited = Math.min(elapsedMs(around, server.atSince), elapsedMs(around, others))
+  return waited < patience ? act : { act: 'fail', at: act.at, reason: `Not done after ${lasting(waited)}. ${act.reason}` }
+}
+
+/** When what a server at this place waited for of others was done: its own time counts from there. Null: it waits for them still. */
+function othersDoneAt(server: ServerFacts, around: Around, at: Place): number | null {
+  if (server.wanted === 'joined' && at === 'etcd') return around.bootstrap?.confirmedAt ?? null
+  return server.wanted === 'joined' && at === 'join' ? around.controlPlaneAt : 0
+}
+
+const lastSeen = (server: ServerFacts) => (server.seenAt === null ? 'never seen since' : `last seen ${atTime(server.seenAt)}`)
+
+function join(server: ServerFacts, around: Around, seen: Seen): ServerAct {
+  const sent = server.sendIntentAt !== null
+  switch (seen.kind) {
+    case 'dark':
+      return { act: 'wait', ...joinInTheDark(server, seen) }
+    case 'stranger':
+      return { act: 'fail', at: sent ? server.at : 'apply', reason: seen.reason }
+    case 'foreign':
+      return sent
+        ? { act: 'wait', at: 'boot', reason: `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}` }
+        : { act: 'fail', at: 'apply', reason: `${server.name} is configured already, by something else: ${seen.reason}. Reset it first` }
+    case 'maintenance':
+      return joinFromMaintenance(server, around, seen)
+    default:
+      return joinSecured(server, around, seen)
+  }
+}
+
+function joinInTheDark(server: ServerFacts, { reason, answers = false }: Extract<Seen, { kind: 'dark' }>): { at: Place; reason: string } {
+  if (answers)
+    return { at: server.sendIntentAt === null ? 'apply' : server.securedAt === null ? 'boot' : server.at, reason: `${server.name} answers, but ${reason}` }
+  if (server.sendIntentAt === null) return { at: 'apply', reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
+  if (server.securedAt === null) {
+    const isFailed = server.stage === 'rebooting' && server.at === 'install' && server.trouble !== null
+    if (isFailed) return { at: 'install', reason: `The installation failed: ${server.trouble}. Restarting, ${lastSeen(server)}` }
+    const restarting = server.stage === 'rebooting' || server.at === 'boot'
+    return restarting
+      ? { at: 'boot', reason: `Restarting, ${lastSeen(server)}` }
+      : { at: 'install', reason: `Installing, ${lastSeen(server)}${attempt(server, null)}` }
+  }
+  const at = server.role === 'worker' || server.at === 'join' ? 'join' : 'etcd'
+  return { at, reason: `${server.name} does not answer: ${reason}; ${lastSeen(server)}` }
+}
+
+/** Which attempt this is, and what the one before came to; nothing for the first. */
+function attempt(server: ServerFacts, trouble: string | null): string {
+  if (server.sends < 2) return ''
+  return `; attempt ${server.sends} of ${mostSends}${trouble === null && server.trouble !== null ? `, the last one failed: ${server.trouble}` : ''}`
+}
+
+/**
+ * Whether its disk was left half installed. Talos counts it as installed and would start without ever having a boot loader (`v1alpha1_sequencer.go`, Install):
+ * there is nothing to boot from, or META came into being since we sent the configuration and the server knows none. After an installation that ended, it would.
+ */
+const isHalfInstalled = (server: ServerFacts, { state }: Installation): boolean =>
+  state === 'half' || (state === 'whole' && server.sends > 0 && server.wasInstalled === false && server.securedAt === null)
+
+function joinFromMaintenance(server: ServerFacts, around: Around, { stage, installation }: Extract<Seen, { kind: 'maintenance' }>): ServerAct {
+  const isSettled = server.sendIntentAt === null || server.sentAt === null || server.left || elapsedMs(around, server.sentAt) >= settleMs
+  const isTooOften = server.sends >= mostSends && server.sentAt !== null
+  if (stage === 'maintenance' && server.securedAt === null && isSettled && !isTooOften && isHalfInstalled(server, installation))
+    return {
+      act: 'mend',
+      at: 'apply',
+      how: 'wipe',
+      disk: installation.disk,
+      reason: `${server.name} is half installed: ${server.trouble ?? 'Talos is on its disk without a boot loader'}. The disk is wiped before the next attempt`,
+    }
+  if (server.sendIntentAt === null) return { act: 'apply', at: 'apply', reason: null }
+  if (server.securedAt !== null)
+    return { act: 'fail', at: server.at, reason: `${server.name} came back in maintenance: it has lost its configuration. Retry sends it again` }
+  if (stage !== 'maintenance') return { act: 'wait', at: 'install', reason: `Taking its configuration: ${stage}` }
+  // Not known to be accepted: it is sent again at once, the same bytes. Accepted, but still there: the installation failed, or has not begun.
+  if (server.sentAt === null) return { act: 'apply', at: 'apply', reason: null }
+  if (isSettled) {
+    if (server.sends < mostSends)
+      return {
+        act: 'apply',
+        at: 'apply',
+        reason: `It came back in maintenance: ${server.trouble ?? 'it did not say why'}. Attempt ${server.sends + 1} of ${mostSends}`,
+      }
+    return {
+      act: 'fail',
+      at: 'install',
+      reason: `${server.name} came back in maintenance after ${server.sends} installations: ${server.trouble ?? 'its console says why'}`,
+    }
+  }
+  return { act: 'wait', at: 'install', reason: 'The configuration was accepted; waiting for the installation to begin' }
+}
+
+/**
+ * Whether a configured server has started from its disk. Its API answers earlier, for a moment before it installs and while it does: the
+ * services that make it a member are listed only once it boots for good.
+ */
+export const hasStarted = (role: ClusterRole, seen: Extract<Seen, { kind: 'secured' }>): boolean =>
+  seen.stage === 'running' || (seen.stage === 'booting' && (role === 'control_plane' ? 'etcd' : 'kubelet') in seen.services)
+
+/** What fails; where nothing does, how far it is by its own words: an installer that hangs says nothing more. */
+const installing = ({ trouble, last }: Extract<Seen, { kind: 'secured' }>): string =>
+  trouble !== null ? `: ${trouble}` : last !== null ? `; Talos said last: ${last}` : ''
+
+function joinSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
+  if (seen.stage === 'installing')
+    return {
+      act: 'wait',
+      at: 'install',
+      reason: `Installing since ${atTime(server.at === 'install' ? server.atSince : around.now)}${installing(seen)}${attempt(server, seen.trouble)}`,
+    }
+  // Its installation failed, and Talos restarts by itself.
+  if (seen.stage === 'rebooting' && seen.trouble !== null && server.securedAt === null && server.at !== 'boot')
+    return { act: 'wait', at: 'install', reason: `The installation failed: ${seen.trouble}. ${server.name} restarts and is tried again` }
+  const isStarted = hasStarted(server.role, seen)
+  // Started without a disk it waits for one before any service: then only the skipped installation tells it from one that is about to install.
+  if (server.securedAt === null && seen.installation !== null && seen.installation.state !== 'whole' && (isStarted || seen.isInstallSkipped))
+    return {
+      act: 'mend',
+      at: 'install',
+      how: seen.installation.state === 'half' ? 'reset' : 'restart',
+      disk: seen.installation.disk,
+      reason: `${server.name} runs Talos from memory: ${server.trouble ?? 'its disk has no boot loader'}. It is restarted, to be installed`,
+    }
+  if (!isStarted) {
+    // It boots twice: before it installs, and, once it was seen to restart, from its disk.
+    const at = server.securedAt === null && seen.stage === 'booting' && server.at !== 'boot' ? 'install' : 'boot'
+    return { act: 'wait', at, reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}${seen.trouble === null ? '' : `: ${seen.trouble}`}` }
+  }
+  const etcd = seen.services['etcd']
+  if (server.role === 'worker' || (etcd?.state === 'Running' && etcd.healthy))
+    return { act: 'wait', at: 'join', reason: `Waiting to be Ready in Kubernetes${lacking(seen, (name) => name !== 'nodeReady')}` }
+  // What is amiss with the machine itself, whatever it waits for of others.
+  return { act: 'wait', at: 'etcd', reason: `${etcdReason(etcd, around)}${lacking(seen, (name) => name === 'time' || name === 'network')}` }
+}
+
+function lacking({ unmet, services }: Extract<Seen, { kind: 'secured' }>, counts: (name: string) => boolean): string {
+  // `kubelet not running`: why, the service's last word says.
+  const why = (name: string): string =>
+    Object.entries(services)
+      .filter(([id, s]) => name === 'services' && !s.healthy && /\bfail/i.test(s.message) && id !== 'etcd')
+      .map(([id, s]) => `; ${id}: ${s.message}`)
+      .join('')
+  const reasons = unmet.filter((u) => counts(u.name)).map((u) => `${u.reason}${why(u.name)}`)
+  return reasons.length > 0 ? `: ${listed(reasons)}` : ''
+}
+
+function etcdReason(etcd: SeenService | undefined, around: Around): string {
+  if (around.bootstrap === null) return 'Waiting for etcd to be started on the first control plane that answers'
+  if (around.bootstrap.confirmedAt === null) return `Waiting for etcd to be started on ${around.bootstrap.name}`
+  return etcd ? `etcd is ${etcd.state.toLowerCase()}${etcd.message ? `: ${etcd.message}` : ''}` : 'etcd has not begun yet'
+}
+
+function leave(server: ServerFacts, around: Around, seen: Seen): ServerAct {
+  const told = server.resetIntentAt !== null
+  switch (seen.kind) {
+    case 'dark':
+      return told
+        ? { act: 'wait', at: 'release', reason: `Wiping and restarting, ${lastSeen(server)}` }
+        : {
+            act: 'wait',
+            at: 'reset',
+            reason: `${server.name} ${seen.answers ? 'answers, but' : 'does not answer:'} ${seen.reason}; ${lastSeen(server)}. It holds a configuration, so it is reset before it is released`,
+          }
+    case 'stranger':
+      return { act: 'fail', at: told ? 'release' : 'reset', reason: seen.reason }
+    case 'foreign':
+      return { act: 'fail', at: 'reset', reason: `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}` }
+    case 'maintenance':
+      // Given a configuration a moment ago, it may be about to take it.
+      if (!told && (seen.stage !== 'maintenance' || elapsedMs(around, server.sendIntentAt!) < settleMs))
+        return { act: 'wait', at: 'reset', reason: 'Waiting to see whether it takes the configuration that it was sent' }
+      return server.alone ? { act: 'note-wiped', at: 'release' } : { act: 'release', at: 'release' }
+    default:
+      return leaveSecured(server, around, seen)
+  }
+}
+
+function leaveSecured(server: ServerFacts, around: Around, seen: Extract<Seen, { kind: 'secured' }>): ServerAct {
+  if (seen.stage === 'resetting' || (server.resetIntentAt !== null && seen.stage === 'rebooting'))
+    return { act: 'wait', at: 'release', reason: `${server.name} is ${seen.stage}` }
+  if (seen.stage !== 'booting' && seen.stage !== 'running')
+    return { act: 'wait', at: 'reset', reason: `${server.name} is ${seen.stage.replaceAll('_', ' ')}: a reset is possible once it has started` }
+  // Ordered, but not known to be heard: it would be resetting by now, so it is told again at once.
+  if (server.resetSentAt !== null && elapsedMs(around, server.resetSentAt) < resetAgainMs)
+    return { act: 'wait', at: 'release', reason: 'The reset was ordered; waiting for it to begin' }
+  const member = server.role === 'control_plane' && seen.services['etcd']?.healthy === true
+  if (server.alone) {
+    // What runs on it is moved away first, and a healthy member leaves etcd itself: never by being gone from a cluster that stays.
+    if (server.resets < mostResets) return { act: 'reset', at: 'reset', graceful: member || server.role === 'worker' }
+    return { act: 'fail', at: 'reset', reason: `${server.name} was told ${mostResets} times to reset and still runs: its own log says why` }
+  }
+  // A member that can't leave in order (its etcd has no majority) is wiped all the same at the second attempt.
+  return { act: 'reset', at: 'reset', graceful: member && around.othersStay && server.resets === 0 }
+}

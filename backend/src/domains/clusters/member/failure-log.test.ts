@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { failureAnswer, troubleOf } from './failure-log.ts'
+import type { MemberRow } from '../store.ts'
+
+const now = Date.parse('2026-11-20T10:00:00Z')
+const at = (ms: number) => new Date(now + ms)
+const lines = ['[talos] task install (1/1): failed: input/output error']
+
+test('the lines of a boot that fails are kept: once they tell of trouble, and of every attempt after the first', () => {
+  const first = { trouble: null, failure_log_at: null, sends: 1 }
+  expect(troubleOf(first, { trouble: null, log: lines }, now)).toEqual({})
+  expect(troubleOf(first, { trouble: 'input/output error', log: lines }, now)).toEqual({
+    trouble: 'input/output error',
+    failure_log: lines[0],
+    failure_log_at: at(0),
+  })
+  // Looked at many times a second, written down now and then.
+  const known = { trouble: 'input/output error', failure_log_at: at(-500), sends: 2 }
+  expect(troubleOf(known, { trouble: 'input/output error', log: lines }, now)).toEqual({})
+  expect(troubleOf({ ...known, failure_log_at: at(-2_000) }, { trouble: null, log: ['starting', ...lines] }, now)).toEqual({
+    failure_log: `starting\n${lines[0]}`,
+    failure_log_at: at(0),
+  })
+  expect(troubleOf(known, { trouble: 'no space left', log: lines }, now)).toMatchObject({ trouble: 'no space left', failure_log_at: at(0) })
+})
+
+test('what is kept is short, and holds no join token', () => {
+  const long = Array.from({ length: 40 }, (_, i) => `${i} ${'x'.repeat(290)}`)
+  const { failure_log } = troubleOf(
+    { trouble: null, failure_log_at: null, sends: 2 },
+    { trouble: null, log: [...long, 'url=/join/sy-join-abcdefghijklmnopqrstuv'] },
+    now,
+  )
+  expect(failure_log!.length).toBeLessThanOrEqual(8_000)
+  expect(failure_log).toMatch(/join\/…$/)
+  expect(failureAnswer({ failure: null, trouble: null, failure_log: null, failure_log_at: null } as MemberRow)).toEqual({ reason: null, log: null })
+})

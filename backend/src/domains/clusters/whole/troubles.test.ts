@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
+import { overviewGet } from '#contract/overview.ts'
+import { inTransaction } from '../../../db/db.ts'
+import { startBackend } from '../../../testing/backend.ts'
+import { buildCluster, buildServer } from '../../servers/testing.ts'
+import { clusterQueue } from '../parts.ts'
+
+const backend = await startBackend()
+const viewer = await backend.signIn({ role: 'viewer' })
+const { db } = backend.platform
+const id = randomUUID()
+await buildCluster(backend, id, 'prod')
+const at = new Date(backend.clock.now())
+await db.updateTable('cluster').set({ status: 'ready', ready_at: at, control_plane_at: at, nodes_ready_at: at }).where('id', '=', id).execute()
+const cluster = async () => (await viewer.call(clusterGet, { params: { id } })).answer!
+const attention = async () => (await viewer.call(overviewGet)).answer!.attention.items.map(({ kind, name, reason }) => ({ kind, name, reason }))
+
+test('what fails at a ready cluster, with no operation to show it, stands at the cluster, needs attention, and is told to readers', async () => {
+  const before = await cluster()
+  expect(before.troubles).toEqual([])
+  // Its secrets are gone: it can't be watched.
+  await inTransaction(db, (tx) => backend.platform.engine.wake(tx, clusterQueue, id))
+  await backend.engine.settle()
+  const after = await cluster()
+  expect(after).toMatchObject({ troubles: [{ node_id: null, message: expect.stringMatching(/^It can not be looked after: ./) as string }] })
+  expect(after.version).toBeGreaterThan(before.version)
+  expect((await viewer.call(clusterList)).answer!.items[0]!.troubles).toEqual(after.troubles)
+  expect(await attention()).toEqual([{ kind: 'cluster_troubled', name: 'prod', reason: after.troubles[0]!.message }])
+
+  await db.updateTable('wake_up').set({ failures: 0, last_error: null }).where('key', '=', id).execute()
+  expect((await cluster()).troubles).toEqual([])
+  expect(await attention()).toEqual([])
+})
+
+test('a configuration that can not be sent stands at the cluster, with the server that it is for', async () => {
+  const node = await buildServer(backend, { name: 'db-1', reachable: true, status: 'ready', cluster_id: id, cluster_name: 'prod' })
+  await db
+    .insertInto('cluster_server')
+    .values({
+      cluster_id: id,
+      node_id: node,
+      role: 'worker',
+      position: 0,
+      name: 'db-1',
+      install_disk: '/dev/sda',
+      install_image: 'x',
+      interface: null,
+      workload_disks: [],
+      disk_wwids: '{}',
+      at_since: at,
+    })
+    .execute()
+  const failing = { queue: 'server-config', key: node, failures: 2, last_error: 'connection refused', due_at: null, owner: null, job_id: null }
+  await db.insertInto('wake_up').values(failing).execute()
+  expect((await cluster()).troubles).toContainEqual({ node_id: node, message: 'The configuration of db-1 can not be sent: connection refused' })
+})

@@ -1,0 +1,52 @@
+/** What fails at a cluster again and again though no operation waits for it: people see it at the cluster, not in the log alone. */
+import type { Cluster } from '#contract/clusters/clusters.ts'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Engine, Work } from '../../../engine/engine.ts'
+import { system } from '../../../http/caller.ts'
+import { configuringQueue } from '../../patches/configuring.ts'
+import { poolQueue } from '../../pools/parts.ts'
+import { clusterQueue, type ClusterParts, memberQueue } from '../parts.ts'
+import * as store from '../store.ts'
+
+type Trouble = Cluster['troubles'][number]
+
+/** The ids of the cluster and of the server that a wake-up of this queue is about; undefined where it is about no cluster. */
+function placeOf({ queue, key }: Work): { clusterId?: string; nodeId?: string } | undefined {
+  const [first, second] = key.split('/') as [string, string?]
+  if (queue === clusterQueue || queue === poolQueue) return { clusterId: first }
+  if (queue === memberQueue && second !== undefined) return { clusterId: first, nodeId: second }
+  return queue === configuringQueue ? { nodeId: first } : undefined
+}
+
+function whatFails(queue: string, name: string): string {
+  if (queue === poolQueue) return 'Its IP subnets can not be brought to it'
+  if (queue === configuringQueue) return `The configuration of ${name} can not be sent`
+  return queue === memberQueue ? `Nothing can be done with ${name}` : 'It can not be looked after'
+}
+
+/** The troubles of clusters by their ids. One that an operation under way shows is told here as well: it is the cluster's all the same. */
+export async function troublesOf(on: Db | Tx, engine: Pick<Engine, 'failing'>): Promise<ReadonlyMap<string, readonly Trouble[]>> {
+  const failing = await engine.failing(on, [clusterQueue, memberQueue, configuringQueue, poolQueue])
+  if (failing.length === 0) return new Map()
+  const members = new Map((await store.presentMembers(on)).map((m) => [m.node_id, m]))
+  const found = failing.flatMap((work) => {
+    const { nodeId, clusterId } = placeOf(work) ?? {}
+    const member = nodeId === undefined ? undefined : members.get(nodeId)
+    const id = clusterId ?? member?.cluster_id
+    if (id === undefined) return []
+    return [{ id, trouble: { node_id: member?.node_id ?? null, message: `${whatFails(work.queue, member?.name ?? 'a server')}: ${work.reason}` } }]
+  })
+  return new Map([...Map.groupBy(found, (f) => f.id)].map(([id, list]) => [id, list.map((f) => f.trouble)]))
+}
+
+/** Tells readers of a cluster when one of its troubles comes, changes or goes. */
+export function tellTroubles({ engine, recorder }: Pick<ClusterParts, 'engine' | 'recorder'>): void {
+  engine.onTrouble(async (tx, work) => {
+    const { clusterId, nodeId } = placeOf(work) ?? {}
+    const id = clusterId ?? (nodeId === undefined ? undefined : (await store.presentMembers(tx)).find((m) => m.node_id === nodeId)?.cluster_id)
+    const row = id === undefined ? undefined : await store.lock(tx, id)
+    if (!row) return
+    const { version } = await store.update(tx, row.id, {})
+    await recorder.tell(tx, system, { name: 'cluster.updated', object: { kind: 'cluster', id: row.id }, version })
+  })
+}

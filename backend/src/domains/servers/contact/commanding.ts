@@ -1,0 +1,157 @@
+/** Reboot and shutdown of a server of a cluster: one operation, told to the machine once, and followed until it is seen to have happened. */
+import { TalosError } from '#talos/client/errors.ts'
+import type { TalosClient } from '#talos/client/client.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Operation } from '#contract/operations.ts'
+import type { Db } from '../../../db/db.ts'
+import type { Job, Outcome } from '../../../engine/engine.ts'
+import type { ConnectOptions, ServerConnection } from '../../../talos-fleet/fleet.ts'
+import { readStage } from '../../../talos-fleet/reading.ts'
+import type { Operations } from '../../operations/operations.ts'
+import type { ClusterAccess, ForClusters } from '../for-clusters.ts'
+import * as store from '../store.ts'
+
+export const commandQueue = 'server-command'
+const lookAgainMs = 2_000
+const lookDeadlineMs = 5_000
+/** A machine that was never seen away and runs after this long has come back between two looks. */
+const surelyBackMs = 60_000
+/** One look that gets no whole answer may be our own fault, or the network's. After this many in a row the machine counts as away. */
+const missesToAway = 3
+const credentialsLifetimeMs = 3_600_000
+
+export type CommandKind = 'serverReboot' | 'serverShutdown'
+
+export const commandSteps = (kind: CommandKind, name: string) => [
+  { key: 'command', title: kind === 'serverReboot' ? `Tell ${name} to reboot` : `Tell ${name} to shut down` },
+  kind === 'serverReboot' ? { key: 'back', title: `${name} runs again` } : { key: 'off', title: `${name} is off` },
+]
+
+export interface CommandParts {
+  readonly db: Db
+  readonly operations: Operations
+  readonly access: ClusterAccess
+  readonly clusterUse: ForClusters
+}
+
+/** Kept in the journal as the end of the attempt before, so that a person who tries again has it told again. */
+class NobodyKnows extends Error {
+  override message = 'Whether an earlier attempt was heard is not known'
+}
+
+/** Queue key: the server's id. */
+export function commanding({ db, operations, access, clusterUse }: CommandParts): (job: Job) => Promise<Outcome> {
+  /** Looks in a row that got no answer, by operation. In memory: another process counts anew, and is only later to say so. */
+  const misses = new Map<string, number>()
+
+  const end = (job: Job, operation: Operation, status: 'done' | 'failed' | 'cancelled', reason: string | null): Promise<void> =>
+    job.fence.write(async (tx) => {
+      misses.delete(operation.id)
+      const row = await store.lockOne(tx, job.key)
+      if (row?.operation_id === operation.id) await clusterUse.hold(tx, row.id, null)
+      await operations.set(tx, operation.id, { status, reason })
+    })
+
+  /** Tried again by a person. False where something else has the server by now, such as the deletion of its cluster. */
+  const holdAgain = (job: Job, { id, cluster_id }: store.ServerRow, operation: Operation): Promise<boolean> =>
+    job.fence.write(async (tx) => {
+      const row = await store.lockOne(tx, id)
+      if (row?.cluster_id !== cluster_id || (row.operation_id !== null && row.operation_id !== operation.id)) return false
+      await clusterUse.hold(tx, id, operation.id)
+      return true
+    })
+
+  const secure = async <T>(
+    server: store.ServerRow,
+    connection: ServerConnection,
+    act: (client: TalosClient) => Promise<T>,
+    options: ConnectOptions,
+  ): Promise<T> => {
+    const keys = await access.talosCredentials(server.cluster_id!, { role: 'os:admin', lifetimeMs: credentialsLifetimeMs })
+    if (!keys) throw new Problem('server_not_in_cluster', `The cluster of ${server.name} is gone`)
+    return connection.secure(keys, act, options)
+  }
+
+  const command = async (job: Job, operation: Operation, server: store.ServerRow, connection: ServerConnection): Promise<void> => {
+    const move = (status: 'running' | 'done', reason: string | null = null) =>
+      job.fence.write((tx) => operations.step(tx, operation.id, 'command', { status, reason }))
+    await move('running')
+    let isUnknown = false
+    await job
+      .effect(`${operation.kind}/${operation.id}`, async ({ unknown, done }) => {
+        // It was told, or may have been, just before a process died; whether it was is seen in the next step.
+        if (unknown) throw new NobodyKnows()
+        if (done) return
+        await secure(server, connection, (client) => (operation.kind === 'serverReboot' ? client.reboot() : client.shutdown()), { signal: job.signal })
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof NobodyKnows)) throw error
+        isUnknown = true
+      })
+    await move('done', isUnknown ? `Whether ${server.name} was told is not known` : null)
+  }
+
+  /** The machine's stage; null without an answer. `isAway`: nothing listens at its address any more, so that one look is enough to tell. */
+  const look = async (job: Job, server: store.ServerRow, connection: ServerConnection): Promise<{ stage: string | null; isAway: boolean }> => {
+    try {
+      const { stage } = await secure(server, connection, readStage, { signal: job.signal, deadlineMs: lookDeadlineMs })
+      return { stage, isAway: stage !== 'running' }
+    } catch (error) {
+      if (error instanceof TalosError && !job.signal.aborted) return { stage: null, isAway: error.kind === 'unreachable' }
+      throw error
+    }
+  }
+
+  const follow = async (job: Job, operation: Operation, server: store.ServerRow, connection: ServerConnection): Promise<Outcome> => {
+    const step = operation.steps.find((s) => s.key !== 'command')!
+    const move = (status: 'running' | 'waiting' | 'done', reason: string | null) =>
+      job.fence.write((tx) => operations.step(tx, operation.id, step.key, { status, reason }))
+    const { stage, isAway } = await look(job, server, connection)
+    const missed = stage === null ? (misses.get(operation.id) ?? 0) + 1 : 0
+    misses.set(operation.id, missed)
+    // `waiting` says that it was seen away.
+    const wasAway = step.status === 'waiting'
+    const sinceMs = step.started_at === null ? 0 : job.now() - Date.parse(step.started_at)
+    const isOverdue = stage === 'running' && !wasAway && sinceMs > surelyBackMs
+    const wasTold = operation.steps.every((s) => s.key !== 'command' || s.reason === null)
+    if (isOverdue && !wasTold) {
+      const reason = `${server.name} may never have been told, and still runs: try again`
+      await job.fence.write(async (tx) => {
+        await operations.step(tx, operation.id, 'command', { status: 'failed', reason })
+        await operations.step(tx, operation.id, step.key, { status: 'todo', reason: null })
+      })
+      return end(job, operation, 'failed', reason)
+    }
+    const isDone = step.key === 'off' ? missed >= missesToAway : stage === 'running' && (wasAway || isOverdue)
+    if (isDone) {
+      await move('done', null)
+      return end(job, operation, 'done', null)
+    }
+    if (!isAway && missed < missesToAway) await move(wasAway ? 'waiting' : 'running', null)
+    else await move('waiting', stage === null ? `${server.name} does not answer` : `${server.name} is ${stage.replace('_', ' ')}`)
+    return { againMs: lookAgainMs }
+  }
+
+  return async (job) => {
+    const server = await store.byId(db, job.key)
+    const open = (await operations.open(db, 'server', job.key)).find((o) => o.kind === 'serverReboot' || o.kind === 'serverShutdown')
+    const operation = open && (await operations.read(db, open.id))
+    if (!server || !operation) return undefined
+    const isTold = operation.steps.find((s) => s.key === 'command')!.status === 'done'
+    const { cancel_requested_at } = (await operations.state(db, operation.id))!
+    if (cancel_requested_at) return end(job, operation, 'cancelled', isTold ? 'The machine had been told already' : null)
+    if (!server.cluster_id) return end(job, operation, 'failed', `${server.name} is in no cluster any more`)
+    if (server.operation_id !== operation.id && !(await holdAgain(job, server, operation)))
+      return end(job, operation, 'failed', `Something else is being done to ${server.name}`)
+    try {
+      const connection = await clusterUse.connection(server.id)
+      if (!isTold) await command(job, operation, server, connection)
+      return await follow(job, (await operations.read(db, operation.id))!, server, connection)
+    } catch (error) {
+      if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
+      const failed = isTold ? commandSteps(operation.kind as CommandKind, server.name)[1]!.key : 'command'
+      await job.fence.write((tx) => operations.step(tx, operation.id, failed, { status: 'failed', reason: error.message }))
+      return end(job, operation, 'failed', `${server.name}: ${error.message}`)
+    }
+  }
+}

@@ -1,0 +1,393 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { operationGet, operationRetry } from '#contract/operations.ts'
+import { patchCreate, patchList, patchPreview, patchRemove } from '#contract/patches.ts'
+import {
+  serverAdd,
+  serverEvents,
+  serverGet,
+  serverLogs,
+  serverReboot,
+  serverRemove,
+  serverServices,
+  serverShutdown,
+  serverTalosconfig,
+  serverUpdate,
+} from '#contract/servers/servers.ts'
+import { MIN_SPEED } from '#simulator/src/clock.ts'
+import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
+import { startSimulator, type Simulator } from '#simulator/src/start.ts'
+import { generateConfig } from '#talos/config/generate.ts'
+import { ConfigLoadErrorEventSchema } from '#talos/proto/gen/machine/machine_pb.ts'
+import { mintTalosClient } from '#talos/pki/clients.ts'
+import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
+import { readyKeys } from '#talos/testing/keys.ts'
+import { system } from '../../../http/caller.ts'
+import { startBackend } from '../../../testing/backend.ts'
+import { temporaryFolder } from '../../../testing/postgres.ts'
+import type { RenderContext } from '../../patches/layers.ts'
+import { lateOutside } from '../outside.ts'
+import { commandQueue } from './commanding.ts'
+import { buildCluster, buildServer } from '../testing.ts'
+
+const clusterId = randomUUID()
+let secrets: SecretsBundle
+let simulator: Simulator
+let generated = ''
+let context: RenderContext
+let rendered: string | null = null
+let held: string | null = null
+const kept = (generation: number, yaml: string) => ({ generation, yaml, created_at: new Date(), held_at: new Date() })
+const backend = await startBackend({
+  environment: { STEELYARD_SIMULATE: '2', STEELYARD_DIAL_NETWORKS: '127.20.0.0/16' },
+  prepare: (_platform, domains) =>
+    domains.clusterAccess.bind({
+      talosCredentials: async (id, { role, lifetimeMs }) =>
+        id === clusterId ? mintTalosClient(secrets, { roles: [role], lifetimeMs, now: new Date() }) : null,
+      controlPlaneAddresses: async () => [simulator.servers[0]!.plan.address],
+      generated: async () => ({ yaml: generated, context }),
+      renderedConfig: async () => rendered,
+      outside: {
+        ...lateOutside(() => undefined),
+        configs: async () =>
+          rendered === null ? null : { held: kept(1, held ?? rendered), before: null, newest: kept(2, rendered), overwrite: null, images: null },
+        noteHeld: async () => {
+          held = rendered
+        },
+      },
+      renderAgain: async (tx, _cluster, nodeId) => {
+        rendered = (await domains.patches.render(tx, nodeId, generated, context)).yaml
+        return { yaml: rendered }
+      },
+      forgetServer: async () => null,
+    }),
+})
+const operator = await backend.signIn({ role: 'operator' })
+const { servers } = backend.domains
+let id = ''
+let params = { id }
+
+/** A cluster of one, made by hand: the configuration goes over the wire, the server installs, reboots and shows its secured API. */
+beforeAll(async () => {
+  simulator = await startSimulator({ servers: 2, dataDir: temporaryFolder('control'), seed: 'control', speed: 200, subnetOffset: 44 })
+  secrets = await generateSecrets({ now: new Date(), keys: await readyKeys() })
+  const machine = simulator.servers[0]!
+  id = await buildServer(backend, { address: machine.plan.address, ...machine.disk.identity, talos_version: machine.talosVersion })
+  params = { id }
+  const installDisk = `/dev/${machine.hardware.disks[0]!.name}`
+  const installImage = `ghcr.io/siderolabs/installer:${machine.talosVersion}`
+  const { address } = machine.plan
+  context = { role: 'control_plane', talosVersion: machine.talosVersion, installDisk, installImage, endpointHost: address, controlPlaneAddresses: [address] }
+  generated = generateConfig({
+    role: 'control_plane',
+    clusterName: 'alone',
+    endpoint: `https://${machine.plan.address}:6443`,
+    talosVersion: machine.talosVersion,
+    kubernetesVersion: '1.35.4',
+    secrets,
+    installDisk,
+    installImage,
+  })
+  rendered = (await backend.domains.patches.render(backend.platform.db, id, generated, context)).yaml
+  held = rendered
+  const { db } = backend.platform
+  await buildCluster(backend, clusterId, 'alone')
+  await db.transaction().execute(async (tx) => {
+    await tx.updateTable('server').set({ cluster_id: clusterId, cluster_name: 'alone', type: 'control_plane' }).where('id', '=', id).execute()
+    await servers.markReady(tx, system, id)
+  })
+  const connection = await servers.connection(id)
+  await connection.maintenance((client) => client.applyConfiguration(rendered!, { mode: 'auto' }))
+  const patient = { timeout: 30_000, interval: 50 }
+  await vi.waitFor(async () => {
+    if ((await connection.presence()) !== 'secured') throw new Error('It is not secured yet')
+  }, patient)
+  const keys = await mintTalosClient(secrets, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
+  await vi.waitFor(() => connection.secure(keys, (client) => client.bootstrap()), patient)
+  await vi.waitFor(() => {
+    if (machine.stage.stage !== 'running') throw new Error(`It is ${machine.stage.stage}`)
+  }, patient)
+}, 90_000)
+afterAll(() => simulator.stop())
+
+const operation = async (operationId: string) => (await operator.call(operationGet, { params: { id: operationId } })).answer!
+const untilEnded = async (operationId: string) => {
+  await expect
+    .poll(
+      async () => {
+        await backend.engine.run(2000)
+        return (await operation(operationId)).ended_at !== null
+      },
+      { timeout: 30_000 },
+    )
+    .toBe(true)
+  return operation(operationId)
+}
+
+test('services, logs and events are asked of the machine by mutual TLS', async () => {
+  const services = (await operator.call(serverServices, { params })).answer!.items
+  expect(services.map((s) => s.id)).toEqual(expect.arrayContaining(['apid', 'machined', 'etcd', 'kubelet']))
+  const log = await operator.call(serverLogs, { params, query: { service: 'machined', tail: 20 } })
+  expect(log.status).toBe(200)
+  expect(log.text.length).toBeGreaterThan(0)
+  const events = (await operator.call(serverEvents, { params })).answer!
+  expect(events.talos).toEqual({ ok: true, reason: null })
+  expect(events.items.find((e) => e.source === 'talos' && e.type === 'stage')).toMatchObject({
+    message: expect.stringContaining('The server is running'),
+    at: expect.stringMatching(/^20\d\d-/),
+  })
+})
+
+test("the kernel's log can be read, of a Talos that keeps it as a log and of one that only tells it whole", async () => {
+  const machine = simulator.servers[0]!
+  const kernelLog = (tail = 500) => operator.call(serverLogs, { params, query: { service: 'kernel', tail } })
+  expect((await kernelLog()).text).toContain('[talos] install sequence:')
+  const { db } = backend.platform
+  const minor = vi.spyOn(machine, 'talosMinor', 'get').mockReturnValue(12)
+  await db.updateTable('server').set({ talos_version: 'v1.12.11' }).where('id', '=', id).execute()
+  const whole = (await kernelLog(2_000)).text.trimEnd().split('\n')
+  expect(whole.join('\n')).toContain('[talos] install sequence:')
+  for (const tail of [1, 3]) expect((await kernelLog(tail)).text.trimEnd().split('\n')).toEqual(whole.slice(-tail))
+  minor.mockRestore()
+  await db.updateTable('server').set({ talos_version: 'v1.13.9' }).where('id', '=', id).execute()
+})
+
+test('a log that does not exist is not found, and says nothing about the server being away', async () => {
+  for (const follow of ['true', 'false'] as const) {
+    const log = await operator.call(serverLogs, { params, query: { service: 'nothing', tail: 20, follow } })
+    expect(log).toMatchObject({
+      status: 404,
+      problem: { code: 'not_found', error: expect.stringMatching(/ has no log of "nothing": nothing of that name has run since it started$/) },
+    })
+  }
+})
+
+test('a join token that the machine wrote down is shown to nobody', async () => {
+  const token = `sy-join-${'k7'.repeat(11)}`
+  const said = `fetching machine config from: "http://steelyard/join/${token}?uuid=1"`
+  const { journal } = simulator.servers[0]!
+  journal.log('machined', said)
+  journal.event(ConfigLoadErrorEventSchema, { error: `failed: ${said}` })
+  const viewer = await backend.signIn({ role: 'viewer' })
+  const log = await viewer.call(serverLogs, { params, query: { service: 'machined', tail: 20 } })
+  expect(log.text).toContain('fetching machine config from: "http://steelyard/join/…?uuid=1"')
+  const events = (await viewer.call(serverEvents, { params })).answer!
+  expect(events.items.find((e) => e.type === 'configuration')).toMatchObject({ message: expect.stringContaining('/join/…?uuid=1') })
+  expect(JSON.stringify([log.text, events])).not.toContain(token)
+})
+
+test('a talosconfig is minted for the download, and who may not download it is refused', async () => {
+  const file = await operator.call(serverTalosconfig, { params })
+  expect(file.headers['content-disposition']).toContain('talosconfig-')
+  expect(file.text).toContain('context: alone')
+  expect(file.text).toContain(simulator.servers[0]!.plan.address)
+  const viewer = await backend.signIn({ role: 'viewer' })
+  expect((await viewer.call(serverTalosconfig, { params })).status).toBe(403)
+})
+
+test('the name is fixed, and the server stays, while it is in a cluster', async () => {
+  expect(await operator.call(serverUpdate, { params, body: { name: 'other' } })).toMatchObject({
+    status: 409,
+    problem: { code: 'name_fixed', error: 'The name is fixed while the server is in a cluster' },
+  })
+  expect(await operator.call(serverRemove, { params })).toMatchObject({ status: 409, problem: { code: 'server_in_cluster' } })
+})
+
+test('a patch on a server in a cluster is asked of Talos first, and applied when it is saved', async () => {
+  const machine = simulator.servers[0]!
+  const body = 'machine:\n  sysctls:\n    vm.swappiness: "7"\n'
+  const preview = (await operator.call(patchPreview, { params, body: { body } })).answer!
+  expect(preview).toMatchObject({ errors: [], verdict: { kind: 'no_reboot' } })
+  expect(preview.diff.after).toContain('vm.swappiness: "7"')
+  expect(preview.diff.after).not.toContain(secrets.trustdInfo.token)
+  expect(machine.config!.text).not.toContain('vm.swappiness')
+  const rebooting = (await operator.call(patchPreview, { params, body: { body: 'machine:\n  udev:\n    rules: ["SUBSYSTEM==\\"drm\\""]\n' } })).answer!
+  expect(rebooting.verdict.kind).toBe('reboot')
+  const made = await operator.call(patchCreate, { params, body: { name: 'swap', body } })
+  expect(made.status).toBe(201)
+  await backend.engine.settle()
+  expect(machine.config!.text).toContain('vm.swappiness: "7"')
+  await backend.publish()
+  const events = (await operator.call(serverEvents, { params })).answer!.items.map((e) => e.type)
+  expect(events).toEqual(expect.arrayContaining(['patch.created', 'server.configured']))
+  await operator.call(patchRemove, { params: { id, patchId: made.answer!.patch_id } })
+  await backend.engine.settle()
+  expect(machine.config!.text).not.toContain('vm.swappiness')
+})
+
+test('a server of our own cluster that is found again by its address is listed already: nothing has failed', async () => {
+  const { db } = backend.platform
+  const addAgain = async () => {
+    const { answer } = await operator.call(serverAdd, { body: { addresses: [simulator.servers[0]!.plan.address] } })
+    return untilEnded(answer!.operation.id)
+  }
+  const setReachable = (reachable: boolean) =>
+    db
+      .updateTable('server')
+      .set({ reachable, version: sql`version + 1` })
+      .where('id', '=', id)
+      .execute()
+  await setReachable(true)
+  const { name } = (await operator.call(serverGet, { params })).answer!
+  expect(await addAgain()).toMatchObject({
+    status: 'done',
+    reason: '0 servers found, 1 listed already',
+    steps: [{ status: 'skipped', reason: `Listed already as ${name}, in the cluster alone`, node_id: id }],
+  })
+  // Where the one that is listed does not answer to its cluster, something else may sit at its address.
+  await setReachable(false)
+  expect(await addAgain()).toMatchObject({ status: 'failed', steps: [{ status: 'failed', reason: expect.stringContaining('only its cluster may ask it') }] })
+  await setReachable(true)
+})
+
+test('a reboot is told once and followed until the server runs again; another one meanwhile is refused', async () => {
+  const machine = simulator.servers[0]!
+  const bootId = machine.bootId
+  const { answer } = await operator.call(serverReboot, { params })
+  expect((await operator.call(serverGet, { params })).answer!.operation_id).toBe(answer!.operation.id)
+  expect(await operator.call(serverShutdown, { params })).toMatchObject({ status: 409, problem: { code: 'operation_running' } })
+  const ended = await untilEnded(answer!.operation.id)
+  expect(ended).toMatchObject({
+    status: 'done',
+    steps: [
+      { key: 'command', status: 'done' },
+      { key: 'back', status: 'done' },
+    ],
+  })
+  expect(machine.bootId).not.toBe(bootId)
+  expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
+}, 40_000)
+
+test('a reboot that was told before the process died is followed, and not told again', async () => {
+  const { reboots } = simulator.servers[0]!.disk.state.counters
+  const { operation: told } = (await operator.call(serverReboot, { params })).answer!
+  const at = new Date(backend.clock.now())
+  const effect = { queue: commandQueue, key: id, name: `serverReboot/${told.id}`, attempts: 1, fence: 1, intent_at: at, done_at: at, error: null }
+  await backend.platform.db.insertInto('effect').values(effect).execute()
+  // It came back before anybody looked.
+  await backend.engine.run(70_000)
+  expect(await untilEnded(told.id)).toMatchObject({ status: 'done' })
+  expect(simulator.servers[0]!.disk.state.counters.reboots).toBe(reboots)
+}, 40_000)
+
+test('a command that is tried again takes the server from nothing else that is being done to it', async () => {
+  const { db } = backend.platform
+  const { operations } = backend.domains
+  const { operation: failed } = (await operator.call(serverReboot, { params })).answer!
+  const deletion = await db.transaction().execute(async (tx) => {
+    await operations.set(tx, failed.id, { status: 'failed', reason: 'It did not answer' })
+    const other = await operations.create(tx, system, {
+      kind: 'clusterDelete',
+      target: { kind: 'cluster', id: clusterId, name: 'alone' },
+      steps: [],
+      queue: 'none',
+    })
+    await servers.hold(tx, id, other.id)
+    return other
+  })
+  const { reboots } = simulator.servers[0]!.disk.state.counters
+  await operator.call(operationRetry, { params: { id: failed.id } })
+  expect(await untilEnded(failed.id)).toMatchObject({ status: 'failed', reason: expect.stringContaining('Something else is being done to') })
+  expect((await operator.call(serverGet, { params })).answer!.operation_id).toBe(deletion.id)
+  expect(simulator.servers[0]!.disk.state.counters.reboots).toBe(reboots)
+  await db.transaction().execute(async (tx) => {
+    await operations.set(tx, deletion.id, { status: 'failed' })
+    await servers.hold(tx, id, null)
+  })
+}, 40_000)
+
+test('a reboot that was begun by a process which died is not called done where the server was not seen to restart', async () => {
+  const { bootId } = simulator.servers[0]!
+  const { id: operationId } = (await operator.call(serverReboot, { params })).answer!.operation
+  const begun = { fence: 0, attempts: 1, intent_at: new Date(backend.clock.now()), done_at: null, failed_at: null, error: null }
+  await backend.platform.db
+    .insertInto('effect')
+    .values({ queue: commandQueue, key: id, name: `serverReboot/${operationId}`, ...begun })
+    .execute()
+  await backend.engine.run(70_000)
+  const ended = await operation(operationId)
+  expect(ended).toMatchObject({ status: 'failed', reason: expect.stringContaining('may never have been told') as string })
+  expect(ended.steps.map((s) => s.status)).toEqual(['failed', 'todo'])
+  expect(simulator.servers[0]!.bootId).toBe(bootId)
+  expect((await operator.call(serverGet, { params })).answer!.operation_id).toBeNull()
+  await operator.call(operationRetry, { params: { id: operationId } })
+  expect(await untilEnded(operationId)).toMatchObject({ status: 'done' })
+  expect(simulator.servers[0]!.bootId).not.toBe(bootId)
+}, 40_000)
+
+test('one lost answer is not taken for a reboot', async () => {
+  const machine = simulator.servers[0]!
+  const { bootId } = machine
+  // The order itself is lost as well, so that the machine never restarts.
+  await addFault(machine, { kind: 'lost-reply', method: 'Get', times: 1 })
+  const { id: operationId } = (await operator.call(serverReboot, { params })).answer!.operation
+  const begun = { fence: 0, attempts: 1, intent_at: new Date(backend.clock.now()), done_at: null, failed_at: null, error: null }
+  await backend.platform.db
+    .insertInto('effect')
+    .values({ queue: commandQueue, key: id, name: `serverReboot/${operationId}`, ...begun })
+    .execute()
+  await backend.engine.run(70_000)
+  expect(machine.disk.state.faults.some((fault) => fault.kind === 'lost-reply')).toBe(false)
+  expect(await operation(operationId)).toMatchObject({ status: 'failed', reason: expect.stringContaining('may never have been told') as string })
+  expect(machine.bootId).toBe(bootId)
+}, 40_000)
+
+test('other hardware at the address of a cluster is never told anything', async () => {
+  const stranger = await buildServer(backend, { address: simulator.servers[0]!.plan.address })
+  const connection = await servers.connection(stranger)
+  const keys = await mintTalosClient(secrets, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
+  let told = false
+  const tell = connection.secure(keys, async () => {
+    told = true
+  })
+  await expect(tell).rejects.toMatchObject({ code: 'identity_changed' })
+  expect(told).toBe(false)
+})
+
+test('a shutdown ends when the server is off; what is asked of it then says so', async () => {
+  const machine = simulator.servers[0]!
+  simulator.clock.setSpeed(MIN_SPEED)
+  const { answer } = await operator.call(serverShutdown, { params })
+  await backend.engine.settle()
+  // One look that gets no answer tells of the network, not of the server.
+  await addFault(machine, { kind: 'refuse', port: 'apid' })
+  await backend.engine.run(2_000)
+  expect(await operation(answer!.operation.id)).toMatchObject({ status: 'running', steps: [{ status: 'done' }, { key: 'off', status: 'waiting' }] })
+  expect(machine.isOn).toBe(true)
+  await clearFaults(machine)
+  simulator.clock.setSpeed(200)
+  expect(await untilEnded(answer!.operation.id)).toMatchObject({ status: 'done', steps: [{ status: 'done' }, { key: 'off', status: 'done' }] })
+  expect(await operator.call(serverServices, { params })).toMatchObject({ status: 503, problem: { code: 'server_unreachable' } })
+  expect((await operator.call(serverEvents, { params })).answer!.talos).toMatchObject({ ok: false, reason: expect.stringContaining('does not answer') })
+}, 40_000)
+
+test('a patch for a server that does not answer is not saved, and says why', async () => {
+  const refused = await operator.call(patchCreate, { params, body: { name: 'late', body: 'machine:\n  sysctls:\n    a.b: "1"\n' } })
+  expect(refused).toMatchObject({
+    status: 503,
+    problem: { code: 'server_unreachable', error: expect.stringContaining('did not answer a dry run: connection refused') as string },
+  })
+  expect((await operator.call(patchList, { params })).answer!.total).toBe(2)
+})
+
+test('what somebody without servers:write previews is merged by us alone: the server is not asked', async () => {
+  const viewer = await backend.signIn({ role: 'viewer' })
+  const body = 'machine:\n  sysctls:\n    a.b: "1"\n'
+  const verdictFor = async (who: typeof viewer) => (await who.call(patchPreview, { params, body: { body } })).answer!
+  // It is off, so whoever asks it is told so.
+  expect((await verdictFor(operator)).verdict).toMatchObject({ kind: 'unknown', reason: expect.stringContaining('did not answer a dry run') as string })
+  const preview = await verdictFor(viewer)
+  expect(preview.verdict).toMatchObject({
+    kind: 'unknown',
+    reason: expect.stringContaining('was not asked: only what those write who may change servers') as string,
+  })
+  expect(preview.diff.after).toContain('a.b: "1"')
+})
+
+test('a command to a server that does not answer fails, and says why', async () => {
+  const { answer } = await operator.call(serverReboot, { params })
+  const ended = await untilEnded(answer!.operation.id)
+  expect(ended).toMatchObject({ status: 'failed', reason: expect.stringContaining('connection refused') })
+  expect(ended.steps[0]).toMatchObject({ status: 'failed' })
+})

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { serverConfirm, serverGet, serverList } from '#contract/servers/servers.ts'
+import type { Observation } from '../../../talos-fleet/contact.ts'
+import { startBackend } from '../../../testing/backend.ts'
+import { buildServer } from '../testing.ts'
+
+const backend = await startBackend()
+const { db } = backend.platform
+const { servers } = backend.domains
+const viewer = await backend.signIn({ role: 'viewer' })
+
+/** The hardware of every server here that doesn't say otherwise of itself: nothing else is known of two at once. */
+const hardwareOf = new Map<string, { uuid: string; serial: string }>()
+const build = async (columns: { name?: string; address?: string } = {}) => {
+  const hardware = { uuid: randomUUID(), serial: 'S1' }
+  const id = await buildServer(backend, { ...columns, ...hardware })
+  hardwareOf.set(id, hardware)
+  return id
+}
+const asked = (serverId: string) => ({
+  serverId,
+  ...hardwareOf.get(serverId)!,
+  address: '10.0.0.1',
+  clusterId: null,
+  askedAt: backend.clock.now(),
+  at: backend.clock.now(),
+})
+const seen = (serverId: string, stage = 'maintenance'): Observation => ({
+  ...asked(serverId),
+  kind: 'seen',
+  status: { stage, ready: true, unmet: [] } as never,
+  fingerprint: 'f',
+  reading: null,
+})
+const missed = (serverId: string, unreachable: boolean): Observation => ({
+  ...asked(serverId),
+  kind: 'missed',
+  reason: 'connection refused',
+  unreachable,
+})
+const other = (serverId: string): Extract<Observation, { kind: 'other' }> => ({
+  ...asked(serverId),
+  kind: 'other',
+  found: { uuid: randomUUID(), serial: 'S2', manufacturer: '', product: 'Box' },
+  fingerprint: 'g',
+})
+const get = async (id: string) => (await viewer.call(serverGet, { params: { id } })).answer!
+const events = async () => {
+  await backend.publish()
+  return (await db.selectFrom('event').selectAll().orderBy('id').execute()).map((e) => ({
+    name: e.name,
+    data: e.data as { object: { id: string }; contacts?: Record<string, string> },
+  }))
+}
+
+test('a contact alone changes no version and makes no event of its own; all of ten seconds are told at once', async () => {
+  const ids = await Promise.all(Array.from({ length: 20 }, () => build()))
+  await servers.observe(ids.map((id) => seen(id)))
+  const versions = await Promise.all(ids.map(async (id) => (await get(id)).version))
+  const before = (await events()).length
+  for (let second = 0; second < 15; second++) {
+    backend.clock.advance(1000)
+    await servers.observe(ids.map((id) => seen(id)))
+  }
+  expect(await Promise.all(ids.map(async (id) => (await get(id)).version))).toEqual(versions)
+  expect((await get(ids[0]!)).talos.last_contact_at).toBe(new Date(backend.clock.now()).toISOString())
+  const told = (await events()).slice(before)
+  expect(told.map((e) => e.name)).toEqual(['server.contacted'])
+  expect(Object.keys(told[0]!.data.contacts!)).toHaveLength(ids.length)
+})
+
+test('two misses change nothing, the third makes it unreachable since then, one answer ends that', async () => {
+  const id = await build()
+  await servers.observe([seen(id)])
+  await servers.observe([missed(id, false)])
+  expect((await get(id)).talos.reachable).toBe(true)
+  backend.clock.advance(60_000)
+  await servers.observe([missed(id, true)])
+  const since = new Date(backend.clock.now()).toISOString()
+  expect((await get(id)).talos).toMatchObject({ reachable: false, unreachable_since: since, reason: 'connection refused' })
+  backend.clock.advance(120_000)
+  await servers.observe([missed(id, true)])
+  expect((await get(id)).talos.unreachable_since).toBe(since)
+  await servers.observe([seen(id, 'running')])
+  expect((await get(id)).talos).toMatchObject({ reachable: true, unreachable_since: null, reason: null, stage: 'running' })
+  expect((await events()).filter((e) => e.name === 'server.updated' && e.data.object.id === id)).toHaveLength(3)
+})
+
+test('other hardware raises one alarm, which stays when the known hardware answers again', async () => {
+  const id = await build()
+  const alarming = other(id)
+  await servers.observe([alarming])
+  const alarmed = await get(id)
+  expect(alarmed.identity).toMatchObject({ state: 'changed', note: expect.stringContaining('Box, UUID') })
+  expect(alarmed.eligibility.find((e) => e.check === 'identity')!.ok).toBe(false)
+  await servers.observe([alarming])
+  expect((await get(id)).version).toBe(alarmed.version)
+  await expect(servers.connection(id)).rejects.toMatchObject({ code: 'identity_changed' })
+  await servers.observe([seen(id)])
+  expect((await get(id)).identity.state).toBe('changed')
+})
+
+test('other hardware that answered before a person said which machine it is raises no alarm afterwards; if it still answers, the next contact does', async () => {
+  const id = await build()
+  const operator = await backend.signIn({ role: 'operator' })
+  await servers.observe([other(id)])
+  const late = other(id)
+  backend.clock.advance(500)
+  const confirmed = await operator.call(serverConfirm, { params: { id }, body: hardwareOf.get(id)! })
+  expect(confirmed.answer!.identity.state).toBe('confirmed')
+  await servers.observe([{ ...late, at: backend.clock.now() + 200 }])
+  expect(await get(id)).toMatchObject({ version: confirmed.answer!.version, identity: { state: 'confirmed', note: null } })
+  await servers.observe([other(id)])
+  expect((await get(id)).identity.state).toBe('changed')
+})
+
+test('hardware that is registered at the moment in which a person says that it has taken a place is one server', async () => {
+  const id = await build()
+  const operator = await backend.signIn({ role: 'operator' })
+  const alarming = other(id)
+  await servers.observe([alarming])
+  const { uuid, serial } = alarming.found
+  let confirming: ReturnType<typeof operator.call<typeof serverConfirm>> | undefined
+  await db.transaction().execute(async (tx) => {
+    await sql`insert into server (name, address, identity_state, identity_since, uuid, serial, created_at, updated_at)
+      values ('swift-otter-001', '10.0.0.9', 'confirmed', now(), ${uuid}, ${serial}, now(), now())`.execute(tx)
+    confirming = operator.call(serverConfirm, { params: { id }, body: { uuid, serial } })
+    await expect
+      .poll(async () => (await sql<{ n: number }>`select count(*)::int as n from pg_locks where not granted`.execute(db)).rows[0]!.n)
+      .toBeGreaterThan(0)
+  })
+  expect(await confirming).toMatchObject({ status: 409, problem: { code: 'conflict', error: 'That hardware is swift-otter-001 already' } })
+})
+
+test('what was read of a machine says nothing of another that took its place', async () => {
+  const id = await build()
+  const operator = await backend.signIn({ role: 'operator' })
+  const before = { ...seen(id, 'running'), fingerprint: 'of the old one' }
+  const alarming = other(id)
+  await servers.observe([alarming])
+  const { uuid, serial } = alarming.found
+  const taken = await operator.call(serverConfirm, { params: { id }, body: { uuid, serial } })
+  expect(taken.answer!.identity).toMatchObject({ state: 'confirmed', uuid, fingerprint: null })
+  backend.clock.advance(500)
+  // Asked as the old one: the new one is no other hardware any more.
+  await servers.observe([before, { ...other(id), found: alarming.found }, missed(id, true)])
+  expect(await get(id)).toMatchObject({ version: taken.answer!.version, identity: { state: 'confirmed', fingerprint: null }, talos: { reachable: null } })
+})
+
+test('an answer from an address that the server has left says nothing of it', async () => {
+  const id = await build({ address: '10.0.0.2' })
+  await servers.observe([missed(id, true)])
+  expect((await get(id)).talos.reachable).toBeNull()
+})
+
+test('what was seen of it in a cluster says nothing once it was released', async () => {
+  const id = await build()
+  await servers.observe([seen(id)])
+  await servers.observe([{ ...seen(id, 'running'), clusterId: randomUUID() }])
+  expect((await get(id)).talos.stage).toBe('maintenance')
+})
+
+test('two processes on one database see each other at once', async () => {
+  const other = await startBackend({ beside: backend, clock: backend.clock })
+  const id = await build()
+  const there = async () =>
+    JSON.parse((await other.domains.servers.list({ page: 1, per_page: 1000 })).toString()).items.find((s: { id: string }) => s.id === id)
+  expect(await there()).toMatchObject({ talos: { stage: 'unknown', last_contact_at: null } })
+  await servers.observe([seen(id)])
+  expect(await there()).toMatchObject({ talos: { stage: 'maintenance', last_contact_at: expect.any(String) } })
+})
+
+test('what commits out of order is not missed', async () => {
+  const id = await build()
+  await viewer.call(serverList)
+  const begun = Promise.withResolvers<void>()
+  const mayEnd = Promise.withResolvers<void>()
+  const slow = db.transaction().execute(async (tx) => {
+    await tx.updateTable('server').set({ name: 'slow-one-001', version: 2 }).where('id', '=', id).execute()
+    begun.resolve()
+    await mayEnd.promise
+  })
+  await begun.promise
+  // Begun later, committed earlier, read by the list.
+  const quick = await build({ name: 'quick-one-001' })
+  const names = async () => (await viewer.call(serverList)).answer!.items.map((s) => s.name)
+  expect(await names()).toContain('quick-one-001')
+  mayEnd.resolve()
+  await slow
+  expect(await names()).toContain('slow-one-001')
+  expect(quick).not.toBe(id)
+})

@@ -1,0 +1,133 @@
+/** What contacts found out, into the database: a batch a second, in one transaction. A contact alone changes no version and makes no event of its own. */
+import type { Stage } from '#contract/servers/servers.ts'
+import type { Clock } from '../../../clock.ts'
+import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
+import { system } from '../../../http/caller.ts'
+import type { Recorder } from '../../../record.ts'
+import type { Observation } from '../../../talos-fleet/contact.ts'
+import type { Reading } from '../../../talos-fleet/reading.ts'
+import { hardwareOf } from '../hardware.ts'
+import * as store from '../store.ts'
+import type { Catalogue } from '../list/catalogue.ts'
+
+/** `server.contacted` tells of all contacts since the last one, at most this often. */
+const contactedEveryMs = 10_000
+
+/** Columns of a reading. */
+export function readingColumns(reading: Reading, at: Date): store.ServerChange {
+  const { status, inventory, secureBoot } = reading
+  return {
+    hardware: JSON.stringify(hardwareOf(inventory)),
+    hardware_at: at,
+    talos_version: status.version || null,
+    schematic: status.schematic ?? null,
+    secure_boot: secureBoot,
+    system_disk: status.systemDisk ?? null,
+  }
+}
+
+/** What an observation changes of a row, nothing where it is as it was. */
+function changeOf(row: store.ServerRow, seen: Observation): store.ServerChange {
+  const at = new Date(seen.at)
+  const wanted: store.ServerChange =
+    seen.kind === 'seen'
+      ? {
+          reachable: true,
+          unreachable_since: null,
+          reason: null,
+          stage: seen.status.stage satisfies Stage,
+          unmet: JSON.stringify(seen.status.unmet),
+          ...(seen.fingerprint !== null && { fingerprint: seen.fingerprint }),
+          ...(seen.reading && readingColumns(seen.reading, at)),
+        }
+      : seen.kind === 'other'
+        ? {
+            identity_state: 'changed',
+            seen_uuid: seen.found.uuid,
+            seen_serial: seen.found.serial,
+            identity_note: alarm(seen.found),
+            ...(row.identity_state !== 'changed' && { identity_since: at }),
+            reachable: false,
+            ...(row.reachable !== false && { unreachable_since: at }),
+            reason: 'Other hardware answers at its address',
+          }
+        : seen.unreachable
+          ? { reachable: false, reason: seen.reason, ...(row.reachable !== false && { unreachable_since: at }) }
+          : {}
+  const entries = Object.entries(wanted).filter(([column, value]) => column !== 'hardware_at' && !isSame(row[column as keyof store.ServerRow], value))
+  if (entries.length === 0) return {}
+  return { ...(Object.fromEntries(entries) as store.ServerChange), ...(wanted.hardware_at && { hardware_at: wanted.hardware_at }) }
+}
+
+/** Whether people or reconcilers have decided otherwise about the server since it was asked. */
+function isOutdated(row: store.ServerRow, seen: Observation): boolean {
+  // Removed, moved to another address, taken into a cluster or released from one.
+  if (row.status === 'deleted' || row.address !== seen.address || row.cluster_id !== seen.clusterId) return true
+  // Other hardware has taken its place, which a person has confirmed.
+  if (row.uuid !== seen.uuid || row.serial !== seen.serial) return true
+  // A person has said which machine it is after this one answered: if it is another still, the next contact raises the alarm.
+  return seen.kind === 'other' && row.identity_state !== 'changed' && seen.askedAt < row.identity_since.getTime()
+}
+
+const alarm = (found: { uuid: string; serial: string; product?: string }): string =>
+  `Other hardware answered at this address: ${found.product ? `${found.product}, ` : ''}UUID ${found.uuid}, serial ${found.serial || 'unknown'}. Nothing is sent to it until you confirm which machine this is.`
+
+function isSame(known: unknown, value: unknown): boolean {
+  if (known instanceof Date || value instanceof Date) return known instanceof Date && value instanceof Date && known.getTime() === value.getTime()
+  // JSON columns are written as text and read parsed; PostgreSQL orders the keys anew.
+  return typeof known === 'object' && known !== null && typeof value === 'string' ? canonical(known) === canonical(JSON.parse(value)) : known === value
+}
+
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, v: unknown) =>
+    typeof v === 'object' && v !== null && !Array.isArray(v) ? Object.fromEntries(Object.entries(v).toSorted(([a], [b]) => (a < b ? -1 : 1))) : v,
+  )
+
+export interface Observer {
+  observe(batch: readonly Observation[]): Promise<void>
+}
+
+export function observer({ db, clock, tell, catalogue }: { db: Db; clock: Clock; tell: Recorder['tell']; catalogue: Catalogue }): Observer {
+  const untold = new Map<string, string>()
+  let toldAt = 0
+
+  const applyChanges = async (tx: Tx, changed: readonly Observation[]): Promise<void> => {
+    const rows = await store.lock(tx, [...new Set(changed.map((o) => o.serverId))])
+    const current = new Map(rows.map((r) => [r.id, r]))
+    for (const seen of changed) {
+      const row = current.get(seen.serverId)
+      if (!row || isOutdated(row, seen)) continue
+      const change = changeOf(row, seen)
+      if (Object.keys(change).length === 0) continue
+      const after = await store.update(tx, row.id, change, new Date(clock.now()))
+      current.set(row.id, after)
+      await tell(tx, system, { name: 'server.updated', object: { kind: 'server', id: row.id }, version: after.version })
+    }
+  }
+
+  return {
+    async observe(batch) {
+      // What memory knows already needs no lock and no write.
+      const changed = batch.filter((o) => {
+        const known = catalogue.known(o.serverId)
+        return !known || Object.keys(changeOf(known.row, o)).length > 0
+      })
+      const contacts = new Map(batch.filter((o) => o.kind === 'seen').map((o) => [o.serverId, new Date(o.at)]))
+      for (const [id, at] of contacts) untold.set(id, at.toISOString())
+      const now = clock.now()
+      const isDue = untold.size > 0 && now - toldAt >= contactedEveryMs
+      const told = Object.fromEntries(untold)
+      await inTransaction(db, async (tx) => {
+        await applyChanges(tx, changed)
+        await store.writeContacts(
+          tx,
+          [...contacts].map(([id, at]) => ({ id, at })),
+        )
+        if (isDue) await tell(tx, system, { name: 'server.contacted', object: { kind: 'server', id: '*' }, contacts: told })
+      })
+      if (!isDue) return
+      toldAt = now
+      for (const [id, at] of Object.entries(told)) if (untold.get(id) === at) untold.delete(id)
+    },
+  }
+}

@@ -1,0 +1,162 @@
+/** What is asked of a machine while somebody waits: its services, its log, its own events. */
+import { onlyInCluster, type ServerEvent, type serverLogs, type serverServices, type Stage } from '#contract/servers/servers.ts'
+import { Problem } from '#contract/errors.ts'
+import type { Answer, Input } from '#contract/operation.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import { messageOf, type TalosClient } from '#talos/client/client.ts'
+import type { TalosEvent } from '#talos/client/events.ts'
+import { pastEvents } from '#talos/client/past-events.ts'
+import { has, since } from '#talos/versions.ts'
+import type * as z from 'zod/mini'
+import type { Fleet } from '../../../talos-fleet/fleet.ts'
+import { streamWithoutTokens, withoutTokens } from '../../joining/without-tokens.ts'
+import type { ClusterAccess } from '../for-clusters.ts'
+import type { ServerRow } from '../store.ts'
+
+const answerWithinMs = 10_000
+const credentialsLifetimeMs = 3_600_000
+/** Of the machine's own past. */
+const eventsOfMachine = 100
+
+type Event = z.output<typeof ServerEvent>
+
+export interface QuestionParts {
+  readonly fleet: Fleet
+  readonly access: ClusterAccess
+}
+
+/** What an unknown version has isn't known, so nothing is asked that it may not have. */
+const hasFeature = (row: Pick<ServerRow, 'talos_version'>, feature: 'maintenanceApi' | 'kernelLog'): boolean =>
+  row.talos_version !== null && has(row.talos_version, feature)
+
+export function questions({ fleet, access }: QuestionParts) {
+  /** A client for reading, whatever mode the machine is in. `use` may be a stream: the connection stays open until it returns. */
+  const open = async (row: ServerRow, signal: AbortSignal): Promise<TalosClient> => {
+    if (row.status === 'deleted') throw new Problem('server_not_in_cluster', 'The server was removed')
+    if (row.identity_state === 'changed')
+      throw new Problem('server_unreachable', `${row.name}: other hardware answered at its address, so nothing is asked of it`)
+    const connection = fleet.connection(row)
+    const options = { signal, deadlineMs: answerWithinMs }
+    try {
+      if (row.cluster_id && (await connection.presence(options)) === 'secured') {
+        const keys = await access.talosCredentials(row.cluster_id, { role: 'os:reader', lifetimeMs: credentialsLifetimeMs })
+        if (!keys) throw new Problem('server_unreachable', `${row.name} runs a configuration whose cluster is not known`)
+        return await connection.openSecure(keys, options)
+      }
+      if (!hasFeature(row, 'maintenanceApi')) throw new Problem('server_not_in_cluster', `${onlyInCluster}, or runs Talos ${since.maintenanceApi} or newer`)
+      return await connection.openMaintenance(options)
+    } catch (error) {
+      throw asProblem(row, error)
+    }
+  }
+
+  return {
+    async services(row: ServerRow): Promise<Answer<typeof serverServices>> {
+      const client = await open(row, AbortSignal.timeout(answerWithinMs))
+      try {
+        const items = await client.services()
+        return { items: items.map((s) => ({ id: s.id, state: s.state, healthy: s.healthy ?? null, message: messageOf(s) })) }
+      } catch (error) {
+        throw asProblem(row, error)
+      } finally {
+        client.close()
+      }
+    },
+
+    async *logs(
+      row: ServerRow,
+      { service, follow, tail }: Input<typeof serverLogs>['query'],
+      signal: AbortSignal,
+    ): AsyncGenerator<Uint8Array, void, undefined> {
+      const client = await open(row, signal)
+      try {
+        const isFollowed = follow === 'true'
+        // Before Talos kept the kernel's messages as a log, they come whole.
+        const isOnlyDmesg = service === 'kernel' && !hasFeature(row, 'kernelLog')
+        const log = isOnlyDmesg ? client.dmesg({ follow: isFollowed }, { signal }) : client.logs({ service, follow: isFollowed, tail }, { signal })
+        yield* streamWithoutTokens(isOnlyDmesg && !isFollowed ? lastLines(log, tail) : log)
+      } catch (error) {
+        if (signal.aborted) return
+        if (error instanceof TalosError && error.kind === 'not_found')
+          throw new Problem('not_found', `${row.name} has no log of "${service}": nothing of that name has run since it started`)
+        throw asProblem(row, error)
+      } finally {
+        client.close()
+      }
+    },
+
+    /** The machine's own events, newest first, and why there are none where it doesn't answer. */
+    async events(row: ServerRow): Promise<{ items: Event[]; ok: boolean; reason: string | null }> {
+      const items: Event[] = []
+      try {
+        const client = await open(row, AbortSignal.timeout(answerWithinMs))
+        try {
+          for (const event of await pastEvents(client, eventsOfMachine)) {
+            const shown = presentEvent(event)
+            if (shown) items.push({ ...shown, message: withoutTokens(shown.message) })
+          }
+        } finally {
+          client.close()
+        }
+      } catch (error) {
+        const problem = asProblem(row, error)
+        if (!(problem instanceof Problem)) throw problem
+        return { items: [], ok: false, reason: problem.message }
+      }
+      return { items: items.toReversed(), ok: true, reason: null }
+    },
+  }
+}
+
+/** The last so many lines of a text that ends. */
+async function* lastLines(text: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array, void, undefined> {
+  const whole = Buffer.concat(await Array.fromAsync(text))
+  let before = whole.length
+  // The end of the last line stands behind it.
+  for (let left = whole.at(-1) === 10 ? most + 1 : most; left > 0 && before >= 0; left--) before = before === 0 ? -1 : whole.lastIndexOf(10, before - 1)
+  yield whole.subarray(before + 1)
+}
+
+/** A failure of the machine as the sentence for who asked. */
+function asProblem(row: ServerRow, error: unknown): unknown {
+  if (!(error instanceof TalosError)) return error
+  if (error.kind === 'not_found' || error.kind === 'invalid_argument') return new Problem('not_found', `${row.name}: ${error.message}`)
+  if (error.kind === 'unimplemented' || error.kind === 'permission_denied') return new Problem('server_not_in_cluster', onlyInCluster)
+  return new Problem('server_unreachable', `${row.name} does not answer: ${error.message}`)
+}
+
+const words = (text: string): string => text.replaceAll('_', ' ')
+
+function presentEvent(event: TalosEvent): Event | undefined {
+  const base = { id: `talos-${event.id}`, at: timeOf(event.id), source: 'talos' as const, by: null }
+  switch (event.kind) {
+    case 'machine_status':
+      return { ...base, type: 'stage', message: stageSentence(event.stage, event.unmet) }
+    case 'sequence':
+      return { ...base, type: 'sequence', message: event.error ? `${event.sequence}: ${event.error}` : `${event.sequence}: ${event.action}` }
+    case 'phase':
+      return { ...base, type: 'phase', message: `${event.phase}: ${event.action}` }
+    case 'task':
+      return { ...base, type: 'task', message: `${event.task}: ${event.action}` }
+    case 'service':
+      return { ...base, type: 'service', message: `${event.service} is ${words(event.action)}${event.message ? `: ${event.message}` : ''}` }
+    case 'config_error':
+      return { ...base, type: 'configuration', message: event.error }
+    case 'address':
+      return { ...base, type: 'address', message: `${event.hostname || 'The server'} has ${event.addresses.join(', ') || 'no address'}` }
+    default:
+      return undefined
+  }
+}
+
+const stageSentence = (stage: Stage, unmet: readonly { name: string; reason: string }[]): string =>
+  `The server is ${words(stage)}${unmet.length > 0 ? `, not ready: ${unmet.map((u) => `${u.name} (${u.reason})`).join(', ')}` : ''}`
+
+const base32 = '0123456789abcdefghijklmnopqrstuv'
+
+/** Talos's event ids are xids: 20 characters of base32hex, whose first 32 bits are the second of their making. null for anything else. */
+function timeOf(xid: string): string | null {
+  if (!/^[0-9a-v]{20}$/.test(xid)) return null
+  const bits = Array.from(xid.slice(0, 7)).reduce((value, c) => (value << 5n) | BigInt(base32.indexOf(c)), 0n)
+  return new Date(Number(bits >> 3n) * 1000).toISOString()
+}

@@ -1,0 +1,25 @@
+import type { Watched } from '../../../talos-fleet/contact.ts'
+import type { Entry } from '../list/catalogue.ts'
+
+/** Whom contact is kept with: every server that isn't removed; live, where it matters within seconds whether it answers. */
+export function rosterOf(entries: Iterable<Entry>): Watched[] {
+  const watched: Watched[] = []
+  for (const { row, contact } of entries) {
+    if (row.status === 'deleted') continue
+    watched.push({
+      id: row.id,
+      name: row.name,
+      address: row.address,
+      uuid: row.uuid,
+      serial: row.serial,
+      clusterId: row.cluster_id,
+      live: row.cluster_id !== null || row.operation_id !== null,
+      reachable: row.reachable,
+      lastContactAt: contact?.getTime() ?? null,
+      fingerprint: row.fingerprint,
+      hasHardware: row.hardware !== null,
+      stage: row.stage,
+    })
+  }
+  return watched
+}

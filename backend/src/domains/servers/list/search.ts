@@ -1,0 +1,86 @@
+/**
+ * What a server is found by: its name, its ids and addresses, and what is printed on its parts. A MAC address or a WWID is written in many ways (on a
+ * label, by a switch, by udev); each finds the machine.
+ */
+import { formatAddress, parseAddress } from '#contract/network/addresses.ts'
+import type { SearchedPart, Server } from '#contract/servers/servers.ts'
+import type { ServerRow } from '../store.ts'
+
+type Searched = Pick<ServerRow, 'name' | 'id' | 'uuid' | 'serial' | 'address' | 'cluster_name' | 'manufacturer' | 'product' | 'hardware'>
+
+/** `part` null: the name. */
+interface Term {
+  readonly part: SearchedPart | null
+  readonly value: string
+}
+
+const oneSpaced = (text: string): string => text.trim().replaceAll(/\s+/g, ' ')
+
+/** In the order in which a match is told. */
+function termsOf(row: Searched): Term[] {
+  const terms: Term[] = []
+  const add = (part: SearchedPart | null, value: string | null | undefined) => {
+    const text = oneSpaced(value ?? '')
+    if (text !== '' && !terms.some((t) => t.part === part && t.value === text)) terms.push({ part, value: text })
+  }
+  add(null, row.name)
+  for (const address of [row.address, ...(row.hardware?.addresses ?? [])]) add('address', address)
+  add('serial', row.serial)
+  add('cluster', row.cluster_name)
+  add('id', row.id)
+  add('uuid', row.uuid)
+  if (row.hardware) {
+    const { interfaces, links, disks, processors } = row.hardware
+    for (const link of [...interfaces, ...links]) add('mac', link.hardware_addr)
+    for (const disk of disks) add('wwid', disk.wwid)
+    add('model', `${row.manufacturer ?? ''} ${row.product ?? ''}`)
+    for (const disk of disks) add('model', disk.model)
+    for (const processor of processors) add('model', processor.product_name)
+    for (const link of interfaces) add('model', `${link.vendor ?? ''} ${link.product ?? ''}`)
+  }
+  return terms
+}
+
+/** Everything that a server is found by, as one text: most are not found, and one look at it says so. */
+export const searchText = (row: Searched): string =>
+  termsOf(row)
+    .map((t) => t.value)
+    .join('\n')
+    .toLowerCase()
+
+const colons = (hex: string): string => hex.replaceAll(/(..)(?=.)/g, '$1:')
+
+/**
+ * A MAC address, or its first half at least, as Linux writes it: `aa:bb:cc:dd:ee:ff`. Read are that, `aa-bb-…` (IEEE 802), `aabb.ccdd.eeff` (Cisco),
+ * `aabbcc-ddeeff` (HPE) and `aabbccddeeff`. Null where the text is none.
+ */
+function macOf(text: string): string | null {
+  const parts = text.split(/[:.-]/)
+  const hex = parts.join('')
+  if (hex.length < 6 || hex.length > 12 || !/^[0-9a-f]+$/.test(hex)) return null
+  const isEven = parts.every((p, i) => p.length === parts[0]!.length || (i === parts.length - 1 && p.length < parts[0]!.length))
+  const isNotation = parts.length === 1 || (isEven && [2, 4, 6].includes(parts[0]!.length))
+  return isNotation ? colons(hex) : null
+}
+
+/** A search as it is looked for: in lower case, and in each of the ways in which what it may mean is stored. Empty where nothing was asked. */
+export function needlesOf(q: string): string[] {
+  const text = oneSpaced(q).toLowerCase()
+  if (text === '') return []
+  const address = parseAddress(text)
+  // An address of IPv6 has one spelling here; of its others none is to match by chance.
+  if (address) return [formatAddress(address)]
+  const mac = macOf(text)
+  // As under /dev/disk/by-id, where the kernel's own WWID has a prefix of udev's before it.
+  const wwid = text.replace(/^(?:nvme-(?=eui\.|uuid\.|nvme\.)|(?:wwn-)?0x)/, '')
+  return [...new Set([text, ...(mac === null ? [] : [mac]), ...(wwid.length < 6 ? [] : [wwid])])]
+}
+
+/** @param text of `searchText` */
+export const isFound = (text: string, needles: readonly string[]): boolean => needles.length === 0 || needles.some((n) => text.includes(n))
+
+/** What of a found server matched, where its name doesn't: in the words of the machine. */
+export function matchOf(row: Searched, needles: readonly string[]): Server['matched'] {
+  const term = termsOf(row).find((t) => needles.some((n) => t.value.toLowerCase().includes(n)))
+  return term && term.part !== null ? { what: term.part, value: term.value } : undefined
+}

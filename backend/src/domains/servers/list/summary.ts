@@ -1,0 +1,88 @@
+/** Numbers of servers and capacity, for the overview and the datacenters. Unknown hardware is in no sum: unknown is not 0. */
+import { capacityOf, computeUnits } from '#contract/capacity.ts'
+import type { Attention, Overview } from '#contract/overview.ts'
+import { driftSentence } from '#contract/servers/drift.ts'
+import { contactStateOf, troubleOf } from '#contract/servers/server-trouble.ts'
+import type { Entry } from './catalogue.ts'
+import { contactOf, nodeOf } from '../present.ts'
+
+type Capacity = Overview['capacity'][number]
+
+/** Sums of one datacenter; `datacenter_id` null: of the servers that are in none. */
+export interface DatacenterCapacity extends Omit<Capacity, 'datacenter'> {
+  readonly datacenter_id: string | null
+}
+
+export interface Summary extends Pick<Overview, 'servers'> {
+  /** Those that don't answer, then those that Kubernetes calls NotReady, then those whose configuration others have changed; those of a cluster before free ones, the latest first. */
+  readonly ailing: Attention[]
+  readonly capacity: DatacenterCapacity[]
+}
+
+const attentionKinds = { unreachable: 'server_unreachable', not_ready: 'server_not_ready' } as const
+
+/** The lower, the earlier; between two, those of a cluster come before free ones. */
+const urgency = { server_unreachable: 0, server_not_ready: 2, server_drifted: 4 } as const
+
+type Ailing = Attention & { readonly kind: keyof typeof urgency }
+
+function ailingOf(entries: readonly Entry[], now: number): Attention[] {
+  const found = entries.flatMap(({ row }): { isUsed: boolean; item: Ailing }[] => {
+    const trouble = troubleOf({ status: row.status, operation_id: row.operation_id, talos: contactOf(row), kubernetes: nodeOf(row) }, now)
+    const about = { id: row.id, name: row.name }
+    const isUsed = row.cluster_id !== null
+    if (trouble) return [{ isUsed, item: { ...about, kind: attentionKinds[trouble.kind], since: trouble.since, reason: trouble.reason } }]
+    // It runs; only its configuration waits for a person.
+    if (row.drift_since === null) return []
+    return [{ isUsed, item: { ...about, kind: 'server_drifted' as const, since: row.drift_since.toISOString(), reason: driftSentence } }]
+  })
+  const rank = ({ isUsed, item }: (typeof found)[number]) => urgency[item.kind] + (isUsed ? 0 : 1)
+  return found
+    .toSorted((a, b) => rank(a) - rank(b) || (b.item.since ?? '').localeCompare(a.item.since ?? '') || a.item.name.localeCompare(b.item.name))
+    .map((f) => f.item)
+}
+
+const nothing = () => ({ total: 0, in_clusters: 0, free: 0 })
+
+/** @param now in ms: who is away because something is being done to it is not looked after yet */
+export function summarize(all: Iterable<Entry>, now: number): Summary {
+  const entries = [...all]
+  const servers = { total: 0, maintenance: 0, ready: 0, reachable: 0, unreachable: 0, away: 0, unconfirmed: 0 }
+  const byDatacenter = new Map<string | null, DatacenterCapacity>()
+  for (const { row } of entries) {
+    if (row.status === 'deleted') continue
+    servers.total++
+    servers[row.status]++
+    const contact = contactStateOf({ status: row.status, operation_id: row.operation_id, talos: contactOf(row) }, now)
+    if (contact !== 'unasked') servers[contact === 'answers' ? 'reachable' : contact]++
+    if (row.identity_state !== 'confirmed') servers.unconfirmed++
+
+    const known = byDatacenter.get(row.datacenter_id)
+    const sums = known ?? {
+      datacenter_id: row.datacenter_id,
+      servers: 0,
+      compute_units: nothing(),
+      vcpu: nothing(),
+      memory_bytes: nothing(),
+      disk_bytes: nothing(),
+      unknown_servers: 0,
+    }
+    if (!known) byDatacenter.set(row.datacenter_id, sums)
+    const capacity = row.hardware && capacityOf(row.hardware)
+    const units = row.hardware && computeUnits(row.hardware)
+    const isKnown = capacity !== null && units !== null && capacity.cores !== null && capacity.memory_bytes !== null
+    const add = (to: ReturnType<typeof nothing>, amount: number) => {
+      to.total += amount
+      to[row.cluster_id ? 'in_clusters' : 'free'] += amount
+    }
+    if (isKnown) {
+      add(sums.compute_units, units)
+      // A core is sold as two.
+      add(sums.vcpu, 2 * capacity.cores!)
+      add(sums.memory_bytes, capacity.memory_bytes!)
+      add(sums.disk_bytes, capacity.disk_bytes ?? 0)
+    }
+    byDatacenter.set(row.datacenter_id, { ...sums, servers: sums.servers + 1, unknown_servers: sums.unknown_servers + (isKnown ? 0 : 1) })
+  }
+  return { servers, ailing: ailingOf(entries, now), capacity: [...byDatacenter.values()] }
+}

@@ -1,0 +1,123 @@
+/**
+ * Servers added by address: one operation, one step per address. Each address is asked who it is, and what answers in maintenance mode is
+ * registered for a person to confirm. What was done before a crash stands in the steps, and the rest is done again.
+ */
+import { counted } from '#contract/words.ts'
+import type { Operation } from '#contract/operations.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import type { Db } from '../../../db/db.ts'
+import { type Fence, FenceLost, type Job, type Outcome } from '../../../engine/engine.ts'
+import { oneByOne } from '../../../engine/one-by-one.ts'
+import { system } from '../../../http/caller.ts'
+import type { Fleet, Found } from '../../../talos-fleet/fleet.ts'
+import { readEverything, type Reading } from '../../../talos-fleet/reading.ts'
+import type { Operations } from '../../operations/operations.ts'
+import type { registering } from './register.ts'
+import * as store from '../store.ts'
+import { probeDeadlineMs, twice } from './twice.ts'
+
+export const addingQueue = 'server-add'
+/** Addresses asked at once by one operation; where machines hang, the budget of all operations together is smaller still. */
+const atOnce = 64
+
+export interface AddingParts {
+  readonly db: Db
+  readonly fleet: Fleet
+  readonly operations: Operations
+  readonly register: ReturnType<typeof registering>
+  /** The server that is known to have an address. */
+  readonly atAddress: (address: string) => Promise<store.ServerRow | undefined>
+}
+
+export const stepOf = (address: string) => ({ key: `probe/${address}`, title: `Ask ${address}` })
+const addressOf = (key: string): string => key.slice('probe/'.length)
+const isOpen = (step: Operation['steps'][number]): boolean => step.status === 'todo' || step.status === 'running' || step.status === 'waiting'
+
+export function adding({ db, fleet, operations, register, atAddress }: AddingParts): (job: Job) => Promise<Outcome> {
+  const elsewhere = twice({ db, fleet })
+
+  /**
+   * What runs with a configuration tells a stranger nothing. At the address of one of our own in a cluster, which its cluster's credentials open, it is that
+   * one: nothing has failed.
+   */
+  const listedAlready = async (address: string) => {
+    const server = await atAddress(address)
+    if (!server?.cluster_id || server.reachable !== true) return null
+    return { status: 'skipped', reason: `Listed already as ${server.name}, in the cluster ${server.cluster_name}`, node_id: server.id } as const
+  }
+
+  const probe = async ({ signal }: Job, key: string, { scan, datacenter_id, operation_id }: store.Addition, write: Fence['write']): Promise<void> => {
+    const address = addressOf(key)
+    let answer: { found: Found; reading: Reading }
+    try {
+      answer = await fleet.probe(address, async (client, found) => ({ found, reading: await readEverything(client) }), { signal, deadlineMs: probeDeadlineMs })
+    } catch (error) {
+      if (signal.aborted) throw error
+      if (error instanceof TalosError && error.kind === 'permission_denied') {
+        const known = await listedAlready(address)
+        if (known) return write((tx) => operations.step(tx, operation_id, key, known))
+      }
+      const isSilent = error instanceof TalosError && (error.kind === 'unreachable' || error.kind === 'timeout')
+      const reason = error instanceof Error ? error.message : String(error)
+      return write((tx) =>
+        operations.step(tx, operation_id, key, { status: isSilent && scan ? 'skipped' : 'failed', reason: `${isSilent ? 'No answer: ' : ''}${reason}` }),
+      )
+    }
+    const { found, reading } = answer
+    const candidate = { address, identity: found.identity, fingerprint: found.pin.fingerprint, addresses: reading.inventory.node_addresses }
+    for (let isDone = false; !isDone;) {
+      const seen = { ...candidate, elsewhere: await elsewhere(address, found, signal) }
+      isDone = await write(async (tx) => {
+        const registered = await register(tx, system, seen, reading, { datacenterId: datacenter_id })
+        if (!registered) return false
+        const { kind, server, sentence } = registered
+        await operations.step(tx, operation_id, key, { status: kind === 'alarm' ? 'failed' : 'done', reason: sentence, node_id: server.id })
+        return true
+      })
+    }
+  }
+
+  /** Probes a part at once; waits for all of them, so that nothing of this run goes on after it. */
+  const probeAll = async (job: Job, keys: readonly string[], addition: store.Addition, isShort: boolean): Promise<void> => {
+    const write = oneByOne(job.fence)
+    // Nobody watches a thousand steps begin: of a long list only the results are written.
+    if (isShort) {
+      await write(async (tx) => {
+        for (const key of keys) await operations.step(tx, addition.operation_id, key, { status: 'running' })
+      })
+    }
+    const results = await Promise.allSettled(keys.map((key) => probe(job, key, addition, write)))
+    const failures = results.filter((r) => r.status === 'rejected').map((r): unknown => r.reason)
+    if (failures.length > 0) throw failures.find((f) => f instanceof FenceLost) ?? failures[0]
+  }
+
+  const end = async (job: Job, operationId: string, isCancelled: boolean): Promise<void> => {
+    const { steps } = (await operations.read(db, operationId))!
+    const number = (status: string) => steps.filter((s) => s.status === status).length
+    const listed = steps.filter((s) => s.status === 'skipped' && s.node_id !== null).length
+    const [found, silent, failed] = [number('done'), number('skipped') - listed, number('failed')]
+    const known = listed > 0 && `${listed} listed already`
+    const summary = [`${counted(found, 'server')} found`, known, silent > 0 && `no answer from ${silent}`, failed > 0 && `${failed} failed`]
+      .filter(Boolean)
+      .join(', ')
+    await job.fence.write(async (tx) => {
+      if (isCancelled) for (const step of steps.filter(isOpen)) await operations.step(tx, operationId, step.key, { status: 'skipped', reason: 'Cancelled' })
+      await operations.set(tx, operationId, { status: isCancelled ? 'cancelled' : failed > 0 ? 'failed' : 'done', reason: summary })
+    })
+  }
+
+  return async (job) => {
+    const addition = await store.additionOf(db, job.key)
+    if (!addition) return undefined
+    const id = addition.operation_id
+    const [operation, state] = await Promise.all([operations.read(db, id), operations.state(db, id)])
+    if (!operation || !state || operation.ended_at !== null) return undefined
+    const keys = operation.steps.filter(isOpen).map((s) => s.key)
+    const isCancelled = state.cancel_requested_at !== null
+    if (isCancelled || keys.length === 0) return end(job, id, isCancelled)
+    await job.fence.write((tx) => operations.set(tx, id, { status: 'running' }))
+    await probeAll(job, keys.slice(0, atOnce), addition, operation.steps.length <= atOnce)
+    // The rest in a run of its own: each is short, and a cancel is seen between two.
+    return { againMs: 0 }
+  }
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { recognise } from './recognise.ts'
+import type { ServerRow } from '../store.ts'
+
+const identity = { uuid: 'aaaaaaaa-0000-4000-8000-000000000001', serial: 'S1', manufacturer: 'Supermicro', product: 'AS-1115CS' }
+const server = (change: Partial<ServerRow>): ServerRow =>
+  ({ name: 'calm-oak-001', uuid: identity.uuid, serial: 'S1', address: '10.0.0.5', cluster_id: null, cluster_name: null, ...change }) as ServerRow
+const candidate = { address: '10.0.0.5', identity, fingerprint: 'f', elsewhere: { address: '10.0.0.5', answers: false }, addresses: ['10.0.0.5'] }
+
+test('a machine that nobody knows is new', () => {
+  expect(recognise([], candidate)).toEqual({ kind: 'new' })
+})
+
+test('known hardware at its address, or at another of its own addresses, is known', () => {
+  expect(recognise([server({})], candidate)).toMatchObject({ kind: 'known', sentence: 'Registered already as calm-oak-001' })
+  const elsewhere = { ...candidate, address: '10.0.1.5', addresses: ['10.0.0.5', '10.0.1.5'] }
+  expect(recognise([server({})], elsewhere)).toMatchObject({ kind: 'known', sentence: 'Registered already as calm-oak-001, which is reached at 10.0.0.5' })
+})
+
+test('known hardware at a new address has moved', () => {
+  expect(recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'] })).toMatchObject({
+    kind: 'moved',
+    sentence: 'calm-oak-001 has moved from 10.0.0.5 to 10.0.0.9',
+  })
+})
+
+test('known hardware at a new address is looked for where it is known before it has moved', () => {
+  for (const address of [null, '10.0.0.7'])
+    expect(recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'], elsewhere: { address, answers: true } })).toEqual({
+      kind: 'unasked',
+    })
+})
+
+test('other hardware at a known address is an alarm', () => {
+  const found = recognise([server({ uuid: 'bbbbbbbb-0000-4000-8000-000000000002', serial: 'S2' })], candidate)
+  expect(found).toMatchObject({
+    kind: 'alarm',
+    sentence: expect.stringContaining('Other hardware answers at the address of calm-oak-001: AS-1115CS, UUID aaaaaaaa'),
+  })
+})
+
+test('one UUID twice is an alarm: with another serial, or answering at both addresses', () => {
+  expect(recognise([server({ serial: 'S2' })], candidate)).toMatchObject({
+    kind: 'alarm',
+    sentence: expect.stringContaining('A second machine has the UUID of calm-oak-001'),
+  })
+  expect(
+    recognise([server({})], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'], elsewhere: { address: '10.0.0.5', answers: true } }),
+  ).toMatchObject({
+    kind: 'alarm',
+    sentence: expect.stringContaining('Two machines'),
+  })
+})
+
+test('hardware of a cluster that answers elsewhere in maintenance mode is an alarm, never a move', () => {
+  const found = recognise([server({ cluster_id: 'c', cluster_name: 'prod' })], { ...candidate, address: '10.0.0.9', addresses: ['10.0.0.9'] })
+  expect(found).toMatchObject({ kind: 'alarm', sentence: expect.stringContaining('which is in the cluster prod') })
+})

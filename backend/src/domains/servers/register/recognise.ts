@@ -1,0 +1,74 @@
+/**
+ * Whether the machine that answered at an address is one that is known. Hardware is known by UUID and serial; an address proves nothing, because
+ * addresses are handed out anew, and anybody can sit at one.
+ */
+import type { Identity } from '#talos/client/inventory.ts'
+import type { ServerRow } from '../store.ts'
+import type { Elsewhere } from './twice.ts'
+
+export interface Candidate {
+  readonly address: string
+  readonly identity: Identity
+  readonly fingerprint: string
+  /** What was seen where the hardware is known: if it still answers there by another key, there are two of them. */
+  readonly elsewhere: Elsewhere
+  /** Addresses that the machine says are its own. */
+  readonly addresses: readonly string[]
+}
+
+export type Recognition =
+  | { readonly kind: 'new' }
+  /** Known, at the address that is known or another of its own. */
+  | { readonly kind: 'known'; readonly server: ServerRow; readonly sentence: string }
+  /** Known elsewhere, and nobody has looked whether it still answers there: two of one UUID that come at once are only seen so. */
+  | { readonly kind: 'unasked' }
+  /** Known, at a new address. */
+  | { readonly kind: 'moved'; readonly server: ServerRow; readonly sentence: string }
+  /** Something contradicts what is known; `server` carries the alarm, and nothing is sent to what answered. */
+  | { readonly kind: 'alarm'; readonly server: ServerRow; readonly sentence: string }
+
+const called = ({ uuid, serial, product }: Identity): string => `${product ? `${product}, ` : ''}UUID ${uuid}, serial ${serial || 'unknown'}`
+
+/** @param servers those not removed that have the UUID or the address */
+export function recognise(servers: readonly ServerRow[], { address, identity, elsewhere, addresses }: Candidate): Recognition {
+  const byUuid = servers.find((s) => s.uuid === identity.uuid)
+  const byAddress = servers.find((s) => s.address === address && s.uuid !== identity.uuid && s.uuid !== null)
+  if (byUuid) {
+    if (byUuid.serial !== null && byUuid.serial !== identity.serial) {
+      return {
+        kind: 'alarm',
+        server: byUuid,
+        sentence: `A second machine has the UUID of ${byUuid.name}: ${called(identity)} answered at ${address}, ${byUuid.name} has serial ${byUuid.serial || 'unknown'}`,
+      }
+    }
+    if (byUuid.address === address) return { kind: 'known', server: byUuid, sentence: `Registered already as ${byUuid.name}` }
+    const isAsked = elsewhere.address === byUuid.address
+    if (isAsked && elsewhere.answers) {
+      return {
+        kind: 'alarm',
+        server: byUuid,
+        sentence: `Two machines have the UUID and serial of ${byUuid.name}: one answers at ${byUuid.address}, another at ${address}`,
+      }
+    }
+    if (byUuid.cluster_id) {
+      return {
+        kind: 'alarm',
+        server: byUuid,
+        sentence: `The hardware of ${byUuid.name}, which is in the cluster ${byUuid.cluster_name}, answered at ${address} in maintenance mode`,
+      }
+    }
+    // A machine with several addresses is found several times in one network; the one that it is known by stays.
+    if (addresses.includes(byUuid.address))
+      return { kind: 'known', server: byUuid, sentence: `Registered already as ${byUuid.name}, which is reached at ${byUuid.address}` }
+    if (!isAsked) return { kind: 'unasked' }
+    return { kind: 'moved', server: byUuid, sentence: `${byUuid.name} has moved from ${byUuid.address} to ${address}` }
+  }
+  if (byAddress) {
+    return {
+      kind: 'alarm',
+      server: byAddress,
+      sentence: `Other hardware answers at the address of ${byAddress.name}: ${called(identity)}. Confirm which machine this is, or remove ${byAddress.name} first`,
+    }
+  }
+  return { kind: 'new' }
+}

@@ -1,0 +1,32 @@
+/** One UUID at two addresses: a machine that moved, or two machines. Real boards are sold with one UUID for all. */
+import { Problem } from '#contract/errors.ts'
+import { TalosError } from '#talos/client/errors.ts'
+import type { Db } from '../../../db/db.ts'
+import { type Fleet, type Found, OtherHardware } from '../../../talos-fleet/fleet.ts'
+import * as store from '../store.ts'
+
+/** An address that nobody uses answers nothing at all: this is how long it is waited for. */
+export const probeDeadlineMs = 5_000
+
+/** Where the found hardware was known when this was asked, null where nowhere else, and whether something answers there by another key than the one that was just seen. */
+export interface Elsewhere {
+  readonly address: string | null
+  readonly answers: boolean
+}
+
+export const twice =
+  ({ db, fleet }: { db: Db; fleet: Fleet }) =>
+  async (address: string, found: Found, signal: AbortSignal): Promise<Elsewhere> => {
+    const known = await store.liveByUuid(db, found.identity.uuid)
+    if (!known || known.address === address || (known.serial !== null && known.serial !== found.identity.serial)) return { address: null, answers: false }
+    try {
+      const options = { signal, deadlineMs: probeDeadlineMs, lane: 'probe' } as const
+      const answers = await fleet.connection(known).maintenance((_, pin) => Promise.resolve(pin.fingerprint !== found.pin.fingerprint), options)
+      return { address: known.address, answers }
+    } catch (error) {
+      // Silent there, or something else answers there: either way it isn't the same hardware at both. What may not be dialled any more is not reached there again.
+      const isRefused = error instanceof Problem && error.code === 'dial_refused'
+      if (error instanceof TalosError || error instanceof OtherHardware || isRefused) return { address: known.address, answers: false }
+      throw error
+    }
+  }

@@ -1,0 +1,88 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { createAuthority, issueCertificate } from '#talos/pki/certificates.ts'
+import { kubernetes, KubernetesError, kubernetesPort } from './client.ts'
+
+// A hostile API server: trusted by its certificate, and by nothing else.
+const address = `127.${100 + Math.floor(Math.random() * 100)}.${Math.floor(Math.random() * 250)}.7`
+const authority = await createAuthority({ kind: 'p256', subject: { commonName: 'kubernetes' }, now: new Date(), lifetimeMs: 3_600_000 })
+const issue = (kind: 'server' | 'client') =>
+  issueCertificate(authority, {
+    kind: 'p256',
+    subject: { commonName: 'test' },
+    usages: [kind],
+    names: kind === 'server' ? { addresses: [address] } : {},
+    now: new Date(),
+    lifetimeMs: 3_600_000,
+  })
+const [ours, client] = await Promise.all([issue('server'), issue('client')])
+
+let answer: (request: IncomingMessage, reply: ServerResponse) => void = () => undefined
+const asked: string[] = []
+const server = createServer({ key: ours.key, cert: ours.crt, ca: authority.crt, requestCert: true }, (request, reply) => {
+  asked.push(`${request.method} ${request.url}`)
+  answer(request, reply)
+})
+await new Promise<void>((resolve) => server.listen(kubernetesPort, address, resolve))
+afterAll(() => server.closeAllConnections())
+afterAll(() => new Promise((resolve) => server.close(resolve)))
+beforeEach(() => void asked.splice(0))
+
+const api = kubernetes([{ name: 'alpha', address }], { ...client, ca: authority.crt }, { check: () => ({ ok: true }) })
+const { signal } = new AbortController()
+const json =
+  (body: unknown, status = 200) =>
+  (_: IncomingMessage, reply: ServerResponse) =>
+    void reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+
+test('an object is answered as it was sent, one that is not there as null, and anything else is an error with the cluster’s words', async () => {
+  answer = json({ kind: 'APIGroup' })
+  expect(await api.get('/apis/cilium.io', signal)).toEqual({ kind: 'APIGroup' })
+  answer = json({ kind: 'Status', message: 'not found' }, 404)
+  expect(await api.get('/apis/cilium.io', signal)).toBeNull()
+  answer = json({ kind: 'Status', message: 'you \u001b[31mmay not' }, 403)
+  await expect(api.get('/x', signal)).rejects.toMatchObject({ status: 403, message: 'the API server answered 403: you �[31mmay not' })
+  answer = (_, reply) => void reply.end('<html>')
+  await expect(api.get('/x', signal)).rejects.toThrow('the API server sent invalid data')
+})
+
+test('a list is read page by page, to its end, and what nobody wants of it is not kept', async () => {
+  answer = (request, reply) => {
+    const next = new URL(`https://x${request.url}`).searchParams.get('continue')
+    json(next === null ? { metadata: { continue: 'a&b=c' }, items: [1, 2] } : { metadata: {}, items: [3] })(request, reply)
+  }
+  expect(await api.list('/api/v1/services', { most: 10, fieldSelector: 'spec.type=LoadBalancer', keep: (o) => (o === 2 ? undefined : o) }, signal)).toEqual([
+    1, 3,
+  ])
+  expect(asked).toEqual([
+    'GET /api/v1/services?limit=250&fieldSelector=spec.type%3DLoadBalancer',
+    'GET /api/v1/services?limit=250&fieldSelector=spec.type%3DLoadBalancer&continue=a%26b%3Dc',
+  ])
+  answer = json({}, 404)
+  expect(await api.list('/apis/x', { most: 10, keep: (o) => o }, signal)).toBeNull()
+})
+
+test.each([
+  ['that never ends', { metadata: { continue: 'x' }, items: [] }, 'more than 50 objects'],
+  ['that is longer than it may be', { metadata: {}, items: Array.from({ length: 51 }, () => 1) }, 'more than 50 objects'],
+  ['without items', { metadata: {} }, 'invalid data (list)'],
+  ['with a token that is none', { metadata: { continue: 7 }, items: [] }, 'invalid data (continue)'],
+  ['with a token without end', { metadata: { continue: 'x'.repeat(5_000) }, items: [] }, 'invalid data (continue)'],
+])('a list %s is refused', async (_what, body, sentence) => {
+  answer = json(body)
+  await expect(api.list('/api/v1/services', { most: 50, keep: (o) => o }, signal)).rejects.toThrow(sentence)
+  expect(asked.length).toBeLessThan(10)
+})
+
+test('an answer without end is cut off', async () => {
+  answer = (_, reply) => {
+    reply.on('error', () => undefined)
+    const more = () => {
+      while (!reply.destroyed && reply.write('x'.repeat(65_536)));
+      if (!reply.destroyed) reply.once('drain', more)
+    }
+    more()
+  }
+  await expect(api.get('/x', signal)).rejects.toThrow(new KubernetesError('alpha: the API server sent more than 8 MiB'))
+})

@@ -1,0 +1,273 @@
+/**
+ * The few calls that Steelyard makes of a cluster's Kubernetes API: to the control planes' own addresses on 6443, one after another, with a
+ * certificate of the cluster's own authority. Answers are bounded and hostile until read; no redirect, no proxy, no name is followed.
+ */
+import { request } from 'node:https'
+import type { Credentials } from '#talos/pki/clients.ts'
+import type { DialPolicy } from '../talos-fleet/dial-policy.ts'
+
+export const kubernetesPort = 6443
+const deadlineMs = 8_000
+const largestAnswer = 8 * 1024 * 1024
+const mostNodes = 1024
+/** Objects of one answer: with what managed fields add, an object seldom has more than 30 KiB. */
+const pageSize = 250
+/** What objects that we apply are owned by (Kubernetes, "Server-Side Apply"). */
+export const fieldManager = 'steelyard'
+
+/** `message` is a sentence part for people; `status` is Kubernetes' own, absent where nothing was answered. */
+export class KubernetesError extends Error {
+  readonly status: number | undefined
+  constructor(message: string, status?: number) {
+    super(message)
+    this.name = 'KubernetesError'
+    this.status = status
+  }
+}
+
+export interface KubernetesNode {
+  readonly name: string
+  readonly ready: boolean
+  /** Kubernetes' own words where it isn't. */
+  readonly reason: string | null
+  /** In its own network (`InternalIP`). */
+  readonly addresses: readonly string[]
+}
+
+export interface KubernetesTarget {
+  readonly name: string
+  readonly address: string
+}
+
+export interface Kubernetes {
+  /** Whether the API server of this control plane says that it is ready. Throws KubernetesError where it doesn't. */
+  readyz(target: KubernetesTarget, signal: AbortSignal): Promise<void>
+  nodes(signal: AbortSignal): Promise<KubernetesNode[]>
+  /** Creates or changes the fields of an object that are ours (server-side apply). */
+  apply(path: string, object: object, signal: AbortSignal): Promise<void>
+  /** Removes an object; one that isn't there is removed already. */
+  remove(path: string, signal: AbortSignal): Promise<void>
+  /** An object, or what a group or version serves: as it was sent, for the caller to distrust. null where there is none. */
+  get(path: string, signal: AbortSignal): Promise<unknown>
+  /**
+   * Every object of a kind, page by page; only what `keep` makes of an object stays in memory. null where the kind is not served.
+   * @throws KubernetesError also where there are more than `most`
+   */
+  list<T>(path: string, options: ListOptions<T>, signal: AbortSignal): Promise<T[] | null>
+}
+
+export interface ListOptions<T> {
+  /** Objects that are looked at. */
+  readonly most: number
+  /** Is given each object as it was sent, to distrust; undefined leaves it out. */
+  readonly keep: (object: unknown) => T | undefined
+  /** Such as `spec.type=LoadBalancer`; what it lets through is the server's word, so look at the objects too. */
+  readonly fieldSelector?: string
+}
+
+/** `dial` is asked before each packet, `targets` are tried in order and the one that answered last goes first. */
+export function kubernetes(targets: readonly KubernetesTarget[], credentials: Credentials, dial: Pick<DialPolicy, 'check'>): Kubernetes {
+  let first = 0
+
+  const one = (target: KubernetesTarget, call: Call, signal: AbortSignal) => {
+    const verdict = dial.check(target.address, kubernetesPort)
+    if (!verdict.ok) return Promise.reject(new KubernetesError(verdict.reason))
+    return send(target, credentials, call, signal)
+  }
+
+  /** Any answer but a server error is the cluster's answer; otherwise the next control plane is asked. */
+  const any = async (call: Call, signal: AbortSignal): Promise<Reply> => {
+    let last = new KubernetesError('the cluster has no control plane')
+    for (let i = 0; i < targets.length; i++) {
+      const at = (first + i) % targets.length
+      try {
+        const reply = await one(targets[at]!, call, signal)
+        if (reply.status < 500) {
+          first = at
+          return reply
+        }
+        last = refused(reply)
+      } catch (error) {
+        if (signal.aborted) throw signal.reason
+        last =
+          error instanceof KubernetesError ? new KubernetesError(`${targets[at]!.name}: ${error.message}`, error.status) : new KubernetesError(String(error))
+      }
+    }
+    throw last
+  }
+
+  return {
+    async readyz(target, signal) {
+      const reply = await one(target, { method: 'GET', path: '/readyz' }, signal)
+      if (reply.status !== 200) throw refused(reply)
+    },
+    async nodes(signal) {
+      const reply = await any({ method: 'GET', path: `/api/v1/nodes?limit=${mostNodes}` }, signal)
+      if (reply.status !== 200) throw refused(reply)
+      return readNodes(reply.text)
+    },
+    async apply(path, object, signal) {
+      // JSON is YAML, and is what we can write without a doubt.
+      const call = {
+        method: 'PATCH',
+        path: `${path}?fieldManager=${fieldManager}&force=true`,
+        body: JSON.stringify(object),
+        type: 'application/apply-patch+yaml',
+      }
+      const reply = await any(call, signal)
+      if (reply.status !== 200 && reply.status !== 201) throw refused(reply)
+    },
+    async remove(path, signal) {
+      const reply = await any({ method: 'DELETE', path }, signal)
+      if (reply.status !== 200 && reply.status !== 202 && reply.status !== 404) throw refused(reply)
+    },
+    async get(path, signal) {
+      const reply = await any({ method: 'GET', path }, signal)
+      if (reply.status === 404) return null
+      if (reply.status !== 200) throw refused(reply)
+      return parse(reply.text)
+    },
+    async list<T>(path: string, { most, fieldSelector, keep }: ListOptions<T>, signal: AbortSignal) {
+      const kept: T[] = []
+      let seen = 0
+      const query = new URLSearchParams({ limit: String(pageSize), ...(fieldSelector !== undefined && { fieldSelector }) })
+      for (let pages = 0; ; pages++) {
+        const reply = await any({ method: 'GET', path: `${path}?${query.toString()}` }, signal)
+        if (reply.status === 404 && pages === 0) return null
+        if (reply.status !== 200) throw refused(reply)
+        const { items, next } = readPage(reply.text)
+        for (const item of items) {
+          const wanted = keep(item)
+          if (wanted !== undefined) kept.push(wanted)
+        }
+        seen += items.length
+        // A server may send less than was asked for on each page, but not for ever.
+        if (seen > most || pages > most / 10) throw new KubernetesError(`the API server has more than ${most} objects at ${path}`)
+        if (next === '') return kept
+        query.set('continue', next)
+      }
+    },
+  }
+}
+
+interface Call {
+  readonly method: string
+  readonly path: string
+  readonly body?: string
+  readonly type?: string
+}
+
+interface Reply {
+  readonly status: number
+  readonly text: string
+}
+
+function send(target: KubernetesTarget, { ca, crt, key }: Credentials, call: Call, signal: AbortSignal): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
+    const fail = (error: Error) => reject(error instanceof KubernetesError ? error : new KubernetesError(sentence(error, limit, signal)))
+    const headers = {
+      accept: 'application/json',
+      ...(call.body !== undefined && { 'content-type': call.type, 'content-length': Buffer.byteLength(call.body) }),
+    }
+    const asked = request(
+      {
+        host: target.address,
+        port: kubernetesPort,
+        method: call.method,
+        path: call.path,
+        headers,
+        ca,
+        cert: crt,
+        key,
+        agent: false,
+        minVersion: 'TLSv1.2',
+        signal: limit,
+        maxHeaderSize: 16_384,
+      },
+      (answer) => {
+        const parts: Buffer[] = []
+        let size = 0
+        answer.on('data', (part: Buffer) => {
+          size += part.length
+          if (size <= largestAnswer) parts.push(part)
+          else asked.destroy(new KubernetesError(`the API server sent more than ${largestAnswer / 1024 ** 2} MiB`))
+        })
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(parts).toString('utf8') }))
+        answer.on('error', fail)
+      },
+    )
+    asked.on('error', fail)
+    asked.end(call.body)
+  })
+}
+
+function sentence(error: Error, limit: AbortSignal, outer: AbortSignal): string {
+  if (outer.aborted) return 'cancelled'
+  if (limit.aborted) return `did not answer within ${deadlineMs / 1000} s`
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (code === 'ECONNREFUSED') return 'connection refused'
+  if (code === 'EHOSTUNREACH' || code === 'ENETUNREACH') return 'no route to the server'
+  if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection was lost'
+  if (/CERT|SIGNED|VERIFY|ALTNAME/.test(code)) return 'the API server shows a certificate that this cluster did not sign'
+  if (code.startsWith('HPE_') || code.startsWith('ERR_SSL') || code === 'EPROTO') return 'what answers there is no Kubernetes API'
+  return 'the connection failed'
+}
+
+/** What a cluster said, fit to be shown: printable ASCII of at most 256 characters. */
+export const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '�').slice(0, 256)
+
+export const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw new KubernetesError('the API server sent invalid data')
+  }
+}
+
+/** An answer that isn't the one asked for, as an error with Kubernetes' own message (`Status`, meta/v1). */
+function refused({ status, text }: Reply): KubernetesError {
+  let message = ''
+  try {
+    const body: unknown = JSON.parse(text)
+    if (isRecord(body) && typeof body['message'] === 'string') message = body['message']
+  } catch {
+    message = text.slice(0, 120)
+  }
+  return new KubernetesError(`the API server answered ${status}${message ? `: ${printable(message)}` : ''}`, status)
+}
+
+/** One page of a list (meta/v1 ListMeta, "Retrieving large results sets in chunks"). */
+function readPage(text: string): { items: unknown[]; next: string } {
+  const body = parse(text)
+  const items = isRecord(body) ? body['items'] : undefined
+  if (!isRecord(body) || !Array.isArray(items)) throw new KubernetesError('the API server sent invalid data (list)')
+  const next = isRecord(body['metadata']) ? body['metadata']['continue'] : undefined
+  if (next !== undefined && (typeof next !== 'string' || next.length > 4096)) throw new KubernetesError('the API server sent invalid data (continue)')
+  return { items: items as unknown[], next: next ?? '' }
+}
+
+/** Internal addresses of a node, a few at most (core/v1 NodeAddress). */
+const addressesOf = (addresses: unknown): string[] =>
+  (Array.isArray(addresses) ? (addresses as unknown[]) : [])
+    .slice(0, 16)
+    .flatMap((a) => (isRecord(a) && a['type'] === 'InternalIP' && typeof a['address'] === 'string' ? [printable(a['address'])] : []))
+
+function readNodes(text: string): KubernetesNode[] {
+  const body = parse(text)
+  const items = isRecord(body) ? body['items'] : undefined
+  if (!Array.isArray(items)) throw new KubernetesError('the API server sent invalid data (nodes)')
+  return items.slice(0, mostNodes).map((item: unknown) => {
+    const metadata = isRecord(item) ? item['metadata'] : undefined
+    const status = isRecord(item) ? item['status'] : undefined
+    const name = isRecord(metadata) ? metadata['name'] : undefined
+    if (typeof name !== 'string' || name.length > 253) throw new KubernetesError('the API server sent invalid data (node name)')
+    const conditions = isRecord(status) && Array.isArray(status['conditions']) ? (status['conditions'] as unknown[]) : []
+    const ready = conditions.find((c): c is Record<string, unknown> => isRecord(c) && c['type'] === 'Ready')
+    const said = ready && [ready['reason'], ready['message']].filter((t): t is string => typeof t === 'string' && t !== '').join(': ')
+    const reason = ready?.['status'] === 'True' ? null : printable(said || 'it has not reported yet')
+    return { name, ready: reason === null, reason, addresses: isRecord(status) ? addressesOf(status['addresses']) : [] }
+  })
+}

@@ -1,0 +1,178 @@
+import { useQueries, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { compareFingerprint } from '#contract/servers/fingerprint.ts'
+import { type Server, serverConfirm } from '#contract/servers/servers.ts'
+import { call } from '../../../api/client.ts'
+import { reasonOf } from '../../../lib/reason.ts'
+import { Button } from '../../../ui/inputs/Button.tsx'
+import { Copyable } from '../../../ui/text/Copyable.tsx'
+import { Field, TextArea } from '../../../ui/inputs/Field.tsx'
+import { SkeletonRows } from '../../../ui/feedback/States.tsx'
+import { Problem, StatusDot } from '../../../ui/feedback/Status.tsx'
+import css from './ConfirmHardware.module.css'
+import { summaryOf } from '../page/hardware.ts'
+import { type Claim, identityAlarm } from '../page/identity-alarm.ts'
+import { confirmVerdict } from '../server-actions.ts'
+import { refreshServers, serverQueryOf } from '../server-queries.ts'
+
+/** Says to the API which machine this is: exactly the hardware that was on the screen. */
+export const confirmServer = (s: Pick<Server, 'id'>, { uuid, serial }: Pick<Claim, 'uuid' | 'serial'>): Promise<Server> =>
+  call(serverConfirm, { params: { id: s.id }, body: { uuid, serial } })
+
+const claimsOf = (s: Server): readonly Claim[] => identityAlarm(s)?.claims ?? []
+
+/** Servers whose hardware a person has to look at: what answered, and a button each. */
+export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
+  const client = useQueryClient()
+  const answers = useQueries({ queries: ids.map(serverQueryOf) })
+  const [busy, setBusy] = useState<ReadonlySet<string>>(new Set())
+  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
+  const [done, setDone] = useState<ReadonlySet<string>>(new Set())
+  // What was confirmed before is known; what is confirmed here stays in sight.
+  const servers = answers.flatMap((a) => (a.data !== undefined && (a.data.identity.state !== 'confirmed' || done.has(a.data.id)) ? [a.data] : []))
+  // Where something is wrong, a person decides for each alone.
+  const waiting = servers.filter((s) => confirmVerdict(s).ok && s.identity.state !== 'changed')
+  const confirm = async (list: readonly { server: Server; claim: Claim }[]) => {
+    setBusy(new Set(list.map(({ server }) => server.id)))
+    const failed: Record<string, string> = {}
+    for (const { server: s, claim } of list) {
+      try {
+        await confirmServer(s, claim)
+      } catch (error) {
+        failed[s.id] = reasonOf(error)
+      }
+    }
+    setErrors(failed)
+    setDone((now) => new Set([...now, ...list.map(({ server }) => server.id)]))
+    await refreshServers(client)
+    setBusy(new Set())
+  }
+  if (servers.length === 0 && !answers.some((a) => a.isPending)) return null
+  return (
+    <div className="stack stack3">
+      {waiting.length > 1 && (
+        <div className={css['all']}>
+          <span className="fs13 t2">Compare each with the label or the console of the machine.</span>
+          <Button
+            size="small"
+            busy={busy.size > 0}
+            onClick={() =>
+              void confirm(
+                waiting.flatMap((s) =>
+                  claimsOf(s)
+                    .slice(0, 1)
+                    .map((claim) => ({ server: s, claim })),
+                ),
+              )
+            }
+          >
+            Confirm all {waiting.length} shown
+          </Button>
+        </div>
+      )}
+      {answers.some((a) => a.isPending) && <SkeletonRows rows={2} />}
+      <ul className={css['list']} aria-label="Hardware to confirm">
+        {servers.map((s) => (
+          <li key={s.id}>
+            <Identity server={s} error={errors[s.id]} busy={busy.has(s.id)} onConfirm={(claim) => void confirm([{ server: s, claim }])} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/** One machine as it showed itself: what a person compares before saying yes. */
+function Identity({ server: s, busy, error, onConfirm }: { server: Server; busy: boolean; error: string | undefined; onConfirm: (claim: Claim) => void }) {
+  const alarm = identityAlarm(s)
+  const { processors, memory } = summaryOf(s.resources)
+  return (
+    <article className={css['one']} aria-label={s.name}>
+      <header>
+        <b className="strong">{s.name}</b>
+        <span className="mono fs12 t3">{s.nodeAddresses[0] ?? 'No Addresses'}</span>
+        <span className="right row wrap">
+          {alarm === null ? (
+            <StatusDot tone="ok">Confirmed</StatusDot>
+          ) : (
+            alarm.claims.map((claim, i) => (
+              <Button
+                key={claim.label}
+                size="small"
+                kind={i === 0 && alarm.tone === 'warn' ? 'primary' : 'plain'}
+                busy={busy}
+                busyText="Loading"
+                can={confirmVerdict(s)}
+                aria-label={`${claim.label} ${s.name}`}
+                onClick={() => onConfirm(claim)}
+              >
+                {claim.label}
+              </Button>
+            ))
+          )}
+        </span>
+      </header>
+      <IdentityFacts server={s} />
+      {alarm !== null && <CompareFingerprint fingerprint={s.identity.fingerprint} />}
+      <p className="fs12 t3">{[processors?.text, memory?.text].filter(Boolean).join(', ')}</p>
+      {s.identity.note !== null && <p className={`fs12 ${alarm?.tone === 'danger' ? 'c-danger' : 't2'}`}>{s.identity.note}</p>}
+      {alarm !== null && <WhatToDo steps={alarm.steps} />}
+      <Problem text={error} />
+    </article>
+  )
+}
+
+/** What the machine's own console printed is pasted here, and compared by the last fingerprint in it. */
+function CompareFingerprint({ fingerprint }: { fingerprint: string | null }) {
+  const [pasted, setPasted] = useState('')
+  const found = pasted.trim() === '' ? null : compareFingerprint(pasted, fingerprint)
+  return (
+    <Field
+      label="Fingerprint on its console"
+      optional
+      hint="Paste it, or all that the console shows: one boot prints up to three, and the last one counts."
+      {...(found !== null && found.verdict !== 'same' && { error: found.text })}
+    >
+      <TextArea mono rows={2} value={pasted} onValue={setPasted} spellCheck={false} />
+      <span aria-live="polite">{found?.verdict === 'same' && <StatusDot tone="ok">{found.text}</StatusDot>}</span>
+    </Field>
+  )
+}
+
+/** What a person can do about it, in order. */
+export function WhatToDo({ steps }: { steps: readonly string[] }) {
+  if (steps.length === 0) return null
+  return (
+    <ol className={css['steps']} aria-label="What to do">
+      {steps.map((step) => (
+        <li key={step}>{step}</li>
+      ))}
+    </ol>
+  )
+}
+
+/** What is known of the machine, and beside it what answered in its place. */
+export function IdentityFacts({ server: { identity } }: { server: Server }) {
+  const unknown = <span className="t3">Unknown</span>
+  const seen = identity.state === 'changed' ? identity.seen : null
+  return (
+    <dl className={css['facts']}>
+      <dt>UUID</dt>
+      <dd>{identity.uuid === null ? unknown : <Copyable value={identity.uuid} what="UUID" />}</dd>
+      <dt>Serial</dt>
+      <dd>{identity.serial === null || identity.serial === '' ? unknown : <Copyable value={identity.serial} what="serial" />}</dd>
+      <dt>Fingerprint</dt>
+      <dd>{identity.fingerprint === null ? unknown : <Copyable value={identity.fingerprint} what="fingerprint" />}</dd>
+      {seen && (
+        <>
+          <dt>Answered: UUID</dt>
+          <dd>
+            <Copyable value={seen.uuid} what="UUID that answered" />
+          </dd>
+          <dt>Answered: serial</dt>
+          <dd>{seen.serial === '' ? unknown : <Copyable value={seen.serial} what="serial that answered" />}</dd>
+        </>
+      )}
+    </dl>
+  )
+}

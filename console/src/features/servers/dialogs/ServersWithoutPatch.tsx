@@ -1,0 +1,90 @@
+import { truncate } from '../../../lib/text.ts'
+import { Button } from '../../../ui/inputs/Button.tsx'
+import { Dialog } from '../../../ui/overlay/Dialog.tsx'
+import { Badge, Problem } from '../../../ui/feedback/Status.tsx'
+import { useAct } from '../../../ui/feedback/use-act.ts'
+import css from './ServersWithoutPatch.module.css'
+
+/** Specified measures: past five servers the list scrolls; a row is this high, in px; addresses keep their ends. */
+const rowsInSight = 5
+const rowHeight = 64.41
+const addressEnds = [6, 5] as const
+
+/** Talos's own page on networking. */
+const networkingDocs = 'https://docs.siderolabs.com/talos/v1.13/networking/configuration/overview'
+
+/** What the modal is opened with. */
+export interface ServersWithoutPatchData {
+  servers: readonly { id: string; name: string; address?: string }[]
+}
+
+/** The modal `confirmServersWithoutPatch`: says which servers have no patch of a person, and asks whether to go on. */
+export default function ServersWithoutPatch({
+  open,
+  data: { servers },
+  onConfirm,
+  close,
+}: {
+  open: boolean
+  data: ServersWithoutPatchData
+  onConfirm?: (() => unknown) | undefined
+  close: () => void
+}) {
+  const { busy, problem, act } = useAct()
+  const proceed = async () => {
+    if (await act(() => onConfirm?.())) close()
+  }
+  const scrolls = servers.length > rowsInSight
+  return (
+    <Dialog
+      open={open}
+      onClose={close}
+      locked={busy}
+      width="27.5rem"
+      title="Custom Talos Patches have not been created for these servers"
+      footer={
+        <>
+          <Button data-way-out="" onClick={close}>
+            Cancel
+          </Button>
+          <Button kind="primary" busy={busy} busyText="Loading" onClick={() => void proceed()}>
+            Proceed
+          </Button>
+        </>
+      }
+    >
+      <ul
+        className={scrolls ? `${css['list']} ${css['scrolls']}` : css['list']}
+        style={scrolls ? { maxHeight: rowHeight * rowsInSight } : undefined}
+        aria-label="Servers without a patch"
+        {...(scrolls && { tabIndex: 0 })}
+      >
+        {servers.map((server) => (
+          <li key={server.id} style={{ height: rowHeight }}>
+            <div>
+              <span className="strong clip">{server.name}</span>
+              {server.address === undefined ? (
+                <span className="fs12 t3">No Addresses</span>
+              ) : (
+                <span className="mono fs12 t3" title={server.address}>
+                  {truncate(server.address, ...addressEnds)}
+                </span>
+              )}
+            </div>
+            <Badge tone="warn" icon="alert">
+              Warning
+            </Badge>
+          </li>
+        ))}
+      </ul>
+      <p className={`fs13 t2 ${css['docs']}`}>
+        Ensure networking is configured as per the{' '}
+        <a href={networkingDocs} target="_blank" rel="noreferrer">
+          official documentation
+        </a>{' '}
+        before you go on.
+      </p>
+      <Problem text={problem} />
+    </Dialog>
+  )
+}

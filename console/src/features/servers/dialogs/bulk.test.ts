@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { no, yes } from '#contract/rule.ts'
+import type { Server } from '#contract/servers/servers.ts'
+import { anyAble, namesOf, removalWords, sorted, toEach } from './bulk.ts'
+
+const servers = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => ({ id, name: `n-${id}` }) as Server)
+const judge = (s: Server) => (s.id === 'b' ? no('It is in a cluster') : yes)
+
+test('what can not be done is told by name before anything is', () => {
+  const { able, unable } = sorted(servers, judge)
+  expect(able.map((s) => s.id)).toEqual(['a', 'c', 'd', 'e', 'f'])
+  expect(unable).toEqual([{ id: 'b', name: 'n-b', ok: false, reason: 'It is in a cluster' }])
+})
+
+test('each has its own result, in the order of the selection, and one that fails stops no other', async () => {
+  const seen: number[] = []
+  const results = await toEach(
+    servers,
+    async (s) => {
+      await new Promise((resolve) => setTimeout(resolve, s.id === 'a' ? 20 : 1))
+      if (s.id === 'c') throw new Error('Taken')
+    },
+    (ended) => seen.push(ended),
+  )
+  expect(results.map((r) => [r.id, r.ok, r.reason])).toEqual([
+    ['a', true, null],
+    ['b', true, null],
+    ['c', false, 'Taken'],
+    ['d', true, null],
+    ['e', true, null],
+    ['f', true, null],
+  ])
+  expect(seen).toEqual([1, 2, 3, 4, 5, 6])
+})
+
+test('a selection may be acted on where one of it may', () => {
+  expect(anyAble(servers, judge)).toEqual(yes)
+  expect(anyAble([servers[1]!], judge)).toEqual(no('It is in a cluster'))
+  expect(anyAble([servers[1]!, servers[1]!], judge)).toEqual(no('n-b: It is in a cluster'))
+})
+
+test('a dialog names whom it speaks of, the first of many', () => {
+  expect(namesOf(servers.slice(0, 2))).toBe('n-a, n-b')
+  expect(namesOf(servers, 4)).toBe('n-a, n-b, n-c, n-d and 2 more')
+})
+
+test('what is typed to confirm a removal can be typed, and thousands are shown in the one way', () => {
+  const many = Array.from({ length: 1234 }, (_, i) => ({ name: `n-${i}` }))
+  expect(removalWords(many)).toBe('remove 1234 servers')
+  expect(removalWords(many.slice(0, 1))).toBe('n-0')
+  expect(namesOf(many, 1)).toBe('n-0 and 1\u202f233 more')
+})

@@ -1,0 +1,60 @@
+import { useSyncExternalStore } from 'react'
+import type { Server } from '#contract/servers/servers.ts'
+import { ago, exact, moment } from '../../../lib/time.ts'
+import { StatusDot } from '../../../ui/feedback/Status.tsx'
+import { contactOf } from '../server-state.ts'
+
+const listeners = new Set<() => void>()
+let timer: ReturnType<typeof setInterval> | undefined
+
+/** One clock for every time on the page; a time is drawn anew only when its words change. */
+function eachSecond(listener: () => void): () => void {
+  listeners.add(listener)
+  timer ??= setInterval(() => {
+    for (const tell of listeners) tell()
+  }, 1000)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+}
+
+/** "18 s ago", counting; the exact time on hover. */
+function Ago({ at }: { at: string }) {
+  const text = useSyncExternalStore(eachSecond, () => ago(at))
+  return (
+    <time className="num" dateTime={at} title={exact(at)}>
+      {text}
+    </time>
+  )
+}
+
+/** When the server answered last. Why it doesn't any more stands beside its status. */
+export function Contact({ server, sentence = false }: { server: Server; sentence?: boolean }) {
+  const { talos } = server
+  const contact = contactOf(server)
+  if (contact.kind === 'never') return <span className="t3">{contact.silent ? 'Never answered' : 'Not asked yet'}</span>
+  if (contact.kind === 'answered') {
+    return (
+      <>
+        {sentence && 'Answered '}
+        <Ago at={contact.at} />
+      </>
+    )
+  }
+  if (contact.kind === 'away') {
+    return (
+      <span title={[talos.reason, contact.at && `last answer ${exact(contact.at)}`].filter(Boolean).join(', ')}>
+        <StatusDot tone="busy">{contact.at === null ? 'Not seen yet' : `Last seen ${moment(contact.at)}`}</StatusDot>
+      </span>
+    )
+  }
+  return (
+    <span className="c-danger">
+      {sentence && 'Answered '}
+      <Ago at={contact.at} />
+    </span>
+  )
+}

@@ -1,0 +1,49 @@
+import { serverAdd } from '#contract/servers/servers.ts'
+import { allowed } from '../../../api/session.ts'
+import { paths } from '../../../lib/paths.ts'
+import { cliOf, curlOf } from '../../../lib/shell.ts'
+import { Button, ButtonLink } from '../../../ui/inputs/Button.tsx'
+import { Command } from '../../../ui/text/Copyable.tsx'
+import css from './FirstServer.module.css'
+
+/** Of an address block that is kept for examples (RFC 5737). */
+const example = '192.0.2.10'
+
+/** No server yet: the three ways to the first one. */
+export default function FirstServer({ onAdd }: { onAdd: () => void }) {
+  const image = allowed(serverAdd)
+  return (
+    <div className={css['first']}>
+      <h2 className="h2">No servers yet</h2>
+      <p className="fs13 t2">A server is a machine that has booted Talos Linux and waits in maintenance mode. There are three ways to the first one.</p>
+      <ol className={css['ways']}>
+        <li>
+          <h3>Boot a prepared image</h3>
+          <p>Choose version, extensions and datacenter. Machines that boot it appear here by themselves.</p>
+          {image.ok ? (
+            <ButtonLink kind="primary" icon="disk" href={paths.prepareImage()}>
+              Prepare image
+            </ButtonLink>
+          ) : (
+            <Button kind="primary" icon="disk" can={image}>
+              Prepare image
+            </Button>
+          )}
+        </li>
+        <li>
+          <h3>Add by address</h3>
+          <p>Machines that have booted Talos some other way are found by their addresses, or by searching a network.</p>
+          <Button icon="add" can={allowed(serverAdd)} onClick={onAdd}>
+            Add servers by address
+          </Button>
+        </li>
+        <li>
+          <h3>From a script</h3>
+          <p>The command line and the API do the same.</p>
+          <Command command={cliOf(['server', 'add', example])} />
+          <Command command={curlOf(serverAdd, {}, { addresses: [example] }, { origin: location.origin })} />
+        </li>
+      </ol>
+    </div>
+  )
+}

@@ -1,0 +1,38 @@
+import type { Server } from '#contract/servers/servers.ts'
+import { counted } from '#contract/words.ts'
+import { Button } from '../../../ui/inputs/Button.tsx'
+import { Alert } from '../../../ui/feedback/Status.tsx'
+import { serverDialog } from '../dialogs/dialogs.ts'
+
+/** "Two machines have the UUID of amber-falcon-204." */
+function alarmOf(changed: readonly Server[]): string {
+  const one = changed.length === 1 ? changed[0]! : null
+  if (one === null) return `The identity of ${counted(changed.length, 'server')} is in doubt: other hardware answered, or two machines have one UUID.`
+  return one.identity.seen?.uuid === one.identity.uuid ? `Two machines have the UUID of ${one.name}.` : `Other hardware answered at ${one.name}.`
+}
+
+/** Above the list: machines that a person has to look at before anything is sent to them. */
+export function ToConfirm({ servers }: { servers: readonly Server[] }) {
+  const changed = servers.filter((s) => s.status !== 'deleted' && s.identity.state === 'changed')
+  const waiting = servers.filter((s) => s.status !== 'deleted' && (s.identity.state === 'unconfirmed' || s.identity.state === 'announced'))
+  const review = (list: readonly Server[]) => (
+    <Button size="small" onClick={() => serverDialog.set({ kind: 'confirmHardware', ids: list.map((s) => s.id) })}>
+      Review
+    </Button>
+  )
+  if (changed.length + waiting.length === 0) return null
+  return (
+    <div className="stack stack2">
+      {changed.length > 0 && (
+        <Alert tone="danger" action={review(changed)}>
+          <b>{alarmOf(changed)}</b> Nothing is sent there until a person has looked at it.
+        </Alert>
+      )}
+      {waiting.length > 0 && (
+        <Alert tone="warn" action={review(waiting)}>
+          {waiting.length === 1 ? `${waiting[0]!.name} waits` : `${counted(waiting.length, 'server')} wait`} for a person to confirm the hardware.
+        </Alert>
+      )}
+    </div>
+  )
+}

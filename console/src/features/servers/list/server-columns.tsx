@@ -1,0 +1,165 @@
+import { matchedText, type Server } from '#contract/servers/servers.ts'
+import { paths } from '../../../lib/paths.ts'
+import { useStore } from '../../../lib/store.ts'
+import { sentence } from '../../../lib/text.ts'
+import { columns, nameWidth } from '../../../ui/table/DataTable.tsx'
+import { Flag } from '../../../ui/pictures/Flag.tsx'
+import { StatusDot, type Tone } from '../../../ui/feedback/Status.tsx'
+import { Contact } from './Contact.tsx'
+import css from './server-columns.module.css'
+import { statusOf } from '../server-state.ts'
+import { newServers } from './use-arrivals.ts'
+
+const contactHelp = "Time of the last answer from this server's Talos API"
+
+const none = (
+  <span className="t3" title="None">
+    –
+  </span>
+)
+
+/** Of a capacity commitment; a word that is not known here gets no colour. */
+const commitmentTones: Readonly<Record<string, Tone>> = {
+  active: 'ok',
+  completed: 'off',
+  not_committed: 'off',
+  removed: 'off',
+  waiting_delegation: 'idle',
+  waiting_start: 'idle',
+  failed: 'danger',
+}
+
+/**
+ * What a server is to us, and beside it what is wrong with it, or quietly what it is doing or good for. In a list the reason stands under the word where the
+ * column is narrow.
+ */
+export function ServerStatus({ server, inList = false }: { server: Server; inList?: boolean }) {
+  const { tone, word, why, more, trouble } = statusOf(server)
+  const alarm = server.identity.state === 'changed' && server.status !== 'deleted'
+  const said = more === null ? why : `${why}: ${more}`
+  return (
+    <StatusDot
+      tone={tone}
+      whole={!inList}
+      why={
+        why !== null &&
+        why !== '' && (
+          <span className={alarm ? 'c-danger' : undefined} title={said ?? undefined}>
+            {why}
+            {more !== null && <span className={inList ? css['more'] : undefined}>: {more}</span>}
+          </span>
+        )
+      }
+    >
+      {word}
+      {trouble !== null && (
+        <>
+          {' '}
+          <span className={css['trouble']}>{trouble.word}</span>
+        </>
+      )}
+    </StatusDot>
+  )
+}
+
+/** A server that joined while the list was looked at is marked for a while; one that was found by something else than its name says by what. */
+function Name({ server: s }: { server: Server }) {
+  const isNew = useStore(newServers).has(s.id)
+  const name = isNew ? (
+    <span className={css['new']} title="Joined just now">
+      {s.name}
+    </span>
+  ) : (
+    s.name
+  )
+  const matched = matchedText(s)
+  if (matched === null) return name
+  return (
+    <span className={css['found']}>
+      {name}
+      <small title={matched}>{matched}</small>
+    </span>
+  )
+}
+
+export const serverColumns = columns<Server>([
+  { id: 'name', head: 'Name', sortable: true, fixed: true, width: (from) => (from.md ? nameWidth : 136), card: 'name', cell: (s) => <Name server={s} /> },
+  {
+    id: 'datacenter',
+    head: 'Datacenter',
+    sortable: true,
+    width: (from) => (from.xl ? 124 : 96),
+    from: 'md',
+    cell: (s) =>
+      s.datacenter ? (
+        <span className="row">
+          <span className={css['flag']}>
+            <Flag code={s.datacenter.code.slice(0, 2)} />
+          </span>
+          {s.datacenter.code}
+        </span>
+      ) : (
+        none
+      ),
+  },
+  {
+    id: 'cluster',
+    head: 'Cluster',
+    sortable: true,
+    width: (from) => (from.xl ? 168 : 124),
+    from: 'md',
+    cell: (s) =>
+      s.cluster ? (
+        <a className="t2" href={paths.cluster(s.cluster.id)}>
+          {s.cluster.name}
+        </a>
+      ) : (
+        none
+      ),
+  },
+  {
+    id: 'cc',
+    head: 'CC',
+    width: (from) => (from.xl ? 80 : 56),
+    from: 'md',
+    cell: ({ capacity_commitment: cc }) => (cc ? <StatusDot tone={commitmentTones[cc.status] ?? 'idle'}>{sentence(cc.status)}</StatusDot> : none),
+  },
+  {
+    id: 'type',
+    head: 'Node type',
+    sortable: true,
+    width: 106,
+    from: 'md',
+    cell: (s) => <span className={s.type === 'unknown' ? 't3' : undefined}>{sentence(s.type)}</span>,
+  },
+  {
+    id: 'status',
+    head: 'Status',
+    sortable: true,
+    card: 'state',
+    cell: (s) => (
+      <span className={css['state']}>
+        <ServerStatus server={s} inList />
+      </span>
+    ),
+  },
+  {
+    id: 'contact',
+    head: 'Last Talos connection',
+    help: contactHelp,
+    sortable: true,
+    card: 'fact',
+    width: (from) => (from.xl ? 200 : from.md ? 172 : 150),
+    cell: (s) => (
+      <span className={css['contact']}>
+        {s.datacenter && (
+          <span className={css['site']}>
+            {s.datacenter.code}
+            <span className={css['comma']}>,</span>
+          </span>
+        )}
+        <Contact server={s} />
+      </span>
+    ),
+  },
+])

@@ -1,0 +1,28 @@
+import { useEffect, useState } from 'react'
+import type { Server } from '#contract/servers/servers.ts'
+import { createStore } from '../../../lib/store.ts'
+import { joined, joinedSentence, markedForMs } from './arrivals.ts'
+
+/** Servers whose row is marked as new. */
+export const newServers = createStore<ReadonlySet<string>>(new Set())
+
+/** What joins while the list is looked at: marks the rows, and gives the sentence that is read out; null where nothing has. `list` names the search that is shown. */
+export function useArrivals(list: string, items: readonly Server[] | undefined, shownAt: number): { said: string | null; dismiss: () => void } {
+  const [seen, setSeen] = useState<{ list: string; at: number; ids: ReadonlySet<string> | null }>({ list, at: 0, ids: null })
+  const [came, setCame] = useState<readonly Server[]>([])
+  if (items !== undefined && (seen.list !== list || seen.at !== shownAt)) {
+    const before = seen.list === list ? seen.ids : null
+    const fresh = new Set(joined(before, items).map((s) => s.id))
+    setSeen({ list, at: shownAt, ids: new Set([...(before ?? []), ...items.map((s) => s.id)]) })
+    // Those that come one after another are told together.
+    if (fresh.size > 0) setCame([...came, ...items.filter((s) => fresh.has(s.id) && came.every((c) => c.id !== s.id))])
+  }
+  useEffect(() => {
+    newServers.set(new Set(came.map((s) => s.id)))
+    if (came.length === 0) return undefined
+    const timer = setTimeout(() => setCame([]), markedForMs)
+    return () => clearTimeout(timer)
+  }, [came])
+  useEffect(() => () => newServers.set(new Set()), [])
+  return { said: came.length === 0 ? null : joinedSentence(came), dismiss: () => setCame([]) }
+}

@@ -1,0 +1,54 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Server } from '#contract/servers/servers.ts'
+import { exact, moment } from '../../../lib/time.ts'
+import { Button } from '../../../ui/inputs/Button.tsx'
+import { Alert } from '../../../ui/feedback/Status.tsx'
+import { useAct } from '../../../ui/feedback/use-act.ts'
+import { confirmServer, IdentityFacts, WhatToDo } from '../dialogs/ConfirmHardware.tsx'
+import { type Claim, identityAlarm } from './identity-alarm.ts'
+import { confirmVerdict } from '../server-actions.ts'
+import { refreshServers } from '../server-queries.ts'
+import css from './ServerPage.module.css'
+
+/** Stands on a server's page until a person has looked at the hardware and said which machine it is. */
+export function IdentityAlarm({ server }: { server: Server }) {
+  const client = useQueryClient()
+  const { busy, problem, act } = useAct()
+  const [pressed, setPressed] = useState<string | null>(null)
+  const alarm = identityAlarm(server)
+  if (alarm === null) return null
+  const confirm = async (claim: Claim) => {
+    setPressed(claim.label)
+    // Refused or not, somebody may have said so meanwhile.
+    await act(() => confirmServer(server, claim).finally(() => refreshServers(client, server.id)))
+  }
+  return (
+    <Alert tone={alarm.tone} className={css['alarm']!}>
+      <b>{alarm.title}</b> {alarm.text}
+      {/[.!?]$/.test(alarm.text) ? ' ' : '. '}
+      <span className="t3" title={exact(server.identity.since)}>
+        Since {moment(server.identity.since)}.
+      </span>
+      <div className={css['identity']}>
+        <WhatToDo steps={alarm.steps} />
+        <IdentityFacts server={server} />
+        {problem !== null && <p className="c-danger">{problem}</p>}
+        <div className="row wrap">
+          {alarm.claims.map((claim) => (
+            <Button
+              key={claim.label}
+              size="small"
+              busy={busy && pressed === claim.label}
+              busyText="Loading"
+              can={!busy || pressed === claim.label ? confirmVerdict(server) : { ok: false, reason: 'Wait until this has been answered' }}
+              onClick={() => void confirm(claim)}
+            >
+              {claim.label}
+            </Button>
+          ))}
+        </div>
+      </div>
+    </Alert>
+  )
+}

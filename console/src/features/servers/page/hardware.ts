@@ -1,0 +1,122 @@
+/** A server's hardware, summed up for people: twelve equal memory modules are one line. Sizes in bytes, clock in MHz; null is unknown, never 0. */
+import type { Resources } from '#contract/servers/servers.ts'
+import { disk, memory } from '../../../lib/units.ts'
+
+export interface ProcessorLine {
+  model: string
+  units: number
+  cores: number | null
+  threads: number | null
+  maxMhz: number | null
+}
+
+export interface MemoryLine {
+  maker: string
+  modules: number
+  moduleBytes: number | null
+  totalBytes: number | null
+}
+
+/** The sum, or null where one of them is unknown or there are none. */
+export const sumKnown = (values: readonly (number | undefined)[]): number | null =>
+  values.length === 0 || values.some((v) => v === undefined) ? null : values.reduce<number>((sum, v) => sum + (v ?? 0), 0)
+
+function grouped<T>(items: readonly T[], key: (item: T) => string): T[][] {
+  return [...Map.groupBy(items, key).values()]
+}
+
+/** The text before the first place where a pattern fits; the whole where it fits nowhere. */
+function upTo(text: string, pattern: RegExp): string {
+  const at = text.search(pattern)
+  return at === -1 ? text : text.slice(0, at)
+}
+
+/** "AMD EPYC 9354 32-Core Processor" is "AMD EPYC 9354", "Intel(R) Xeon(R) Gold 6430 CPU @ 2.10GHz" is "Intel Xeon Gold 6430". */
+export function shortModel(manufacturer: string | undefined, product: string | undefined): string {
+  const plain = (product ?? '').replaceAll(/\((?:R|TM|C)\)/gi, '').replaceAll(/\s+/g, ' ')
+  const name = upTo(plain, / (?:\d+-Core\b|(?:CPU|Processor)\b|@)/i).trim()
+  if (name !== '') return name
+  return manufacturer === undefined || manufacturer === '' ? 'Unknown' : manufacturer
+}
+
+/** "MT2892 Family [ConnectX-6 Dx]" is "ConnectX-6 Dx": pci.ids has the name that it is sold by in brackets. */
+export const shortProduct = (product: string): string => /\[([^[\]]+)\]\s*$/.exec(product)?.[1] ?? product
+
+/** "Mellanox Technologies" is "Mellanox". */
+export const shortVendor = (vendor: string): string =>
+  upTo(vendor, /,?(?<!\s)\s+(?:Technologies|Technology|Corporation|Corp\.?|Inc\.?|Ltd\.?|Co\.|Limited|Semiconductor|Networks)\b/i)
+
+export const processorLines = (processors: Resources['processors']): ProcessorLine[] =>
+  grouped(processors, (p) => `${p.product_name}\n${p.cpu_cores}\n${p.thread_count}\n${p.max_speed}`).map((same) => ({
+    model: shortModel(same[0]?.manufacturer, same[0]?.product_name),
+    units: same.length,
+    cores: sumKnown(same.map((p) => p.cpu_cores)),
+    threads: sumKnown(same.map((p) => p.thread_count)),
+    maxMhz: same[0]?.max_speed ?? null,
+  }))
+
+/** Empty slots (0 bytes, as SMBIOS reports them) are left out. */
+export const memoryLines = (modules: Resources['memory']): MemoryLine[] =>
+  grouped(
+    modules.filter((m) => m.size !== 0),
+    (m) => `${m.manufacturer}\n${m.size}`,
+  ).map((same) => ({
+    maker: same[0]?.manufacturer ?? 'Unknown',
+    modules: same.length,
+    moduleBytes: same[0]?.size ?? null,
+    totalBytes: sumKnown(same.map((m) => m.size)),
+  }))
+
+export interface HardwareSummary {
+  processors: { text: string; more: string } | null
+  memory: { text: string; more: string } | null
+  disks: { text: string; more: string } | null
+  links: { text: string; more: string } | null
+}
+
+/** The strip under a server's name: one reading and one remark each; null where the server has not told. */
+export function summaryOf(r: Resources): HardwareSummary {
+  // A machine that told of anything else has told that it has no disk.
+  const known = r.processors.length + r.memory.length + r.interfaces.length > 0
+  const cpu = processorLines(r.processors)
+  const cores = sumKnown(r.processors.map((p) => p.cpu_cores))
+  const ram = memoryLines(r.memory)
+  const ramBytes = sumKnown(r.memory.map((m) => m.size))
+  const diskBytes = sumKnown(r.disks.map((d) => d.size))
+  const models = new Set(r.disks.map((d) => d.model ?? 'Unknown'))
+  const up = r.interfaces.filter((i) => i.link_state === true)
+  const makers = [...new Set(up.map((i) => (i.product ? shortProduct(i.product) : i.vendor)).filter((name) => name !== undefined))]
+  return {
+    processors:
+      cpu.length === 0
+        ? null
+        : { text: cpu.map((c) => (c.units === 1 ? c.model : `${c.units} × ${c.model}`)).join(', '), more: cores === null ? '' : `${cores} cores` },
+    memory:
+      ramBytes === null
+        ? null
+        : {
+            text: memory(ramBytes),
+            more: ram.map((m) => (m.moduleBytes === null ? `${m.modules} modules` : `${m.modules} × ${memory(m.moduleBytes)}`)).join(', '),
+          },
+    disks:
+      r.disks.length === 0
+        ? known
+          ? { text: 'None', more: '' }
+          : null
+        : {
+            text: diskBytes === null ? 'Unknown size' : disk(diskBytes),
+            more: models.size === 1 ? `${r.disks.length} × ${[...models][0]}` : `${r.disks.length} disks`,
+          },
+    links: r.interfaces.length === 0 ? null : { text: `${up.length} of ${r.interfaces.length} up`, more: makers.length === 1 ? makers[0]! : '' },
+  }
+}
+
+/** "/dev/nvme0n1": what a patch and `talosctl` call the disk. */
+export const devicePath = (id: string): string => (id.startsWith('/') ? id : `/dev/${id}`)
+export const deviceName = (id: string): string => id.replace(/^\/dev\//, '')
+
+/** "NVMe", "SSD", "HDD": Talos says it in lowercase. */
+export const diskType = (type: string | undefined): string => {
+  if (type === undefined || type === '') return 'Unknown'
+  return type.toLowerCase() === 'nvme' ? 'NVMe' : type.toUpperCase()
+}

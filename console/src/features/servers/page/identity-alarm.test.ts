@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import type { Server } from '#contract/servers/servers.ts'
+import { identityAlarm } from './identity-alarm.ts'
+
+const identity: Server['identity'] = {
+  state: 'changed',
+  uuid: 'u1',
+  serial: 's1',
+  fingerprint: null,
+  since: '2026-11-20T12:00:00Z',
+  seen: { uuid: 'u2', serial: 's2' },
+  note: 'Other.',
+}
+const server = (change: Partial<Server['identity']>, more: Partial<Pick<Server, 'status' | 'cluster'>> = {}) => ({
+  name: 'amber-falcon-204',
+  status: 'maintenance' as const,
+  cluster: null,
+  ...more,
+  identity: { ...identity, ...change },
+})
+const claims = (s: ReturnType<typeof server>) => identityAlarm(s)?.claims.map(({ uuid, serial }) => `${uuid}/${serial}`)
+
+test('nothing is to be done about what is confirmed or removed', () => {
+  expect(identityAlarm(server({ state: 'confirmed' }))).toBeNull()
+  expect(identityAlarm(server({}, { status: 'deleted' }))).toBeNull()
+})
+
+test('what was added by address is to be compared, and confirmed as it showed itself', () => {
+  expect(identityAlarm(server({ state: 'unconfirmed', note: null, seen: null }))).toMatchObject({
+    tone: 'warn',
+    title: 'This server is to be confirmed.',
+    steps: [],
+  })
+  expect(claims(server({ state: 'announced', seen: null }))).toEqual(['u1/s1'])
+})
+
+test('where other hardware answers, a person keeps the known one or takes the other', () => {
+  expect(identityAlarm(server({}))).toMatchObject({ tone: 'danger', title: 'Other hardware answered here.', text: 'Other.' })
+  expect(claims(server({}))).toEqual(['u1/s1', 'u2/s2'])
+})
+
+test('in a cluster other hardware can not take the place', () => {
+  const inCluster = server({}, { status: 'ready', cluster: { id: 'c', name: 'poz-01' } })
+  expect(claims(inCluster)).toEqual(['u1/s1'])
+  expect(identityAlarm(inCluster)?.steps.at(-1)).toContain('Replace the server in poz-01')
+})
+
+test('two machines with one UUID are told apart by their serials', () => {
+  const alarm = identityAlarm(server({ seen: { uuid: 'u1', serial: '' } }))
+  expect(alarm?.title).toBe('Two machines have one UUID.')
+  expect(alarm?.claims).toEqual([
+    { label: 'It is serial s1', uuid: 'u1', serial: 's1' },
+    { label: 'It is the machine without a serial', uuid: 'u1', serial: '' },
+  ])
+  expect(alarm?.steps).toHaveLength(3)
+})
+
+test('where even the serial is one, there is one thing to confirm', () => {
+  expect(claims(server({ seen: { uuid: 'u1', serial: 's1' } }))).toEqual(['u1/s1'])
+  const inCluster = identityAlarm(server({ seen: { uuid: 'u1', serial: 's1' } }, { status: 'ready', cluster: { id: 'c', name: 'poz-01' } }))
+  expect(inCluster).toMatchObject({ title: 'The same hardware answered elsewhere.', claims: [{ label: 'Confirm', uuid: 'u1' }] })
+})
+
+test('where nothing is known of what answered, only the known one can be kept', () => {
+  expect(identityAlarm(server({ seen: null }))?.title).toBe('Other hardware answered here.')
+  expect(claims(server({ seen: null }))).toEqual(['u1/s1'])
+})

@@ -1,0 +1,96 @@
+/** A server whose identity is in doubt: what has happened, what a person can do about it, and what may be confirmed. */
+import type { Server } from '#contract/servers/servers.ts'
+
+type Doubted = Pick<Server, 'name' | 'status' | 'cluster' | 'identity'>
+
+/** A machine that a person may say this server is. */
+export interface Claim {
+  label: string
+  uuid: string
+  serial: string
+}
+
+export interface IdentityAlarm {
+  tone: 'warn' | 'danger'
+  title: string
+  text: string
+  /** What to do, in order. */
+  steps: readonly string[]
+  claims: readonly Claim[]
+}
+
+const called = (serial: string): string => (serial === '' ? 'the machine without a serial' : `serial ${serial}`)
+
+/** Null where nothing is to be done. */
+export function identityAlarm(s: Doubted): IdentityAlarm | null {
+  const { identity } = s
+  if (s.status === 'deleted' || identity.state === 'confirmed') return null
+  const known: Claim = { label: 'Confirm', uuid: identity.uuid ?? '', serial: identity.serial ?? '' }
+  if (identity.state !== 'changed') {
+    return {
+      tone: 'warn',
+      title: 'This server is to be confirmed.',
+      text: identity.note ?? 'Compare the hardware below with the machine: it may join a cluster once a person has confirmed it.',
+      steps: [],
+      claims: [known],
+    }
+  }
+  const text = identity.note ?? 'Nothing is sent to this server until a person has looked at it.'
+  const seen = identity.seen ?? null
+  if (seen !== null && seen.uuid === identity.uuid) return twins(s, known, seen.serial, text)
+  return {
+    tone: 'danger',
+    title: 'Other hardware answered here.',
+    text,
+    steps:
+      s.cluster === null
+        ? [
+            'If another machine was given this address: give it back, then keep the one that is known.',
+            'If the machine or its board was replaced: take the one that answered. What was known of the old hardware is forgotten.',
+          ]
+        : [
+            'If another machine was given this address: give it back, then keep the one that is known.',
+            `If the machine was replaced: other hardware can't take its place in a cluster. Replace the server in ${s.cluster.name}.`,
+          ],
+    claims: [
+      { ...known, label: 'Keep the known one' },
+      ...(s.cluster === null && seen !== null ? [{ label: 'Take the one that answered', uuid: seen.uuid, serial: seen.serial }] : []),
+    ],
+  }
+}
+
+/** Boards that left the factory with one UUID between them. */
+function twins(s: Doubted, known: Claim, otherSerial: string, text: string): IdentityAlarm {
+  const same = otherSerial === known.serial
+  if (same && s.cluster !== null) {
+    return {
+      tone: 'danger',
+      title: 'The same hardware answered elsewhere.',
+      text,
+      steps: [
+        `If this machine was wiped or started from another disk: remove ${s.name} by force, and add what answered as a server of its own.`,
+        'If it is another machine with the same UUID: give it one of its own in its firmware settings, or switch it off.',
+        `Then confirm that ${s.name} is the one in ${s.cluster.name}.`,
+      ],
+      claims: [known],
+    }
+  }
+  return {
+    tone: 'danger',
+    title: 'Two machines have one UUID.',
+    text,
+    steps: [
+      same
+        ? 'Find both machines: they stand at the two addresses above.'
+        : `Find both machines: ${called(known.serial)}, which is known as ${s.name}, and ${called(otherSerial)}.`,
+      'Give one of them a UUID of its own in its firmware settings, or switch it off. Talos tells machines apart by UUID, so two can never be in one cluster.',
+      same
+        ? `Then confirm that what answers as ${s.name} is the one that is meant.`
+        : `Then say which of the two is ${s.name}; the other is added as a server of its own.`,
+    ],
+    claims: [
+      { ...known, label: same ? 'Confirm' : `It is ${called(known.serial)}` },
+      ...(same || s.cluster !== null ? [] : [{ label: `It is ${called(otherSerial)}`, uuid: known.uuid, serial: otherSerial }]),
+    ],
+  }
+}

@@ -1,0 +1,117 @@
+import { type ReactNode, useEffect, useState } from 'react'
+import { reasonOf } from '../../lib/reason.ts'
+import { clock } from '../../lib/time.ts'
+import { Button } from '../inputs/Button.tsx'
+import css from './States.module.css'
+import { cx } from '../cx.ts'
+
+/** Nothing here yet, and the next step as a button. */
+export function Empty({ title, text, actions, boxed = false }: { title: ReactNode; text?: ReactNode; actions?: ReactNode; boxed?: boolean }) {
+  return (
+    <div className={cx(css['empty'], boxed && css['boxed'])}>
+      <h2 className="h2">{title}</h2>
+      {text !== undefined && <p className="fs13 t2">{text}</p>}
+      {actions !== undefined && <div className={css['actions']}>{actions}</div>}
+    </div>
+  )
+}
+
+/** There are some, but none that the filters let through. */
+export function NoMatch({ what = 'Nothing', onReset }: { what?: string; onReset: () => void }) {
+  return (
+    <div className={css['line']}>
+      <span>{what} matches these filters.</span>
+      <Button size="small" onClick={onReset}>
+        Reset filters
+      </Button>
+    </div>
+  )
+}
+
+/** There are some, but not as many pages: the list became shorter, or the address was made for a longer one. */
+export function PastEnd({ onFirst }: { onFirst: () => void }) {
+  return (
+    <div className={css['line']}>
+      <span>The list ends before this page.</span>
+      <Button size="small" onClick={onFirst}>
+        First page
+      </Button>
+    </div>
+  )
+}
+
+/** Something failed in one place of the page. */
+export function ErrorState({ error, onRetry, boxed = false }: { error: unknown; onRetry?: () => void; boxed?: boolean }) {
+  return (
+    <div className={cx(css['line'], boxed && css['boxed'])} role="alert">
+      <span>
+        <b>Something went wrong.</b> <span className="t2">{reasonOf(error)}</span>
+      </span>
+      {onRetry && (
+        <Button size="small" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** True once `ms` have passed: what is quicker needs no spinner and no skeleton. */
+export function useSlow(ms = 150): boolean {
+  const [slow, setSlow] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), ms)
+    return () => clearTimeout(timer)
+  }, [ms])
+  return slow
+}
+
+/** A bar in the shape of what comes, `width` in px or as CSS. */
+export function Skeleton({ width = 96, height = 10 }: { width?: number | string; height?: number }) {
+  return <span className={css['bone']} style={{ width, height }} />
+}
+
+/** The shape of a table while its first rows are under way; nothing before 150 ms. */
+export function SkeletonRows({ rows = 8, widths = [120, 80, 90, 70, 110] }: { rows?: number; widths?: readonly number[] }) {
+  const slow = useSlow()
+  return (
+    <div className={css['rows']} aria-busy="true">
+      <span className="sr">Loading…</span>
+      {Array.from({ length: rows }, (_, r) => (
+        <div key={r} className={css['bones']} style={{ visibility: slow ? 'visible' : 'hidden' }}>
+          <Skeleton width={16} height={16} />
+          {widths.map((w, c) => (
+            <Skeleton key={c} width={Math.round(w * (0.72 + 0.28 * Math.abs(Math.sin(r * 3 + c))))} />
+          ))}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** A band over what is shown and may not be true any more. */
+export function StaleBand({ children, action, boxed = false }: { children: ReactNode; action?: ReactNode; boxed?: boolean }) {
+  return (
+    <div className={cx(css['stale'], boxed && css['stale-boxed'])} role="status">
+      <span>{children}</span>
+      {action}
+    </div>
+  )
+}
+
+/** What is shown was true `at` a time (ms since 1970), and a newer answer has failed: why. */
+export function Stale({ at, error, onRetry }: { at: number; error: unknown; onRetry?: () => void }) {
+  return (
+    <StaleBand
+      action={
+        onRetry && (
+          <Button size="small" kind="ghost" icon="refresh" onClick={onRetry}>
+            Try again
+          </Button>
+        )
+      }
+    >
+      Shown as of {clock(new Date(at).toISOString())}. The last refresh failed: {reasonOf(error)}
+    </StaleBand>
+  )
+}

@@ -1,0 +1,82 @@
+import type { ReactNode } from 'react'
+import css from './Status.module.css'
+import { cx } from '../cx.ts'
+import { Icon, type IconName } from '../pictures/Icon.tsx'
+
+/** Each tone has a shape of its own, so that a state reads without colour: disc, ring, half disc, triangle, square, dash. */
+export type Tone = 'ok' | 'idle' | 'busy' | 'warn' | 'danger' | 'off'
+
+/** A shape, a word and, where there is one, the reason: "Unreachable  since 14:02, connection refused". `whole`: a long reason takes more lines instead of being cut. */
+export function StatusDot({
+  tone,
+  children,
+  why,
+  quiet = false,
+  whole = false,
+}: {
+  tone: Tone
+  children: ReactNode
+  why?: ReactNode
+  quiet?: boolean
+  whole?: boolean
+}) {
+  return (
+    <span className={cx(css['st'], css[tone], quiet && css['quiet'], whole && css['whole'])}>
+      <span className={css['word']}>{children}</span>
+      {why !== undefined && why !== null && why !== '' && (
+        <span className={css['why']} title={typeof why === 'string' ? why : undefined}>
+          {why}
+        </span>
+      )}
+    </span>
+  )
+}
+
+/**
+ * A state in a table's cell and why: the reason stands beside its word, or under it where the cell is narrow: on one line, on up to three where it is to be
+ * read as a whole (`tall`), and in cards.
+ */
+export const StatusReason = ({ tone, why, tall = false, children }: { tone: Tone; why?: ReactNode; tall?: boolean; children: ReactNode }) => (
+  <span className={cx(css['under'], tall && css['tall'])}>
+    <StatusDot tone={tone} why={why}>
+      {children}
+    </StatusDot>
+  </span>
+)
+
+export function Badge({
+  tone = 'neutral',
+  icon,
+  mono,
+  children,
+  title,
+}: {
+  tone?: 'neutral' | 'ok' | 'warn' | 'danger' | 'info' | 'accent' | 'line'
+  icon?: IconName
+  mono?: boolean
+  children: ReactNode
+  title?: string
+}) {
+  return (
+    <span className={cx(css['badge'], tone !== 'neutral' && css[`badge-${tone}`], mono && css['badge-mono'])} title={title}>
+      {icon && <Icon name={icon} size={12} />}
+      {children}
+    </span>
+  )
+}
+
+const alertIcon = { danger: 'error', warn: 'alert', info: 'info', ok: 'check' } as const
+
+/** A message that belongs to the place. `danger` interrupts a screen reader, the rest waits. */
+export function Alert({ tone, children, action, className }: { tone: keyof typeof alertIcon; children: ReactNode; action?: ReactNode; className?: string }) {
+  return (
+    <div className={cx(css['alert'], css[`alert-${tone}`], className)} role={tone === 'danger' ? 'alert' : 'status'}>
+      <Icon name={alertIcon[tone]} />
+      <div className="grow">{children}</div>
+      {action}
+    </div>
+  )
+}
+
+/** Why what was asked for was not done: in the place where it was asked. Nothing while there is no such reason. */
+export const Problem = ({ text }: { text: string | null | undefined }): ReactNode => text !== null && text !== undefined && <Alert tone="danger">{text}</Alert>

@@ -1,0 +1,84 @@
+import { lazy, type Ref, type RefObject, Suspense, useRef } from 'react'
+import css from './CodeEditor.module.css'
+import { unrecorded } from '../text/unrecorded.ts'
+
+export interface CodeProblem {
+  /** Counts from 1; null or absent: about the whole. */
+  line?: number | null | undefined
+  column?: number | null | undefined
+  message: string
+  severity?: 'error' | 'warning' | 'info' | undefined
+}
+
+export interface CodeSuggestion {
+  label: string
+  type: string
+  text: string
+  is: 'key' | 'value'
+}
+
+export interface CodeHint {
+  key: string
+  type: string
+  text: string
+  values: readonly string[]
+}
+
+export interface CodeEditorHandle {
+  focus: () => void
+  /** Puts the cursor at a line, counted from 1, and shows it. */
+  goTo: (line: number) => void
+}
+
+export interface CodeEditorProps {
+  label: string
+  value: string
+  onValue?: (value: string) => void
+  readOnly?: boolean
+  problems?: readonly CodeProblem[]
+  /** What may be written at a line and column, both from 0. */
+  suggest?: (lines: readonly string[], line: number, column: number) => readonly CodeSuggestion[]
+  /** What the key at a line (from 0) is. */
+  explain?: (lines: readonly string[], line: number) => CodeHint | null
+  ref?: Ref<CodeEditorHandle>
+}
+
+export interface CodeEditorViewProps extends CodeEditorProps {
+  /** What was selected in the plain text area while somebody was in it: the editor takes the focus over. */
+  selected: RefObject<readonly [from: number, to: number] | null>
+}
+
+const View = lazy(() => import('./CodeEditorView.tsx'))
+
+/** YAML with colours, completion, explanations and problems by line. Until its code is there, the text is a plain text area: nobody has to wait to type. Tab leaves it; Escape first where a list is open. */
+export function CodeEditor(props: CodeEditorProps) {
+  const selected = useRef<readonly [number, number] | null>(null)
+  // Pressed, and about to have the focus.
+  const pressed = useRef(false)
+  return (
+    <Suspense
+      fallback={
+        <textarea
+          ref={(area) => () => {
+            selected.current = area !== null && (pressed.current || area === document.activeElement) ? [area.selectionStart, area.selectionEnd] : null
+          }}
+          className={css['plain']}
+          {...unrecorded}
+          aria-label={props.label}
+          value={props.value}
+          onMouseDown={() => {
+            pressed.current = true
+          }}
+          onMouseUp={() => {
+            pressed.current = false
+          }}
+          readOnly={props.readOnly}
+          spellCheck={false}
+          onChange={(event) => props.onValue?.(event.target.value)}
+        />
+      }
+    >
+      <View {...props} selected={selected} />
+    </Suspense>
+  )
+}

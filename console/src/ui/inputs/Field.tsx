@@ -1,0 +1,255 @@
+import {
+  createContext,
+  type InputHTMLAttributes,
+  type ReactNode,
+  type SelectHTMLAttributes,
+  type TextareaHTMLAttributes,
+  useContext,
+  useId,
+  useMemo,
+  useState,
+} from 'react'
+import { IconButton, Kbd } from './Button.tsx'
+import css from './Field.module.css'
+import { cx } from '../cx.ts'
+import { Icon, type IconName } from '../pictures/Icon.tsx'
+
+interface Wiring {
+  id: string
+  describedBy: string | undefined
+  bad: boolean
+}
+const FieldContext = createContext<Wiring | null>(null)
+
+/** Label, control, hint and error, wired to each other. The error takes the place of the hint. */
+export function Field({
+  label,
+  hint,
+  error,
+  optional,
+  note,
+  className,
+  children,
+}: {
+  label: ReactNode
+  hint?: ReactNode
+  error?: string | null | undefined
+  /** Says "optional" beside the label. */
+  optional?: boolean
+  /** A short remark beside the label: a range, a unit. */
+  note?: ReactNode
+  className?: string | undefined
+  children: ReactNode
+}) {
+  const id = useId()
+  const bad = error !== undefined && error !== null && error !== ''
+  const below = bad ? error : hint
+  const described = below !== undefined && below !== null
+  const wiring = useMemo(() => ({ id, describedBy: described ? `${id}-below` : undefined, bad }), [id, described, bad])
+  return (
+    <div className={cx(css['field'], className)}>
+      <label className={css['label']} htmlFor={id}>
+        {label}
+        {(optional || note !== undefined) && <span className={css['note']}>{optional ? 'optional' : note}</span>}
+      </label>
+      <FieldContext value={wiring}>{children}</FieldContext>
+      {/* Always there, so that an error is announced when it appears. */}
+      <div id={`${id}-below`} aria-live="polite" className={cx(css['below'], bad && css['error'])}>
+        {below}
+      </div>
+    </div>
+  )
+}
+
+/** For controls of your own inside a Field. */
+export function useField(): { id?: string; 'aria-describedby'?: string; 'aria-invalid'?: true } {
+  const wiring = useContext(FieldContext)
+  if (wiring === null) return {}
+  return {
+    id: wiring.id,
+    ...(wiring.describedBy !== undefined && { 'aria-describedby': wiring.describedBy }),
+    ...(wiring.bad && { 'aria-invalid': true as const }),
+  }
+}
+
+export interface TextInputProps extends Omit<InputHTMLAttributes<HTMLInputElement>, 'size' | 'onChange' | 'value' | 'prefix'> {
+  value?: string
+  /** Called with the trimmed value on every change; the field itself keeps what was typed until it loses focus. */
+  onValue?: (value: string) => void
+  icon?: IconName
+  /** A key that leads here, shown at the end. */
+  hotkey?: string
+  size?: 'medium' | 'large'
+  unit?: ReactNode
+  mono?: boolean
+  ref?: React.Ref<HTMLInputElement>
+}
+
+/**
+ * One line of text. What it hands on is trimmed, as the specification wants of text inputs; a password never is.
+ * Without `value` it is a plain form control, read by FormData.
+ */
+export function TextInput({ value, onValue, icon, hotkey, size = 'medium', unit, mono, className, type = 'text', onBlur, ...rest }: TextInputProps) {
+  const field = useField()
+  const secret = type === 'password'
+  const [raw, setRaw] = useState(value ?? '')
+  const [shown, setShown] = useState(false)
+  // A value from outside (a reset, another tab) replaces what is typed; the same value trimmed does not.
+  const text = value === undefined || raw.trim() === value ? raw : value
+  return (
+    <span className={cx(css['input'], size === 'large' && css['large'], field['aria-invalid'] && css['bad'], mono && 'mono', className)}>
+      {icon && <Icon name={icon} />}
+      <input
+        {...field}
+        {...rest}
+        type={secret && shown ? 'text' : type}
+        {...(value !== undefined && { value: text })}
+        onChange={(event) => {
+          const typed = event.target.value
+          setRaw(typed)
+          onValue?.(secret ? typed : typed.trim())
+        }}
+        onBlur={(event) => {
+          if (!secret && value !== undefined) setRaw(raw.trim())
+          onBlur?.(event)
+        }}
+      />
+      {unit !== undefined && <span className="t3">{unit}</span>}
+      {hotkey !== undefined && <Kbd>{hotkey}</Kbd>}
+      {secret && (
+        <IconButton icon={shown ? 'eye-off' : 'eye'} label={shown ? 'Hide password' : 'Show password'} aria-pressed={shown} onClick={() => setShown(!shown)} />
+      )}
+    </span>
+  )
+}
+
+export interface TextAreaProps extends Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'onChange' | 'value'> {
+  value?: string
+  onValue?: (value: string) => void
+  mono?: boolean
+}
+
+/** Several lines. A list is one entry per line or commas between: `lib/lines.ts` reads it. */
+export function TextArea({ value, onValue, mono, className, rows = 4, ...rest }: TextAreaProps) {
+  const field = useField()
+  return (
+    <textarea
+      {...field}
+      {...rest}
+      rows={rows}
+      {...(value !== undefined && { value })}
+      className={cx(css['area'], field['aria-invalid'] && css['bad'], mono && 'mono', className)}
+      onChange={(event) => onValue?.(event.target.value)}
+    />
+  )
+}
+
+export interface SelectOption<Value extends string> {
+  value: Value
+  text: string
+  /** Said more quietly after the text: a size, a place. */
+  more?: string
+  disabled?: boolean
+}
+
+/** Sets apart what is said more quietly: an option takes no styles, and of plain spaces only one is shown. */
+const emSpace = '\u2003'
+
+/** One of a list: the browser's own select, in our clothes, so that keyboard, touch and screen readers have what they know. */
+export function Select<Value extends string>({
+  value,
+  options,
+  onValue,
+  size = 'medium',
+  mono,
+  placeholder,
+  className,
+  ...rest
+}: {
+  value: Value | ''
+  options: readonly SelectOption<Value>[]
+  onValue: (value: Value) => void
+  size?: 'small' | 'medium' | 'large'
+  mono?: boolean
+  placeholder?: string
+} & Omit<SelectHTMLAttributes<HTMLSelectElement>, 'value' | 'size' | 'onChange'>) {
+  const field = useField()
+  return (
+    <span className={cx(css['select'], css[`select-${size}`], field['aria-invalid'] && css['bad'], mono && 'mono', className)}>
+      <select {...field} {...rest} value={value} onChange={(event) => onValue(event.target.value as Value)}>
+        {placeholder !== undefined && (
+          <option value="" disabled hidden>
+            {placeholder}
+          </option>
+        )}
+        {options.map((option) => (
+          <option key={option.value} value={option.value} disabled={option.disabled}>
+            {option.more === undefined ? option.text : `${option.text}${emSpace}${option.more}`}
+          </option>
+        ))}
+      </select>
+      <Icon name="chevron-down" />
+    </span>
+  )
+}
+
+export function Checkbox({
+  checked,
+  indeterminate = false,
+  onChange,
+  label,
+  hideLabel = false,
+  disabled,
+  className,
+  onShift,
+}: {
+  checked: boolean
+  indeterminate?: boolean
+  onChange: (checked: boolean) => void
+  label: ReactNode
+  /** The label is for screen readers only. */
+  hideLabel?: boolean
+  disabled?: boolean
+  className?: string | undefined
+  /** Told before `onChange` whether shift was held, for ranges. */
+  onShift?: (held: boolean) => void
+}) {
+  return (
+    <label className={cx(css['check'], className)}>
+      <input
+        type="checkbox"
+        checked={checked}
+        disabled={disabled}
+        ref={(element) => {
+          if (element) element.indeterminate = indeterminate
+        }}
+        onClick={(event) => onShift?.(event.shiftKey)}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      <span className={css['box']}>
+        <Icon name={indeterminate ? 'minus' : 'check'} size={12} />
+      </span>
+      <span className={hideLabel ? 'sr' : undefined}>{label}</span>
+    </label>
+  )
+}
+
+export function Switch({
+  checked,
+  onChange,
+  label,
+  disabled,
+}: {
+  checked: boolean
+  onChange: (checked: boolean) => void
+  label: ReactNode
+  disabled?: boolean
+}) {
+  return (
+    <label className={css['switch']}>
+      <input type="checkbox" role="switch" checked={checked} disabled={disabled} onChange={(event) => onChange(event.target.checked)} />
+      <span className={css['knob']} />
+      <span>{label}</span>
+    </label>
+  )
+}

@@ -1,0 +1,152 @@
+import { Dialog } from 'radix-ui'
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import type { Action } from '../actions.ts'
+import { Kbd } from '../inputs/Button.tsx'
+import css from './CommandPalette.module.css'
+import { cx } from '../cx.ts'
+import { useFocusBack } from './focus-back.ts'
+import { Icon } from '../pictures/Icon.tsx'
+
+export interface PaletteGroup {
+  heading: string
+  /** They are what was searched for elsewhere: not filtered again. */
+  found?: boolean
+  actions: readonly Action[]
+}
+
+/** Every word of the search occurs in the label or the hint. */
+export function matches(action: Pick<Action, 'label' | 'hint'>, search: string): boolean {
+  const text = `${action.label} ${action.hint ?? ''}`.toLowerCase()
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word))
+}
+
+/** What is marked before anybody has chosen: the first entry that can be done. -1 where there is none, and Enter does nothing. */
+export const firstAble = (actions: readonly Action[]): number => actions.findIndex((action) => action.can?.ok !== false)
+
+/** Go anywhere, do anything. `groups` follow what is typed where that is asked elsewhere; what is here already is filtered here. */
+export function CommandPalette({
+  open,
+  onClose,
+  search,
+  onSearch,
+  groups,
+  onGo,
+  busy = false,
+}: {
+  open: boolean
+  onClose: () => void
+  search: string
+  onSearch: (search: string) => void
+  groups: readonly PaletteGroup[]
+  onGo: (href: string) => void
+  busy?: boolean
+}) {
+  const id = useId()
+  const list = useRef<HTMLDivElement>(null)
+  /** Null until somebody moves: what is found later may put another entry first. */
+  const [at, setAt] = useState<number | null>(null)
+  const [was, setWas] = useState(open)
+  if (was !== open) {
+    setWas(open)
+    setAt(null)
+  }
+  const shown = groups
+    .map((group) => ({ ...group, actions: group.found ? group.actions : group.actions.filter((action) => matches(action, search.trim())) }))
+    .filter((group) => group.actions.length > 0)
+  const flat = shown.flatMap((group) => group.actions)
+  const current = at === null ? firstAble(flat) : Math.min(at, flat.length - 1)
+  useEffect(() => {
+    list.current?.querySelector(`[data-at="${current}"]`)?.scrollIntoView({ block: 'nearest' })
+  }, [current])
+  const onCloseAutoFocus = useFocusBack(open)
+  const pick = (action: Action | undefined) => {
+    if (action === undefined || action.can?.ok === false) return
+    onClose()
+    if (action.to !== undefined) onGo(action.to)
+    else action.run?.()
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step !== undefined) setAt(flat.length === 0 ? null : (Math.max(current, step > 0 ? -1 : 0) + step + flat.length) % flat.length)
+    else if (event.key === 'Enter' && !event.nativeEvent.isComposing) pick(flat[current])
+    else return
+    event.preventDefault()
+  }
+  return (
+    <Dialog.Root open={open} onOpenChange={(to) => !to && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Overlay className={css['scrim']} />
+        <Dialog.Content className={css['palette']} aria-describedby={undefined} onCloseAutoFocus={onCloseAutoFocus}>
+          <Dialog.Title className="sr">Search and commands</Dialog.Title>
+          <label className={css['in']}>
+            <Icon name="search" />
+            <span className="sr">Go to or do anything</span>
+            <input
+              value={search}
+              placeholder="Go to or do anything"
+              role="combobox"
+              aria-expanded="true"
+              aria-controls={`${id}-list`}
+              aria-activedescendant={current >= 0 ? `${id}-${current}` : undefined}
+              autoComplete="off"
+              spellCheck={false}
+              onChange={(event) => {
+                onSearch(event.target.value)
+                setAt(null)
+              }}
+              onKeyDown={onKeyDown}
+            />
+          </label>
+          <div className={css['list']} id={`${id}-list`} role="listbox" aria-label="Results" ref={list} tabIndex={-1}>
+            {shown.map((group) => (
+              <div key={group.heading} role="group" aria-label={group.heading}>
+                <div className={css['label']} aria-hidden="true">
+                  {group.heading}
+                </div>
+                {group.actions.map((action) => {
+                  const index = flat.indexOf(action)
+                  const refused = action.can?.ok === false ? action.can.reason : null
+                  return (
+                    <div
+                      key={`${action.label} ${action.to ?? ''}`}
+                      id={`${id}-${index}`}
+                      data-at={index}
+                      role="option"
+                      tabIndex={-1}
+                      aria-selected={index === current}
+                      aria-disabled={refused !== null || undefined}
+                      className={cx(css['item'], index === current && css['on'], action.danger && refused === null && css['danger'])}
+                      onPointerMove={() => setAt(index)}
+                      onClick={() => pick(action)}
+                      onKeyDown={onKeyDown}
+                    >
+                      <Icon name={action.icon ?? (action.to === undefined ? 'chevron-right' : 'arrow-right')} />
+                      <span className="clip">{action.label}</span>
+                      {(refused ?? action.hint) !== undefined && <span className={css['hint']}>{refused ?? action.hint}</span>}
+                    </div>
+                  )
+                })}
+              </div>
+            ))}
+            {flat.length === 0 && <p className={css['none']}>{busy ? 'Searching…' : `Nothing is called “${search.trim()}”.`}</p>}
+          </div>
+          <div className={css['foot']} aria-hidden="true">
+            <span>
+              <Kbd>↑</Kbd>
+              <Kbd>↓</Kbd>move
+            </span>
+            <span>
+              <Kbd>↵</Kbd>open
+            </span>
+            <span>
+              <Kbd>esc</Kbd>close
+            </span>
+          </div>
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}

@@ -1,0 +1,93 @@
+import { cloneElement, type HTMLAttributes, lazy, type ReactElement, type ReactNode, Suspense, useRef, useState } from 'react'
+import { patiently } from '../../lib/code.ts'
+import type { Action } from '../actions.ts'
+import css from './Menu.module.css'
+
+export interface MenuChoice extends Action {
+  /** Makes it a choice that is on or off. */
+  checked?: boolean
+  /** Told under the label. */
+  note?: string
+  /** Stays open after it was picked. */
+  stay?: boolean
+}
+export type MenuItem = MenuChoice | 'rule' | { heading: ReactNode } | { label: string; icon?: Action['icon']; items: readonly MenuItem[] }
+
+const loadView = patiently(() => import('./MenuView.tsx'))
+const View = lazy(loadView)
+
+type TriggerProps = HTMLAttributes<HTMLElement> & { ref?: React.Ref<HTMLElement> }
+
+/**
+ * A menu under a button. `trigger` is the button; it gets handlers and must pass them on. The menu's code is fetched when the pointer or the focus comes near.
+ * A disabled item stays in sight and says why.
+ */
+export function Menu({
+  label,
+  trigger,
+  items,
+  align = 'end',
+  onOpen,
+}: {
+  label: string
+  trigger: ReactElement<TriggerProps>
+  items: readonly MenuItem[] | (() => readonly MenuItem[])
+  align?: 'start' | 'center' | 'end'
+  onOpen?: () => void
+}) {
+  const [open, setOpen] = useState(false)
+  const [wanted, setWanted] = useState(false)
+  const anchor = useRef<HTMLSpanElement>(null)
+  const given = trigger.props
+  // What fails is said where it is drawn.
+  const near = () => void loadView().catch(() => undefined)
+  const toggle = (to: boolean) => {
+    if (to) {
+      setWanted(true)
+      onOpen?.()
+    }
+    setOpen(to)
+  }
+  const button = cloneElement(trigger, {
+    'aria-haspopup': 'menu',
+    'aria-expanded': open,
+    onPointerEnter: (event) => {
+      given.onPointerEnter?.(event)
+      near()
+    },
+    onFocus: (event) => {
+      given.onFocus?.(event)
+      near()
+    },
+    onClick: (event) => {
+      given.onClick?.(event)
+      event.stopPropagation()
+      toggle(!open)
+    },
+    onKeyDown: (event) => {
+      given.onKeyDown?.(event)
+      if (event.key !== 'ArrowDown' || open) return
+      event.preventDefault()
+      event.stopPropagation()
+      toggle(true)
+    },
+  })
+  return (
+    <span className={css['root']} ref={anchor}>
+      {button}
+      {wanted && (
+        <Suspense fallback={null}>
+          <View
+            open={open}
+            label={label}
+            items={typeof items === 'function' && open ? items() : typeof items === 'function' ? [] : items}
+            align={align}
+            onOpen={setOpen}
+            focusBack={() => anchor.current?.querySelector<HTMLElement>('button,a')?.focus()}
+            within={anchor}
+          />
+        </Suspense>
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,361 @@
+import { type AddressState, addressStates } from '#contract/network/address-map.ts'
+import { type FormEvent, type KeyboardEvent, type ReactNode, useCallback, useId, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { type Cidr, formatCidr, parseAddress } from '#contract/network/addresses.ts'
+import { useMedia } from '../../lib/use-media.ts'
+import {
+  addressText,
+  amount,
+  blockBits,
+  cellAt,
+  cellCount,
+  type Counts,
+  countsIn,
+  holds,
+  indexOf,
+  lastIn,
+  type DrawnRun,
+  runAt,
+  stepFrom,
+  type Stretch,
+  stretchText,
+  wayTo,
+  wholeOf,
+} from './address-grid.ts'
+import { AddressCells, stateWords } from './AddressCells.tsx'
+import css from './AddressMap.module.css'
+import { AddressRanges } from './AddressRanges.tsx'
+import { Button } from '../inputs/Button.tsx'
+import { Copyable, useCopy } from '../text/Copyable.tsx'
+import { cx } from '../cx.ts'
+import { TextInput } from '../inputs/Field.tsx'
+import { Badge } from '../feedback/Status.tsx'
+
+export interface AddressMapProps<Run extends DrawnRun> {
+  /** What it shows: read out. */
+  label: string
+  cidr: Cidr
+  /** In order, and together the whole CIDR. The same array while nothing changed. */
+  runs: readonly Run[]
+  /** Facts about an address, in its card. */
+  about?: (run: Run) => ReactNode
+  /** Who has it, in the list of ranges. */
+  by?: (run: Run) => ReactNode
+  /** The address that is looked at to begin with. */
+  at?: bigint | null
+  /** The picture alone, such as beside a form: no list, no field to go to an address. */
+  alone?: boolean
+}
+
+/**
+ * A subnet as a picture: a cell per address up to a /22, blocks beyond, into which one goes down. Hover or the arrows tell about a cell, Enter holds its card,
+ * Enter again copies the address. What it is made of are runs, so its work grows with what differs and not with the number of addresses.
+ */
+export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by, at = null, alone = false }: AddressMapProps<Run>) {
+  const id = useId()
+  const text = formatCidr(cidr)
+  const whole = useMemo(() => wholeOf(cidr), [cidr])
+  const start = at !== null && holds(whole, at) ? wayTo(whole, at) : [whole]
+  const [way, setWay] = useState<readonly Stretch[]>(start)
+  const [cursor, setCursor] = useState(at === null || !holds(whole, at) ? 0 : indexOf(start.at(-1)!, at))
+  const [held, setHeld] = useState(start.length > 1 || at !== null)
+  const [hover, setHover] = useState<number | null>(null)
+  const [focused, setFocused] = useState(false)
+  const [only, setOnly] = useState<AddressState | null>(null)
+  const [of, setOf] = useState(text)
+  const narrow = useMedia('below', 'sm')
+  const wide = useMedia('from', 'md')
+  const grid = useRef<HTMLDivElement>(null)
+  const { copied, copy } = useCopy()
+  // Another CIDR is another map: nothing of where one was is kept.
+  if (of !== text) {
+    setOf(text)
+    setWay([whole])
+    setCursor(0)
+    setHeld(false)
+    setHover(null)
+  }
+  const now = way.at(-1)!
+  const single = blockBits(now) === 0
+  const count = cellCount(now)
+  const columns = Math.min(count, count > 256 && wide && !alone ? 32 : 16)
+  const counts = useMemo(() => countsIn(runs, now), [runs, now])
+  const seen = held ? cursor : (hover ?? (focused ? cursor : null))
+  const index = seen === null || seen >= count ? null : seen
+
+  const goTo = useCallback(
+    (value: bigint) => {
+      const to = wayTo(whole, value)
+      setWay(to)
+      setCursor(indexOf(to.at(-1)!, value))
+      setHeld(true)
+    },
+    [whole],
+  )
+  const goDown = (cell: number) => {
+    setWay([...way, cellAt(now, cell)])
+    setCursor(0)
+    setHeld(false)
+    setHover(null)
+  }
+  const goUp = (levels = 1) => {
+    if (way.length <= levels) return
+    const to = way.slice(0, -levels)
+    setCursor(indexOf(to.at(-1)!, now.base))
+    setWay(to)
+    setHeld(false)
+    setHover(null)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.altKey || event.metaKey) return
+    const to = stepFrom(cursor, event.key, { columns, count, ends: event.ctrlKey })
+    if (to !== null) {
+      setCursor(to)
+      setHover(null)
+      setHeld(false)
+    } else if (event.ctrlKey) return
+    else if (event.key === 'Enter' || event.key === ' ') {
+      if (!single) goDown(cursor)
+      else if (held) copy(addressText(now.family, now.base + BigInt(cursor)))
+      else setHeld(true)
+    } else if (event.key === 'Escape' && held) setHeld(false)
+    else if ((event.key === 'Escape' || event.key === 'Backspace') && way.length > 1) goUp()
+    else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  const cellOf = (target: EventTarget) => (target instanceof Element ? target.closest<HTMLElement>('[data-cell]')?.dataset['cell'] : undefined)
+  const looked = index === null ? null : single ? now.base + BigInt(index) : null
+  const current = looked === null ? -1 : runAt(runs, looked)
+
+  const card =
+    index === null ? null : (
+      <Card
+        key={`${now.base}/${index}`}
+        at={cellAt(now, index)}
+        runs={runs}
+        about={about}
+        copied={copied}
+        held={held}
+        place={narrow || alone ? null : () => grid.current?.querySelector<HTMLElement>(`[data-cell="${index}"]`) ?? null}
+      />
+    )
+  return (
+    <div className={cx(css['map'], alone && css['alone'])}>
+      <div className={css['left']}>
+        {!alone && (
+          <div className={css['tools']}>
+            <Jump whole={whole} text={text} onGo={(value) => (goTo(value), grid.current?.focus())} />
+          </div>
+        )}
+        {way.length > 1 && (
+          <nav className={css['way']} aria-label="Part of the subnet">
+            {way.map((stretch, i) =>
+              i === way.length - 1 ? (
+                <b key={i} className="mono" aria-current="true">
+                  {stretchText(stretch)}
+                </b>
+              ) : (
+                <span key={i}>
+                  <button type="button" onClick={() => goUp(way.length - 1 - i)}>
+                    {stretchText(stretch)}
+                  </button>{' '}
+                  ›
+                </span>
+              ),
+            )}
+          </nav>
+        )}
+        <div className={css['hold']}>
+          <div
+            ref={grid}
+            role="grid"
+            tabIndex={0}
+            aria-label={label}
+            aria-activedescendant={`${id}-${Math.min(cursor, count - 1)}`}
+            className={cx(css['grid'], !single && css['blocks'])}
+            style={{ '--columns': columns } as React.CSSProperties}
+            onKeyDown={onKeyDown}
+            onFocus={() => setFocused(true)}
+            onBlur={() => setFocused(false)}
+            onPointerMove={(event) => {
+              const over = cellOf(event.target)
+              if (over !== undefined && event.pointerType !== 'touch') setHover(Number(over))
+            }}
+            onPointerLeave={() => setHover(null)}
+            onClick={(event) => {
+              const on = cellOf(event.target)
+              if (on === undefined) return
+              if (!single) return goDown(Number(on))
+              setHeld(!(held && cursor === Number(on)))
+              return setCursor(Number(on))
+            }}
+          >
+            <AddressCells id={id} runs={runs} stretch={now} columns={columns} />
+            {index !== null && <span className={css['ring']} aria-hidden="true" style={ringAt(index, columns)} />}
+          </div>
+          {card}
+        </div>
+        <Legend counts={counts} only={alone ? undefined : only} onOnly={setOnly} blocks={single ? null : blockBits(now)} />
+      </div>
+      {!alone && <AddressRanges cidr={cidr} runs={runs} only={only} current={current} by={by} onGo={goTo} />}
+    </div>
+  )
+}
+
+/** Both lines of each axis: what is placed absolutely would reach to the end of the grid. */
+function ringAt(index: number, columns: number): React.CSSProperties {
+  const [column, row] = [(index % columns) + 2, Math.floor(index / columns) + 2]
+  return { gridColumn: `${column} / ${column + 1}`, gridRow: `${row} / ${row + 1}` }
+}
+
+/** What each look means, and how many there are; pressed, the list shows only these. */
+function Legend({
+  counts,
+  only,
+  onOnly,
+  blocks,
+}: {
+  counts: Counts
+  /** undefined: there is no list to narrow. */
+  only: AddressState | null | undefined
+  onOnly: (state: AddressState | null) => void
+  /** Addresses of a cell as a power of two; null for one. */
+  blocks: number | null
+}) {
+  return (
+    <ul className={css['legend']} aria-label="Legend">
+      {addressStates
+        .filter((state) => counts[state] > 0n || state === 'used' || state === 'free')
+        .map((state) => {
+          const inside = (
+            <>
+              <i className={cx(css['cell'], css[state])} />
+              {stateWords[state]} <b>{amount(counts[state])}</b>
+            </>
+          )
+          return (
+            <li key={state}>
+              {only === undefined ? (
+                <span>{inside}</span>
+              ) : (
+                <button type="button" aria-pressed={only === state} title="Show only these in the list" onClick={() => onOnly(only === state ? null : state)}>
+                  {inside}
+                </button>
+              )}
+            </li>
+          )
+        })}
+      {blocks !== null && <li className="t3">a cell is {amount(1n << BigInt(blocks))} addresses</li>}
+    </ul>
+  )
+}
+
+/** What is known of a cell. It follows the pointer until it is held; then what it links to can be reached. */
+function Card<Run extends DrawnRun>({
+  at,
+  runs,
+  about,
+  copied,
+  held,
+  place,
+}: {
+  at: Stretch
+  runs: readonly Run[]
+  about: ((run: Run) => ReactNode) | undefined
+  copied: boolean
+  held: boolean
+  /** The cell to float beside; null docks the card under the map. */
+  place: (() => HTMLElement | null) | null
+}) {
+  const card = useRef<HTMLDivElement>(null)
+  const floats = place !== null
+  useLayoutEffect(() => {
+    const [box, cell, frame] = [card.current, place?.() ?? null, card.current?.parentElement]
+    if (!floats || box === null || cell === null || !frame) return
+    const [c, f] = [cell.getBoundingClientRect(), frame.getBoundingClientRect()]
+    // Within the map: what stands beside it stays in sight and can be pressed.
+    const room = (frame.parentElement ?? frame).getBoundingClientRect().width - box.offsetWidth
+    box.style.left = `${Math.max(0, Math.min(c.left - f.left, room))}px`
+    // Below the cell, or above it near the foot of the screen.
+    const below = c.top + 8 + box.offsetHeight < document.documentElement.clientHeight - 40
+    box.style.top = `${below ? c.bottom - f.top + 6 : c.top - f.top - box.offsetHeight - 6}px`
+  })
+  const single = at.bits === 0
+  const run = single ? runs[runAt(runs, at.base)] : undefined
+  const counts = single ? null : countsIn(runs, at)
+  return (
+    <div
+      ref={card}
+      className={cx(css['card'], floats ? css['float'] : css['docked'], held && css['held'])}
+      role="group"
+      aria-label={`About ${stretchText(at)}`}
+      aria-live="polite"
+    >
+      <div className={css['cardhead']}>
+        {held && single ? <Copyable value={stretchText(at)} what="address" /> : <b className="mono">{stretchText(at)}</b>}
+        {copied && held ? (
+          <Badge tone="ok">Copied</Badge>
+        ) : (
+          run && <Badge tone={run.state === 'used' ? 'accent' : run.state === 'reserved' ? 'info' : 'line'}>{stateWords[run.state].toLowerCase()}</Badge>
+        )}
+      </div>
+      {run && about?.(run)}
+      {counts && (
+        <>
+          <p className="t2 fs12">
+            {amount(1n << BigInt(at.bits))} addresses, up to <span className="mono">{addressText(at.family, lastIn(at))}</span>
+          </p>
+          <ul className={css['legend']}>
+            {addressStates
+              .filter((state) => counts[state] > 0n)
+              .map((state) => (
+                <li key={state}>
+                  <span>
+                    <i className={cx(css['cell'], css[state])} />
+                    {stateWords[state]} <b>{amount(counts[state])}</b>
+                  </span>
+                </li>
+              ))}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}
+
+/** A field that leads to an address. */
+function Jump({ whole, text, onGo }: { whole: Stretch; text: string; onGo: (value: bigint) => void }) {
+  const [typed, setTyped] = useState('')
+  const [wrong, setWrong] = useState<string | null>(null)
+  const id = useId()
+  const go = (event: FormEvent) => {
+    event.preventDefault()
+    const address = parseAddress(typed)
+    if (address === null) return setWrong('Enter an IP address')
+    if (address.family !== whole.family || !holds(whole, address.value)) return setWrong(`${typed} is outside ${text}`)
+    setWrong(null)
+    return onGo(address.value)
+  }
+  return (
+    <form className={css['jump']} onSubmit={go} noValidate>
+      <TextInput
+        value={typed}
+        onValue={(value) => {
+          setTyped(value)
+          setWrong(null)
+        }}
+        mono
+        aria-label="Go to address"
+        placeholder="Go to address"
+        autoComplete="off"
+        spellCheck={false}
+        aria-invalid={wrong === null ? undefined : true}
+        aria-describedby={wrong === null ? undefined : id}
+      />
+      <Button type="submit">Go</Button>
+      <span id={id} className={css['wrong']} role="status">
+        {wrong}
+      </span>
+    </form>
+  )
+}

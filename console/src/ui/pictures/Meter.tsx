@@ -1,0 +1,77 @@
+import type { ReactNode } from 'react'
+import css from './Meter.module.css'
+import { cx } from '../cx.ts'
+
+const percent = (part: number, of: number) => (of <= 0 ? 0 : Math.max(0, Math.min(100, (part / of) * 100)))
+
+export type MeterTone = 'accent' | 'ok' | 'warn' | 'danger'
+/** Warn from 80 %, danger from 95 %. */
+export const fillTone = (value: number, of: number): MeterTone => (of <= 0 || value / of < 0.8 ? 'accent' : value / of < 0.95 ? 'warn' : 'danger')
+
+/**
+ * The steelyard: a thin beam with quarter notches, and a poise that hangs at the reading. The number stands beside it, never inside.
+ * `scale` is what the whole column shares, so that lengths can be compared: the beam takes `of / scale` of the width.
+ */
+export function Meter({
+  value,
+  of,
+  held = 0,
+  scale = of,
+  label,
+  tone = 'accent',
+  text,
+}: {
+  value: number
+  of: number
+  /** A second part after the first, such as what is reserved. */
+  held?: number
+  scale?: number
+  /** What is measured: read out with the numbers. */
+  label: string
+  tone?: MeterTone
+  text?: ReactNode
+}) {
+  const at = percent(value, of)
+  const beam = (
+    <span
+      className={cx(css['meter'], css[tone])}
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={of}
+      aria-valuenow={value}
+      style={{ width: scale === of ? undefined : `${percent(of, scale)}%` }}
+    >
+      <i style={{ width: `${at}%` }} />
+      {held > 0 && <i className={css['held']} style={{ left: `${at}%`, width: `${percent(held, of)}%` }} />}
+      <u style={{ left: `${at}%` }} />
+    </span>
+  )
+  if (text === undefined) return scale === of ? beam : <span className={css['slot']}>{beam}</span>
+  return (
+    <span className={css['line']}>
+      <span className={css['slot']}>{beam}</span>
+      <span className={css['text']}>{text}</span>
+    </span>
+  )
+}
+
+export interface Segment {
+  label: string
+  value: number
+  tone: 'ok' | 'info' | 'accent' | 'warn' | 'danger' | 'idle'
+}
+
+/** One bar of parts that make a whole: servers by status, a datacenter's compute units. */
+export function CapacityBar({ label, segments, total }: { label: string; segments: readonly Segment[]; total?: number }) {
+  const whole = total ?? segments.reduce((sum, s) => sum + s.value, 0)
+  const spoken = `${label}: ${segments.map((s) => `${s.label} ${s.value}`).join(', ')}`
+  return (
+    <span className={css['bar']} role="img" aria-label={spoken} title={spoken}>
+      {segments.map((s) => s.value > 0 && <i key={s.label} className={css[`seg-${s.tone}`]} style={{ flexGrow: s.value / Math.max(whole, 1) }} />)}
+      {whole > segments.reduce((sum, s) => sum + s.value, 0) && (
+        <i className={css['seg-idle']} style={{ flexGrow: (whole - segments.reduce((sum, s) => sum + s.value, 0)) / whole }} />
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,57 @@
+import type { ReactNode } from 'react'
+import type { Action } from '../actions.ts'
+import { count } from '../../lib/units.ts'
+import { useMedia } from '../../lib/use-media.ts'
+import { Button, ButtonLink, IconButton } from '../inputs/Button.tsx'
+import css from './BulkBar.module.css'
+import { Menu } from '../overlay/Menu.tsx'
+import type { Selection } from './selection.ts'
+
+/** What can be done to the chosen rows, at the foot of the screen. The first action is the primary one. */
+export function BulkBar({
+  selection,
+  actions,
+  note,
+  matching,
+  onSelectMatching,
+}: {
+  selection: Selection
+  actions: readonly Action[]
+  note?: ReactNode
+  /** How many match the filter in all, beyond this page. */
+  matching?: number
+  onSelectMatching?: () => void
+}) {
+  // No room for more than the first there: the others are in a menu.
+  const narrow = useMedia('below', 'sm')
+  if (selection.size === 0) return null
+  return (
+    <div className={css['bar']} role="region" aria-label="Selection">
+      <b aria-live="polite">{count(selection.size)} selected</b>
+      {note !== undefined && <span className={css['note']}>{note}</span>}
+      {matching !== undefined && matching > selection.size && onSelectMatching && (
+        <button type="button" className={css['link']} onClick={onSelectMatching}>
+          Select all {count(matching)}
+        </button>
+      )}
+      <span className={css['rule']} />
+      {(narrow ? actions.slice(0, 1) : actions).map((action, i) => {
+        const kind = action.danger ? 'danger' : i === 0 ? 'primary' : 'plain'
+        return action.to !== undefined && action.can?.ok !== false ? (
+          <ButtonLink key={action.label} kind={kind} size="small" href={action.to}>
+            {action.label}
+          </ButtonLink>
+        ) : (
+          <Button key={action.label} kind={kind} size="small" can={action.can} onClick={() => action.run?.()}>
+            {action.label}
+          </Button>
+        )
+      })}
+      {narrow && actions.length > 1 && (
+        <Menu label="More for the selection" items={actions.slice(1)} trigger={<IconButton icon="more" label="More for the selection" />} />
+      )}
+      <span className={css['rule']} />
+      <IconButton icon="close" label="Clear selection" onClick={selection.clear} />
+    </div>
+  )
+}

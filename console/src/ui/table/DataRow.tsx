@@ -1,0 +1,111 @@
+import { memo, type MouseEvent, type ReactNode, Suspense, useRef } from 'react'
+import type { Action } from '../actions.ts'
+import { IconButton, IconLink } from '../inputs/Button.tsx'
+import { cx } from '../cx.ts'
+import type { Column } from './DataTable.tsx'
+import css from './DataTable.module.css'
+import { Checkbox } from '../inputs/Field.tsx'
+import { Menu } from '../overlay/Menu.tsx'
+import type { Selection } from './selection.ts'
+import { SkeletonRows } from '../feedback/States.tsx'
+
+interface DataRowProps<Row> {
+  row: Row
+  index: number
+  id: string
+  cols: readonly Column<Row>[]
+  name: string
+  span: number
+  /** It has an arrow to where it leads, and a cell for that and its other controls. */
+  arrow: boolean
+  controls: boolean
+  /** The row that Tab comes to. */
+  isStop: boolean
+  isOpen: boolean
+  /** Why it is greyed. */
+  why: string | null
+  selection: Selection | undefined
+  /** What may be selected, in its order. */
+  selectable: readonly string[]
+  href: ((row: Row) => string) | undefined
+  actions: ((row: Row) => readonly Action[]) | undefined
+  detail: ((row: Row) => ReactNode) | undefined
+  onActive: (index: number) => void
+  onOpen: (id: string) => void
+  onPress: (event: MouseEvent<HTMLTableRowElement>) => void
+  measure: (index: number, element: HTMLElement | null) => void
+}
+
+function DrawnRow<Row>(props: DataRowProps<Row>) {
+  const { row, index, id, cols, name, span, arrow, controls, isStop, isOpen, why, selection, selectable, href, actions, detail, measure } = props
+  const shift = useRef(false)
+  const link = href?.(row)
+  const acts = actions?.(row)
+  return (
+    <>
+      <tr
+        data-row={index}
+        data-selected={selection?.has(id) || undefined}
+        aria-rowindex={index + 1}
+        className={cx(css['row'], (link !== undefined || detail) && css['hit'], isOpen && css['open'], why !== null && css['off'])}
+        tabIndex={isStop ? 0 : -1}
+        onFocus={(event) => event.target === event.currentTarget && props.onActive(index)}
+        onClick={props.onPress}
+        onAuxClick={props.onPress}
+      >
+        {selection && (
+          <td className={css['sel']}>
+            <Checkbox
+              hideLabel
+              label={`Select ${name}`}
+              checked={selection.has(id)}
+              disabled={why !== null}
+              onShift={(held) => {
+                shift.current = held
+              }}
+              onChange={() => selection.toggle(id, shift.current ? selectable : null)}
+            />
+          </td>
+        )}
+        {cols.map((column, c) => {
+          const first = column.card === 'name' || (c === 0 && !cols.some((other) => other.card === 'name'))
+          return (
+            <td key={column.id} data-card={column.card} className={cx(column.numeric && css['r'], first && css['name'])}>
+              {first && link !== undefined ? (
+                <a href={link} data-rowlink="" tabIndex={-1}>
+                  {column.cell(row)}
+                </a>
+              ) : (
+                column.cell(row)
+              )}
+            </td>
+          )
+        })}
+        {controls && (
+          <td className={css['acts']}>
+            {acts !== undefined && acts.length > 0 && (
+              <Menu label={`Actions for ${name}`} items={acts} trigger={<IconButton icon="more" label={`Actions for ${name}`} />} />
+            )}
+            {link !== undefined && arrow && <IconLink icon="arrow-right" label={`Open ${name}`} href={link} />}
+            {detail && (
+              <IconButton icon={isOpen ? 'chevron-up' : 'chevron-down'} label={`Details of ${name}`} aria-expanded={isOpen} onClick={() => props.onOpen(id)} />
+            )}
+          </td>
+        )}
+      </tr>
+      {isOpen && detail && (
+        <tr className={css['detail']} ref={(element) => measure(index, element)}>
+          <td colSpan={span}>
+            <div className={css['inside']}>
+              {/* What it shows may come with the first row that is opened. */}
+              <Suspense fallback={<SkeletonRows rows={3} />}>{detail(row)}</Suspense>
+            </div>
+          </td>
+        </tr>
+      )}
+    </>
+  )
+}
+
+/** One row and what is open under it. Drawn anew only where something of it changed: while one scrolls, of the rows only those that come. */
+export const DataRow = memo(DrawnRow) as typeof DrawnRow

@@ -1,0 +1,382 @@
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import type { Breakpoint } from '../../lib/breakpoints.ts'
+import { useMedia } from '../../lib/use-media.ts'
+import type { Action } from '../actions.ts'
+import { BulkBar } from './BulkBar.tsx'
+import { Button, IconButton } from '../inputs/Button.tsx'
+import { cx } from '../cx.ts'
+import { DataRow } from './DataRow.tsx'
+import css from './DataTable.module.css'
+import { Checkbox } from '../inputs/Field.tsx'
+import { Icon } from '../pictures/Icon.tsx'
+import { Menu } from '../overlay/Menu.tsx'
+import type { Selection } from './selection.ts'
+import { ErrorState, NoMatch, PastEnd, SkeletonRows } from '../feedback/States.tsx'
+import { tellWhole } from '../overlay/tell-whole.ts'
+import { Tooltip } from '../overlay/Tooltip.tsx'
+import { useWindow } from './use-window.ts'
+
+export interface Column<Row> {
+  id: string
+  head: string
+  /** A help icon beside the head says this. */
+  help?: string
+  cell: (row: Row) => ReactNode
+  sortable?: boolean
+  numeric?: boolean
+  /** Width in px, or what it is on screens from each breakpoint; columns without one share what is left. */
+  width?: number | ((from: Readonly<Record<Breakpoint, boolean>>) => number | undefined)
+  /** Left out on narrower screens. */
+  from?: Breakpoint
+  /** Never hidden by the choice of columns. */
+  fixed?: boolean
+  /** Its place in the card that a row becomes below `sm`: at most one `name`, one `state`, one `fact`; others are left out. */
+  card?: 'name' | 'state' | 'fact'
+}
+
+/** Width in px of a column of names, so that one of 25 characters, the most there are, stands whole. */
+export const nameWidth = 210
+
+/** Columns at module scope, typed by their row. */
+export const columns = <Row,>(list: readonly Column<Row>[]): readonly Column<Row>[] => list
+
+export interface DataTableProps<Row> {
+  /** What the table holds: read out. */
+  label: string
+  /** One word for what did not match: "server". */
+  noun?: string
+  rows: readonly Row[] | undefined
+  columns: readonly Column<Row>[]
+  rowKey: (row: Row) => string
+  /** What a row is called where its controls are named. */
+  rowName: (row: Row) => string
+  /** Where a row leads: the whole row is then one link. */
+  href?: (row: Row) => string
+  actions?: (row: Row) => readonly Action[]
+  /** Opens under the row, and where the row leads nowhere, by a press of the row itself. */
+  detail?: (row: Row) => ReactNode
+  /** Which rows are open, where the page knows that itself (its address says so); without it the table does. */
+  opened?: ReadonlySet<string>
+  onOpened?: (keys: ReadonlySet<string>) => void
+  /** Column id, descending with a leading minus. */
+  sort?: string | undefined
+  onSort?: (sort: string) => void
+  /** Ids of the columns to show; all of them without it. */
+  shown?: readonly string[] | undefined
+  selection?: Selection
+  /** What can be done to the selected, and beside it a sum such as "192 CU". */
+  bulk?: { actions: readonly Action[]; note?: ReactNode; matching?: number; onSelectMatching?: () => void }
+  /** Greyed, and not to be selected: the sentence why. */
+  disabled?: (row: Row) => string | null
+  empty: ReactNode
+  /** There are rows, whatever is on this page; and how to get to the first of them. An empty answer is then a page past the last. */
+  onFirstPage?: (() => void) | false
+  /** Filters are set: an empty answer then is "no match". */
+  filtered?: boolean
+  onReset?: () => void
+  error?: unknown
+  onRetry?: () => void
+  /** Under the rows: the pager. */
+  foot?: ReactNode
+  /** Above the head: such as "shown as of". */
+  notice?: ReactNode
+  /** The table is as high as its rows, and the page scrolls: for short tables among other things. */
+  grows?: boolean
+}
+
+const interactive = 'a,button,input,label,select,textarea,summary,[role="menuitem"]'
+
+/** Rows of one kind: the reader may sort, select, open, act, and walk them with the keyboard: arrows, Enter to open, Space for the detail, x to select. */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const {
+    label,
+    rows,
+    rowKey,
+    rowName,
+    href,
+    actions,
+    detail,
+    sort,
+    onSort,
+    shown,
+    selection,
+    bulk,
+    disabled,
+    empty,
+    filtered = false,
+    onReset,
+    error,
+    onRetry,
+    foot,
+    notice,
+    grows = false,
+  } = props
+  const [ownOpen, setOwnOpen] = useState<ReadonlySet<string>>(new Set())
+  const open = props.opened ?? ownOpen
+  const [active, setActive] = useState(0)
+  const body = useRef<HTMLTableSectionElement>(null)
+  const narrow = useMedia('below', 'sm')
+  const [sm, md, lg, xl] = [useMedia('from', 'sm'), useMedia('from', 'md'), useMedia('from', 'lg'), useMedia('from', 'xl')]
+  const width = useMemo(() => ({ xs: true, sm, md, lg, xl }), [sm, md, lg, xl])
+  const all = props.columns
+  const cols = useMemo(
+    () =>
+      all.filter((c) => (narrow ? c.card !== undefined : (c.from === undefined || width[c.from]) && (shown === undefined || c.fixed || shown.includes(c.id)))),
+    [all, narrow, shown, width],
+  )
+  const widthOf = ({ width: w }: Column<Row>) => (typeof w === 'function' ? w(width) : w)
+  const count = rows?.length ?? 0
+  const view = useWindow({ body, count, openRows: rows === undefined ? [] : indexesOf(rows, rowKey, open) })
+
+  // What rows are given stays the same while one scrolls, so that those that are drawn stay as they are.
+  const { onOpened } = props
+  const toggleOpen = useCallback(
+    (key: string) => {
+      const next = new Set(open)
+      if (!next.delete(key)) next.add(key)
+      if (onOpened) onOpened(next)
+      else setOwnOpen(next)
+    },
+    [open, onOpened],
+  )
+  const onRowClick = useCallback(
+    (event: MouseEvent<HTMLTableRowElement>) => {
+      const from = event.target as HTMLElement
+      if (from.closest(interactive) !== null || (getSelection()?.toString() ?? '') !== '') return
+      const link = event.currentTarget.querySelector<HTMLAnchorElement>('a[data-rowlink]')
+      if (link === null) {
+        const row = rows?.[Number(event.currentTarget.dataset['row'])]
+        if (row !== undefined && detail && event.button === 0) toggleOpen(rowKey(row))
+        return
+      }
+      if (event.metaKey || event.ctrlKey || event.button === 1) window.open(link.href, '_blank', 'noopener')
+      else if (event.button === 0) link.click()
+    },
+    [rows, detail, rowKey, toggleOpen],
+  )
+  const selectable = useMemo(() => (rows ?? []).filter((row) => !disabled?.(row)).map(rowKey), [rows, disabled, rowKey])
+  // A row that was walked to may have been drawn only now.
+  const walk = useRef(false)
+  useLayoutEffect(() => {
+    if (!walk.current) return
+    walk.current = false
+    body.current?.querySelector<HTMLElement>(`[data-row="${active}"]`)?.focus()
+  }, [active])
+
+  if (rows === undefined)
+    return (
+      <section className={css['panel']}>
+        {error === undefined || error === null ? (
+          <SkeletonRows widths={cols.map((c) => (widthOf(c) ?? 140) - 30)} />
+        ) : (
+          <ErrorState error={error} {...(onRetry && { onRetry })} />
+        )}
+      </section>
+    )
+  if (count === 0)
+    return (
+      <section className={css['panel']}>
+        {notice}
+        {props.onFirstPage ? (
+          <PastEnd onFirst={props.onFirstPage} />
+        ) : filtered && onReset ? (
+          <NoMatch what={`No ${props.noun ?? 'row'}`} onReset={onReset} />
+        ) : (
+          empty
+        )}
+      </section>
+    )
+
+  // Where there is little room the row itself is the way in.
+  const arrow = href !== undefined && width.md
+  const controls = [actions, arrow, detail].filter(Boolean).length
+  const span = cols.length + (selection ? 1 : 0) + (controls > 0 ? 1 : 0)
+  const allOn = selection !== undefined && selectable.length > 0 && selectable.every((key) => selection.has(key))
+  const someOn = selection !== undefined && selectable.some((key) => selection.has(key))
+  const minWidth = cols.reduce((sum, c) => sum + (widthOf(c) ?? 130), (selection ? 44 : 0) + controls * 32 + 16)
+
+  const onKeyDown = (event: KeyboardEvent<HTMLTableSectionElement>) => {
+    const target = event.target as HTMLElement
+    const at = target.dataset['row']
+    if (at === undefined || event.metaKey || event.ctrlKey || event.altKey) return
+    const row = rows[Number(at)]
+    if (row === undefined) return
+    const go = { ArrowDown: Number(at) + 1, ArrowUp: Number(at) - 1, Home: 0, End: count - 1, PageDown: Number(at) + 10, PageUp: Number(at) - 10 }[event.key]
+    if (go !== undefined) {
+      const to = Math.max(0, Math.min(count - 1, go))
+      walk.current = true
+      view.reveal(to)
+      setActive(to)
+      if (to === active) target.focus()
+    } else if (event.key === 'Enter' && !href && detail) toggleOpen(rowKey(row))
+    else if (event.key === 'Enter') target.querySelector<HTMLAnchorElement>('a[data-rowlink]')?.click()
+    else if (event.key === ' ' && detail) toggleOpen(rowKey(row))
+    else if ((event.key.toLowerCase() === 'x' || event.key === ' ') && selection && !disabled?.(row))
+      selection.toggle(rowKey(row), event.shiftKey ? selectable : null)
+    else return
+    event.preventDefault()
+  }
+
+  return (
+    <section className={css['panel']}>
+      {notice}
+      <div className={cx(css['scroll'], grows && css['grows'])} data-tablescroll="">
+        <table className={css['tbl']} aria-label={label} aria-rowcount={count} style={narrow ? undefined : { minWidth }}>
+          <thead>
+            <tr>
+              {selection && (
+                <th className={css['sel']}>
+                  <Checkbox
+                    hideLabel
+                    label="Select all on this page"
+                    checked={allOn}
+                    indeterminate={someOn && !allOn}
+                    onChange={(on) => selection.set(on ? selectable : [])}
+                  />
+                </th>
+              )}
+              {cols.map((column) => (
+                <Head key={column.id} column={column} width={widthOf(column)} help={width.md} sort={sort} onSort={onSort} />
+              ))}
+              {controls > 0 && (
+                <th style={{ width: controls * 32 + 20 }}>
+                  <span className="sr">Actions</span>
+                </th>
+              )}
+            </tr>
+          </thead>
+          {/* The rows are walked with the arrows; what a row offers has controls of its own. */}
+          <tbody ref={body} onKeyDown={onKeyDown} onPointerOver={tellWhole}>
+            {view.before > 0 && <Space height={view.before} span={span} />}
+            {rows.slice(view.from, view.to).map((row, i) => {
+              const index = view.from + i
+              const key = rowKey(row)
+              return (
+                <DataRow
+                  key={key}
+                  row={row}
+                  index={index}
+                  id={key}
+                  cols={cols}
+                  name={rowName(row)}
+                  span={span}
+                  arrow={arrow}
+                  controls={controls > 0}
+                  isStop={index === Math.min(active, count - 1) || (i === 0 && (active < view.from || active >= view.to))}
+                  isOpen={open.has(key)}
+                  why={disabled?.(row) ?? null}
+                  selection={selection}
+                  selectable={selectable}
+                  href={href}
+                  actions={actions}
+                  detail={detail}
+                  onActive={setActive}
+                  onOpen={toggleOpen}
+                  onPress={onRowClick}
+                  measure={view.measure}
+                />
+              )
+            })}
+            {view.after > 0 && <Space height={view.after} span={span} />}
+          </tbody>
+        </table>
+      </div>
+      {foot}
+      {selection && bulk && <BulkBar selection={selection} {...bulk} />}
+    </section>
+  )
+}
+
+function indexesOf<Row>(rows: readonly Row[], rowKey: (row: Row) => string, keys: ReadonlySet<string>): number[] {
+  return keys.size === 0 ? [] : rows.flatMap((row, i) => (keys.has(rowKey(row)) ? [i] : []))
+}
+
+const Space = ({ height, span }: { height: number; span: number }) => (
+  <tr aria-hidden="true" className={css['space']}>
+    <td colSpan={span} style={{ height }} />
+  </tr>
+)
+
+interface HeadProps<Row> {
+  column: Column<Row>
+  width: number | undefined
+  /** Whether there is room for the question mark. */
+  help: boolean
+  sort: string | undefined
+  onSort: ((sort: string) => void) | undefined
+}
+
+function Head<Row>({ column, width, help, sort, onSort }: HeadProps<Row>) {
+  const direction = sort === column.id ? 'ascending' : sort === `-${column.id}` ? 'descending' : undefined
+  return (
+    <th scope="col" aria-sort={direction} className={cx(column.numeric && css['r'])} style={{ width }}>
+      <span className={css['head']} data-sorted={direction}>
+        {column.sortable && onSort ? (
+          <button type="button" className={css['sort']} onClick={() => onSort(direction === 'ascending' ? `-${column.id}` : column.id)}>
+            {column.head}
+            {direction && <Icon name={direction === 'ascending' ? 'arrow-up' : 'arrow-down'} size={12} />}
+          </button>
+        ) : (
+          column.head
+        )}
+        {help && column.help !== undefined && <Help text={column.help} />}
+      </span>
+    </th>
+  )
+}
+
+/** A question mark that explains at once. */
+function Help({ text }: { text: string }) {
+  return (
+    <Tooltip text={text} delay={0}>
+      <button type="button" className={css['help']} aria-label={text}>
+        <Icon name="help" size={12} />
+      </button>
+    </Tooltip>
+  )
+}
+
+/** Which columns are shown: the choice itself is kept by whoever calls. */
+export function ColumnsMenu<Row>({
+  columns: all,
+  shown,
+  onShown,
+}: {
+  columns: readonly Column<Row>[]
+  shown: readonly string[] | undefined
+  onShown: (ids: string[] | undefined) => void
+}) {
+  const ids = shown ?? all.map((c) => c.id)
+  return (
+    <Menu
+      label="Columns"
+      trigger={<IconButton icon="columns" label="Columns" />}
+      items={[
+        ...all
+          .filter((c) => !c.fixed)
+          .map((c) => ({
+            label: c.head,
+            checked: ids.includes(c.id),
+            stay: true,
+            run: () => onShown(ids.includes(c.id) ? ids.filter((id) => id !== c.id) : all.map((x) => x.id).filter((id) => id === c.id || ids.includes(id))),
+          })),
+        'rule',
+        { label: 'Reset columns', run: () => onShown(undefined) },
+      ]}
+    />
+  )
+}
+
+/** Sorting on narrow screens, where there is no head to click. */
+export function SortMenu<Row>({ columns: all, sort, onSort }: { columns: readonly Column<Row>[]; sort: string | undefined; onSort: (sort: string) => void }) {
+  const id = sort?.replace(/^-/, '')
+  const current = all.find((c) => c.id === id)
+  return (
+    <Menu
+      label="Sort by"
+      align="start"
+      trigger={<Button iconAfter={sort?.startsWith('-') ? 'arrow-down' : 'arrow-up'}>{current?.head ?? 'Sort'}</Button>}
+      items={all.filter((c) => c.sortable).map((c) => ({ label: c.head, checked: c.id === id, run: () => onSort(c.id === sort ? `-${c.id}` : c.id) }))}
+    />
+  )
+}

@@ -1,0 +1,76 @@
+import { clock, exact, moment } from '../../lib/time.ts'
+import { type Column, columns, DataTable } from './DataTable.tsx'
+import { Empty } from '../feedback/States.tsx'
+import { Badge } from '../feedback/Status.tsx'
+
+/** Something that happened to an object. */
+export interface Happened {
+  id: string
+  /** ISO 8601; null where the machine that told it does not know the time. */
+  at: string | null
+  message: string
+  type: string
+  by: string | null
+  /** Who told it, where there are several who do. */
+  source?: 'talos' | 'steelyard'
+}
+
+/** To the second today: many of them come within one minute. */
+const atOf = (iso: string): string => (new Date(iso).toDateString() === new Date().toDateString() ? clock(iso) : moment(iso))
+
+const at: Column<Happened> = {
+  id: 'at',
+  head: 'Time',
+  width: 150,
+  card: 'fact',
+  cell: (e) =>
+    e.at === null ? (
+      <span className="t3">Unknown</span>
+    ) : (
+      <time className="num" dateTime={e.at} title={exact(e.at)}>
+        {atOf(e.at)}
+      </time>
+    ),
+}
+const message: Column<Happened> = { id: 'message', head: 'What happened', card: 'name', cell: (e) => <span title={e.message}>{e.message}</span> }
+const source: Column<Happened> = {
+  id: 'source',
+  head: 'From',
+  width: 110,
+  card: 'state',
+  cell: (e) => <Badge>{e.source === 'talos' ? 'Talos' : 'Steelyard'}</Badge>,
+}
+const type: Column<Happened> = { id: 'type', head: 'Type', width: 220, from: 'md', cell: (e) => <span className="mono fs12 t3">{e.type}</span> }
+const by: Column<Happened> = { id: 'by', head: 'By', width: 190, from: 'sm', cell: (e) => e.by ?? <span className="t3">–</span> }
+
+const ofOne = columns([at, message, type, by])
+const ofSeveral = columns([at, message, source, type, { ...by, from: 'md' as const }])
+
+/** What happened to an object, newest first; `noun` is what it is. With `sources`, also who told it. */
+export function EventTable({
+  noun,
+  rows,
+  sources = false,
+  error,
+  onRetry,
+}: {
+  noun: string
+  rows: readonly Happened[] | undefined
+  sources?: boolean
+  error: unknown
+  onRetry: () => void
+}) {
+  return (
+    <DataTable
+      label="Events"
+      rows={rows}
+      columns={sources ? ofSeveral : ofOne}
+      rowKey={(e) => e.id}
+      rowName={(e) => e.message}
+      error={error}
+      onRetry={onRetry}
+      grows
+      empty={<Empty title="Nothing happened yet" text={`What is done to this ${noun}, and by whom, is written down here.`} />}
+    />
+  )
+}

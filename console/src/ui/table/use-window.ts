@@ -1,0 +1,84 @@
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { visibleRows, type Window } from './virtual.ts'
+
+/** Shorter lists are drawn whole. */
+const wholeUpTo = 200
+const step = 8
+
+export interface RowWindow extends Window {
+  /** For the detail under a row: its height is taken into account. */
+  measure: (index: number, element: HTMLElement | null) => void
+  /** Scrolls so that a row is in sight. */
+  reveal: (index: number) => void
+}
+
+/** The rows of a table body that are in sight, whichever box scrolls. */
+export function useWindow({
+  body,
+  count,
+  openRows,
+}: {
+  body: RefObject<HTMLTableSectionElement | null>
+  count: number
+  openRows: readonly number[]
+}): RowWindow {
+  const whole = count <= wholeUpTo
+  const rowHeight = useRef(36)
+  const heights = useRef(new Map<number, number>())
+  const all = { from: 0, to: count, before: 0, after: 0 }
+  const [drawn, setDrawn] = useState<Window>({ ...all, to: Math.min(count, 60), after: Math.max(0, count - 60) * 36 })
+  const opened = openRows.join(',')
+
+  const update = useCallback(() => {
+    const element = body.current
+    if (element === null || whole) return
+    const first = element.querySelector<HTMLElement>('[data-row]')
+    if (first !== null && first.offsetHeight > 0) rowHeight.current = first.offsetHeight
+    const box = element.closest('[data-tablescroll]')?.getBoundingClientRect()
+    const top = element.getBoundingClientRect().top
+    const [clipTop, clipBottom] = [Math.max(0, box?.top ?? 0), Math.min(innerHeight, box?.bottom ?? innerHeight)]
+    const open = new Set(opened === '' ? [] : opened.split(',').map(Number))
+    const extra = new Map([...heights.current].filter(([index]) => open.has(index)))
+    const next = visibleRows({ count, rowHeight: rowHeight.current, extra, top: clipTop - top, bottom: clipBottom - top, step })
+    setDrawn((now) => (now.from === next.from && now.to === next.to && now.before === next.before && now.after === next.after ? now : next))
+  }, [body, count, whole, opened])
+
+  // Also after each change of what is drawn: the box has its height only once rows stand in it.
+  useLayoutEffect(update, [update, drawn])
+  useEffect(() => {
+    if (whole) return undefined
+    let frame = 0
+    const later = () => {
+      cancelAnimationFrame(frame)
+      frame = requestAnimationFrame(update)
+    }
+    document.addEventListener('scroll', later, { capture: true, passive: true })
+    window.addEventListener('resize', later)
+    return () => {
+      cancelAnimationFrame(frame)
+      document.removeEventListener('scroll', later, { capture: true })
+      window.removeEventListener('resize', later)
+    }
+  }, [update, whole])
+
+  const measure = useCallback(
+    (index: number, element: HTMLElement | null) => {
+      if (element === null || heights.current.get(index) === element.offsetHeight) return
+      heights.current.set(index, element.offsetHeight)
+      update()
+    },
+    [update],
+  )
+  const reveal = useCallback(
+    (index: number) => {
+      const row = body.current?.querySelector<HTMLElement>(`[data-row="${index}"]`)
+      if (row) return row.scrollIntoView({ block: 'nearest' })
+      const scroller = body.current?.closest<HTMLElement>('[data-tablescroll]')
+      const drawnBy = scroller !== null && scroller !== undefined && scroller.scrollHeight > scroller.clientHeight ? scroller : document.scrollingElement
+      drawnBy?.scrollTo({ top: index * rowHeight.current - drawnBy.clientHeight / 2 })
+      return update()
+    },
+    [body, update],
+  )
+  return { ...(whole ? all : drawn), measure, reveal }
+}

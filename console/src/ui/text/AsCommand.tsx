@@ -1,0 +1,34 @@
+import { Button } from '../inputs/Button.tsx'
+import { Command } from './Copyable.tsx'
+import { Popover } from '../overlay/Popover.tsx'
+
+/** Whole up to what somebody would read; the panel scrolls. */
+const short = (text: string): string => (text.length > 4_000 ? `${text.slice(0, 4_000)}…` : text)
+
+/**
+ * What a form would do, as a command of the command line and as a call of the API; both are copied whole. Not while a part is missing: `complete`.
+ * What the command line can't do has no `cli`.
+ */
+export function AsCommand({ cli, api, complete = true }: { cli?: string; api: string; complete?: boolean }) {
+  if (!complete) {
+    return (
+      <Button icon="terminal" can={{ ok: false, reason: 'Fill in the form first' }}>
+        Command
+      </Button>
+    )
+  }
+  return (
+    <Popover label="As a command" align="end" width="min(36rem, 92vw)" trigger={<Button icon="terminal">Command</Button>}>
+      <div className="stack stack2">
+        {cli !== undefined && (
+          <>
+            <p className="fs13 t2">The same from the command line, once signed in there:</p>
+            <Command command={cli} shown={short(cli)} />
+          </>
+        )}
+        <p className="fs13 t2">{cli === undefined ? 'The same' : 'And'} as a call of the API. An access token goes into STEELYARD_TOKEN:</p>
+        <Command command={api} shown={short(api)} />
+      </div>
+    </Popover>
+  )
+}

@@ -1,0 +1,85 @@
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { IconButton } from '../inputs/Button.tsx'
+import css from './Copyable.module.css'
+import { cx } from '../cx.ts'
+import { Icon } from '../pictures/Icon.tsx'
+import { unrecorded } from './unrecorded.ts'
+
+/** How long "Copied" shows, in ms: the specification's number. */
+const copiedMs = 550
+
+/** Puts text on the clipboard; without the clipboard API (a page over plain HTTP) through a selection. */
+async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
+  const area = document.createElement('textarea')
+  area.value = text
+  area.style.position = 'fixed'
+  document.body.append(area)
+  area.select()
+  const done = document.execCommand('copy')
+  area.remove()
+  if (!done) throw new Error('The browser does not allow copying here')
+}
+
+export function useCopy(): { copied: boolean; copy: (text: string) => void } {
+  const [copied, setCopied] = useState(false)
+  const timer = useRef(0)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const copy = (text: string) => {
+    void (async () => {
+      try {
+        await copyText(text)
+      } catch {
+        return setCopied(false)
+      }
+      setCopied(true)
+      clearTimeout(timer.current)
+      timer.current = window.setTimeout(() => setCopied(false), copiedMs)
+    })()
+  }
+  return { copied, copy }
+}
+
+/** A value that a click copies, whole, however short it is shown. `what` names it: "Copy serial". */
+export function Copyable({ value, what, mono = true, children }: { value: string; what?: string; mono?: boolean; children?: ReactNode }) {
+  const { copied, copy } = useCopy()
+  return (
+    <button
+      type="button"
+      className={cx(css['copy'], mono && 'mono', copied && css['copied'])}
+      title={value}
+      onClick={(event) => {
+        event.stopPropagation()
+        copy(value)
+      }}
+    >
+      <span className="clip">{children ?? value}</span>
+      <Icon name={copied ? 'check' : 'copy'} size={12} />
+      <span className={copied ? css['flag'] : 'sr'} aria-live="polite">
+        {copied ? 'Copied' : what === undefined ? 'Copy' : `Copy ${what}`}
+      </span>
+    </button>
+  )
+}
+
+/** A command to be run elsewhere, on the lines that it has. What is copied is `command`; `shown` may abbreviate long parts of it; `what` names it: "Copy token". */
+export function Command({ command, shown = command, prompt = '$', what }: { command: string; shown?: string; prompt?: string; what?: string }) {
+  const { copied, copy } = useCopy()
+  return (
+    <div className={cx(css['cmd'], shown.includes('\n') && css['lines'])} {...unrecorded}>
+      <span className={css['prompt']} aria-hidden="true">
+        {prompt}
+      </span>
+      <code title={command}>{shown}</code>
+      <span className={copied ? css['said'] : 'sr'} aria-live="polite">
+        {copied ? 'Copied' : ''}
+      </span>
+      <IconButton
+        icon={copied ? 'check' : 'copy'}
+        label={what === undefined ? 'Copy' : `Copy ${what}`}
+        className={copied ? css['copied'] : ''}
+        onClick={() => copy(command)}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,95 @@
+import type { ReactNode } from 'react'
+import { IconButton } from '../inputs/Button.tsx'
+import { useCopy } from './Copyable.tsx'
+import css from './Panel.module.css'
+import { cx } from '../cx.ts'
+
+/** One level of box, never a box in a box. `flush` leaves the padding to what is inside, such as a table. */
+export function Panel({
+  title,
+  note,
+  actions,
+  flush = false,
+  className,
+  children,
+  label,
+}: {
+  title?: ReactNode
+  note?: ReactNode
+  actions?: ReactNode
+  flush?: boolean
+  className?: string | undefined
+  children: ReactNode
+  label?: string
+}) {
+  return (
+    <section className={cx(css['panel'], className)} aria-label={label}>
+      {title !== undefined && (
+        <header className={css['head']}>
+          <h2 className="h2">{title}</h2>
+          {note !== undefined && <span className={css['note']}>{note}</span>}
+          {actions !== undefined && <div className={css['actions']}>{actions}</div>}
+        </header>
+      )}
+      {flush ? children : <div className={css['body']}>{children}</div>}
+    </section>
+  )
+}
+
+/** Facts in two columns: what it is, and its value. An absent value is an en dash, an unknown one the word. */
+export function KeyValue({
+  rows,
+  className,
+}: {
+  rows: readonly (readonly [key: ReactNode, value: ReactNode] | false | null | undefined)[]
+  className?: string
+}) {
+  return (
+    <dl className={cx(css['kv'], className)}>
+      {rows.map(
+        (row, i) =>
+          row && (
+            <div key={typeof row[0] === 'string' ? row[0] : i} className={css['pair']}>
+              <dt>{row[0]}</dt>
+              <dd>{row[1] === null || row[1] === undefined || row[1] === '' ? <span className="t3">–</span> : row[1]}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  )
+}
+
+/** A strip of the few facts that matter most, under an object's name. */
+export function Facts({ rows }: { rows: readonly (readonly [key: string, value: ReactNode] | false | null | undefined)[] }) {
+  return (
+    <dl className={css['facts']}>
+      {rows.map(
+        (row) =>
+          row && (
+            <div key={row[0]}>
+              <dt>{row[0]}</dt>
+              <dd>{row[1] ?? <span className="t3">–</span>}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  )
+}
+
+/** The head of an object's page: its name, which can be copied, its state, what can be done to it. */
+export function PageHeader({ name, status, actions, children }: { name: string; status?: ReactNode; actions?: ReactNode; children?: ReactNode }) {
+  const { copied, copy } = useCopy()
+  return (
+    <header className={css['page']}>
+      <div className={css['title']}>
+        <div className={css['name']}>
+          <h1>{name}</h1>
+          <IconButton icon={copied ? 'check' : 'copy'} iconSize={12} size="small" label={copied ? 'Copied' : 'Copy name'} onClick={() => copy(name)} />
+        </div>
+        {status !== undefined && <div className={css['status']}>{status}</div>}
+        {actions !== undefined && <div className={css['page-actions']}>{actions}</div>}
+      </div>
+      {children}
+    </header>
+  )
+}

@@ -1,0 +1,282 @@
+/** Clusters: servers made into one Kubernetes. The whole creation is one call and one operation. */
+import * as z from 'zod/mini'
+import { parseAddress, parseCidr } from '../network/addresses.ts'
+import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
+import { nameOf } from '../names.ts'
+import { operation } from '../operation.ts'
+import { begun, Operation } from '../operations.ts'
+import { NewPatch } from '../patches.ts'
+import { byId, listQuery, pageOf, time } from '../page.ts'
+import { no, type Verdict, yes } from '../rule.ts'
+import { kubernetesVersionText, talosVersionText } from '../versions.ts'
+
+export const clusterStatuses = ['pending', 'configuring', 'installing', 'bootstrapping', 'ready', 'degraded', 'failed', 'deleting'] as const
+export type ClusterStatus = (typeof clusterStatuses)[number]
+const clusterRoles = ['control_plane', 'worker'] as const
+export const ClusterRole = z.enum(clusterRoles)
+export type ClusterRole = (typeof clusterRoles)[number]
+
+export const defaultPodCidr = '10.244.0.0/16'
+export const defaultServiceCidr = '10.96.0.0/12'
+const mostControlPlanes = 7
+
+/** EIP-55 address and 32-byte ids as they may be shown, copied and printed: nothing else ever stands in a command. */
+export const addressPattern = /^0x[0-9a-fA-F]{40}$/
+export const offerIdPattern = /^0x[0-9a-f]{64}$/
+
+const Member = z.object({ node_id: z.uuid(), name: z.string(), role: ClusterRole })
+
+export const Cluster = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  status: z.enum(clusterStatuses),
+  /** What it is waiting for, or why it failed. */
+  reason: z.nullable(z.string()),
+  /** What Steelyard tries with it and can't do now; each is tried again by itself. `node_id`: the server that it is about. */
+  troubles: z.array(z.object({ node_id: z.nullable(z.uuid()), message: z.string() })),
+  datacenter: z.object({ id: z.uuid(), code: z.string(), country_code: z.string() }),
+  talos_version: z.string(),
+  kubernetes_version: z.string(),
+  /** URL of the Kubernetes API. */
+  endpoint: z.string(),
+  /** Whether the endpoint's address is held by the control planes themselves. */
+  virtual_ip: z.boolean(),
+  vlan_id: z.nullable(z.int()),
+  pod_cidr: z.string(),
+  service_cidr: z.string(),
+  servers: z.array(Member),
+  /** Servers that were replaced, reset or removed, or are leaving now: earlier operations are about them too. */
+  former_servers: z.array(Member),
+  control_planes: z.int(),
+  workers: z.int(),
+  subnets: z.array(z.object({ id: z.uuid(), name: z.string(), cidr: z.string() })),
+  chainAddress: z.nullable(z.string()),
+  offerId: z.nullable(z.string()),
+  offer_detection: z.enum(['looking', 'found', 'not_found']),
+  operation_id: z.nullable(z.uuid()),
+  /** A server has shown the secured API that the cluster's talosconfig opens, also in a creation that hangs. */
+  talos_answers: z.boolean(),
+  /** Its machines, or its Kubernetes API, refuse Steelyard since others have changed an authority; see `clusterSecretsImport`. */
+  locked_out: z.optional(z.nullable(z.object({ authority: z.enum(['talos_ca', 'kubernetes_ca']), since: time }))),
+  /** When it was taken over; null where Steelyard made it. */
+  taken_over_at: z.optional(z.nullable(time)),
+  version: z.int(),
+  created_at: time,
+  updated_at: time,
+})
+export type Cluster = z.infer<typeof Cluster>
+
+const cidr = (what: string) =>
+  z.string().check(
+    z.trim(),
+    z.refine((text) => parseCidr(text) !== null, { error: `${what} must be a network such as 10.244.0.0/16, with host bits zero` }),
+  )
+/** A last label of digits, or a hexadecimal one, is an address that is written wrongly: URLs with it can't be read (https://url.spec.whatwg.org/#ends-in-a-number-checker). */
+const dnsName = /^(?=.{1,253}$)(?!(?:.*\.)?(?:\d+|0x[0-9a-f]*)$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
+/** Host of an endpoint as it may be entered: `https://host:6443/`, `[::1]:6443`, or the bare host. */
+export const endpointHost = (endpoint: string): string =>
+  endpoint
+    .replace(/^https:\/\//, '')
+    .replace(/\/$/, '')
+    .replace(/^\[(.*)\](?::6443)?$/, '$1')
+    .replace(/^([^:]*):6443$/, '$1')
+
+/** Taken by id or by path, read as the path. */
+const diskOf = (example: string) =>
+  z
+    .string()
+    .check(
+      z.trim(),
+      z.regex(/^(?:\/dev\/)?[a-zA-Z0-9][a-zA-Z0-9/_.:-]{0,119}$/, `A disk is given by its id or its device path, such as ${example} or /dev/${example}`),
+      z.overwrite(devicePath),
+    )
+
+export const ClusterServer = z.strictObject({
+  node_id: z.uuid(),
+  role: ClusterRole,
+  /** Link that carries the workload; defaults to the one that Steelyard reaches the server on. */
+  interface: z.optional(z.string().check(z.maxLength(64))),
+  /** Id or path of one of the server's disks; defaults to the smallest fixed one that is large enough, an empty one first. */
+  install_disk: z.optional(diskOf('nvme0n1')),
+  workload_disks: z._default(z.array(diskOf('nvme1n1')).check(z.maxLength(64)), []),
+  patch: z.optional(NewPatch),
+})
+export type ClusterServer = z.infer<typeof ClusterServer>
+
+export const NewCluster = z.strictObject({
+  name: nameOf('Cluster'),
+  datacenter_id: z.uuid(),
+  talos_version: z.optional(talosVersionText()),
+  kubernetes_version: z.optional(kubernetesVersionText),
+  /** Address or DNS name of the Kubernetes API, also as `https://host:6443`. Defaults to the first control plane's address, which falls with that server. */
+  endpoint: z.optional(
+    z.string().check(
+      z.trim(),
+      z.refine((e) => parseAddress(endpointHost(e)) !== null || dnsName.test(endpointHost(e).toLowerCase()), { error: 'Enter an IP address or a DNS name' }),
+    ),
+  ),
+  /** True: the endpoint is an unused address of the servers' network that the control planes hold themselves. */
+  virtual_ip: z._default(z.boolean(), false),
+  vlan_id: z.optional(
+    z.nullable(
+      z.int('VLAN ID must be between 1 and 4094').check(z.gte(1, 'VLAN ID must be between 1 and 4094'), z.lte(4094, 'VLAN ID must be between 1 and 4094')),
+    ),
+  ),
+  pod_cidr: z._default(cidr('Pod CIDR'), defaultPodCidr),
+  service_cidr: z._default(cidr('Service CIDR'), defaultServiceCidr),
+  servers: z.array(ClusterServer).check(z.minLength(1, 'Choose at least one server'), z.maxLength(500)),
+  /** Chosen disks that hold something or are removable media, which a person agreed to wipe. */
+  confirmed_disks: ConfirmedDisks,
+})
+export type NewCluster = z.infer<typeof NewCluster>
+export type NewClusterAsked = z.input<typeof NewCluster>
+
+/** Odd, so that losing one server never costs the majority of etcd. */
+export function canHaveControlPlanes(count: number): Verdict {
+  if (count === 0) return no('Choose at least one control plane')
+  if (count > mostControlPlanes) return no(`A cluster has at most ${mostControlPlanes} control planes`)
+  return count % 2 === 0 ? no(`Choose an odd number of control planes: with ${count}, losing one costs as much as with ${count - 1}`) : yes
+}
+
+/** What is allowed but unwise. */
+export const controlPlaneWarning = (count: number): string | null =>
+  count === 1 ? 'With one control plane, the cluster is down while that server is. Three are recommended.' : null
+
+/** The same of what stays after a control plane has left. */
+export const afterLeaving = (controlPlanes: number): string | null =>
+  controlPlanes % 2 === 1
+    ? controlPlaneWarning(controlPlanes)
+    : `${controlPlanes} control planes stay, an even number: losing one then costs as much as with ${controlPlanes - 1}`
+
+/** Talos needs 1,698 MiB on a control plane and 874 MiB on a worker (its own checks). */
+export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = { control_plane: 1698 * 1024 ** 2, worker: 874 * 1024 ** 2 }
+
+export const Check = z.object({ check: z.string(), ok: z.boolean(), message: z.string() })
+
+export const clusterList = operation({
+  name: 'clusterList',
+  summary: 'Clusters.',
+  method: 'GET',
+  path: '/v1/clusters',
+  scope: 'clusters:read',
+  query: z.strictObject({
+    ...listQuery(['name', 'datacenter', 'status', 'kubernetes_version', 'talos_version', 'created_at']),
+    status: z.optional(z.enum(clusterStatuses)),
+    datacenter: z.optional(z.string().check(z.trim(), z.maxLength(40))),
+  }),
+  answer: pageOf(Cluster),
+})
+export const clusterGet = operation({
+  name: 'clusterGet',
+  summary: 'One cluster.',
+  method: 'GET',
+  path: '/v1/clusters/{id}',
+  scope: 'clusters:read',
+  params: byId,
+  answer: Cluster,
+  errors: ['not_found'],
+})
+export const clusterCreate = operation({
+  name: 'clusterCreate',
+  summary: 'Create a cluster, all or nothing: the servers are reserved in the same transaction.',
+  method: 'POST',
+  path: '/v1/clusters',
+  scope: 'clusters:write',
+  body: NewCluster,
+  answer: z.object({ cluster: Cluster, operation: Operation }),
+  status: 202,
+  errors: ['not_found', 'name_taken', 'server_taken', 'not_eligible', 'disk_not_confirmed'],
+})
+export const clusterPreview = operation({
+  name: 'clusterPreview',
+  summary: 'What clusterCreate would do: per server the merged configuration with secrets masked, the checks and the plan.',
+  method: 'POST',
+  path: '/v1/clusters/preview',
+  scope: 'clusters:write',
+  body: NewCluster,
+  answer: z.object({
+    servers: z.array(z.object({ node_id: z.uuid(), name: z.string(), config: z.string(), warnings: z.array(z.string()) })),
+    checks: z.array(Check),
+    steps: z.array(z.object({ key: z.string(), title: z.string(), node_id: z.nullable(z.uuid()) })),
+  }),
+  errors: ['not_found'],
+})
+export const clusterDelete = operation({
+  name: 'clusterDelete',
+  summary: 'Delete a cluster: its servers are reset to maintenance, workers first; with `force`, they are forgotten as they are.',
+  method: 'DELETE',
+  path: '/v1/clusters/{id}',
+  scope: 'clusters:write',
+  params: byId,
+  query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
+  answer: begun,
+  status: 202,
+  errors: ['not_found', 'operation_running', 'stale'],
+})
+export const clusterServerReplace = operation({
+  name: 'clusterServerReplace',
+  summary: 'Give the place of a server that failed during the creation to another one.',
+  method: 'POST',
+  path: '/v1/clusters/{id}/servers/{node_id}/replace',
+  scope: 'clusters:write',
+  params: z.strictObject({ id: z.uuid(), node_id: z.uuid() }),
+  body: z.strictObject({ node_id: z.uuid(), confirmed_disks: ConfirmedDisks }),
+  answer: begun,
+  status: 202,
+  errors: ['not_found', 'server_taken', 'not_eligible', 'disk_not_confirmed', 'transition_refused', 'operation_running'],
+})
+/** Talos keeps its log in memory: what a server said before it restarted is only here. */
+export const clusterServerFailure = operation({
+  name: 'clusterServerFailure',
+  summary: 'Why a server of a cluster failed last, with the last lines of its log from the boot in which it failed; no lines where they could not be read.',
+  method: 'GET',
+  path: '/v1/clusters/{id}/servers/{node_id}/failure',
+  scope: 'servers:read',
+  params: z.strictObject({ id: z.uuid(), node_id: z.uuid() }),
+  answer: z.object({ reason: z.nullable(z.string()), log: z.nullable(z.object({ at: time, lines: z.array(z.string()) })) }),
+  errors: ['not_found'],
+})
+export const clusterKubeconfig = operation({
+  name: 'clusterKubeconfig',
+  summary: 'A kubeconfig, minted for this download and valid 24 h.',
+  method: 'GET',
+  path: '/v1/clusters/{id}/kubeconfig',
+  scope: 'secrets:read',
+  params: byId,
+  answer: z.string(),
+  media: 'application/yaml',
+  errors: ['not_found', 'cluster_not_ready'],
+})
+export const clusterTalosconfig = operation({
+  name: 'clusterTalosconfig',
+  summary: 'A talosconfig, minted for this download and valid 24 h.',
+  method: 'GET',
+  path: '/v1/clusters/{id}/talosconfig',
+  scope: 'secrets:read',
+  params: byId,
+  answer: z.string(),
+  media: 'application/yaml',
+  errors: ['not_found', 'cluster_not_ready'],
+})
+
+export const ClusterEvent = z.object({ id: z.string(), at: time, type: z.string(), message: z.string(), by: z.nullable(z.string()) })
+export const clusterEvents = operation({
+  name: 'clusterEvents',
+  summary: 'What was done to a cluster and by whom, newest first.',
+  method: 'GET',
+  path: '/v1/clusters/{id}/events',
+  scope: 'clusters:read',
+  params: byId,
+  answer: z.object({ items: z.array(ClusterEvent) }),
+  errors: ['not_found'],
+})
+
+/** A talosconfig is of use as soon as one server answers with it: it is what a creation that hangs is looked into with. */
+export const canDownloadTalosconfig = (c: Pick<Cluster, 'talos_answers'>): Verdict =>
+  c.talos_answers ? yes : no('No server of the cluster answers over its secured API yet')
+
+/** A kubeconfig can be minted once the control plane answers. */
+export const canDownloadKubeconfig = (c: Pick<Cluster, 'status'>): Verdict =>
+  c.status === 'ready' || c.status === 'degraded' ? yes : no('The cluster is not ready yet')
+
+export const canDeleteCluster = (c: Pick<Cluster, 'status'>): Verdict => (c.status === 'deleting' ? no('The cluster is being deleted already') : yes)

@@ -1,0 +1,108 @@
+/**
+ * Clusters that others made, and authorities that others changed. What proves that a cluster is one's own is its secrets bundle (`talosctl gen secrets`), or a
+ * talosconfig of an admin: then the secrets are read from a control plane's own configuration. Both are checked against the machines before anything is kept.
+ */
+import * as z from 'zod/mini'
+import { Check, Cluster, ClusterRole } from './clusters.ts'
+import { nameOf } from '../names.ts'
+import { operation } from '../operation.ts'
+import { Operation } from '../operations.ts'
+import { byId } from '../page.ts'
+
+const file = (what: string) => z.optional(z.string().check(z.minLength(1, `The ${what} is empty`), z.maxLength(128 * 1024, `A ${what} is at most 128 KiB`)))
+
+const proof = {
+  /** `secrets.yaml` of talosctl. */
+  secrets: file('secrets bundle'),
+  /** Of an admin, in place of the bundle. */
+  talosconfig: file('talosconfig'),
+  /** Of an admin; beside a talosconfig, to be sure that both are of one cluster. */
+  kubeconfig: file('kubeconfig'),
+}
+
+const ImportedCluster = {
+  ...proof,
+  /** Addresses of control planes; by default the endpoints of the talosconfig. */
+  addresses: z._default(z.array(z.string().check(z.trim(), z.maxLength(64))).check(z.maxLength(16, 'At most 16 addresses')), []),
+  datacenter_id: z.uuid(),
+  /** By default the cluster's own. */
+  name: z.optional(nameOf('Cluster')),
+}
+
+const oneProof = (b: { secrets?: string | undefined; talosconfig?: string | undefined }) => (b.secrets === undefined) !== (b.talosconfig === undefined)
+const oneProofSentence = 'Give either the secrets bundle or a talosconfig'
+
+export const TakeoverServer = z.object({
+  /** Node name in Kubernetes, which becomes the server's name. */
+  name: z.string(),
+  address: z.nullable(z.string()),
+  role: z.nullable(ClusterRole),
+  uuid: z.nullable(z.string()),
+  serial: z.nullable(z.string()),
+  product: z.nullable(z.string()),
+  talos_version: z.nullable(z.string()),
+  /** The server that this machine is already; null: it will be registered. */
+  known: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
+  /** Why the cluster can't be taken over with it as it is. */
+  problem: z.nullable(z.string()),
+})
+export type TakeoverServer = z.infer<typeof TakeoverServer>
+
+export const Takeover = z.object({
+  name: z.string(),
+  endpoint: z.string(),
+  virtual_ip: z.boolean(),
+  talos_version: z.string(),
+  kubernetes_version: z.string(),
+  pod_cidr: z.string(),
+  service_cidr: z.string(),
+  servers: z.array(TakeoverServer),
+  checks: z.array(Check),
+  /** Names what was found; the takeover is refused where it has changed. */
+  seen: z.string(),
+})
+export type Takeover = z.infer<typeof Takeover>
+
+export const clusterImportPreview = operation({
+  name: 'clusterImportPreview',
+  summary: 'Looks at a cluster that others made and says what taking it over would do. Only asks its machines; changes nothing.',
+  method: 'POST',
+  path: '/v1/clusters/import/preview',
+  scope: 'clusters:write',
+  body: z.strictObject(ImportedCluster).check(z.refine(oneProof, { error: oneProofSentence, path: ['secrets'] })),
+  answer: Takeover,
+  errors: ['not_found', 'dial_refused', 'server_unreachable'],
+})
+export const clusterImport = operation({
+  name: 'clusterImport',
+  summary: 'Takes over a cluster that others made, as it was previewed: it is ready at once, and nothing is sent to its machines.',
+  method: 'POST',
+  path: '/v1/clusters/import',
+  scope: 'clusters:write',
+  body: z
+    .strictObject({ ...ImportedCluster, seen: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'Take `seen` from the preview that you looked at')) })
+    .check(z.refine(oneProof, { error: oneProofSentence, path: ['secrets'] })),
+  answer: z.object({ cluster: Cluster, operation: Operation }),
+  status: 202,
+  errors: ['not_found', 'dial_refused', 'server_unreachable', 'name_taken', 'server_taken', 'not_eligible', 'stale'],
+})
+export const clusterSecretsImport = operation({
+  name: 'clusterSecretsImport',
+  summary:
+    "Imports a cluster's new secrets after its authorities were changed by others, such as with `talosctl rotate-ca`, once its machines have taken them.",
+  method: 'POST',
+  path: '/v1/clusters/{id}/secrets',
+  scope: 'clusters:write',
+  params: byId,
+  body: z.strictObject({ secrets: proof.secrets, talosconfig: proof.talosconfig }).check(z.refine(oneProof, { error: oneProofSentence, path: ['secrets'] })),
+  answer: Cluster,
+  errors: ['not_found', 'server_unreachable', 'operation_running', 'cluster_not_ready'],
+})
+
+/** Why Steelyard is refused by a cluster's machines. */
+export const lockedOutSentences = {
+  talos_ca:
+    "The cluster's Talos CA was changed outside of Steelyard, so its machines refuse Steelyard. Import the new secrets: the secrets bundle, or the talosconfig that talosctl wrote.",
+  kubernetes_ca:
+    "The cluster's Kubernetes CA was changed outside of Steelyard, so its API refuses Steelyard. Import the new secrets: the secrets bundle, or an admin's talosconfig.",
+} as const

@@ -1,0 +1,279 @@
+/**
+ * Subnets: public or private space that the provider routes to a datacenter's servers. A workload subnet is the address pool of one cluster;
+ * a management subnet carries the servers' own addresses and may be shared by several clusters.
+ */
+import * as z from 'zod/mini'
+import { addressStates } from './address-map.ts'
+import { nameOf } from '../names.ts'
+import { type Answer, operation } from '../operation.ts'
+import { begun } from '../operations.ts'
+import { byId, listQuery, pageOf, time } from '../page.ts'
+import { no, type Verdict, yes } from '../rule.ts'
+import { Subnet, subnetPurposes, subnetStatuses } from './subnet.ts'
+import { mostExclusions, subnetProblems, type SubnetText, tooManyExclusions } from './subnet-rules.ts'
+import { counted } from '../words.ts'
+
+export { Subnet, subnetPurposes, subnetStatuses, type SubnetStatus } from './subnet.ts'
+
+const poolProviders = ['cilium', 'metallb'] as const
+export type PoolProvider = (typeof poolProviders)[number]
+
+export const wrongVlan = 'VLAN ID must be a whole number from 1 to 4094'
+const vlan = z.int(wrongVlan).check(z.gte(1, wrongVlan), z.lte(4094, wrongVlan))
+const gateway = z.nullable(z.string().check(z.trim(), z.maxLength(64, 'Gateway must be an IP address')))
+const exclude = z.array(z.string().check(z.maxLength(2000, 'A line holds at most 2000 characters'))).check(z.maxLength(mostExclusions, tooManyExclusions))
+const declared = z.strictObject({
+  name: nameOf('Subnet'),
+  datacenter_id: z.uuid('Choose a datacenter'),
+  cidr: z.string('CIDR is required').check(z.trim(), z.maxLength(64, 'Enter a subnet in CIDR notation, for example 203.0.113.0/24')),
+  gateway: z._default(gateway, null),
+  vlan_id: z._default(z.nullable(vlan), null),
+  exclude: z._default(exclude, []),
+  first_and_last: z._default(z.boolean(), false),
+  purpose: z._default(z.enum(subnetPurposes), 'workload'),
+})
+
+/** What the rules look at, where the fields are of the right kind at all: so a wrong name doesn't hide a wrong CIDR. */
+function ruled(body: unknown): SubnetText | null {
+  if (typeof body !== 'object' || body === null) return null
+  const { cidr, gateway, exclude, first_and_last } = body as Record<string, unknown>
+  if (typeof cidr !== 'string') return null
+  return {
+    cidr,
+    gateway: typeof gateway === 'string' ? gateway : null,
+    vlan_id: null,
+    exclude: Array.isArray(exclude) ? exclude.filter((line) => typeof line === 'string') : [],
+    first_and_last: first_and_last === true,
+  }
+}
+
+export const NewSubnet = declared.check(
+  z.check(
+    (context) => {
+      const subnet = ruled(context.value)
+      const fields = subnet ? subnetProblems(subnet).fields : {}
+      for (const [field, message] of Object.entries(fields)) context.issues.push({ code: 'custom', path: [field], message, input: context.value })
+    },
+    { when: () => true },
+  ),
+)
+export type NewSubnet = z.infer<typeof NewSubnet>
+
+/** The datacenter is fixed: its routes lead there. Rules that need the whole subnet are checked against what is stored. */
+const change = z.strictObject({
+  name: z.optional(declared.shape.name),
+  cidr: z.optional(declared.shape.cidr),
+  gateway: z.optional(gateway),
+  vlan_id: z.optional(z.nullable(vlan)),
+  exclude: z.optional(exclude),
+  first_and_last: z.optional(z.boolean()),
+  purpose: z.optional(z.enum(subnetPurposes)),
+})
+export type SubnetChange = z.infer<typeof change>
+
+const filters = {
+  status: z.optional(z.enum(subnetStatuses)),
+  /** Name or id. */
+  cluster: z.optional(z.string().check(z.trim(), z.maxLength(40))),
+  /** Code or id. */
+  datacenter: z.optional(z.string().check(z.trim(), z.maxLength(40))),
+  type: z.optional(z.literal(['IPv4', 'IPv6'])),
+  purpose: z.optional(z.enum(subnetPurposes)),
+}
+
+export const subnetList = operation({
+  name: 'subnetList',
+  summary: 'Subnets with their utilisation. `q` is part of a name, a CIDR, or an address, which finds the subnet that holds it.',
+  method: 'GET',
+  path: '/v1/subnets',
+  scope: 'network:read',
+  query: z.strictObject({ ...listQuery(['name', 'type', 'cidr', 'gateway', 'vlan_id', 'datacenter', 'cluster', 'used', 'status']), ...filters }),
+  answer: pageOf(Subnet),
+})
+export const subnetGet = operation({
+  name: 'subnetGet',
+  summary: 'One subnet.',
+  method: 'GET',
+  path: '/v1/subnets/{id}',
+  scope: 'network:read',
+  params: byId,
+  answer: Subnet,
+  errors: ['not_found'],
+})
+export const subnetCreate = operation({
+  name: 'subnetCreate',
+  summary: 'Add a subnet. Overlap is refused inside a datacenter for private space, everywhere for public space.',
+  method: 'POST',
+  path: '/v1/subnets',
+  scope: 'network:write',
+  body: NewSubnet,
+  answer: Subnet,
+  status: 201,
+  errors: ['not_found', 'name_taken', 'subnet_overlap'],
+})
+export const subnetUpdate = operation({
+  name: 'subnetUpdate',
+  summary: 'Change a subnet. Its CIDR is fixed while it is assigned, and no address in use can be excluded.',
+  method: 'PATCH',
+  path: '/v1/subnets/{id}',
+  scope: 'network:write',
+  params: byId,
+  body: change,
+  answer: Subnet,
+  errors: ['not_found', 'name_taken', 'subnet_overlap', 'subnet_assigned', 'subnet_in_use', 'stale'],
+})
+export const subnetRemove = operation({
+  name: 'subnetRemove',
+  summary: 'Remove a subnet that no cluster has.',
+  method: 'DELETE',
+  path: '/v1/subnets/{id}',
+  scope: 'network:write',
+  params: byId,
+  status: 204,
+  errors: ['not_found', 'subnet_in_use', 'subnet_assigned', 'stale'],
+})
+
+/** A run of neighbouring addresses of one state; those in use by one thing stand alone. */
+export const AddressRun = z.object({
+  first: z.string(),
+  last: z.string(),
+  state: z.enum(addressStates),
+  /** Why it is reserved (network address, broadcast address), or what uses it: `namespace/name` of a Service, the name of a server. */
+  by: z.nullable(z.string()),
+  /** Id of the server that has it, for a link. */
+  node_id: z.nullable(z.uuid()),
+})
+export type AddressRun = z.infer<typeof AddressRun>
+export const subnetAddresses = operation({
+  name: 'subnetAddresses',
+  summary: 'Every address of a subnet as runs of one state, in order: the address map.',
+  method: 'GET',
+  path: '/v1/subnets/{id}/addresses',
+  scope: 'network:read',
+  params: byId,
+  answer: z.object({ cidr: z.string(), observed_at: z.nullable(time), runs: z.array(AddressRun) }),
+  errors: ['not_found'],
+})
+
+/** For programs that draw it. Of a subnet whose every address is in use, texts are a quarter of the bytes of runs, and read in a fifth of the time. */
+export const subnetMap = operation({
+  name: 'subnetMap',
+  summary: 'The address map in parts: what the subnet itself says as runs, what clusters were seen to use as texts, and the servers that have addresses in it.',
+  method: 'GET',
+  path: '/v1/subnets/{id}/map',
+  scope: 'network:read',
+  params: byId,
+  answer: z.object({
+    cidr: z.string(),
+    observed_at: z.nullable(time),
+    /** Of nobody: free, gateway, excluded, reserved. */
+    runs: z.array(AddressRun),
+    /** Addresses in order with a space between, and what uses each, a line for each. An address that two use stands twice. */
+    used: z.object({ addresses: z.string(), by: z.string() }),
+    /** In order. An address that is in use as well is that which uses it. */
+    servers: z.array(z.object({ address: z.string(), by: z.string(), node_id: z.uuid() })),
+  }),
+  errors: ['not_found'],
+})
+export type SubnetMap = Answer<typeof subnetMap>
+
+export const csvColumns = ['id', 'version', 'name', 'cidr', 'gateway', 'vlan', 'exclude', 'first_and_last', 'purpose', 'datacenter', 'cluster'] as const
+export const importLimits = { bytes: 1024 * 1024, rows: 5000 } as const
+export const subnetExport = operation({
+  name: 'subnetExport',
+  summary: 'The subnets of a list as CSV, which can be imported again without a change.',
+  method: 'GET',
+  path: '/v1/subnets/export',
+  scope: 'network:read',
+  query: z.strictObject({ q: z.optional(z.string().check(z.trim(), z.maxLength(200))), ...filters }),
+  answer: z.string(),
+  media: 'text/csv',
+})
+/** Line of the text, counting from 1 with the header; column null where it is about the whole row. */
+const ImportProblem = z.object({ line: z.int(), column: z.nullable(z.string()), message: z.string() })
+const ImportRow = z.object({ line: z.int(), name: z.string(), cidr: z.string(), does: z.enum(['create', 'update', 'nothing']) })
+export const subnetImport = operation({
+  name: 'subnetImport',
+  summary:
+    'Add and change subnets from CSV. Every row is checked, all problems are told, and nothing is written unless there are none; `dry_run` writes nothing.',
+  method: 'POST',
+  path: '/v1/subnets/import',
+  scope: 'network:write',
+  kept: true,
+  body: z.strictObject({
+    csv: z.string().check(z.minLength(1, 'The file is empty'), z.maxLength(importLimits.bytes, 'A file is at most 1 MiB')),
+    dry_run: z._default(z.boolean(), false),
+  }),
+  answer: z.object({ written: z.boolean(), rows: z.array(ImportRow), problems: z.array(ImportProblem) }),
+})
+
+export const PoolChange = z.object({
+  /** What hands addresses out in the cluster; null where nothing that is known does: the manifest is then for copying. */
+  provider: z.nullable(z.enum(poolProviders)),
+  /** YAML that the cluster holds for its assigned subnets now, and would hold. */
+  before: z.string(),
+  after: z.string(),
+  warnings: z.array(z.string()),
+  /** Services that hold addresses of subnets that would go, of those as well that are being drained already: they keep them until they let go, or lose them by force. */
+  losing: z.array(z.object({ subnet_id: z.uuid(), service: z.string(), address: z.string() })),
+})
+export type PoolChange = z.infer<typeof PoolChange>
+
+const wanted = { subnet_ids: z.array(z.uuid()).check(z.maxLength(200)) }
+export const clusterSubnets = operation({
+  name: 'clusterSubnets',
+  summary: 'The subnets of a cluster, and the manifest that its load balancer is given.',
+  method: 'GET',
+  path: '/v1/clusters/{id}/subnets',
+  scope: 'network:read',
+  params: byId,
+  answer: z.object({ items: z.array(Subnet), provider: z.nullable(z.enum(poolProviders)), manifest: z.string() }),
+  errors: ['not_found'],
+})
+export const clusterSubnetsPreview = operation({
+  name: 'clusterSubnetsPreview',
+  summary: 'What clusterSubnetsAssign would change in the cluster.',
+  method: 'POST',
+  path: '/v1/clusters/{id}/subnets/preview',
+  scope: 'network:write',
+  params: byId,
+  body: z.strictObject(wanted),
+  answer: PoolChange,
+  errors: ['not_found', 'subnet_assigned', 'conflict'],
+})
+export const clusterSubnetsAssign = operation({
+  name: 'clusterSubnetsAssign',
+  summary: 'Give a cluster exactly these subnets. Those that go are drained first; with `force`, Services lose their addresses at once.',
+  method: 'PUT',
+  path: '/v1/clusters/{id}/subnets',
+  scope: 'network:write',
+  params: byId,
+  body: z.strictObject({ ...wanted, force: z._default(z.boolean(), false) }),
+  answer: begun,
+  status: 202,
+  errors: ['not_found', 'subnet_assigned', 'conflict', 'cluster_not_ready', 'operation_running', 'stale'],
+})
+
+type Assigned = Pick<Subnet, 'clusters' | 'used'>
+const names = (s: Pick<Subnet, 'clusters'>) => s.clusters.map((c) => c.name).join(', ')
+
+export function canRemoveSubnet(s: Assigned): Verdict {
+  if (s.clusters.length === 0) return yes
+  return s.used
+    ? no(`${counted(s.used, 'address', 'addresses')} in use by cluster ${names(s)}. Unassign the subnet first`)
+    : no(`This subnet is assigned to ${names(s)}. Unassign it first`)
+}
+export const canChangeCidr = (s: Pick<Subnet, 'clusters'>): Verdict =>
+  s.clusters.length === 0 ? yes : no(`This subnet is assigned to ${names(s)}. Unassign it before changing the CIDR`)
+export const canChangePurpose = (s: Pick<Subnet, 'clusters'>): Verdict =>
+  s.clusters.length === 0 ? yes : no(`This subnet is assigned to ${names(s)}. Unassign it before changing the purpose`)
+
+/** Whether a cluster may be given a subnet, as far as the two themselves tell. */
+export function canAssignSubnet(
+  s: Pick<Subnet, 'name' | 'datacenter' | 'purpose' | 'clusters'>,
+  cluster: { id: string; name: string; datacenter: { id: string; code: string } },
+): Verdict {
+  if (s.datacenter.id !== cluster.datacenter.id) return no(`${s.name} is in ${s.datacenter.code}; cluster ${cluster.name} is in ${cluster.datacenter.code}`)
+  const other = s.clusters.find((c) => c.id !== cluster.id)
+  return s.purpose === 'workload' && other ? no(`${s.name} is assigned to ${other.name}`) : yes
+}

@@ -1,0 +1,233 @@
+/**
+ * Disks of servers: which of them Talos may be installed on unasked, and which are wiped only after a person has named them with what they hold.
+ * The rule is the same for the installation and for workload disks, which a reset wipes.
+ */
+import * as z from 'zod/mini'
+import { no, type Verdict, yes } from '../rule.ts'
+
+const text = z.optional(z.string())
+
+/** A disk as the server told of it; what it did not tell is left out. Sizes in bytes. */
+export const Disk = z.object({
+  /** The kernel's name: `nvme0n1`. */
+  id: z.string(),
+  size: z.optional(z.number()),
+  io_size: z.optional(z.number()),
+  pretty_size: text,
+  type: text,
+  model: text,
+  serial: text,
+  wwid: text,
+  /** The kernel's word for how it is attached: `nvme`, `sata`, `usb`, … */
+  transport: text,
+  readonly: z.optional(z.boolean()),
+  /** What stands on it, in one line; left out where the server could not tell. */
+  content: text,
+})
+export type Disk = z.infer<typeof Disk>
+
+/** What the rules read of a disk. */
+export interface DiskFacts {
+  readonly id: string
+  readonly size?: number | null | undefined
+  readonly type?: string | null | undefined
+  readonly model?: string | null | undefined
+  readonly serial?: string | null | undefined
+  readonly wwid?: string | null | undefined
+  readonly transport?: string | null | undefined
+  readonly readonly?: boolean | null | undefined
+  readonly content?: string | null | undefined
+}
+
+export const emptyContent = 'empty'
+const unknownContent = 'not known'
+export const contentOf = ({ content }: Pick<DiskFacts, 'content'>): string => content ?? unknownContent
+
+/** The path of a disk of a server, `/dev/nvme0n1`, from what it is told by: its id in the list of disks, `nvme0n1`, or that path. */
+export const devicePath = (disk: string): string => (disk.startsWith('/') ? disk : `/dev/${disk}`)
+
+/** Talos needs 6 GiB of system disk (its own check). */
+export const leastDiskBytes = 6 * 1024 ** 3
+
+/** Models that management controllers give to the media that they emulate, seldom as anything but a USB disk. */
+const virtualMedia =
+  /\b(?:virtual\s*(?:floppy|cd|cdrom|dvd|disk\s*image|media|hdisk|usb|keyboard)\d*|ami\s+virtual|idrac\s+virtual|ilo\s+virtual|lcdrive|oemdrv)\b/i
+const networkTransports: ReadonlySet<string> = new Set(['iscsi', 'nbd', 'rbd', 'drbd', 'fc', 'fcoe', 'nvme-of'])
+
+/** What makes a disk another thing than a fixed one: "a USB stick". null: it is fixed. */
+export function mediaOf({ id, type, model, transport }: DiskFacts): string | null {
+  if (virtualMedia.test(model ?? '')) return 'virtual media of the management controller'
+  if (transport === 'usb') return 'a USB disk'
+  if (transport === 'mmc' || type === 'SD' || id.startsWith('mmcblk')) return 'an SD card'
+  if (networkTransports.has(transport ?? '') || /^(?:nbd|rbd|drbd)\d/.test(id)) return 'a network disk'
+  if (/^(?:loop|ram|zram|dm-|md|zd|bcache)\d/.test(id)) return 'a device that the kernel makes of others'
+  return null
+}
+
+/** Why Talos is not installed on this disk unless a person chooses it; null where it may be. */
+export function notByDefault(disk: DiskFacts): string | null {
+  const media = mediaOf(disk)
+  if (media !== null) return media
+  return disk.readonly ? 'read-only' : null
+}
+
+/** Whether the disk is wiped only after it was named: it holds something, or may, or is none of the machine's own. */
+const mustBeConfirmed = (disk: DiskFacts): boolean => contentOf(disk) !== emptyContent || mediaOf(disk) !== null
+
+const isLarge = ({ size }: DiskFacts): boolean => (size ?? 0) >= leastDiskBytes
+
+/** Disks that Talos can be installed on by choice, those first that it is installed on by default: fixed before others, empty before full, then by size. */
+export const installable = <T extends DiskFacts>(disks: readonly T[]): T[] =>
+  disks
+    .filter((d) => isLarge(d) && !d.readonly)
+    .toSorted(
+      (a, b) =>
+        Number(notByDefault(a) !== null) - Number(notByDefault(b) !== null) ||
+        Number(mustBeConfirmed(a)) - Number(mustBeConfirmed(b)) ||
+        (a.size ?? 0) - (b.size ?? 0) ||
+        (a.id < b.id ? -1 : 1),
+    )
+
+/** The disk that Talos is installed on where nobody chose one; null where there is none that may be taken unasked. `taken`: paths. */
+export function defaultInstallDisk<T extends DiskFacts>(disks: readonly T[], taken: readonly string[] = []): T | null {
+  const first = installable(disks.filter((d) => !taken.includes(devicePath(d.id))))[0]
+  return first === undefined || notByDefault(first) !== null ? null : first
+}
+
+/** Disks that are taken for the workload where nobody chose: there is nothing on them to lose. */
+export const defaultWorkloadDisks = <T extends DiskFacts>(disks: readonly T[]): T[] => disks.filter((d) => !mustBeConfirmed(d) && !d.readonly)
+
+/** Why a server has no disk that is taken unasked; null where it has one. */
+export function noDefaultDisk(disks: readonly DiskFacts[]): string | null {
+  if (disks.length === 0) return 'The server has no disk'
+  if (defaultInstallDisk(disks) !== null) return null
+  const large = disks.filter(isLarge)
+  if (large.length === 0) return `No disk has the ${(leastDiskBytes / 1024 ** 3).toFixed(1)} GiB that Talos needs`
+  return `No disk is chosen: ${large.map((d) => `${d.id} is ${notByDefault(d)!}`).join(', ')}`
+}
+
+/** One disk that a person agreed to wipe, by what it calls itself, with what it held when they agreed. */
+export const ConfirmedDisk = z
+  .strictObject({
+    wwid: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
+    serial: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
+    content: z.string().check(z.maxLength(1024)),
+  })
+  .check(z.refine((d) => d.wwid !== undefined || d.serial !== undefined, { error: 'Name the disk by its WWID or its serial' }))
+export type ConfirmedDisk = z.infer<typeof ConfirmedDisk>
+export const ConfirmedDisks = z._default(z.array(ConfirmedDisk).check(z.maxLength(10_000)), [])
+
+/** The disks of one server, and which of them are chosen. */
+export interface ChosenDisks {
+  readonly server: string
+  readonly disks: readonly DiskFacts[]
+  /** Paths of those that are to be wiped. */
+  readonly devices: readonly string[]
+  /** Path of the disk that Talos stands on already: it stays as it is. */
+  readonly kept: string | null
+}
+
+/** A disk that has to be named before it is wiped. */
+export interface DiskToConfirm {
+  readonly server: string
+  /** `/dev/sda` */
+  readonly device: string
+  readonly disk: DiskFacts
+  readonly content: string
+  /** "a USB disk"; null for a fixed one. */
+  readonly media: string | null
+  /** What confirms it; null where the disk has nothing that tells it from others. */
+  readonly by: ConfirmedDisk | null
+}
+
+/** How many disks bear each WWID and each serial. */
+function bearers(chosen: readonly ChosenDisks[]): Record<'wwid' | 'serial', Map<string, number>> {
+  const count = (key: 'wwid' | 'serial') => {
+    const counts = new Map<string, number>()
+    for (const { disks } of chosen) for (const d of disks) if (d[key]) counts.set(d[key], (counts.get(d[key]) ?? 0) + 1)
+    return counts
+  }
+  return { wwid: count('wwid'), serial: count('serial') }
+}
+
+/** The chosen disks that have to be named, in the order of the servers. */
+export function disksToConfirm(chosen: readonly ChosenDisks[]): DiskToConfirm[] {
+  const { wwid, serial } = bearers(chosen)
+  return chosen.flatMap(({ server, disks, devices, kept }) =>
+    disks
+      .filter((d) => devices.includes(devicePath(d.id)) && devicePath(d.id) !== kept && mustBeConfirmed(d))
+      .map((disk) => {
+        const content = contentOf(disk)
+        const by =
+          disk.wwid && wwid.get(disk.wwid) === 1
+            ? { wwid: disk.wwid, ...(disk.serial && { serial: disk.serial }), content }
+            : disk.serial && serial.get(disk.serial) === 1
+              ? { serial: disk.serial, content }
+              : null
+        return { server, device: devicePath(disk.id), disk, content, media: mediaOf(disk), by }
+      }),
+  )
+}
+
+/** "Samsung PM9A3, serial S6XY, WWID eui.00": as a person finds it in the rack. */
+export const diskName = ({ model, serial, wwid }: Pick<DiskFacts, 'model' | 'serial' | 'wwid'>): string =>
+  [model || 'unknown model', serial ? `serial ${serial}` : 'no serial', ...(wwid ? [`WWID ${wwid}`] : [])].join(', ')
+
+/** "it holds ext4", "it is a USB disk, and it is empty" */
+export function diskHolding({ media, content }: Pick<DiskToConfirm, 'media' | 'content'>): string {
+  const what = content === unknownContent ? 'what is on it is not known' : content === emptyContent ? 'it is empty' : `it holds ${content}`
+  return media === null ? what : `it is ${media}, and ${what}`
+}
+
+/** Why a disk is not wiped: which one it is, and what is on it. */
+export const diskSentence = (one: Pick<DiskToConfirm, 'server' | 'device' | 'disk' | 'media' | 'content'>): string =>
+  `${one.device} of ${one.server} (${diskName(one.disk)}): ${diskHolding(one)}`
+
+const isNamed = (by: ConfirmedDisk, disk: DiskFacts) =>
+  (by.wwid === undefined || by.wwid === disk.wwid) && (by.serial === undefined || by.serial === disk.serial)
+
+/** Why the chosen disks must not be wiped with these confirmations: one sentence for each that stands against it. */
+export function notConfirmed(chosen: readonly ChosenDisks[], confirmed: readonly ConfirmedDisk[]): string[] {
+  const asked = disksToConfirm(chosen)
+  const { wwid, serial } = bearers(chosen)
+  const byWwid = new Map<string, ConfirmedDisk[]>()
+  const bySerial = new Map<string, ConfirmedDisk[]>()
+  for (const c of confirmed) {
+    const [map, key] = c.wwid === undefined ? [bySerial, c.serial!] : [byWwid, c.wwid]
+    map.set(key, [...(map.get(key) ?? []), c])
+  }
+  const sentences = asked.flatMap((one) => {
+    const { disk, by } = one
+    if (by === null) return [`${diskSentence(one)}. It has no WWID and no serial of its own to name it by: empty it first, or choose another disk`]
+    const named = [
+      ...(wwid.get(disk.wwid ?? '') === 1 ? (byWwid.get(disk.wwid!) ?? []) : []),
+      ...(serial.get(disk.serial ?? '') === 1 ? (bySerial.get(disk.serial!) ?? []) : []),
+    ].filter((c) => isNamed(c, disk))
+    if (named.some((c) => c.content === one.content)) return []
+    if (named.length > 0) return [`${diskSentence(one)}. It was confirmed as "${named[0]!.content}", which has changed since: look at it and confirm it again`]
+    if ((bySerial.get(disk.serial ?? '') ?? []).length > 0)
+      return [`${diskSentence(one)}. Several disks have the serial ${disk.serial}: name this one by its WWID`]
+    return [`${diskSentence(one)}. It is wiped only after it was named and confirmed`]
+  })
+  const wiped = { wwid: new Set<string>(), serial: new Set<string>() }
+  for (const { disks, devices } of chosen)
+    for (const d of disks.filter((one) => devices.includes(devicePath(one.id)))) {
+      if (d.wwid) wiped.wwid.add(d.wwid)
+      if (d.serial) wiped.serial.add(d.serial)
+    }
+  const gone = confirmed.filter((c) => !(c.wwid === undefined ? wiped.serial.has(c.serial!) : wiped.wwid.has(c.wwid)))
+  return [
+    ...sentences,
+    ...gone.map(
+      (c) =>
+        `The disk ${c.wwid === undefined ? `with serial ${c.serial}` : `with WWID ${c.wwid}`} that was confirmed is none of the chosen disks: it may be gone`,
+    ),
+  ]
+}
+
+/** Whether the chosen disks may be wiped with what was confirmed. */
+export function canWipe(chosen: readonly ChosenDisks[], confirmed: readonly ConfirmedDisk[]): Verdict {
+  const [first, ...more] = notConfirmed(chosen, confirmed)
+  if (first === undefined) return yes
+  return no(more.length === 0 ? first : `${first} (and ${more.length} more)`)
+}

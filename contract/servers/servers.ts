@@ -1,0 +1,471 @@
+/**
+ * Servers: the machines. In the API's paths they are nodes. Status says what a server is to us (free, in a cluster, removed);
+ * stage is Talos's own word for what the machine is doing; reachable says whether it answers. They are never mixed.
+ */
+import * as z from 'zod/mini'
+import type { Cluster } from '../clusters/clusters.ts'
+import { Disk } from './disks.ts'
+import { nameOf } from '../names.ts'
+import { operation } from '../operation.ts'
+import { begun } from '../operations.ts'
+import { byId, listQuery, pageOf, time, wholeInQuery } from '../page.ts'
+import { all, no, type Verdict, yes } from '../rule.ts'
+import { counted } from '../words.ts'
+
+export const serverStatuses = ['ready', 'maintenance', 'deleted'] as const
+export const ServerStatus = z.enum(serverStatuses)
+export type ServerStatus = (typeof serverStatuses)[number]
+
+export const nodeTypes = ['unknown', 'control_plane', 'worker'] as const
+export const NodeType = z.enum(nodeTypes)
+export type NodeType = (typeof nodeTypes)[number]
+
+/** Talos's MachineStatus stages (machine.MachineStatusEvent), and `unknown` where it has not told. */
+const stages = ['unknown', 'booting', 'installing', 'maintenance', 'running', 'rebooting', 'shutting_down', 'resetting', 'upgrading'] as const
+export type Stage = (typeof stages)[number]
+
+const text = z.optional(z.string())
+const amount = z.optional(z.number())
+const list = <T extends z.core.$ZodType>(item: T) => z._default(z.array(item), [])
+
+/** Its configuration was changed outside of Steelyard. */
+const ServerDrift = z.object({
+  /** When that was seen first. */
+  since: time,
+  /** Names the configuration as it was seen: who chooses says with it what they have looked at. */
+  seen: z.string(),
+})
+
+/** Parsed resources of the specification: all lists default to empty, all fields but `id` are optional. Sizes in bytes, max_speed in MHz. */
+export const Resources = z.object({
+  node_addresses: list(z.string()),
+  processors: list(
+    z.object({ id: z.string(), socket: text, manufacturer: text, product_name: text, cpu_cores: amount, thread_count: amount, max_speed: amount }),
+  ),
+  memory: list(z.object({ id: z.string(), size: amount, manufacturer: text, device_locator: text })),
+  disks: list(Disk),
+  interfaces: list(z.object({ id: z.string(), link_state: z.optional(z.boolean()), driver: text, product: text, vendor: text, hardware_addr: text })),
+})
+export type Resources = z.infer<typeof Resources>
+
+/** Each check that a server must pass before it may join a cluster. */
+export const eligibilityChecks = [
+  'free',
+  'reachable',
+  'identity',
+  'talos_version',
+  'installed_version',
+  'disks',
+  'memory',
+  'link',
+  'management_address',
+  'name',
+] as const
+export const Eligibility = z.object({ check: z.enum(eligibilityChecks), ok: z.boolean(), reason: z.nullable(z.string()) })
+export type Eligibility = z.infer<typeof Eligibility>
+
+/** What a server is found by beside its name. */
+const searchedParts = ['address', 'serial', 'id', 'uuid', 'cluster', 'mac', 'wwid', 'model'] as const
+export type SearchedPart = (typeof searchedParts)[number]
+const partWords: Readonly<Record<SearchedPart, string>> = {
+  address: 'Address',
+  serial: 'Serial',
+  id: 'Id',
+  uuid: 'UUID',
+  cluster: 'Cluster',
+  mac: 'MAC',
+  wwid: 'WWID',
+  model: 'Model',
+}
+/** "MAC b8:ce:f6:aa:7a:46": why a server is among those found; null where its name says it. */
+export const matchedText = ({ matched }: Pick<Server, 'matched'>): string | null => (matched ? `${partWords[matched.what]} ${matched.value}` : null)
+
+const identityStates = ['announced', 'unconfirmed', 'confirmed', 'changed'] as const
+
+export const Server = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  status: ServerStatus,
+  type: NodeType,
+  nodeAddresses: z.array(z.string()),
+  resources: Resources,
+  datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
+  cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
+  capacity_commitment: z.nullable(z.object({ id: z.uuid(), status: z.string() })),
+  talos: z.object({
+    version: z.nullable(z.string()),
+    schematic: z.nullable(z.string()),
+    /** Talos stands on this disk already, so a cluster takes it there and in this version only; null where nothing is installed, or it is not known. */
+    installed: z.nullable(z.object({ version: z.string(), disk: z.string() })),
+    stage: z.enum(stages),
+    /** null until it was asked for the first time. */
+    reachable: z.nullable(z.boolean()),
+    last_contact_at: z.nullable(time),
+    unreachable_since: z.nullable(time),
+    /** Why the last contact failed, or what the machine says it lacks. */
+    reason: z.nullable(z.string()),
+  }),
+  /** Its node in the Kubernetes of its cluster, as it was seen last; null in no cluster, and until it was seen. */
+  kubernetes: z.nullable(
+    z.object({
+      /** null: the Kubernetes API does not answer, and `reason` says why. */
+      ready: z.nullable(z.boolean()),
+      reason: z.nullable(z.string()),
+      /** Since when it is so. */
+      since: time,
+    }),
+  ),
+  identity: z.object({
+    state: z.enum(identityStates),
+    uuid: z.nullable(z.string()),
+    serial: z.nullable(z.string()),
+    /** base64 of the SHA-256 of the maintenance certificate's public key: what the server's own console prints. */
+    fingerprint: z.nullable(z.string()),
+    since: time,
+    /** Other hardware that answered in its place, while the state is `changed`: what a person may confirm instead. */
+    seen: z.optional(z.nullable(z.object({ uuid: z.string(), serial: z.string() }))),
+    /** What is known beside it: other hardware at this address, the removed server that this one was. */
+    note: z.nullable(z.string()),
+  }),
+  eligibility: z.array(Eligibility),
+  /** Its configuration was changed by others, and nobody has chosen yet; see `serverDrift`. */
+  drift: z.optional(z.nullable(ServerDrift)),
+  /** The operation that is being done to it, if any. */
+  operation_id: z.nullable(z.uuid()),
+  /** In a list that was searched: what of the server matched, where that isn't its name. */
+  matched: z.optional(z.object({ what: z.enum(searchedParts), value: z.string() })),
+  version: z.int(),
+  created_at: time,
+  updated_at: time,
+})
+export type Server = z.infer<typeof Server>
+
+export const serverName = nameOf('Server')
+
+export const serverList = operation({
+  name: 'serverList',
+  summary:
+    'Servers. Removed ones only when asked for by status. `q` finds them by name, id, serial, address, cluster, MAC address in any notation, model or WWID.',
+  method: 'GET',
+  path: '/v1/nodes',
+  scope: 'servers:read',
+  query: z.strictObject({
+    ...listQuery(['name', 'datacenter', 'cluster', 'type', 'status', 'contact', 'created_at'], 1000),
+    status: z.optional(ServerStatus),
+    nodeType: z.optional(NodeType),
+    /** Code or id. */
+    datacenter: z.optional(z.string().check(z.trim(), z.maxLength(40))),
+    /** Name or id. */
+    cluster: z.optional(z.string().check(z.trim(), z.maxLength(40))),
+    /** Whether it answers; `away` where it doesn't because something is done to it. */
+    reachable: z.optional(z.enum(['true', 'false', 'away'])),
+    /** Whether a person has confirmed the hardware; not, too, where other hardware answered since. */
+    confirmed: z.optional(z.enum(['true', 'false'])),
+    /** Whether it may join a cluster now. */
+    eligible: z.optional(z.enum(['true', 'false'])),
+    /** `summary` leaves out disks and interfaces. */
+    fields: z.optional(z.enum(['summary'])),
+  }),
+  answer: pageOf(Server),
+})
+
+export const serverGet = operation({
+  name: 'serverGet',
+  summary: 'One server with its hardware.',
+  method: 'GET',
+  path: '/v1/nodes/{id}',
+  scope: 'servers:read',
+  params: byId,
+  answer: Server,
+  errors: ['not_found'],
+})
+
+/** Of a CIDR: a /22. */
+export const addressesAtOnce = 1024
+/** Of a list, as of every list in a body. */
+export const addressesListed = 1000
+
+export const serverAdd = operation({
+  name: 'serverAdd',
+  summary: 'Probe addresses for servers in maintenance mode and register those that answer: one result per address.',
+  method: 'POST',
+  path: '/v1/nodes',
+  scope: 'servers:write',
+  body: z
+    .strictObject({
+      addresses: z.optional(
+        z
+          .array(z.string().check(z.trim(), z.maxLength(64)))
+          .check(
+            z.minLength(1, 'Enter at least one address'),
+            z.maxLength(addressesListed, `At most ${counted(addressesListed, 'address', 'addresses')} at once`),
+          ),
+      ),
+      cidr: z.optional(z.string().check(z.trim(), z.maxLength(64))),
+      datacenter_id: z.optional(z.nullable(z.uuid())),
+    })
+    .check(z.refine((b) => (b.addresses === undefined) !== (b.cidr === undefined), { error: 'Give either addresses or a CIDR', path: ['addresses'] })),
+  answer: begun,
+  status: 202,
+  errors: ['dial_refused', 'not_found'],
+})
+
+export const serverUpdate = operation({
+  name: 'serverUpdate',
+  summary: 'Rename a server or move it to another datacenter.',
+  method: 'PATCH',
+  path: '/v1/nodes/{id}',
+  scope: 'servers:write',
+  params: byId,
+  body: z.strictObject({ name: z.optional(serverName), datacenter_id: z.optional(z.nullable(z.uuid())) }),
+  answer: Server,
+  errors: ['not_found', 'name_taken', 'name_fixed', 'server_in_cluster', 'stale'],
+})
+
+export const serverConfirm = operation({
+  name: 'serverConfirm',
+  summary: 'A person says that the hardware shown is this machine. Also ends an identity alarm.',
+  method: 'POST',
+  path: '/v1/nodes/{id}/confirm',
+  scope: 'servers:write',
+  params: byId,
+  body: z.strictObject({ uuid: z.string().check(z.maxLength(64)), serial: z.string().check(z.maxLength(256)) }),
+  answer: Server,
+  errors: ['not_found', 'identity_changed', 'conflict', 'stale'],
+})
+
+export const serverRemove = operation({
+  name: 'serverRemove',
+  summary:
+    'Remove a server that is in no cluster; with `force`, also one of a cluster that does not answer. Wipes nothing; its history stays. The operation is done when it is answered.',
+  method: 'DELETE',
+  path: '/v1/nodes/{id}',
+  scope: 'servers:write',
+  params: byId,
+  query: z.strictObject({ force: z.optional(z.enum(['true', 'false'])) }),
+  answer: begun,
+  status: 202,
+  errors: ['not_found', 'server_in_cluster', 'operation_running', 'transition_refused', 'stale'],
+})
+
+export const serverReboot = operation({
+  name: 'serverReboot',
+  summary: 'Reboot a server of a cluster.',
+  method: 'POST',
+  path: '/v1/nodes/{id}/reboot',
+  scope: 'servers:write',
+  params: byId,
+  answer: begun,
+  status: 202,
+  errors: ['not_found', 'server_not_in_cluster', 'operation_running'],
+})
+export const serverShutdown = operation({
+  name: 'serverShutdown',
+  summary: 'Shut down a server of a cluster.',
+  method: 'POST',
+  path: '/v1/nodes/{id}/shutdown',
+  scope: 'servers:write',
+  params: byId,
+  answer: begun,
+  status: 202,
+  errors: ['not_found', 'server_not_in_cluster', 'operation_running'],
+})
+/** Wipes STATE and EPHEMERAL and, unless told to keep them, the workload disks named at creation; Talos stays installed. */
+export const serverReset = operation({
+  name: 'serverReset',
+  summary: 'Take a server out of its cluster and wipe it: it comes back in maintenance mode, Talos still installed.',
+  method: 'POST',
+  path: '/v1/nodes/{id}/reset',
+  scope: 'servers:write',
+  params: byId,
+  body: z.strictObject({ keep_workload_disks: z._default(z.boolean(), false) }),
+  answer: begun,
+  status: 202,
+  errors: ['not_found', 'server_not_in_cluster', 'operation_running', 'transition_refused', 'stale'],
+})
+
+export const serverTalosconfig = operation({
+  name: 'serverTalosconfig',
+  summary: 'A talosconfig for this server, minted for this download and valid 24 h.',
+  method: 'GET',
+  path: '/v1/nodes/{id}/talosconfig',
+  scope: 'secrets:read',
+  params: byId,
+  answer: z.string(),
+  media: 'application/yaml',
+  errors: ['not_found', 'server_not_in_cluster'],
+})
+export const serverConfig = operation({
+  name: 'serverConfig',
+  summary: 'The merged machine configuration, secrets masked.',
+  method: 'GET',
+  path: '/v1/nodes/{id}/config',
+  scope: 'servers:read',
+  params: byId,
+  answer: z.string(),
+  media: 'application/yaml',
+  errors: ['not_found'],
+})
+export const serverLogs = operation({
+  name: 'serverLogs',
+  summary: "A service's log; with `follow`, until the caller hangs up.",
+  method: 'GET',
+  path: '/v1/nodes/{id}/logs',
+  scope: 'servers:read',
+  params: byId,
+  query: z.strictObject({
+    service: z._default(z.string().check(z.regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'Unknown service')), 'machined'),
+    follow: z.optional(z.enum(['true', 'false'])),
+    tail: z._default(wholeInQuery(1, 2000), 200),
+  }),
+  answer: z.string(),
+  media: 'text/plain',
+  errors: ['not_found', 'server_unreachable', 'server_not_in_cluster', 'dial_refused'],
+})
+
+export const ServerEvent = z.object({
+  id: z.string(),
+  at: z.nullable(time),
+  /** Where it comes from: the machine itself (Talos) or this program. */
+  source: z.enum(['talos', 'steelyard']),
+  type: z.string(),
+  message: z.string(),
+  by: z.nullable(z.string()),
+})
+export const serverEvents = operation({
+  name: 'serverEvents',
+  summary: "What happened to a server: ours, and Talos's own while it answers.",
+  method: 'GET',
+  path: '/v1/nodes/{id}/events',
+  scope: 'servers:read',
+  params: byId,
+  answer: z.object({ items: z.array(ServerEvent), talos: z.object({ ok: z.boolean(), reason: z.nullable(z.string()) }) }),
+  errors: ['not_found'],
+})
+/** The Talos services of a server, for the log view's list. */
+export const serverServices = operation({
+  name: 'serverServices',
+  summary: 'Talos services of a server and their state, asked now.',
+  method: 'GET',
+  path: '/v1/nodes/{id}/services',
+  scope: 'servers:read',
+  params: byId,
+  answer: z.object({ items: z.array(z.object({ id: z.string(), state: z.string(), healthy: z.nullable(z.boolean()), message: z.nullable(z.string()) })) }),
+  errors: ['not_found', 'server_unreachable', 'server_not_in_cluster', 'dial_refused'],
+})
+
+/** Talos in maintenance mode takes reads, a configuration and a disk wipe from us, nothing else. */
+export const onlyInCluster = 'Talos allows this only once the server is in a cluster'
+const removed = 'The server was removed'
+
+type Known = Pick<Server, 'status' | 'cluster'>
+
+export function canRenameServer(s: Known): Verdict {
+  if (s.status === 'deleted') return no(removed)
+  return s.cluster ? no('The name is fixed while the server is in a cluster') : yes
+}
+
+export function canMoveServer(s: Known): Verdict {
+  if (s.status === 'deleted') return no(removed)
+  return s.cluster ? no('A server stays in its datacenter while it is in a cluster') : yes
+}
+
+export function canRemoveServer(s: Known & Partial<Pick<Server, 'operation_id'>>): Verdict {
+  if (s.status === 'deleted') return no('The server was removed already')
+  if (s.cluster) return no(`Reset the server first: it is in the cluster ${s.cluster.name}`)
+  return s.operation_id ? no('An operation on the server has not ended') : yes
+}
+
+/** Of the cluster around a server, as far as the caller knows it: without it, what depends on it is left to the API. */
+type Around = Pick<Cluster, 'name' | 'status' | 'servers' | 'endpoint' | 'virtual_ip'>
+
+/** A server leaves a cluster that stays: one that is made already, and that has another control plane. */
+function canLeave(s: Pick<Server, 'id' | 'name'>, cluster: Pick<Cluster, 'name' | 'status' | 'servers'>): Verdict {
+  if (cluster.status === 'deleting') return no(`The cluster ${cluster.name} is being deleted, and takes its servers out itself`)
+  if (cluster.status !== 'ready' && cluster.status !== 'degraded')
+    return no(`The cluster ${cluster.name} is still being made: replace the server there, or cancel the creation`)
+  const controlPlanes = cluster.servers.filter((m) => m.role === 'control_plane')
+  return controlPlanes.length === 1 && controlPlanes[0]!.node_id === s.id
+    ? no(`${s.name} is the only control plane of ${cluster.name}: delete the cluster instead`)
+    : yes
+}
+
+const hostOf = (endpoint: string) => new URL(endpoint).hostname.replace(/^\[|\]$/g, '')
+
+/**
+ * Taken out of its cluster and wiped. Whether etcd can do without a control plane is known by asking the control planes: the API refuses with
+ * the numbers.
+ */
+export function canResetServer(
+  s: Known & Pick<Server, 'id' | 'name' | 'operation_id' | 'nodeAddresses'> & { talos: Pick<Server['talos'], 'reachable'> },
+  cluster?: Around,
+): Verdict {
+  if (s.status === 'deleted') return no(removed)
+  if (!s.cluster) return no(onlyInCluster)
+  if (s.operation_id) return no('An operation on the server has not ended')
+  if (cluster) {
+    const left = canLeave(s, cluster)
+    if (!left.ok) return left
+    if (!cluster.virtual_ip && s.nodeAddresses.includes(hostOf(cluster.endpoint)))
+      return no(`${cluster.endpoint}, the address of the cluster ${cluster.name}, is ${s.name} itself: nobody would reach the cluster there any more`)
+  }
+  if (s.status !== 'ready') return no(onlyInCluster)
+  return s.talos.reachable === false ? no(`${s.name} does not answer, so it can't be reset: bring it back, or remove it by force`) : yes
+}
+
+/** Forgotten without a word to it. Whatever is being done to it ends with that. In no cluster, it is an ordinary removal. */
+export function canForceRemoveServer(
+  s: Known & Pick<Server, 'id' | 'name' | 'operation_id'> & { talos: Pick<Server['talos'], 'reachable'> },
+  cluster?: Pick<Cluster, 'name' | 'status' | 'servers'>,
+): Verdict {
+  if (!s.cluster || s.status === 'deleted') return canRemoveServer(s)
+  if (s.talos.reachable !== false) return no(`${s.name} answers: reset it instead`)
+  return cluster ? canLeave(s, cluster) : yes
+}
+
+/** Reboot, shut down, download a talosconfig. */
+export function canControlServer(s: Known): Verdict {
+  if (s.status === 'deleted') return no(removed)
+  if (!s.cluster) return no(onlyInCluster)
+  return s.status === 'ready' ? yes : no(`The server does not run the configuration of ${s.cluster.name} yet`)
+}
+
+export function canConfirmServer(s: Pick<Server, 'status' | 'identity'>): Verdict {
+  if (s.status === 'deleted') return no(removed)
+  return s.identity.state === 'confirmed' ? no('The hardware is confirmed already') : yes
+}
+
+const minorOf = (version: string): number => {
+  const match = /^v?(\d+)\.(\d+)/.exec(version)
+  return match ? Number(match[1]) * 1000 + Number(match[2]) : 0
+}
+
+/** A machine reads the configuration of its own Talos minor and of older ones: what runs on it is at least the minor of the cluster's version. */
+export const canRunTalos = (runs: string, wanted: string): Verdict =>
+  minorOf(runs) >= minorOf(wanted) ? yes : no(`Talos ${runs} runs here, which is older than the cluster's ${wanted}: boot a newer image`)
+
+/** What stands on a machine's disk stays: it joins in that version, and on that disk where one is wanted (`/dev/sda`). */
+export function canKeepInstalled(installed: Server['talos']['installed'], version: string, disk?: string): Verdict {
+  if (installed === null) return yes
+  if (version !== installed.version) return no(installedElse(installed.version))
+  return disk === undefined || disk === installed.disk ? yes : no(`Talos is installed on ${installed.disk}; choose that disk, not ${disk}`)
+}
+/** Why a machine with Talos of this version on its disk can't join as another. */
+export const installedElse = (version: string): string =>
+  `Talos ${version} is installed here; boot it with the wanted image with \`talos.experimental.wipe=system\``
+
+/** The first check that does not hold says why. With the version of the cluster, also whether the server runs a Talos for it, and has no other on its disk. */
+export function canJoinCluster(
+  s: Pick<Server, 'status' | 'eligibility'> & { talos: Pick<Server['talos'], 'version' | 'installed'> },
+  talosVersion?: string,
+): Verdict {
+  if (s.status === 'deleted') return no(removed)
+  const failed = s.eligibility.find((e) => !e.ok)
+  if (failed) return no(failed.reason ?? `The check ${failed.check} does not hold`)
+  if (talosVersion === undefined || s.talos.version === null) return yes
+  return all(canRunTalos(s.talos.version, talosVersion), canKeepInstalled(s.talos.installed, talosVersion))
+}
+
+/** Which moves of status are allowed; every other is refused with 409. */
+export const canBecome = (from: ServerStatus, to: ServerStatus): Verdict =>
+  (from === 'maintenance' && to !== 'maintenance') || (from === 'ready' && to !== 'ready') ? yes : no(`A server that is ${from} can't become ${to}`)
