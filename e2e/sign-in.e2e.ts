@@ -3,6 +3,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { serverList } from '#contract/servers/servers.ts'
 import { authorizeLogout, sessionGet } from '#contract/sessions.ts'
+import packageFile from '../package.json' with { type: 'json' }
 import { apiClient } from '../tools/api-client.ts'
 import { launch, open, signIn, tell, write } from './browser.ts'
 import { gateTo } from './gate.ts'
@@ -261,7 +262,7 @@ test('what was typed outlasts an ended session, asks nobody on the way out, and 
 test('visitors see what this is, are asked whether they have an account, and can join the waitlist', async () => {
   await page.goto('/')
   await page.getByRole('banner').getByText('Already have an account?').waitFor()
-  expect(await page.getByText('0.0.13').count()).toBe(1)
+  expect(await page.getByText(packageFile.version).count()).toBe(1)
   await page.getByRole('banner').getByRole('button', { name: 'Join waitlist' }).click()
   const dialog = page.getByRole('dialog', { name: 'Join waitlist' })
   await dialog.getByRole('button', { name: 'Join', exact: true }).click()

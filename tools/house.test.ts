@@ -123,3 +123,10 @@ test('no two migrations share a number', () => {
   expect(numbers.length).toBeGreaterThan(0)
   expect(numbers.filter((number, at) => numbers.indexOf(number) !== at)).toEqual([])
 })
+
+test('the version stands in package.json alone', () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  const copy = new RegExp(`(?<![\\d.])${version.replaceAll('.', String.raw`\\?\.`)}(?![\\d.])`)
+  const copies = textFiles().filter((f) => /\.(ts|tsx|mjs)$/.test(f) && copy.test(readFileSync(f, 'utf8')))
+  expect(copies).toEqual([])
+})

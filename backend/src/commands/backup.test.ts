@@ -83,7 +83,7 @@ test('everything comes back as it was, with the key file and the escrow; the aud
   const to = await target()
   const ran = await restoring(file, to)
   expect(ran).toMatchObject({ code: 0, err: '' })
-  expect(ran.out).toMatch(/^Restored \d+ rows of \d{4}-.* UTC \(Steelyard 0\.0\.13\) and 2 files\./)
+  expect(ran.out).toMatch(/^Restored \d+ rows of \d{4}-.* UTC \(Steelyard 1\.2\.3\) and 2 files\./)
   for (const { name } of await query<{ name: string }>(source.database.connection, tables)) {
     if (settled.has(name)) continue
     const rows = `select t::text as row from "${name}" t order by 1`

@@ -252,9 +252,9 @@ test('past the requests at once that it can hold, others are asked to come back'
 })
 
 test('what the console needs before anybody has signed in', async () => {
-  expect((await backend.call(installationGet)).answer).toEqual({ version: '0.0.13', simulated: false, waitlist_url: null })
+  expect((await backend.call(installationGet)).answer).toEqual({ version: '1.2.3', simulated: false, waitlist_url: null })
   const simulated = await startBackend({ environment: { STEELYARD_SIMULATE: '12', WAITLIST_URL: 'https://example.com/wait' } })
-  expect((await simulated.call(installationGet)).answer).toEqual({ version: '0.0.13', simulated: true, waitlist_url: 'https://example.com/wait' })
+  expect((await simulated.call(installationGet)).answer).toEqual({ version: '1.2.3', simulated: true, waitlist_url: 'https://example.com/wait' })
 })
 
 test('a browser that shows an answer as a page may do nothing with it, and knows each feature that is switched off', async () => {

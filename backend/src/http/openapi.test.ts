@@ -16,7 +16,7 @@ interface Call {
   responses: Record<string, { description: string; headers?: object; content?: Record<string, { schema: object }> }>
   security: Record<string, string[]>[]
 }
-const document = openapiDocument('0.0.13') as unknown as { paths: Record<string, Record<string, Call>>; components: { schemas: Record<string, object> } }
+const document = openapiDocument('1.2.3') as unknown as { paths: Record<string, Record<string, Call>>; components: { schemas: Record<string, object> } }
 
 /** The parts of the OpenAPI 3.1 schema (spec.openapis.org/oas/3.1/schema) that this document uses, with nothing beside them allowed. */
 const mediaTypes = {

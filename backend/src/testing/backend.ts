@@ -152,7 +152,7 @@ export async function startBackend({
     keys,
     escrowFolder: path.join(folder, 'escrow'),
     failpoint: failpoint(config.failpoint, never),
-    version: '0.0.13',
+    version: '1.2.3',
   })
   let app: FastifyInstance | undefined
   const domains = buildDomains(platform, (id) => app?.streams.endSession(id))

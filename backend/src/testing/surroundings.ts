@@ -22,7 +22,7 @@ export async function runCommand(
     environment,
     cwd,
     home: cwd,
-    version: '0.0.13',
+    version: '1.2.3',
     out: (text) => void (said.out += text),
     err: (text) => void (said.err += text),
     readable: false,

@@ -43,7 +43,7 @@ test('a path names no object and has no query', () => {
 const event = {
   event_id: 'e',
   level: 'error',
-  release: '0.0.13',
+  release: '1.2.3',
   message: canary,
   user: { email: canary },
   request: { url: canary, headers: { Authorization: canary } },
@@ -116,7 +116,7 @@ test('nothing but what is on the list leaves, whatever a report was filled with'
       [{ type: 'replay_event' }, { ...event, replay_id: 'r', urls: [`https://steelyard.example/?q=${canary}`] }],
       [{ type: 'replay_recording', length: 1 }, `{"segment_id":0}\n${JSON.stringify(recorded)}`],
       [{ type: 'span', item_count: 1, content_type: 'application/vnd.sentry.items.span.v2+json' }, { items: [span] }],
-      [{ type: 'session' }, { sid: 'x', did: canary, attrs: { release: '0.0.13', ip_address: canary, user_agent: canary } }],
+      [{ type: 'session' }, { sid: 'x', did: canary, attrs: { release: '1.2.3', ip_address: canary, user_agent: canary } }],
       [{ type: 'log' }, { items: [{ body: canary }] }],
       [{ type: 'attachment', filename: 'x' }, canary],
     ],
@@ -126,7 +126,7 @@ test('nothing but what is on the list leaves, whatever a report was filled with'
   for (const part of ['canary', '10.20.30.40', 'fd00', '?q=', encodeURIComponent(canary)]) expect(text).not.toContain(part)
   expect(clean[1].map(([about]) => about.type)).toEqual(['event', 'replay_event', 'replay_recording', 'span', 'session'])
   expect(clean[1][0][1]).toMatchObject({
-    release: '0.0.13',
+    release: '1.2.3',
     tags: { status: '401', code: 'invalid_credentials' },
     exception: {
       values: [
