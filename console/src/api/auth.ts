@@ -13,7 +13,7 @@ import { tokenBox, userKey } from './tokens.ts'
 export type AuthStatus = 'loading' | 'signedIn' | 'signedOut'
 
 const tokens = tokenBox(localStorage)
-/** Begins as loading: the stored session has yet to be confirmed. */
+/** Starts as `loading` until the stored session is validated. */
 export const authStatus = createStore<AuthStatus>('loading')
 export const useAuthStatus = (): AuthStatus => useStore(authStatus)
 
@@ -21,15 +21,15 @@ const currentUser = createStore<User | null>(tokens.user())
 /** Who is signed in; null until known. */
 export const useUser = (): User | null => useStore(currentUser)
 
-/** A token this close to its end, in ms, counts as expired: the request has to get there. */
+/** A token with less than this left, in ms, counts as expired, because the request takes time to arrive. */
 const marginMs = 3_000
 
-/** How long a sign-in may take, in ms: the server's own limits end sooner. */
+/** Limit of a sign-in, in ms. The server's own limits are shorter. */
 const signInMs = 30_000
-/** The sessions are revoked within this, in ms, or the person goes without: a Log out ends within 5 s whatever the server does. */
+/** Limit of revoking the sessions, in ms. Log out ends within 5 s even where the server never answers. */
 const revokeMs = 4_000
 
-/** Throws an error whose message is for the form. A failure is reported, without the email, and shown as a notice. */
+/** Signs in. Throws an error whose message the form shows. A failure is also reported (without the email) and shown as a toast. */
 export async function signIn(email: string, password: string): Promise<void> {
   toast.hearErrors()
   try {
@@ -56,12 +56,12 @@ function begin(): void {
   authStatus.set('signedIn')
 }
 
-/** Thrown where there is no session to speak for; its message is one of the specification's. */
+/** There is no session. The message is one of the specification's. */
 class NoSession extends Error {}
 
 let refreshing: Promise<string> | null = null
 
-/** One refresh for all tabs: under a lock, and not at all if another tab's has just come in. */
+/** Refreshes the access token once for all tabs, under a lock. Skips the call if another tab has just stored a new token. */
 function refresh(seen: string | null, budget: Budget): Promise<string> {
   refreshing ??= patiently(budget, (limitMs) => locked('steelyard.refresh', limitMs, () => refreshNow(seen, limitMs))).finally(() => {
     refreshing = null
@@ -80,7 +80,7 @@ async function refreshNow(seen: string | null, limitMs: number): Promise<string>
   return answer.access_token
 }
 
-/** Without Web Locks (a page over plain HTTP) one refresh per tab has to do. Waiting longer than `limitMs` for another tab is as good as no answer. */
+/** Runs `what` under a Web Lock. Pages over plain HTTP have no Web Locks: there each tab refreshes by itself. Throws `noAnswer` after waiting `limitMs` for another tab. */
 async function locked<T>(name: string, limitMs: number, what: () => Promise<T>): Promise<T> {
   if ((navigator as Partial<Navigator>).locks === undefined) return what()
   const late = AbortSignal.timeout(limitMs)
@@ -92,14 +92,14 @@ async function locked<T>(name: string, limitMs: number, what: () => Promise<T>):
   }
 }
 
-/** Whether the stored user and refresh token are there, and the token has not ended: what has to be so for a session, whatever the access token. */
+/** Whether a session is stored: a user and a refresh token that has not expired. Says nothing about the access token. */
 const stands = (): boolean => {
   const longLived = tokens.refresh()
   return tokens.user() !== null && longLived !== null && longLived.expiresAt > Date.now()
 }
 
 /**
- * A token that holds, refreshed first where it is missing, expired, or `refused` (the one that a call was just answered 401 with), with the product's patience.
+ * Returns a valid access token. Refreshes it first if it is missing, expired, or equal to `refused`, the token that was just answered with 401. Retries within `budget`.
  * Throws NoSession, or what the last refresh threw.
  */
 export async function accessToken(refused: string | null = null, budget: Budget = patience()): Promise<string> {
@@ -110,10 +110,10 @@ export async function accessToken(refused: string | null = null, budget: Budget 
   return refresh(refused ?? stored?.value ?? null, budget)
 }
 
-/** Whether an error of `accessToken` means that the session is over. One of the browser's own does not: it takes locks away from a page that is being left. */
+/** Whether an error of `accessToken` means that the session is over. A DOMException does not: the browser takes locks away from a page that is being left. */
 export const endsSession = (error: unknown): boolean => !(error instanceof DOMException)
 
-/** What else has to happen when a session ends, such as clearing the query cache. `explicit`: the person asked for it. */
+/** Called when a session ends, for instance to clear the query cache. `explicit`: the user logged out. */
 type OnEnd = (how: { explicit: boolean }) => void
 const onEnd = new Set<OnEnd>()
 export const whenSessionEnds = (what: OnEnd): (() => void) => {
@@ -134,18 +134,18 @@ function end(explicit: boolean): void {
   for (const what of onEnd) what({ explicit })
 }
 
-/** The session is over and nobody asked for it: notice, and to the login page. */
+/** Ends a session that the user did not end: shows the notice and goes to the login page. */
 export function sessionLost(): void {
-  // What is under way learns of a Log out before that is done: the server ends the session first, and the browser clears what is stored.
+  // During Log out the server ends the session first, so calls under way fail before the local state is cleared.
   if (loggingOut) return
   if (authStatus.get() !== 'signedOut') toast.lastError(messages.sessionExpired, 'session')
   end(false)
 }
 
-/** Whether the last session of this page was ended by Log out: nobody is led back to where they were then. */
+/** Whether Log out ended the last session of this page. After a Log out the next sign-in doesn't return to the previous page. */
 export const wasLoggedOut = (): boolean => loggedOut
 
-/** Revokes every stored token of the user, here and at the server, deletes the user's drafts, and goes to the login page even where the server can't be told. */
+/** Revokes every stored token of the user here and on the server, deletes the user's drafts, and goes to the login page even if the server doesn't answer. */
 export async function logOut(): Promise<void> {
   if (loggingOut) return
   loggingOut = true
@@ -157,7 +157,7 @@ export async function logOut(): Promise<void> {
   loggingOut = false
 }
 
-/** Asks the server whether the stored session holds, with the product's patience, and sets the status by the answer. Without a yes nobody is signed in. */
+/** Asks the server whether the stored session is valid, with retries, and sets the status. Without a positive answer nobody is signed in. */
 export async function validateSession(): Promise<void> {
   if (tokens.user() === null) return authStatus.set('signedOut')
   try {
@@ -184,7 +184,7 @@ export async function validateSession(): Promise<void> {
   return undefined
 }
 
-/** What a guarded route asks before it lets in: the stored tokens. Where only the access token has ended, it is fetched anew first. */
+/** Guard of signed-in routes: checks the stored tokens. Refreshes the access token first if only that has expired. */
 export async function sessionHolds(): Promise<boolean> {
   if (authStatus.get() === 'loading') return true
   if (authStatus.get() === 'signedOut') return false
@@ -201,7 +201,7 @@ export async function sessionHolds(): Promise<boolean> {
 }
 
 let known: { token: string; scopes: readonly string[] } = { token: '', scopes: [] }
-/** The scopes of the stored access token; null where there is no session, or its token is still to be fetched: then nothing can be said of the person's role. */
+/** Scopes of the stored access token. Null if there is no session or no access token yet; the user's role is unknown then. */
 export function heldScopes(): readonly string[] | null {
   const token = stands() ? (tokens.access()?.value ?? '') : ''
   if (token !== known.token) known = { token, scopes: token === '' ? [] : readClaims(token).scopes }
@@ -209,7 +209,7 @@ export function heldScopes(): readonly string[] | null {
 }
 
 const lookEveryMs = 2_000
-/** The end of a stored session is noticed without a call: its 24 h are over, or what was stored is gone. */
+/** Notices the end of a stored session without a call: after its 24 h, or when the stored tokens are gone. */
 export function watchSession(): void {
   setInterval(() => {
     if (authStatus.get() === 'signedIn' && !stands()) sessionLost()

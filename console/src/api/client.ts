@@ -8,13 +8,13 @@ export { CallError } from './http.ts'
 
 export interface CallOptions {
   signal?: AbortSignal
-  /** Idempotency-Key of a POST. Give your own where the person may try again, so that the second try is the first one's. */
+  /** Idempotency-Key of a POST. Pass the same key for a retry, so that the call has effect once. */
   key?: string
-  /** If-Match: the `version` of what was read. Without it the last write wins. */
+  /** If-Match: the `version` that was read. Without it the last write wins. */
   version?: number
 }
 
-/** Ends the session where no token can be had, which was tried for as long as the product's patience lasts, and throws the reason on. */
+/** Returns a token, or ends the session and rethrows if none can be obtained within the retry budget. */
 async function tokenOr(refused: string | null): Promise<string> {
   try {
     return await accessToken(refused)
@@ -24,7 +24,7 @@ async function tokenOr(refused: string | null): Promise<string> {
   }
 }
 
-/** Sends with the stored token; after a 401 refreshes once and sends once more, with the same Idempotency-Key. A 403 shows the notice. */
+/** Sends with the stored token. After a 401 it refreshes the token once and sends again with the same Idempotency-Key. A 403 shows a toast. */
 export async function authorized(
   operation: Operation,
   ask: { params?: unknown; query?: unknown; body?: unknown },
@@ -62,7 +62,7 @@ export async function callOpen<O extends Operation>(operation: O, ask: Ask<O> = 
   return read(operation, await send(operation, ask, { signal }))
 }
 
-/** Saves a call's answer as a file, under the name that the server gives it. */
+/** Saves a call's answer as a file under the name that the server sends. */
 export async function download<O extends Operation>(operation: O, ask: Ask<O>, fallbackName: string): Promise<void> {
   const response = await authorized(operation, ask)
   const name = /filename="([^"/\\]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? fallbackName

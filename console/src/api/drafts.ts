@@ -1,21 +1,21 @@
 /**
- * What was typed and not yet sent, kept in IndexedDB under the user's id: it outlasts a reload and an ended session. An explicit Log out deletes it.
- * Where the browser has no IndexedDB (a private window of some), drafts are not kept and nothing else fails.
+ * Drafts: form input that was not submitted, stored in IndexedDB under the user's id. A draft survives a reload and an expired session. Log out deletes it.
+ * Some private windows have no IndexedDB. Drafts are not kept there and nothing else fails.
  */
 const database = 'steelyard'
 const store = 'drafts'
 
-/** How long typing pauses, in ms, before it is kept. A form that goes away keeps what it has at once. */
+/** Pause in typing, in ms, after which the draft is saved. A form that unmounts saves at once. */
 export const keepAfterMs = 250
 
-/** Whose drafts were deleted: a form of theirs that goes away after that must not bring one back. */
+/** User whose drafts were deleted. A form of this user that unmounts later must not save one again. */
 let forgotten: string | null = null
 
 let opened: Promise<IDBDatabase> | undefined
 
 /**
- * One connection, opened anew once it has ended: the browser ends it from its side when the site's storage is cleared, which the answer to a Log out
- * asks for (Clear-Site-Data), and a page of a newer version waits for it to be closed.
+ * Opens one connection and reopens it after it was closed. The browser closes it when the site's storage is cleared, which the answer to a Log out
+ * requests (Clear-Site-Data). A page of a newer version waits until it is closed.
  */
 function open(): Promise<IDBDatabase> {
   opened ??= new Promise<IDBDatabase>((resolve, reject) => {
@@ -52,7 +52,7 @@ async function run<T>(mode: IDBTransactionMode, what: (drafts: IDBObjectStore) =
   })
 }
 
-/** Tried a second time on a new connection: not every browser says that one was ended, and the next use of it fails then. */
+/** Retries once on a new connection: some browsers close a connection without an event, so the next use fails. */
 async function ask<T>(mode: IDBTransactionMode, what: (drafts: IDBObjectStore) => IDBRequest<T>): Promise<T | undefined> {
   try {
     return await run(mode, what)
@@ -72,9 +72,9 @@ export interface Draft<T> {
   savedAt: number
 }
 
-/** `name` says what it is a draft of: "patch/{server}/{patch}". What comes back was written by an older page perhaps: check it. */
+/** `name` identifies the form, such as "patch/{server}/{patch}". Validate the result: an older version of the page may have written it. */
 export function readDraft(userId: string, name: string): Promise<Draft<unknown> | undefined> {
-  // A form that begins belongs to somebody who has signed in again.
+  // A form that mounts belongs to a user who has signed in again.
   if (forgotten === userId) forgotten = null
   return ask('readonly', (drafts) => drafts.get([userId, name]) as IDBRequest<Draft<unknown> | undefined>)
 }

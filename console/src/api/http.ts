@@ -1,17 +1,17 @@
 import type { Related } from '#contract/errors.ts'
 import type { Answer, Asked, Operation } from '#contract/operation.ts'
 
-/** An answer that says no, or none at all (`status` 0). `message` is a sentence for people. */
+/** A call that failed: an error answer, or no answer (`status` 0). `message` is a sentence for users. */
 export class CallError extends Error {
   readonly status: number
   readonly code: string
   /** Sentence per field, for forms. */
   readonly fields: Readonly<Record<string, string>>
-  /** What stands in the way, for a link to it. */
+  /** The object that blocks the call, for a link to it. */
   readonly related: Related | null
   readonly requestId: string | null
   readonly retryAfterSeconds: number | null
-  /** Whether `message` is the server's own sentence. Where an answer brings none, a form may know a better one than ours. */
+  /** Whether `message` comes from the server. If not, a form may have a better sentence. */
   readonly said: boolean
 
   constructor(
@@ -38,10 +38,10 @@ export class CallError extends Error {
   }
 }
 
-/** What the server itself says of a failure; `otherwise` where its answer has no sentence, or there is none. */
+/** The server's sentence about a failure, or `otherwise` if there is none. */
 export const saidBy = (error: unknown, otherwise: string): string => (error instanceof CallError && error.said ? error.message : otherwise)
 
-/** Why a call failed, for beside a headline that says what failed; '' where nobody knows more than the headline. */
+/** Why a call failed, to show below a headline that says what failed. '' if nothing more is known. */
 export function whyOf(error: unknown): string {
   if (error instanceof CallError) return error.said || error.status === 0 ? error.message : ''
   return error instanceof Error ? error.message : ''
@@ -49,16 +49,16 @@ export function whyOf(error: unknown): string {
 
 export const noAnswer = 'Steelyard does not answer. Check your connection.'
 
-/** Whether a call got no decision: no answer, one that can't be read, 5xx or 429. What was refused (any other 4xx) is decided. */
+/** Whether a call got no decision: no answer, an unreadable one, 5xx or 429. Any other 4xx is a decision. */
 export const isUndecided = (error: unknown): error is CallError =>
   error instanceof CallError && (error.status < 400 || error.status === 429 || error.status >= 500)
 
 export type Ask<O extends Operation> = Partial<Asked<O>>
 
-/** `VITE_API_URL`: the API's origin, ours unless told otherwise. */
+/** `VITE_API_URL`: the API's origin. Default: the page's own origin. */
 const base = import.meta.env['VITE_API_URL'] ?? ''
 
-/** Path and query of a call; parameters are escaped, absent query values left out. */
+/** Path and query of a call. Parameters are escaped; undefined query values are omitted. */
 type Plain = string | number | boolean | null | undefined
 
 function address(path: string, { params, query }: { params?: unknown; query?: unknown }): string {
@@ -77,21 +77,21 @@ function address(path: string, { params, query }: { params?: unknown; query?: un
 export interface SendOptions {
   token?: string | null
   signal?: AbortSignal | undefined
-  /** No answer within so many ms is none. */
+  /** Time limit in ms. */
   limitMs?: number
-  /** Idempotency-Key: a repeat with the same key is answered as the first was. */
+  /** Idempotency-Key: a repeat with the same key gets the first answer. */
   key?: string
   /** If-Match: the version that the change is based on. */
   version?: number | undefined
   headers?: Record<string, string>
   /**
-   * Cookies may be sent and set. At sign-in: the one that makes a device known. At log out: browsers let an answer clear what this origin has stored
-   * (Clear-Site-Data) only where cookies could be sent.
+   * Allows cookies. Sign-in needs the cookie of known devices. Log out needs it because browsers let an answer clear this origin's storage
+   * (Clear-Site-Data) only if cookies could be sent.
    */
   cookies?: boolean
 }
 
-/** One request, as it is declared. Throws CallError where there is no answer; the answer itself is for the caller to judge. */
+/** Sends one declared request. Throws CallError if there is no answer. The caller judges the answer. */
 export async function send(
   operation: { method: Operation['method']; path: string },
   ask: { params?: unknown; query?: unknown; body?: unknown },
@@ -119,13 +119,13 @@ export async function send(
   }
 }
 
-/** What a good answer holds; throws CallError for any other. */
+/** Reads a successful answer. Throws CallError for any other. */
 export async function read<O extends Operation>(operation: O, response: Response): Promise<Answer<O>> {
   const text = operation.media !== 'application/json'
   return (await readAnswer(response, text)) as Answer<O>
 }
 
-/** The same without a declaration: text, JSON, or undefined where there is no content. */
+/** Like `read`, without a declaration: text, JSON, or undefined if there is no content. */
 export async function readAnswer(response: Response, text = false): Promise<unknown> {
   if (!response.ok) throw await problemOf(response)
   if (response.status === 204) return undefined
@@ -156,7 +156,7 @@ async function problemOf(response: Response): Promise<CallError> {
   }
 }
 
-/** A fresh Idempotency-Key. Without a secure context there is no randomUUID. */
+/** A new Idempotency-Key. `randomUUID` exists in secure contexts only. */
 export function newKey(): string {
   if (typeof crypto.randomUUID === 'function') return crypto.randomUUID()
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('')

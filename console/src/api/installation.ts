@@ -10,7 +10,7 @@ export type Installation = Answer<typeof installationGet>
 const known = createStore<Installation | null>(null)
 let asked = false
 
-/** What everybody who looks at this installation may know: its version, whether its servers are simulated, and where its waitlist is. Null until known. */
+/** Public facts of this installation: its version, whether its servers are simulated, and its waitlist. Null until loaded. */
 export function useInstallation(): Installation | null {
   useEffect(() => {
     if (asked) return
@@ -19,7 +19,7 @@ export function useInstallation(): Installation | null {
       try {
         known.set((await readAnswer(await send(entryCalls.installationGet, {}, {}))) as Installation)
       } catch {
-        // Nothing hangs on it: asked again by whoever shows it next.
+        // Not essential: the next component that shows it asks again.
         asked = false
       }
     })()

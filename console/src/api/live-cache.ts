@@ -8,7 +8,7 @@ export interface LiveMessage {
   data: unknown
 }
 
-/** Beginnings of the query keys that tell of a kind of object. */
+/** Prefixes of the query keys that show a kind of object. */
 const concerned: Record<EventKind, readonly string[]> = {
   server: ['server', 'overview', 'datacenter'],
   patch: ['patchList', 'patchGet', 'serverGet', 'serverConfig'],
@@ -21,13 +21,13 @@ const concerned: Record<EventKind, readonly string[]> = {
   user: ['user'],
 }
 
-/** Whether a cached answer may have changed: `happened` says which objects of which kinds did. An answer about one other object of the same kind has not. */
+/** Whether a cached answer may have changed. `happened` lists the changed objects by kind. An answer about one other object of the same kind has not changed. */
 export function changes(key: readonly unknown[], happened: ReadonlyMap<EventKind, ReadonlySet<string>>): boolean {
   const name = String(key[0])
   for (const [kind, ids] of happened) {
     if (!(concerned[kind] ?? []).some((start) => name.startsWith(start))) continue
     const params = (key[1] as { params?: { id?: string; patchId?: string } } | undefined)?.params
-    // A call about a patch names its server first.
+    // A call about a patch has the server's id as `id`.
     const about = kind === 'patch' ? params?.patchId : params?.id
     if (about === undefined || !name.startsWith(kind) || ids.has(about) || ids.has('*')) return true
   }
@@ -42,7 +42,7 @@ interface Contacted {
 const hasContact = (value: unknown): value is Contacted =>
   typeof value === 'object' && value !== null && typeof (value as { talos?: unknown }).talos === 'object' && (value as { talos?: unknown }).talos !== null
 
-/** A contact alone makes no event: its time is written into what is shown, and nothing is fetched. `data` is {id → time}, alone or under `contacts`. */
+/** Writes contact times into the cache without fetching: a contact alone makes no event. `data` is {id → time}, alone or under `contacts`. */
 export function applyContacts(client: QueryClient, data: unknown): void {
   const times = ((data as { contacts?: unknown }).contacts ?? data) as Record<string, unknown>
   const touch = <T>(value: T): T => {

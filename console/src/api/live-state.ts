@@ -1,8 +1,8 @@
 import { createStore } from '../lib/store.ts'
 
 /**
- * `live`: events come in, and between them a sign of life. `polling`: they don't, though the server answers, so what is shown is asked for again and again.
- * `silent`: the server does not answer; `since` is when it last gave a sign of life. Times are ISO 8601.
+ * `live`: events and heartbeats arrive. `polling`: they don't, but the server answers, so the page refetches periodically.
+ * `silent`: the server does not answer; `since` is its last sign of life. Times are ISO 8601.
  */
 export interface LiveState {
   state: 'connecting' | 'live' | 'polling' | 'silent'

@@ -9,32 +9,32 @@ import { forgetLive, liveState, sayLive } from './live-state.ts'
 import { probeLimitMs, watchdog } from './watchdog.ts'
 
 const pollEveryMs = 15_000
-/** A stream on which nothing came for so long, not even a heartbeat, is dead. */
+/** A stream without any message or heartbeat for this long, in ms, is dead. */
 const silenceMs = heartbeatMs * 2.5
-/** Between two tries to open it again. */
+/** Longest pause between attempts to reopen the stream, in ms. */
 const mostPauseMs = 4_000
-/** What was fetched this short before the stream stands is not asked for again: a page fetches and connects at the same time. */
+/** Data fetched at most this long before the stream opened, in ms, is not refetched: a page fetches and connects at the same time. */
 const graceMs = 1_500
-/** Changes that come together are fetched together. */
+/** Changes within this time, in ms, are fetched together. */
 const gatherMs = 120
 
-/** `heard`: a sign of life. `ask`: a tab that has just opened wants to know whether there is one. */
+/** `heard`: a sign of life. `ask`: a new tab asks whether there is one. */
 type Passed = { type: 'message'; message: LiveMessage } | { type: 'heard' } | { type: 'ask' }
 
-/** Whether the server answers at all; what a proxy says in its place does not count. */
+/** Rejects if the server does not answer. An answer from a proxy in its place does not count. */
 async function probe(): Promise<void> {
   const { status } = await send({ method: 'GET', path: '/healthz' }, {}, { limitMs: probeLimitMs })
   if (status >= 500) throw new CallError(noAnswer, { status })
 }
 
 /**
- * Keeps the cache true while somebody looks. One tab of the browser, the one that holds a Web Lock, reads the stream and passes it on by BroadcastChannel.
- * Returns how to stop.
+ * Keeps the cache up to date. The tab that holds a Web Lock reads the stream and passes it to the other tabs by BroadcastChannel.
+ * Returns a function that stops it.
  */
 export function followEvents(client: QueryClient): () => void {
   const stopped = new AbortController()
   const channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('steelyard.live')
-  // A channel has no target origin: it stays in ours.
+  // A BroadcastChannel has no target origin: it never leaves ours.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   const pass = (passed: Passed) => channel?.postMessage(passed)
   let lastId: string | null = null
@@ -86,9 +86,9 @@ export function followEvents(client: QueryClient): () => void {
         await readStream(stopped.signal, lastId, {
           onOpen: () => {
             misses = 0
-            // What could not be fetched while nothing answered is tried again: no event will tell of it.
+            // Retry queries that failed while the server was silent: no event announces them.
             void client.invalidateQueries({ predicate: (query) => query.state.status === 'error' })
-            // What was fetched well before the stream stood may have changed in between.
+            // Data fetched long before the stream opened may have changed in between.
             if (lastId === null)
               void client.invalidateQueries({ predicate: (query) => query.state.dataUpdatedAt > 0 && query.state.dataUpdatedAt < begun - graceMs })
           },
@@ -101,7 +101,7 @@ export function followEvents(client: QueryClient): () => void {
             pass({ type: 'message', message })
           },
         })
-        // It ends with its access token; the next one begins with a new token.
+        // The stream ends when its access token expires. The next one opens with a new token.
         if (Date.now() - begun > 5_000) continue
       } catch {
         if (stopped.signal.aborted) return
@@ -145,7 +145,7 @@ async function readStream(
       try {
         on.onMessage({ id, event, data: JSON.parse(data) as unknown })
       } catch {
-        // One unreadable message must not end the stream; the next change of the object brings it again.
+        // One unreadable message must not end the stream. The next change of the object brings it again.
       }
     })
     const decoder = new TextDecoder()

@@ -12,7 +12,7 @@ export const messages = {
   cannotRetry: 'Cannot retry request',
 } as const
 
-/** What the login page says for `?error=`: known codes in our words, anything else as inert text after "Sign-in problem:". */
+/** The login page's sentence for `?error=`: our words for known codes, other values as plain text after "Sign-in problem:". */
 const known: Record<string, string> = {
   session_expired: messages.sessionExpired,
   signed_out: 'You are signed out.',

@@ -1,6 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query'
 
-/** What a page's `load` is given: it starts before the page's own code has been drawn. */
+/** Input of a page's `load`, which starts before the page renders. */
 export interface LoadInput {
   params: Readonly<Record<string, string>>
   search: Readonly<Record<string, string | undefined>>

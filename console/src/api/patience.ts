@@ -2,20 +2,20 @@ import { pause } from '../lib/pause.ts'
 import { createStore } from '../lib/store.ts'
 import { CallError, isUndecided, noAnswer } from './http.ts'
 
-/** How long a refresh or a session validation that gets no decision (no answer, 5xx, 429) is tried, in ms: product definition §1, Patience. */
+/** How long a refresh or a session validation without a decision (no answer, 5xx, 429) is retried, in ms. */
 const patienceMs = 30_000
-/** One attempt of it, in ms. */
+/** Limit of one attempt, in ms. */
 const attemptMs = 8_000
-/** An attempt that takes longer is said to be one, in ms. */
+/** The page shows that it waits after an attempt has taken this long, in ms. */
 const slowMs = 3_000
 
-/** What is left of the 30 s, shared by the calls of one decision: a refresh and the validation after it. */
+/** What is left of the 30 s. A refresh and the validation after it share one budget. */
 export interface Budget {
   leftMs: number
 }
 export const patience = (): Budget => ({ leftMs: patienceMs })
 
-/** The session waits for a decision: until when (ms since 1970), and why there is none yet. Null where nothing is waited for. */
+/** The session waits for a decision: until when (ms since 1970), and why there is none yet. */
 export interface Undecided {
   until: number
   reason: string
@@ -26,8 +26,8 @@ let waiting = 0
 const say = (budget: Budget, reason: string) => undecided.set({ until: Date.now() + budget.leftMs, reason })
 
 /**
- * Tries until there is a decision or the budget is used up, and throws what the last attempt threw. `attempt` is told how long it may take, in ms.
- * Time during which the machine slept isn't counted: its network is not back in the first second.
+ * Retries until there is a decision or the budget is used up, then throws the last error. `attempt` receives its time limit in ms.
+ * Time in which the machine slept isn't counted, because its network takes a moment to come back.
  */
 export async function patiently<T>(budget: Budget, attempt: (limitMs: number) => Promise<T>): Promise<T> {
   const slow = setTimeout(() => say(budget, noAnswer), slowMs)
@@ -54,7 +54,7 @@ export async function patiently<T>(budget: Budget, attempt: (limitMs: number) =>
   }
 }
 
-/** 1, 2, 4, then every 4 s; longer where the answer says so. */
+/** 1, 2, 4, then 4 s each; longer if the answer has a Retry-After. */
 function wantedPauseMs(error: unknown, tries: number): number {
   const asked = error instanceof CallError ? (error.retryAfterSeconds ?? 0) * 1000 : 0
   return Math.max(asked, Math.min(4_000, 1_000 * 2 ** tries))

@@ -7,7 +7,7 @@ import { type PreferencesChange, savePreferences, withEntry } from './save-prefe
 
 const atServer = { read: () => call(preferencesGet), write: (body: Preferences) => call(preferencesPut, { body }) }
 
-/** The user's preferences; changes are shown at once and saved behind, one after another. */
+/** The user's preferences. Changes show at once and are saved in the background, one after another. */
 export function usePreferences(): { preferences: Preferences; setPreferences: (change: PreferencesChange) => void } {
   const client = useQueryClient()
   const asked = query(preferencesGet)
@@ -28,7 +28,7 @@ export function usePreferences(): { preferences: Preferences; setPreferences: (c
   return { preferences: data ?? {}, setPreferences }
 }
 
-/** What a person has chosen for one table: which columns are shown (all without a choice), and the filters and orders that they gave a name. */
+/** The user's choices for one table: shown columns (all by default) and saved views. */
 export function useTablePreferences(table: string): {
   shown: string[] | undefined
   setShown: (ids: string[] | undefined) => void

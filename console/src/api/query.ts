@@ -4,10 +4,10 @@ import { whenSessionEnds } from './auth.ts'
 import { call } from './client.ts'
 import { type Ask, isUndecided } from './http.ts'
 
-/** First part of a query's key: the operation's name; the server list's is `servers`, as specified. */
+/** First part of a query key: the operation's name. The server list uses `servers`, as specified. */
 export const keyOf = (operation: Pick<Operation, 'name'>): string => (operation.name === 'serverList' ? 'servers' : operation.name)
 
-/** Query key = [operation name, what was asked]: so `invalidate(client, datacenterList)` reaches every page and filter of a list. */
+/** Query key = [operation name, input], so `invalidate(client, datacenterList)` reaches every page and filter of a list. */
 export const query = <O extends Operation>(operation: O, asked: Ask<O> = {}) =>
   queryOptions<Answer<O>>({ queryKey: [keyOf(operation), asked], queryFn: ({ signal }) => call(operation, asked, signal) })
 
@@ -17,7 +17,7 @@ export const invalidate = (client: QueryClient, ...operations: Pick<Operation, '
 /** `failures` counts those before this one. */
 export const retryQuery = (failures: number, error: unknown): boolean => failures < 1 && isUndecided(error)
 
-/** Queries retry once where there was no answer, 5xx or 429, and don't refetch on focus, as specified; what was refused is not asked again. What live events keep true is fresh for half a minute anyway. */
+/** As specified, queries retry once after no answer, 5xx or 429, and don't refetch on focus. Refused calls are not retried. Live events keep data fresh, so it is stale only after 30 s. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
@@ -32,5 +32,5 @@ export const queryClient = new QueryClient({
   },
 })
 
-// What one person has seen is not for the next.
+// The next user must not see the data of the last one.
 whenSessionEnds(() => queryClient.clear())

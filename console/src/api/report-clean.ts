@@ -3,8 +3,8 @@ import type { makeFetchTransport } from '@sentry/react'
 export type Envelope = Parameters<ReturnType<typeof makeFetchTransport>['send']>[0]
 
 /**
- * What may leave the browser in a report, by list: anything that isn't named here stays. Every envelope goes through `cleanEnvelope` right before it is sent,
- * whatever made it, so that no person, token, query, address or configuration is in one (docs/security.md).
+ * Allow-list of what an error report may contain. Every envelope goes through `cleanEnvelope` right before it is sent,
+ * so that it contains no user, token, query, address or configuration (docs/security.md).
  */
 type Bag = Readonly<Record<string, unknown>>
 
@@ -12,33 +12,33 @@ const isBag = (value: unknown): value is Bag => typeof value === 'object' && val
 const bagsOf = (value: unknown): readonly Bag[] => (Array.isArray(value) ? value.filter(isBag) : [])
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** Of an object those of its fields that are named, as they are. */
+/** Copies the named fields. */
 const only = (from: Bag, names: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(names.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])))
 
-/** A path without its query, its fragment and what names an object. Another origin's is only said to be one. */
+/** A path without query, fragment and object ids. A URL of another origin becomes a fixed word. */
 export function barePath(url: string): string {
   if (!URL.canParse(url, location.origin)) return ''
   const { origin, pathname } = new URL(url, location.origin)
   if (origin !== location.origin) return '[elsewhere]'
-  // Our own files are named after what is in them.
+  // Names of our own assets are content hashes.
   if (pathname.startsWith('/assets/')) return pathname
   return pathname.replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, '{id}').replaceAll(/[^/]{25,}/g, '{id}')
 }
 
-/** A word without the query that begins in it. */
+/** Removes a query string from a word. */
 function bareQuery(word: string): string {
   const at = word.indexOf('?')
   return at !== -1 && word.includes('=', at) ? `${word.slice(0, at)}?…` : word
 }
 
-/** A word without the token (RFC 7519) that begins in it. */
+/** Removes a token (RFC 7519) from a word. */
 function bareToken(word: string): string {
   const at = word.search(/\beyJ/)
   return at !== -1 && word.includes('.', at) ? `${word.slice(0, at)}[token]` : word
 }
 
-/** One line of an error's message, without what people or machines typed. Errors of parsers quote their input, so what stands in quotes goes. */
+/** First line of an error's message without user input. Parser errors quote their input, so quoted text is removed. */
 export function bareMessage(text: string): string {
   return text
     .split(/[\r\n]/, 1)[0]!
@@ -57,7 +57,7 @@ export function bareMessage(text: string): string {
 
 const frameOf = (frame: Bag) => ({ ...only(frame, ['function', 'lineno', 'colno', 'in_app']), filename: barePath(textOf(frame['filename'])) })
 
-/** Breadcrumbs say that something was clicked or gone to, and when; not what it was called. */
+/** Breadcrumbs keep the kind and time of a click or navigation, not its text. */
 const crumbOf = (crumb: Bag) => only(crumb, ['timestamp', 'type', 'category', 'level'])
 
 function cleanEvent(event: Bag): Bag {
@@ -72,7 +72,7 @@ function cleanEvent(event: Bag): Bag {
       exception: {
         values: exceptions.map((one) => ({
           type: bareMessage(textOf(one['type'])),
-          // What the server said may name servers, addresses and lines of a configuration: `tags` say what kind of refusal it was.
+          // The server's message may name servers, addresses or configuration lines. `tags` carry the error code instead.
           value: one['type'] === 'CallError' ? '' : bareMessage(textOf(one['value'])),
           ...(isBag(one['mechanism']) && { mechanism: only(one['mechanism'], ['type', 'handled']) }),
           ...(isBag(one['stacktrace']) && { stacktrace: { frames: bagsOf(one['stacktrace']['frames']).map(frameOf) } }),
@@ -83,7 +83,7 @@ function cleanEvent(event: Bag): Bag {
   }
 }
 
-/** Attributes of a span whose text may be told; numbers and yes or no always may. */
+/** Span attributes whose text may be sent. Numbers and booleans always may. */
 const spanTexts = new Set([
   'sentry.op',
   'sentry.origin',
@@ -113,11 +113,11 @@ function cleanSpan(span: Bag): Bag {
   }
 }
 
-/** Attributes of an element that a replay is drawn by. Others hold names, values and texts for screen readers. */
+/** Element attributes that a replay needs for layout. Other attributes hold names, values and labels. */
 const drawnBy =
   /^(?:class|style|type|role|tabindex|rel|media|rowspan|colspan|width|height|hidden|disabled|checked|selected|open|dir|lang|inert|d|viewBox|fill|stroke.*|cx|cy|r|x\d?|y\d?|points|transform|_cssText|rr_\w+|data-state|aria-(?:hidden|expanded|selected|checked|disabled|current|sort|busy|pressed))$/
 
-/** A value that a browser may ask for; `link` elements need it for the style sheet. */
+/** Attributes with URLs. `link` elements need them for the style sheet. */
 const places = new Set(['href', 'src'])
 
 const cleanAttributes = (attributes: Bag): Bag =>
@@ -130,7 +130,7 @@ const cleanAttributes = (attributes: Bag): Bag =>
 
 const starred = (text: string): string => text.replaceAll(/\S/g, '*')
 
-/** An element or a text as the recorder writes it, with all below it. */
+/** Cleans a recorded node and its children. */
 function cleanNode(node: unknown): unknown {
   if (!isBag(node)) return null
   return {
@@ -141,7 +141,7 @@ function cleanNode(node: unknown): unknown {
   }
 }
 
-/** One thing that was recorded: a page, what changed in it, where the pointer is. The kinds are rrweb's numbers. */
+/** Cleans one recorded event: a snapshot, a mutation, a pointer move. The kinds are rrweb's numbers. */
 function cleanRecorded(event: Bag): Bag {
   const data = isBag(event['data']) ? event['data'] : {}
   const kind = event['type']
@@ -168,7 +168,7 @@ function cleanRecorded(event: Bag): Bag {
   return source === 5 ? { ...event, data: { ...data, text: starred(textOf(data['text'])) } } : event
 }
 
-/** A line of its own, then a list of what was recorded. What can't be read is not sent. */
+/** Cleans a recording: a header line, then a list of events. An unreadable recording is dropped. */
 function cleanRecording(recording: unknown): string | null {
   if (typeof recording !== 'string') return null
   const end = recording.indexOf('\n')
@@ -185,7 +185,7 @@ function cleanReplay(event: Bag): Bag {
   return { ...cleanEvent(event), ...only(event, ['replay_id', 'replay_type', 'segment_id', 'replay_start_timestamp', 'error_ids', 'trace_ids']), urls }
 }
 
-/** Null for what is not on the list. */
+/** Null for kinds that are not on the list. */
 function cleanPayload(type: string, payload: unknown): unknown {
   if (type === 'replay_recording') return cleanRecording(payload)
   if (!isBag(payload)) return null
@@ -199,7 +199,7 @@ function cleanPayload(type: string, payload: unknown): unknown {
   return type === 'client_report' ? payload : null
 }
 
-/** Undefined where nothing of it may be sent. */
+/** Undefined if nothing in it may be sent. */
 export function cleanEnvelope([headers, items]: Envelope): Envelope | undefined {
   const { trace, ...rest } = headers as Bag
   const cleaned = (items as readonly Envelope[1][number][]).flatMap(([about, payload]) => {

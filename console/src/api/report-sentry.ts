@@ -5,8 +5,8 @@ import { cleanEnvelope } from './report-clean.ts'
 let begun = false
 
 /**
- * Rates are the specification's: every trace, no session replays, a tenth of those that hit an error. What is in a report is decided by `report-clean.ts` alone;
- * the settings here keep the library from collecting in the first place, and from what the content policy does not allow.
+ * Rates are specified: every trace, no session replays, replays of a tenth of the sessions with an error. `report-clean.ts` alone decides what a report contains;
+ * the settings here keep the library from collecting more, and from what the content policy forbids.
  */
 export function begin(dsn: string): void {
   if (begun) return
@@ -18,7 +18,7 @@ export function begin(dsn: string): void {
     tracesSampleRate: 1,
     replaysSessionSampleRate: 0,
     replaysOnErrorSampleRate: 0.1,
-    // Our own calls carry no header of a tracing service.
+    // API calls carry no tracing headers.
     tracePropagationTargets: [],
     enhanceFetchErrorMessages: false,
     dataCollection: { userInfo: false, cookies: false, httpHeaders: false, httpBodies: [], urlQueryParams: false },
@@ -30,9 +30,9 @@ export function begin(dsn: string): void {
         blockAllMedia: true,
         block: ['[data-unrecorded]'],
         networkCaptureBodies: false,
-        // Its worker would be a script out of a text, which Trusted Types refuse; and `report-clean.ts` has to read what is sent.
+        // The compression worker is a script made from text, which Trusted Types forbid, and `report-clean.ts` must read the payload.
         useCompression: false,
-        // Session storage holds what the specification names, and nothing else.
+        // Session storage holds only what the specification names.
         stickySession: false,
       }),
     ],

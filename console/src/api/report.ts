@@ -1,4 +1,4 @@
-/** Reporting of errors and of how long pages take: off unless the build names a place (`VITE_SENTRY_DSN`). */
+/** Reports errors and page timings. Off unless the build sets `VITE_SENTRY_DSN`. */
 const dsn = import.meta.env['VITE_SENTRY_DSN'] as string | undefined
 const isOn = dsn !== undefined && dsn !== ''
 
@@ -15,12 +15,12 @@ export function report(error: unknown): void {
       const capture = await begun(dsn)
       capture(error)
     } catch {
-      // Reporting must never be the next error.
+      // A failure to report must not become another error.
     }
   })()
 }
 
-/** Errors that nobody caught are reported from now on; the rest of the reporting is fetched when the page has come to rest, so that it delays nothing. */
+/** Reports uncaught errors from now on. The reporting library loads when the page is idle, so that it delays nothing. */
 export function watchPage(): void {
   if (!isOn) return
   window.addEventListener('error', (event) => report(event.error))

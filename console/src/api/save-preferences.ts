@@ -1,9 +1,9 @@
 import type { Preferences } from '#contract/sessions.ts'
 
-/** What becomes of the preferences as they are. */
+/** Maps the current preferences to the new ones. */
 export type PreferencesChange = (now: Preferences) => Preferences
 
-/** Changes what the server has, not what this tab last saw: the call replaces all of it, and another tab or browser may have saved meanwhile. */
+/** Reads the preferences from the server, changes them and writes them back. The call replaces all preferences, and another tab may have saved some meanwhile. */
 export async function savePreferences(
   change: PreferencesChange,
   { read, write }: { read: () => Promise<Preferences>; write: (next: Preferences) => Promise<Preferences> },
@@ -11,7 +11,7 @@ export async function savePreferences(
   return write(change(await read()))
 }
 
-/** A record by table with one table's entry changed; undefined takes it out. */
+/** Copies the record with the entry of one table set; undefined removes the entry. */
 export function withEntry<T>(known: Record<string, T> | undefined, table: string, entry: T | undefined): Record<string, T> {
   const { [table]: _, ...others } = known ?? {}
   return entry === undefined ? others : { ...others, [table]: entry }

@@ -2,8 +2,8 @@ import type { User } from '#contract/sessions.ts'
 import { type Claims, readClaims } from '../lib/jwt.ts'
 
 /**
- * What is kept in local storage, as the specification names it: the current user under a fixed key; tokens, each user's list of them, and sessions under prefixes. Nothing else is kept there.
- * Whoever can run script on this origin can read it, which is why no other script may (docs/security.md).
+ * Local storage, as specified: the current user under a fixed key; tokens, each user's list of tokens, and sessions under prefixes. Nothing else is stored.
+ * Any script on this origin can read it, so no other script may run (docs/security.md).
  */
 const keys = {
   user: 'steelyard.user',
@@ -29,22 +29,22 @@ interface SessionRecord {
   lastUsedAt: string
 }
 
-/** One signed-in session of a user: the storage keys of its tokens. */
+/** Storage keys of the tokens of one session. */
 interface UserTokens {
   accessToken: string
   refreshToken: string
   sessionId: string
 }
 
-/** The refresh token's life is assumed at sign-in: one day, in ms. */
+/** Assumed life of a refresh token at sign-in: one day, in ms. */
 export const refreshLifetimeMs = 86_400_000
 
-/** Clocks that differ by less are as good as equal. */
+/** A smaller clock difference, in ms, is ignored. */
 const mostSkewMs = 60_000
 
 /**
- * When a token that was issued just now ends, in ms by the clock here: as its payload says, but where the server's clock is another, its life is counted from now.
- * With a server ten minutes behind, every token would seem to have ended before it came, and nobody could sign in.
+ * Expiry of a token that was issued just now, in ms by the local clock: as its payload says or, if the server's clock differs, its life counted from now.
+ * Otherwise, with a server ten minutes behind, every token would be expired on arrival and nobody could sign in.
  */
 function endOf({ exp, iat }: Pick<Claims, 'exp' | 'iat'>, now: number): number {
   return iat === null || Math.abs(now - iat * 1000) < mostSkewMs ? exp * 1000 : now + (exp - iat) * 1000
@@ -81,7 +81,7 @@ export function tokenBox(box: Box) {
     access: () => token('access'),
     refresh: () => token('refresh'),
 
-    /** After signing in. Throws where the access token can't be read. */
+    /** Stores the tokens of a sign-in. Throws if the access token can't be read. */
     signIn(who: User, accessToken: string, refreshToken: string, now: number): void {
       const claims = readClaims(accessToken)
       if (typeof refreshToken !== 'string') throw new TypeError('Invalid token: not a string')
@@ -94,7 +94,7 @@ export function tokenBox(box: Box) {
       put(keys.user, { id: who.id, email: who.email, name: who.name })
     },
 
-    /** After a refresh. A replacement of the refresh token lives no longer than the one it replaces. */
+    /** Stores the tokens of a refresh. A new refresh token expires no later than the one it replaces. */
     refreshed(accessToken: string, replacement: string | undefined, now: number): void {
       const claims = readClaims(accessToken)
       const old = token('refresh')
@@ -105,13 +105,13 @@ export function tokenBox(box: Box) {
       if (record !== null) put(keys.session(old.sessionId), { ...record, lastUsedAt: new Date(now).toISOString() })
     },
 
-    /** Every refresh token of the current user, for revoking them. */
+    /** Every refresh token of the current user, to revoke them. */
     allRefresh(): string[] {
       const id = user()?.id
       return id === undefined ? [] : list(id).flatMap((t) => (readJson(box, t.refreshToken) as Token | null)?.value ?? [])
     },
 
-    /** A stored user, and both tokens there and unexpired. */
+    /** Whether a user and two unexpired tokens are stored. */
     isValid(now: number): boolean {
       const [access, refresh] = [token('access'), token('refresh')]
       return user() !== null && access !== null && access.expiresAt > now && refresh !== null && refresh.expiresAt > now

@@ -1,24 +1,24 @@
 import { heartbeatMs } from '#contract/events.ts'
 
-/** So long without a sign of life, in ms, and the server is asked whether it answers: one heartbeat is late by three quarters of its interval. */
+/** Time without a sign of life, in ms, after which the server is probed: a heartbeat that is late by three quarters of its interval. */
 const quietMs = heartbeatMs * 1.75
-/** How long it has for that answer, in ms. */
+/** Time limit of a probe, in ms. */
 export const probeLimitMs = 2_000
 const tickMs = 1_000
-/** While it stays quiet it is asked again after so long, in ms. */
+/** Interval of further probes while it stays quiet, in ms. */
 const probeEveryMs = 3_000
 
 export interface Watchdog {
-  /** A sign of life came: an event or a heartbeat, read here or passed on by the tab that reads the stream. */
+  /** Notes a sign of life: an event or a heartbeat, read here or passed on by the tab that reads the stream. */
   heard: () => void
-  /** The stream has broken: asks at once. */
+  /** Probes at once, after the stream broke. */
   look: () => Promise<void>
   stop: () => void
 }
 
 /**
- * Judges whether the server answers. Heartbeats that stay away don't decide it alone: the tab that passes them on may be gone, or a proxy may hold the stream
- * back. `probe` rejects where the server does not answer; it keeps its own time limit. Each tab has a watchdog.
+ * Judges whether the server answers. Missing heartbeats alone don't decide it: the tab that passes them on may be closed, or a proxy may buffer the stream.
+ * `probe` rejects if the server does not answer, and has its own time limit. Each tab has a watchdog.
  */
 export function watchdog({
   probe,
@@ -28,7 +28,7 @@ export function watchdog({
   probe: () => Promise<unknown>
   /** `since`: the last sign of life, in ms since 1970. */
   onSilent: (since: number) => void
-  /** It answers, but no stream reaches this tab. */
+  /** The server answers, but no stream reaches this tab. */
   onQuiet: () => void
 }): Watchdog {
   let heardAt = Date.now()
@@ -44,7 +44,7 @@ export function watchdog({
       () => false,
     )
     probing = false
-    // What was heard meanwhile, such as by a page that was busy, is newer than the question.
+    // A sign of life since the probe began is newer than its result.
     if (stopped || heardAt > probedAt) return
     if (!answers) onSilent(heardAt)
     else if (Date.now() - heardAt >= quietMs) onQuiet()

@@ -62,13 +62,13 @@ export default function AppLayout({ children }: { children: ReactNode }) {
   )
 }
 
-/** The page stays as it is while a session that has to be renewed waits for a decision. */
+/** Shows above the page that the session is waiting to be renewed. */
 function SessionBand() {
   const wait = useSessionWait()
   return wait !== null && <StaleBand boxed>{wait}</StaleBand>
 }
 
-/** On a browser that has no theme yet, the one that the person chose elsewhere. */
+/** Applies the user's saved theme in a browser without one. */
 function ThemeOfUser() {
   const { preferences } = usePreferences()
   const chosen = preferences.theme

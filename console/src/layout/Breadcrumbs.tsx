@@ -13,7 +13,7 @@ interface Place {
   params: Record<string, string>
 }
 
-/** The page's title from its route: one crumb is a heading, more are a back arrow and links. Nothing while a page is under way. */
+/** The page's title from its route: one crumb is a heading, several are a back arrow and links. Empty while a page loads. */
 export function Breadcrumbs() {
   const loading = useRouterState({ select: (state) => state.matches.some((match) => match.status === 'pending') })
   const places = useMatches({
@@ -58,7 +58,7 @@ export function Breadcrumbs() {
   )
 }
 
-/** What is cached under a key, as it changes. Reads only: an observer of its own would take over how the page's query is fetched. */
+/** The cached data under a key, as it changes. Only reads: an observer would change how the page's query is fetched. */
 function useCached(key: readonly unknown[] | undefined): unknown {
   const client = useQueryClient()
   const subscribe = useCallback((changed: () => void) => client.getQueryCache().subscribe((event) => event.type === 'updated' && changed()), [client])

@@ -10,7 +10,7 @@ import { isAt } from './menu.ts'
 import css from './MobileMenu.module.css'
 import { useMenu } from './use-menu.ts'
 
-/** Below `sm` the menu is a drawer. It closes when one goes somewhere; Log out is in it only beside a submenu, otherwise in the profile menu. */
+/** The menu below `sm`, a drawer that closes on navigation. Log out is in it only beside a submenu, otherwise in the profile menu. */
 export function MobileMenu() {
   const [open, setOpen] = useState(false)
   const [section, setSection] = useState<string | null>(null)

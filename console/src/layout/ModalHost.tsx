@@ -11,7 +11,7 @@ export function ModalHost() {
   const shown = shownModal(state)
   const router = useRouter()
   useEffect(() => {
-    // What was asked about a page goes with it, by whichever way it is left: the browser's Back, the end of the session.
+    // A dialog about a page closes with it, also on the browser's Back and at the end of the session.
     const leave = () => {
       modals.closeAll()
       asked.get()?.answer(false)

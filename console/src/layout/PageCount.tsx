@@ -3,7 +3,7 @@ import { createStore } from '../lib/store.ts'
 
 export const pageCount = createStore<number | null>(null)
 
-/** How many there are, beside the page's title in the header: "Servers 148". */
+/** The number beside the page's title: "Servers 148". */
 export function PageCount({ n }: { n: number | undefined }) {
   useEffect(() => {
     pageCount.set(n ?? null)

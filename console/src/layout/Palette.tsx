@@ -18,7 +18,7 @@ import { commandGroups } from './commands.ts'
 import { askAndLogOut } from './log-out.ts'
 import { menu } from './menu.ts'
 
-/** ⌘K: what the page offers, then places, then servers, clusters, datacenters and subnets by what is typed. */
+/** ⌘K: the page's actions, then pages, then matching servers, clusters, datacenters and subnets. */
 export default function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
   const [search, setSearch] = useState('')
   const [was, setWas] = useState(open)

@@ -5,7 +5,7 @@ import { paths } from '../lib/paths.ts'
 import { Mark } from './Mark.tsx'
 import css from './PublicFrame.module.css'
 
-/** The frame for visitors: whether they have an account, and the waitlist. */
+/** The frame for visitors: the prompt for an account, and the waitlist. */
 export default function PublicFrame({ children }: { children: ReactNode }) {
   const atSignIn = useRouterState({ select: (state) => state.location.pathname === paths.signIn })
   return (

@@ -9,11 +9,11 @@ import css from './RootFrame.module.css'
 const AppLayout = lazy(() => import('./AppLayout.tsx'))
 const PublicFrame = lazy(() => import('./PublicFrame.tsx'))
 
-/** The whole screen: "Loading..." while the session is being validated, then the signed-in or the signed-out frame around the page. */
+/** The whole screen: "Loading..." while the session is validated, then the signed-in or signed-out frame around the page. */
 export function RootFrame() {
   const status = useAuthStatus()
   const atSignIn = useRouterState({ select: (state) => state.location.pathname === paths.signIn })
-  // What is shown may lag behind where one goes: a page for signed-in people never stands in the visitors' frame.
+  // The shown page may lag behind the URL. A page for signed-in users never appears in the visitors' frame.
   const guarded = useRouterState({ select: (state) => state.matches.some((match) => match.routeId === '/infra') })
   const Frame = status === 'signedIn' && (!atSignIn || guarded) ? AppLayout : PublicFrame
   return (
@@ -27,11 +27,11 @@ export function RootFrame() {
           </Frame>
         </Suspense>
       )}
-      {/* Live from the start: a dialog hides from those who listen all but what is live when it opens. */}
+      {/* A live region from the start: an open dialog hides everything from screen readers except existing live regions. */}
       <div aria-live="polite">
         <ToastHost />
       </div>
-      {/* Says which release this is, for support; never in the way of a click. */}
+      {/* The release, for support. It never catches a click. */}
       <aside className={css['version']} aria-label="Version">
         {__VERSION__}
       </aside>

@@ -9,7 +9,7 @@ import { Meter } from '../ui/pictures/Meter.tsx'
 import { Popover } from '../ui/overlay/Popover.tsx'
 import css from './RunningOperations.module.css'
 
-/** Where an operation can be watched: the page of what it is about, or one that follows it. */
+/** The page that shows an operation: that of its target, or one that follows it. */
 export function operationPage(operation: Pick<Operation, 'id' | 'kind' | 'target'>): string | null {
   const { kind, id } = operation.target
   if (operation.kind === 'clusterSubnetsAssign' && id !== null) return paths.assignSubnets({ cluster: id, operation: operation.id })
@@ -17,7 +17,7 @@ export function operationPage(operation: Pick<Operation, 'id' | 'kind' | 'target
   return kind === 'cluster' ? paths.cluster(id) : kind === 'server' ? paths.server(id) : paths.datacenters()
 }
 
-/** In the header while anything is under way: how many, and what each is doing. */
+/** The header's list of running operations: how many, and what each does. */
 export function RunningOperations({ operations, total }: { operations: readonly Operation[]; total: number }) {
   return (
     <Popover

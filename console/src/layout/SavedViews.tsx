@@ -10,7 +10,7 @@ import { useCommands } from './commands.ts'
 
 const SaveView = lazy(() => import('./SaveView.tsx'))
 
-/** The views of a list that a person has saved: picks one, saves what is shown, forgets the one that is shown. `keys` of the address make a view. */
+/** The saved views of a list: open one, save the current one, delete one. `keys` are the search params that make a view. */
 export function SavedViews({
   table,
   search,
@@ -24,7 +24,7 @@ export function SavedViews({
 }) {
   const { views, setViews } = useTablePreferences(table)
   const [saving, setSaving] = useState(false)
-  // Each time a dialog of its own, which stays until it has gone away.
+  // A new dialog each time, mounted until its closing animation ends.
   const [turn, setTurn] = useState(0)
   const now = viewOf(search, keys)
   const shown = views.find((view) => sameView(view.search, now))

@@ -6,13 +6,13 @@ import { StatusDot } from '../ui/feedback/Status.tsx'
 import { useInstallation } from '../api/installation.ts'
 import css from './Strip.module.css'
 
-/** The strip at the bottom: how fresh the page is. It leaves the right corner to the version label. */
+/** The strip at the bottom shows whether the page is live. Its right corner is free for the version label. */
 export function Strip() {
   const { state, lastEventAt, since } = useStore(liveState)
   const installation = useInstallation()
   return (
     <footer className={css['strip']}>
-      {/* What the screen is worth is said to those who listen as well, when it changes. */}
+      {/* Announces changes of the live state to screen readers. */}
       <span className={css['state']} role="status">
         {state === 'live' ? (
           <StatusDot quiet tone="ok">
@@ -37,7 +37,7 @@ export function Strip() {
       {installation?.simulated && (
         <span className={css['simulated']} title="The servers here are a simulation: nothing of it is real hardware">
           Simulated
-          {/* A phone has no room for it beside a longer state. */}
+          {/* A phone has no room for this beside a longer state. */}
           <span className={cx(state !== 'live' && 'hide-sm')}> servers</span>
         </span>
       )}

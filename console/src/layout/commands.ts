@@ -8,12 +8,12 @@ export interface CommandGroup {
   actions: readonly Action[]
 }
 
-/** What ⌘K offers beside going places: each page and selection adds its own actions. */
+/** Actions in ⌘K beside pages: each page and selection adds its own. */
 export const commandGroups = createStore<readonly CommandGroup[]>([])
 /** Whether the palette is open. */
 export const paletteOpen = createStore(false)
 
-/** While the page is shown, its actions are in ⌘K under `heading`. */
+/** Adds the page's actions to ⌘K under `heading` while the page is mounted. */
 export function useCommands(heading: string, actions: readonly Action[]): void {
   const id = useId()
   useEffect(() => {

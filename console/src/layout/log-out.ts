@@ -2,10 +2,10 @@ import { logOut } from '../api/session.ts'
 import { createStore } from '../lib/store.ts'
 import { confirm } from '../ui/actions.ts'
 
-/** What is being edited and not saved, by the form that holds it: "patch". */
+/** Unsaved forms, by form: "patch". */
 export const unsaved = createStore<ReadonlyMap<string, string>>(new Map())
 
-/** Logs out, which deletes the drafts of this browser: asks first where something unsaved is on the screen. */
+/** Logs out, which deletes this browser's drafts. Asks first if a form has unsaved changes. */
 export async function askAndLogOut(): Promise<void> {
   const [what] = unsaved.get().values()
   if (

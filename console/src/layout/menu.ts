@@ -12,13 +12,13 @@ export interface MenuEntry {
   submenu?: readonly MenuEntry[]
   /** At the foot of the sidebar. */
   footer?: boolean
-  /** Hidden from those who don't hold it. */
+  /** Hidden from users without this scope. */
   capability?: Scope
-  /** Which number of the overview stands beside it. */
+  /** The number of the overview that is shown beside it. */
   count?: 'datacenters' | 'clusters' | 'servers'
 }
 
-/** The sidebar, in the specified order. A page that isn't there is not linked. */
+/** The sidebar, in the specified order. Pages that don't exist yet are not linked. */
 export const menu: readonly MenuEntry[] = [
   { label: 'Datacenters', icon: 'datacenter', path: paths.datacenters(), count: 'datacenters' },
   { label: 'Clusters', icon: 'cluster', path: paths.clusters(), count: 'clusters' },
@@ -26,13 +26,13 @@ export const menu: readonly MenuEntry[] = [
   { label: 'Network', icon: 'network', path: paths.network() },
 ]
 
-/** What a person who holds `scopes` sees of a menu. */
+/** The entries that a user with `scopes` sees. */
 export const visible = (entries: readonly MenuEntry[], scopes: readonly string[]): MenuEntry[] =>
   entries
     .filter((entry) => entry.capability === undefined || scopes.includes(entry.capability))
     .map((entry) => (entry.submenu === undefined ? entry : { ...entry, submenu: visible(entry.submenu, scopes) }))
 
-/** Whether a page lies at or below an entry. */
+/** Whether a page is at or below an entry. */
 export const isAt = (entry: MenuEntry, pathname: string): boolean =>
   (entry.path !== undefined && (pathname === entry.path || pathname.startsWith(`${entry.path}/`))) ||
   (entry.submenu?.some((below) => isAt(below, pathname)) ?? false)

@@ -2,7 +2,7 @@ import { type ComponentType, lazy } from 'react'
 import { patiently } from '../lib/code.ts'
 import type { ModalName, ModalProps } from './modals.ts'
 
-/** One line per global dialog: features make them, and they are fetched when first opened. */
+/** The global dialogs. Features define them; their code loads when first opened. */
 export const modalViews: { [Name in ModalName]?: ComponentType<ModalProps<Name>> } = {
   showClusterKey: lazy(patiently(() => import('../features/clusters/ShowClusterKey.tsx'))),
   editServerName: lazy(patiently(() => import('../features/servers/dialogs/EditServerName.tsx'))),

@@ -1,6 +1,6 @@
 import { createStore } from '../lib/store.ts'
 
-/** What each of the global dialogs is opened with. */
+/** Data of each global dialog. */
 export interface ModalData {
   showClusterKey: { clusterIds: string[] }
   editServerName: { serverId: string; name: string }
@@ -14,7 +14,7 @@ export interface ModalState<Name extends ModalName = ModalName> {
   onConfirm: (() => unknown) | undefined
 }
 
-/** What a dialog's view is given. */
+/** Props of a dialog's view. */
 export interface ModalProps<Name extends ModalName> {
   open: boolean
   data: ModalData[Name]
@@ -24,15 +24,15 @@ export interface ModalProps<Name extends ModalName> {
 
 export type Modals = { [Name in ModalName]?: ModalState<Name> }
 
-/** Which of several is shown: the specification's order. */
+/** Priority if several are open: the specification's order. */
 export const modalOrder: readonly ModalName[] = ['showClusterKey', 'editServerName', 'confirmServersWithoutPatch']
 
-/** How long a closed dialog keeps its data, in ms, so that it can go away in one piece. */
+/** How long a closed dialog keeps its data, in ms, for its closing animation. */
 const resetMs = 300
 
 export const modalStore = createStore<Modals>({})
 
-/** The one that is shown: the first open one in the specified order. */
+/** The dialog that is shown: the first open one in the specified order. */
 export const shownModal = (modals: Modals): ModalName | null => modalOrder.find((name) => modals[name]?.open) ?? null
 
 const patch = <Name extends ModalName>(name: Name, state: ModalState<Name> | undefined) => modalStore.set((now) => ({ ...now, [name]: state }))
@@ -41,7 +41,7 @@ export const modals = {
   open<Name extends ModalName>(name: Name, data: ModalData[Name], { onConfirm }: { onConfirm?: () => unknown } = {}): void {
     patch(name, { open: true, data, onConfirm })
   },
-  /** Closes it; its data and callbacks go a moment later. */
+  /** Closes a dialog. Its data and callbacks are dropped a moment later. */
   close(name: ModalName): void {
     const state = modalStore.get()[name]
     if (!state?.open) return
@@ -50,7 +50,7 @@ export const modals = {
       if (modalStore.get()[name]?.open === false) patch(name, undefined)
     }, resetMs)
   },
-  /** For when another page is shown, or nobody is signed in any more. */
+  /** Called on navigation and when the session ends. */
   closeAll(): void {
     for (const name of modalOrder) modals.close(name)
   },

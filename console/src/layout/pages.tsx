@@ -12,7 +12,7 @@ import { Button, ButtonLink } from '../ui/inputs/Button.tsx'
 import { SkeletonRows, StaleBand } from '../ui/feedback/States.tsx'
 import css from './pages.module.css'
 
-/** What the wait for a decision about the session is, as sentences; nothing while none is waited for. */
+/** Sentences about the wait for a decision about the session, or nothing. */
 export function useSessionWait(): ReactNode {
   const wait = useStore(undecided)
   if (wait === null) return null
@@ -24,7 +24,7 @@ export function useSessionWait(): ReactNode {
   )
 }
 
-/** While the session is being validated. */
+/** Shown while the session is validated. */
 export function LoadingScreen() {
   const wait = useSessionWait()
   return (
@@ -36,10 +36,10 @@ export function LoadingScreen() {
   )
 }
 
-/** While a page's code and data are under way, past 150 ms. */
+/** Shown while a page's code and data load, after 150 ms. */
 export function PendingPage() {
   const { state, since } = useStore(liveState)
-  // What is said of the session is the nearer reason, and stands above it already.
+  // The session band above already shows the reason.
   const saidAbove = useStore(undecided) !== null
   return (
     <>
@@ -80,7 +80,7 @@ export function NotFoundPage() {
   )
 }
 
-/** What failed because nothing answered, or the server couldn't: it may pass by itself. */
+/** Whether an error may pass by itself: no answer, or a server error. */
 const mayPass = (error: unknown): boolean => error instanceof Error && 'status' in error && (error.status === 0 || Number(error.status) >= 500)
 const lookAgainMs = 5_000
 
@@ -88,7 +88,7 @@ export function FailedPage({ error, reset }: ErrorComponentProps) {
   const router = useRouter()
   useEffect(() => report(error), [error])
   const again = async () => {
-    // What failed is forgotten, so that the page asks for it anew.
+    // Drops the failed answers, so that the page fetches them again.
     const { queryClient } = await import('../api/query.ts')
     await queryClient.resetQueries({ predicate: (query) => query.state.status === 'error' })
     reset()
@@ -96,7 +96,7 @@ export function FailedPage({ error, reset }: ErrorComponentProps) {
   }
   useEffect(() => {
     if (!mayPass(error)) return undefined
-    // Asked behind what is shown, which changes only when there is something else to show.
+    // Retries in the background. The screen changes only when there is something new to show.
     const timer = setInterval(async () => {
       if (document.hidden) return
       const { queryClient } = await import('../api/query.ts')

@@ -4,13 +4,13 @@ import { authStatus } from '../api/auth.ts'
 import { confirm } from '../ui/actions.ts'
 import { unsaved } from './log-out.ts'
 
-/** Asks before a page is left while `dirty`. What it gives back says that it may be left now, such as once it is saved, or that it may not after all. */
+/** Asks before the user leaves a page while `dirty`. The returned function allows leaving, for instance after saving, or forbids it again. */
 export function useLeaveGuard(dirty: boolean, what: string): (may: boolean) => void {
   const free = useRef(false)
   const id = useId()
   useBlocker({
     shouldBlockFn: async () => {
-      // A session that has ended leaves nothing to stay for; the draft is put back after the next sign-in.
+      // After the end of a session there is no reason to stay: the draft is restored after the next sign-in.
       if (free.current || !dirty || authStatus.get() === 'signedOut') return false
       return !(await confirm({
         title: 'Leave without saving?',

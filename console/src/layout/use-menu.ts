@@ -10,7 +10,7 @@ export interface ShownEntry extends MenuEntry {
   n: number | undefined
 }
 
-/** The menu as this person sees it here: with numbers, and with the entry that one is at. */
+/** The menu for this user: with numbers and the current entry. */
 export function useMenu(): ShownEntry[] {
   const pathname = useRouterState({ select: (state) => state.location.pathname })
   const { data } = useQuery(query(overviewGet))

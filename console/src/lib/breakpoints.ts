@@ -1,11 +1,11 @@
 /**
- * Screen widths in px where the layout changes, for TypeScript and (through `console/build/css-media.ts`) for CSS:
- * `@media (--below-sm)`, `@media (--upto-sm)`, `@media (--from-xl)`. Written down nowhere else.
+ * Widths in px at which the layout changes, for TypeScript and (through `console/build/css-media.ts`) for CSS:
+ * `@media (--below-sm)`, `@media (--upto-sm)`, `@media (--from-xl)`.
  */
 export const breakpoints = { xs: 375, sm: 744, md: 1199, lg: 1439, xl: 1599 } as const
 export type Breakpoint = keyof typeof breakpoints
 
-/** `below` ends short of the breakpoint, `upto` includes it, `from` starts at it. */
+/** `below` excludes the breakpoint, `upto` includes it, `from` starts at it. */
 export function media(edge: 'below' | 'upto' | 'from', at: Breakpoint): string {
   const px = breakpoints[at]
   if (edge === 'from') return `(min-width: ${px}px)`

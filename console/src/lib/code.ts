@@ -1,13 +1,13 @@
 import { pause } from './pause.ts'
 
-/** Longer than a restart of Steelyard takes; what is not there then was renamed by a newer version, and the page has to be loaded anew. */
+/** Together longer than a restart of Steelyard. A file that is missing after that was renamed by a newer version, and the page must be reloaded. */
 const tries = 15
 const betweenMs = 2_000
 
 /**
- * An importer that asks again while nothing answers, so that a press on a button during a restart of Steelyard is only late: React's `lazy` keeps the first
- * failure for as long as the page lives, and shows it in place of the page.
- * @throws what the last try threw
+ * Wraps a dynamic import with retries, so that a click during a restart of Steelyard is only slow. React's `lazy` keeps the first
+ * failure for as long as the page lives and shows it in place of the page.
+ * @throws the error of the last attempt
  */
 export const patiently =
   <Module>(importer: () => Promise<Module>) =>

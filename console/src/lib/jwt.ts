@@ -1,4 +1,4 @@
-/** What we read of an access token. It is the server's to judge; here it only says when to refresh and what to disable. */
+/** The claims of an access token that the console reads: when to refresh it, and what to disable. Only the server verifies it. */
 export interface Claims {
   sub: string
   sid: string
@@ -12,7 +12,7 @@ export interface Claims {
 
 const texts = (value: unknown): value is string[] => Array.isArray(value) && value.every((v) => typeof v === 'string')
 
-/** The payload of a signed token (RFC 7519). Throws "Invalid token" where the text is none or the payload can't be read. */
+/** Reads the payload of a signed token (RFC 7519). Throws "Invalid token" if it can't be read. */
 export function readClaims(token: unknown): Claims {
   if (typeof token !== 'string') throw new TypeError('Invalid token: not a string')
   const payload = token.split('.')[1]

@@ -1,2 +1,2 @@
-/** The nonce of this answer of index.html, for the few libraries that put a style element into the page. Absent while developing. */
+/** The nonce of this index.html, for libraries that insert a style element. Undefined in development. */
 export const nonce: string | undefined = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce || undefined

@@ -1,12 +1,12 @@
 /**
- * Steps of an operation, gathered for reading: what each server of a cluster passes by itself is one phase. Wherever it is said how far an operation is,
- * phases are counted.
+ * Groups the steps of an operation for display: a step that each server of a cluster passes is one phase. Progress counts
+ * phases everywhere.
  */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
 import type { Operation, Step, StepStatus } from '#contract/operations.ts'
 import { sentence } from './text.ts'
 
-/** A phase that each server passes by itself, told apart by role where the order of the two differs; or a step of the whole cluster. */
+/** Phases in order: one that each server passes (by role where the order differs), or a step of the whole cluster. */
 const phases: readonly { id: string; rank: number; title: string; short: string }[] = [
   { id: 'reset', rank: 0, title: 'Reset servers', short: 'Reset' },
   { id: 'release', rank: 1, title: 'Back in maintenance', short: 'Free' },
@@ -31,10 +31,10 @@ const phases: readonly { id: string; rank: number; title: string; short: string 
 ]
 const phaseById = new Map(phases.map((p) => [p.id, p]))
 
-/** The word for a column of what servers pass: "Install" for `install`. */
+/** Column heading of a phase: "Install" for `install`. */
 export const shortOf = (place: string): string => (phaseById.get(place) ?? phaseById.get(`control_plane/${place}`))?.short ?? place
 
-/** A server that a phase can be about. */
+/** A server in a phase. */
 interface Named {
   readonly node_id: string
   readonly name: string
@@ -47,17 +47,17 @@ export interface Phase {
   startedAt: string | null
   endedAt: string | null
   attempt: number
-  /** The server that the phase waits for or failed on, and the sentence why. */
+  /** The server that the phase waits for or failed on. */
   held: { node_id: string; name: string } | null
   reason: string | null
-  /** "2 of 3" while some servers are behind it. */
+  /** "2 of 3" while some servers have not passed it. */
   progress: string | null
   steps: readonly Step[]
 }
 
 const over = (s: Step) => s.status === 'done' || s.status === 'skipped'
 
-/** The state of several steps as one: the worst that needs somebody first. */
+/** The combined state of several steps: failed before waiting before running. */
 export function stateOf(steps: readonly Step[]): StepStatus {
   for (const state of ['failed', 'waiting', 'running'] as const) if (steps.some((s) => s.status === state)) return state
   if (steps.every((s) => s.status === 'skipped')) return 'skipped'
@@ -69,12 +69,12 @@ const earliest = (times: readonly (string | null)[]): string | null =>
   times.reduce<string | null>((a, t) => (t !== null && (a === null || t < a) ? t : a), null)
 const latest = (times: readonly (string | null)[]): string | null => times.reduce<string | null>((a, t) => (t !== null && (a === null || t > a) ? t : a), null)
 
-/** Of an operation that has ended nothing is under way: what was not done, or only for some, is left to do. */
+/** In an operation that has ended nothing runs: unfinished phases count as to do. */
 export const atRest = (state: StepStatus, isOver: boolean): StepStatus => (isOver && (state === 'running' || state === 'waiting') ? 'todo' : state)
 
 /**
- * The phases in their order. `isOver`: the operation has ended. `since`: when it was begun; of a phase that it does again for some servers, the time is of
- * these, not of what an operation before it did.
+ * The phases in order. `isOver`: the operation has ended. `since`: when it started. Where it repeats a phase for some servers, the times are those of
+ * the repetition, not of an earlier operation.
  */
 export function phasesOf(steps: readonly Step[], members: readonly Named[] = [], isOver = false, since = ''): Phase[] {
   const byId = new Map(members.map((m) => [m.node_id, m]))
@@ -85,7 +85,7 @@ export function phasesOf(steps: readonly Step[], members: readonly Named[] = [],
     const place = step.key.split('/')[0]!
     const role: ClusterRole = step.node_id !== null && controlPlanes.has(step.node_id) ? 'control_plane' : 'worker'
     const withRole = `${role}/${place}`
-    // Steps that are about neither a server nor the whole cluster, such as those of a subnet, stand alone.
+    // Other steps, such as those of a subnet, are a phase each.
     const id = step.node_id !== null && phaseById.has(withRole) ? withRole : step.node_id === null && !phaseById.has(place) ? step.key : place
     groups.set(id, [...(groups.get(id) ?? []), step])
   }
@@ -103,7 +103,7 @@ export function phasesOf(steps: readonly Step[], members: readonly Named[] = [],
         key,
         title: phaseById.get(key)?.title ?? group[0]!.title,
         state,
-        // What was waited for as the operation ended has yet to be done: it has no time.
+        // A phase that was waiting when the operation ended is still to do, so it has no times.
         startedAt: state === 'todo' ? null : earliest(own.map((s) => s.started_at)),
         endedAt: group.every((s) => over(s) || s.status === 'failed') ? latest(own.map((s) => s.ended_at)) : null,
         attempt: Math.max(...group.map((s) => s.attempt)),
@@ -115,15 +115,15 @@ export function phasesOf(steps: readonly Step[], members: readonly Named[] = [],
     })
 }
 
-/** "step 4 of 12": the phase that it is at, counted from 1, and how many there are. */
+/** "step 4 of 12": the current phase, counted from 1, and the number of phases. */
 export const phaseCount = (list: readonly Phase[]): { at: number; of: number } => ({
   at: Math.min(list.length, list.filter((p) => p.state === 'done' || p.state === 'skipped').length + 1),
   of: list.length,
 })
 
-/** The sentence that says where an operation is: why it doesn't move, or its step and what that waits for. */
+/** What an operation is doing: why it is held, or its current step and what that waits for. */
 export function nowOf({ steps, status, reason }: Pick<Operation, 'steps' | 'status' | 'reason'>): string {
-  // Held since a restore: no step of it goes on, whatever the step waited for before.
+  // Held since a restore: no step continues, whatever it waited for before.
   if (status === 'waiting' && reason !== null) return reason
   const current = steps.find((step) => step.status === 'waiting') ?? steps.find((step) => step.status === 'running')
   return [current?.title, current?.reason ?? reason].filter(Boolean).join('. ') || sentence(status)

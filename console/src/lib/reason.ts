@@ -1,5 +1,5 @@
-/** Said where a failure has no words of its own. Specified. */
+/** Shown for a failure without a message. Specified. */
 export const unexpected = 'An unexpected error occurred'
 
-/** Why something failed, as a sentence for people: what was thrown says it, or nothing does. */
+/** The message of an error, or '' if it has none for users. */
 export const reasonOf = (error: unknown): string => (error instanceof Error && error.message !== '' ? error.message : unexpected)

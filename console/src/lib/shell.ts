@@ -1,12 +1,12 @@
-/** What a form would do, as a command line: for those who go on with a script. */
+/** Writes what a form does as a command line. */
 import type { Operation } from '#contract/operation.ts'
 
-/** A word that a shell takes as it is written: plain where it is harmless, in single quotes otherwise. */
+/** Quotes a word for a shell, if it needs quotes. */
 export const quoted = (text: string): string => (/^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
 const inQuotes = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** The same as a call of the API, for a shell, an option a line. The token is a variable, so that none stands in a history. Without a `body` nothing is sent. */
+/** A curl command, one option per line. The token is a variable, so that it doesn't enter the shell's history. */
 export function curlOf(
   operation: Pick<Operation, 'method' | 'path'>,
   params: Readonly<Record<string, string>>,
@@ -23,15 +23,15 @@ export function curlOf(
   ].join(' \\\n  ')
 }
 
-/** An option's value: a flag is true, a list is one option per entry; what is absent is left out. */
+/** An option's value: true is a flag, a list is one option per entry, undefined is omitted. */
 export type OptionValue = string | number | boolean | null | undefined | readonly string[]
 
-/** The same as a command of `steelyard`: `cliOf(['image', 'create'], {format: 'iso'})`. */
+/** A `steelyard` command: `cliOf(['image', 'create'], {format: 'iso'})`. */
 export function cliOf(words: readonly string[], options: Readonly<Record<string, OptionValue>> = {}): string {
   const given = Object.entries(options).flatMap(([name, value]): string[] => {
     if (value === undefined || value === null || value === false || value === '') return []
     if (value === true) return [`--${name}`]
-    // What begins with a hyphen would be read as an option itself.
+    // A value with a leading hyphen would be read as an option.
     return (typeof value === 'object' ? value : [String(value)]).map((one) => `--${name}${one.startsWith('-') ? '=' : ' '}${quoted(one)}`)
   })
   return ['steelyard', ...words.map(quoted), ...given].join(' ')

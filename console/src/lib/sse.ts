@@ -5,7 +5,7 @@ export interface Message {
   data: string
 }
 
-/** Reads a stream of server-sent events from text as it arrives. Give it chunks; it hands on whole messages. */
+/** Parses server-sent events. Returns a function that takes chunks of text; whole messages go to `onMessage`. */
 export function eventReader(onMessage: (message: Message) => void): (chunk: string) => void {
   let rest = ''
   let [id, event, data]: [string | null, string, string[]] = [null, '', []]
@@ -26,7 +26,7 @@ export function eventReader(onMessage: (message: Message) => void): (chunk: stri
   }
   return (chunk) => {
     rest += chunk
-    // A carriage return at the very end may be half of a line end: it waits for what follows.
+    // A trailing carriage return may be half of a line end: wait for the next chunk.
     for (let end = rest.search(/\r\n|\n|\r(?!$)/); end >= 0; end = rest.search(/\r\n|\n|\r(?!$)/)) {
       line(rest.slice(0, end))
       rest = rest.slice(end + (rest[end] === '\r' && rest[end + 1] === '\n' ? 2 : 1))

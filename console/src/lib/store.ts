@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** A value that components watch and anything may set. */
+/** A value that components can subscribe to. */
 export interface Store<T> {
   get: () => T
   set: (next: T | ((now: T) => T)) => void

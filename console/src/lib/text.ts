@@ -1,9 +1,9 @@
-/** A long string by its ends, the middle replaced by one ellipsis; shorter ones stay whole. Specified default: 16 in front, 10 at the back. */
+/** Replaces the middle of a long string by an ellipsis. Specified default: 16 characters in front, 10 at the end. */
 export function truncate(text: string, front = 16, back = 10): string {
   return text.length <= front + back + 1 ? text : `${text.slice(0, front)}…${text.slice(text.length - back)}`
 }
 
-/** Entries of a multi-line input: one per line, or commas between; empty ones left out. */
+/** Entries of a multi-line input, separated by line breaks or commas. Empty ones are dropped. */
 export const listOf = (text: string): string[] =>
   text
     .split(/[\n,]/)
@@ -16,7 +16,7 @@ export const sentence = (code: string): string => {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** Two letters for an avatar, from a name or an email address. */
+/** Two initials for an avatar, from a name or an email address. */
 export function initials(nameOrEmail: string): string {
   const [first = '', second = ''] = nameOrEmail
     .replace(/@.*/, '')

@@ -1,4 +1,4 @@
-/** Times come from the API as ISO 8601 in UTC and are shown in the reader's own zone; the exact time is for the tooltip. */
+/** The API sends times as ISO 8601 in UTC. Pages show them in the reader's time zone, with the exact time in the tooltip. */
 
 const two = (n: number) => String(n).padStart(2, '0')
 
@@ -19,7 +19,7 @@ export function moment(iso: string, now = Date.now()): string {
   return d.getFullYear() === today.getFullYear() ? `${d.getDate()} ${month}` : `${d.getDate()} ${month} ${d.getFullYear()}`
 }
 
-/** "20 November 2026, 14:07:32 CET": what the tooltip says. */
+/** "20 November 2026, 14:07:32 CET", for tooltips. */
 export const exact = (iso: string): string =>
   new Date(iso).toLocaleString('en-GB', {
     day: 'numeric',
@@ -53,8 +53,8 @@ export function ago(iso: string, now = Date.now()): string {
 }
 
 /**
- * "in 7 d", "in 4 h", "in 12 min", "in a moment": how long until a time that is to come; `ago` for one that has passed.
- * Rounded to the nearest: a token made a second ago for 7 days ends in 7 d, not in 6.
+ * "in 7 d", "in 4 h", "in 12 min", "in a moment": time left until a moment in the future; `ago` for one in the past.
+ * Rounded to the nearest, so a token made a second ago for 7 days ends in 7 d, not in 6.
  */
 export function until(iso: string, now = Date.now()): string {
   const s = Math.round((Date.parse(iso) - now) / 1000)

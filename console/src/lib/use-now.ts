@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** The time, in ms since 1970, once a second while something runs, so that durations count. */
+/** The time in ms since 1970, updated every `everyMs` while `running`. */
 export function useNow(running: boolean, everyMs = 1000): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {

@@ -5,14 +5,14 @@ import { stringifySearch } from './search.ts'
 type Search = Record<string, string | undefined>
 
 /**
- * The page's search params, and a way to change some of them: undefined or '' takes one off. Filters replace the entry in the history unless told to push.
- * What is changed is answered at once, as a checkbox must be: the router shows it only when it has loaded, and until then a controlled input would jump back.
+ * The page's search params, and a setter: undefined or '' removes one. It replaces the history entry unless `push` is set.
+ * A change shows at once. The router would show it only after loading, and a controlled input would jump back until then.
  */
 export function useSearch(): { search: Search; setSearch: (change: Search, how?: { push?: boolean }) => void } {
   const router = useRouter()
-  // That of the page that is shown, not of the one that is being fetched.
+  // The search of the page that is shown, not of the one that is loading.
   const shown = useRouterState({ select: (state) => state.matches.at(-1)?.search })
-  // Holds only over the search it was made on: whatever the router shows next, be it this or another, takes its place.
+  // Valid only on top of the search it was made on. The next search that the router shows replaces it.
   const [ahead, setAhead] = useState<{ on: object | undefined; search: Search }>()
   const setSearch = useCallback(
     (change: Search, { push = false }: { push?: boolean } = {}) => {

@@ -15,7 +15,7 @@ const said: Readonly<Record<Attention['kind'], { tone: Tone; word: string; to: (
   server_not_ready: { tone: 'danger', word: 'NotReady', to: (id) => paths.server(id) },
 }
 
-/** What is not as it should be now, before everything else. Nothing where all is well. */
+/** What needs attention now. Nothing if all is well. */
 export function AttentionPanel({ attention: { total, items } }: { attention: Overview['attention'] }) {
   if (total === 0) return null
   const more = total - items.length

@@ -13,7 +13,7 @@ import css from './Overview.module.css'
 
 export type Site = Overview['capacity'][number]
 
-/** Comes with the first row that is opened. */
+/** Loads with the first row that is opened. */
 const SiteCapacity = lazy(() => import('./SiteCapacity.tsx'))
 const capacityOf = (s: Site) => <SiteCapacity of={s} />
 

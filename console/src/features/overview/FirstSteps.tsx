@@ -11,7 +11,7 @@ import css from './Overview.module.css'
 
 const manual = 'export STEELYARD_DIAL_NETWORKS=10.0.4.0/22'
 
-/** A link that looks like a button, greyed with the reason where the reader may not follow it. */
+/** A link that looks like a button, disabled with the reason if the user lacks the permission. */
 const Way = ({ to, icon, can, primary, children }: { to: string; icon: IconName; can: Verdict; primary: boolean; children: string }) =>
   can.ok ? (
     <ButtonLink kind={primary ? 'primary' : 'plain'} icon={icon} href={to}>

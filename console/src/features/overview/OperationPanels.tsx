@@ -7,7 +7,7 @@ import { Panel } from '../../ui/text/Panel.tsx'
 import { Badge } from '../../ui/feedback/Status.tsx'
 import css from './Overview.module.css'
 
-/** What runs now, how far it is, and what it waits for. */
+/** Running operations, their progress, and what they wait for. */
 export function RunningPanel({ operations }: { operations: readonly Operation[] }) {
   return (
     <Panel title="Running operations" note={operations.length > 0 && <Badge tone="accent">{operations.length}</Badge>}>
@@ -24,7 +24,7 @@ export function RunningPanel({ operations }: { operations: readonly Operation[] 
   )
 }
 
-/** Operations that failed last, and why. */
+/** The latest failed operations, with the reason. */
 export function FailuresPanel({ operations }: { operations: readonly Operation[] }) {
   return (
     <Panel title="Last failures" flush={operations.length > 0}>

@@ -25,7 +25,7 @@ interface Key {
   to: string
 }
 
-/** One reading: the number, its parts as a bar, and each part as a link to the list behind it. */
+/** A number, its parts as a bar, and each part as a link to its list. */
 function Reading({
   title,
   value,
@@ -133,11 +133,11 @@ function Readings({ data }: { data: Shape }) {
   )
 }
 
-/** What needs attention, what stands, what runs, what failed. Every number leads to the list behind it. */
+/** What needs attention, what exists, what runs, what failed. Every number links to its list. */
 export function Overview() {
   const { data, error, refetch, dataUpdatedAt } = useQuery(overviewQuery())
   if (data === undefined) return <Panel flush>{error ? <ErrorState error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />}</Panel>
-  // What there is nothing of yet is not shown empty: the steps say how to come to it.
+  // A fresh installation shows the first steps instead of empty panels.
   const isFresh = data.servers.total === 0
   return (
     <>

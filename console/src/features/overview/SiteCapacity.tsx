@@ -5,7 +5,7 @@ import { KeyValue } from '../../ui/text/Panel.tsx'
 import type { Site } from './CapacityPanel.tsx'
 import css from './SiteCapacity.module.css'
 
-/** Everything that is counted at a site: in all, in clusters, and free. */
+/** The capacity of a site: total, in clusters, and free. */
 export default function SiteCapacity({ of: site }: { of: Site }) {
   const row = (what: string, amount: Site['vcpu'], shown: (n: number) => string): [string, ReactNode] => [
     what,

@@ -6,7 +6,7 @@ import { fillTone, Meter } from '../../ui/pictures/Meter.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import css from './Overview.module.css'
 
-/** Where addresses run out first. Each leads to its address map. */
+/** The subnets with the fewest free addresses. Each links to its address map. */
 export function SubnetsPanel({ subnets }: { subnets: Overview['subnets'] }) {
   return (
     <Panel title="Subnets nearest to full" actions={<a href={paths.network({ sort: '-used' })}>Network</a>} flush={subnets.length > 0}>
