@@ -60,7 +60,7 @@ export default defineConfig(({ mode, command }) => {
               },
               {
                 name: 'app',
-                test: /\/contract\/(?!network\/(?:subnets|subnet-rules|address-ranges|address-map)|images|join-tokens)|node_modules\/(zod|@tanstack\/(query-core|react-query))\/|console\/src\/(ui\/[a-z]+|lib|api|layout)\/(?!(auth|http|patience|pause|live-state|tokens|entry-calls|messages|report|installation|jwt|store|search|use-search|paths|reason|nonce|fields|RootFrame|pages|Mark|Toast|toast|States|Button|Icon|Tooltip|Field|Status|cx|AddressMap|AddressCells|AddressRanges|address-grid|DiffView|diff|use-draft|drafts|AsCommand|shell|time|Timeline)\b)/,
+                test: /\/contract\/(?!network\/(?:subnets|subnet-rules|address-ranges|address-map)|images|join-tokens)|node_modules\/(zod|@tanstack\/(query-core|react-query))\/|console\/src\/(ui|lib|api|layout)\/(?!(?:[a-z]+\/)?(auth|http|patience|pause|live-state|tokens|entry-calls|messages|report|installation|jwt|store|search|use-search|paths|reason|nonce|fields|RootFrame|pages|Mark|Toast|toast|States|Button|Icon|Tooltip|Field|Status|cx|AddressMap|AddressCells|AddressRanges|address-grid|DiffView|diff|use-draft|drafts|AsCommand|shell|time|Timeline)\b)/,
                 minShareCount: 3,
               },
             ],
