@@ -1,4 +1,4 @@
-/** Every call of the API: what the OpenAPI document, the scope matrix and the house check go through. */
+/** Every call of the API, for the OpenAPI document, the scope matrix and the house check. */
 import * as audit from './audit.ts'
 import * as clusters from './clusters/clusters.ts'
 import * as datacenters from './datacenters.ts'

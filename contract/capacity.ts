@@ -7,7 +7,7 @@ export interface Hardware {
   disks: readonly { size?: number | undefined }[]
 }
 
-/** Cores, threads, RAM and disk of a server, each null where the server has not told it: unknown is never 0. Sizes in bytes. */
+/** Cores, threads, RAM and disk of a server. Null where unknown, never 0. Sizes in bytes. */
 export function capacityOf(hardware: Hardware): { cores: number | null; threads: number | null; memory_bytes: number | null; disk_bytes: number | null } {
   const sum = (values: (number | undefined)[]) =>
     values.length === 0 || values.some((v) => v === undefined) ? null : values.reduce<number>((a, v) => a + v!, 0)

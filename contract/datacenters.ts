@@ -1,5 +1,5 @@
 /**
- * Datacenters: the sites that servers, clusters and subnets stand in.
+ * Datacenters: the sites of servers, clusters and subnets.
  * Codes are ISO 3166-1 country, UN/LOCODE place, running index: PL-POZ-1.
  */
 import * as z from 'zod/mini'
@@ -11,8 +11,8 @@ import { count, counted } from './words.ts'
 
 const countryLetters = z.string().check(z.regex(/^[A-Z]{2}$/, 'Country code must be two letters (ISO 3166)'))
 /**
- * The countries of ISO 3166-1, two letters each, and XK: user-assigned there, and what Kosovo goes by. Written out, because what a browser or Node knows
- * as a region is more than this (ZZ, EU, codes of countries that are no more) and another list in each.
+ * The two-letter countries of ISO 3166-1, and XK, the user-assigned code for Kosovo. Listed here because browsers and Node
+ * also know other regions (ZZ, EU, codes of former countries), each a different set.
  */
 const countries = new Set(
   (
@@ -24,9 +24,9 @@ const countries = new Set(
     'VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW'
   ).split(' '),
 )
-/** As it is asked for. What was kept before there was a list is still shown. */
+/** Checked on input only, so that codes stored before the list existed are still shown. */
 const countryCode = countryLetters.check(z.refine((code) => countries.has(code), 'No country has this code (ISO 3166)'))
-/** UN/LOCODE place: letters, and 2 to 9 where letters ran out; 0 and 1 are never used. */
+/** UN/LOCODE place: letters and the digits 2 to 9. */
 const cityCode = z.string().check(z.regex(/^[A-Z2-9]{3}$/, 'City code must be 3 characters: letters or 2-9 (UN/LOCODE)'))
 const numberIn = (low: number, high: number, sentence: string) => z.number(sentence).check(z.gte(low, sentence), z.lte(high, sentence))
 const wholeIn = (low: number, high: number, sentence: string) => z.int(sentence).check(z.gte(low, sentence), z.lte(high, sentence))
@@ -41,14 +41,14 @@ const declared = z.strictObject({
   country_code: countryLetters,
   city_code: cityCode,
   city_name: textUpTo(64, 'City').check(z.minLength(1, 'City is required')),
-  /** What the provider claims (Uptime Institute tiers); nobody has checked it. */
+  /** The provider's own claim (Uptime Institute tiers), unverified. */
   tier: z.nullable(z.literal([1, 2, 3, 4])),
   certifications: z
     .array(textUpTo(40, 'A certification').check(z.minLength(1, 'A certification needs a name')))
     .check(z.maxLength(20, 'At most 20 certifications')),
   latitude: z.nullable(latitude),
   longitude: z.nullable(longitude),
-  /** Name of the building or of its operator, and where it stands. */
+  /** Name of the building or its operator, and its address. */
   facility: z.nullable(textUpTo(50, 'Facility')),
   address: z.nullable(textUpTo(200, 'Address')),
   power_capacity_kw: z.nullable(numberIn(0, 1_000_000, `Power capacity must be a number of kW from 0 to ${count(1_000_000)}`)),
@@ -56,13 +56,13 @@ const declared = z.strictObject({
   notes: z.nullable(textUpTo(2000, 'Notes')),
 })
 
-/** Country, city and index, which make the code, may be changed while nothing stands in the datacenter. A new city counts its own index unless one is given. */
+/** Country, city and index form the code. They may change while the datacenter is empty. A new city gets its next index unless one is given. */
 const change = z.extend(z.partial(declared), { country_code: z.optional(countryCode), index: z.optional(index) })
 
 export const Datacenter = z.extend(declared, {
   id: z.uuid(),
   code: z.string(),
-  /** Counted, never typed in. Compute units of servers whose hardware is unknown are left out. */
+  /** Computed. Servers with unknown hardware don't count towards compute units. */
   servers: z.int(),
   clusters: z.int(),
   subnets: z.int(),
@@ -75,7 +75,7 @@ export type Datacenter = z.infer<typeof Datacenter>
 export type DatacenterInput = z.infer<typeof creation>
 export type DatacenterChange = z.infer<typeof change>
 
-/** The index may be given while the code is new; without it the city counts up, and a removed code never comes back. */
+/** The index is optional: by default it is the city's next one. A removed code is never used again. */
 const creation = z
   .extend(declared, {
     country_code: countryCode,

@@ -1,4 +1,4 @@
-/** A line of a comparison. Line numbers count from 1; null where the line isn't on that side. */
+/** A line of a comparison. Line numbers count from 1; null if the line isn't on that side. */
 export interface DiffLine {
   kind: 'same' | 'add' | 'remove'
   before: number | null
@@ -6,7 +6,7 @@ export interface DiffLine {
   text: string
 }
 
-/** Above so many lines of difference the middle is taken as replaced whole: quick enough for what a person reads. */
+/** Above this number of differing lines the middle counts as replaced as a whole, which keeps the comparison fast. */
 const limit = 4_000
 
 /** Compares by lines, with the fewest additions and removals (longest common subsequence). */
@@ -48,13 +48,13 @@ export function diffLines(before: string, after: string): DiffLine[] {
 }
 
 export interface Part {
-  /** Index of its first line in the whole. */
+  /** Index of its first line in the text. */
   from: number
   lines: DiffLine[]
   hidden: boolean
 }
 
-/** Folds stretches of unchanged lines, leaving `context` of them around each change; a stretch of up to two stays. */
+/** Folds unchanged lines, keeping `context` lines around each change. Up to two unchanged lines stay. */
 export function collapse(lines: readonly DiffLine[], context = 3): Part[] {
   const near = new Uint8Array(lines.length)
   lines.forEach((line, i) => {

@@ -1,4 +1,4 @@
-/** Every error that the API answers with: its status, and what it means. The sentence is written where it is thrown, for the person who meets it. */
+/** Every error code of the API, with its HTTP status and meaning. The code that throws it writes the sentence for the user. */
 export const errors = {
   bad_request: { status: 400, means: 'The path, the query or the JSON text can not be read.' },
   invalid_credentials: { status: 401, means: 'Unknown email or wrong password; which of them is not told.' },
@@ -46,7 +46,7 @@ export const errors = {
 export type ErrorCode = keyof typeof errors
 
 export const relatedKinds = ['subnet', 'cluster', 'server'] as const
-/** An object that stands in the way, for a link to it. */
+/** The object that blocks the call, for a link to it. */
 export interface Related {
   readonly kind: (typeof relatedKinds)[number]
   readonly id: string
@@ -62,14 +62,14 @@ export interface ErrorBody {
   request_id: string
 }
 
-/** Thrown by use-cases, answered as `{error, code, fields?, related?, request_id}`. Anything else that is thrown is a 500 and tells nothing. */
+/** Thrown by use-cases and answered as `{error, code, fields?, related?, request_id}`. Any other error is a 500 without details. */
 export class Problem extends Error {
   readonly code: ErrorCode
   /** Sentence per field path, for forms. */
   readonly fields: Readonly<Record<string, string>> | undefined
   /** Seconds until the same call may succeed, for `Retry-After`. */
   readonly retryAfterSeconds: number | undefined
-  /** What it collides with. */
+  /** The object that it collides with. */
   readonly related: Related | undefined
 
   constructor(code: ErrorCode, message: string, fields?: Record<string, string>, retryAfterSeconds?: number, related?: Related) {

@@ -1,4 +1,4 @@
-/** Images: what servers boot. Steelyard writes the schematic, the image factory builds it; its id is computed here and confirmed by the factory. */
+/** Boot images. Steelyard writes the schematic and computes its id; the image factory confirms the id and builds the image. */
 import * as z from 'zod/mini'
 import { joinTokenStatuses } from './join-tokens.ts'
 import { operation } from './operation.ts'
@@ -14,20 +14,20 @@ export const imageLimits = {
   kernelArgs: 32,
   kernelArgLength: 1024,
   /**
-   * Linux cuts a longer one off without a word: `COMMAND_LINE_SIZE` is 2048 on amd64 and arm64, its end included. Kept free is what an ISO and
-   * the entries of Talos's boot menu add (`talos.halt_if_installed=1`, `talos.experimental.wipe=system:EPHEMERAL,STATE`).
+   * Linux silently truncates a longer one: `COMMAND_LINE_SIZE` is 2048 on amd64 and arm64, including the terminator. The rest is reserved for what an ISO and
+   * Talos's boot menu add (`talos.halt_if_installed=1`, `talos.experimental.wipe=system:EPHEMERAL,STATE`).
    */
   kernelCommandLine: 1960,
 } as const
 
-/** The image factory as it answered last. */
+/** The image factory's last answer. */
 export const ImageFactory = z.object({
   url: z.string(),
-  /** It is the simulator's: its files boot no real machine. */
+  /** The simulator's factory: its files boot no real machine. */
   simulated: z.boolean(),
   reachable: z.boolean(),
   reason: z.nullable(z.string()),
-  /** Talos versions that it builds and that Steelyard can make clusters of, newest first. Without an answer: those of Steelyard. */
+  /** Talos versions that the factory builds and Steelyard supports, newest first. Without an answer: those that Steelyard ships. */
   versions: z.array(z.string()),
 })
 export const imageFactoryGet = operation({
@@ -39,7 +39,7 @@ export const imageFactoryGet = operation({
   answer: ImageFactory,
 })
 
-/** Tiers of support that the extensions' own descriptions begin with. */
+/** Support tiers, the first word of an extension's description. */
 export const extensionTiers = ['core', 'extra', 'contrib'] as const
 export const Extension = z.object({
   /** `siderolabs/gvisor` */
@@ -69,7 +69,7 @@ const kernelArg = z.string().check(
   z.minLength(1),
   z.maxLength(imageLimits.kernelArgLength, 'A kernel argument has at most 1024 characters'),
   z.regex(/^[\x21-\x7e]+$/, 'A kernel argument has no spaces and only ASCII characters'),
-  // The kernel takes quotes around an argument away.
+  // The kernel removes quotes around an argument.
   z.refine((arg) => !/^-?(?:talos\.config(?:\.[\w.-]+)?|siderolink\.api|talos\.platform)(?:=|$)/.test(arg.replaceAll('"', '')), {
     error: 'This argument is set by Steelyard: it is how a server announces itself',
   }),
@@ -87,9 +87,9 @@ export const NewImage = z.strictObject({
   ),
   kernel_args: z._default(z.array(kernelArg).check(z.maxLength(imageLimits.kernelArgs)), []),
   format: z._default(z.enum(imageFormats), 'iso'),
-  /** Where servers that boot it are put; the token's datacenter if it has one. */
+  /** The datacenter of servers that boot the image; that of the token if it has one. */
   datacenter_id: z._default(z.nullable(z.uuid()), null),
-  /** null: the servers do not announce themselves, and are added by address. */
+  /** null: servers do not announce themselves and are added by address. */
   token_id: z._default(z.nullable(z.uuid()), null),
 })
 export type NewImage = z.infer<typeof NewImage>
@@ -102,34 +102,34 @@ export const Image = z.object({
   arch: z.enum(architectures),
   secureboot: z.boolean(),
   extensions: z.array(z.string()),
-  /** All of them, the announcement included. In what callers without servers:write are told, the join token reads `…`. */
+  /** All arguments, including the announcement. For callers without servers:write the join token reads `…`. */
   kernel_args: z.array(z.string()),
   format: z.enum(imageFormats),
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
   token: z.nullable(z.object({ id: z.uuid(), name: z.string(), status: z.enum(joinTokenStatuses) })),
   /**
-   * Lower-case hexadecimal SHA-256 of the schematic's text, the token in it: computed here, confirmed by the factory. A factory that writes the same
-   * schematic with other quotes knows it by the hash of its own text, which then stands here.
+   * Lower-case hexadecimal SHA-256 of the schematic's text including the token, computed here and confirmed by the factory. If the factory writes the same
+   * schematic with other quotes, this is the hash of the factory's text.
    */
   schematic_id: z.string(),
-  /** What the factory is given, as YAML. */
+  /** The YAML that the factory receives. */
   schematic: z.string(),
   factory: z.object({
     url: z.string(),
     simulated: z.boolean(),
-    /** When the factory said that it knows the schematic by this id; null: the links lead nowhere yet. */
+    /** When the factory confirmed this id; null: the links don't work yet. */
     registered_at: z.nullable(time),
-    /** Why it did not. */
+    /** Why it has not confirmed it. */
     reason: z.nullable(z.string()),
   }),
-  /** Of the chosen format. */
+  /** Link to the chosen format. */
   url: z.string(),
   links: z.array(ImageLink),
-  /** An iPXE script that does what the factory's own does. */
+  /** An iPXE script equivalent to the factory's own. */
   pxe_script: z.string(),
-  /** What kernel and initramfs are booted with: Talos's defaults for the version and architecture, then `kernel_args`. An ISO adds `talos.halt_if_installed=1`. */
+  /** The kernel command line: Talos's defaults for the version and architecture, then `kernel_args`. An ISO adds `talos.halt_if_installed=1`. */
   kernel_command_line: z.string(),
-  /** Why servers that boot it might not do what is expected, a sentence each. */
+  /** Sentences about why servers might not boot as expected. */
   warnings: z.array(z.string()),
   created_by: z.nullable(z.string()),
   created_at: time,
@@ -190,7 +190,7 @@ export const imageRemove = operation({
 })
 
 /**
- * Servers are put where their token says, so an image can't say another place. `datacenter` is the wanted one; null takes the token's.
+ * The token decides the datacenter of servers, so an image can't name another. `datacenter` is the wanted one; null takes the token's.
  */
 export function canPutServersIn(
   token: { readonly name: string; readonly datacenter: { readonly id: string; readonly code: string } | null },
@@ -200,5 +200,5 @@ export function canPutServersIn(
   return no(`The join token ${token.name} puts servers in ${token.datacenter?.code ?? 'no datacenter'}, not in ${datacenter.code}: choose another token`)
 }
 
-/** Arguments that a person wrote, of all that an image carries. */
+/** The kernel arguments of an image that the user wrote. */
 export const ownKernelArgs = (image: Pick<Image, 'kernel_args'>): string[] => image.kernel_args.filter((arg) => !arg.startsWith('talos.config='))

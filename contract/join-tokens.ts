@@ -1,6 +1,6 @@
 /**
- * Join tokens: the right of a booting server to announce itself. Not a secret to trust: whoever holds one gets a server listed, never a
- * configuration. A token stands in the kernel arguments of an image; here only its hash is kept.
+ * Join tokens let a booting server announce itself. A token is no credential: it gets a server listed, but never a
+ * configuration. It is part of an image's kernel arguments; Steelyard stores only its hash.
  */
 import * as z from 'zod/mini'
 import { nameOf } from './names.ts'
@@ -9,11 +9,11 @@ import { byId, listQuery, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { count } from './words.ts'
 
-/** What a booting server asks: `GET {STEELYARD_PUBLIC_URL}/join/{token}`. Not a call of the API: Talos makes it, and is always answered 200. */
+/** A booting server requests `GET {STEELYARD_PUBLIC_URL}/join/{token}`. Talos sends it, so it is not an API call and is always answered 200. */
 export const joinPath = '/join/'
 /** Talos fills these in (`internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url`), in the query only. */
 const joinQuery = 'uuid=${uuid}&serial=${serial}&mac=${mac}'
-/** 128 bits, base64url, after a prefix by which scanners of logs and repositories know it. */
+/** 128 bits as base64url, after a prefix that secret scanners can recognise. */
 export const joinTokenPattern = /^sy-join-[A-Za-z0-9_-]{22}$/
 /** The kernel argument that makes a server announce itself. `publicUrl` without a slash at the end. */
 export const joinArgument = (publicUrl: string, token: string): string => `talos.config=${publicUrl}${joinPath}${token}?${joinQuery}`
@@ -25,9 +25,9 @@ export const JoinToken = z.object({
   id: z.uuid(),
   name: z.string(),
   status: z.enum(joinTokenStatuses),
-  /** Where servers that come through it are put. */
+  /** The datacenter of servers that join with it. */
   datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
-  /** One use is one system UUID; a server that boots again uses nothing. null: any number. */
+  /** One use is one system UUID; a reboot is no further use. null: unlimited. */
   max_uses: z.nullable(z.int()),
   uses: z.int(),
   expires_at: z.nullable(time),
@@ -35,7 +35,7 @@ export const JoinToken = z.object({
   last_used_at: z.nullable(time),
   created_by: z.nullable(z.string()),
   created_at: time,
-  /** Counts what people change. Uses count nothing up, so that a revocation is never too late. */
+  /** Counts changes by users. Uses don't change it, so a revocation never conflicts with one. */
   version: z.int(),
 })
 export type JoinToken = z.infer<typeof JoinToken>
@@ -87,7 +87,7 @@ export const joinTokenCreate = operation({
   body: NewJoinToken,
   answer: z.extend(JoinToken, {
     token: z.string(),
-    /** The kernel argument, for machines that are booted some other way. */
+    /** The kernel argument, for machines that boot in another way. */
     kernel_argument: z.string(),
   }),
   status: 201,
@@ -104,16 +104,16 @@ export const joinTokenRevoke = operation({
   errors: ['not_found', 'stale', 'conflict'],
 })
 
-/** joined: registered, or recognised and read again. waiting: announced, its API has not answered yet. failed: its API did not answer in time, or answered as another machine. refused: the token was not good, or what was announced names no machine; not a use. */
+/** joined: registered, or recognised and read again. waiting: announced, but its API has not answered yet. failed: its API did not answer in time, or answered as another machine. refused: an invalid token or announcement; not a use. */
 export const arrivalResults = ['waiting', 'joined', 'failed', 'refused'] as const
 export const Arrival = z.object({
   id: z.string(),
-  /** The last announcement of this UUID through this token from this address. */
+  /** The last announcement of this UUID with this token from this address. */
   at: time,
   uuid: z.string(),
   serial: z.string(),
   mac: z.nullable(z.string()),
-  /** Where it came from: the address that is dialled. */
+  /** The address it came from, which Steelyard dials. */
   address: z.string(),
   result: z.enum(arrivalResults),
   reason: z.nullable(z.string()),
@@ -137,6 +137,6 @@ const why: Readonly<Record<Exclude<JoinToken['status'], 'usable'>, string>> = {
   used_up: 'The join token is used up',
   revoked: 'The join token was revoked',
 }
-/** Whether a server may announce itself with it, or an image be prepared with it. */
+/** Whether servers and images can use the token. */
 export const canUseJoinToken = (t: Pick<JoinToken, 'status'>): Verdict => (t.status === 'usable' ? yes : no(why[t.status]))
 export const canRevokeJoinToken = (t: Pick<JoinToken, 'status'>): Verdict => (t.status === 'revoked' ? no('The join token was revoked already') : yes)

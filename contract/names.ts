@@ -1,12 +1,12 @@
-/** Names of servers, clusters, patches, subnets and join tokens: one rule, one set of sentences. */
+/** Names of servers, clusters, patches, subnets and join tokens: one rule with one set of sentences. */
 import * as z from 'zod/mini'
 
 export const nameLength = { min: 1, max: 25 } as const
 
-/** What has such a name. */
+/** The kinds of objects with such a name. */
 type Named = 'Server' | 'Cluster' | 'Patch' | 'Subnet' | 'Join token'
 
-/** The sentences for a kind of object; the specification gives those of servers word for word. */
+/** The sentences for a kind of object. Those of servers are specified word for word. */
 export const nameSentences = (what: Named) => ({
   short: `${what} name must be at least ${nameLength.min} character`,
   long: `${what} name must be no more than ${nameLength.max} characters`,
@@ -14,7 +14,7 @@ export const nameSentences = (what: Named) => ({
   taken: `${what} name already exists. Please choose a different name.`,
 })
 
-/** Lowercase letters and digits in groups, single hyphens between: also a valid DNS label, as a Kubernetes node name must be (RFC 1123). */
+/** Groups of lowercase letters and digits with single hyphens between: a valid DNS label, as Kubernetes requires of node names (RFC 1123). */
 const namePattern = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 
 /** Schema of a name. The entered value is trimmed first, as every text input is. */
@@ -23,8 +23,8 @@ export const nameOf = (what: Named) => {
   return z.string().check(z.trim(), z.minLength(nameLength.min, say.short), z.maxLength(nameLength.max, say.long), z.regex(namePattern, say.characters))
 }
 
-/** Controls but for line ends and tabs, line separators, what turns the direction of writing around it, and what has no width: a name with one can look like another name. Joiners stay: Persian and Hindi need them. */
+/** Control characters except line ends and tabs, line separators, bidirectional controls, and zero-width characters: a name with one can look like another name. Joiners are allowed, because Persian and Hindi need them. */
 const unseen = /(?![\t\n\r])[\p{Cc}\u2028\u2029\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u
 
-/** For texts that people type and others read. */
+/** Check for text that users type and others read. */
 export const seen = () => z.refine<string>((text) => !unseen.test(text), { error: 'There is a character in it that can not be seen' })

@@ -1,4 +1,4 @@
-/** What stands, what runs, what failed: one call for the first page. Unknown capacity is null, never 0. */
+/** Data of the overview page in one call. Unknown capacity is null, never 0. */
 import * as z from 'zod/mini'
 import { operation } from './operation.ts'
 import { time } from './page.ts'
@@ -7,32 +7,32 @@ import { Subnet } from './network/subnet.ts'
 
 const amounts = (of: z.ZodMiniNumber) => z.object({ total: of, in_clusters: of, free: of })
 const Amount = amounts(z.int())
-/** The disks of a thousand servers pass 2^53 bytes: from there on a sum is right to some bytes, and no safe integer. */
+/** The disks of a thousand servers exceed 2^53 bytes, so a sum may be no safe integer. */
 const Bytes = amounts(z.number().check(z.gte(0)))
 
-/** In the order of their urgency. */
+/** By urgency. */
 const attentionKinds = ['cluster_failed', 'cluster_degraded', 'cluster_troubled', 'server_unreachable', 'server_not_ready', 'server_drifted'] as const
 const Attention = z.object({
   kind: z.enum(attentionKinds),
   id: z.uuid(),
   name: z.string(),
-  /** Since when it is so; null where nobody noted it. */
+  /** Since when; null if unknown. */
   since: z.nullable(time),
   reason: z.nullable(z.string()),
 })
 export type Attention = z.infer<typeof Attention>
 
 export const Overview = z.object({
-  /** What is not as it should be now, the most urgent first, at most ten of them; and how many there are in all. */
+  /** What needs attention, most urgent first: the number of all, and at most ten items. */
   attention: z.object({ total: z.int(), items: z.array(Attention) }),
   servers: z.object({
     total: z.int(),
     maintenance: z.int(),
     ready: z.int(),
     reachable: z.int(),
-    /** They don't answer though nothing is done to them. */
+    /** Don't answer, and no operation explains it. */
     unreachable: z.int(),
-    /** They don't answer because something is done to them: they install, or restart on our order. */
+    /** Don't answer because an operation installs or restarts them. */
     away: z.int(),
     unconfirmed: z.int(),
   }),
@@ -55,15 +55,15 @@ export const Overview = z.object({
       vcpu: Amount,
       memory_bytes: Bytes,
       disk_bytes: Bytes,
-      /** Servers whose hardware is not known and which are in none of the sums. */
+      /** Servers with unknown hardware, which no sum includes. */
       unknown_servers: z.int(),
     }),
   ),
-  /** The nearest to full, at most five; those whose use is unknown are left out. */
+  /** At most five subnets with the highest utilisation. Those with unknown use are left out. */
   subnets: z.array(Subnet),
   running: z.array(Operation),
   failures: z.array(Operation),
-  /** STEELYARD_DIAL_NETWORKS is empty: no server can be dialled until it names the networks that they stand in. */
+  /** STEELYARD_DIAL_NETWORKS is empty, so no server can be dialled until it names their networks. */
   dials_nowhere: z.boolean(),
 })
 export type Overview = z.infer<typeof Overview>

@@ -1,4 +1,4 @@
-/** Patches: layers of Talos machine configuration that belong to one server. Two are written by Steelyard and only read. */
+/** Patches: layers of Talos machine configuration of one server. Steelyard writes two of them, which are read-only. */
 import * as z from 'zod/mini'
 import { nameOf } from './names.ts'
 import { operation } from './operation.ts'
@@ -8,7 +8,7 @@ import { eligibilityChecks } from './servers/servers.ts'
 
 export const patchLimits = { bodyBytes: 64 * 1024, nodes: 5000, depth: 32, documents: 10, labels: 20, weight: { min: 0, max: 999, default: 500 } } as const
 
-/** Ids of the layers that Steelyard writes; their weights put them before every patch of a person. */
+/** Ids and weights of the layers that Steelyard writes. They come before every user's patch. */
 export const systemLayers = { 'static-system': -999, 'default-node': -888 } as const
 
 const labels = z
@@ -34,7 +34,7 @@ export const Patch = z.object({
   name: z.string(),
   weight: z.int(),
   labels: z.record(z.string(), z.string()),
-  /** YAML. Secrets in it are masked when it is read; without `secrets:read` also what may carry one, and comments (docs/security.md). */
+  /** YAML. Secrets are masked on reading; without `secrets:read` also fields that may hold one, and comments (docs/security.md). */
   body: z.string(),
   read_only: z.boolean(),
   version: z.int(),
@@ -105,28 +105,28 @@ export type PatchProblem = z.infer<typeof PatchProblem>
 
 const verdictKinds = ['no_reboot', 'reboot', 'not_allowed', 'at_install', 'unknown'] as const
 
-/** What saving a patch would break. */
+/** Something that saving a patch would break. */
 export const PreviewWarning = z.object({
-  /** The check for joining a cluster that holds now and would not any more; null for a link that the server does not have. */
+  /** The eligibility check that would no longer pass; null for a link that the server does not have. */
   check: z.nullable(z.enum(eligibilityChecks)),
   message: z.string(),
-  /** The link that it is about, and the line of the body that names it; null where there is none. */
+  /** The link concerned and the line of the body that names it, or null. */
   link: z.nullable(z.string()),
   line: z.nullable(z.int()),
 })
 export type PreviewWarning = z.infer<typeof PreviewWarning>
 
 export const Preview = z.object({
-  /** Merged configuration without and with the patch; secrets, and what may carry one, are masked for everybody. Empty where it can't be merged. */
+  /** Merged configuration without and with the patch. Secrets and fields that may hold one are masked for everybody. Empty if the merge fails. */
   diff: z.object({ before: z.string(), after: z.string() }),
-  /** Which layer each line of `after` comes from; lines count from 1, those of the generated configuration are left out. */
+  /** The layer of each line of `after`. Lines count from 1; those of the generated configuration are left out. */
   sources: z.array(z.object({ line: z.int(), layer: z.string() })),
   errors: z.array(PatchProblem),
-  /** What saving would break although Talos takes it. */
+  /** What saving would break although Talos accepts it. */
   warnings: z.array(PreviewWarning),
   /**
-   * What happens when it is saved. `unknown`: the server did not answer a dry run, or was not asked, because nothing is sent to a machine for a caller without
-   * `servers:write`.
+   * What saving does on the machine. `unknown`: the server did not answer a dry run, or was not asked, because Steelyard sends nothing to a machine for a caller
+   * without `servers:write`.
    */
   verdict: z.object({ kind: z.enum(verdictKinds), reason: z.string() }),
 })
@@ -140,7 +140,7 @@ export const patchPreview = operation({
   scope: 'servers:read',
   params: byId,
   body: z.strictObject({
-    /** Given when an existing patch is being edited: it is replaced in the merge. */
+    /** Id of the patch that is edited. The merge replaces it. */
     patch_id: z.optional(z.string().check(z.maxLength(64))),
     weight: z._default(weight, patchLimits.weight.default),
     name: z.optional(z.string().check(z.maxLength(64))),

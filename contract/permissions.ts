@@ -1,4 +1,4 @@
-/** What a signed-in user may do. A token carries its scopes; the backend is the only judge, the console asks the same list to disable with a reason. */
+/** Permissions of signed-in users. A token carries scopes. The backend enforces them; the console uses the same list to disable controls with a reason. */
 import * as z from 'zod/mini'
 import { no, type Verdict, yes } from './rule.ts'
 
@@ -23,13 +23,13 @@ export const roles = ['viewer', 'operator', 'admin'] as const
 export const Role = z.enum(roles)
 export type Role = (typeof roles)[number]
 
-/** Viewer reads; operator also writes and may download credentials; admin does everything. */
+/** Viewers read, operators also write and download credentials, admins do everything. */
 export const scopesOf: Readonly<Record<Role, readonly Scope[]>> = {
   viewer: scopes.filter((s) => s.endsWith(':read') && s !== 'secrets:read'),
   operator: scopes.filter((s) => s !== 'users:manage'),
   admin: scopes,
 }
 
-/** Whether a holder of `held` may make a call that needs `needed`. */
+/** Whether a user with the scopes `held` may make a call that needs `needed`. */
 export const permits = (held: readonly string[], needed: Scope | 'signed_in' | null): Verdict =>
   needed === null || needed === 'signed_in' || held.includes(needed) ? yes : no(`Your role does not include ${needed}`)

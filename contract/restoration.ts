@@ -1,4 +1,4 @@
-/** After a restore: what is held until somebody has looked and resumed it. Nothing is sent to a server of what is held. */
+/** Objects held after a restore until a user resumes them. Steelyard sends nothing to servers of held objects. */
 import * as z from 'zod/mini'
 import { operation } from './operation.ts'
 import { Operation } from './operations.ts'
@@ -9,11 +9,11 @@ export const HeldCluster = z.object({
   id: z.uuid(),
   name: z.string(),
   servers: z.int(),
-  /** Its servers that have not been asked since the restore; it can be resumed when there are none. One that does not answer was asked. */
+  /** Servers that were not contacted since the restore; the cluster can be resumed when there are none. A server that doesn't answer counts as contacted. */
   unasked: z.array(z.string()),
-  /** Its servers that were asked and do not answer. */
+  /** Servers that were contacted and don't answer. */
   unreachable: z.array(z.string()),
-  /** What goes on when it is resumed. */
+  /** Operations that continue when it is resumed. */
   operations: z.array(Operation),
 })
 export type HeldCluster = z.infer<typeof HeldCluster>
@@ -22,12 +22,12 @@ export const Restoration = z.object({
   /** null: nothing is held. */
   restored: z.nullable(z.object({ backup_made_at: time, restored_at: time })),
   clusters: z.array(HeldCluster),
-  /** Held operations that are of no cluster. */
+  /** Held operations without a cluster. */
   operations: z.array(Operation),
 })
 export type Restoration = z.infer<typeof Restoration>
 
-/** Whether a person may let a cluster go on: what its servers are now has to be known by then. */
+/** Whether a cluster may be resumed: the state of each of its servers must be known. */
 export function canResumeCluster({ unasked }: Pick<HeldCluster, 'unasked'>): Verdict {
   if (unasked.length === 0) return yes
   const others = unasked.length > 3 ? ` and ${unasked.length - 3} more` : ''

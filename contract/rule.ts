@@ -1,8 +1,8 @@
-/** Whether something may be done and, if not, the sentence that says why: the backend refuses with it, the console disables with it, the CLI prints it. */
+/** Whether something is allowed and, if not, the reason. The backend refuses with it, the console disables with it, the CLI prints it. */
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 export const yes: Verdict = { ok: true }
 export const no = (reason: string): Verdict => ({ ok: false, reason })
 
-/** The first verdict that says no, or yes. */
+/** The first refusal, or yes. */
 export const all = (...verdicts: readonly Verdict[]): Verdict => verdicts.find((v) => !v.ok) ?? yes

@@ -1,10 +1,10 @@
 /**
- * What a schema says where it has no sentence of its own: "Required", "Expected string, received number". Each begins with one of those two words, so
- * that it can be told from the sentences that the contract gives, which name what they are about.
+ * Default messages of schemas: "Required", "Expected string, received number". Each begins with one of these two words, so
+ * that callers can tell it from the contract's own sentences, which name their field.
  */
 import * as z from 'zod/mini'
 
-/** The longest list of values that is written out. */
+/** Longer lists of values are cut. */
 const mostValues = 20
 const units: Readonly<Record<string, string>> = { string: 'characters', array: 'items' }
 const forms: Readonly<Record<string, string>> = { uuid: 'a UUID', datetime: 'a time in ISO 8601' }
@@ -14,7 +14,7 @@ const typeOf = (input: unknown): string => (input === null ? 'null' : Array.isAr
 const named = (type: string): string => types[type] ?? type
 const size = (origin: string, bound: number | bigint): string => (units[origin] ? `${bound} ${units[origin]}` : String(bound))
 
-/** Of what the schema expected; undefined where this file has no words for it. */
+/** The message for what the schema expected; undefined for kinds that this file doesn't cover. */
 const sentenceOfIssue: z.core.$ZodErrorMap = (issue) => {
   if (issue.input === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')) return 'Required'
   switch (issue.code) {
@@ -35,7 +35,7 @@ const sentenceOfIssue: z.core.$ZodErrorMap = (issue) => {
   }
 }
 
-/** Whether a sentence is one of these, and so says nothing without the name of its field. */
+/** Whether a message is a default one, which needs the field's name beside it. */
 export const isGeneral = (sentence: string): boolean => /^(?:Required$|Expected |Unknown field$)/.test(sentence)
 
 z.config({ localeError: sentenceOfIssue })

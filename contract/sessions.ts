@@ -1,4 +1,4 @@
-/** Signing in, staying signed in, signing out. The first two calls and their camel case are the specification's. */
+/** Sign-in, refresh and log out. The first two calls and their camel case are specified. */
 import * as z from 'zod/mini'
 import { seen } from './names.ts'
 import { operation } from './operation.ts'
@@ -11,7 +11,7 @@ export type User = z.infer<typeof User>
 
 /** Longest life of a session from sign-in, in seconds. */
 export const sessionLifetimeSeconds = 86_400
-/** The one cookie, sent with calls below `/v1/authorize`: a device that its account has signed in from before. It signs nobody in. */
+/** The only cookie, sent to `/v1/authorize`. It marks a device from which the account has signed in before, and authenticates nobody. */
 export const deviceCookie = 'steelyard_device'
 /** Life of an access token, in seconds. */
 export const accessTokenLifetimeSeconds = 600
@@ -19,15 +19,15 @@ export const accessTokenLifetimeSeconds = 600
 export const email = z
   .string()
   .check(z.trim(), z.toLowerCase(), z.minLength(1, 'Enter your email'), z.maxLength(254), z.regex(/^[^\s@]+@[^\s@]+$/, 'Enter an email address'), seen())
-/** Never trimmed: any character counts. */
+/** Never trimmed: every character counts. */
 export const newPassword = z
   .string()
   .check(z.minLength(12, 'Password must be at least 12 characters'), z.maxLength(128, 'Password must be no more than 128 characters'))
 
-/** The shortest part of an email before the @ that a password may not hold. */
+/** A local part of an email with at least this length must not occur in the password. */
 const shortestNameInPassword = 4
 
-/** Whether a password of an account is its own: it doesn't hold the email's name. Whether it is among the common ones, the backend knows. */
+/** Whether a password doesn't contain the email's local part. The backend also checks it against common passwords. */
 export function mayBePassword(password: string, email: string): Verdict {
   const name = email.split('@', 1)[0]!.toLowerCase()
   return name.length >= shortestNameInPassword && password.toLowerCase().includes(name) ? no('Choose a password that does not hold the name in the email') : yes
@@ -76,9 +76,9 @@ export const sessionGet = operation({
   answer: z.object({ user: User, scopes: z.array(Scope), expiresAt: time }),
 })
 
-/** At most so many views of a table, each with a name of at most so many characters. */
+/** Limits of saved views per table. */
 export const viewLimits = { views: 20, nameLength: 40 } as const
-/** What a list was narrowed to and how it was ordered, as it stands in the console's address, under a name. */
+/** Named filters and sort order of a list, as in the console's URL. */
 export const SavedView = z.strictObject({
   name: z
     .string()
@@ -87,7 +87,7 @@ export const SavedView = z.strictObject({
 })
 export type SavedView = z.infer<typeof SavedView>
 
-/** Theme, columns and saved views live with the user. */
+/** Theme, columns and saved views of a user. */
 export const Preferences = z.strictObject({
   theme: z.optional(z.enum(['dark', 'light', 'system'])),
   /** Shown columns by table. */
@@ -126,17 +126,17 @@ export const passwordChange = operation({
   status: 204,
 })
 
-/** A session that stands: a device that is signed in. */
+/** An active session: a signed-in device. */
 export const Session = z.object({
   id: z.uuid(),
   user: User,
   created_at: time,
   last_used_at: time,
-  /** When it ends at the latest; unused, it ends before. */
+  /** When it ends at the latest. An idle session ends earlier. */
   expires_at: time,
   ip: z.string(),
   user_agent: z.string(),
-  /** The one that asks. */
+  /** The session of this request. */
   current: z.boolean(),
 })
 export type Session = z.infer<typeof Session>
@@ -161,7 +161,7 @@ export const sessionEnd = operation({
   errors: ['not_found'],
 })
 
-/** Of a link to set a password. */
+/** Token of a link to set a password. */
 const resetToken = z.string().check(z.minLength(1), z.maxLength(100))
 export const passwordResetLook = operation({
   name: 'passwordResetLook',

@@ -1,4 +1,4 @@
-/** The people of this installation. */
+/** Users of this installation. */
 import * as z from 'zod/mini'
 import { seen } from './names.ts'
 import { operation } from './operation.ts'
@@ -75,7 +75,7 @@ export const userRemove = operation({
   status: 204,
   errors: ['not_found', 'last_admin'],
 })
-/** How long a link to set a password is good. */
+/** Life of a link to set a password. */
 export const resetLinkHours = 24
 export const userResetPassword = operation({
   name: 'userResetPassword',
@@ -98,7 +98,7 @@ export const userUnlock = operation({
   errors: ['not_found'],
 })
 
-/** What a visitor leaves who wants to be a customer. */
+/** Joins the waitlist, for visitors. */
 export const waitlistJoin = operation({
   name: 'waitlistJoin',
   summary: 'Ask to join the waitlist. The same answer whether or not the email is known.',
@@ -125,7 +125,7 @@ export const waitlistList = operation({
   answer: pageOf(WaitlistEntry),
 })
 
-/** What the console has to know before anybody has signed in. */
+/** What the console needs before sign-in. */
 export const installationGet = operation({
   name: 'installationGet',
   summary: 'Version of this installation, and what in it is simulated.',

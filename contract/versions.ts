@@ -1,31 +1,31 @@
-/** Versions of Talos and Kubernetes that clusters and images are made of, and for how long others keep them supported. */
+/** Talos and Kubernetes versions for clusters and images, with their end of support. */
 import * as z from 'zod/mini'
 import { operation } from './operation.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
-/** `v1.13.9`, with or without its `v`; a prerelease is one only with what follows the hyphen. */
+/** `v1.13.9`, with or without the `v`, optionally with a prerelease. */
 export const talosVersionText = (example = 'v1.13.9') =>
   z.string().check(z.trim(), z.regex(/^v?\d{1,4}\.\d{1,4}\.\d{1,4}(?:-(?:alpha|beta|rc)\.\d{1,4})?$/, `Enter a version such as ${example}`))
 export const kubernetesVersionText = z.string().check(z.trim(), z.regex(/^v?\d{1,4}\.\d{1,4}\.\d{1,4}$/, 'Enter a version such as 1.36.3'))
 
 const Support = z.object({
-  /** Day on which its makers' support ends, UTC; null: not known, or not set yet. */
+  /** Day on which upstream support ends, UTC; null: unknown or not set yet. */
   ends: z.nullable(z.string()),
   ended: z.boolean(),
 })
 export type Support = z.infer<typeof Support>
 
-/** A Talos version, and the Kubernetes versions that it runs. */
+/** A Talos version and the Kubernetes versions that it supports. */
 export const OfferedTalos = z.object({
   talos_version: z.string(),
   prerelease: z.boolean(),
-  /** Of the community: it ends with the next minor. */
+  /** Community support, which ends with the next minor. */
   support: Support,
-  /** Patch releases that are known, newest minor first; the first is the one that this Talos was released with. Others of these minors can be typed. */
+  /** Known patch releases, newest minor first. The first is this Talos's default. Other patch releases of these minors can be entered. */
   kubernetes_versions: z.array(z.string()),
-  /** Each of them, with its support. */
+  /** The same versions with their support. */
   kubernetes: z.array(z.object({ version: z.string(), support: Support })),
-  /** First and last minor that this Talos runs: `1.31`, `1.36`. */
+  /** First and last supported minor: `1.31`, `1.36`. */
   kubernetes_minors: z.tuple([z.string(), z.string()]),
 })
 export type OfferedTalos = z.infer<typeof OfferedTalos>

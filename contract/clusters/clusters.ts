@@ -1,4 +1,4 @@
-/** Clusters: servers made into one Kubernetes. The whole creation is one call and one operation. */
+/** Clusters: servers that form one Kubernetes. Creating one is a single call and a single operation. */
 import * as z from 'zod/mini'
 import { parseAddress, parseCidr } from '../network/addresses.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
@@ -20,7 +20,7 @@ export const defaultPodCidr = '10.244.0.0/16'
 export const defaultServiceCidr = '10.96.0.0/12'
 const mostControlPlanes = 7
 
-/** EIP-55 address and 32-byte ids as they may be shown, copied and printed: nothing else ever stands in a command. */
+/** EIP-55 address and 32-byte ids. Only values of this form are shown, copied or printed in a command. */
 export const addressPattern = /^0x[0-9a-fA-F]{40}$/
 export const offerIdPattern = /^0x[0-9a-f]{64}$/
 
@@ -30,22 +30,22 @@ export const Cluster = z.object({
   id: z.uuid(),
   name: z.string(),
   status: z.enum(clusterStatuses),
-  /** What it is waiting for, or why it failed. */
+  /** What it waits for, or why it failed. */
   reason: z.nullable(z.string()),
-  /** What Steelyard tries with it and can't do now; each is tried again by itself. `node_id`: the server that it is about. */
+  /** What Steelyard tries and can't do now. Each is retried automatically. `node_id`: the server concerned. */
   troubles: z.array(z.object({ node_id: z.nullable(z.uuid()), message: z.string() })),
   datacenter: z.object({ id: z.uuid(), code: z.string(), country_code: z.string() }),
   talos_version: z.string(),
   kubernetes_version: z.string(),
   /** URL of the Kubernetes API. */
   endpoint: z.string(),
-  /** Whether the endpoint's address is held by the control planes themselves. */
+  /** Whether the control planes themselves hold the endpoint's address. */
   virtual_ip: z.boolean(),
   vlan_id: z.nullable(z.int()),
   pod_cidr: z.string(),
   service_cidr: z.string(),
   servers: z.array(Member),
-  /** Servers that were replaced, reset or removed, or are leaving now: earlier operations are about them too. */
+  /** Servers that were replaced, reset or removed, or are leaving. Earlier operations refer to them. */
   former_servers: z.array(Member),
   control_planes: z.int(),
   workers: z.int(),
@@ -54,11 +54,11 @@ export const Cluster = z.object({
   offerId: z.nullable(z.string()),
   offer_detection: z.enum(['looking', 'found', 'not_found']),
   operation_id: z.nullable(z.uuid()),
-  /** A server has shown the secured API that the cluster's talosconfig opens, also in a creation that hangs. */
+  /** A server answers on the secured Talos API, so the talosconfig works, even during a creation that hangs. */
   talos_answers: z.boolean(),
-  /** Its machines, or its Kubernetes API, refuse Steelyard since others have changed an authority; see `clusterSecretsImport`. */
+  /** Its machines or its Kubernetes API refuse Steelyard because somebody else changed an authority; see `clusterSecretsImport`. */
   locked_out: z.optional(z.nullable(z.object({ authority: z.enum(['talos_ca', 'kubernetes_ca']), since: time }))),
-  /** When it was taken over; null where Steelyard made it. */
+  /** When it was taken over; null if Steelyard made it. */
   taken_over_at: z.optional(z.nullable(time)),
   version: z.int(),
   created_at: time,
@@ -71,9 +71,9 @@ const cidr = (what: string) =>
     z.trim(),
     z.refine((text) => parseCidr(text) !== null, { error: `${what} must be a network such as 10.244.0.0/16, with host bits zero` }),
   )
-/** A last label of digits, or a hexadecimal one, is an address that is written wrongly: URLs with it can't be read (https://url.spec.whatwg.org/#ends-in-a-number-checker). */
+/** Refuses a last label that is a decimal or hexadecimal number: URL parsers take it for a malformed address (https://url.spec.whatwg.org/#ends-in-a-number-checker). */
 const dnsName = /^(?=.{1,253}$)(?!(?:.*\.)?(?:\d+|0x[0-9a-f]*)$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/
-/** Host of an endpoint as it may be entered: `https://host:6443/`, `[::1]:6443`, or the bare host. */
+/** Host of an entered endpoint: `https://host:6443/`, `[::1]:6443`, or the bare host. */
 export const endpointHost = (endpoint: string): string =>
   endpoint
     .replace(/^https:\/\//, '')
@@ -81,7 +81,7 @@ export const endpointHost = (endpoint: string): string =>
     .replace(/^\[(.*)\](?::6443)?$/, '$1')
     .replace(/^([^:]*):6443$/, '$1')
 
-/** Taken by id or by path, read as the path. */
+/** A disk by id or path. Parses to the path. */
 const diskOf = (example: string) =>
   z
     .string()
@@ -94,9 +94,9 @@ const diskOf = (example: string) =>
 export const ClusterServer = z.strictObject({
   node_id: z.uuid(),
   role: ClusterRole,
-  /** Link that carries the workload; defaults to the one that Steelyard reaches the server on. */
+  /** Network link for the workload. Default: the link on which Steelyard reaches the server. */
   interface: z.optional(z.string().check(z.maxLength(64))),
-  /** Id or path of one of the server's disks; defaults to the smallest fixed one that is large enough, an empty one first. */
+  /** Id or path of one of the server's disks. Default: the smallest fixed disk that is large enough, empty disks first. */
   install_disk: z.optional(diskOf('nvme0n1')),
   workload_disks: z._default(z.array(diskOf('nvme1n1')).check(z.maxLength(64)), []),
   patch: z.optional(NewPatch),
@@ -108,14 +108,14 @@ export const NewCluster = z.strictObject({
   datacenter_id: z.uuid(),
   talos_version: z.optional(talosVersionText()),
   kubernetes_version: z.optional(kubernetesVersionText),
-  /** Address or DNS name of the Kubernetes API, also as `https://host:6443`. Defaults to the first control plane's address, which falls with that server. */
+  /** Address or DNS name of the Kubernetes API, also as `https://host:6443`. Default: the first control plane's address, which fails with that server. */
   endpoint: z.optional(
     z.string().check(
       z.trim(),
       z.refine((e) => parseAddress(endpointHost(e)) !== null || dnsName.test(endpointHost(e).toLowerCase()), { error: 'Enter an IP address or a DNS name' }),
     ),
   ),
-  /** True: the endpoint is an unused address of the servers' network that the control planes hold themselves. */
+  /** True: the endpoint is an unused address in the servers' network, held by the control planes. */
   virtual_ip: z._default(z.boolean(), false),
   vlan_id: z.optional(
     z.nullable(
@@ -125,24 +125,24 @@ export const NewCluster = z.strictObject({
   pod_cidr: z._default(cidr('Pod CIDR'), defaultPodCidr),
   service_cidr: z._default(cidr('Service CIDR'), defaultServiceCidr),
   servers: z.array(ClusterServer).check(z.minLength(1, 'Choose at least one server'), z.maxLength(500)),
-  /** Chosen disks that hold something or are removable media, which a person agreed to wipe. */
+  /** Chosen disks with content or on removable media that the user agreed to wipe. */
   confirmed_disks: ConfirmedDisks,
 })
 export type NewCluster = z.infer<typeof NewCluster>
 export type NewClusterAsked = z.input<typeof NewCluster>
 
-/** Odd, so that losing one server never costs the majority of etcd. */
+/** The number must be odd, so that etcd keeps its majority when one server fails. */
 export function canHaveControlPlanes(count: number): Verdict {
   if (count === 0) return no('Choose at least one control plane')
   if (count > mostControlPlanes) return no(`A cluster has at most ${mostControlPlanes} control planes`)
   return count % 2 === 0 ? no(`Choose an odd number of control planes: with ${count}, losing one costs as much as with ${count - 1}`) : yes
 }
 
-/** What is allowed but unwise. */
+/** Warning about a number that is allowed but unwise. */
 export const controlPlaneWarning = (count: number): string | null =>
   count === 1 ? 'With one control plane, the cluster is down while that server is. Three are recommended.' : null
 
-/** The same of what stays after a control plane has left. */
+/** The same warning for the control planes that remain after one leaves. */
 export const afterLeaving = (controlPlanes: number): string | null =>
   controlPlanes % 2 === 1
     ? controlPlaneWarning(controlPlanes)
@@ -225,7 +225,7 @@ export const clusterServerReplace = operation({
   status: 202,
   errors: ['not_found', 'server_taken', 'not_eligible', 'disk_not_confirmed', 'transition_refused', 'operation_running'],
 })
-/** Talos keeps its log in memory: what a server said before it restarted is only here. */
+/** Talos keeps its log in memory, so only this call has what a server logged before a restart. */
 export const clusterServerFailure = operation({
   name: 'clusterServerFailure',
   summary: 'Why a server of a cluster failed last, with the last lines of its log from the boot in which it failed; no lines where they could not be read.',
@@ -271,7 +271,7 @@ export const clusterEvents = operation({
   errors: ['not_found'],
 })
 
-/** A talosconfig is of use as soon as one server answers with it: it is what a creation that hangs is looked into with. */
+/** A talosconfig works as soon as one server answers. It is needed to debug a creation that hangs. */
 export const canDownloadTalosconfig = (c: Pick<Cluster, 'talos_answers'>): Verdict =>
   c.talos_answers ? yes : no('No server of the cluster answers over its secured API yet')
 

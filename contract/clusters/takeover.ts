@@ -1,6 +1,6 @@
 /**
- * Clusters that others made, and authorities that others changed. What proves that a cluster is one's own is its secrets bundle (`talosctl gen secrets`), or a
- * talosconfig of an admin: then the secrets are read from a control plane's own configuration. Both are checked against the machines before anything is kept.
+ * Takes over clusters made with other tools, and imports changed authorities. Ownership is proved by the secrets bundle (`talosctl gen secrets`), or by an
+ * admin's talosconfig; then the secrets are read from a control plane's configuration. Both are checked against the machines before anything is stored.
  */
 import * as z from 'zod/mini'
 import { Check, Cluster, ClusterRole } from './clusters.ts'
@@ -14,18 +14,18 @@ const file = (what: string) => z.optional(z.string().check(z.minLength(1, `The $
 const proof = {
   /** `secrets.yaml` of talosctl. */
   secrets: file('secrets bundle'),
-  /** Of an admin, in place of the bundle. */
+  /** An admin's, instead of the bundle. */
   talosconfig: file('talosconfig'),
-  /** Of an admin; beside a talosconfig, to be sure that both are of one cluster. */
+  /** An admin's. Given with a talosconfig, to check that both belong to one cluster. */
   kubeconfig: file('kubeconfig'),
 }
 
 const ImportedCluster = {
   ...proof,
-  /** Addresses of control planes; by default the endpoints of the talosconfig. */
+  /** Addresses of control planes. Default: the endpoints of the talosconfig. */
   addresses: z._default(z.array(z.string().check(z.trim(), z.maxLength(64))).check(z.maxLength(16, 'At most 16 addresses')), []),
   datacenter_id: z.uuid(),
-  /** By default the cluster's own. */
+  /** Default: the cluster's own name. */
   name: z.optional(nameOf('Cluster')),
 }
 
@@ -41,9 +41,9 @@ export const TakeoverServer = z.object({
   serial: z.nullable(z.string()),
   product: z.nullable(z.string()),
   talos_version: z.nullable(z.string()),
-  /** The server that this machine is already; null: it will be registered. */
+  /** The known server that is this machine; null: it will be registered. */
   known: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
-  /** Why the cluster can't be taken over with it as it is. */
+  /** Why this machine prevents the takeover. */
   problem: z.nullable(z.string()),
 })
 export type TakeoverServer = z.infer<typeof TakeoverServer>
@@ -58,7 +58,7 @@ export const Takeover = z.object({
   service_cidr: z.string(),
   servers: z.array(TakeoverServer),
   checks: z.array(Check),
-  /** Names what was found; the takeover is refused where it has changed. */
+  /** Digest of the findings. The takeover is refused if they have changed. */
   seen: z.string(),
 })
 export type Takeover = z.infer<typeof Takeover>
@@ -99,7 +99,7 @@ export const clusterSecretsImport = operation({
   errors: ['not_found', 'server_unreachable', 'operation_running', 'cluster_not_ready'],
 })
 
-/** Why Steelyard is refused by a cluster's machines. */
+/** Why a cluster's machines refuse Steelyard. */
 export const lockedOutSentences = {
   talos_ca:
     "The cluster's Talos CA was changed outside of Steelyard, so its machines refuse Steelyard. Import the new secrets: the secrets bundle, or the talosconfig that talosctl wrote.",

@@ -1,27 +1,27 @@
 /**
- * The address map: what each address of a subnet is, as runs of neighbours of one state. The API answers it, the console draws it, a form shows it
- * before the subnet is there. A map may hold a run for each of 65,536 addresses, so what costs by the address is kept bare.
+ * The address map: the state of each address of a subnet, as runs of neighbours with equal state. The API returns it, the console draws it, and a form previews it
+ * for a new subnet. A map may hold a run for each of 65,536 addresses, so the work per address is kept minimal.
  */
 import { type Cidr, lastOf, parseAddress, parseCidr } from './addresses.ts'
 import { mergeRanges, type Range, rangeOfAddress, withoutRanges } from './address-ranges.ts'
 import { readExclusions, type SubnetText, usableRange } from './subnet-rules.ts'
 
-/** In the order in which a legend names them. Each has a look of its own, so that a state reads without colour. */
+/** In the order of the legend. */
 export const addressStates = ['used', 'free', 'reserved', 'excluded', 'gateway'] as const
 export type AddressState = (typeof addressStates)[number]
 
-/** Neighbouring addresses of one state, both ends included; those in use by one thing stand alone. */
+/** Neighbouring addresses with one state, both ends included. Addresses in use are a run each. */
 export interface MapRun {
   readonly first: bigint
   readonly last: bigint
   readonly state: AddressState
   /** Why it is reserved (network address, broadcast address), or what uses it: `namespace/name` of a Service, the name of a server. */
   readonly by: string | null
-  /** Id of the server that has it. */
+  /** Id of the server with this address. */
   readonly nodeId: string | null
 }
 
-/** Addresses that clusters were seen to use, in order, and at the same place in the other list what uses them. Two clusters may use one address. */
+/** Addresses that clusters use, in order, and at the same index what uses them. Two clusters may use one address. */
 export interface Uses {
   readonly addresses: readonly string[]
   readonly usedBy: readonly string[]
@@ -34,7 +34,7 @@ export interface Held {
   readonly nodeId: string
 }
 
-/** An address in its one spelling, as the API writes it: IPv4 needs no more than its digits. */
+/** Value of an address in canonical spelling, as the API writes it. */
 export function addressValue(text: string): bigint {
   if (text.includes(':')) return parseAddress(text)?.value ?? 0n
   let [value, octet] = [0, 0]
@@ -46,7 +46,7 @@ export function addressValue(text: string): bigint {
   return BigInt(value * 256 + octet)
 }
 
-/** What a subnet itself says of its addresses, in order and without gaps. Null while its CIDR or its exclusions are not valid. */
+/** The runs that a subnet declares, in order and without gaps. Null if its CIDR or exclusions are invalid. */
 export function declaredRuns(subnet: SubnetText): { cidr: Cidr; runs: MapRun[] } | null {
   const cidr = parseCidr(subnet.cidr)
   const excluded = cidr && readExclusions(subnet.exclude, cidr)
@@ -57,7 +57,7 @@ export function declaredRuns(subnet: SubnetText): { cidr: Cidr; runs: MapRun[] }
   const inside = address !== null && address.family === family && address.value >= whole.first && address.value <= whole.last
   const gateway = inside ? [rangeOfAddress(address)] : []
   const usable = usableRange(cidr, subnet.first_and_last)
-  // The gateway of an IPv6 network may have its first address, which is that of all its routers (RFC 4291, 2.6.1).
+  // The gateway of an IPv6 network may be its first address, the subnet-router anycast address (RFC 4291, 2.6.1).
   const reserved = withoutRanges(whole, [usable, ...gateway])
   const exclusions = mergeRanges(excluded.entries.map((e) => e.range))
   const why = (r: Range) => (r.first !== cidr.base ? 'Broadcast address' : family === 4 ? 'Network address' : 'Subnet-router anycast address')
@@ -71,7 +71,7 @@ export function declaredRuns(subnet: SubnetText): { cidr: Cidr; runs: MapRun[] }
   return { cidr, runs: runs.toSorted((a, b) => (a.first < b.first ? -1 : 1)) }
 }
 
-/** Declared runs with what has their addresses. What a cluster was seen to use comes before the server whose address it is; `servers` in order. */
+/** Adds uses to declared runs. A cluster's use takes precedence over the server that holds the address. `servers` is in order. */
 export function withUses(declared: readonly MapRun[], { addresses, usedBy }: Uses, servers: readonly Held[]): MapRun[] {
   const runs: MapRun[] = []
   const none = 1n << 129n
@@ -102,18 +102,18 @@ export function withUses(declared: readonly MapRun[], { addresses, usedBy }: Use
   return runs
 }
 
-/** The parts in which the API hands a map out (`subnetMap`): addresses in order with a space between, and what uses each, a line for each. */
+/** The parts in which the API returns a map (`subnetMap`): addresses in order, separated by spaces, and what uses each, one per line. */
 export interface MapParts {
   readonly runs: readonly { first: string; last: string; state: AddressState; by: string | null }[]
   readonly used: { addresses: string; by: string }
   readonly servers: readonly { address: string; by: string; node_id: string }[]
 }
 
-/** The two texts, item by item. */
+/** Splits the two texts into items. */
 export const usesOf = ({ addresses, by }: MapParts['used']): Uses =>
   addresses === '' ? { addresses: [], usedBy: [] } : { addresses: addresses.split(' '), usedBy: by.split('\n') }
 
-/** The whole of a map from its parts. */
+/** Assembles a map from its parts. */
 export function runsOfParts({ runs, used, servers }: MapParts): MapRun[] {
   const declared = runs.map(({ first, last, state, by }): MapRun => ({ first: addressValue(first), last: addressValue(last), state, by, nodeId: null }))
   return withUses(

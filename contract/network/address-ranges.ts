@@ -1,4 +1,4 @@
-/** Sets of addresses as sorted, disjoint ranges: what exclusions, pools and utilisation are made of. */
+/** Sets of addresses as sorted, disjoint ranges, for exclusions, pools and utilisation. */
 import { type Address, type Cidr, formatAddress, lastOf, parseAddress, parseCidr } from './addresses.ts'
 
 /** From `first` to `last`, both included. */
@@ -11,7 +11,7 @@ export interface Range {
 export const rangeOfCidr = (cidr: Cidr): Range => ({ family: cidr.family, first: cidr.base, last: lastOf(cidr) })
 export const rangeOfAddress = ({ family, value }: Address): Range => ({ family, first: value, last: value })
 
-/** What a person may write for a range: an address, a CIDR, or `a-b`. */
+/** A range as a user may write it: an address, a CIDR, or `a-b`. */
 export type RangeReading = { ok: true; range: Range } | { ok: false; why: 'syntax' | 'order' }
 
 export function readRange(text: string): RangeReading {
@@ -24,13 +24,13 @@ export function readRange(text: string): RangeReading {
   return last.value < first.value ? { ok: false, why: 'order' } : { ok: true, range: { family: first.family, first: first.value, last: last.value } }
 }
 
-/** The one spelling of a range: the address alone, or `a-b`. */
+/** Canonical spelling of a range: the single address, or `a-b`. */
 export function formatRange({ family, first, last }: Range): string {
   const text = formatAddress({ family, value: first })
   return first === last ? text : `${text}-${formatAddress({ family, value: last })}`
 }
 
-/** Sorted, disjoint, touching ones joined. All of one family. */
+/** Sorts ranges of one family and joins those that overlap or touch. */
 export function mergeRanges(ranges: readonly Range[]): Range[] {
   const merged: Range[] = []
   for (const range of ranges.toSorted((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0))) {
@@ -41,7 +41,7 @@ export function mergeRanges(ranges: readonly Range[]): Range[] {
   return merged
 }
 
-/** What is left of `whole` without `holes`, sorted and disjoint. */
+/** `whole` minus `holes`, sorted and disjoint. */
 export function withoutRanges(whole: Range, holes: readonly Range[]): Range[] {
   const left: Range[] = []
   let from = whole.first

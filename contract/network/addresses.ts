@@ -1,6 +1,6 @@
 /**
- * IP addresses and CIDRs, strictly: one spelling per IPv4 address (no leading zeros, RFC 6943 §3.1.1), no zones, no IPv4-mapped IPv6.
- * The same module runs in forms and on the server.
+ * Strict IP addresses and CIDRs: one spelling per IPv4 address (no leading zeros, RFC 6943 §3.1.1), no zones, no IPv4-mapped IPv6.
+ * Forms and the server use the same module.
  */
 export interface Address {
   readonly family: 4 | 6
@@ -11,7 +11,7 @@ export interface Cidr {
   readonly family: 4 | 6
   /** First address, host bits zero. */
   readonly base: bigint
-  /** Length of the prefix in bits. */
+  /** Prefix length in bits. */
   readonly prefix: number
 }
 
@@ -19,7 +19,7 @@ const bitsOf = (family: 4 | 6) => (family === 4 ? 32 : 128)
 
 const fourOctets = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/
 
-/** In numbers, not bigints: maps of a whole /16 read and write every address of it. */
+/** Uses numbers instead of bigints for speed: the map of a /16 parses and formats every address. */
 function parseIPv4(text: string): bigint | null {
   const octets = fourOctets.exec(text)
   if (!octets) return null
@@ -45,7 +45,7 @@ function parseIPv6(text: string): bigint | null {
   return value >> 32n === 0xffffn ? null : value
 }
 
-/** An address, or null if the text is none. */
+/** Parses an address. Null if invalid. */
 export function parseAddress(text: string): Address | null {
   if (text.length > 45) return null
   const v4 = parseIPv4(text)
@@ -70,7 +70,7 @@ export function formatAddress({ family, value }: Address): string {
   return best.at < 0 ? groups.join(':') : `${groups.slice(0, best.at).join(':')}::${groups.slice(best.at + best.length).join(':')}`
 }
 
-/** A CIDR; `corrected` where host bits were set: the network that was probably meant. */
+/** A parsed CIDR. `corrected`: if host bits were set, the network that was probably meant. */
 export type CidrReading = { ok: true; cidr: Cidr } | { ok: false; corrected: string | null }
 
 export function readCidr(text: string): CidrReading {
@@ -86,7 +86,7 @@ export function readCidr(text: string): CidrReading {
   return base === address.value ? { ok: true, cidr } : { ok: false, corrected: formatCidr(cidr) }
 }
 
-/** A CIDR, or null if the text is none or has host bits. */
+/** Parses a CIDR. Null if invalid or with host bits set. */
 export function parseCidr(text: string): Cidr | null {
   const read = readCidr(text)
   return read.ok ? read.cidr : null
@@ -94,17 +94,17 @@ export function parseCidr(text: string): Cidr | null {
 
 export const formatCidr = ({ family, base, prefix }: Cidr): string => `${formatAddress({ family, value: base })}/${prefix}`
 
-/** The last address of a CIDR: the broadcast address of an IPv4 network. */
+/** Last address of a CIDR, the broadcast address in IPv4. */
 export const lastOf = ({ family, base, prefix }: Cidr): bigint => base | ((1n << BigInt(bitsOf(family) - prefix)) - 1n)
 
-/** Number of addresses in a CIDR, network and broadcast included. */
+/** Number of addresses in a CIDR, including network and broadcast. */
 export const sizeOf = (cidr: Cidr): bigint => lastOf(cidr) - cidr.base + 1n
 
 export const contains = (cidr: Cidr, address: Address): boolean => cidr.family === address.family && address.value >= cidr.base && address.value <= lastOf(cidr)
 
 export const overlap = (a: Cidr, b: Cidr): boolean => a.family === b.family && a.base <= lastOf(b) && b.base <= lastOf(a)
 
-/** The hosts of a CIDR in order: without network and broadcast for IPv4 up to /30 (RFC 3021 keeps both of a /31). */
+/** Host addresses of a CIDR in order: without network and broadcast for IPv4 up to /30 (RFC 3021 keeps both of a /31). */
 export function* hostsOf(cidr: Cidr): Generator<Address> {
   const trim = cidr.family === 4 && cidr.prefix <= 30 ? 1n : 0n
   for (let value = cidr.base + trim; value <= lastOf(cidr) - trim; value++) yield { family: cidr.family, value }

@@ -1,6 +1,6 @@
 /**
- * What makes a subnet valid, which of its addresses may be handed out, and the sentences for all of it: the form, the import, the API and
- * the tests ask here. What only the database knows (overlap, names, who uses what) is the backend's.
+ * Rules of subnets with their sentences: what makes one valid, and which of its addresses may be handed out. Used by the form, the import, the API and
+ * the tests. Rules that need the database (overlap, names, uses) are in the backend.
  */
 import { type Cidr, contains, formatCidr, lastOf, overlap, parseAddress, parseCidr, readCidr } from './addresses.ts'
 import { formatRange, mergeRanges, type Range, rangeOfAddress, rangeOfCidr, readRange, sizeOfRanges, withoutRanges } from './address-ranges.ts'
@@ -9,12 +9,12 @@ export interface SubnetText {
   readonly cidr: string
   readonly gateway: string | null
   readonly vlan_id: number | null
-  /** Lines as a person wrote them; a line may hold several entries with commas between. */
+  /** Lines as entered. A line may hold several entries, separated by commas. */
   readonly exclude: readonly string[]
   readonly first_and_last: boolean
 }
 
-/** Sentence per field: `cidr`, `gateway`, `exclude`. `corrected`: the CIDR that was probably meant, where host bits were set. */
+/** Sentence per field: `cidr`, `gateway`, `exclude`. `corrected`: the CIDR that was probably meant if host bits were set. */
 export interface SubnetProblems {
   readonly fields: Readonly<Record<string, string>>
   readonly corrected: string | null
@@ -28,7 +28,7 @@ export interface Exclusion {
 }
 
 const range = (text: string): Cidr => parseCidr(text)!
-/** Never usable: IANA special-purpose registries (RFC 6890), RFC 1112 §4, RFC 4291 §2.4 and §2.7. The narrower first. */
+/** Never usable: IANA special-purpose registries (RFC 6890), RFC 1112 §4, RFC 4291 §2.4 and §2.7. Narrower ranges first. */
 const refused: readonly [Cidr, string][] = [
   [range('0.0.0.0/8'), '"this network"'],
   [range('127.0.0.0/8'), 'loopback'],
@@ -36,14 +36,14 @@ const refused: readonly [Cidr, string][] = [
   [range('224.0.0.0/4'), 'multicast'],
   [range('240.0.0.0/4'), 'reserved'],
   [range('::/127'), 'loopback'],
-  // NAT64, IPv4-compatible and IPv4-mapped addresses among them.
+  // Includes NAT64, IPv4-compatible and IPv4-mapped addresses.
   [range('::/8'), 'reserved'],
   [range('fe80::/10'), 'link-local'],
   [range('ff00::/8'), 'multicast'],
 ]
-/** RFC 5737, RFC 3849 and RFC 9637: allowed with a warning, for people who try things out. */
+/** Documentation ranges (RFC 5737, RFC 3849, RFC 9637): allowed with a warning, for trials. */
 const documentation: readonly Cidr[] = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'].map(range)
-/** Private space (RFC 1918, RFC 6598, RFC 4193): may be used once in each datacenter. All other space is unique everywhere. */
+/** Private space (RFC 1918, RFC 6598, RFC 4193): may be used once per datacenter. All other space is globally unique. */
 const privateRanges: readonly Cidr[] = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'].map(range)
 
 const within = (inner: Cidr, outer: Cidr) =>
@@ -57,19 +57,19 @@ const wrongPrefix = (family: 4 | 6) => `Prefix length must be between /${prefixB
 export type SubnetCidrReading = { ok: true; cidr: Cidr } | { ok: false; reason: string; corrected: string | null }
 const refuse = (reason: string, corrected: string | null = null): SubnetCidrReading => ({ ok: false, reason, corrected })
 
-/** Why this text is no CIDR that a subnet may have, or the CIDR. */
+/** Parses a subnet's CIDR, or says why it is not allowed. */
 export function readSubnetCidr(entered: string): SubnetCidrReading {
   const text = entered.trim()
   if (text === '') return refuse('CIDR is required')
   const read = readCidr(text)
   if (read.ok) return judgeCidr(read.cidr)
   if (read.corrected === null) return refuse(longPrefix(text) ?? example)
-  // Only what would be taken is offered.
+  // Suggest only a CIDR that would be accepted.
   const meant = judgeCidr(parseCidr(read.corrected)!)
   return meant.ok ? refuse(`${text} is not a network address. Did you mean ${read.corrected}?`, read.corrected) : meant
 }
 
-/** The sentence for an address with a prefix that its family doesn't have, such as `10.0.0.0/33`. */
+/** The sentence for a prefix that is too long for the address family, such as `10.0.0.0/33`. */
 function longPrefix(text: string): string | null {
   const [host, length, more] = text.split('/')
   const address = parseAddress(host!)
@@ -87,14 +87,14 @@ function judgeCidr(cidr: Cidr): SubnetCidrReading {
   return cidr.prefix < shortest || cidr.prefix > longest ? refuse(wrongPrefix(cidr.family)) : { ok: true, cidr }
 }
 
-/** Also the most items of a list in a body. */
+/** Also the maximum length of a list in a request body. */
 export const mostExclusions = 1000
 export const tooManyExclusions = `At most ${mostExclusions} exclusions`
 
-/** `line` is null where it is about all of them; `what` is the sentence without the line. */
+/** `line` is null if the problem concerns all entries; `what` is the sentence without the line. */
 export type ExclusionsReading = { ok: true; entries: Exclusion[] } | { ok: false; line: number | null; what: string; reason: string }
 
-/** Entries of a text: one per line, commas allowed. The first that is wrong is told with its line. Where the CIDR is not known, null, only their spelling is judged. */
+/** Parses entries, one per line or separated by commas, and reports the first wrong one with its line. If the CIDR is null, it checks only the spelling. */
 export function readExclusions(lines: readonly string[], cidr: Cidr | null): ExclusionsReading {
   const entries: Exclusion[] = []
   for (const [at, content] of lines.entries()) {
@@ -115,7 +115,7 @@ export function readExclusions(lines: readonly string[], cidr: Cidr | null): Exc
 
 const shortened = (text: string): string => (text.length <= 80 ? text : `${text.slice(0, 80)}…`)
 
-/** Addresses that hosts may have: all but the first and last of IPv4 up to /30, all but the first of IPv6 up to /126 (RFC 4291 §2.6.1), both of a /31 (RFC 3021). */
+/** Addresses for hosts: all except the first and last of IPv4 up to /30, all except the first of IPv6 up to /126 (RFC 4291 §2.6.1), both of a /31 (RFC 3021). */
 export function usableRange(cidr: Cidr, firstAndLast: boolean): Range {
   const whole = rangeOfCidr(cidr)
   if (firstAndLast) return whole
@@ -123,7 +123,7 @@ export function usableRange(cidr: Cidr, firstAndLast: boolean): Range {
   return cidr.prefix <= 126 ? { ...whole, first: whole.first + 1n } : whole
 }
 
-/** The addresses that a cluster may hand out: usable ones without gateway and exclusions, sorted and disjoint. The text must be valid. */
+/** The ranges that a cluster may hand out: usable addresses without gateway and exclusions, sorted and disjoint. The subnet must be valid. */
 export function piecesOf(subnet: SubnetText): Range[] {
   const cidr = parseCidr(subnet.cidr)
   const excluded = cidr && readExclusions(subnet.exclude, cidr)
@@ -133,17 +133,17 @@ export function piecesOf(subnet: SubnetText): Range[] {
   return withoutRanges(usableRange(cidr, subnet.first_and_last), holes)
 }
 
-/** How many addresses a cluster may hand out. */
+/** Number of addresses that a cluster may hand out. */
 export const totalOf = (subnet: SubnetText): bigint => sizeOfRanges(piecesOf(subnet))
 
-/** Exclusions in their one spelling: sorted, joined, CIDRs as ranges. The text must be valid. */
+/** Canonical exclusions: sorted, joined, CIDRs as ranges. They must be valid. */
 export function canonicalExclusions(lines: readonly string[], cidr: Cidr): string[] {
   const read = readExclusions(lines, cidr)
   if (!read.ok) throw new Error(read.reason)
   return mergeRanges(read.entries.map((e) => e.range)).map(formatRange)
 }
 
-/** Every rule that needs nothing but the subnet itself. No field: valid. */
+/** Checks every rule that needs only the subnet itself. An empty result means valid. */
 export function subnetProblems(subnet: SubnetText): SubnetProblems {
   const read = readSubnetCidr(subnet.cidr)
   const cidr = read.ok ? read.cidr : null
@@ -167,7 +167,7 @@ function gatewayProblem(text: string | null, cidr: Cidr | null): string | null {
   return cidr.family === 4 && cidr.prefix <= 30 && isEdge ? 'Gateway cannot be the network or broadcast address' : null
 }
 
-/** What is allowed but probably not meant. */
+/** Warnings about what is allowed but probably a mistake. */
 export function subnetWarnings(subnet: SubnetText): string[] {
   const cidr = parseCidr(subnet.cidr)
   const exemplary = cidr && documentation.find((d) => overlap(d, cidr))
@@ -177,7 +177,7 @@ export function subnetWarnings(subnet: SubnetText): string[] {
   ]
 }
 
-/** Used of total in per cent, to one decimal: never 0 where something is used, never 100 where something is free. Null where either is unknown. */
+/** Used addresses in per cent with one decimal: never 0 if something is used, never 100 if something is free. Null if unknown. */
 export function utilisation(used: number | null, total: number | null): string | null {
   if (used === null || total === null || total === 0) return null
   if (used === 0) return '0 %'

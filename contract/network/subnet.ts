@@ -1,8 +1,8 @@
-/** What a subnet is answered as, by itself: the overview shows some without the rules by which they are written. */
+/** Schema of a subnet in answers. Separate from the rules, which the overview doesn't need. */
 import * as z from 'zod/mini'
 import { time } from '../page.ts'
 
-/** Active: the cluster was seen to hold the pool as we want it. Draining: no new address is handed out, those in use are waited for. */
+/** Active: the cluster holds the wanted pool. Draining: no new addresses are handed out, and Steelyard waits for those in use. */
 export const subnetStatuses = ['unassigned', 'applying', 'active', 'draining', 'error'] as const
 export type SubnetStatus = (typeof subnetStatuses)[number]
 export const subnetPurposes = ['workload', 'management'] as const
@@ -16,20 +16,20 @@ export const Subnet = z.object({
   cidr: z.string(),
   gateway: z.nullable(z.string()),
   vlan_id: z.nullable(z.int()),
-  /** Addresses and `a-b` ranges in their one spelling, sorted and disjoint. */
+  /** Addresses and `a-b` ranges in canonical spelling, sorted and disjoint. */
   exclude: z.array(z.string()),
-  /** Network and broadcast address are handed out too: for space that is routed, not on a link. */
+  /** Network and broadcast address are handed out too, for routed space that is not on a link. */
   first_and_last: z.boolean(),
   purpose: z.enum(subnetPurposes),
   datacenter: z.object({ id: z.uuid(), code: z.string() }),
   /** A workload subnet has at most one. */
   clusters: z.array(ClusterName),
   status: z.enum(subnetStatuses),
-  /** What it waits for, or why it is not as it should be. */
+  /** What it waits for, or what is wrong. */
   reason: z.nullable(z.string()),
-  /** Addresses that may be handed out: usable ones without gateway and exclusions. null: more than a number can say. */
+  /** Number of addresses to hand out: usable ones without gateway and exclusions. null: above the safe integers. */
   total: z.nullable(z.int()),
-  /** Of those, seen in use. null: the cluster has not told. */
+  /** How many of them are in use. null: unknown. */
   used: z.nullable(z.int()),
   observed_at: z.nullable(time),
   version: z.int(),

@@ -1,6 +1,6 @@
 /**
- * Subnets: public or private space that the provider routes to a datacenter's servers. A workload subnet is the address pool of one cluster;
- * a management subnet carries the servers' own addresses and may be shared by several clusters.
+ * Subnets: public or private address space that the provider routes to a datacenter's servers. A workload subnet is the address pool of one cluster;
+ * a management subnet holds the servers' own addresses and may be shared by several clusters.
  */
 import * as z from 'zod/mini'
 import { addressStates } from './address-map.ts'
@@ -33,7 +33,7 @@ const declared = z.strictObject({
   purpose: z._default(z.enum(subnetPurposes), 'workload'),
 })
 
-/** What the rules look at, where the fields are of the right kind at all: so a wrong name doesn't hide a wrong CIDR. */
+/** The fields for the rules if their types are right, so that a wrong name doesn't hide a wrong CIDR. */
 function ruled(body: unknown): SubnetText | null {
   if (typeof body !== 'object' || body === null) return null
   const { cidr, gateway, exclude, first_and_last } = body as Record<string, unknown>
@@ -59,7 +59,7 @@ export const NewSubnet = declared.check(
 )
 export type NewSubnet = z.infer<typeof NewSubnet>
 
-/** The datacenter is fixed: its routes lead there. Rules that need the whole subnet are checked against what is stored. */
+/** The datacenter is fixed, because the subnet is routed there. Rules about the whole subnet are checked with the stored fields. */
 const change = z.strictObject({
   name: z.optional(declared.shape.name),
   cidr: z.optional(declared.shape.cidr),
@@ -133,14 +133,14 @@ export const subnetRemove = operation({
   errors: ['not_found', 'subnet_in_use', 'subnet_assigned', 'stale'],
 })
 
-/** A run of neighbouring addresses of one state; those in use by one thing stand alone. */
+/** A run of neighbouring addresses with one state. Addresses in use are a run each. */
 export const AddressRun = z.object({
   first: z.string(),
   last: z.string(),
   state: z.enum(addressStates),
   /** Why it is reserved (network address, broadcast address), or what uses it: `namespace/name` of a Service, the name of a server. */
   by: z.nullable(z.string()),
-  /** Id of the server that has it, for a link. */
+  /** Id of the server with this address, for a link. */
   node_id: z.nullable(z.uuid()),
 })
 export type AddressRun = z.infer<typeof AddressRun>
@@ -155,7 +155,7 @@ export const subnetAddresses = operation({
   errors: ['not_found'],
 })
 
-/** For programs that draw it. Of a subnet whose every address is in use, texts are a quarter of the bytes of runs, and read in a fifth of the time. */
+/** For programs that draw the map. For a subnet in full use the texts take a quarter of the bytes of runs, and a fifth of the time to parse. */
 export const subnetMap = operation({
   name: 'subnetMap',
   summary: 'The address map in parts: what the subnet itself says as runs, what clusters were seen to use as texts, and the servers that have addresses in it.',
@@ -166,11 +166,11 @@ export const subnetMap = operation({
   answer: z.object({
     cidr: z.string(),
     observed_at: z.nullable(time),
-    /** Of nobody: free, gateway, excluded, reserved. */
+    /** Runs that nobody uses: free, gateway, excluded, reserved. */
     runs: z.array(AddressRun),
-    /** Addresses in order with a space between, and what uses each, a line for each. An address that two use stands twice. */
+    /** Addresses in order, separated by spaces, and what uses each, one per line. An address with two uses appears twice. */
     used: z.object({ addresses: z.string(), by: z.string() }),
-    /** In order. An address that is in use as well is that which uses it. */
+    /** In order. If such an address is also in `used`, that entry takes precedence. */
     servers: z.array(z.object({ address: z.string(), by: z.string(), node_id: z.uuid() })),
   }),
   errors: ['not_found'],
@@ -189,7 +189,7 @@ export const subnetExport = operation({
   answer: z.string(),
   media: 'text/csv',
 })
-/** Line of the text, counting from 1 with the header; column null where it is about the whole row. */
+/** Line of the text, counted from 1 including the header. A null column means the whole row. */
 const ImportProblem = z.object({ line: z.int(), column: z.nullable(z.string()), message: z.string() })
 const ImportRow = z.object({ line: z.int(), name: z.string(), cidr: z.string(), does: z.enum(['create', 'update', 'nothing']) })
 export const subnetImport = operation({
@@ -208,13 +208,13 @@ export const subnetImport = operation({
 })
 
 export const PoolChange = z.object({
-  /** What hands addresses out in the cluster; null where nothing that is known does: the manifest is then for copying. */
+  /** What hands out addresses in the cluster; null if nothing known does, so the user has to apply the manifest. */
   provider: z.nullable(z.enum(poolProviders)),
-  /** YAML that the cluster holds for its assigned subnets now, and would hold. */
+  /** The cluster's YAML for its assigned subnets, now and after the change. */
   before: z.string(),
   after: z.string(),
   warnings: z.array(z.string()),
-  /** Services that hold addresses of subnets that would go, of those as well that are being drained already: they keep them until they let go, or lose them by force. */
+  /** Services with addresses of subnets that would be removed or are already draining. They keep the addresses until they release them, or lose them by force. */
   losing: z.array(z.object({ subnet_id: z.uuid(), service: z.string(), address: z.string() })),
 })
 export type PoolChange = z.infer<typeof PoolChange>
@@ -268,7 +268,7 @@ export const canChangeCidr = (s: Pick<Subnet, 'clusters'>): Verdict =>
 export const canChangePurpose = (s: Pick<Subnet, 'clusters'>): Verdict =>
   s.clusters.length === 0 ? yes : no(`This subnet is assigned to ${names(s)}. Unassign it before changing the purpose`)
 
-/** Whether a cluster may be given a subnet, as far as the two themselves tell. */
+/** Whether a subnet may be assigned to a cluster, judging by the two objects alone. */
 export function canAssignSubnet(
   s: Pick<Subnet, 'name' | 'datacenter' | 'purpose' | 'clusters'>,
   cluster: { id: string; name: string; datacenter: { id: string; code: string } },

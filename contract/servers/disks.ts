@@ -1,13 +1,13 @@
 /**
- * Disks of servers: which of them Talos may be installed on unasked, and which are wiped only after a person has named them with what they hold.
- * The rule is the same for the installation and for workload disks, which a reset wipes.
+ * Disks of servers: on which of them Talos may be installed by default, and which are wiped only after a user has confirmed their name and content.
+ * The rule covers the install disk and the workload disks, which a reset wipes.
  */
 import * as z from 'zod/mini'
 import { no, type Verdict, yes } from '../rule.ts'
 
 const text = z.optional(z.string())
 
-/** A disk as the server told of it; what it did not tell is left out. Sizes in bytes. */
+/** A disk as the server reports it. Unknown fields are omitted. Sizes in bytes. */
 export const Disk = z.object({
   /** The kernel's name: `nvme0n1`. */
   id: z.string(),
@@ -18,15 +18,15 @@ export const Disk = z.object({
   model: text,
   serial: text,
   wwid: text,
-  /** The kernel's word for how it is attached: `nvme`, `sata`, `usb`, … */
+  /** The kernel's name of the transport: `nvme`, `sata`, `usb`, … */
   transport: text,
   readonly: z.optional(z.boolean()),
-  /** What stands on it, in one line; left out where the server could not tell. */
+  /** Its content in one line; omitted if unknown. */
   content: text,
 })
 export type Disk = z.infer<typeof Disk>
 
-/** What the rules read of a disk. */
+/** The fields that the rules use. */
 export interface DiskFacts {
   readonly id: string
   readonly size?: number | null | undefined
@@ -43,18 +43,18 @@ export const emptyContent = 'empty'
 const unknownContent = 'not known'
 export const contentOf = ({ content }: Pick<DiskFacts, 'content'>): string => content ?? unknownContent
 
-/** The path of a disk of a server, `/dev/nvme0n1`, from what it is told by: its id in the list of disks, `nvme0n1`, or that path. */
+/** Path of a disk, `/dev/nvme0n1`, from its id `nvme0n1` or its path. */
 export const devicePath = (disk: string): string => (disk.startsWith('/') ? disk : `/dev/${disk}`)
 
-/** Talos needs 6 GiB of system disk (its own check). */
+/** Talos requires a system disk of 6 GiB (its own check). */
 export const leastDiskBytes = 6 * 1024 ** 3
 
-/** Models that management controllers give to the media that they emulate, seldom as anything but a USB disk. */
+/** Model names of the virtual media of management controllers, which mostly appear as USB disks. */
 const virtualMedia =
   /\b(?:virtual\s*(?:floppy|cd|cdrom|dvd|disk\s*image|media|hdisk|usb|keyboard)\d*|ami\s+virtual|idrac\s+virtual|ilo\s+virtual|lcdrive|oemdrv)\b/i
 const networkTransports: ReadonlySet<string> = new Set(['iscsi', 'nbd', 'rbd', 'drbd', 'fc', 'fcoe', 'nvme-of'])
 
-/** What makes a disk another thing than a fixed one: "a USB stick". null: it is fixed. */
+/** The kind of a disk that is not fixed: "a USB stick". null: a fixed disk. */
 export function mediaOf({ id, type, model, transport }: DiskFacts): string | null {
   if (virtualMedia.test(model ?? '')) return 'virtual media of the management controller'
   if (transport === 'usb') return 'a USB disk'
@@ -64,19 +64,19 @@ export function mediaOf({ id, type, model, transport }: DiskFacts): string | nul
   return null
 }
 
-/** Why Talos is not installed on this disk unless a person chooses it; null where it may be. */
+/** Why Talos is not installed on this disk by default; null if it may be. */
 export function notByDefault(disk: DiskFacts): string | null {
   const media = mediaOf(disk)
   if (media !== null) return media
   return disk.readonly ? 'read-only' : null
 }
 
-/** Whether the disk is wiped only after it was named: it holds something, or may, or is none of the machine's own. */
+/** Whether wiping the disk needs a confirmation: it has content, its content is unknown, or it is not a fixed disk. */
 const mustBeConfirmed = (disk: DiskFacts): boolean => contentOf(disk) !== emptyContent || mediaOf(disk) !== null
 
 const isLarge = ({ size }: DiskFacts): boolean => (size ?? 0) >= leastDiskBytes
 
-/** Disks that Talos can be installed on by choice, those first that it is installed on by default: fixed before others, empty before full, then by size. */
+/** Disks on which Talos can be installed, the default first: fixed before others, empty before full, then by size. */
 export const installable = <T extends DiskFacts>(disks: readonly T[]): T[] =>
   disks
     .filter((d) => isLarge(d) && !d.readonly)
@@ -88,16 +88,16 @@ export const installable = <T extends DiskFacts>(disks: readonly T[]): T[] =>
         (a.id < b.id ? -1 : 1),
     )
 
-/** The disk that Talos is installed on where nobody chose one; null where there is none that may be taken unasked. `taken`: paths. */
+/** The default install disk; null if no disk qualifies. `taken`: paths of disks with another use. */
 export function defaultInstallDisk<T extends DiskFacts>(disks: readonly T[], taken: readonly string[] = []): T | null {
   const first = installable(disks.filter((d) => !taken.includes(devicePath(d.id))))[0]
   return first === undefined || notByDefault(first) !== null ? null : first
 }
 
-/** Disks that are taken for the workload where nobody chose: there is nothing on them to lose. */
+/** Default workload disks: fixed and empty. */
 export const defaultWorkloadDisks = <T extends DiskFacts>(disks: readonly T[]): T[] => disks.filter((d) => !mustBeConfirmed(d) && !d.readonly)
 
-/** Why a server has no disk that is taken unasked; null where it has one. */
+/** Why a server has no default install disk; null if it has one. */
 export function noDefaultDisk(disks: readonly DiskFacts[]): string | null {
   if (disks.length === 0) return 'The server has no disk'
   if (defaultInstallDisk(disks) !== null) return null
@@ -106,7 +106,7 @@ export function noDefaultDisk(disks: readonly DiskFacts[]): string | null {
   return `No disk is chosen: ${large.map((d) => `${d.id} is ${notByDefault(d)!}`).join(', ')}`
 }
 
-/** One disk that a person agreed to wipe, by what it calls itself, with what it held when they agreed. */
+/** A disk that a user agreed to wipe, by its own identifiers, with its content at that time. */
 export const ConfirmedDisk = z
   .strictObject({
     wwid: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
@@ -117,17 +117,17 @@ export const ConfirmedDisk = z
 export type ConfirmedDisk = z.infer<typeof ConfirmedDisk>
 export const ConfirmedDisks = z._default(z.array(ConfirmedDisk).check(z.maxLength(10_000)), [])
 
-/** The disks of one server, and which of them are chosen. */
+/** The disks of one server and the chosen ones. */
 export interface ChosenDisks {
   readonly server: string
   readonly disks: readonly DiskFacts[]
-  /** Paths of those that are to be wiped. */
+  /** Paths of the disks to wipe. */
   readonly devices: readonly string[]
-  /** Path of the disk that Talos stands on already: it stays as it is. */
+  /** Path of the disk with an installed Talos, which is not wiped. */
   readonly kept: string | null
 }
 
-/** A disk that has to be named before it is wiped. */
+/** A disk whose wipe needs a confirmation. */
 export interface DiskToConfirm {
   readonly server: string
   /** `/dev/sda` */
@@ -136,11 +136,11 @@ export interface DiskToConfirm {
   readonly content: string
   /** "a USB disk"; null for a fixed one. */
   readonly media: string | null
-  /** What confirms it; null where the disk has nothing that tells it from others. */
+  /** The confirmation; null if nothing distinguishes the disk from others. */
   readonly by: ConfirmedDisk | null
 }
 
-/** How many disks bear each WWID and each serial. */
+/** Number of disks with each WWID and each serial. */
 function bearers(chosen: readonly ChosenDisks[]): Record<'wwid' | 'serial', Map<string, number>> {
   const count = (key: 'wwid' | 'serial') => {
     const counts = new Map<string, number>()
@@ -150,7 +150,7 @@ function bearers(chosen: readonly ChosenDisks[]): Record<'wwid' | 'serial', Map<
   return { wwid: count('wwid'), serial: count('serial') }
 }
 
-/** The chosen disks that have to be named, in the order of the servers. */
+/** The chosen disks that need a confirmation, in the order of the servers. */
 export function disksToConfirm(chosen: readonly ChosenDisks[]): DiskToConfirm[] {
   const { wwid, serial } = bearers(chosen)
   return chosen.flatMap(({ server, disks, devices, kept }) =>
@@ -169,7 +169,7 @@ export function disksToConfirm(chosen: readonly ChosenDisks[]): DiskToConfirm[] 
   )
 }
 
-/** "Samsung PM9A3, serial S6XY, WWID eui.00": as a person finds it in the rack. */
+/** "Samsung PM9A3, serial S6XY, WWID eui.00": how to find it in the rack. */
 export const diskName = ({ model, serial, wwid }: Pick<DiskFacts, 'model' | 'serial' | 'wwid'>): string =>
   [model || 'unknown model', serial ? `serial ${serial}` : 'no serial', ...(wwid ? [`WWID ${wwid}`] : [])].join(', ')
 
@@ -179,14 +179,14 @@ export function diskHolding({ media, content }: Pick<DiskToConfirm, 'media' | 'c
   return media === null ? what : `it is ${media}, and ${what}`
 }
 
-/** Why a disk is not wiped: which one it is, and what is on it. */
+/** Why a disk is not wiped: which disk it is and what it holds. */
 export const diskSentence = (one: Pick<DiskToConfirm, 'server' | 'device' | 'disk' | 'media' | 'content'>): string =>
   `${one.device} of ${one.server} (${diskName(one.disk)}): ${diskHolding(one)}`
 
 const isNamed = (by: ConfirmedDisk, disk: DiskFacts) =>
   (by.wwid === undefined || by.wwid === disk.wwid) && (by.serial === undefined || by.serial === disk.serial)
 
-/** Why the chosen disks must not be wiped with these confirmations: one sentence for each that stands against it. */
+/** Why the chosen disks must not be wiped with these confirmations, one sentence per problem. */
 export function notConfirmed(chosen: readonly ChosenDisks[], confirmed: readonly ConfirmedDisk[]): string[] {
   const asked = disksToConfirm(chosen)
   const { wwid, serial } = bearers(chosen)
@@ -225,7 +225,7 @@ export function notConfirmed(chosen: readonly ChosenDisks[], confirmed: readonly
   ]
 }
 
-/** Whether the chosen disks may be wiped with what was confirmed. */
+/** Whether the confirmations cover the chosen disks. */
 export function canWipe(chosen: readonly ChosenDisks[], confirmed: readonly ConfirmedDisk[]): Verdict {
   const [first, ...more] = notConfirmed(chosen, confirmed)
   if (first === undefined) return yes

@@ -1,6 +1,6 @@
 /**
- * A machine's configuration that somebody else has changed, such as with `talosctl patch`. It is read before anything is sent and every few minutes, and
- * compared with what the machine was given last. Nothing is overwritten until a person has chosen.
+ * Drift: a machine's configuration that was changed outside of Steelyard, for instance with `talosctl patch`. Steelyard reads it every few minutes and before it sends one, and
+ * compares it with what it sent last. Nothing is overwritten until a user decides.
  */
 import * as z from 'zod/mini'
 import { operation } from '../operation.ts'
@@ -11,19 +11,19 @@ import type { Server } from './servers.ts'
 export const driftStates = ['none', 'drifted', 'overwriting', 'unknown'] as const
 
 export const Drift = z.object({
-  /** `unknown`: the machine could not be asked, and `reason` says why. `overwriting`: a person chose so, and it is being sent. */
+  /** `unknown`: the machine could not be read, and `reason` says why. `overwriting`: a user chose to overwrite, and the configuration is being sent. */
   state: z.enum(driftStates),
   reason: z.nullable(z.string()),
   since: z.nullable(time),
   seen: z.nullable(z.string()),
-  /** What the server was given last and what it holds now; secrets, and what may carry one, are masked for everybody. Null where nothing differs. */
+  /** The configuration sent last and the current one. Secrets and fields that may hold one are masked for everybody. Null if equal. */
   diff: z.nullable(z.object({ before: z.string(), after: z.string() })),
-  /** How it would be kept; null where nothing differs. */
+  /** How the change would be kept; null if there is none. */
   keep: z.nullable(
     z.object({
       /**
-       * `patch`: the difference becomes a patch of the server. `base`: it can't be said as a patch, so the machine's whole configuration becomes the one that
-       * patches are merged onto. `secrets`: it is about keys of the cluster, which are imported there.
+       * `patch`: the difference becomes a patch of the server. `base`: no patch can express it, so the machine's whole configuration becomes the base that
+       * patches are merged onto. `secrets`: it concerns keys of the cluster, which are imported there.
        */
       how: z.enum(['patch', 'base', 'secrets']),
       reason: z.string(),
@@ -67,9 +67,9 @@ export const serverDriftOverwrite = operation({
   errors: ['not_found', 'server_not_in_cluster', 'server_unreachable', 'operation_running', 'stale'],
 })
 
-/** The sentence that is shown wherever a server has drifted. */
+/** The sentence for a server that has drifted. */
 export const driftSentence = 'Configuration was changed outside of Steelyard'
 
-/** Nothing is sent to a server over changes of others. */
+/** Steelyard sends no configuration to a server that has drifted. */
 export const canConfigure = (server: Pick<Server, 'name' | 'drift'>): Verdict =>
   server.drift ? no(`${driftSentence}: look at the difference of ${server.name}, then keep or overwrite it`) : yes

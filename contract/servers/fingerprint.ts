@@ -1,14 +1,14 @@
-/** The fingerprint of a server's maintenance certificate, as its own console prints it: base64 of a SHA-256. */
+/** The fingerprint of a server's maintenance certificate as its console prints it: a SHA-256 in base64. */
 
 const printed = /(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])/g
 
 /**
- * The fingerprint that counts in what a person copied from a server's console, or null where there is none. One boot prints up to three, because Talos makes a
- * new certificate as it learns its addresses (`secrets/maintenance_cert.go`): the last one is the one that answers.
+ * The last fingerprint in text copied from a server's console, or null. One boot prints up to three, because Talos makes a
+ * new certificate when it learns more addresses (`secrets/maintenance_cert.go`). The last one is in use.
  */
 export const lastFingerprint = (text: string): string | null => text.slice(-100_000).match(printed)?.at(-1) ?? null
 
-/** What comparing comes to: `same`, or a sentence that says what was compared. */
+/** `same`, or a sentence that says what differs. */
 export function compareFingerprint(text: string, shown: string | null): { readonly verdict: 'same' | 'other' | 'none'; readonly text: string } {
   const last = lastFingerprint(text)
   if (last === null) return { verdict: 'none', text: 'There is no fingerprint in it: 44 characters that end with =' }

@@ -1,5 +1,5 @@
 /**
- * What is wrong with a server now, whatever its status: shown beside the status, in front of everything else. A server that is `ready` by its status
+ * What is wrong with a server now, shown beside its status. A server whose status is `ready`
  * may have been switched off a minute ago.
  */
 import type { Server } from './servers.ts'
@@ -7,20 +7,20 @@ import type { Server } from './servers.ts'
 export interface Trouble {
   kind: 'unreachable' | 'not_ready'
   word: string
-  /** Null where nobody noted it. */
+  /** Null if unknown. */
   since: string | null
   reason: string | null
 }
 
-/** How long a machine may be silent while something is done to it before that is worth an alarm: large servers take minutes to start. */
+/** How long a machine may be silent during an operation before it counts as unreachable, in ms. Large servers take minutes to start. */
 const patienceMs = 15 * 60_000
 
 type Asked = Pick<Server, 'status' | 'operation_id'> & { talos: Pick<Server['talos'], 'reachable' | 'unreachable_since' | 'reason'> }
 type Watched = Asked & Pick<Server, 'kubernetes'>
 
 /**
- * Whether a server answers. `away`: it doesn't, and nobody expects it to, because something is being done to it: it installs, or restarts on our order.
- * `unasked`: nobody has asked it yet.
+ * Whether a server answers. `away`: it doesn't because an operation installs or restarts it.
+ * `unasked`: it was not contacted yet.
  */
 export type ContactState = 'answers' | 'unreachable' | 'away' | 'unasked'
 
@@ -35,8 +35,8 @@ export function contactStateOf(server: Asked, now: number): ContactState {
 }
 
 /**
- * The worst of it: of a server that doesn't answer, that says enough. Null where nothing is known to be wrong with the server itself; a Kubernetes API that
- * doesn't answer is trouble of the cluster.
+ * The worst problem of a server, or null. An unreachable server has no further problems. A Kubernetes API that
+ * doesn't answer is a problem of the cluster.
  */
 export function troubleOf(server: Watched, now: number): Trouble | null {
   const { status, talos, kubernetes } = server

@@ -1,6 +1,6 @@
 /**
- * Servers: the machines. In the API's paths they are nodes. Status says what a server is to us (free, in a cluster, removed);
- * stage is Talos's own word for what the machine is doing; reachable says whether it answers. They are never mixed.
+ * Servers. The API's paths call them nodes. `status` is Steelyard's view (free, in a cluster, removed);
+ * `stage` is Talos's name for what the machine is doing; `reachable` says whether it answers. They are independent.
  */
 import * as z from 'zod/mini'
 import type { Cluster } from '../clusters/clusters.ts'
@@ -20,7 +20,7 @@ export const nodeTypes = ['unknown', 'control_plane', 'worker'] as const
 export const NodeType = z.enum(nodeTypes)
 export type NodeType = (typeof nodeTypes)[number]
 
-/** Talos's MachineStatus stages (machine.MachineStatusEvent), and `unknown` where it has not told. */
+/** Talos's MachineStatus stages (machine.MachineStatusEvent), and `unknown`. */
 const stages = ['unknown', 'booting', 'installing', 'maintenance', 'running', 'rebooting', 'shutting_down', 'resetting', 'upgrading'] as const
 export type Stage = (typeof stages)[number]
 
@@ -30,9 +30,9 @@ const list = <T extends z.core.$ZodType>(item: T) => z._default(z.array(item), [
 
 /** Its configuration was changed outside of Steelyard. */
 const ServerDrift = z.object({
-  /** When that was seen first. */
+  /** When the change was first seen. */
   since: time,
-  /** Names the configuration as it was seen: who chooses says with it what they have looked at. */
+  /** Digest of the configuration that was seen. A decision names it, so that it applies to what the user looked at. */
   seen: z.string(),
 })
 
@@ -48,7 +48,7 @@ export const Resources = z.object({
 })
 export type Resources = z.infer<typeof Resources>
 
-/** Each check that a server must pass before it may join a cluster. */
+/** Checks that a server must pass to join a cluster. */
 export const eligibilityChecks = [
   'free',
   'reachable',
@@ -64,7 +64,7 @@ export const eligibilityChecks = [
 export const Eligibility = z.object({ check: z.enum(eligibilityChecks), ok: z.boolean(), reason: z.nullable(z.string()) })
 export type Eligibility = z.infer<typeof Eligibility>
 
-/** What a server is found by beside its name. */
+/** Fields that a search matches, beside the name. */
 const searchedParts = ['address', 'serial', 'id', 'uuid', 'cluster', 'mac', 'wwid', 'model'] as const
 export type SearchedPart = (typeof searchedParts)[number]
 const partWords: Readonly<Record<SearchedPart, string>> = {
@@ -77,7 +77,7 @@ const partWords: Readonly<Record<SearchedPart, string>> = {
   wwid: 'WWID',
   model: 'Model',
 }
-/** "MAC b8:ce:f6:aa:7a:46": why a server is among those found; null where its name says it. */
+/** Why a search found a server: "MAC b8:ce:f6:aa:7a:46". Null if its name matched. */
 export const matchedText = ({ matched }: Pick<Server, 'matched'>): string | null => (matched ? `${partWords[matched.what]} ${matched.value}` : null)
 
 const identityStates = ['announced', 'unconfirmed', 'confirmed', 'changed'] as const
@@ -95,23 +95,23 @@ export const Server = z.object({
   talos: z.object({
     version: z.nullable(z.string()),
     schematic: z.nullable(z.string()),
-    /** Talos stands on this disk already, so a cluster takes it there and in this version only; null where nothing is installed, or it is not known. */
+    /** An installed Talos: a cluster can use it only on this disk and in this version. Null if none is installed or it is unknown. */
     installed: z.nullable(z.object({ version: z.string(), disk: z.string() })),
     stage: z.enum(stages),
-    /** null until it was asked for the first time. */
+    /** null until the first contact. */
     reachable: z.nullable(z.boolean()),
     last_contact_at: z.nullable(time),
     unreachable_since: z.nullable(time),
-    /** Why the last contact failed, or what the machine says it lacks. */
+    /** Why the last contact failed, or what the machine reports as missing. */
     reason: z.nullable(z.string()),
   }),
-  /** Its node in the Kubernetes of its cluster, as it was seen last; null in no cluster, and until it was seen. */
+  /** Its Kubernetes node as last seen; null outside of a cluster, and until the node was seen. */
   kubernetes: z.nullable(
     z.object({
       /** null: the Kubernetes API does not answer, and `reason` says why. */
       ready: z.nullable(z.boolean()),
       reason: z.nullable(z.string()),
-      /** Since when it is so. */
+      /** Since when. */
       since: time,
     }),
   ),
@@ -119,20 +119,20 @@ export const Server = z.object({
     state: z.enum(identityStates),
     uuid: z.nullable(z.string()),
     serial: z.nullable(z.string()),
-    /** base64 of the SHA-256 of the maintenance certificate's public key: what the server's own console prints. */
+    /** SHA-256 of the maintenance certificate's public key in base64, as the server's console prints it. */
     fingerprint: z.nullable(z.string()),
     since: time,
-    /** Other hardware that answered in its place, while the state is `changed`: what a person may confirm instead. */
+    /** In state `changed`: the other hardware that answered at its address, which the user may confirm instead. */
     seen: z.optional(z.nullable(z.object({ uuid: z.string(), serial: z.string() }))),
-    /** What is known beside it: other hardware at this address, the removed server that this one was. */
+    /** A note: other hardware at this address, or the removed server that this one was. */
     note: z.nullable(z.string()),
   }),
   eligibility: z.array(Eligibility),
-  /** Its configuration was changed by others, and nobody has chosen yet; see `serverDrift`. */
+  /** Its configuration was changed outside of Steelyard and nobody has decided yet; see `serverDrift`. */
   drift: z.optional(z.nullable(ServerDrift)),
-  /** The operation that is being done to it, if any. */
+  /** The operation that runs on it, if any. */
   operation_id: z.nullable(z.uuid()),
-  /** In a list that was searched: what of the server matched, where that isn't its name. */
+  /** In search results: what matched, if not the name. */
   matched: z.optional(z.object({ what: z.enum(searchedParts), value: z.string() })),
   version: z.int(),
   created_at: time,
@@ -180,9 +180,9 @@ export const serverGet = operation({
   errors: ['not_found'],
 })
 
-/** Of a CIDR: a /22. */
+/** Most addresses of a CIDR: a /22. */
 export const addressesAtOnce = 1024
-/** Of a list, as of every list in a body. */
+/** Most entries of a list, as for every list in a body. */
 export const addressesListed = 1000
 
 export const serverAdd = operation({
@@ -270,7 +270,7 @@ export const serverShutdown = operation({
   status: 202,
   errors: ['not_found', 'server_not_in_cluster', 'operation_running'],
 })
-/** Wipes STATE and EPHEMERAL and, unless told to keep them, the workload disks named at creation; Talos stays installed. */
+/** Wipes STATE, EPHEMERAL and, unless they are to be kept, the workload disks. Talos stays installed. */
 export const serverReset = operation({
   name: 'serverReset',
   summary: 'Take a server out of its cluster and wipe it: it comes back in maintenance mode, Talos still installed.',
@@ -326,7 +326,7 @@ export const serverLogs = operation({
 export const ServerEvent = z.object({
   id: z.string(),
   at: z.nullable(time),
-  /** Where it comes from: the machine itself (Talos) or this program. */
+  /** The machine itself (Talos) or Steelyard. */
   source: z.enum(['talos', 'steelyard']),
   type: z.string(),
   message: z.string(),
@@ -354,7 +354,7 @@ export const serverServices = operation({
   errors: ['not_found', 'server_unreachable', 'server_not_in_cluster', 'dial_refused'],
 })
 
-/** Talos in maintenance mode takes reads, a configuration and a disk wipe from us, nothing else. */
+/** In maintenance mode Talos accepts only reads, a configuration and a disk wipe. */
 export const onlyInCluster = 'Talos allows this only once the server is in a cluster'
 const removed = 'The server was removed'
 
@@ -376,10 +376,10 @@ export function canRemoveServer(s: Known & Partial<Pick<Server, 'operation_id'>>
   return s.operation_id ? no('An operation on the server has not ended') : yes
 }
 
-/** Of the cluster around a server, as far as the caller knows it: without it, what depends on it is left to the API. */
+/** The server's cluster, if the caller has it. Without it only the API checks what depends on the cluster. */
 type Around = Pick<Cluster, 'name' | 'status' | 'servers' | 'endpoint' | 'virtual_ip'>
 
-/** A server leaves a cluster that stays: one that is made already, and that has another control plane. */
+/** A server may leave a cluster that is complete and keeps at least one control plane. */
 function canLeave(s: Pick<Server, 'id' | 'name'>, cluster: Pick<Cluster, 'name' | 'status' | 'servers'>): Verdict {
   if (cluster.status === 'deleting') return no(`The cluster ${cluster.name} is being deleted, and takes its servers out itself`)
   if (cluster.status !== 'ready' && cluster.status !== 'degraded')
@@ -393,7 +393,7 @@ function canLeave(s: Pick<Server, 'id' | 'name'>, cluster: Pick<Cluster, 'name' 
 const hostOf = (endpoint: string) => new URL(endpoint).hostname.replace(/^\[|\]$/g, '')
 
 /**
- * Taken out of its cluster and wiped. Whether etcd can do without a control plane is known by asking the control planes: the API refuses with
+ * Reset: the server leaves its cluster and is wiped. Whether etcd keeps its quorum is known only by asking the control planes, so the API checks that and refuses with
  * the numbers.
  */
 export function canResetServer(
@@ -413,7 +413,7 @@ export function canResetServer(
   return s.talos.reachable === false ? no(`${s.name} does not answer, so it can't be reset: bring it back, or remove it by force`) : yes
 }
 
-/** Forgotten without a word to it. Whatever is being done to it ends with that. In no cluster, it is an ordinary removal. */
+/** Removal by force: Steelyard forgets the server without contacting it and ends its operation. Outside of a cluster it is an ordinary removal. */
 export function canForceRemoveServer(
   s: Known & Pick<Server, 'id' | 'name' | 'operation_id'> & { talos: Pick<Server['talos'], 'reachable'> },
   cluster?: Pick<Cluster, 'name' | 'status' | 'servers'>,
@@ -423,7 +423,7 @@ export function canForceRemoveServer(
   return cluster ? canLeave(s, cluster) : yes
 }
 
-/** Reboot, shut down, download a talosconfig. */
+/** Whether a server can be rebooted, shut down, or accessed with a talosconfig. */
 export function canControlServer(s: Known): Verdict {
   if (s.status === 'deleted') return no(removed)
   if (!s.cluster) return no(onlyInCluster)
@@ -440,21 +440,21 @@ const minorOf = (version: string): number => {
   return match ? Number(match[1]) * 1000 + Number(match[2]) : 0
 }
 
-/** A machine reads the configuration of its own Talos minor and of older ones: what runs on it is at least the minor of the cluster's version. */
+/** Talos reads configurations of its own minor and older ones, so the machine must run at least the cluster's minor. */
 export const canRunTalos = (runs: string, wanted: string): Verdict =>
   minorOf(runs) >= minorOf(wanted) ? yes : no(`Talos ${runs} runs here, which is older than the cluster's ${wanted}: boot a newer image`)
 
-/** What stands on a machine's disk stays: it joins in that version, and on that disk where one is wanted (`/dev/sda`). */
+/** An installed Talos stays: the server joins in that version and on that disk (`/dev/sda`). */
 export function canKeepInstalled(installed: Server['talos']['installed'], version: string, disk?: string): Verdict {
   if (installed === null) return yes
   if (version !== installed.version) return no(installedElse(installed.version))
   return disk === undefined || disk === installed.disk ? yes : no(`Talos is installed on ${installed.disk}; choose that disk, not ${disk}`)
 }
-/** Why a machine with Talos of this version on its disk can't join as another. */
+/** Why a machine with this installed Talos version can't join with another. */
 export const installedElse = (version: string): string =>
   `Talos ${version} is installed here; boot it with the wanted image with \`talos.experimental.wipe=system\``
 
-/** The first check that does not hold says why. With the version of the cluster, also whether the server runs a Talos for it, and has no other on its disk. */
+/** The first failed check gives the reason. With `talosVersion` it also checks the running and the installed Talos. */
 export function canJoinCluster(
   s: Pick<Server, 'status' | 'eligibility'> & { talos: Pick<Server['talos'], 'version' | 'installed'> },
   talosVersion?: string,
@@ -466,6 +466,6 @@ export function canJoinCluster(
   return all(canRunTalos(s.talos.version, talosVersion), canKeepInstalled(s.talos.installed, talosVersion))
 }
 
-/** Which moves of status are allowed; every other is refused with 409. */
+/** Allowed changes of status. Any other is refused with 409. */
 export const canBecome = (from: ServerStatus, to: ServerStatus): Verdict =>
   (from === 'maintenance' && to !== 'maintenance') || (from === 'ready' && to !== 'ready') ? yes : no(`A server that is ${from} can't become ${to}`)
