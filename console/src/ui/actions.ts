@@ -2,14 +2,14 @@ import { all, type Verdict } from '#contract/rule.ts'
 import { createStore } from '../lib/store.ts'
 import type { IconName } from './pictures/Icon.tsx'
 
-/** Something that can be done: one list of these makes buttons, the row menu, the bulk bar and the commands of ⌘K. */
+/** An action. One list of actions feeds buttons, the row menu, the bulk bar and ⌘K. */
 export interface Action {
   label: string
   icon?: IconName
-  /** Said quietly beside it. */
+  /** Shown in a quieter colour beside the label. */
   hint?: string
   danger?: boolean
-  /** A no disables it, with the reason in sight. Absent: it may be done. */
+  /** A refusal disables the action and shows the reason. Default: allowed. */
   can?: Verdict
   /** Either does something… */
   run?: () => unknown
@@ -17,20 +17,20 @@ export interface Action {
   to?: string
 }
 
-/** The first no of several verdicts: "may you" and "does the object allow it". */
+/** The first refusal of several verdicts: the user's permission and the object's state. */
 export const both = all
 
 export interface Confirmation {
   title: string
   text: React.ReactNode
-  /** Verb of the button; the word of the title where it is left out. */
+  /** Label of the button. Default: the title. */
   label?: string
-  /** Of the way out, where "Cancel" could be read as the deed itself. */
+  /** Label of the closing button, if "Cancel" could be misread as the action. */
   out?: string
   danger?: boolean
-  /** Where data is lost: this has to be typed first. */
+  /** For destructive actions: the user must type this text first. */
   typed?: string
-  /** Done on confirmation; the dialog shows that it is busy, and the error if it fails. */
+  /** Runs on confirmation. The dialog shows progress, and the error if it fails. */
   act?: () => unknown
 }
 
@@ -38,7 +38,7 @@ interface Asked extends Confirmation {
   answer: (yes: boolean) => void
 }
 
-/** What is being asked now; the host in the layout shows it. */
+/** The current question. The host in the layout shows it. */
 export const asked = createStore<Asked | null>(null)
 
 /** Asks in a dialog. Resolves to true once confirmed and, if there is an `act`, done; false if it was closed. */

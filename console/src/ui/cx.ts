@@ -1,2 +1,2 @@
-/** Class names in a row, leaving out what is not there. */
+/** Joins class names, skipping empty ones. */
 export const cx = (...names: (string | false | null | undefined)[]): string => names.filter(Boolean).join(' ')

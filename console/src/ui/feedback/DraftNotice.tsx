@@ -2,7 +2,7 @@ import { moment } from '../../lib/time.ts'
 import { Button } from '../inputs/Button.tsx'
 import { Alert } from './Status.tsx'
 
-/** A draft was found and put back. `older`: what it is of has been changed since. */
+/** Says that a draft was restored. `older`: the object has changed since the draft was made. */
 export function DraftNotice({ what, savedAt, older, onDiscard }: { what: string; savedAt: number; older: boolean; onDiscard: () => void }) {
   return (
     <Alert

@@ -5,7 +5,7 @@ import { Button } from '../inputs/Button.tsx'
 import css from './States.module.css'
 import { cx } from '../cx.ts'
 
-/** Nothing here yet, and the next step as a button. */
+/** An empty state with the next step as a button. */
 export function Empty({ title, text, actions, boxed = false }: { title: ReactNode; text?: ReactNode; actions?: ReactNode; boxed?: boolean }) {
   return (
     <div className={cx(css['empty'], boxed && css['boxed'])}>
@@ -16,7 +16,7 @@ export function Empty({ title, text, actions, boxed = false }: { title: ReactNod
   )
 }
 
-/** There are some, but none that the filters let through. */
+/** Nothing matches the filters. */
 export function NoMatch({ what = 'Nothing', onReset }: { what?: string; onReset: () => void }) {
   return (
     <div className={css['line']}>
@@ -28,7 +28,7 @@ export function NoMatch({ what = 'Nothing', onReset }: { what?: string; onReset:
   )
 }
 
-/** There are some, but not as many pages: the list became shorter, or the address was made for a longer one. */
+/** The page number is past the end of the list. */
 export function PastEnd({ onFirst }: { onFirst: () => void }) {
   return (
     <div className={css['line']}>
@@ -40,7 +40,7 @@ export function PastEnd({ onFirst }: { onFirst: () => void }) {
   )
 }
 
-/** Something failed in one place of the page. */
+/** An error in one part of the page. */
 export function ErrorState({ error, onRetry, boxed = false }: { error: unknown; onRetry?: () => void; boxed?: boolean }) {
   return (
     <div className={cx(css['line'], boxed && css['boxed'])} role="alert">
@@ -56,7 +56,7 @@ export function ErrorState({ error, onRetry, boxed = false }: { error: unknown; 
   )
 }
 
-/** True once `ms` have passed: what is quicker needs no spinner and no skeleton. */
+/** True after `ms`, so that quick answers show no spinner or skeleton. */
 export function useSlow(ms = 150): boolean {
   const [slow, setSlow] = useState(false)
   useEffect(() => {
@@ -66,12 +66,12 @@ export function useSlow(ms = 150): boolean {
   return slow
 }
 
-/** A bar in the shape of what comes, `width` in px or as CSS. */
+/** A placeholder bar, `width` in px or as CSS. */
 export function Skeleton({ width = 96, height = 10 }: { width?: number | string; height?: number }) {
   return <span className={css['bone']} style={{ width, height }} />
 }
 
-/** The shape of a table while its first rows are under way; nothing before 150 ms. */
+/** A placeholder table while the first rows load, shown after 150 ms. */
 export function SkeletonRows({ rows = 8, widths = [120, 80, 90, 70, 110] }: { rows?: number; widths?: readonly number[] }) {
   const slow = useSlow()
   return (
@@ -89,7 +89,7 @@ export function SkeletonRows({ rows = 8, widths = [120, 80, 90, 70, 110] }: { ro
   )
 }
 
-/** A band over what is shown and may not be true any more. */
+/** A band above data that may be out of date. */
 export function StaleBand({ children, action, boxed = false }: { children: ReactNode; action?: ReactNode; boxed?: boolean }) {
   return (
     <div className={cx(css['stale'], boxed && css['stale-boxed'])} role="status">
@@ -99,7 +99,7 @@ export function StaleBand({ children, action, boxed = false }: { children: React
   )
 }
 
-/** What is shown was true `at` a time (ms since 1970), and a newer answer has failed: why. */
+/** Says that the data is from `at` (ms since 1970) because a newer request failed, and why. */
 export function Stale({ at, error, onRetry }: { at: number; error: unknown; onRetry?: () => void }) {
   return (
     <StaleBand

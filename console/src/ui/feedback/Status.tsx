@@ -3,10 +3,10 @@ import css from './Status.module.css'
 import { cx } from '../cx.ts'
 import { Icon, type IconName } from '../pictures/Icon.tsx'
 
-/** Each tone has a shape of its own, so that a state reads without colour: disc, ring, half disc, triangle, square, dash. */
+/** Each tone has its own shape, readable without colour: disc, ring, half disc, triangle, square, dash. */
 export type Tone = 'ok' | 'idle' | 'busy' | 'warn' | 'danger' | 'off'
 
-/** A shape, a word and, where there is one, the reason: "Unreachable  since 14:02, connection refused". `whole`: a long reason takes more lines instead of being cut. */
+/** A shape, a word and an optional reason: "Unreachable  since 14:02, connection refused". `whole`: a long reason wraps instead of being cut. */
 export function StatusDot({
   tone,
   children,
@@ -33,8 +33,8 @@ export function StatusDot({
 }
 
 /**
- * A state in a table's cell and why: the reason stands beside its word, or under it where the cell is narrow: on one line, on up to three where it is to be
- * read as a whole (`tall`), and in cards.
+ * A state and its reason in a table cell. The reason is beside the word, or below it in a narrow cell: on one line, or on up to three
+ * with `tall` and in cards.
  */
 export const StatusReason = ({ tone, why, tall = false, children }: { tone: Tone; why?: ReactNode; tall?: boolean; children: ReactNode }) => (
   <span className={cx(css['under'], tall && css['tall'])}>
@@ -67,7 +67,7 @@ export function Badge({
 
 const alertIcon = { danger: 'error', warn: 'alert', info: 'info', ok: 'check' } as const
 
-/** A message that belongs to the place. `danger` interrupts a screen reader, the rest waits. */
+/** A message in its place. `danger` interrupts a screen reader, other kinds wait. */
 export function Alert({ tone, children, action, className }: { tone: keyof typeof alertIcon; children: ReactNode; action?: ReactNode; className?: string }) {
   return (
     <div className={cx(css['alert'], css[`alert-${tone}`], className)} role={tone === 'danger' ? 'alert' : 'status'}>
@@ -78,5 +78,5 @@ export function Alert({ tone, children, action, className }: { tone: keyof typeo
   )
 }
 
-/** Why what was asked for was not done: in the place where it was asked. Nothing while there is no such reason. */
+/** Why an action failed, shown where it was started. Nothing without a text. */
 export const Problem = ({ text }: { text: string | null | undefined }): ReactNode => text !== null && text !== undefined && <Alert tone="danger">{text}</Alert>

@@ -1,7 +1,7 @@
 import css from './Stepper.module.css'
 import { Icon } from '../pictures/Icon.tsx'
 
-/** Where one is in a form of several steps. Steps before `current` may be gone back to. */
+/** The current step of a form. Earlier steps are links. */
 export function Stepper({ steps, current, onGo }: { steps: readonly { id: string; text: string }[]; current: string; onGo?: (id: string) => void }) {
   const at = steps.findIndex((step) => step.id === current)
   return (

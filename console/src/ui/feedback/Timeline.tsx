@@ -17,13 +17,13 @@ export interface TimelineStep {
   attempt?: number
   /** The line that explains a wait or a failure. */
   reason?: ReactNode
-  /** In place of the duration: "5 of 7". */
+  /** Shown instead of the duration: "5 of 7". */
   progress?: string
   /** Shown under the step: a log, buttons. */
   more?: ReactNode
 }
 
-/** Steps of an operation as they happen: when each began, how long it took, which attempt it is, and what it waits for. */
+/** Steps of an operation, live: start, duration, attempt, and what each waits for. */
 export function Timeline({ steps, label }: { steps: readonly TimelineStep[]; label: string }) {
   const now = useNow(steps.some((s) => s.state === 'running' || s.state === 'waiting'))
   return (
@@ -72,14 +72,14 @@ const word: Record<StepState, string> = { todo: 'to do', running: 'running', wai
 export interface MatrixRow {
   key: string
   title: ReactNode
-  /** One per column, in order; undefined where the step does not concern the row. */
+  /** One per column, in order; undefined if the step does not apply to the row. */
   cells: readonly ({ state: StepState; reason?: string | null } | undefined)[]
-  /** Said quietly behind the title. */
+  /** Shown in a quieter colour after the title. */
   note?: string | undefined
   hot?: 'failed' | 'waiting' | undefined
 }
 
-/** Matrices one under the other, whose legend is one. */
+/** Several matrices with one legend. */
 export const Matrices = ({ children }: { children: ReactNode }) => (
   <div className={css['matrices']}>
     {children}
@@ -94,7 +94,7 @@ export const Matrices = ({ children }: { children: ReactNode }) => (
   </div>
 )
 
-/** Every server, every step, at one glance. */
+/** Servers as rows, steps as columns. */
 export function Matrix({ columns, rows, label }: { columns: readonly string[]; rows: readonly MatrixRow[]; label: string }) {
   return (
     <table className={css['matrix']} style={{ '--columns': columns.length } as CSSProperties}>

@@ -4,7 +4,7 @@ import { toastsWanted } from './toast.ts'
 
 const View = lazy(() => import('./ToastView.tsx'))
 
-/** Where toasts appear. Stands once, in the layout; empty and weightless until the first one. */
+/** Container of toasts, once in the layout. Loads its code with the first toast. */
 export function ToastHost() {
   return useStore(toastsWanted) ? (
     <Suspense fallback={null}>

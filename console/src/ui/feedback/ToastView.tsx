@@ -8,7 +8,7 @@ import css from './Toast.module.css'
 
 const icon = { ok: 'check', danger: 'error', info: 'info' } as const
 
-/** sonner drops what comes before its Toaster stands: kept here until then. */
+/** sonner drops toasts before its Toaster has mounted. They are kept here until then. */
 const early: (() => void)[] = []
 let standing = false
 
@@ -17,7 +17,7 @@ export function raise(...toast: Parameters<typeof put>): void {
   else early.push(() => put(...toast))
 }
 
-/** Errors stay twice as long. Duration in ms. */
+/** Errors stay twice as long as other toasts. Duration in ms. */
 function put(tone: keyof typeof icon, text: string, { undo, action, id }: ToastOptions): void {
   const act = undo === undefined ? action : { label: 'Undo', run: undo }
   toast.custom(

@@ -1,6 +1,6 @@
 import { Alert } from './Status.tsx'
 
-/** What is new, what is out of support, and why the list of versions may be old. */
+/** Notices of new versions, versions out of support, and a version list that may be old. */
 export function VersionNotices({
   versions: { notices, reason, source },
 }: {

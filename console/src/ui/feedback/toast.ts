@@ -1,18 +1,18 @@
 import { createStore } from '../../lib/store.ts'
 
-/** True from the first toast on: until then nothing of it is fetched. */
+/** True from the first toast on, which loads the toast code. */
 export const toastsWanted = createStore(false)
 
 export interface ToastOptions {
-  /** What can be undone has it here. */
+  /** Undoes the action. */
   undo?: () => unknown
-  /** Another thing to do about it. */
+  /** A further action. */
   action?: { label: string; run: () => unknown }
-  /** The same id replaces what is shown: a notice that many calls cause appears once. */
+  /** A toast with the same id replaces this one, so a notice caused by many calls appears once. */
   id?: string
 }
 
-/** The id of the one error that is shown, while there is such a one. */
+/** The id of the exclusive error that is shown, if any. */
 let onlyError: string | null = null
 
 async function show(tone: 'ok' | 'danger' | 'info', text: string, options: ToastOptions = {}): Promise<void> {
@@ -28,12 +28,12 @@ async function dismiss(id: string): Promise<void> {
   takeOff(id)
 }
 
-/** Results that come after one has left the place. Errors of a form stay in the form. */
+/** For results that arrive after the user has left the form. A form shows its own errors. */
 export const toast = {
   success: (text: string, options?: ToastOptions): void => void show('ok', text, options),
   error: (text: string, options?: ToastOptions): void => void show('danger', text, options),
   /**
-   * An error that says why everything else fails, once: the failures of what is under way add nothing to it and are not shown until `hearErrors`.
+   * Shows an error that explains all following ones. Further errors are not shown until `hearErrors`.
    */
   lastError: (text: string, id: string): void => {
     onlyError = id
@@ -43,6 +43,6 @@ export const toast = {
     onlyError = null
   },
   info: (text: string, options?: ToastOptions): void => void show('info', text, options),
-  /** Takes one off that is no longer true. */
+  /** Removes a toast that is no longer true. */
   dismiss: (id: string): void => void dismiss(id),
 }

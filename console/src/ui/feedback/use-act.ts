@@ -1,15 +1,15 @@
 import { useCallback, useRef, useState } from 'react'
 import { reasonOf } from '../../lib/reason.ts'
 
-/** What a press does: whether it is under way, and why it failed the last time. */
+/** State of a button's action: whether it runs, and why the last run failed. */
 export interface Act {
   busy: boolean
-  /** A sentence for people; null while nothing has failed. */
+  /** A sentence for users, or null. */
   problem: string | null
   setProblem: (problem: string | null) => void
   /**
-   * Does it, unless the last press is still under way. A failure becomes `problem`; `refused` may take it first, such as to say it at the fields
-   * that it is about, and answers whether it did. True once it was done.
+   * Runs the action unless it is running already. An error becomes `problem`, unless `refused` handles it, for instance by showing it at the form's fields,
+   * and returns true. Resolves to true on success.
    */
   act: (what: () => unknown, refused?: (error: unknown) => boolean) => Promise<boolean>
 }
@@ -17,7 +17,7 @@ export interface Act {
 export function useAct(): Act {
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string | null>(null)
-  // A second press comes before what the first one changed is drawn.
+  // A second click may come before the first one's change renders.
   const going = useRef(false)
   const act = useCallback<Act['act']>(async (what, refused) => {
     if (going.current) return false

@@ -15,16 +15,16 @@ interface Look {
 const look = ({ kind = 'plain', size = 'medium' }: Look, more?: string) => cx(css['btn'], css[kind], css[size], more)
 
 export interface ButtonProps extends Look, Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'disabled'> {
-  /** Under way: shows it, and takes no second press. */
+  /** Shows progress and ignores clicks. */
   busy?: boolean
-  /** What the button says while it is busy; the specification's word is "Loading". */
+  /** Label while busy. Specified default: "Loading". */
   busyText?: string
-  /** Whether it may be pressed. A no disables it, and its reason is the tooltip. */
+  /** A refusal disables the button and shows its reason as tooltip. */
   can?: Verdict | undefined
   ref?: React.Ref<HTMLButtonElement>
 }
 
-/** A disabled button stays focusable and says why: `aria-disabled`, never `disabled`. */
+/** A button. Disabled ones stay focusable and say why: `aria-disabled`, never `disabled`. */
 export function Button({ kind, size, icon, iconAfter, busy = false, busyText, can, className, children, onClick, type = 'button', ...rest }: ButtonProps) {
   const refused = can !== undefined && !can.ok
   const off = busy || refused
@@ -42,7 +42,7 @@ export function Button({ kind, size, icon, iconAfter, busy = false, busyText, ca
       {iconAfter && <Icon name={iconAfter} className={css['after']} />}
     </button>
   )
-  // Always within one: a button that is refused after it was pressed is the same element, and keeps the focus.
+  // Always inside a Tooltip: a button that becomes disabled after a click stays the same element and keeps the focus.
   return <Tooltip text={refused ? can.reason : null}>{button}</Tooltip>
 }
 
@@ -50,7 +50,7 @@ export interface ButtonLinkProps extends Look, AnchorHTMLAttributes<HTMLAnchorEl
   href: string
 }
 
-/** Looks like a button, goes somewhere. */
+/** A link that looks like a button. */
 export function ButtonLink({ kind, size, icon, iconAfter, className, children, ...rest }: ButtonLinkProps) {
   return (
     <a {...rest} className={look({ ...(kind && { kind }), ...(size && { size }) }, className)}>
@@ -63,7 +63,7 @@ export function ButtonLink({ kind, size, icon, iconAfter, className, children, .
 
 export interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'disabled' | 'children'> {
   icon: IconName
-  /** Its name, read out and shown as tooltip. */
+  /** Accessible name, also the tooltip. */
   label: string
   can?: Verdict | undefined
   size?: 'small' | 'medium'
@@ -99,7 +99,7 @@ export function IconLink({ icon, label, href, className, ...rest }: { icon: Icon
   )
 }
 
-/** One of few, side by side: a role, a theme. */
+/** A choice among few values, side by side. */
 export function Segmented<Value extends string>({
   label,
   value,

@@ -3,7 +3,7 @@ import css from './CodeEditor.module.css'
 import { unrecorded } from '../text/unrecorded.ts'
 
 export interface CodeProblem {
-  /** Counts from 1; null or absent: about the whole. */
+  /** Counts from 1; null or absent: the whole text. */
   line?: number | null | undefined
   column?: number | null | undefined
   message: string
@@ -26,7 +26,7 @@ export interface CodeHint {
 
 export interface CodeEditorHandle {
   focus: () => void
-  /** Puts the cursor at a line, counted from 1, and shows it. */
+  /** Moves the cursor to a line, counted from 1, and scrolls to it. */
   goTo: (line: number) => void
 }
 
@@ -36,24 +36,24 @@ export interface CodeEditorProps {
   onValue?: (value: string) => void
   readOnly?: boolean
   problems?: readonly CodeProblem[]
-  /** What may be written at a line and column, both from 0. */
+  /** Completions at a line and column, both from 0. */
   suggest?: (lines: readonly string[], line: number, column: number) => readonly CodeSuggestion[]
-  /** What the key at a line (from 0) is. */
+  /** Explains the key at a line, from 0. */
   explain?: (lines: readonly string[], line: number) => CodeHint | null
   ref?: Ref<CodeEditorHandle>
 }
 
 export interface CodeEditorViewProps extends CodeEditorProps {
-  /** What was selected in the plain text area while somebody was in it: the editor takes the focus over. */
+  /** Selection in the plain text area if that has the focus. The editor takes both over. */
   selected: RefObject<readonly [from: number, to: number] | null>
 }
 
 const View = lazy(() => import('./CodeEditorView.tsx'))
 
-/** YAML with colours, completion, explanations and problems by line. Until its code is there, the text is a plain text area: nobody has to wait to type. Tab leaves it; Escape first where a list is open. */
+/** YAML editor with highlighting, completion, explanations and problems by line. A plain text area until its code has loaded. Tab leaves it, after Escape if a list is open. */
 export function CodeEditor(props: CodeEditorProps) {
   const selected = useRef<readonly [number, number] | null>(null)
-  // Pressed, and about to have the focus.
+  // The pointer is down, and the focus follows.
   const pressed = useRef(false)
   return (
     <Suspense

@@ -83,7 +83,7 @@ const look = EditorView.theme({
 
 const linesOf = (state: EditorState): string[] => state.doc.toString().split('\n')
 
-/** Where a problem stands in the document; one without a line is shown at the first. */
+/** Range of a problem in the document. A problem without a line is shown at the first. */
 export function rangeOf(
   doc: { lines: number; line: (n: number) => { from: number; to: number; text: string } },
   problem: CodeProblem,
@@ -94,7 +94,7 @@ export function rangeOf(
   return { from, to: Math.max(line.to, from) }
 }
 
-/** Below a key that stands alone the new line is one step in: YAML's own indentation can't know that something will follow. */
+/** Indents the new line below a key without a value. The YAML language support doesn't. */
 function newLineBelowKey(editor: EditorView): boolean {
   const { state } = editor
   const { from, empty } = state.selection.main
@@ -109,15 +109,15 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
   const options = useRef(new Compartment())
-  // What was typed and has not come back as `value` yet.
+  // Texts that were reported and have not come back as `value` yet.
   const told = useRef<string[]>([value])
-  // What the editor calls is always the latest: it is made once, its owner draws often.
+  // The editor is created once, but always calls the latest callbacks.
   const latest = useRef({ onValue, suggest, explain })
   useEffect(() => {
     latest.current = { onValue, suggest, explain }
   })
 
-  // Before the browser goes on: no key is lost between the plain text area and the editor.
+  // A layout effect, so that no keystroke is lost between the plain text area and the editor.
   useLayoutEffect(() => {
     const complete = (context: CompletionContext): CompletionResult | null => {
       const word = context.matchBefore(/[\w./-]*/)
@@ -168,7 +168,7 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
           autocompletion({ override: [complete], icons: false }),
           hover,
           look,
-          // Tab is left to the page: who types with the keyboard alone must get out again (WCAG 2.1.2). Ctrl-] and Ctrl-[ indent.
+          // Tab moves the focus, so that keyboard users can leave the editor (WCAG 2.1.2). Ctrl-] and Ctrl-[ indent.
           keymap.of([
             { key: 'Enter', run: newLineBelowKey },
             ...closeBracketsKeymap,
@@ -198,7 +198,7 @@ export default function CodeEditorView({ label, value, onValue, readOnly = false
       view.current = null
       editor.destroy()
     }
-    // The editor owns its text from here on; what comes from outside is put in below.
+    // The editor owns its text from here on. Changes from outside are applied below.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [])
 

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import { TextInput } from './Field.tsx'
 import css from './Search.module.css'
 
-/** The search box of a list. It answers `/`, waits until typing pauses, and follows a value that changes elsewhere. */
+/** The search box of a list. `/` focuses it. It reports after a pause in typing and follows changes of `value`. */
 export function Search({
   label,
   placeholder,

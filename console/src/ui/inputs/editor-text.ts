@@ -1,19 +1,19 @@
 /** What the code editor needs to know of text, apart from any browser. */
 
 /**
- * Spaces that a new line begins with where the one above opens a mapping or a block, so that what is typed next stands in it: "machine:" or "- name:".
- * `before` is the line up to the cursor. Null: the line opens nothing, and the new one begins as its neighbours do.
+ * Indentation of a new line below one that opens a mapping or a block, such as "machine:" or "- name:", in spaces.
+ * `before` is the line up to the cursor. Null if the line opens nothing.
  */
 export function indentBelow(before: string): number | null {
-  // Without the sign of a block: "script: |".
+  // Without a block indicator: "script: |".
   const text = before.trimEnd().replace(/[|>][+-]?$/, '')
   const opens = /^(\s*(?:- +)*)[^\s#"'{[|>-][^#"'{[]*:$/.exec(text.trimEnd())
   return opens === null ? null : opens[1]!.length + 2
 }
 
 /**
- * The editor tells of each change and is given the text back a moment later, when more may have been typed. `told` are the texts that it told and was not given back yet.
- * What is left of them once `given` came back; null where it is none of them: then it came from elsewhere, and takes the place of what is typed.
+ * The editor reports each change and gets the text back as `value` a moment later, when more may have been typed. `told` are the reported texts that have not come back.
+ * Returns what is left of them after `given`; null if `given` is none of them, so it comes from elsewhere and replaces the text.
  */
 export function afterBack(told: readonly string[], given: string): string[] | null {
   const at = told.indexOf(given)

@@ -9,12 +9,12 @@ import { Icon } from '../pictures/Icon.tsx'
 
 export interface PaletteGroup {
   heading: string
-  /** They are what was searched for elsewhere: not filtered again. */
+  /** Results of a search on the server, which are not filtered again. */
   found?: boolean
   actions: readonly Action[]
 }
 
-/** Every word of the search occurs in the label or the hint. */
+/** Whether every word of the search occurs in the label or the hint. */
 export function matches(action: Pick<Action, 'label' | 'hint'>, search: string): boolean {
   const text = `${action.label} ${action.hint ?? ''}`.toLowerCase()
   return search
@@ -23,10 +23,10 @@ export function matches(action: Pick<Action, 'label' | 'hint'>, search: string):
     .every((word) => text.includes(word))
 }
 
-/** What is marked before anybody has chosen: the first entry that can be done. -1 where there is none, and Enter does nothing. */
+/** Index of the initially selected entry: the first that is enabled. -1 if there is none. */
 export const firstAble = (actions: readonly Action[]): number => actions.findIndex((action) => action.can?.ok !== false)
 
-/** Go anywhere, do anything. `groups` follow what is typed where that is asked elsewhere; what is here already is filtered here. */
+/** The command palette. Filters `groups` by the typed text, except groups with results from the server. */
 export function CommandPalette({
   open,
   onClose,
@@ -46,7 +46,7 @@ export function CommandPalette({
 }) {
   const id = useId()
   const list = useRef<HTMLDivElement>(null)
-  /** Null until somebody moves: what is found later may put another entry first. */
+  /** Null until the user moves, because later results may come first. */
   const [at, setAt] = useState<number | null>(null)
   const [was, setWas] = useState(open)
   if (was !== open) {

@@ -7,10 +7,10 @@ import { Field, TextInput } from '../inputs/Field.tsx'
 import { Problem } from '../feedback/Status.tsx'
 import { useAct } from '../feedback/use-act.ts'
 
-/** Shows what `confirm()` asks. Stands once, in the layout. */
+/** Shows the question of `confirm()`. Once, in the layout. */
 export function ConfirmHost() {
   const question = useStore(asked)
-  // The last question stays while its dialog goes away.
+  // Keeps the last question during the closing animation.
   const [shown, setShown] = useState(question)
   if (question !== null && question !== shown) setShown(question)
   if (shown === null) return null

@@ -7,16 +7,16 @@ export interface DialogProps {
   open: boolean
   onClose: () => void
   title: ReactNode
-  /** Buttons, right-aligned; on a sheet they share the width. */
+  /** Buttons, right-aligned; on a bottom sheet they share the width. */
   footer?: ReactNode
-  /** CSS width of the centred dialog; 27.5rem unless told otherwise. */
+  /** CSS width of the centred dialog. Default: 27.5rem. */
   width?: string
-  /** No closing by Escape or by a click outside, such as while something is being sent. */
+  /** Prevents closing with Escape or a click outside, for instance during a request. */
   locked?: boolean
   children?: ReactNode
 }
 
-/** What the two shapes of a dialog get besides. */
+/** Additional props of the two shapes of a dialog. */
 export interface ShapeProps extends DialogProps {
   onCloseAutoFocus: (event: Event) => void
 }
@@ -24,7 +24,7 @@ export interface ShapeProps extends DialogProps {
 const Centred = lazy(patiently(() => import('./DialogCentred.tsx')))
 const Sheet = lazy(patiently(() => import('./DialogSheet.tsx')))
 
-/** Centred on wide screens, a bottom sheet at or below `sm`. Fetched when first opened; focus goes in, stays in, and comes back; what was typed is not lost by a press beside it. */
+/** A dialog: centred on wide screens, a bottom sheet up to `sm`. Its code loads when first opened. It traps and returns the focus, and a click outside doesn't discard typed input. */
 export function Dialog(props: DialogProps) {
   const narrow = useMedia('upto', 'sm')
   const [wanted, setWanted] = useState(false)

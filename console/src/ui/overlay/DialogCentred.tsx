@@ -7,8 +7,8 @@ import { keepFocus, useHold } from './use-hold.ts'
 const typed = 'input:enabled:not([type="checkbox"], [type="radio"], [type="file"], [hidden]), textarea:enabled, select:enabled'
 
 /**
- * A form is there to be filled in: its first field has the focus, and what stands in it can be typed over. Else a question begins on its way out,
- * so that Enter by mistake loses nothing, and what is to be read on the dialog itself. Nothing begins on the cross.
+ * Initial focus. A form: its first field, with the text selected. A question: the closing button,
+ * so that an accidental Enter does no harm. Other dialogs: the dialog itself. Never the close icon.
  */
 function begin(event: Event): void {
   const dialog = event.currentTarget

@@ -14,7 +14,7 @@ export default function DialogSheet({ open, onClose, title, footer, locked = fal
         <Drawer.Content
           className={cx(css['dialog'], css['sheet'])}
           aria-describedby={undefined}
-          // The drawer leaves the focus outside, where Tab would walk the page behind it. On itself, so that no keyboard comes up on a phone.
+          // vaul leaves the focus outside, so Tab would walk the page behind. The sheet itself gets it, so that no keyboard opens on a phone.
           onOpenAutoFocus={(event) => event.currentTarget instanceof HTMLElement && event.currentTarget.focus()}
           onCloseAutoFocus={onCloseAutoFocus}
           {...hold}

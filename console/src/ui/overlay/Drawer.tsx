@@ -3,7 +3,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react'
 export interface DrawerProps {
   open: boolean
   onClose: () => void
-  /** Its name, for screen readers. */
+  /** Accessible name. */
   label: string
   side?: 'left' | 'right'
   children: ReactNode
@@ -11,7 +11,7 @@ export interface DrawerProps {
 
 const View = lazy(() => import('./DrawerView.tsx'))
 
-/** A panel that slides in from the side in 0.5 s and goes when it is dragged a quarter of the way. Fetched when first opened. */
+/** A panel that slides in from the side in 0.5 s and closes when dragged a quarter of its width. Its code loads when first opened. */
 export function Drawer(props: DrawerProps) {
   const [wanted, setWanted] = useState(false)
   if (props.open && !wanted) setWanted(true)

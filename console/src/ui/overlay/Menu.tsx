@@ -4,11 +4,11 @@ import type { Action } from '../actions.ts'
 import css from './Menu.module.css'
 
 export interface MenuChoice extends Action {
-  /** Makes it a choice that is on or off. */
+  /** Makes the item a checkbox. */
   checked?: boolean
-  /** Told under the label. */
+  /** Shown below the label. */
   note?: string
-  /** Stays open after it was picked. */
+  /** Keeps the menu open after a click. */
   stay?: boolean
 }
 export type MenuItem = MenuChoice | 'rule' | { heading: ReactNode } | { label: string; icon?: Action['icon']; items: readonly MenuItem[] }
@@ -19,8 +19,8 @@ const View = lazy(loadView)
 type TriggerProps = HTMLAttributes<HTMLElement> & { ref?: React.Ref<HTMLElement> }
 
 /**
- * A menu under a button. `trigger` is the button; it gets handlers and must pass them on. The menu's code is fetched when the pointer or the focus comes near.
- * A disabled item stays in sight and says why.
+ * A menu below a button. `trigger` is the button and must pass on the handlers that it receives. The menu's code loads on hover or focus.
+ * Disabled items stay visible and say why.
  */
 export function Menu({
   label,
@@ -39,7 +39,7 @@ export function Menu({
   const [wanted, setWanted] = useState(false)
   const anchor = useRef<HTMLSpanElement>(null)
   const given = trigger.props
-  // What fails is said where it is drawn.
+  // A failure shows where the menu renders.
   const near = () => void loadView().catch(() => undefined)
   const toggle = (to: boolean) => {
     if (to) {

@@ -6,10 +6,10 @@ import { Icon } from '../pictures/Icon.tsx'
 import type { MenuItem } from './Menu.tsx'
 import css from './Menu.module.css'
 
-/** A menu is 208 px wide at least: of the one under it a strip stays. */
+/** Menus are at least 208 px wide, so a strip of the parent menu stays visible. */
 const overlapPx = 196
 
-/** The press that closes a menu does nothing else, as in a menu of the system. */
+/** The click that closes a menu does nothing else, as in native menus. */
 function swallowClick(): void {
   const swallow = (event: Event) => {
     event.preventDefault()
@@ -22,7 +22,7 @@ function swallowClick(): void {
   })
 }
 
-/** The menu itself. The anchor lies under the real trigger, so that this may arrive after it. */
+/** The menu. Its anchor lies under the real trigger, so that it can load later. */
 export default function MenuView({
   open,
   label,
@@ -55,14 +55,14 @@ export default function MenuView({
           aria-label={label}
           aria-labelledby={undefined}
           loop
-          // Not to the row that it belongs to. A link goes on to the router, which would else load the whole program anew.
+          // Stops clicks from reaching the row, except on links, which the router must handle to avoid a full page load.
           onClick={(event) => !(event.target instanceof Element && event.target.closest('a[href]')) && event.stopPropagation()}
           onCloseAutoFocus={(event) => {
             event.preventDefault()
             if (document.activeElement === document.body || document.activeElement === null) focusBack()
           }}
           onInteractOutside={(event) => {
-            // The trigger closes it by itself; closing here first would make its click open it again.
+            // The trigger closes the menu itself. Closing it here first would make the click open it again.
             if (within.current?.contains(event.target as Node)) event.preventDefault()
             else if (event.type.includes('pointerDownOutside')) swallowClick()
           }}
@@ -74,7 +74,7 @@ export default function MenuView({
   )
 }
 
-/** Beside the menu; where there is no room for two, over it. */
+/** A submenu beside the menu, or on top of it if there is no room. */
 function SubMenu({ items }: { items: readonly MenuItem[] }) {
   const narrow = useMedia('below', 'sm')
   return (
@@ -122,7 +122,7 @@ function Items({ items }: { items: readonly MenuItem[] }): ReactNode {
       </>
     )
     const pick = (event: Event) => {
-      // Not disabled for Radix, so that the arrows reach it and its reason is read out.
+      // Not disabled for Radix, so that arrow keys reach it and screen readers read its reason.
       if (refused !== null || item.stay) event.preventDefault()
       if (refused === null) item.run?.()
     }

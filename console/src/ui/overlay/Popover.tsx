@@ -4,7 +4,7 @@ import css from './Popover.module.css'
 
 type TriggerProps = ButtonHTMLAttributes<HTMLButtonElement> & { popoverTarget?: string }
 
-/** A small panel at a button: the browser's own popover, so it is in the top layer, closes with Escape and with a click elsewhere. */
+/** A small panel at a button. Uses the browser's popover: top layer, closes with Escape or a click outside. */
 export function Popover({
   label,
   trigger,

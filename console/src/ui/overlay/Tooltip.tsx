@@ -4,8 +4,8 @@ import css from './Tooltip.module.css'
 type Trigger = HTMLAttributes<HTMLElement> & { 'aria-describedby'?: string | undefined }
 
 /**
- * A sentence that appears on hover and on keyboard focus, and goes with Escape (WCAG 2.2, 1.4.13). The child gets handlers and a description, and must pass them on to its element.
- * `delay` in ms: 0 for help icons. Without a text there is nothing to show; the child stays the same element when one comes.
+ * A sentence on hover and keyboard focus, hidden with Escape (WCAG 2.2, 1.4.13). The child must pass the handlers and description that it receives to its element.
+ * `delay` in ms: 0 for help icons. Without a text it renders only the child, as the same element.
  */
 export function Tooltip({ text, delay = 350, children }: { text: ReactNode; delay?: number; children: ReactElement<Trigger> }) {
   const id = useId()
@@ -53,7 +53,7 @@ export function Tooltip({ text, delay = 350, children }: { text: ReactNode; dela
     },
     onClick: (event) => {
       given.onClick?.(event)
-      // A finger has no hover: touching what is disabled tells why.
+      // Touch has no hover: touching a disabled control shows its reason.
       if (given['aria-disabled'] === true) show(event.currentTarget, 0)
       else hide()
     },
@@ -71,7 +71,7 @@ function Bubble({ id, at, text, onEnter, onLeave }: { id: string; at: DOMRect; t
   useLayoutEffect(() => {
     const bubble = ref.current
     if (bubble === null) return
-    // In the top layer, so that no scroll box and no dialog cuts it off.
+    // In the top layer, so that no scroll box or dialog clips it.
     bubble.showPopover()
     const { width, height } = bubble.getBoundingClientRect()
     const above = at.top - height - 6

@@ -1,43 +1,43 @@
 import { useRef } from 'react'
 
-/** What has the focus now; of a menu that is about to close, the button that opened it. */
+/** The focused element or, in a menu that is about to close, the menu's button. */
 function holder(): HTMLElement | null {
   const now = document.activeElement
   const held = now?.closest('[role="menu"]') ? document.querySelector('[aria-haspopup="menu"][aria-expanded="true"]') : now
   return held instanceof HTMLElement && held !== document.body ? held : null
 }
 
-/** What the last dialog gives it back to: for one that takes the place of another. */
+/** Where the last dialog returns the focus to, for a dialog that replaces it. */
 let opener: HTMLElement | null = null
 
-/** What has the focus now, and where that is in a dialog, what had it before this one. */
+/** The focused element and, if that is in a dialog, the element focused before the dialog opened. */
 function holders(): readonly (HTMLElement | null)[] {
   const held = holder()
   if (!held?.closest('[role="dialog"]')) opener = held
   return [held, opener]
 }
 
-/** The button of the page that says the same: what an empty list began with stands above the list once there is something in it. */
+/** A button with the same label: the button of an empty list moves above the list once it has items. */
 const twinOf = (gone: HTMLElement): HTMLElement | undefined =>
   gone instanceof HTMLButtonElement && gone.textContent !== ''
     ? [...document.querySelectorAll<HTMLButtonElement>('#content button')].find((button) => button.textContent === gone.textContent)
     : undefined
 
 /**
- * Gives the focus back to what had it when `open` became true; where that is gone to its like, or to the page's content (WCAG 2.4.3).
- * Radix gives it to its own trigger only, and what opens our dialogs lies elsewhere: the result goes to `onCloseAutoFocus`.
+ * Returns the focus to the element that had it when `open` became true. If that is gone, to a button with the same label or to the page's content (WCAG 2.4.3).
+ * Radix returns it only to its own trigger, which our dialogs don't have. Pass the result to `onCloseAutoFocus`.
  */
 export function useFocusBack(open: boolean): (event: Event) => void {
   const was = useRef(false)
   const before = useRef<readonly (HTMLElement | null)[]>([])
-  // While drawing: once the dialog stands, the focus is in it, and the menu that led here is gone.
+  // During render: after mounting, the focus is in the dialog and the menu that opened it is gone.
   if (open !== was.current) {
     was.current = open
     if (open) before.current = holders()
   }
   return (event) => {
     event.preventDefault()
-    // The next dialog has it already.
+    // The next dialog has the focus already.
     if (document.activeElement?.closest('[role="dialog"]')) return
     const were = before.current.filter((element) => element !== null)
     const to =

@@ -1,15 +1,15 @@
 import type { PointerEvent } from 'react'
 
-/** What is only read out is one px wide. */
+/** Screen-reader texts are 1 px wide. */
 const isCut = (e: HTMLElement): boolean => e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible'
 
-/** On a table's body: text that is cut says itself in full under the pointer. What has a title of its own keeps that. */
+/** Handler for a table's body: gives cut text a title with the full text. Elements with their own title keep it. */
 export function tellWhole(event: PointerEvent<HTMLElement>): void {
   const cell = (event.target as Element).closest('td')
   if (cell === null || cell.colSpan > 1) return
   const parts = [cell, ...cell.querySelectorAll<HTMLElement>('*')]
   for (const part of parts) {
-    // Told before: it may say something else by now.
+    // Set earlier: the text may have changed.
     if (part.dataset['told'] === undefined) continue
     delete part.dataset['told']
     part.removeAttribute('title')

@@ -1,14 +1,14 @@
 import { type MouseEvent, type RefObject, useEffect, useRef } from 'react'
 
-/** A popover at a button of the dialog, such as a form shown as a command. */
+/** An open popover in the dialog, such as a form shown as a command. */
 const popover = () => document.querySelector<HTMLElement>('[popover="auto"]:popover-open')
 
-/** A pointer or a key that would close the dialog: React's event, or the one that a library makes of it. */
+/** A pointer or key event that would close the dialog, from React or a library. */
 type Closing = Pick<Event, 'preventDefault' | 'target'>
 
 /**
- * What a dialog does not close by: anything while it is `locked`; Escape and a press beside it that close a popover standing on it;
- * a press on a toast; a press beside it once something was typed, which may be a slip and would lose it. Escape, the cross and Cancel are no slips.
+ * Events that don't close a dialog: all while it is `locked`; Escape or a click outside that closes a popover in it;
+ * a click on a toast; a click outside after input was typed, which may be accidental. Escape, the close icon and Cancel always close it.
  */
 export function useHold(open: boolean, locked: boolean) {
   const typed: RefObject<boolean> = useRef(false)
@@ -31,7 +31,7 @@ export function useHold(open: boolean, locked: boolean) {
   }
 }
 
-/** On what lies behind a dialog: a press there takes no focus, so that one that closes nothing leaves it where it is. */
+/** For the backdrop: a click there doesn't take the focus out of the dialog. */
 export const keepFocus = (event: MouseEvent): void => {
   if (event.target === event.currentTarget) event.preventDefault()
 }

@@ -16,14 +16,14 @@ const perCent = (part: number): string => (part >= 0.01 ? `${Math.floor(part * 1
 const said = ({ state, used }: Cell): string =>
   state === 'used' && used < 1 ? `${perCent(used)} in use` : state === 'used' ? 'in use' : stateWords[state].toLowerCase()
 
-/** Beside a row: the last octets of its first address, or for IPv6 how many cells come before it. With the number above a column it makes the cell. */
+/** Label of a row: the last octets of its first address, or for IPv6 the number of cells before it. With the column's number it identifies the cell. */
 function rowLabel(stretch: Stretch, index: number): string {
   if (stretch.family === 6) return index.toString(16)
   const octets = addressText(4, cellAt(stretch, index).base).split('.')
   return stretch.bits <= 8 ? octets[3]! : octets.slice(stretch.bits <= 16 ? 2 : 1).join('.')
 }
 
-/** The cells of a stretch. Drawn once: which of them is looked at is a ring above them. */
+/** The cells of a stretch. Rendered once; the selected cell is a separate ring above them. */
 export const AddressCells = memo(function AddressCells({
   id,
   runs,

@@ -31,24 +31,24 @@ import { TextInput } from '../inputs/Field.tsx'
 import { Badge } from '../feedback/Status.tsx'
 
 export interface AddressMapProps<Run extends DrawnRun> {
-  /** What it shows: read out. */
+  /** Accessible name. */
   label: string
   cidr: Cidr
-  /** In order, and together the whole CIDR. The same array while nothing changed. */
+  /** In order, covering the whole CIDR. The same array while nothing changes. */
   runs: readonly Run[]
-  /** Facts about an address, in its card. */
+  /** Facts about an address, for its card. */
   about?: (run: Run) => ReactNode
-  /** Who has it, in the list of ranges. */
+  /** The user of a range, for the list of ranges. */
   by?: (run: Run) => ReactNode
-  /** The address that is looked at to begin with. */
+  /** The initially selected address. */
   at?: bigint | null
-  /** The picture alone, such as beside a form: no list, no field to go to an address. */
+  /** Only the picture, without list and address field, for instance beside a form. */
   alone?: boolean
 }
 
 /**
- * A subnet as a picture: a cell per address up to a /22, blocks beyond, into which one goes down. Hover or the arrows tell about a cell, Enter holds its card,
- * Enter again copies the address. What it is made of are runs, so its work grows with what differs and not with the number of addresses.
+ * A map of a subnet: a cell per address up to a /22, larger subnets as blocks that open. Hover and arrow keys show a cell's card, Enter pins it,
+ * and a second Enter copies the address. It works on runs, so its cost grows with their number and not with the number of addresses.
  */
 export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by, at = null, alone = false }: AddressMapProps<Run>) {
   const id = useId()
@@ -66,7 +66,7 @@ export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by,
   const wide = useMedia('from', 'md')
   const grid = useRef<HTMLDivElement>(null)
   const { copied, copy } = useCopy()
-  // Another CIDR is another map: nothing of where one was is kept.
+  // A new CIDR resets the selection.
   if (of !== text) {
     setOf(text)
     setWay([whole])
@@ -202,13 +202,13 @@ export function AddressMap<Run extends DrawnRun>({ label, cidr, runs, about, by,
   )
 }
 
-/** Both lines of each axis: what is placed absolutely would reach to the end of the grid. */
+/** Grid position of the ring. Both lines of each axis are needed, because an absolutely placed item would extend to the end of the grid. */
 function ringAt(index: number, columns: number): React.CSSProperties {
   const [column, row] = [(index % columns) + 2, Math.floor(index / columns) + 2]
   return { gridColumn: `${column} / ${column + 1}`, gridRow: `${row} / ${row + 1}` }
 }
 
-/** What each look means, and how many there are; pressed, the list shows only these. */
+/** The legend with counts. A click filters the list. */
 function Legend({
   counts,
   only,
@@ -216,10 +216,10 @@ function Legend({
   blocks,
 }: {
   counts: Counts
-  /** undefined: there is no list to narrow. */
+  /** undefined: there is no list to filter. */
   only: AddressState | null | undefined
   onOnly: (state: AddressState | null) => void
-  /** Addresses of a cell as a power of two; null for one. */
+  /** Addresses per cell as a power of two; null for one. */
   blocks: number | null
 }) {
   return (
@@ -250,7 +250,7 @@ function Legend({
   )
 }
 
-/** What is known of a cell. It follows the pointer until it is held; then what it links to can be reached. */
+/** Facts about a cell. Follows the pointer until it is pinned; then its links can be used. */
 function Card<Run extends DrawnRun>({
   at,
   runs,
@@ -264,7 +264,7 @@ function Card<Run extends DrawnRun>({
   about: ((run: Run) => ReactNode) | undefined
   copied: boolean
   held: boolean
-  /** The cell to float beside; null docks the card under the map. */
+  /** The cell to float beside; null docks the card below the map. */
   place: (() => HTMLElement | null) | null
 }) {
   const card = useRef<HTMLDivElement>(null)
@@ -273,7 +273,7 @@ function Card<Run extends DrawnRun>({
     const [box, cell, frame] = [card.current, place?.() ?? null, card.current?.parentElement]
     if (!floats || box === null || cell === null || !frame) return
     const [c, f] = [cell.getBoundingClientRect(), frame.getBoundingClientRect()]
-    // Within the map: what stands beside it stays in sight and can be pressed.
+    // Stays within the map, so that elements beside it remain usable.
     const room = (frame.parentElement ?? frame).getBoundingClientRect().width - box.offsetWidth
     box.style.left = `${Math.max(0, Math.min(c.left - f.left, room))}px`
     // Below the cell, or above it near the foot of the screen.
@@ -323,7 +323,7 @@ function Card<Run extends DrawnRun>({
   )
 }
 
-/** A field that leads to an address. */
+/** A field to go to an address. */
 function Jump({ whole, text, onGo }: { whole: Stretch; text: string; onGo: (value: bigint) => void }) {
   const [typed, setTyped] = useState('')
   const [wrong, setWrong] = useState<string | null>(null)

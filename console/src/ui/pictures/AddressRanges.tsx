@@ -6,10 +6,10 @@ import { stateWords } from './AddressCells.tsx'
 import css from './AddressMap.module.css'
 import { Button } from '../inputs/Button.tsx'
 
-/** So many lines are drawn, and so many more with each press. */
+/** Lines shown at first, and added with each click. */
 const page = 100
 
-/** The map as text: every stretch of one state, in order. It is the version for those who don't see the map, and the one to search in. */
+/** The map as text: every run in order, for screen readers and for searching. */
 export function AddressRanges<Run extends DrawnRun>({
   cidr,
   runs,
@@ -20,15 +20,15 @@ export function AddressRanges<Run extends DrawnRun>({
 }: {
   cidr: Cidr
   runs: readonly Run[]
-  /** Only stretches of this state. */
+  /** Shows only runs with this state. */
   only: AddressState | null
-  /** Position in `runs` of what is looked at. */
+  /** Index in `runs` of the selected one. */
   current: number
   by: ((run: Run) => ReactNode) | undefined
   onGo: (value: bigint) => void
 }) {
   const [shown, setShown] = useState(page)
-  // Positions in `runs`; of all of them none are kept.
+  // Indexes in `runs`; null means all.
   const wanted = useMemo(() => (only === null ? null : runs.flatMap((run, at) => (run.state === only ? at : []))), [runs, only])
   const count = wanted?.length ?? runs.length
   const listed = wanted?.slice(0, shown) ?? Array.from({ length: Math.min(count, shown) }, (_, at) => at)

@@ -2,7 +2,7 @@ import css from './Flag.module.css'
 
 const names = new Intl.DisplayNames('en', { type: 'region' })
 
-/** "Poland" for "PL"; the code itself where there is no such country. */
+/** "Poland" for "PL"; the code itself if unknown. */
 export function countryName(code: string): string {
   try {
     return names.of(code) ?? code
@@ -11,7 +11,7 @@ export function countryName(code: string): string {
   }
 }
 
-/** A country's flag by its ISO 3166-1 code; read out as the country's name. */
+/** A country's flag by its ISO 3166-1 code. Its accessible name is the country's. */
 export function Flag({ code }: { code: string }) {
   const name = countryName(code)
   return <img className={css['flag']} src={`/flags/${code}.svg`} alt={name} title={name} width={18} height={12} loading="lazy" decoding="async" />

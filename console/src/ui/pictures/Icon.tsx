@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import css from './Icon.module.css'
 import { cx } from '../cx.ts'
 
-/** Our own set, on a 16 px grid with a 1.5 px line. A name is what it shows; where it means one thing only, what it means. */
+/** Steelyard's own icons, on a 16 px grid with a 1.5 px line. Named after what they show or, if they have one meaning, after that. */
 const paths = {
   add: <path d="M8 3v10M3 8h10" />,
   alert: <path d="M8 2.3 14.2 13H1.8zM8 6.4v3M8 11.3h.01" />,
@@ -138,7 +138,7 @@ const paths = {
 
 export type IconName = keyof typeof paths
 
-/** Always beside words, or inside a control that is named: it says nothing to a screen reader. `size` in px. */
+/** An icon, hidden from screen readers: it always has text beside it or a named control around it. `size` in px. */
 export function Icon({ name, size = 16, className }: { name: IconName; size?: 12 | 16 | 20; className?: string | undefined }) {
   return (
     <svg className={cx(css['icon'], size !== 16 && css[`s${size}`], className)} viewBox="0 0 16 16" aria-hidden="true">
@@ -147,7 +147,7 @@ export function Icon({ name, size = 16, className }: { name: IconName; size?: 12
   )
 }
 
-/** Turns while something is under way. */
+/** A progress spinner. */
 export function Spinner({ className }: { className?: string }) {
   return (
     <svg className={cx(css['icon'], css['spin'], className)} viewBox="0 0 16 16" aria-hidden="true">

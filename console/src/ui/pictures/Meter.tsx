@@ -9,8 +9,8 @@ export type MeterTone = 'accent' | 'ok' | 'warn' | 'danger'
 export const fillTone = (value: number, of: number): MeterTone => (of <= 0 || value / of < 0.8 ? 'accent' : value / of < 0.95 ? 'warn' : 'danger')
 
 /**
- * The steelyard: a thin beam with quarter notches, and a poise that hangs at the reading. The number stands beside it, never inside.
- * `scale` is what the whole column shares, so that lengths can be compared: the beam takes `of / scale` of the width.
+ * A meter drawn as a steelyard: a thin beam with quarter notches and a poise at the value. The number is beside it.
+ * `scale` is common to a column, so that lengths are comparable: the beam takes `of / scale` of the width.
  */
 export function Meter({
   value,
@@ -23,10 +23,10 @@ export function Meter({
 }: {
   value: number
   of: number
-  /** A second part after the first, such as what is reserved. */
+  /** A second part after the first, such as reserved capacity. */
   held?: number
   scale?: number
-  /** What is measured: read out with the numbers. */
+  /** Accessible name of the measured quantity. */
   label: string
   tone?: MeterTone
   text?: ReactNode
@@ -62,7 +62,7 @@ export interface Segment {
   tone: 'ok' | 'info' | 'accent' | 'warn' | 'danger' | 'idle'
 }
 
-/** One bar of parts that make a whole: servers by status, a datacenter's compute units. */
+/** A stacked bar: servers by status, a datacenter's compute units. */
 export function CapacityBar({ label, segments, total }: { label: string; segments: readonly Segment[]; total?: number }) {
   const whole = total ?? segments.reduce((sum, s) => sum + s.value, 0)
   const spoken = `${label}: ${segments.map((s) => `${s.label} ${s.value}`).join(', ')}`

@@ -6,11 +6,11 @@ import { dots, height, width, x, y } from './world.ts'
 export interface Site {
   id: string
   name: string
-  /** Said under the name: "960 CU free". */
+  /** Shown below the name: "960 CU free". */
   note?: ReactNode
   latitude: number
   longitude: number
-  /** How much of it there is, in any unit: the ring grows with its root. */
+  /** Capacity in any unit. The ring grows with its square root. */
   weight?: number
   href?: string
 }
@@ -18,17 +18,17 @@ export interface Site {
 interface Placed extends Site {
   px: number
   py: number
-  /** Where its label is fastened, and on which side of that it stands. */
+  /** Anchor of the label, and its side of the anchor. */
   lx: number
   ly: number
   end: boolean
 }
 
 const frame = { top: 6, height: height - 58 }
-/** What a label takes, in px on the screen: with its second line, and without where there is little room. */
+/** Size of a label in px on the screen: wide with the second line, narrow without. */
 const labels = { wide: { width: 104, height: 36 }, narrow: { width: 64, height: 18 } }
 
-/** Finds a place for each label near its site, clear of the other labels, of the sites and of the edge. `scale` is px on the screen per unit of the map. */
+/** Places each label near its site without overlapping other labels, sites or the edge. `scale` is screen px per map unit. */
 export function placeLabels(sites: readonly Site[], scale = 1, size: { width: number; height: number } = labels.wide): Placed[] {
   const label = { width: size.width / scale, height: size.height / scale }
   const taken: { left: number; right: number; top: number; bottom: number }[] = []
@@ -41,7 +41,7 @@ export function placeLabels(sites: readonly Site[], scale = 1, size: { width: nu
     taken.every((t) => r.right < t.left || r.left > t.right || r.bottom < t.top || r.top > t.bottom) &&
     points.every((p) => p.px < r.left - 8 || p.px > r.right + 8 || p.py < r.top - 8 || p.py > r.bottom + 8)
   return points.map(({ site, px, py }) => {
-    // Of neighbours, the one further left has its label on the left, so that the lines to the labels don't cross.
+    // The left one of two neighbours has its label on the left, so that the leader lines don't cross.
     const near = points.filter((p) => p.site !== site && Math.hypot(p.px - px, p.py - py) < 120 / scale)
     const left = near.length > 0 && near.reduce((sum, p) => sum + p.px, 0) / near.length > px
     const tries = [40, 26, 60, 90, 130]
@@ -59,7 +59,7 @@ export function placeLabels(sites: readonly Site[], scale = 1, size: { width: nu
   })
 }
 
-/** Sites on the world. The picture is for the eye; beside it there has to be a list that says the same. */
+/** Sites on a world map. The page must have the same data as a list. */
 export function SiteMap({ sites, label: said }: { sites: readonly Site[]; label: string }) {
   const box = useRef<HTMLDivElement>(null)
   const [shown, setShown] = useState(width)

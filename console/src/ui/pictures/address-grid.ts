@@ -1,29 +1,29 @@
-/** The arithmetic of an address map: which cells a stretch of addresses is drawn as, and what each of them holds. No drawing, no domain. */
+/** Arithmetic of an address map: the cells of a stretch of addresses and their contents. */
 import type { AddressState, MapRun } from '#contract/network/address-map.ts'
 import { type Address, type Cidr, formatAddress } from '#contract/network/addresses.ts'
 import { count as thousands } from '#contract/words.ts'
 
-/** As much of a map's run as is drawn. Runs are in order, and together they are the whole stretch. */
+/** The drawn fields of a run. Runs are in order and cover the whole stretch. */
 export type DrawnRun = Pick<MapRun, 'first' | 'last' | 'state'>
 
-/** What one map shows: 2^bits addresses from `base`. */
+/** The addresses of one map: 2^bits from `base`. */
 export interface Stretch {
   readonly family: 4 | 6
   readonly base: bigint
   readonly bits: number
 }
 
-/** Up to so many addresses (a /22) are drawn one by one, as a power of two; longer stretches in that many blocks. Of IPv6 fewer: nearly all of it is empty. */
+/** Largest number of cells, as a power of two (a /22 in IPv4); longer stretches are drawn in blocks. Fewer for IPv6, which is mostly empty. */
 const cellBits = { 4: 10, 6: 8 } as const
 
 export const wholeOf = (cidr: Cidr): Stretch => ({ family: cidr.family, base: cidr.base, bits: (cidr.family === 4 ? 32 : 128) - cidr.prefix })
 export const lastIn = ({ base, bits }: Stretch): bigint => base + (1n << BigInt(bits)) - 1n
 export const holds = (stretch: Stretch, value: bigint): boolean => value >= stretch.base && value <= lastIn(stretch)
 
-/** How many addresses a cell stands for, as a power of two: 0 where each has its own. */
+/** Addresses per cell as a power of two; 0 is one address per cell. */
 export const blockBits = ({ family, bits }: Stretch): number => Math.max(0, bits - cellBits[family])
 export const cellCount = (stretch: Stretch): number => 2 ** (stretch.bits - blockBits(stretch))
-/** The addresses of the cell at `index`, as a stretch of its own. */
+/** The stretch of the cell at `index`. */
 export const cellAt = (stretch: Stretch, index: number): Stretch => ({
   family: stretch.family,
   base: stretch.base + (BigInt(index) << BigInt(blockBits(stretch))),
@@ -31,7 +31,7 @@ export const cellAt = (stretch: Stretch, index: number): Stretch => ({
 })
 export const indexOf = (stretch: Stretch, value: bigint): number => Number((value - stretch.base) >> BigInt(blockBits(stretch)))
 
-/** Position of the run that holds an address, by halving. -1: none does. */
+/** Index of the run with an address, by binary search; -1 if none. */
 export function runAt(runs: readonly DrawnRun[], value: bigint): number {
   let [low, high] = [0, runs.length - 1]
   while (low <= high) {
@@ -45,9 +45,9 @@ export function runAt(runs: readonly DrawnRun[], value: bigint): number {
 }
 
 export interface Cell {
-  /** The state that stands for the block: what most of it is that can't be handed out, or free; `used` where anything is in use. */
+  /** State of the block: `used` if anything is in use, else `free` if anything is free, else the most frequent state. */
   readonly state: AddressState
-  /** Share of the block that is in use, 0 to 1; more than 0 where anything is. */
+  /** Share of the block that is in use, 0 to 1; more than 0 if anything is. */
   readonly used: number
 }
 
@@ -55,7 +55,7 @@ export interface Cell {
 export type Counts = Readonly<Record<AddressState, bigint>>
 const none = (): Record<AddressState, bigint> => ({ used: 0n, free: 0n, reserved: 0n, excluded: 0n, gateway: 0n })
 
-/** What a stretch holds, by state. */
+/** Counts the addresses of a stretch by state. */
 export function countsIn(runs: readonly DrawnRun[], stretch: Stretch): Counts {
   const counts = none()
   const [from, to] = [stretch.base, lastIn(stretch)]
@@ -68,14 +68,14 @@ export function countsIn(runs: readonly DrawnRun[], stretch: Stretch): Counts {
   return counts
 }
 
-/** Parts of a whole as a number from 0 to 1 that is 0 or 1 only where it is so exactly. */
+/** A share from 0 to 1, which is 0 or 1 only if exact. */
 export function share(part: bigint, whole: bigint): number {
   if (part <= 0n || whole <= 0n) return 0
   if (part >= whole) return 1
   return Math.min(0.999, Math.max(0.001, Number((part * 1000n) / whole) / 1000))
 }
 
-/** The cells of a stretch in order: one pass over the runs that lie in it. */
+/** The cells of a stretch in order, in one pass over its runs. */
 export function cellsOf(runs: readonly DrawnRun[], stretch: Stretch): Cell[] {
   const cells: Cell[] = []
   const size = 1n << BigInt(blockBits(stretch))
@@ -100,12 +100,12 @@ function blockOf(runs: readonly DrawnRun[], at: number, from: bigint, to: bigint
     counts[run.state] += (run.last < to ? run.last : to) - (run.first > from ? run.first : from) + 1n
   }
   if (counts.used > 0n) return { state: 'used', used: share(counts.used, to - from + 1n) }
-  // A block with anything to hand out is free: the few addresses of the network itself do not make it another.
+  // A block with any free address counts as free, whatever the network's own few addresses are.
   if (counts.free > 0n) return { state: 'free', used: 0 }
   return { state: counts.excluded > 0n ? 'excluded' : counts.reserved > 0n ? 'reserved' : 'gateway', used: 0 }
 }
 
-/** Way down from a stretch to the one whose cells are single addresses and which holds `value`: each is a cell of the one before. */
+/** Path from a stretch down to the one whose cells are single addresses and which contains `value`. Each is a cell of the one before. */
 export function wayTo(whole: Stretch, value: bigint): Stretch[] {
   const way = [whole]
   for (let now = whole; blockBits(now) > 0;) {
@@ -121,22 +121,22 @@ export const firstFree = (runs: readonly DrawnRun[]): bigint | null => runs.find
 const superscript = '⁰¹²³⁴⁵⁶⁷⁸⁹'
 const power = (bits: number): string => `2${String(bits).replaceAll(/\d/g, (digit) => superscript[Number(digit)]!)}`
 
-/** "254", "65 536", "2⁶⁴", "about 2⁶⁴": numbers past a billion say nothing digit by digit. */
+/** "254", "65 536", "2⁶⁴", "about 2⁶⁴": numbers above a billion are shown as powers of two. */
 export function amount(n: bigint): string {
   if (n < 1_000_000_000n) return thousands(n)
   const bits = n.toString(2).length - 1
   if (n === 1n << BigInt(bits)) return power(bits)
-  // Nearer to the next power where it is all but that: 2^64 without the gateway is about 2^64.
+  // Rounds to the nearest power: 2^64 without the gateway is about 2^64.
   return `about ${power(n > 3n << BigInt(bits - 1) ? bits + 1 : bits)}`
 }
 
 export const addressText = (family: Address['family'], value: bigint): string => formatAddress({ family, value })
 
-/** "10.0.0.0/26" for a block, the address alone for one. */
+/** "10.0.0.0/26" for a block, the address for a single one. */
 export const stretchText = ({ family, base, bits }: Stretch): string =>
   bits === 0 ? addressText(family, base) : `${addressText(family, base)}/${(family === 4 ? 32 : 128) - bits}`
 
-/** What of an address tells it from the others of its subnet: ".10", ".3.10" of IPv4; "::2" of IPv6, where the prefix ends between two groups. */
+/** The part of an address after the subnet's prefix: ".10", ".3.10" in IPv4; "::2" in IPv6 if the prefix ends between two groups. */
 function shortText(cidr: Cidr, value: bigint): string {
   const text = addressText(cidr.family, value)
   if (cidr.family === 4) {
@@ -146,13 +146,13 @@ function shortText(cidr: Cidr, value: bigint): string {
   return cidr.prefix > 0 && cidr.prefix % 16 === 0 ? addressText(6, value - cidr.base) : text
 }
 
-/** ".10–.62", short on both sides. */
+/** ".10–.62", shortened on both sides. */
 export function rangeText(cidr: Cidr, first: bigint, last: bigint): string {
   const from = shortText(cidr, first)
   return first === last ? from : `${from}–${shortText(cidr, last)}`
 }
 
-/** Where a key leads from a cell, or null for a key that is none of the map's. Up and down stay in their column; with `ends`, Home and End mean the whole map. */
+/** The cell that a key leads to, or null for other keys. Up and down stay in their column; with `ends`, Home and End go to the ends of the map. */
 export function stepFrom(index: number, key: string, { columns, count, ends }: { columns: number; count: number; ends: boolean }): number | null {
   const rowStart = index - (index % columns)
   const down = (rows: number) => {

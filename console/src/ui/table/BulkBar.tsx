@@ -7,7 +7,7 @@ import css from './BulkBar.module.css'
 import { Menu } from '../overlay/Menu.tsx'
 import type { Selection } from './selection.ts'
 
-/** What can be done to the chosen rows, at the foot of the screen. The first action is the primary one. */
+/** Actions on the selected rows, at the bottom of the screen. The first one is primary. */
 export function BulkBar({
   selection,
   actions,
@@ -18,11 +18,11 @@ export function BulkBar({
   selection: Selection
   actions: readonly Action[]
   note?: ReactNode
-  /** How many match the filter in all, beyond this page. */
+  /** Number of matches on all pages. */
   matching?: number
   onSelectMatching?: () => void
 }) {
-  // No room for more than the first there: the others are in a menu.
+  // A narrow screen shows the first action; the others are in a menu.
   const narrow = useMedia('below', 'sm')
   if (selection.size === 0) return null
   return (

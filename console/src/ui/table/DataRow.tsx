@@ -16,16 +16,16 @@ interface DataRowProps<Row> {
   cols: readonly Column<Row>[]
   name: string
   span: number
-  /** It has an arrow to where it leads, and a cell for that and its other controls. */
+  /** The row has a cell with an arrow link and its other controls. */
   arrow: boolean
   controls: boolean
-  /** The row that Tab comes to. */
+  /** The row that Tab reaches. */
   isStop: boolean
   isOpen: boolean
-  /** Why it is greyed. */
+  /** Why the row is disabled. */
   why: string | null
   selection: Selection | undefined
-  /** What may be selected, in its order. */
+  /** Keys of the selectable rows, in order. */
   selectable: readonly string[]
   href: ((row: Row) => string) | undefined
   actions: ((row: Row) => readonly Action[]) | undefined
@@ -97,7 +97,7 @@ function DrawnRow<Row>(props: DataRowProps<Row>) {
         <tr className={css['detail']} ref={(element) => measure(index, element)}>
           <td colSpan={span}>
             <div className={css['inside']}>
-              {/* What it shows may come with the first row that is opened. */}
+              {/* Its code may load with the first opened row. */}
               <Suspense fallback={<SkeletonRows rows={3} />}>{detail(row)}</Suspense>
             </div>
           </td>
@@ -107,5 +107,5 @@ function DrawnRow<Row>(props: DataRowProps<Row>) {
   )
 }
 
-/** One row and what is open under it. Drawn anew only where something of it changed: while one scrolls, of the rows only those that come. */
+/** One row and its open detail. Re-renders only on its own changes, so scrolling renders only new rows. */
 export const DataRow = memo(DrawnRow) as typeof DrawnRow

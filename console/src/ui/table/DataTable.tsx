@@ -24,69 +24,69 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode
   sortable?: boolean
   numeric?: boolean
-  /** Width in px, or what it is on screens from each breakpoint; columns without one share what is left. */
+  /** Width in px, or a function of the breakpoints. Columns without one share the rest. */
   width?: number | ((from: Readonly<Record<Breakpoint, boolean>>) => number | undefined)
-  /** Left out on narrower screens. */
+  /** Hidden on narrower screens. */
   from?: Breakpoint
-  /** Never hidden by the choice of columns. */
+  /** Not in the choice of columns: always shown. */
   fixed?: boolean
-  /** Its place in the card that a row becomes below `sm`: at most one `name`, one `state`, one `fact`; others are left out. */
+  /** Its place in the card that replaces a row below `sm`: one `name`, one `state` and one `fact` at most. Other columns are left out. */
   card?: 'name' | 'state' | 'fact'
 }
 
-/** Width in px of a column of names, so that one of 25 characters, the most there are, stands whole. */
+/** Width in px of a column of names: fits the longest name, 25 characters. */
 export const nameWidth = 210
 
 /** Columns at module scope, typed by their row. */
 export const columns = <Row,>(list: readonly Column<Row>[]): readonly Column<Row>[] => list
 
 export interface DataTableProps<Row> {
-  /** What the table holds: read out. */
+  /** Accessible name of the table. */
   label: string
-  /** One word for what did not match: "server". */
+  /** The noun for "no match": "server". */
   noun?: string
   rows: readonly Row[] | undefined
   columns: readonly Column<Row>[]
   rowKey: (row: Row) => string
-  /** What a row is called where its controls are named. */
+  /** Name of a row in the labels of its controls. */
   rowName: (row: Row) => string
-  /** Where a row leads: the whole row is then one link. */
+  /** Link of a row: the whole row is then clickable. */
   href?: (row: Row) => string
   actions?: (row: Row) => readonly Action[]
-  /** Opens under the row, and where the row leads nowhere, by a press of the row itself. */
+  /** Detail that opens below the row; a click on a row without link opens it. */
   detail?: (row: Row) => ReactNode
-  /** Which rows are open, where the page knows that itself (its address says so); without it the table does. */
+  /** Keys of open rows, if the page keeps them (in its URL). By default the table does. */
   opened?: ReadonlySet<string>
   onOpened?: (keys: ReadonlySet<string>) => void
   /** Column id, descending with a leading minus. */
   sort?: string | undefined
   onSort?: (sort: string) => void
-  /** Ids of the columns to show; all of them without it. */
+  /** Ids of the columns to show. Default: all. */
   shown?: readonly string[] | undefined
   selection?: Selection
-  /** What can be done to the selected, and beside it a sum such as "192 CU". */
+  /** Actions on the selection, and a note beside them such as "192 CU". */
   bulk?: { actions: readonly Action[]; note?: ReactNode; matching?: number; onSelectMatching?: () => void }
-  /** Greyed, and not to be selected: the sentence why. */
+  /** Why a row is disabled and can't be selected; null if it is enabled. */
   disabled?: (row: Row) => string | null
   empty: ReactNode
-  /** There are rows, whatever is on this page; and how to get to the first of them. An empty answer is then a page past the last. */
+  /** Goes to the first page. Set if the list has rows, so that an empty answer means a page past the end. */
   onFirstPage?: (() => void) | false
-  /** Filters are set: an empty answer then is "no match". */
+  /** Filters are set, so that an empty answer means "no match". */
   filtered?: boolean
   onReset?: () => void
   error?: unknown
   onRetry?: () => void
-  /** Under the rows: the pager. */
+  /** Below the rows: the pager. */
   foot?: ReactNode
-  /** Above the head: such as "shown as of". */
+  /** Above the header, such as "shown as of". */
   notice?: ReactNode
-  /** The table is as high as its rows, and the page scrolls: for short tables among other things. */
+  /** The table grows with its rows and the page scrolls, for short tables beside other content. */
   grows?: boolean
 }
 
 const interactive = 'a,button,input,label,select,textarea,summary,[role="menuitem"]'
 
-/** Rows of one kind: the reader may sort, select, open, act, and walk them with the keyboard: arrows, Enter to open, Space for the detail, x to select. */
+/** A table with sorting, selection, detail rows and actions. Keyboard: arrows, Enter to open, Space for the detail, x to select. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const {
     label,
@@ -128,7 +128,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const count = rows?.length ?? 0
   const view = useWindow({ body, count, openRows: rows === undefined ? [] : indexesOf(rows, rowKey, open) })
 
-  // What rows are given stays the same while one scrolls, so that those that are drawn stay as they are.
+  // Stable props, so that rows don't re-render during scrolling.
   const { onOpened } = props
   const toggleOpen = useCallback(
     (key: string) => {
@@ -155,7 +155,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     [rows, detail, rowKey, toggleOpen],
   )
   const selectable = useMemo(() => (rows ?? []).filter((row) => !disabled?.(row)).map(rowKey), [rows, disabled, rowKey])
-  // A row that was walked to may have been drawn only now.
+  // The target row of a keyboard step may have rendered only now.
   const walk = useRef(false)
   useLayoutEffect(() => {
     if (!walk.current) return
@@ -187,7 +187,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       </section>
     )
 
-  // Where there is little room the row itself is the way in.
+  // On narrow screens the row itself is the link.
   const arrow = href !== undefined && width.md
   const controls = [actions, arrow, detail].filter(Boolean).length
   const span = cols.length + (selection ? 1 : 0) + (controls > 0 ? 1 : 0)
@@ -245,7 +245,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               )}
             </tr>
           </thead>
-          {/* The rows are walked with the arrows; what a row offers has controls of its own. */}
+          {/* Arrow keys move between rows; each row has its own controls. */}
           <tbody ref={body} onKeyDown={onKeyDown} onPointerOver={tellWhole}>
             {view.before > 0 && <Space height={view.before} span={span} />}
             {rows.slice(view.from, view.to).map((row, i) => {
@@ -300,7 +300,7 @@ const Space = ({ height, span }: { height: number; span: number }) => (
 interface HeadProps<Row> {
   column: Column<Row>
   width: number | undefined
-  /** Whether there is room for the question mark. */
+  /** Whether there is room for the help icon. */
   help: boolean
   sort: string | undefined
   onSort: ((sort: string) => void) | undefined
@@ -325,7 +325,7 @@ function Head<Row>({ column, width, help, sort, onSort }: HeadProps<Row>) {
   )
 }
 
-/** A question mark that explains at once. */
+/** A help icon whose tooltip has no delay. */
 function Help({ text }: { text: string }) {
   return (
     <Tooltip text={text} delay={0}>
@@ -336,7 +336,7 @@ function Help({ text }: { text: string }) {
   )
 }
 
-/** Which columns are shown: the choice itself is kept by whoever calls. */
+/** Menu of the shown columns. The caller stores the choice. */
 export function ColumnsMenu<Row>({
   columns: all,
   shown,
@@ -367,7 +367,7 @@ export function ColumnsMenu<Row>({
   )
 }
 
-/** Sorting on narrow screens, where there is no head to click. */
+/** Sort menu for narrow screens, which have no header to click. */
 export function SortMenu<Row>({ columns: all, sort, onSort }: { columns: readonly Column<Row>[]; sort: string | undefined; onSort: (sort: string) => void }) {
   const id = sort?.replace(/^-/, '')
   const current = all.find((c) => c.id === id)

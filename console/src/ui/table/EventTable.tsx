@@ -3,19 +3,19 @@ import { type Column, columns, DataTable } from './DataTable.tsx'
 import { Empty } from '../feedback/States.tsx'
 import { Badge } from '../feedback/Status.tsx'
 
-/** Something that happened to an object. */
+/** An event of an object. */
 export interface Happened {
   id: string
-  /** ISO 8601; null where the machine that told it does not know the time. */
+  /** ISO 8601; null if the machine does not know the time. */
   at: string | null
   message: string
   type: string
   by: string | null
-  /** Who told it, where there are several who do. */
+  /** Source of the event, if there are several. */
   source?: 'talos' | 'steelyard'
 }
 
-/** To the second today: many of them come within one minute. */
+/** Today's times have seconds, because many events fall within one minute. */
 const atOf = (iso: string): string => (new Date(iso).toDateString() === new Date().toDateString() ? clock(iso) : moment(iso))
 
 const at: Column<Happened> = {
@@ -46,7 +46,7 @@ const by: Column<Happened> = { id: 'by', head: 'By', width: 190, from: 'sm', cel
 const ofOne = columns([at, message, type, by])
 const ofSeveral = columns([at, message, source, type, { ...by, from: 'md' as const }])
 
-/** What happened to an object, newest first; `noun` is what it is. With `sources`, also who told it. */
+/** Events of an object, newest first. `noun` is the kind of object. `sources` adds a column for the source. */
 export function EventTable({
   noun,
   rows,

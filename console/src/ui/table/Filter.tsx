@@ -3,7 +3,7 @@ import css from './Filter.module.css'
 import { Icon } from '../pictures/Icon.tsx'
 import { Menu } from '../overlay/Menu.tsx'
 
-/** One filter of a list: "Status: Any" until something is picked; then it stands out and a cross takes it off. `value` is '' for any. */
+/** A filter of a list: "Status: Any" until a value is picked. An active filter is highlighted and has a clear button. `value` is '' for any. */
 export function Filter<Value extends string>({
   label,
   value,

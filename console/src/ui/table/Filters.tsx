@@ -10,11 +10,11 @@ export interface OneFilter {
   value: string
   options: readonly { value: string; text: string; hint?: string }[]
   onValue: (value: string) => void
-  /** Only among those behind one button, as long as nothing is picked. */
+  /** Hidden behind the "Filters" button until a value is picked. */
   tucked?: boolean
 }
 
-/** The filters of a list: side by side, and where there is no room for that behind one button that counts those that are set. */
+/** The filters of a list: side by side or, on narrow screens, behind one button that counts the active ones. */
 export function Filters({ filters }: { filters: readonly OneFilter[] }) {
   const compact = useMedia('below', 'md')
   if (!compact) return filters.map(({ tucked = false, ...f }) => (tucked && f.value === '' ? null : <Filter<string> key={f.label} {...f} />))

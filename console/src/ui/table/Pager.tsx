@@ -4,7 +4,7 @@ import { IconButton } from '../inputs/Button.tsx'
 import { Select } from '../inputs/Field.tsx'
 import css from './Pager.module.css'
 
-/** "1–15 of 148 servers", how many a page, and to the next. `plural` names what is counted. */
+/** "1–15 of 148 servers", the page size, and page buttons. `plural` is the noun. */
 export function Pager({
   page,
   perPage,

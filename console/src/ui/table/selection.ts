@@ -1,17 +1,17 @@
 import { useCallback, useMemo, useState } from 'react'
 
-/** Which rows are chosen, by key. */
+/** Selected rows, by key. */
 export interface Selection {
   keys: ReadonlySet<string>
   size: number
   has: (key: string) => boolean
-  /** With `range` (the keys in their order on the page) everything between the last one and this gets its new state: shift. */
+  /** With `range` (the keys in page order; shift is held) all rows between the last one and this get the new state. */
   toggle: (key: string, range: readonly string[] | null) => void
   set: (keys: Iterable<string>) => void
   clear: () => void
 }
 
-/** What toggling `key` makes of the chosen `now`, from `last` if it is a range. */
+/** The selection after toggling `key`, from `last` if it is a range. */
 export function toggled(now: ReadonlySet<string>, key: string, last: string | null, range: readonly string[] | null): Set<string> {
   const next = new Set(now)
   const on = !now.has(key)
@@ -40,8 +40,8 @@ export function useSelection(): Selection {
 }
 
 /**
- * The chosen rows themselves, in the order in which they were chosen, also those that a filter or another page has taken out of sight since: what is done to the
- * chosen is done to all that are counted. `remember` tells of rows that are chosen without having been shown. `keyOf` is the same from one drawing to the next.
+ * The selected rows in order of selection, including rows that a filter or another page hides now, so that a bulk action reaches
+ * every counted row. `remember` adds rows that are selected without having been shown. `keyOf` must be a stable function.
  */
 export function useChosen<Row>(
   keys: ReadonlySet<string>,
@@ -58,7 +58,7 @@ export function useChosen<Row>(
   return { chosen, remember }
 }
 
-/** What is known once other rows are shown: these, and of those before only what is chosen. */
+/** Rows to keep when other rows are shown: these and the selected ones of before. */
 export function knownAfter<Row>(
   known: ReadonlyMap<string, Row>,
   keys: ReadonlySet<string>,

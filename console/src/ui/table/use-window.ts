@@ -1,18 +1,18 @@
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { visibleRows, type Window } from './virtual.ts'
 
-/** Shorter lists are drawn whole. */
+/** Lists up to this length render completely. */
 const wholeUpTo = 200
 const step = 8
 
 export interface RowWindow extends Window {
-  /** For the detail under a row: its height is taken into account. */
+  /** Reports the element of a row's detail, so that its height is taken into account. */
   measure: (index: number, element: HTMLElement | null) => void
-  /** Scrolls so that a row is in sight. */
+  /** Scrolls a row into view. */
   reveal: (index: number) => void
 }
 
-/** The rows of a table body that are in sight, whichever box scrolls. */
+/** The visible rows of a table body, whichever element scrolls. */
 export function useWindow({
   body,
   count,
@@ -43,7 +43,7 @@ export function useWindow({
     setDrawn((now) => (now.from === next.from && now.to === next.to && now.before === next.before && now.after === next.after ? now : next))
   }, [body, count, whole, opened])
 
-  // Also after each change of what is drawn: the box has its height only once rows stand in it.
+  // Also after each change of the rendered rows, because the box gets its height from them.
   useLayoutEffect(update, [update, drawn])
   useEffect(() => {
     if (whole) return undefined

@@ -1,22 +1,22 @@
-/** Which rows of a long list to draw. Rows are equally high; an open row adds its detail's height below it. All in px. */
+/** Which rows of a long list to render. Rows have equal heights; an open row adds the height of its detail. All in px. */
 export interface Viewport {
   count: number
   rowHeight: number
   /** Height of the detail under a row, by the row's index. */
   extra: ReadonlyMap<number, number>
-  /** What of the list is visible, from its first row's top. */
+  /** Visible part of the list, from the top of its first row. */
   top: number
   bottom: number
   overscan?: number
-  /** Rows come and go by so many at once: drawing eight costs about as much as drawing one. */
+  /** Rows are added and removed in groups of this size: rendering eight costs about as much as one. */
   step?: number
 }
 
 export interface Window {
-  /** First and one past the last row to draw. */
+  /** First row to render, and one past the last. */
   from: number
   to: number
-  /** Empty space in place of the rows above and below. */
+  /** Empty space for the rows above and below. */
   before: number
   after: number
 }

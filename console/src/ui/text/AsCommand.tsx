@@ -2,12 +2,12 @@ import { Button } from '../inputs/Button.tsx'
 import { Command } from './Copyable.tsx'
 import { Popover } from '../overlay/Popover.tsx'
 
-/** Whole up to what somebody would read; the panel scrolls. */
+/** Longer commands are cut; the copy button copies the whole. */
 const short = (text: string): string => (text.length > 4_000 ? `${text.slice(0, 4_000)}…` : text)
 
 /**
- * What a form would do, as a command of the command line and as a call of the API; both are copied whole. Not while a part is missing: `complete`.
- * What the command line can't do has no `cli`.
+ * Shows what a form does as a CLI command and as an API call. Disabled until the form is `complete`.
+ * Without `cli` if the command line can't do it.
  */
 export function AsCommand({ cli, api, complete = true }: { cli?: string; api: string; complete?: boolean }) {
   if (!complete) {

@@ -5,10 +5,10 @@ import { cx } from '../cx.ts'
 import { Icon } from '../pictures/Icon.tsx'
 import { unrecorded } from './unrecorded.ts'
 
-/** How long "Copied" shows, in ms: the specification's number. */
+/** How long "Copied" shows, in ms. Specified. */
 const copiedMs = 550
 
-/** Puts text on the clipboard; without the clipboard API (a page over plain HTTP) through a selection. */
+/** Copies text to the clipboard. Pages over plain HTTP have no clipboard API and use a selection. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
   const area = document.createElement('textarea')
@@ -40,7 +40,7 @@ export function useCopy(): { copied: boolean; copy: (text: string) => void } {
   return { copied, copy }
 }
 
-/** A value that a click copies, whole, however short it is shown. `what` names it: "Copy serial". */
+/** A value that a click copies in full, even if it is shown shortened. `what` names it: "Copy serial". */
 export function Copyable({ value, what, mono = true, children }: { value: string; what?: string; mono?: boolean; children?: ReactNode }) {
   const { copied, copy } = useCopy()
   return (
@@ -62,7 +62,7 @@ export function Copyable({ value, what, mono = true, children }: { value: string
   )
 }
 
-/** A command to be run elsewhere, on the lines that it has. What is copied is `command`; `shown` may abbreviate long parts of it; `what` names it: "Copy token". */
+/** A command to run elsewhere. The button copies `command`; `shown` may abbreviate long parts; `what` names it: "Copy token". */
 export function Command({ command, shown = command, prompt = '$', what }: { command: string; shown?: string; prompt?: string; what?: string }) {
   const { copied, copy } = useCopy()
   return (

@@ -5,16 +5,16 @@ import css from './DiffView.module.css'
 import { cx } from '../cx.ts'
 import { unrecorded } from './unrecorded.ts'
 
-/** Which layer each line of the result comes from; `line` counts from 1. */
+/** The layer of a line of the result; `line` counts from 1. */
 export interface LineSource {
   line: number
   layer: string
 }
 
-/** A box that scrolls has to be reached by keyboard (WCAG 2.1.1). */
+/** Scrollable boxes must be focusable (WCAG 2.1.1). */
 const reachable = { tabIndex: 0 }
 
-/** A configuration before and after, each line with the layer that set it. Unchanged stretches are folded unless `whole`. */
+/** A configuration before and after, each line with its layer. Unchanged lines are folded unless `whole`. */
 export function DiffView({
   before,
   after,
@@ -27,13 +27,13 @@ export function DiffView({
 }: {
   before: string
   after: string
-  /** Of the lines of `after`. */
+  /** Layers of the lines of `after`. */
   sources?: readonly LineSource[]
-  /** Of the lines of `before`. */
+  /** Layers of the lines of `before`. */
   removed?: readonly LineSource[]
   label: string
   whole?: boolean
-  /** The layer that is being worked on. */
+  /** The layer that is being edited. */
   emphasize?: string
   empty?: ReactNode
 }) {
@@ -43,7 +43,7 @@ export function DiffView({
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set())
   const parts = useMemo(() => (whole ? [{ from: 0, lines, hidden: false as const }] : collapse(lines)), [lines, whole])
   if (!whole && !lines.some((l) => l.kind !== 'same')) return <p className={css['empty']}>{empty}</p>
-  // Without layers to name there is no column for them.
+  // Without layers there is no column for them.
   const plain = sources.length + removed.length === 0
   return (
     <div className={cx(css['diff'], plain && css['plain'])} role="group" aria-label={label} {...reachable} {...unrecorded}>
@@ -84,7 +84,7 @@ function Line({ line, source, emphasize }: { line: DiffLine; source: string | un
   )
 }
 
-/** Colours of one line of YAML, near enough for reading. */
+/** One line of YAML with approximate highlighting. */
 export function Yaml({ text }: { text: string }) {
   const comment = /^(\s*)(#.*)$/.exec(text)
   if (comment)

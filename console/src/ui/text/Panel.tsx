@@ -4,7 +4,7 @@ import { useCopy } from './Copyable.tsx'
 import css from './Panel.module.css'
 import { cx } from '../cx.ts'
 
-/** One level of box, never a box in a box. `flush` leaves the padding to what is inside, such as a table. */
+/** A box. Boxes are never nested. `flush` removes the padding, for instance for a table. */
 export function Panel({
   title,
   note,
@@ -36,7 +36,7 @@ export function Panel({
   )
 }
 
-/** Facts in two columns: what it is, and its value. An absent value is an en dash, an unknown one the word. */
+/** Facts in two columns: label and value. An absent value is an en dash, an unknown one the word "Unknown". */
 export function KeyValue({
   rows,
   className,
@@ -59,7 +59,7 @@ export function KeyValue({
   )
 }
 
-/** A strip of the few facts that matter most, under an object's name. */
+/** A strip of the most important facts below an object's name. */
 export function Facts({ rows }: { rows: readonly (readonly [key: string, value: ReactNode] | false | null | undefined)[] }) {
   return (
     <dl className={css['facts']}>
@@ -76,7 +76,7 @@ export function Facts({ rows }: { rows: readonly (readonly [key: string, value: 
   )
 }
 
-/** The head of an object's page: its name, which can be copied, its state, what can be done to it. */
+/** The header of an object's page: its name with a copy button, its status and its actions. */
 export function PageHeader({ name, status, actions, children }: { name: string; status?: ReactNode; actions?: ReactNode; children?: ReactNode }) {
   const { copied, copy } = useCopy()
   return (

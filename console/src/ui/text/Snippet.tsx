@@ -6,11 +6,11 @@ import { unrecorded } from './unrecorded.ts'
 export interface SnippetProps {
   title: string
   text: string
-  /** Long lines go on below: for text that has no lines of its own. */
+  /** Wraps long lines, for text without line breaks. */
   wrap?: boolean
 }
 
-/** Text to be used elsewhere, whole and in mono: a script, a command line, a document. A button copies it. */
+/** A script, command line or document in a monospaced font, with a copy button. */
 export function Snippet({ title, text, wrap = false }: SnippetProps) {
   const { copied, copy } = useCopy()
   return (

@@ -5,13 +5,13 @@ export interface Tab {
   id: string
   text: ReactNode
   count?: number | undefined
-  /** Where it leads: then the tab is a link, and the address says which is open. */
+  /** Makes the tab a link, so that the URL says which one is open. */
   href?: string
 }
 
-/** Parts of one object. With `href` on each they are links; without, buttons that call `onChange`, moved between with the arrows. */
+/** Tabs. With `href` on each they are links; without, buttons that call `onChange` and support arrow keys. */
 export function Tabs({ label, tabs, current, onChange }: { label: string; tabs: readonly Tab[]; current: string; onChange?: (id: string) => void }) {
-  // Where not all tabs fit, the strip stands so that the open one is in its middle: only the strip moves, never the page.
+  // Centres the open tab if not all fit. Scrolls only the strip, never the page.
   const strip = useRef<HTMLDivElement>(null)
   const at = tabs.findIndex((tab) => tab.id === current)
   useLayoutEffect(() => {

@@ -1,2 +1,2 @@
-/** On an element whose inside must be in no recording of a session that hit an error, not even masked: configurations, commands, keys (`api/report-sentry.ts`). */
+/** Excludes an element from session replays, even masked: configurations, commands, keys (`api/report-sentry.ts`). */
 export const unrecorded = { 'data-unrecorded': '' } as const
