@@ -18,7 +18,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('identity'), stage: whenStage }),
   z.strictObject({ kind: z.literal('time'), off_ms: z._default(z.int(), 0), for_ms: lasts }),
   z.strictObject({ kind: z.literal('no-image'), for_ms: lasts }),
-  z.strictObject({ kind: z.literal('disks'), what: z.enum(['swapped', 'lost']), stage: whenStage }),
+  z.strictObject({ kind: z.literal('disks'), what: z.enum(['swapped', 'lost', 'filled']), stage: whenStage }),
   z.strictObject({ kind: z.literal('vanish'), stage: whenStage }),
   z.strictObject({ kind: z.literal('fail-install'), times, when: z.optional(z.enum(['before-partitioning', 'after-partitioning'])) }),
   z.strictObject({ kind: z.literal('endless-install'), for_ms: lasts }),

@@ -65,9 +65,12 @@ const endLater = (machine: Machine, fault: Fault, afterMs: number): void => {
 }
 
 /** Talos knows the disk that it is on by what is on it, whatever its name. */
-const changeDisks = (machine: Machine, what: 'swapped' | 'lost'): void => {
+const changeDisks = (machine: Machine, what: 'swapped' | 'lost' | 'filled'): void => {
   const on = machine.hardware.disks.find(({ name }) => name === machine.systemDisk)
-  machine.disk.change((state) => (state.disks = what))
+  machine.disk.change((state) => {
+    if (what !== 'filled') state.disks = what
+    else for (const disk of machine.hardware.disks) if (disk !== on) (state.contents ??= {})[disk.name] ??= 'ext4'
+  })
   machine.reread()
   const now = machine.hardware.disks.find(({ wwid }) => wwid === on?.wwid)
   if (now) machine.disk.change(({ installed }) => installed && Object.assign(installed, { disk: now.name }))

@@ -121,7 +121,8 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   )
   return (
     <>
-      {running && operation.reason !== null && !list.some((p) => p.reason === operation.reason) && (
+      {/* The head of the page may say it already. */}
+      {running && operation.reason !== null && operation.reason !== cluster.reason && !list.some((p) => p.reason === operation.reason) && (
         <Alert tone="warn" className={css['alert'] ?? ''}>
           {operation.reason}
         </Alert>

@@ -21,15 +21,17 @@ const serverColumns = columns<TakeoverServer>([
   { id: 'address', head: 'Address', width: 124, card: 'fact', cell: (s) => <span className="mono">{s.address ?? '–'}</span> },
   {
     id: 'here',
-    head: 'Here',
+    head: 'In Steelyard',
     card: 'state',
     cell: (s) =>
       s.problem !== null ? (
         <StatusDot tone="danger">Can't be taken</StatusDot>
       ) : s.known ? (
-        <a href={paths.server(s.known.id)}>{s.known.name}</a>
+        <span>
+          Known as <a href={paths.server(s.known.id)}>{s.known.name}</a>
+        </span>
       ) : (
-        <span className="t2">New here</span>
+        <span className="t2">New</span>
       ),
   },
 ])
@@ -50,7 +52,7 @@ export function Found({ takeover, children }: { takeover: Takeover; children: Re
             ],
             ['Endpoint', virtual_ip ? 'Virtual IP, held by the control planes' : 'Fixed address or name'],
             ['Talos', talos_version],
-            ['Kubernetes', kubernetes_version],
+            ['Kubernetes', `v${kubernetes_version}`],
             [
               'Pod CIDR',
               <span key="p" className="mono">

@@ -123,6 +123,8 @@ export function bringUp({ parts, secrets, steps, at, write, wakeMembers, show, w
       await change(tx, state, { ready_at: now, status: 'ready', reason: null })
       await end(tx, state, 'done')
       await parts.engine.wake(tx, sweepQueue, state.row.id)
+      // One that was taken over ran before.
+      if (state.row.taken_over_at !== null) return
       await recorder.record(tx, system, {
         action: 'cluster.ready',
         target: { kind: 'cluster', id: state.row.id, name: state.row.name },

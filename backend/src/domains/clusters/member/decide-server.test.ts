@@ -93,6 +93,12 @@ test.each(['foreign', 'stranger'] as const)('a %s machine is sent nothing', (kin
   expect(decideServer(fresh, around, { kind, reason: 'not it' })).toMatchObject({ act: 'fail', at: 'apply' })
 })
 
+test('a server that shows another certificate before it has restarted is not said to be installed', () => {
+  const foreign: Seen = { kind: 'foreign', reason: 'not signed by the expected authority' }
+  expect(decideServer(sent, around, foreign)).toMatchObject({ act: 'wait', at: 'install' })
+  expect(decideServer({ ...sent, at: 'boot' }, around, foreign)).toMatchObject({ act: 'wait', at: 'boot' })
+})
+
 test('a server that installs in the dark says since when it was last seen', () => {
   expect(decideServer(sent, around, dark)).toEqual({ act: 'wait', at: 'install', reason: 'Installing, last seen 14:06 UTC' })
   expect(decideServer({ ...sent, stage: 'rebooting' }, around, dark)).toEqual({ act: 'wait', at: 'boot', reason: 'Restarting, last seen 14:06 UTC' })

@@ -180,8 +180,13 @@ function join(server: ServerFacts, around: Around, seen: Seen): ServerAct {
     case 'stranger':
       return { act: 'fail', at: sent ? server.at : 'apply', reason: seen.reason }
     case 'foreign':
+      // Right after it took the configuration it may still show the certificate of maintenance: nothing is installed by then.
       return sent
-        ? { act: 'wait', at: 'boot', reason: `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}` }
+        ? {
+            act: 'wait',
+            at: server.at === 'boot' || server.securedAt !== null ? 'boot' : 'install',
+            reason: `${server.name} answers with a certificate that this cluster did not sign: ${seen.reason}`,
+          }
         : { act: 'fail', at: 'apply', reason: `${server.name} is configured already, by something else: ${seen.reason}. Reset it first` }
     case 'maintenance':
       return joinFromMaintenance(server, around, seen)

@@ -22,6 +22,9 @@ test('the lines of a boot that fails are kept: once they tell of trouble, and of
     failure_log_at: at(0),
   })
   expect(troubleOf(known, { trouble: 'no space left', log: lines }, now)).toMatchObject({ trouble: 'no space left', failure_log_at: at(0) })
+  // The next attempt fails as well, and has not said why yet.
+  const told = { trouble: 'task "upgrade" failed: exit code 1: no space left', failure_log_at: at(-500), sends: 2 }
+  expect(troubleOf(told, { trouble: 'task "upgrade" failed: exit code 1', log: lines }, now)).toEqual({})
 })
 
 test('what is kept is short, and holds no join token', () => {

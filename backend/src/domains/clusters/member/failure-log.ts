@@ -31,7 +31,8 @@ export function troubleOf(
   { trouble, log }: { readonly trouble: string | null; readonly log: readonly string[] },
   now: number,
 ): Kept {
-  const isNew = trouble !== null && trouble !== m.trouble
+  // Talos says first that a task failed, and then what its program said: the shorter sentence adds nothing.
+  const isNew = trouble !== null && trouble !== m.trouble && m.trouble?.startsWith(`${trouble}: `) !== true
   const isDue = m.failure_log_at === null || now - m.failure_log_at.getTime() >= writeEveryMs
   const isWorthKeeping = log.length > 0 && (trouble !== null || m.sends > 1) && (isNew || isDue)
   return { ...(isNew && { trouble }), ...(isWorthKeeping && { failure_log: kept(log), failure_log_at: new Date(now) }) }

@@ -11,7 +11,7 @@ import { type Credentials, mintKubernetesClient } from '#talos/pki/clients.ts'
 import type { SecretsBundle } from '#talos/secrets/bundle.ts'
 import { type Reading, readEverything } from '../../../talos-fleet/reading.ts'
 import { type Found, readFound } from '../../patches/drift/found.ts'
-import { kubernetes, KubernetesError } from '../../../kubernetes/client.ts'
+import { kubernetes, KubernetesError, type KubernetesNode } from '../../../kubernetes/client.ts'
 import type { ClusterParts } from '../parts.ts'
 import { bundleOf, differences, type Proof } from './proof.ts'
 
@@ -28,6 +28,8 @@ export interface SurveyedMachine {
   readonly name: string
   readonly address: string | null
   readonly told: Told | null
+  /** Whether Kubernetes calls it Ready, and why not. */
+  readonly node: Pick<KubernetesNode, 'ready' | 'reason'>
   /** Why it told nothing. */
   readonly problem: string | null
 }
@@ -47,6 +49,7 @@ export interface Survey {
 
 type SurveyParts = Pick<ClusterParts, 'servers' | 'dial' | 'clock'>
 
+const apidPort = 50_000
 const deadlineMs = 8_000
 const wholeMs = 60_000
 const atOnce = 8
@@ -169,13 +172,14 @@ async function machinesOf(
   const machines: SurveyedMachine[] = []
   const waiting = [...nodes]
   const lookAt = async (node: (typeof nodes)[number]): Promise<SurveyedMachine> => {
-    if (node.addresses.includes(first.address)) return { name: node.name, address: first.address, told: first.told, problem: null }
+    const { name } = node
+    if (node.addresses.includes(first.address)) return { name, node, address: first.address, told: first.told, problem: null }
     const [address] = node.addresses
-    if (address === undefined) return { name: node.name, address: null, told: null, problem: 'Kubernetes has no address of it' }
+    if (address === undefined) return { name, node, address: null, told: null, problem: 'Kubernetes has no address of it' }
     try {
-      return { name: node.name, address, told: await askAt(parts, address, proof, tellAll, signal), problem: null }
+      return { name, node, address, told: await askAt(parts, address, proof, tellAll, signal), problem: null }
     } catch (error) {
-      if (error instanceof Problem) return { name: node.name, address, told: null, problem: error.message }
+      if (error instanceof Problem) return { name, node, address, told: null, problem: error.message }
       throw error
     }
   }
@@ -192,7 +196,17 @@ export async function survey(parts: SurveyParts, proof: Proof, asked: readonly s
   const signal = AbortSignal.timeout(wholeMs)
   const addresses = asked.length > 0 ? asked : proof.endpoints
   if (addresses.length === 0) throw invalid('addresses', 'Give the address of a control plane: the secrets do not say where the cluster is')
-  const first = await firstAnswer(parts, addresses, proof, signal)
+  const refused = addresses.flatMap((address) => {
+    const verdict = parts.dial.check(address, apidPort)
+    return verdict.ok ? [] : [{ address, reason: verdict.reason }]
+  })
+  // The endpoints of a talosconfig may be names, or addresses of a load balancer: one that may be dialled is enough.
+  if (refused.length > 0 && (asked.length > 0 || refused.length === addresses.length)) {
+    const sentence = asked.length > 0 ? refused[0]!.reason : `${refused[0]!.reason}. Give the address of a control plane`
+    throw new Problem('dial_refused', sentence, { addresses: sentence })
+  }
+  const dialled = addresses.filter((address) => !refused.some((r) => r.address === address))
+  const first = await firstAnswer(parts, dialled, proof, signal)
   const bundle = demandSameCluster(proof, first.told, first.address)
   const now = new Date(parts.clock.now())
   const admin = await mintKubernetesClient(bundle, { commonName: 'steelyard', organizations: ['system:masters'], lifetimeMs: ownLifetimeMs, now })

@@ -7,7 +7,7 @@ import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverList, serverRemove } from '#contract/servers/servers.ts'
 import { clusterImport, clusterImportPreview, clusterSecretsImport, type Takeover } from '#contract/clusters/takeover.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
-import { talosconfig } from '#talos/access/talosconfig.ts'
+import { readTalosconfig, talosconfig } from '#talos/access/talosconfig.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { connectSecure } from '#talos/client/connect.ts'
 import { createAuthority } from '#talos/pki/certificates.ts'
@@ -109,7 +109,16 @@ test.each<[string, () => Promise<object> | object, RegExp]>([
 const otherBundle = async () => generateSecrets({ now: new Date(), keys: { k8sServiceAccount: (await readyKeys()).k8sServiceAccount } })
 
 test('an address that may not be dialled is refused', async () => {
-  expect(await preview({ addresses: ['10.99.0.1'] })).toMatchObject({ status: 422, problem: { code: 'dial_refused' } })
+  const sentence = expect.stringContaining('10.99.0.1 is not in STEELYARD_DIAL_NETWORKS') as string
+  expect(await preview({ addresses: ['10.99.0.1'] })).toMatchObject({ status: 422, problem: { code: 'dial_refused', fields: { addresses: sentence } } })
+})
+
+test('the endpoints of a talosconfig may hold a name, where another one is an address', async () => {
+  const { ca, crt, key } = readTalosconfig(files.talosconfig)
+  const of = (...endpoints: string[]) => talosconfig({ context: 'theirs', endpoints, ca, crt, key })
+  expect(await preview({ talosconfig: of('api.example.org', addressOf(nodes[0]!)) })).toMatchObject({ status: 200 })
+  const sentence = '"api.example.org" is not an IP address in its plain form. Give the address of a control plane'
+  expect(await preview({ talosconfig: of('api.example.org') })).toMatchObject({ status: 422, problem: { error: sentence, fields: { addresses: sentence } } })
 })
 
 test('a cluster with a machine that does not answer is shown with it, and not taken over', async () => {
@@ -155,6 +164,7 @@ test('taken over, the cluster is ready with its servers, and nothing was sent to
   expect(taken).toMatchObject({ name: 'ours', status: 'ready', control_planes: 1, workers: 1, kubernetes_version: shown.kubernetes_version })
   expect((await admin.call(operationGet, { params: { id: imported.answer!.operation.id } })).answer).toMatchObject({ kind: 'clusterImport', status: 'done' })
   const { items } = (await admin.call(serverList, { query: {} })).answer!
+  expect(items.map((s) => s.kubernetes?.ready)).toEqual([true, true])
   expect(items.map((s) => [s.name, s.status, s.type, s.cluster?.name, s.identity.state]).toSorted((a, b) => String(a[2]).localeCompare(String(b[2])))).toEqual([
     [nodes[0]!.name, 'ready', 'control_plane', 'ours', 'confirmed'],
     [nodes[1]!.name, 'ready', 'worker', 'ours', 'confirmed'],
@@ -244,6 +254,8 @@ test('after a rotation of the authority by others it is said, and the new secret
   await backend.publish()
   const events = (await admin.call(clusterEvents, { params })).answer!.items.map((e) => e.type)
   expect(events).toEqual(expect.arrayContaining(['cluster.imported', 'cluster.locked_out', 'cluster.secrets_imported']))
+  // It ran before.
+  expect(events).not.toContain('cluster.ready')
   const known = (await admin.call(serverList, { query: {} })).answer!.items
   await world.until(
     async () => Promise.all(known.map((s) => world.server(s.id))),

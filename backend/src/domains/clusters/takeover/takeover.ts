@@ -84,7 +84,9 @@ export function takingOver(parts: ClusterParts, secrets: ClusterSecrets, outside
         message:
           silent.length === 0
             ? `${counted(machines.length, 'machine')} answered`
-            : `${counted(silent.length, 'machine')} did not answer: bring them back, or take them out of the cluster first`,
+            : silent.length === 1
+              ? '1 machine did not answer: bring it back, or take it out of the cluster first'
+              : `${silent.length} machines did not answer: bring them back, or take them out of the cluster first`,
       },
       ...(odd.ok ? [] : [{ check: 'warning', ok: true, message: odd.reason }]),
       {
@@ -217,6 +219,7 @@ export function takingOver(parts: ClusterParts, secrets: ClusterSecrets, outside
         node_ready_at: now,
       },
     ])
+    await servers.noteNodes(tx, cluster.id, [{ node_id: nodeId, ready: machine.node.ready, reason: machine.node.reason }])
     await outside.adopt(tx, cluster.id, nodeId, config.stored)
   }
 
