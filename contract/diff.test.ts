@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { collapse, diffLines } from './diff.ts'
 
-test('changed lines stand out, each with its number on its side', () => {
+test('changed lines are marked and have their line number of their side', () => {
   expect(diffLines('a\nb\nc\n', 'a\nx\nc\nd\n')).toEqual([
     { kind: 'same', before: 1, after: 1, text: 'a' },
     { kind: 'remove', before: 2, after: null, text: 'b' },
@@ -14,7 +14,7 @@ test('changed lines stand out, each with its number on its side', () => {
   expect(diffLines('', '')).toEqual([])
 })
 
-test('both sides can be read out of the comparison', () => {
+test('a comparison contains both texts in full', () => {
   const text = fc.array(fc.constantFrom('a', 'b', 'c', '  d: 1', ''), { maxLength: 40 }).map((lines) => lines.join('\n'))
   fc.assert(
     fc.property(text, text, (before, after) => {
@@ -27,7 +27,7 @@ test('both sides can be read out of the comparison', () => {
   )
 })
 
-test('unchanged stretches fold, three lines stay around each change', () => {
+test('unchanged lines fold, with three lines of context around each change', () => {
   const before = Array.from({ length: 30 }, (_, i) => `line ${i}`).join('\n')
   const parts = collapse(diffLines(before, before.replace('line 15', 'changed')))
   expect(parts.map((p) => [p.hidden, p.lines.length])).toEqual([

@@ -36,7 +36,7 @@ test.each<[string, z.core.$ZodType, unknown, Record<string, string>]>([
   ],
 ])('%s is told', (_what, schema, value, expected) => expect(sentences(schema, value)).toEqual(expected))
 
-test('a general sentence is told from one that names what it is about', () => {
+test('isGeneral recognises default messages', () => {
   expect(['Required', 'Expected string, received null', 'Unknown field'].every(isGeneral)).toBe(true)
   expect(['Enter a name', 'Required fields are missing', 'At most 20 labels'].some(isGeneral)).toBe(false)
 })

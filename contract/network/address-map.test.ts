@@ -9,7 +9,7 @@ const shown = (subnet: Parameters<typeof declaredRuns>[0]) =>
     [state, formatAddress({ family: 4, value: first }), formatAddress({ family: 4, value: last })].join(' '),
   )
 
-test('a new subnet: network, gateway, exclusions, what is left, broadcast', () => {
+test('a new subnet shows network, gateway, exclusions, free addresses and broadcast', () => {
   expect(shown({ ...plain, cidr: '203.0.113.0/26', gateway: '203.0.113.1', exclude: ['203.0.113.2-203.0.113.9', '203.0.113.1'] })).toEqual([
     'reserved 203.0.113.0 203.0.113.0',
     'gateway 203.0.113.1 203.0.113.1',
@@ -34,17 +34,17 @@ test.each([
   expect(runs.reduce((sum, run) => sum + (run.state === 'free' ? run.last - run.first + 1n : 0n), 0n)).toBe(totalOf(subnet))
 })
 
-test('no map of what is not valid', () => {
+test('an invalid subnet has no map', () => {
   expect(declaredRuns({ ...plain, cidr: '10.0.0.1/24' })).toBe(null)
   expect(declaredRuns({ ...plain, cidr: '10.0.0.0/24', exclude: ['x'] })).toBe(null)
   expect(declaredRuns({ ...plain, cidr: '10.0.0.0/24', gateway: '10.0.1.1' })!.runs.map((run) => run.state)).toEqual(['reserved', 'free', 'reserved'])
 })
 
-test.each(['0.0.0.0', '10.8.200.7', '255.255.255.255', '::', '2001:db8::7'])('%s is read as anywhere else', (text) => {
+test.each(['0.0.0.0', '10.8.200.7', '255.255.255.255', '::', '2001:db8::7'])('%s is parsed as by parseAddress', (text) => {
   expect(addressValue(text)).toBe(parseAddress(text)!.value)
 })
 
-test('a map from its parts: what is used comes before the server whose address it is, and the gateway stays one', () => {
+test('in an assembled map a use takes precedence over a server, and the gateway stays', () => {
   const free = (first: string, last = first) => ({ first, last, state: 'free' as const, by: null })
   const runs = runsOfParts({
     runs: [{ ...free('10.0.0.0'), state: 'reserved', by: 'Network address' }, { ...free('10.0.0.1'), state: 'gateway' }, free('10.0.0.2', '10.0.0.7')],

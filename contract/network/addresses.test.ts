@@ -9,7 +9,7 @@ const v6 = fc
   .filter((v) => v >> 32n !== 0xffffn)
   .map((value) => ({ family: 6 as const, value }))
 
-test('what is formatted parses back to the same address', () => {
+test('a formatted address parses back to itself', () => {
   fc.assert(
     fc.property(fc.oneof(v4, v6), (address) => {
       expect(parseAddress(formatAddress(address))).toEqual(address)
@@ -17,7 +17,7 @@ test('what is formatted parses back to the same address', () => {
   )
 })
 
-test('the platform calls every formatted address one of the same family', () => {
+test('Node agrees on the family of every formatted address', () => {
   fc.assert(
     fc.property(fc.oneof(v4, v6), (address) => {
       expect(isIP(formatAddress(address))).toBe(address.family)
@@ -51,13 +51,13 @@ test.each([
   ['2001:DB8:0:1:0:0:0:1', '2001:db8:0:1::1'],
 ])('%s is written %s (RFC 5952)', (text, canonical) => expect(formatAddress(parseAddress(text)!)).toBe(canonical))
 
-test('host bits are refused, with the network that was probably meant', () => {
+test('host bits are refused, with the probable network as suggestion', () => {
   expect(readCidr('10.0.0.7/24')).toEqual({ ok: false, corrected: '10.0.0.0/24' })
   expect(readCidr('10.0.0.0/33')).toEqual({ ok: false, corrected: null })
   expect(readCidr('10.0.0.0/024')).toEqual({ ok: false, corrected: null })
 })
 
-test('two networks overlap exactly if one contains the first address of the other', () => {
+test('two networks overlap if and only if one contains the first address of the other', () => {
   const cidr = fc
     .tuple(v4, fc.integer({ min: 0, max: 32 }))
     .map(([a, prefix]) => ({ family: 4 as const, base: (a.value >> BigInt(32 - prefix)) << BigInt(32 - prefix), prefix }))

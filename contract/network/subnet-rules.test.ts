@@ -153,7 +153,7 @@ test.each([
   [['203.0.113.0-203.0.113.253'], undefined],
 ])('the exclusions %j: %s', (exclude, message) => expect(subnetProblems(text({ exclude })).fields['exclude']).toBe(message))
 
-test('with the first and last address in use, all of a CIDR may be left but one', () => {
+test('with first_and_last, exclusions may cover all addresses but one', () => {
   expect(subnetProblems(text({ exclude: ['203.0.113.1-203.0.113.254'], first_and_last: true })).fields).toEqual({})
   // What is wrong whatever the network is, is told beside a wrong network.
   expect(subnetProblems(text({ cidr: '203.0.113.5/26', gateway: 'router', exclude: ['203.0.113.900'] })).fields).toEqual({
@@ -177,7 +177,7 @@ test.each([
   ['2001:db8::/128', 1n],
 ])('%s has %s usable addresses', (cidr, usable) => expect(totalOf(text({ cidr }))).toBe(usable))
 
-test('what is unwise is told, and allowed', () => {
+test('unwise subnets are allowed with a warning', () => {
   expect(subnetWarnings(text({ cidr: '8.8.8.0/24' }))).toEqual([])
   expect(subnetWarnings(text({ cidr: '203.0.112.0/22', vlan_id: 1 }))).toEqual([
     '203.0.113.0/24 is set aside for documentation: nothing on the internet is routed there',
@@ -203,7 +203,7 @@ const issuesOf = (body: object) => {
   return Object.fromEntries((read.error?.issues ?? []).toReversed().map((i) => [i.path.join('.'), i.message]))
 }
 
-test('everything that is wrong with a new subnet is told at once', () => {
+test('all problems of a new subnet are reported at once', () => {
   expect(issuesOf({})).toEqual({})
   expect(issuesOf({ cidr: undefined, name: '-front' })).toEqual({
     name: 'Subnet name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
@@ -221,13 +221,13 @@ test('everything that is wrong with a new subnet is told at once', () => {
   })
 })
 
-test.each([undefined, null, 7, 'front', [], ['front']])('%j is no subnet', (body) => expect(z.safeParse(NewSubnet, body).success).toBe(false))
+test.each([undefined, null, 7, 'front', [], ['front']])('%j is not a subnet', (body) => expect(z.safeParse(NewSubnet, body).success).toBe(false))
 
 test.each([0, 4095, -1, 1.5, '7', Number.NaN])('the VLAN %j is refused', (vlan_id) =>
   expect(issuesOf({ vlan_id })).toEqual({ vlan_id: 'VLAN ID must be a whole number from 1 to 4094' }),
 )
 
-test('what is assigned keeps its CIDR and purpose, and stays', () => {
+test('an assigned subnet keeps its CIDR and purpose and can’t be removed', () => {
   const free = { clusters: [], used: 0 }
   const assigned = { clusters: [{ id: 'a', name: 'alpha' }], used: null }
   for (const rule of [canRemoveSubnet, canChangeCidr, canChangePurpose]) expect(rule(free).ok).toBe(true)
@@ -238,7 +238,7 @@ test('what is assigned keeps its CIDR and purpose, and stays', () => {
   expect(canRemoveSubnet({ ...assigned, used: 1 })).toEqual({ ok: false, reason: '1 address in use by cluster alpha. Unassign the subnet first' })
 })
 
-test('a subnet is for clusters of its datacenter, a workload subnet for one of them', () => {
+test('a subnet serves clusters of its datacenter, a workload subnet only one of them', () => {
   const here = { id: 'p', code: 'PL-POZ-1' }
   const subnet = { name: 'front', datacenter: here, purpose: 'workload' as const, clusters: [{ id: 'a', name: 'alpha' }] }
   expect(canAssignSubnet(subnet, { id: 'a', name: 'alpha', datacenter: here }).ok).toBe(true)
@@ -250,7 +250,7 @@ test('a subnet is for clusters of its datacenter, a workload subnet for one of t
   })
 })
 
-test('private space is that of RFC 1918, 6598 and 4193', () => {
+test('private ranges are those of RFC 1918, 6598 and 4193', () => {
   for (const cidr of ['10.255.0.0/16', '172.31.0.0/16', '192.168.1.0/24', '100.127.0.0/16', 'fd12:3456::/48']) expect(isPrivate(parseCidr(cidr)!)).toBe(true)
   for (const cidr of ['11.0.0.0/8', '172.32.0.0/16', '192.169.0.0/16', '100.128.0.0/16', '2001:db8::/32']) expect(isPrivate(parseCidr(cidr)!)).toBe(false)
 })
@@ -298,7 +298,7 @@ function randomSubnet(random: () => number, family: 4 | 6, widest: number): { su
   return { subnet, cidr }
 }
 
-test('of 10,000 random subnets, pieces, exclusions, gateway and what is reserved are exactly the CIDR, and pieces are disjoint', () => {
+test('in 10,000 random subnets, pieces, exclusions, gateway and reserved addresses partition the CIDR', () => {
   const random = seeded(20261120)
   let inUse = 0
   for (let n = 0; n < 10_000; n++) {
@@ -357,7 +357,7 @@ function bruteForce(subnet: SubnetText, cidr: Cidr): bigint[] {
   return left
 }
 
-test('totals and what may be handed out agree with a count address by address, /24 to /32', () => {
+test('totals and pieces agree with an address-by-address count from /24 to /32', () => {
   const random = seeded(7)
   for (let n = 0; n < 400; n++) {
     const { subnet, cidr } = randomSubnet(random, random() < 0.8 ? 4 : 6, 24)
@@ -370,7 +370,7 @@ test('totals and what may be handed out agree with a count address by address, /
   }
 })
 
-test('the canonical spelling of exclusions says the same and stays as it is', () => {
+test('canonical exclusions mean the same and are stable', () => {
   const random = seeded(42)
   for (let n = 0; n < 2_000; n++) {
     const { subnet, cidr } = randomSubnet(random, random() < 0.7 ? 4 : 6, 20)
@@ -381,7 +381,7 @@ test('the canonical spelling of exclusions says the same and stays as it is', ()
   }
 })
 
-test('a range is read from what it is written as', () => {
+test('a formatted range parses back to itself', () => {
   const address = fc.bigInt({ min: 0n, max: 2n ** 32n - 1n })
   fc.assert(
     fc.property(address, address, (a, b) => {

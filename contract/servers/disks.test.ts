@@ -55,23 +55,23 @@ describe('the default install disk', () => {
     expect(noDefaultDisk([small])).toBe(`No disk is chosen: ${small.id} is ${what}`)
   })
 
-  test('is never read-only, and an empty one comes before a smaller one that holds something', () => {
+  test('is never read-only, and an empty disk comes before a smaller one with content', () => {
     expect(defaultInstallDisk([ssd('sda', { readonly: true })])).toBeNull()
     expect(defaultInstallDisk([ssd('sda', { size: 10 * gib, content: 'ext4' }), ssd('sdb'), ssd('sdc', { size: 900 * gib })])?.id).toBe('sdb')
     expect(defaultInstallDisk([ssd('sda', { content: 'ext4' })])?.id).toBe('sda')
   })
 
-  test('for the workload, only disks with nothing to lose are proposed', () => {
+  test('only empty fixed disks are workload disks by default', () => {
     expect(defaultWorkloadDisks([ssd('sda'), ssd('sdb', { content: 'Ceph OSD' }), ssd('sdc', { content: null }), ssd('sdd', { transport: 'usb' })])).toEqual([
       ssd('sda'),
     ])
   })
 })
 
-describe('a disk that holds something', () => {
+describe('a disk with content', () => {
   const full = ssd('sda', { content: 'ext4 "data"' })
 
-  test('is refused with its model, serial and content, until it is named with them', () => {
+  test('is refused with its model, serial and content until it is confirmed with them', () => {
     expect(notConfirmed(chosen([full]), [])).toEqual([
       '/dev/sda of web-1 (Samsung PM9A3, serial S-sda, WWID naa.sda): it holds ext4 "data". It is wiped only after it was named and confirmed',
     ])
@@ -80,7 +80,7 @@ describe('a disk that holds something', () => {
     expect(canWipe(chosen([full]), [disksToConfirm(chosen([full]))[0]!.by!])).toEqual({ ok: true })
   })
 
-  test('is asked about again where its content has changed since, or where another disk was named', () => {
+  test('needs a new confirmation after its content changed, or if another disk was named', () => {
     expect(notConfirmed(chosen([full]), [{ serial: 'S-sda', content: 'empty' }])).toEqual([
       expect.stringContaining('confirmed as "empty", which has changed since'),
     ])
@@ -91,7 +91,7 @@ describe('a disk that holds something', () => {
     expect(canWipe(chosen([full]), [{ wwid: 'naa.sda', serial: 'S-other', content: 'ext4 "data"' }]).ok).toBe(false)
   })
 
-  test('of which another bears the serial is named by its WWID alone', () => {
+  test('with a serial that another disk shares is confirmed by its WWID', () => {
     const twins = [ssd('sda', { serial: 'SAME', content: 'xfs' }), ssd('sdb', { serial: 'SAME', content: 'xfs' })]
     expect(notConfirmed(chosen(twins), [{ serial: 'SAME', content: 'xfs' }])).toEqual([
       expect.stringContaining('Several disks have the serial SAME: name this one by its WWID'),
@@ -105,7 +105,7 @@ describe('a disk that holds something', () => {
     ).toEqual({ ok: true })
   })
 
-  test('without a serial and a WWID of its own is not wiped at all', () => {
+  test('without a unique serial or WWID is never wiped', () => {
     const nameless = ssd('vda', { serial: null, wwid: null, content: 'xfs' })
     expect(notConfirmed(chosen([nameless]), [])).toEqual([expect.stringContaining('no WWID and no serial of its own')])
     const clones = [ssd('sda', { serial: '0', wwid: 'naa.0', content: 'xfs' }), ssd('sdb', { serial: '0', wwid: 'naa.0' })]
@@ -114,21 +114,21 @@ describe('a disk that holds something', () => {
     ])
   })
 
-  test('that is not chosen, or that Talos is on already, is not asked about', () => {
+  test('needs no confirmation if it is not chosen or already has Talos', () => {
     expect(notConfirmed(chosen([full], { devices: [] }), [])).toEqual([])
     expect(notConfirmed(chosen([full], { kept: '/dev/sda' }), [])).toEqual([])
     expect(notConfirmed(chosen([ssd('sdb')]), [])).toEqual([])
   })
 })
 
-test('what is not known, and removable media that are empty, are confirmed too', () => {
+test('unknown content and empty removable media need a confirmation too', () => {
   expect(notConfirmed(chosen([ssd('sda', { content: null })]), [])).toEqual([expect.stringContaining('what is on it is not known')])
   const stick = ssd('sdb', { transport: 'usb' })
   expect(notConfirmed(chosen([stick]), [])).toEqual([expect.stringContaining('it is a USB disk, and it is empty')])
   expect(canWipe(chosen([stick]), [{ serial: 'S-sdb', content: 'empty' }])).toEqual({ ok: true })
 })
 
-test('a confirmation names a disk', () => {
+test('a confirmation must name a disk', () => {
   expect(z.safeParse(ConfirmedDisk, { content: 'xfs' }).success).toBe(false)
   expect(z.safeParse(ConfirmedDisk, { serial: '', content: 'xfs' }).success).toBe(false)
   expect(z.safeParse(ConfirmedDisk, { serial: 'S', content: 'xfs' }).success).toBe(true)

@@ -4,14 +4,14 @@ import { compareFingerprint, lastFingerprint } from './fingerprint.ts'
 const [first, second, third] = ['A', 'b', '9'].map((c) => `${c.repeat(42)}+=`) as [string, string, string]
 const line = (fingerprint: string) => `[talos] server certificate issued {"component": "controller-runtime", "fingerprint": "${fingerprint}"}`
 
-test('the last of the fingerprints that one boot prints counts', () => {
+test('the last fingerprint of a boot counts', () => {
   expect(lastFingerprint([first, second, third].map(line).join('\n'))).toBe(third)
   expect(lastFingerprint(`  ${first}\n`)).toBe(first)
   expect(lastFingerprint(`x${first} ${first}= ${first.slice(1)}`)).toBeNull()
   expect(lastFingerprint('')).toBeNull()
 })
 
-test('a person is told what the comparison means', () => {
+test('the result of a comparison is a sentence', () => {
   const boot = [first, second].map(line).join('\n')
   expect(compareFingerprint(boot, second)).toMatchObject({ verdict: 'same' })
   expect(compareFingerprint(boot, first)).toMatchObject({ verdict: 'other', text: expect.stringContaining(`after that, ${second}`) as string })
@@ -20,7 +20,7 @@ test('a person is told what the comparison means', () => {
   expect(compareFingerprint(first, null)).toMatchObject({ verdict: 'none' })
 })
 
-test('a pasted log costs no more than its length', () => {
+test('parsing a pasted log takes linear time', () => {
   const begun = performance.now()
   lastFingerprint('A'.repeat(5_000_000))
   expect(performance.now() - begun).toBeLessThan(500)

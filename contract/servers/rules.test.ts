@@ -34,9 +34,9 @@ test.each([
   ['żółw', 'Server name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen'],
 ])('the name %j is refused with the specified sentence', (name, sentence) => expect(messageOf(nameOf('Server'), name)).toBe(sentence))
 
-test('a name is trimmed, then taken', () => expect(z.parse(nameOf('Server'), ' calm-heron-204 ')).toBe('calm-heron-204'))
+test('a name is trimmed before validation', () => expect(z.parse(nameOf('Server'), ' calm-heron-204 ')).toBe('calm-heron-204'))
 
-test('a server is controlled once it runs the configuration of its cluster', () => {
+test('a server can be controlled once it runs its cluster’s configuration', () => {
   const cluster = { id: '0198c0de-0000-7000-8000-000000000001', name: 'web' }
   expect(canControlServer({ status: 'ready', cluster })).toEqual({ ok: true })
   expect(canControlServer({ status: 'maintenance', cluster })).toEqual({ ok: false, reason: 'The server does not run the configuration of web yet' })
@@ -51,7 +51,7 @@ test('a server keeps its name while it is in a cluster', () => {
   expect(canRenameServer({ status: 'maintenance', cluster: null }).ok).toBe(true)
 })
 
-describe('leaving a cluster that stays', () => {
+describe('leaving a cluster', () => {
   const [one, two, three] = ['1', '2', '3'].map((n) => ({ node_id: `id-${n}`, name: `web-${n}`, role: 'control_plane' as const }))
   const worker = { node_id: 'id-4', name: 'web-4', role: 'worker' as const }
   const cluster = {
@@ -72,7 +72,7 @@ describe('leaving a cluster that stays', () => {
   }
   const dark = { ...server, talos: { reachable: false } }
 
-  test('what answers is reset, what is dark is removed by force, and never the other way round', () => {
+  test('a server that answers is reset, one that doesn’t is removed by force', () => {
     expect(canResetServer(server, cluster).ok).toBe(true)
     expect(canForceRemoveServer(server, cluster)).toEqual({ ok: false, reason: 'web-2 answers: reset it instead' })
     expect(canResetServer(dark, cluster)).toMatchObject({ ok: false, reason: expect.stringContaining('remove it by force') })
@@ -82,7 +82,7 @@ describe('leaving a cluster that stays', () => {
     expect(canForceRemoveServer({ ...dark, operation_id: 'o' }).ok).toBe(true)
   })
 
-  test('the only control plane stays, and so does the one that is the endpoint, unless the endpoint moves by itself', () => {
+  test('the only control plane can’t leave, nor one that is the endpoint, unless that is a virtual address', () => {
     const alone = { ...cluster, servers: [two!, worker] }
     for (const verdict of [canResetServer(server, alone), canForceRemoveServer(dark, alone)])
       expect(verdict).toEqual({ ok: false, reason: 'web-2 is the only control plane of prod: delete the cluster instead' })
@@ -93,12 +93,12 @@ describe('leaving a cluster that stays', () => {
     expect(canForceRemoveServer({ ...endpoint, talos: { reachable: false } }, cluster).ok).toBe(true)
   })
 
-  test.each(['pending', 'installing', 'failed', 'deleting'] as const)('not while the cluster is %s', (status) => {
+  test.each(['pending', 'installing', 'failed', 'deleting'] as const)('is refused while the cluster is %s', (status) => {
     expect(canResetServer(server, { ...cluster, status }).ok).toBe(false)
     expect(canForceRemoveServer(dark, { ...cluster, status }).ok).toBe(false)
   })
 
-  test('in no cluster there is nothing to leave', () => {
+  test('is refused for a server without a cluster', () => {
     const free = { ...server, status: 'maintenance' as const, cluster: null }
     expect(canResetServer(free)).toEqual({ ok: false, reason: 'Talos allows this only once the server is in a cluster' })
     expect(canForceRemoveServer(free)).toEqual(canRemoveServer(free))
@@ -107,7 +107,7 @@ describe('leaving a cluster that stays', () => {
   })
 })
 
-test('status moves are exactly the four allowed ones', () => {
+test('exactly four status changes are allowed', () => {
   const allowed = serverStatuses.flatMap((from) => serverStatuses.filter((to) => canBecome(from, to).ok).map((to) => `${from} → ${to}`))
   expect(allowed.toSorted()).toEqual(['maintenance → deleted', 'maintenance → ready', 'ready → deleted', 'ready → maintenance'])
 })
@@ -135,7 +135,7 @@ test('a viewer reads everything but secrets, and writes nothing', () => {
   expect(scopesOf.operator).not.toContain('users:manage')
 })
 
-test('every operation has a name, a place and errors of its own', () => {
+test('every operation has a unique name and path, and known errors', () => {
   const names = allOperations.map((o) => o.name)
   const places = allOperations.map((o) => `${o.method} ${o.path.replaceAll(/\{\w+\}/g, '{}')}`)
   expect(new Set(names).size).toBe(names.length)
@@ -143,7 +143,7 @@ test('every operation has a name, a place and errors of its own', () => {
   for (const o of allOperations) for (const code of o.errors) expect(errors).toHaveProperty(code)
 })
 
-test('the server list is page 1 of 1000 unless asked otherwise, and refuses unknown filters', () => {
+test('the server list defaults to page 1 of 1000 and refuses unknown filters', () => {
   expect(z.parse(serverList.query, {})).toEqual({ page: 1, per_page: 1000 })
   expect(z.safeParse(serverList.query, { colour: 'red' }).success).toBe(false)
   expect(z.safeParse(serverList.query, { status: 'broken' }).success).toBe(false)
@@ -153,11 +153,11 @@ test('resources default to empty lists', () => {
   expect(z.parse(Resources, {})).toEqual({ node_addresses: [], processors: [], memory: [], disks: [], interfaces: [] })
 })
 
-test('a password is taken as it is, an email is trimmed and folded', () => {
+test('a password is not changed, an email is trimmed and lower-cased', () => {
   expect(z.parse(authorize.body, { email: ' Ada@Example.org ', password: '  two spaces  ' })).toEqual({ email: 'ada@example.org', password: '  two spaces  ' })
 })
 
-test('a cluster needs network addresses with host bits zero and an address or name as endpoint', () => {
+test('a cluster needs CIDRs without host bits, and an address or DNS name as endpoint', () => {
   const cluster = { name: 'c', datacenter_id: crypto.randomUUID(), servers: [{ node_id: crypto.randomUUID(), role: 'control_plane' }] }
   expect(z.safeParse(NewCluster, cluster).success).toBe(true)
   expect(messageOf(NewCluster, { ...cluster, pod_cidr: '10.244.0.1/16' })).toContain('Pod CIDR')
@@ -167,7 +167,7 @@ test('a cluster needs network addresses with host bits zero and an address or na
     expect(messageOf(NewCluster, { ...cluster, endpoint })).toBe('Enter an IP address or a DNS name')
 })
 
-test('a server joins a cluster of its own minor of Talos or of an older one', () => {
+test('a server joins clusters of its own Talos minor or an older one', () => {
   const s = { status: 'maintenance', eligibility: [{ check: 'free', ok: true, reason: null }], talos: { version: 'v1.12.11', installed: null } } as const
   expect(canJoinCluster({ ...s, eligibility: [...s.eligibility] })).toEqual({ ok: true })
   expect(canJoinCluster({ ...s, eligibility: [...s.eligibility] }, 'v1.12.3')).toEqual({ ok: true })
@@ -178,7 +178,7 @@ test('a server joins a cluster of its own minor of Talos or of an older one', ()
   expect(canJoinCluster({ ...s, eligibility: [...s.eligibility], talos: { version: 'v1.13.1', installed: null } }, 'v1.12.11')).toEqual({ ok: true })
 })
 
-test('a server with Talos on its disk joins in that version only, and on that disk', () => {
+test('a server with an installed Talos joins only in that version and on that disk', () => {
   const installed = { version: 'v1.13.1', disk: '/dev/sdb' }
   const s = { status: 'maintenance' as const, eligibility: [], talos: { version: 'v1.13.1', installed } }
   expect(canJoinCluster(s)).toEqual({ ok: true })
@@ -189,7 +189,7 @@ test('a server with Talos on its disk joins in that version only, and on that di
   expect(canKeepInstalled(installed, 'v1.13.1', '/dev/sda')).toEqual({ ok: false, reason: 'Talos is installed on /dev/sdb; choose that disk, not /dev/sda' })
 })
 
-test('the order of a list is the one that is asked for, or its usual one', () => {
+test('a list uses the requested order, or its default', () => {
   const order = (sort?: 'name' | '-name' | 'at' | '-at') => orderOf(sort, '-at')
   expect([order(), order('name'), order('-name')]).toEqual([
     { column: 'at', direction: 'desc' },

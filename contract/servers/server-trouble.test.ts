@@ -12,12 +12,12 @@ const well = {
 const silent = { reachable: false, unreachable_since: at, reason: 'connection refused' }
 const dead = { ready: false, reason: 'NodeStatusUnknown: Kubelet stopped posting node status', since: at }
 
-test('a server that answers and is Ready has no trouble; one that was never asked has none that is known', () => {
+test('a server that answers and is Ready has no problem, nor has one that was never contacted', () => {
   expect(troubleOf(well, minutesLater(1))).toBeNull()
   expect(troubleOf({ ...well, status: 'maintenance', talos: { ...well.talos, reachable: null }, kubernetes: null }, minutesLater(1))).toBeNull()
 })
 
-test('a server that does not answer is unreachable, since when and why, whatever its status', () => {
+test('a server that does not answer is unreachable with time and reason, whatever its status', () => {
   const unreachable = { kind: 'unreachable', word: 'Unreachable', since: at, reason: 'connection refused' }
   expect(troubleOf({ ...well, talos: silent }, minutesLater(1))).toEqual(unreachable)
   expect(troubleOf({ ...well, talos: silent, kubernetes: dead }, minutesLater(1))).toEqual(unreachable)
@@ -25,7 +25,7 @@ test('a server that does not answer is unreachable, since when and why, whatever
   expect(troubleOf({ ...well, status: 'deleted', talos: silent }, minutesLater(1))).toBeNull()
 })
 
-test('a server that answers but is dead in Kubernetes says so', () => {
+test('a server that answers but is NotReady in Kubernetes has a problem', () => {
   expect(troubleOf({ ...well, kubernetes: dead }, minutesLater(1))).toEqual({
     kind: 'not_ready',
     word: 'Node NotReady',
@@ -34,14 +34,14 @@ test('a server that answers but is dead in Kubernetes says so', () => {
   })
 })
 
-test('what something is done to may be away for 15 minutes', () => {
+test('a server with an operation may be away for 15 minutes', () => {
   for (const ill of [{ talos: silent }, { kubernetes: dead }]) {
     expect(troubleOf({ ...well, ...ill, operation_id: 'o' }, minutesLater(14))).toBeNull()
     expect(troubleOf({ ...well, ...ill, operation_id: 'o' }, minutesLater(16))).not.toBeNull()
   }
 })
 
-test('a server that is dark because it installs or restarts on our order is away, not unreachable', () => {
+test('a server that installs or restarts in an operation is away, not unreachable', () => {
   const dark = { ...well, talos: silent, operation_id: 'o' }
   expect(contactStateOf(dark, minutesLater(14))).toBe('away')
   expect(contactStateOf(dark, minutesLater(16))).toBe('unreachable')

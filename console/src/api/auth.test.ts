@@ -63,7 +63,7 @@ const stored = (lifeSeconds = 600, scopes: string[] = []) => tokenBox(local).sig
 const sessionAnswer = { user, scopes: [], expiresAt: new Date(Date.now() + 3_600_000).toISOString() }
 const renewed = (): Answered => [200, { access_token: token('second', 600), refresh_token: 'refresh-2' }]
 
-test('a refresh that is refused ends the session at once: one notice, nothing stays stored', async () => {
+test('a refused refresh ends the session at once, with one notice and an empty storage', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
   answers = () => [401, { error: 'Session expired. Please sign in again.', code: 'session_expired' }]
@@ -75,7 +75,7 @@ test('a refresh that is refused ends the session at once: one notice, nothing st
   expect([auth.authStatus.get(), local.size]).toEqual(['signedOut', 0])
 })
 
-test('a refresh that gets no decision is tried again, and the session goes on', async () => {
+test('a refresh without a decision is retried, and the session continues', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
   const tries: Answered[] = [[503, { error: 'Busy.' }], renewed()]
@@ -86,7 +86,7 @@ test('a refresh that gets no decision is tried again, and the session goes on', 
   expect(tokenBox(local).refresh()?.value).toBe('refresh-2')
 })
 
-test('without a decision for 30 s the guard ends the session the same way', async () => {
+test('after 30 s without a decision the guard ends the session', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
   answers = () => [502, {}]
@@ -107,7 +107,7 @@ test('without a decision for 30 s the guard ends the session the same way', asyn
   expect([auth.authStatus.get(), local.size]).toEqual(['signedOut', 0])
 })
 
-test('the guard fetches an ended access token anew before it decides', async () => {
+test('the guard refreshes an expired access token before it decides', async () => {
   stored(0)
   auth.authStatus.set('signedIn')
   answers = renewed
@@ -115,7 +115,7 @@ test('the guard fetches an ended access token anew before it decides', async () 
   expect(asked).toEqual(['/v1/authorize/refresh'])
 })
 
-test('a validation that fails signs out, says so once, and is logged to the browser’s console', async () => {
+test('a failed validation signs out with one notice and logs to the browser’s console', async () => {
   stored()
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   answers = () => [403, { error: 'This account is disabled.' }]
@@ -124,7 +124,7 @@ test('a validation that fails signs out, says so once, and is logged to the brow
   expect(logged).toHaveBeenCalledWith('The session could not be validated:', 'This account is disabled.')
 })
 
-test('a validation that is answered 401 refreshes once, and signs in by the second answer', async () => {
+test('a validation answered with 401 refreshes once and uses the second answer', async () => {
   stored()
   let first = true
   answers = (path) => {
@@ -137,7 +137,7 @@ test('a validation that is answered 401 refreshes once, and signs in by the seco
   expect([auth.authStatus.get(), asked]).toEqual(['signedIn', ['/v1/session', '/v1/authorize/refresh', '/v1/session']])
 })
 
-test('logging out ends here within 5 s though the server never answers, and what else fails meanwhile is no lost session', async () => {
+test('log out ends within 5 s even if the server never answers, and other failures meanwhile show no notice', async () => {
   stored()
   auth.authStatus.set('signedIn')
   answers = () => 'never'
@@ -157,7 +157,7 @@ test('logging out ends here within 5 s though the server never answers, and what
   expect([ended, notices, auth.authStatus.get(), local.size]).toEqual([[true], [], 'signedOut', 0])
 })
 
-test('a role is blamed only while there is a session that says what the role is', async () => {
+test('the role is named as the reason only while the scopes are known', async () => {
   stored(600, ['network:read'])
   const { allowed } = await import('./session.ts')
   expect(allowed(subnetCreate)).toEqual({ ok: false, reason: 'Your role does not include network:write' })
@@ -165,7 +165,7 @@ test('a role is blamed only while there is a session that says what the role is'
   expect(allowed(subnetCreate)).toEqual({ ok: false, reason: 'Your session has ended. Sign in again.' })
 })
 
-test('a session whose stored tokens are gone or have ended is noticed without a call, and said once', async () => {
+test('missing or expired tokens are noticed without a call, and reported once', async () => {
   stored()
   auth.authStatus.set('signedIn')
   vi.useFakeTimers({ toFake: ['setInterval', 'Date'] })
@@ -178,7 +178,7 @@ test('a session whose stored tokens are gone or have ended is noticed without a 
   expect([auth.authStatus.get(), notices]).toEqual(['signedOut', ['Session expired. Please sign in again.']])
 })
 
-test('a sign-in whose answer brings no text of the server’s says the specification’s', async () => {
+test('a failed sign-in without a server message shows the specified one', async () => {
   for (const [answer, said] of [
     [[502, '<html>'], 'Authentication failed'],
     [[401, { error: 'Invalid email or password' }], 'Invalid email or password'],
@@ -190,7 +190,7 @@ test('a sign-in whose answer brings no text of the server’s says the specifica
   }
 })
 
-test('queries retry once where no answer, 5xx or 429 came, and never a refusal', async () => {
+test('queries retry once after no answer, 5xx or 429, and never after a refusal', async () => {
   const { retryQuery } = await import('./query.ts')
   const { CallError } = await import('./http.ts')
   const retried = (failures: number, status: number) => retryQuery(failures, new CallError('x', { status }))

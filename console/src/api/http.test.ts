@@ -4,7 +4,7 @@ import { CallError, noAnswer, readAnswer, saidBy, whyOf } from './http.ts'
 /** What is thrown for an answer. */
 const problem = (status: number, body: string) => readAnswer(new Response(body, { status })).catch((error: unknown) => error)
 
-test('a failure is told in the words of the server, and in those of the form where its answer has none', async () => {
+test('a failure shows the server’s message, or the form’s own if there is none', async () => {
   const failed = 'Server name could not be updated'
   expect(saidBy(await problem(409, '{"error":"Server name already exists"}'), failed)).toBe('Server name already exists')
   for (const [status, body] of [
@@ -16,7 +16,7 @@ test('a failure is told in the words of the server, and in those of the form whe
   expect(saidBy(new Error('Failed to fetch'), failed)).toBe(failed)
 })
 
-test('beside a headline stands only what says more than it', async () => {
+test('the reason below a headline never repeats the headline', async () => {
   expect(whyOf(await problem(422, '{"error":"Enter a patch"}'))).toBe('Enter a patch')
   expect(whyOf(await problem(502, '<html>Bad gateway</html>'))).toBe('')
   expect(whyOf(new Error(''))).toBe('')

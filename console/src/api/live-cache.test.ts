@@ -4,7 +4,7 @@ import { applyContacts, changes } from './live-cache.ts'
 
 const happened = (kind: Parameters<typeof changes>[1] extends ReadonlyMap<infer K, unknown> ? K : never, ...ids: string[]) => new Map([[kind, new Set(ids)]])
 
-test('a change of a server concerns lists, that server and the overview, and no other server', () => {
+test('a change of a server invalidates lists, that server and the overview, but no other server', () => {
   const server = happened('server', 'a')
   expect(changes(['servers', {}], server)).toBe(true)
   expect(changes(['serverGet', { params: { id: 'a' } }], server)).toBe(true)
@@ -13,14 +13,14 @@ test('a change of a server concerns lists, that server and the overview, and no 
   expect(changes(['preferencesGet', {}], server)).toBe(false)
 })
 
-test('a patch concerns its server', () => {
+test('a change of a patch invalidates its server', () => {
   expect(changes(['patchList', { params: { id: 'server' } }], happened('patch', 'p1'))).toBe(true)
   expect(changes(['clusterList', {}], happened('patch', 'p1'))).toBe(false)
   expect(changes(['patchSchema', {}], happened('patch', 'p1'))).toBe(false)
   expect(changes(['patchGet', { params: { id: 's', patchId: 'p2' } }], happened('patch', 'p1'))).toBe(false)
 })
 
-test('contacts are written into what is shown, and only forward', () => {
+test('contact times are written into the cache and only move forward', () => {
   const client = new QueryClient()
   const server = (id: string) => ({ id, talos: { last_contact_at: '2026-01-01T00:00:05Z', reason: null } })
   client.setQueryData(['servers', {}], { items: [server('a'), server('b')], total: 2 })

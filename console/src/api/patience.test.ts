@@ -7,20 +7,20 @@ afterEach(() => void vi.useRealTimers())
 
 const away = new CallError(noAnswer, { status: 0 })
 
-test('no answer, 5xx and 429 are no decision; every other refusal is one', () => {
+test('no answer, 5xx and 429 are no decision; every other error is one', () => {
   const of = (status: number) => isUndecided(new CallError('x', { status }))
   expect([0, 200, 429, 500, 502, 503].map(of)).toEqual([true, true, true, true, true, true])
   expect([400, 401, 403, 404, 409, 422].map(of)).toEqual([false, false, false, false, false, false])
   expect(isUndecided(new TypeError('x'))).toBe(false)
 })
 
-test('a refusal ends at once and is not repeated', async () => {
+test('a refusal is not retried', async () => {
   const attempt = vi.fn<() => Promise<never>>(() => Promise.reject(new CallError('Session expired.', { status: 401 })))
   await expect(patiently(patience(), attempt)).rejects.toThrow('Session expired.')
   expect(attempt).toHaveBeenCalledTimes(1)
 })
 
-test('what gets no decision is tried until there is one, and the wait is said meanwhile', async () => {
+test('calls are retried until there is a decision, and the wait is shown', async () => {
   const attempt = vi
     .fn<() => Promise<string>>(() => Promise.resolve('in'))
     .mockRejectedValueOnce(away)
@@ -35,7 +35,7 @@ test('what gets no decision is tried until there is one, and the wait is said me
   expect(undecided.get()).toBeNull()
 })
 
-test('an attempt that hangs is said as well, and after 30 s all is over', async () => {
+test('a hanging attempt is shown, and everything ends after 30 s', async () => {
   const began = Date.now()
   const limits: number[] = []
   const hangs = (limitMs: number) =>
@@ -56,7 +56,7 @@ test('an attempt that hangs is said as well, and after 30 s all is over', async 
   expect(undecided.get()).toBeNull()
 })
 
-test('two calls of one decision share the 30 s', async () => {
+test('two calls of one decision share one budget of 30 s', async () => {
   const budget = patience()
   const first = patiently(
     budget,
@@ -73,7 +73,7 @@ test('two calls of one decision share the 30 s', async () => {
   expect(await second).toBeLessThanOrEqual(27_000)
 })
 
-test('a machine that slept meanwhile still has its patience', async () => {
+test('time in which the machine slept is not counted', async () => {
   let tries = 0
   const done = patiently(patience(), () => {
     tries++

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Preferences } from '#contract/sessions.ts'
 import { savePreferences, withEntry } from './save-preferences.ts'
 
-test('a change is made to what the server has now: what another tab saved meanwhile stays', async () => {
+test('a change applies to the server’s current preferences, so another tab’s changes survive', async () => {
   let stored: Preferences = { theme: 'dark', columns: { servers: ['name'] } }
   const server = {
     read: async () => stored,
@@ -12,7 +12,7 @@ test('a change is made to what the server has now: what another tab saved meanwh
   expect(stored).toEqual({ theme: 'light', columns: { servers: ['name'] } })
 })
 
-test("one table's entry is set or taken out, the others stay", () => {
+test('one table’s entry is set or removed, the others stay', () => {
   expect(withEntry({ servers: ['name'], clusters: ['name'] }, 'servers', undefined)).toEqual({ clusters: ['name'] })
   expect(withEntry(undefined, 'servers', ['name'])).toEqual({ servers: ['name'] })
 })

@@ -11,7 +11,7 @@ beforeEach(() => {
   box = tokenBox({ getItem: (key) => stored.get(key) ?? null, setItem: (key, value) => stored.set(key, value), removeItem: (key) => stored.delete(key) })
 })
 
-test('a session is valid while user, refresh token and access token are there and unexpired', () => {
+test('a session is valid while user, refresh token and access token exist and have not expired', () => {
   expect(box.isValid(0)).toBe(false)
   box.signIn(user, access(600), 'refresh', 0)
   expect(box.isValid(599_000)).toBe(true)
@@ -21,7 +21,7 @@ test('a session is valid while user, refresh token and access token are there an
   expect(box.isValid(0)).toBe(false)
 })
 
-test('a server whose clock is ten minutes behind or ahead gives tokens that hold as long as any', () => {
+test('tokens of a server with a clock ten minutes off have their full life', () => {
   for (const skew of [-630, 630]) {
     const now = 1_000_000
     const issued = now + skew
@@ -33,7 +33,7 @@ test('a server whose clock is ten minutes behind or ahead gives tokens that hold
   }
 })
 
-test('a replacement of the refresh token lives no longer than the first', () => {
+test('a new refresh token expires no later than the first', () => {
   box.signIn(user, access(600), 'one', 0)
   box.refreshed(access(1200), 'two', 500_000)
   expect(box.refresh()).toMatchObject({ value: 'two', expiresAt: refreshLifetimeMs, sessionId: 's1', userId: 'u1' })
@@ -42,7 +42,7 @@ test('a replacement of the refresh token lives no longer than the first', () => 
   expect(box.refresh()?.value).toBe('two')
 })
 
-test('only the four kinds of keys that are specified are written', () => {
+test('only the four specified kinds of keys are written', () => {
   box.signIn(user, access(600), 'r', 0)
   expect([...stored.keys()].toSorted()).toEqual([
     'steelyard.session.s1',
@@ -60,7 +60,7 @@ test('every session of the user can be revoked', () => {
   expect(box.refresh()?.value).toBe('two')
 })
 
-test('what can not be read counts as not there', () => {
+test('unreadable values count as missing', () => {
   stored.set('steelyard.user', '{')
   expect(box.user()).toBeNull()
   box.signIn(user, access(600), 'r', 0)

@@ -16,7 +16,7 @@ const refused = () => Promise.reject(new Error('connection refused'))
 const frozen = () => new Promise((_, reject) => setTimeout(() => reject(new Error('late')), 2_000))
 const answers = () => Promise.resolve()
 
-test('a server that stops answering is said to be silent within 7 s, since its last sign of life', async () => {
+test('a server that stops answering is silent within 7 s, since its last sign of life', async () => {
   const { watch, said, pass } = watched(frozen)
   for (let beat = 0; beat < 5; beat++) {
     await pass(heartbeatMs)
@@ -28,14 +28,14 @@ test('a server that stops answering is said to be silent within 7 s, since its l
   watch.stop()
 })
 
-test('a stream that breaks asks at once: a connection that is refused needs no wait', async () => {
+test('a broken stream probes at once', async () => {
   const { watch, said } = watched(refused)
   await watch.look()
   expect(said).toEqual(['silent since 0'])
   watch.stop()
 })
 
-test('heartbeats that are on time ask nobody', async () => {
+test('punctual heartbeats cause no probes', async () => {
   const probe = vi.fn<() => Promise<void>>(answers)
   const { watch, said, pass } = watched(probe)
   for (let beat = 0; beat < 20; beat++) {
@@ -46,14 +46,14 @@ test('heartbeats that are on time ask nobody', async () => {
   watch.stop()
 })
 
-test('where the tab that reads the stream is gone, or a proxy holds the stream back, the server is not blamed', async () => {
+test('a server that answers probes is not silent if only the stream is missing', async () => {
   const { watch, said, pass } = watched(answers)
   await pass(6_000)
   expect([...new Set(said)]).toEqual(['quiet'])
   watch.stop()
 })
 
-test('a sign of life that comes while it is asked counts, and nothing is said once it is stopped', async () => {
+test('a sign of life during a probe counts, and a stopped watchdog reports nothing', async () => {
   const { watch, said, pass } = watched(frozen)
   const asked = watch.look()
   await pass(1_000)
@@ -66,7 +66,7 @@ test('a sign of life that comes while it is asked counts, and nothing is said on
   expect(said).toEqual([])
 })
 
-test('it is asked again while it stays silent, so that an answer is noticed', async () => {
+test('a silent server is probed again, so that its return is noticed', async () => {
   let up = false
   const { watch, said, pass } = watched(() => (up ? answers() : refused()))
   await pass(6_000)

@@ -5,7 +5,7 @@ test('the specified order', () => {
   expect(menu.map((entry) => entry.label)).toEqual(['Datacenters', 'Clusters', 'Servers', 'Network'])
 })
 
-test('an entry with a capability is hidden from who does not hold it', () => {
+test('an entry with a capability is hidden from users without it', () => {
   const entries: MenuEntry[] = [
     { label: 'a', icon: 'market', capability: 'marketplace:read' },
     { label: 'b', icon: 'grip', submenu: [{ label: 'c', icon: 'grip', capability: 'users:manage' }] },

@@ -6,7 +6,7 @@ afterEach(() => {
   modalStore.set({})
 })
 
-test('one at a time, in the specified order', () => {
+test('one dialog at a time, in the specified order', () => {
   modals.open('confirmServersWithoutPatch', { servers: [] })
   modals.open('editServerName', { serverId: 's', name: 'n' })
   expect(shownModal(modalStore.get())).toBe('editServerName')
@@ -23,7 +23,7 @@ test('closing clears data and callbacks after a moment', () => {
   expect(modalStore.get().editServerName).toBeUndefined()
 })
 
-test('what is opened again meanwhile stays', () => {
+test('a dialog that is reopened meanwhile stays', () => {
   vi.useFakeTimers()
   modals.open('editServerName', { serverId: 'a', name: 'n' })
   modals.close('editServerName')
@@ -32,7 +32,7 @@ test('what is opened again meanwhile stays', () => {
   expect(modalStore.get().editServerName).toMatchObject({ open: true, data: { serverId: 'b' } })
 })
 
-test('leaving the page closes whatever is open', () => {
+test('leaving the page closes every dialog', () => {
   vi.useFakeTimers()
   modals.open('editServerName', { serverId: 's', name: 'n' })
   modals.open('showClusterKey', { clusterIds: [] })

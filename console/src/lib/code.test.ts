@@ -4,7 +4,7 @@ import { patiently } from './code.ts'
 beforeEach(() => vi.useFakeTimers())
 afterEach(() => vi.useRealTimers())
 
-test('code that can’t be fetched is asked for again until it comes', async () => {
+test('a failed import is retried until it succeeds', async () => {
   const importer = vi.fn<() => Promise<string>>().mockRejectedValueOnce(new TypeError('Failed to fetch')).mockResolvedValue('the code')
   const code = patiently(importer)()
   await vi.runAllTimersAsync()
@@ -12,7 +12,7 @@ test('code that can’t be fetched is asked for again until it comes', async () 
   expect(importer).toHaveBeenCalledTimes(2)
 })
 
-test('code that is gone fails within a minute', async () => {
+test('an import of a missing file fails within a minute', async () => {
   const began = Date.now()
   const fetching = patiently(() => Promise.reject(new TypeError('Failed to fetch')))
   await Promise.all([expect(fetching()).rejects.toThrow('Failed to fetch'), vi.runAllTimersAsync()])

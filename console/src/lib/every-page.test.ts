@@ -20,7 +20,7 @@ test('a list of several pages is read to its end, and no further', async () => {
   expect(full.asked).toEqual([1])
 })
 
-test('an empty list is one page, and one that shrinks meanwhile ends', async () => {
+test('an empty list is one page, and a list that shrinks meanwhile ends', async () => {
   const none = pagesOf([], 1_000)
   expect(await everyPage(none.read)).toEqual([])
   expect(none.asked).toEqual([1])

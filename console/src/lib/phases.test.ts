@@ -19,7 +19,7 @@ const members = [
   { node_id: 'w', name: 'quiet-otter-118', role: 'worker' as const },
 ]
 
-test('the steps of several servers are one phase, in the order in which they happen', () => {
+test('steps of several servers form one phase, in order', () => {
   const phases = phasesOf(
     [
       step('secrets', 'done'),
@@ -44,14 +44,14 @@ test('the steps of several servers are one phase, in the order in which they hap
   expect(phaseCount(phases)).toEqual({ at: 2, of: 5 })
 })
 
-test('what needs somebody wins over what goes on', () => {
+test('failed and waiting take precedence over running', () => {
   expect(stateOf([step('a', 'done'), step('b', 'running'), step('c', 'failed')])).toBe('failed')
   expect(stateOf([step('a', 'done'), step('b', 'todo')])).toBe('running')
   expect(stateOf([step('a', 'done'), step('b', 'skipped')])).toBe('done')
   expect(stateOf([step('a', 'todo')])).toBe('todo')
 })
 
-test('once an operation has ended, nothing of it is under way', () => {
+test('no phase of an ended operation is running', () => {
   const steps = [
     step('install/a', 'done'),
     step('install/w', 'failed', { reason: 'no disk' }),
@@ -78,18 +78,18 @@ test('once an operation has ended, nothing of it is under way', () => {
   ])
 })
 
-test('the time of a phase that a replacement does again for one server is that of this server', () => {
+test('a phase repeated for one server has that server’s times', () => {
   const again = step('install/b', 'done', { started_at: '2026-11-20T11:00:00.000Z', ended_at: '2026-11-20T11:00:09.000Z' })
   const [install, boot] = phasesOf([step('install/a', 'done'), again, step('boot/a', 'done')], members, true, '2026-11-20T10:59:00.000Z')
   expect([install!.startedAt, install!.endedAt]).toEqual([again.started_at, again.ended_at])
   expect(boot!.startedAt).toBe('2026-11-20T10:00:00.000Z')
 })
 
-test('a step that is new to us is shown by its own title', () => {
+test('an unknown step is shown with its own title', () => {
   expect(phasesOf([step('polish', 'running')], members)[0]).toMatchObject({ key: 'polish', title: 'polish', state: 'running' })
 })
 
-test('the steps of subnets stand one by one, and servers have no part in them', () => {
+test('steps of subnets are a phase each, without servers', () => {
   const steps = [step('apply/s1', 'done'), step('apply/s2', 'running'), step('read-back/s1', 'todo')].map((s) => ({ ...s, node_id: null }))
   expect(phasesOf(steps, members).map((p) => [p.key, p.state])).toEqual([
     ['apply/s1', 'done'],
@@ -98,7 +98,7 @@ test('the steps of subnets stand one by one, and servers have no part in them', 
   ])
 })
 
-test('how far an operation is needs its steps alone: the roles of its servers follow from etcd', () => {
+test('progress needs only the steps: roles follow from the etcd steps', () => {
   const steps = [
     step('secrets', 'done'),
     ...['config', 'apply', 'install', 'boot', 'etcd', 'join'].flatMap((p) => ['a', 'b'].map((id) => step(`${p}/${id}`, p === 'config' ? 'done' : 'todo'))),
@@ -108,7 +108,7 @@ test('how far an operation is needs its steps alone: the roles of its servers fo
   expect(phaseCount(phasesOf(steps))).toEqual({ at: 3, of: 12 })
 })
 
-test('what is held says why, and not what its step waited for before', () => {
+test('a held operation shows why it is held, not what its step waited for', () => {
   const steps = [step('secrets', 'done'), step('boot/a', 'waiting', { reason: 'Waiting for its API' })]
   expect(nowOf({ steps, status: 'running', reason: null })).toBe('boot/a. Waiting for its API')
   expect(nowOf({ steps, status: 'waiting', reason: 'Restored from a backup: resume it once you have looked' })).toBe(

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 import { parseSearch, samePlace, stringifySearch, texts } from './search.ts'
 
-test('values stay the strings that they are', () => {
+test('values stay strings', () => {
   expect(parseSearch('?q=127&flag=true&x=%7B%7D')).toEqual({ q: '127', flag: 'true', x: '{}' })
   expect(stringifySearch({ q: '10.0.0.1/24', page: 2, none: undefined, empty: '' })).toBe('?q=10.0.0.1%2F24&page=2')
   expect(stringifySearch({})).toBe('')
 })
 
-test('only named strings are taken', () => {
+test('only named strings are kept', () => {
   expect(texts('cluster', 'nodeType')({ cluster: 'a', nodeType: 3, other: 'x' })).toEqual({ cluster: 'a' })
 })
 
-test('after signing in one goes only to our own pages', () => {
+test('only own pages are allowed after signing in', () => {
   const origin = 'https://console.example'
   const to = (href: unknown) => samePlace(href, origin)
   expect(to('/infra/servers?q=a#b')).toBe('/infra/servers?q=a#b')

@@ -3,7 +3,7 @@ import { patchUpdate } from '#contract/patches.ts'
 import { joinTokenRevoke } from '#contract/join-tokens.ts'
 import { cliOf, curlOf } from './shell.ts'
 
-test('a form as a call of the API: with the version that it was read at, and safe in a shell', () => {
+test('a curl command has the version and is quoted for a shell', () => {
   const line = curlOf(patchUpdate, { id: '7', patchId: 'a b' }, { body: "it's" }, { origin: 'https://steelyard.example.com', version: 3 })
   expect(line).toContain(`${patchUpdate.method} 'https://steelyard.example.com/v1/nodes/7/patches/a%20b'`)
   expect(line).toContain(`-H 'If-Match: "3"'`)
@@ -11,13 +11,13 @@ test('a form as a call of the API: with the version that it was read at, and saf
   expect(line).toContain('"Authorization: Bearer $STEELYARD_TOKEN"')
 })
 
-test('a call without a body sends none', () => {
+test('a curl command without a body sends none', () => {
   expect(curlOf(joinTokenRevoke, { id: '7' }, undefined, { origin: 'https://s.example' })).toBe(
     `curl -X DELETE 'https://s.example/v1/join-tokens/7' \\\n  -H "Authorization: Bearer $STEELYARD_TOKEN"`,
   )
 })
 
-test('a form as a command: flags, lists, and what a shell would read otherwise in quotes', () => {
+test('a CLI command has flags, repeated options and quotes where needed', () => {
   expect(
     cliOf(['image', 'create'], {
       'talos-version': 'v1.13.9',

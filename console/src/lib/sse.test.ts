@@ -9,14 +9,14 @@ const readAll = (...chunks: string[]): Message[] => {
   return got
 }
 
-test('messages with id, name and several lines of data; comments are silent', () => {
+test('messages have id, event and several lines of data; comments are ignored', () => {
   expect(readAll(': hello\n\nid: 7\nevent: server.updated\ndata: {"a":\ndata: 1}\n\ndata:x\n\n')).toEqual([
     { id: '7', event: 'server.updated', data: '{"a":\n1}' },
     { id: '7', event: 'message', data: 'x' },
   ])
 })
 
-test('what is not finished waits', () => {
+test('an incomplete message is not delivered', () => {
   expect(readAll('id: 1\ndata: half')).toEqual([])
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ago, duration, until } from './time.ts'
 
-test('durations in the two units that matter', () => {
+test('durations use two units', () => {
   expect([0, -5000, 18_000, 60_000, 556_000, 7_500_000, 86_400_000, 277_200_000].map(duration)).toEqual([
     '0 s',
     '0 s',
@@ -14,13 +14,13 @@ test('durations in the two units that matter', () => {
   ])
 })
 
-test('how long ago in one unit', () => {
+test('times in the past use one unit', () => {
   const now = Date.parse('2026-11-20T14:00:00Z')
   const at = (s: number) => ago(new Date(now - s * 1000).toISOString(), now)
   expect([at(1), at(18), at(119), at(3 * 3600 + 5), at(2 * 86_400), at(-30)]).toEqual(['just now', '18 s ago', '1 min ago', '3 h ago', '2 d ago', 'just now'])
 })
 
-test('how long until, rounded to the nearest unit', () => {
+test('times in the future are rounded to the nearest unit', () => {
   const now = Date.parse('2026-11-20T14:00:00Z')
   const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000]
   const left: [number, string][] = [

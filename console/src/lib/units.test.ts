@@ -19,6 +19,6 @@ test('memory in binary units, disks in decimal ones', () => {
   ])
 })
 
-test('a number never leaves its unit at the end of a line', () => {
+test('no line breaks between a number and its unit', () => {
   expect(memory(2 ** 30)).toBe('1\u00a0GiB')
 })

@@ -10,7 +10,7 @@ beforeEach(() => {
   toast.hearErrors()
 })
 
-test('after the last error of a session the failures of what was under way add none, until errors are heard again', async () => {
+test('after an exclusive error no further errors show until hearErrors', async () => {
   toast.lastError('Session expired. Please sign in again.', 'session')
   toast.error('Your preferences could not be saved: Session expired. Please sign in again.', { id: 'preferences' })
   toast.success('Server name was updated successfully')

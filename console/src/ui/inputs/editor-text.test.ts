@@ -13,7 +13,7 @@ test.each([
   ['', null],
 ])('a line below %j begins with %j spaces', (before, spaces) => expect(indentBelow(before)).toBe(spaces))
 
-test('text that comes back late is not put over what was typed since', () => {
+test('a value that comes back late doesn’t replace newer text', () => {
   expect(afterBack(['a', 'ab', 'abc'], 'ab')).toEqual(['abc'])
   expect(afterBack(['a', 'ab'], 'ab')).toEqual([])
   expect(afterBack(['a', 'ab'], 'from elsewhere')).toBeNull()

@@ -9,7 +9,7 @@ test('every word has to occur, in any order', () => {
   expect(matches(action, '')).toBe(true)
 })
 
-test('what is marked first can be done: a disabled entry is passed over, and where all are disabled none is marked', () => {
+test('the first enabled entry is selected initially, or none', () => {
   const [refused, able] = [
     { label: 'Delete', can: { ok: false, reason: 'Not now' } as const },
     { label: 'Edit', can: { ok: true } as const },

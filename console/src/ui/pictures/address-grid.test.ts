@@ -77,7 +77,7 @@ test.each(['192.168.7.0/24', '10.0.0.0/22', '10.0.0.0/20', '10.9.0.0/16', '172.1
   },
 )
 
-test('every address can be gone down to, and its way is made of cells', () => {
+test('every address has a path of cells down to it', () => {
   for (const [net, address] of [
     ['10.0.0.0/8', '10.200.3.77'],
     ['2001:db8:20:14::/64', '2001:db8:20:14:1:2:3:4'],
@@ -90,7 +90,7 @@ test('every address can be gone down to, and its way is made of cells', () => {
   }
 })
 
-test('a share is nothing or all only where it is so exactly', () => {
+test('a share is 0 or 1 only if exact', () => {
   expect([share(0n, 2n ** 64n), share(1n, 2n ** 64n), share(2n ** 64n - 1n, 2n ** 64n), share(2n ** 64n, 2n ** 64n)]).toEqual([0, 0.001, 0.999, 1])
 })
 
@@ -103,7 +103,7 @@ test('arrows stay in their row and column, Home and End in the row, with Ctrl at
   expect([stepFrom(20, 'Home', { ...at, ends: true }), stepFrom(20, 'End', { ...at, ends: true }), stepFrom(20, 'Tab', at)]).toEqual([0, 63, null])
 })
 
-test('numbers are said so that they can be read', () => {
+test('large numbers are readable', () => {
   expect([amount(254n), amount(65_536n), amount(2n ** 64n), amount(2n ** 64n - 2n), amount(2n ** 32n - 2n)]).toEqual([
     '254',
     '65\u202f536',
@@ -113,7 +113,7 @@ test('numbers are said so that they can be read', () => {
   ])
 })
 
-test('ranges are named by what tells them apart', () => {
+test('ranges are labelled by the part after the prefix', () => {
   expect(rangeText(cidr('203.0.113.0/24'), value('203.0.113.10'), value('203.0.113.62'))).toBe('.10–.62')
   expect(rangeText(cidr('10.20.12.0/22'), value('10.20.13.0'), value('10.20.13.0'))).toBe('.13.0')
   expect(rangeText(cidr('2001:db8:20:14::/64'), value('2001:db8:20:14::2'), value('2001:db8:20:14:ffff:ffff:ffff:ffff'))).toBe('::2–::ffff:ffff:ffff:ffff')

@@ -10,7 +10,7 @@ test('east is right of west, north above south', () => {
   expect(dots(12).split('M').length).toBeGreaterThan(300)
 })
 
-test('labels of neighbours keep clear of each other', () => {
+test('labels of neighbours don’t overlap', () => {
   const placed = placeLabels([at('PL-POZ-1', 52.4, 16.9), at('DE-FRA-2', 50.1, 8.7), at('NL-AMS-1', 52.4, 4.9)])
   const left = (p: (typeof placed)[number]) => (p.end ? p.lx - 104 : p.lx)
   const overlapping = placed.flatMap((a, i) => placed.slice(i + 1).filter((b) => Math.abs(a.ly - b.ly) < 36 && Math.abs(left(a) - left(b)) < 104))

@@ -4,23 +4,23 @@ import { visibleRows } from './virtual.ts'
 
 const view = { count: 10_000, rowHeight: 36, extra: new Map<number, number>(), top: 0, bottom: 720, overscan: 2 }
 
-test('only what is in sight is drawn, and the rest keeps its place', () => {
+test('only visible rows render, and the others keep their space', () => {
   expect(visibleRows(view)).toEqual({ from: 0, to: 23, before: 0, after: (10_000 - 23) * 36 })
   expect(visibleRows({ ...view, top: 36_000, bottom: 36_720 })).toMatchObject({ from: 998, to: 1023, before: 998 * 36 })
   expect(visibleRows({ ...view, top: 1e9, bottom: 1e9 })).toMatchObject({ from: 9998, to: 10_000, after: 0 })
 })
 
-test('rows come and go several at once: scrolling by a row mostly changes nothing', () => {
+test('rows change in groups, so scrolling by one row mostly changes nothing', () => {
   const drawn = new Set(Array.from({ length: 64 }, (_, row) => visibleRows({ ...view, top: 36_000 + row * 36, bottom: 36_720 + row * 36, step: 8 }).from))
   expect(drawn.size).toBeLessThanOrEqual(9)
 })
 
-test('an open row in sight counts with its height', () => {
+test('an open row counts with its detail’s height', () => {
   const opened = visibleRows({ ...view, extra: new Map([[1, 600]]), top: 300, bottom: 400 })
   expect(opened).toMatchObject({ from: 0, to: 4 })
 })
 
-test('drawn rows and the space around them always make up the whole, and what is in sight is drawn', () => {
+test('rendered rows and the space around them make up the whole, and visible rows render', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 500 }),
