@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { operationKinds, operationTable } from '#contract/operations.ts'
 import { openSessions } from './src/api/sessions.ts'
 import { allCommands } from './src/commands.ts'
 import { exitCodes } from './src/exit.ts'
@@ -43,6 +44,10 @@ test('docs/cli.md names every command and every exit code', () => {
   const page = readFileSync(`${root}/docs/cli.md`, 'utf8')
   for (const { name } of commands) expect(page).toMatch(new RegExp(`^\\| \`${name}[ \`]`, 'm'))
   for (const code of Object.values(exitCodes)) expect(page).toMatch(new RegExp(`^\\| ${code} +\\|`, 'm'))
+})
+
+test.each(operationKinds)('the command that begins %s exists', (kind) => {
+  expect(commands.map(({ name }) => name)).toContain(operationTable[kind].command)
 })
 
 /** The fragment that a heading is reached by: as the usual renderers make it. */

@@ -26,6 +26,7 @@ export const allOperations: readonly Operation[] = [
   users,
   datacenters,
   servers,
+  servers.serverCommands,
   joinTokens,
   images,
   versions,

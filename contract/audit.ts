@@ -1,7 +1,88 @@
 /** Who did what to what, when, from where, with what result. Append-only; each entry carries the hash of the one before. */
 import * as z from 'zod/mini'
 import { operation } from './operation.ts'
+import { type OperationKind, operationTable } from './operations.ts'
 import { listQuery, pageOf, time } from './page.ts'
+import { counted } from './words.ts'
+
+const ofOperations = Object.fromEntries(Object.values(operationTable).map(({ audit, event }) => [audit, event])) as Record<
+  (typeof operationTable)[OperationKind]['audit'],
+  string
+>
+
+/**
+ * What the events of a server or cluster say of each action of the audit log.
+ * `{name}` is a field of the entry's `after`, a list is told by its length, `{field?yes:no}` is a choice. What stands in brackets is left out where a field is missing.
+ */
+const sentences = {
+  ...ofOperations,
+  'server.added': 'Registered[: announced itself with the join token {join_token}]',
+  'server.moved': 'Found at a new address',
+  'server.identity_alarm': 'Other hardware answered',
+  'server.confirmed': 'The hardware was confirmed',
+  'server.renamed': 'Renamed[ to {name}]',
+  'server.moved_to_datacenter': 'Moved to another datacenter',
+  'server.removed_by_force': 'Removed by force, without an answer from it',
+  'server.install_failed': 'Talos was not installed[, attempt {attempt} of {of}][: {reason}]',
+  'server.failed': 'Failed[: {reason}]',
+  'server.reset': 'Wiped and released from its cluster',
+  'server.talosconfig_minted': 'A talosconfig was downloaded',
+  'server.configured': 'The configuration was applied[: {reason}]',
+  'server.config_changed_outside': 'The configuration was changed outside of Steelyard',
+  'server.images_changed_outside': 'Images were changed outside of Steelyard, and taken over',
+  'server.taken_over': 'Taken over with its cluster',
+  'server.drift_kept': 'Changes made outside of Steelyard were kept',
+  'server.drift_overwritten': 'Changes made outside of Steelyard are to be overwritten',
+  'server.resumed': 'Resumed after a restore',
+  'patch.created': 'A patch was added',
+  'patch.updated': 'A patch was changed',
+  'patch.removed': 'A patch was removed',
+  'cluster.ready': 'Ready for the first time',
+  'cluster.delete_forced': 'It was to be forgotten as it is',
+  'cluster.removed': 'Removed',
+  'cluster.server_failed': 'A server failed[: {reason}]',
+  'cluster.server_released': 'A server left[: {name}, {was_reset?wiped:as it was}]',
+  'cluster.server_forgotten': 'A server was forgotten[: {name}]',
+  'cluster.announcements_corrected': 'The announcement of its addresses was put right',
+  'cluster.versions_changed_outside': 'Its versions were changed outside of Steelyard[: Talos {talos_version}, Kubernetes {kubernetes_version}]',
+  'cluster.locked_out': 'Its authority was changed outside of Steelyard',
+  'cluster.let_in_again': 'Its machines take the certificates of Steelyard again',
+  'cluster.secrets_imported': 'New secrets were imported',
+  'cluster.kubeconfig_downloaded': 'A kubeconfig was downloaded',
+  'cluster.talosconfig_downloaded': 'A talosconfig was downloaded',
+  'cluster.resumed': 'Resumed after a restore',
+} as const
+/** Actions on what has no events for people. */
+type Unshown =
+  | `${'datacenter' | 'subnet' | 'user'}.${'created' | 'updated' | 'removed'}`
+  | `subnet.${'unassigned' | 'drift_corrected'}`
+  | `image.${'created' | 'registered' | 'not_registered' | 'removed'}`
+  | `join_token.${'created' | 'revoked'}`
+  | `join.${'refused' | 'failed'}`
+  | `operation.${'cancel_requested' | 'retried' | 'resumed' | 'cancelled' | 'failed' | 'done'}`
+  | `session.${'started' | 'ended' | 'refused' | 'refresh_reuse'}`
+  | `user.${'unlocked' | 'password_changed' | 'password_reset' | 'password_reset_offered'}`
+  | `installation.${'backed_up' | 'restored'}`
+  | 'waitlist.joined'
+  | 'audit.keyed'
+export type AuditAction = keyof typeof sentences | Unshown
+
+/** What an entry says in the events of its target. An action of a newer version is told by its name. */
+export function auditSentence(action: string, after: Readonly<Record<string, unknown>> | null): string {
+  const sentence = (sentences as Readonly<Record<string, string>>)[action] ?? action
+  return sentence.replaceAll(/\[([^[\]]*)\]/g, (_all, part: string) => {
+    let isWhole = true
+    const text = part.replaceAll(/\{(\w+)(?:\?([^:{}]*):([^{}]*))?\}/g, (_field, name: string, yes?: string, no?: string) => {
+      const value = after?.[name]
+      if (yes !== undefined) return value === true ? yes : no!
+      if (Array.isArray(value)) return counted(value.length, name.replace(/s$/, ''))
+      if (typeof value === 'string' || typeof value === 'number') return String(value)
+      isWhole = false
+      return ''
+    })
+    return isWhole ? text : ''
+  })
+}
 
 export const AuditEntry = z.object({
   seq: z.int(),

@@ -1,23 +1,100 @@
 /** Operations: anything that outlives a request. What it is doing, how far it came, and what it waits for. */
 import * as z from 'zod/mini'
+import { joiningSteps, leavingSteps, subnetSteps, wholeSteps } from './clusters/steps.ts'
 import { ConfirmedDisk, ConfirmedDisks, Disk } from './servers/disks.ts'
+import { commandEnds, type MachineCommand, machineCommandKinds, machineCommands } from './servers/machine-commands.ts'
 import { operation } from './operation.ts'
 import { byId, listQuery, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
-/** The name of the call that began it. */
-export const operationKinds = [
-  'serverAdd',
-  'serverReboot',
-  'serverShutdown',
-  'serverReset',
-  'serverRemove',
-  'clusterCreate',
-  'clusterDelete',
-  'clusterImport',
-  'clusterServerReplace',
-  'clusterSubnetsAssign',
-] as const
+interface KindRow {
+  /** For people, before the name of the target. */
+  readonly title: string
+  readonly target: 'server' | 'cluster' | 'datacenter'
+  /** Who may see it (`:read`), and cancel or retry it (`:write`). */
+  readonly scope: 'servers' | 'clusters'
+  /** Titles of its steps by their keys. */
+  readonly steps: Readonly<Record<string, (about: never) => string>>
+  /** The entry in the audit log that says that it was asked for. */
+  readonly audit: `${string}.${string}`
+  /** The same in the events of its target; see `auditSentence`. */
+  readonly event: string
+  /** Its command in the CLI. */
+  readonly command: string
+}
+
+type Named = { readonly name: string }
+
+const onServer = { target: 'server', scope: 'servers' } as const
+const onCluster = { target: 'cluster', scope: 'clusters' } as const
+const clusterSteps = { ...joiningSteps, ...leavingSteps, ...wholeSteps }
+
+const machineKind = (kind: MachineCommand) => {
+  const { title, until, audit, event, verb } = machineCommands[kind]
+  const steps = { command: (s: Named) => `Tell ${s.name} to ${title.toLowerCase()}`, [until]: commandEnds[until] }
+  return { ...onServer, title, steps, audit, event, command: `server ${verb}` }
+}
+const machineKinds = Object.fromEntries(machineCommandKinds.map((kind) => [kind, machineKind(kind)])) as Record<MachineCommand, ReturnType<typeof machineKind>>
+
+/** Every kind of operation: the name of the call that begins it. */
+export const operationTable = {
+  serverAdd: {
+    title: 'Add servers',
+    target: 'datacenter',
+    scope: 'servers',
+    steps: { probe: (s: { readonly address: string }) => `Ask ${s.address}` },
+    audit: 'server.add_requested',
+    event: 'Servers are to be added',
+    command: 'server add',
+  },
+  ...machineKinds,
+  serverReset: { ...onServer, title: 'Reset', steps: leavingSteps, audit: 'server.reset_requested', event: 'A reset was asked for', command: 'server reset' },
+  serverRemove: {
+    ...onServer,
+    title: 'Remove',
+    steps: { remove: (s: Named) => `Remove ${s.name}` },
+    audit: 'server.removed',
+    event: 'Removed',
+    command: 'server remove',
+  },
+  clusterCreate: { ...onCluster, title: 'Create cluster', steps: clusterSteps, audit: 'cluster.created', event: 'Created', command: 'cluster create' },
+  clusterDelete: {
+    ...onCluster,
+    title: 'Delete cluster',
+    steps: clusterSteps,
+    audit: 'cluster.delete_requested',
+    event: 'Its deletion was asked for',
+    command: 'cluster delete',
+  },
+  clusterImport: {
+    ...onCluster,
+    title: 'Take over cluster',
+    steps: { import: (c: Named) => `Take over ${c.name}` },
+    audit: 'cluster.imported',
+    event: 'Taken over',
+    command: 'cluster import',
+  },
+  clusterServerReplace: {
+    ...onCluster,
+    title: 'Replace a server of',
+    steps: clusterSteps,
+    audit: 'cluster.server_replaced',
+    event: 'A server was replaced[: {replaced} by {by}]',
+    command: 'cluster replace',
+  },
+  clusterSubnetsAssign: {
+    ...onCluster,
+    title: 'Change subnets of',
+    steps: subnetSteps,
+    audit: 'cluster.subnets_assigned',
+    event: 'Its subnets were changed[: {subnets}]',
+    command: 'subnet assign',
+  },
+} as const satisfies Record<string, KindRow>
+
+export type OperationKind = keyof typeof operationTable
+export const operationKinds = Object.keys(operationTable) as OperationKind[]
+
 export const operationStatuses = ['pending', 'running', 'waiting', 'cancelling', 'cancelled', 'failed', 'done'] as const
 export type OperationStatus = (typeof operationStatuses)[number]
 const stepStatuses = ['todo', 'running', 'waiting', 'done', 'failed', 'skipped'] as const
@@ -51,6 +128,9 @@ export const Operation = z.object({
   steps: z.array(Step),
 })
 export type Operation = z.infer<typeof Operation>
+
+/** An operation for people: "Create cluster poz-edge-04", "Add servers 10.0.4.0/24 to PL-POZ-1". */
+export const operationTitle = ({ kind, target }: Pick<Operation, 'kind' | 'target'>): string => `${operationTable[kind].title} ${target.name}`
 
 /** What a call answers that began an operation. */
 export const begun = z.object({ operation: Operation })

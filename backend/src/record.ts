@@ -2,6 +2,7 @@
  * `record` writes what happened in the transaction of the change itself: the audit entry and the event become true with it or not at all.
  * Both go into the outbox without number or hash; the publisher gives those after the commit (see `domains/events/publisher.ts`).
  */
+import type { AuditAction } from '#contract/audit.ts'
 import type { ErrorCode } from '#contract/errors.ts'
 import { type EventKind, eventKinds, type EventName } from '#contract/events.ts'
 import type { Clock } from './clock.ts'
@@ -9,8 +10,7 @@ import type { Tx } from './db/db.ts'
 import { type Caller, callerName } from './http/caller.ts'
 
 export interface Change {
-  /** noun.verb in the past, such as `server.renamed`: the audit log's action. */
-  readonly action: string
+  readonly action: AuditAction
   readonly target: { readonly kind: string; readonly id: string; readonly name?: string }
   /** The object before and after, as its DTO shows it: never a secret, never a row. */
   readonly before?: object | null

@@ -1,5 +1,4 @@
-import { hasEnded, type Operation, operationGet, type Step } from '#contract/operations.ts'
-import { operationTitle } from '#contract/words.ts'
+import { hasEnded, type Operation, operationGet, type Step, operationTitle } from '#contract/operations.ts'
 import type { Context } from './command.ts'
 import { CliError, exitCodes } from './exit.ts'
 import { type Colour, paint } from './terminal.ts'

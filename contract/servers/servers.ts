@@ -5,6 +5,7 @@
 import * as z from 'zod/mini'
 import type { Cluster } from '../clusters/clusters.ts'
 import { Disk } from './disks.ts'
+import { type MachineCommand, machineCommandKinds, machineCommands } from './machine-commands.ts'
 import { nameOf } from '../names.ts'
 import { operation } from '../operation.ts'
 import { begun } from '../operations.ts'
@@ -248,28 +249,23 @@ export const serverRemove = operation({
   errors: ['not_found', 'server_in_cluster', 'operation_running', 'transition_refused', 'stale'],
 })
 
-export const serverReboot = operation({
-  name: 'serverReboot',
-  summary: 'Reboot a server of a cluster.',
-  method: 'POST',
-  path: '/v1/nodes/{id}/reboot',
-  scope: 'servers:write',
-  params: byId,
-  answer: begun,
-  status: 202,
-  errors: ['not_found', 'server_not_in_cluster', 'operation_running'],
-})
-export const serverShutdown = operation({
-  name: 'serverShutdown',
-  summary: 'Shut down a server of a cluster.',
-  method: 'POST',
-  path: '/v1/nodes/{id}/shutdown',
-  scope: 'servers:write',
-  params: byId,
-  answer: begun,
-  status: 202,
-  errors: ['not_found', 'server_not_in_cluster', 'operation_running'],
-})
+const commandCall = (kind: MachineCommand) =>
+  operation({
+    name: kind,
+    summary: machineCommands[kind].summary,
+    method: 'POST',
+    path: `/v1/nodes/{id}/${machineCommands[kind].verb}`,
+    scope: 'servers:write',
+    params: byId,
+    answer: begun,
+    status: 202,
+    errors: ['not_found', 'server_not_in_cluster', 'operation_running'],
+  })
+/** The calls of the machine commands. */
+export const serverCommands = Object.fromEntries(machineCommandKinds.map((kind) => [kind, commandCall(kind)])) as Record<
+  MachineCommand,
+  ReturnType<typeof commandCall>
+>
 /** Wipes STATE, EPHEMERAL and, unless they are to be kept, the workload disks. Talos stays installed. */
 export const serverReset = operation({
   name: 'serverReset',

@@ -1,4 +1,5 @@
 /** The tables of `migrations/0001_platform.sql`, as the query builder sees them. */
+import type { OperationKind } from '#contract/operations.ts'
 import type { ColumnType, Generated, GeneratedAlways, JSONColumnType } from 'kysely'
 
 type Time = ColumnType<Date, Date, Date>
@@ -152,7 +153,7 @@ interface IdempotentCallTable {
 
 interface OperationTable {
   id: Generated<string>
-  kind: string
+  kind: OperationKind
   target_kind: 'server' | 'cluster' | 'datacenter'
   target_id: string | null
   target_name: string

@@ -3,7 +3,7 @@ import { clusterDelete, clusterGet, clusterList } from '#contract/clusters/clust
 import { datacenterList } from '#contract/datacenters.ts'
 import { type Image, imageCreate, imageFactoryGet } from '#contract/images.ts'
 import { type JoinToken, joinTokenCreate, joinTokenList, joinTokenRevoke } from '#contract/join-tokens.ts'
-import { serverGet, serverReboot, serverRemove, serverReset } from '#contract/servers/servers.ts'
+import { serverCommands, serverGet, serverRemove, serverReset } from '#contract/servers/servers.ts'
 import { startApi } from '../testing/api.ts'
 import { startCli } from '../testing/cli.ts'
 import { aCluster, aDatacenter, anOperation, aServer, id, pageOf } from '../testing/things.ts'
@@ -124,7 +124,9 @@ test('a reset asks for the name, and is told what to keep', async () => {
 test('only a forced removal asks; a reboot does not', async () => {
   const { api, cli } = await signedIn()
   api.on(serverRemove, () => ({ operation: anOperation({ kind: 'serverRemove', status: 'done' }) }))
-  api.on(serverReboot, () => ({ operation: anOperation({ kind: 'serverReboot', target: { kind: 'server', id: id(1), name: 'brave-otter-042' } }) }))
+  api.on(serverCommands.serverReboot, () => ({
+    operation: anOperation({ kind: 'serverReboot', target: { kind: 'server', id: id(1), name: 'brave-otter-042' } }),
+  }))
   expect(await cli.run(`server remove ${id(1)}`)).toMatchObject({ exit: 0, out: 'brave-otter-042 is removed\n' })
   expect(await cli.run(`server remove ${id(1)} --force`)).toMatchObject({ exit: 2 })
   expect((await cli.run(`server remove ${id(1)} --force --yes`)).exit).toBe(0)

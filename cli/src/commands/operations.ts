@@ -7,9 +7,9 @@ import {
   operationRetry,
   operationRetryDisks,
   operationStatuses,
+  operationTitle,
 } from '#contract/operations.ts'
 import { operationResume } from '#contract/restoration.ts'
-import { operationTitle } from '#contract/words.ts'
 import { command, type Command, type Context, given, listOptions } from '../command.ts'
 import type { Colour } from '../terminal.ts'
 import { idOf } from '../resolve.ts'

@@ -1,4 +1,5 @@
-import { serverGet, serverReboot, serverRemove, serverReset, serverShutdown } from '#contract/servers/servers.ts'
+import { type MachineCommand, machineCommandKinds, machineCommands } from '#contract/servers/machine-commands.ts'
+import { serverCommands, serverGet, serverRemove, serverReset } from '#contract/servers/servers.ts'
 import { command, type Command } from '../command.ts'
 import { serverId } from '../resolve.ts'
 import { beSure, sureOption } from '../sure.ts'
@@ -7,7 +8,8 @@ import { waitOption, waitOr } from './operations.ts'
 
 const operand = { server: { value: 'SERVER', help: 'Name or id of the server' } } as const
 
-function control(verb: 'reboot' | 'shutdown', operation: typeof serverReboot, summary: string, begun: string): Command {
+function machineCommand(kind: MachineCommand): Command {
+  const { verb, summary, begun } = machineCommands[kind]
   return command({
     name: `server ${verb}`,
     summary,
@@ -15,7 +17,7 @@ function control(verb: 'reboot' | 'shutdown', operation: typeof serverReboot, su
     options: waitOption,
     examples: [`server ${verb} brave-otter-042 --wait`],
     async run(context, { operands, options }) {
-      const answer = await context.api.call(operation, { params: { id: await serverId(context.api, operands.server) } })
+      const answer = await context.api.call(serverCommands[kind], { params: { id: await serverId(context.api, operands.server) } })
       const watched = await waitOr(context, answer.operation.id, options.wait)
       context.show(watched ? { operation: watched.operation } : answer, ({ operation: o }) => (watched ? '' : `${oneLine(o.target.name)} ${begun}\n`))
       return watched?.exit
@@ -25,8 +27,7 @@ function control(verb: 'reboot' | 'shutdown', operation: typeof serverReboot, su
 
 /** What is done to servers that are there. */
 export const serverActionCommands: Command[] = [
-  control('reboot', serverReboot, 'Reboot a server of a cluster.', 'is being rebooted'),
-  control('shutdown', serverShutdown, 'Shut down a server of a cluster.', 'is being shut down'),
+  ...machineCommandKinds.map(machineCommand),
   command({
     name: 'server reset',
     summary: 'Take a server out of its cluster and wipe it; it comes back in maintenance mode. Asks for its name first.',

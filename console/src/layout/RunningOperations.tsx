@@ -1,5 +1,5 @@
-import type { Operation } from '#contract/operations.ts'
-import { count, counted, operationTitle } from '#contract/words.ts'
+import { type Operation, operationTitle } from '#contract/operations.ts'
+import { count, counted } from '#contract/words.ts'
 import { paths } from '../lib/paths.ts'
 import { nowOf, phaseCount, phasesOf } from '../lib/phases.ts'
 import { duration } from '../lib/time.ts'

@@ -5,6 +5,7 @@ import { auditList } from '#contract/audit.ts'
 import { datacenterCreate, datacenterRemove } from '#contract/datacenters.ts'
 import { authorize } from '#contract/sessions.ts'
 import { inTransaction } from '../../db/db.ts'
+import { system } from '../../http/caller.ts'
 import { type Backend, startBackend } from '../../testing/backend.ts'
 import { addKey, readKeyFile } from '../../vault/key-file.ts'
 import { vault } from '../../vault/vault.ts'
@@ -186,8 +187,17 @@ test('the events of one object, for people', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   const { answer } = await admin.call(datacenterCreate, { body: place })
+  const refused = { action: 'server.renamed', target: { kind: 'server', id: answer!.id }, after: { name: 'web' }, result: 'forbidden' } as const
+  await inTransaction(backend.platform.db, (tx) => backend.platform.record(tx, system, refused))
   await backend.publish()
-  expect(await backend.domains.audit.ofTarget({ kind: 'datacenter', id: answer!.id }, 10)).toMatchObject([
-    { action: 'datacenter.created', actor: admin.email, after: { code: 'PL-POZ-1' } },
+  expect(await backend.domains.audit.events({ kind: 'server', id: answer!.id }, 10)).toEqual([
+    {
+      id: expect.stringMatching(/^audit-\d+$/),
+      at: expect.any(String),
+      type: 'server.renamed',
+      message: 'Renamed to web: refused (forbidden)',
+      by: 'Steelyard',
+    },
   ])
+  expect(await backend.domains.audit.events({ kind: 'datacenter', id: answer!.id }, 10)).toMatchObject([{ type: 'datacenter.created', by: admin.email }])
 })

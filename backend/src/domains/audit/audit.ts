@@ -1,6 +1,8 @@
 /** Who did what to what, when, from where, with what result. Append-only; `verify` finds what was edited, removed, added or put in another order. */
 import { sql } from 'kysely'
-import type { AuditEntry, auditList } from '#contract/audit.ts'
+import type * as z from 'zod/mini'
+import { type AuditEntry, type auditList, auditSentence } from '#contract/audit.ts'
+import type { ClusterEvent } from '#contract/clusters/clusters.ts'
 import type { Input } from '#contract/operation.ts'
 import { orderOf } from '#contract/page.ts'
 import type { Page } from '#contract/page.ts'
@@ -12,11 +14,8 @@ import * as store from './store.ts'
 
 export interface Audit {
   list(query: Input<typeof auditList>['query']): Promise<Page<AuditEntry>>
-  /** The newest entries about one object: its events for people. */
-  ofTarget(
-    target: { kind: string; id: string },
-    limit: number,
-  ): Promise<{ seq: number; at: string; action: string; actor: string; result: string; after: Record<string, unknown> | null }[]>
+  /** The newest entries about one object, as events for people. */
+  events(target: { kind: string; id: string }, limit: number): Promise<z.output<typeof ClusterEvent>[]>
   /** Goes through the whole chain, as it is at one moment. `noted`: a head that was written down elsewhere, which has to be in it. */
   verify(noted?: ChainHead): Promise<ChainVerdict>
 }
@@ -75,17 +74,12 @@ export function audit({ db, vault }: { db: Db; vault: Vault }): Audit {
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total: count.n }
     },
 
-    async ofTarget({ kind, id }, limit) {
-      const rows = await store.ofTarget(db, kind, id, limit)
-      return rows.map((row) => ({
-        seq: row.seq,
-        at: row.at.toISOString(),
-        action: row.action,
-        actor: row.actor_name,
-        result: row.outcome,
-        after: row.after as Record<string, unknown> | null,
-      }))
-    },
+    events: async ({ kind, id }, limit) =>
+      (await store.ofTarget(db, kind, id, limit)).map(({ seq, at, action, actor_name, outcome, after }) => {
+        const sentence = auditSentence(action, after as Record<string, unknown> | null)
+        const message = outcome === 'ok' ? sentence : `${sentence}: refused (${outcome})`
+        return { id: `audit-${seq}`, at: at.toISOString(), type: action, message, by: actor_name }
+      }),
 
     verify: (noted) =>
       db

@@ -15,7 +15,6 @@ import type { Caller, UserCaller } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
 import { sweepQueue } from '../patches/drift/sweep.ts'
 import type { ClusterAccess } from '../servers/for-clusters.ts'
-import { clusterEvent } from './cluster-events.ts'
 import { creation } from './create/creation.ts'
 import { waitingForMembers } from './whole/decide-cluster.ts'
 import { failureAnswer } from './member/failure-log.ts'
@@ -23,7 +22,7 @@ import { type ForPools, forPools } from './for-pools.ts'
 import { operatorGroup } from './kubernetes-objects.ts'
 import { type Leaving, leaving } from './leave/leaving.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue, wakeMembers } from './parts.ts'
-import { deletionSteps, newSteps } from './plan.ts'
+import { deletionSteps } from './plan.ts'
 import { present } from './present.ts'
 import { clusterReconciler } from './whole/reconcile-cluster.ts'
 import { memberReconciler } from './member/reconcile.ts'
@@ -144,7 +143,7 @@ export function clusters(parts: ClusterParts): Clusters {
     get: async (id) => (await shown([await found(db, id)]))[0]!,
     async events(id) {
       await found(db, id)
-      return { items: (await audit.ofTarget({ kind: 'cluster', id }, 200)).map(clusterEvent) }
+      return { items: await audit.events({ kind: 'cluster', id }, 200) }
     },
 
     async failure(id, nodeId) {
@@ -184,9 +183,10 @@ export function clusters(parts: ClusterParts): Clusters {
         }
         const operation = await operations.create(tx, caller, {
           kind: 'clusterDelete',
-          target: { kind: 'cluster', id, name: row.name },
-          steps: newSteps(deletionSteps(members, force)),
+          target: { id, name: row.name },
+          steps: deletionSteps(members, force),
           queue: clusterQueue,
+          audit: null,
         })
         const now = new Date(clock.now())
         const after = await store.update(tx, id, {

@@ -29,7 +29,7 @@ export interface ClusterParts {
   readonly servers: ForClusters
   readonly patches: Pick<Patches, 'createIn' | 'check' | 'mask' | 'render'>
   readonly subnets: Pick<Subnets, 'namesByCluster' | 'inDatacenter' | 'lockNetworks'>
-  readonly audit: Pick<Audit, 'ofTarget'>
+  readonly audit: Pick<Audit, 'events'>
   readonly dial: Pick<DialPolicy, 'check'>
   /** Called in the transaction in which a cluster ceases to be: what it had of others is theirs again. */
   readonly onRemoved: (tx: Tx, clusterId: string) => Promise<void>

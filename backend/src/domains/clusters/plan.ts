@@ -1,15 +1,13 @@
 /** The plan of an operation on a cluster: every step visible from the start, per server and for the whole. */
 import type { ClusterRole } from '#contract/clusters/clusters.ts'
-import type { NewStep } from '../operations/operations.ts'
+import { joiningSteps, leavingSteps, wholeSteps } from '#contract/clusters/steps.ts'
 
 /** Where a server is on its way into a cluster, and out of it. */
-const joining = ['config', 'apply', 'install', 'boot', 'etcd', 'join'] as const
-export const leaving = ['reset', 'release', 'forget-member', 'forget-node'] as const
-export type Place = (typeof joining)[number] | (typeof leaving)[number] | 'done'
-
-/** Steps of the whole cluster. */
-const wholeSteps = ['secrets', 'bootstrap', 'control-plane', 'nodes', 'key', 'access', 'forget'] as const
-export type WholeStep = (typeof wholeSteps)[number]
+const placeSteps = { ...joiningSteps, ...leavingSteps }
+const joining = Object.keys(joiningSteps) as (keyof typeof joiningSteps)[]
+export const leaving = Object.keys(leavingSteps) as (keyof typeof leavingSteps)[]
+export type Place = keyof typeof placeSteps | 'done'
+export type WholeStep = keyof typeof wholeSteps
 
 export interface PlannedStep {
   readonly key: string
@@ -37,32 +35,9 @@ export const placesOf = (role: ClusterRole): readonly Place[] => (role === 'cont
 /** Key of a server's step; it ends in the server's id, as the contract says. */
 export const stepKey = (place: Place, nodeId: string): string => `${place}/${nodeId}`
 
-const titles: Record<Exclude<Place, 'done'>, (s: PlannedServer) => string> = {
-  config: (s) => `Prepare the configuration of ${s.name}`,
-  apply: (s) => `Send ${s.name} its configuration`,
-  install: (s) => `Install Talos on ${s.name}, ${s.install_disk}`,
-  boot: (s) => `${s.name} restarts and answers over its secured API`,
-  etcd: (s) => `${s.name} is a healthy member of etcd`,
-  join: (s) => `${s.name} is Ready in Kubernetes`,
-  reset: (s) => `Reset ${s.name}${s.workload_disks.length > 0 ? `, wiping ${s.workload_disks.join(', ')}` : ''}`,
-  release: (s) => `${s.name} is back in maintenance`,
-  'forget-member': (s) => `${s.name} is no member of etcd any more`,
-  'forget-node': (s) => `${s.name} is no Kubernetes node any more`,
-}
-
-const wholeTitles: Record<WholeStep, string> = {
-  secrets: 'Make the certificates and keys of the cluster, seal them and write the escrow file',
-  bootstrap: 'Start etcd, on one control plane, once',
-  'control-plane': 'The control plane is healthy: etcd, trustd and the Kubernetes API',
-  nodes: 'Every Kubernetes node is Ready',
-  key: 'Put the cluster key into kube-system/steelyard-cluster-key',
-  access: 'Give operators their access',
-  forget: 'Forget the cluster',
-}
-
-const whole = (key: WholeStep): PlannedStep => ({ key, title: wholeTitles[key], node_id: null })
+const whole = (key: WholeStep): PlannedStep => ({ key, title: wholeSteps[key](), node_id: null })
 const stepsOf = (server: PlannedServer, places: readonly Place[]): PlannedStep[] =>
-  places.filter((p) => p !== 'done').map((p) => ({ key: stepKey(p, server.node_id), title: titles[p](server), node_id: server.node_id }))
+  places.filter((p) => p !== 'done').map((p) => ({ key: stepKey(p, server.node_id), title: placeSteps[p](server), node_id: server.node_id }))
 
 const inOrder = (servers: readonly PlannedServer[]) => [...servers.filter((s) => s.role === 'control_plane'), ...servers.filter((s) => s.role === 'worker')]
 
@@ -94,7 +69,3 @@ export const resetSteps = (server: PlannedServer, unwise: string | null): Planne
     server,
     leaving.filter((place) => place !== 'forget-member' || server.role === 'control_plane'),
   ).map((step) => (unwise !== null && step.key === stepKey('forget-member', server.node_id) ? { ...step, title: `${step.title}. ${unwise}` } : step))
-
-/** Planned steps as an operation takes them. */
-export const newSteps = (steps: readonly PlannedStep[]): NewStep[] =>
-  steps.map(({ key, title, node_id }) => (node_id === null ? { key, title } : { key, title, node_id }))

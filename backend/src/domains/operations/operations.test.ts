@@ -136,14 +136,9 @@ test('a viewer may look and not touch; what is about unseen things is not there'
   const { id } = await begin()
   expect((await viewer.call(operationCancel, { params: { id } })).problem).toMatchObject({ code: 'forbidden' })
   const hidden = await write((tx) =>
-    operations.create(tx, system, {
-      kind: 'clusterCreate',
-      target: { kind: 'cluster', id: randomUUID(), name: 'c' },
-      scope: 'users:manage',
-      queue: 'demo',
-      steps: [],
-    }),
+    operations.create(tx, system, { kind: 'clusterCreate', target: { id: randomUUID(), name: 'c' }, queue: 'demo', steps: [] }),
   )
+  await db.updateTable('operation').set({ scope: 'users:manage' }).where('id', '=', hidden.id).execute()
   expect((await viewer.call(operationGet, { params: { id: hidden.id } })).status).toBe(404)
   expect((await viewer.call(operationCancel, { params: { id: hidden.id } })).status).toBe(404)
   expect((await admin.call(operationGet, { params: { id: hidden.id } })).status).toBe(200)

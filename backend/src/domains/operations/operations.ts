@@ -1,4 +1,5 @@
 /** Operations: anything that outlives a request. Other domains begin them, move their steps and end them in their own transactions; people watch, cancel and retry. */
+import type { AuditAction } from '#contract/audit.ts'
 import { canWipe, type ChosenDisks, type ConfirmedDisk, type Disk, type DiskFacts, disksToConfirm } from '#contract/servers/disks.ts'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
@@ -7,10 +8,11 @@ import {
   canRetryOperation,
   hasEnded,
   type Operation,
-  type operationKinds,
+  type OperationKind,
   type operationList,
   type operationRetryDisks,
   type OperationStatus,
+  operationTable,
   type Step,
   type StepStatus,
 } from '#contract/operations.ts'
@@ -19,33 +21,31 @@ import { permits, type Scope } from '#contract/permissions.ts'
 import { type Verdict, yes } from '#contract/rule.ts'
 import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
-import type { Engine } from '../../engine/engine.ts'
+import type { Engine, Work } from '../../engine/engine.ts'
 import { heldSentence, holdOf, type HoldOwner } from '../../engine/holds.ts'
 import { type Caller, callerName, system, type UserCaller } from '../../http/caller.ts'
-import type { RecordChange, Tell } from '../../record.ts'
+import type { Change, RecordChange, Tell } from '../../record.ts'
 import { present, workOf } from './present.ts'
 import * as store from './store.ts'
-
-export type OperationKind = (typeof operationKinds)[number]
-export type TargetKind = Operation['target']['kind']
 
 export interface NewStep {
   readonly key: string
   readonly title: string
-  readonly node_id?: string
+  readonly node_id?: string | null
   /** A step that an operation before this one did already: it stands here as it was there. */
   readonly before?: Pick<Step, 'status' | 'attempt' | 'started_at' | 'ended_at' | 'reason'>
 }
 
 export interface NewOperation {
   readonly kind: OperationKind
-  readonly target: { readonly kind: TargetKind; readonly id: string | null; readonly name: string }
+  /** Of the kind that the table says. */
+  readonly target: { readonly id: string | null; readonly name: string }
   readonly steps: readonly NewStep[]
   /** Whose reconciler carries it out; it is woken now, and at a cancel or a retry. The key is the target's id unless given. */
   readonly queue: string
   readonly queueKey?: string
-  /** Scope that a reader must hold; by default that of the target's kind. */
-  readonly scope?: Scope
+  /** Beside the operation's id, what its entry in the audit log tells; null where the use-case writes that entry itself. */
+  readonly audit?: Pick<Change, 'before' | 'after'> | null
 }
 
 /** What of a step changes. Times and the attempt follow from the status. */
@@ -77,16 +77,15 @@ export interface Operations {
   get(caller: UserCaller, id: string): Promise<Operation>
   /** @throws Problem operation_ended, forbidden */
   cancel(caller: UserCaller, id: string): Promise<Operation>
-  /** @throws Problem operation_ended, forbidden */
-  /** @throws Problem disk_not_confirmed too, where it would wipe what nobody agreed to */
+  /** @throws Problem operation_ended, forbidden; disk_not_confirmed where it would wipe what nobody agreed to */
   retry(caller: UserCaller, id: string, confirmed: readonly ConfirmedDisk[]): Promise<Operation>
   /** What has to be confirmed for a retry. */
   retryDisks(caller: UserCaller, id: string): Promise<Answer<typeof operationRetryDisks>>
 
   /** Begins an operation in the caller's transaction and wakes its reconciler after the commit. */
   create(tx: Tx, caller: Caller, operation: NewOperation): Promise<Operation>
-  /** One of a single step that the caller's transaction is the whole of: over when it is answered. */
-  done(tx: Tx, caller: Caller, operation: Pick<NewOperation, 'kind' | 'target'> & { readonly step: NewStep }): Promise<Operation>
+  /** One with a single step that the caller's transaction is the whole of: done when it is answered. The caller writes its audit entry. */
+  done(tx: Tx, caller: Caller, kind: 'serverRemove' | 'clusterImport', target: { readonly id: string; readonly name: string }): Promise<Operation>
   /** Adds steps at the end, for what became known on the way; a key that is there already is left as it is. */
   addSteps(tx: Tx, id: string, steps: readonly NewStep[]): Promise<void>
   /** Moves a step; a change that changes nothing writes nothing and tells nobody, as does a key that isn't there. The first step that runs makes the operation run. */
@@ -98,6 +97,8 @@ export interface Operations {
   set(tx: Tx, id: string, change: { status: Exclude<OperationStatus, 'pending' | 'cancelling'>; reason?: string | null; forGood?: boolean }): Promise<void>
   /** For reconcilers: as it is, without asking who reads. */
   read(on: Db | Tx, id: string): Promise<Operation | undefined>
+  /** For reconcilers: the open operation that one carries out for an object of its queue. */
+  carriedBy(on: Db | Tx, work: Work): Promise<{ operation: Operation; isCancelled: boolean } | undefined>
   /** For reconcilers: what is wanted of it. `round` counts from 1, one more with each retry by a person. */
   state(on: Db | Tx, id: string): Promise<{ status: OperationStatus; round: number; cancel_requested_at: Date | null } | undefined>
   /** Who carries out a queue's operations has a queue of its own for each server, with keys `<key of the operation>/<server's id>`: its troubles are told at the server's steps. */
@@ -105,7 +106,7 @@ export interface Operations {
   /** Who carries out a queue's operations says whether one that failed can still be tried again, and what that would wipe. */
   guardRetry(queue: string, guard: RetryGuard): void
   /** Operations on an object that haven't ended. */
-  open(db: Db | Tx, kind: TargetKind, id: string): Promise<{ id: string; kind: OperationKind; status: OperationStatus }[]>
+  open(db: Db | Tx, kind: Operation['target']['kind'], id: string): Promise<{ id: string; kind: OperationKind; status: OperationStatus }[]>
   /** What a person has to resume before the operation goes on; undefined where it isn't held. @throws Problem not_found, forbidden */
   heldBy(tx: Tx, caller: UserCaller, id: string): Promise<HoldOwner | undefined>
   /** The operations on objects that were held and are no more go on. Answers them. */
@@ -124,12 +125,7 @@ const shownDisk = ({ id, size, type, model, serial, wwid, transport, readonly, c
     ),
   ) as Disk
 
-const readScopes: Record<TargetKind, Scope> = { server: 'servers:read', cluster: 'clusters:read', datacenter: 'datacenters:read' }
-const writeScopes: Record<TargetKind, Scope> = { server: 'servers:write', cluster: 'clusters:write', datacenter: 'datacenters:write' }
-/** Adding servers is aimed at a datacenter, or at none; who sees servers sees it. */
-const aboutServers: ReadonlySet<OperationKind> = new Set(['serverAdd'])
-const readScope = (kind: OperationKind, target: TargetKind): Scope => (aboutServers.has(kind) ? 'servers:read' : readScopes[target])
-const writeScope = (kind: OperationKind, target: TargetKind): Scope => (aboutServers.has(kind) ? 'servers:write' : writeScopes[target])
+const writeScope = (kind: OperationKind): Scope => `${operationTable[kind].scope}:write`
 
 export function operations({ db, clock, record, tell, engine }: { db: Db; clock: Clock; record: RecordChange; tell: Tell; engine: Engine }): Operations {
   const perServer = new Map<string, string>()
@@ -163,14 +159,14 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
   const insert = async (
     tx: Tx,
     caller: Caller,
-    { kind, target, steps, scope, queue, queue_key }: Omit<NewOperation, 'queue' | 'queueKey'> & { queue: string | null; queue_key: string | null },
+    { kind, target, steps, queue, queue_key }: Pick<NewOperation, 'kind' | 'target' | 'steps'> & { queue: string | null; queue_key: string | null },
   ): Promise<store.OperationRow> => {
     const row = await store.insert(tx, {
       kind,
-      target_kind: target.kind,
+      target_kind: operationTable[kind].target,
       target_id: target.id,
       target_name: target.name,
-      scope: scope ?? readScope(kind, target.kind),
+      scope: `${operationTable[kind].scope}:read`,
       queue,
       queue_key,
       created_by: caller.kind === 'user' ? caller.userId : null,
@@ -201,7 +197,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
   const lockFor = async (tx: Tx, caller: UserCaller, id: string): Promise<store.OperationRow> => {
     const row = await store.lock(tx, id)
     if (!row || (row.scope !== null && !(caller.scopes as readonly string[]).includes(row.scope))) throw unknown()
-    const allowed = permits(caller.scopes, writeScope(row.kind as OperationKind, row.target_kind))
+    const allowed = permits(caller.scopes, writeScope(row.kind))
     if (!allowed.ok) throw new Problem('forbidden', allowed.reason)
     return row
   }
@@ -216,7 +212,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
   const wipesOf = async (caller: UserCaller, id: string): Promise<Wipes | undefined> => {
     const row = await store.byId(db, id)
     if (!row || row.queue === null || row.queue_key === null || !canRetryOperation(row).ok) return undefined
-    if (!permits(caller.scopes, writeScope(row.kind as OperationKind, row.target_kind)).ok) return undefined
+    if (!permits(caller.scopes, writeScope(row.kind)).ok) return undefined
     return guards.get(row.queue)?.wipes?.({ id, key: row.queue_key })
   }
 
@@ -224,7 +220,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
   const ask = <T>(
     caller: UserCaller,
     id: string,
-    action: string,
+    action: AuditAction,
     first: (tx: Tx) => Promise<T>,
     wish: (tx: Tx, row: store.OperationRow, told: T) => Promise<store.OperationRow>,
   ): Promise<Operation> =>
@@ -278,8 +274,8 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
         async (tx, row, may) => {
           const verdict = canRetryOperation(row)
           if (!verdict.ok) throw new Problem('operation_ended', verdict.reason)
-          // Adding servers is about a place, where any number may go on at once; everything else has its object to itself.
-          const alone = row.target_id !== null && !aboutServers.has(row.kind as OperationKind)
+          // Any number of additions to a datacenter may run at once; every other operation has its target to itself.
+          const alone = row.target_id !== null && row.target_kind !== 'datacenter'
           const other = alone ? (await store.openOf(tx, row.target_kind, row.target_id!)).find((o) => o.id !== id) : undefined
           if (other) throw new Problem('operation_running', `Another operation on ${row.target_name} has not ended`)
           if (!may.ok) throw new Problem('operation_ended', may.reason)
@@ -317,20 +313,34 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
 
     held: async (on) => Promise.all((await store.heldOf(on)).map((row) => whole(on, row.id))),
 
-    async create(tx, caller, { queueKey, ...operation }) {
-      const queue_key = queueKey ?? operation.target.id
+    async create(tx, caller, { queueKey, audit, ...operation }) {
+      const { kind, target } = operation
+      const queue_key = queueKey ?? target.id
       if (queue_key === null) throw new Error(`An operation without a target needs a key for ${operation.queue}`)
-      await demandFree(tx, queue_key, operation.target.name)
+      await demandFree(tx, queue_key, target.name)
       const row = await insert(tx, caller, { ...operation, queue_key })
       await created(tx, caller, row)
+      if (audit !== null) {
+        const of = operationTable[kind].target
+        await record(tx, caller, {
+          action: operationTable[kind].audit,
+          // A datacenter is only where servers are added to: the entry is about the operation.
+          target:
+            of === 'datacenter' || target.id === null ? { kind: 'operation', id: row.id, name: target.name } : { kind: of, id: target.id, name: target.name },
+          ...audit,
+          after: { ...audit?.after, operation: row.id },
+        })
+      }
       await wake(tx, row)
       return whole(tx, row.id)
     },
 
-    async done(tx, caller, { step, ...operation }) {
-      const { id } = await insert(tx, caller, { ...operation, steps: [step], queue: null, queue_key: null })
+    async done(tx, caller, kind, target) {
+      const [key, title] = Object.entries(operationTable[kind].steps)[0]!
+      const step = { key, title: title(target), ...(operationTable[kind].target === 'server' && { node_id: target.id }) }
+      const { id } = await insert(tx, caller, { kind, target, steps: [step], queue: null, queue_key: null })
       const at = { started_at: now(), ended_at: now() }
-      await store.updateStep(tx, id, step.key, { status: 'done', attempt: 1, ...at })
+      await store.updateStep(tx, id, key, { status: 'done', attempt: 1, ...at })
       await created(tx, caller, await store.update(tx, id, { status: 'done', ...at }))
       return whole(tx, id)
     },
@@ -384,7 +394,7 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
       if (forGood) await store.skipSteps(tx, id, reason, at)
       const after = await store.update(tx, id, { status: shown, reason, started_at: row.started_at ?? at, ended_at: hasEnded({ status: shown }) ? at : null })
       await changed(tx, system, after)
-      if (hasEnded(after)) {
+      if (shown === 'done' || shown === 'failed' || shown === 'cancelled') {
         await record(tx, system, {
           action: `operation.${shown}`,
           target: { kind: 'operation', id, name: `${row.kind} ${row.target_name}` },
@@ -398,13 +408,18 @@ export function operations({ db, clock, record, tell, engine }: { db: Db; clock:
       return found && present(found, perServer)
     },
 
+    async carriedBy(on, work) {
+      const found = await store.carriedBy(on, work)
+      return found && { operation: present(found, perServer), isCancelled: found.row.cancel_requested_at !== null }
+    },
+
     state: (on, id) => store.state(on, id),
 
     worksPerServer: (queue, each) => void perServer.set(queue, each),
     guardRetry: (queue, may) => void guards.set(queue, may),
 
     async open(dbOrTx, kind, id) {
-      return (await store.openOf(dbOrTx, kind, id)).map((o) => ({ id: o.id, kind: o.kind as OperationKind, status: o.status }))
+      return (await store.openOf(dbOrTx, kind, id)).map((o) => ({ id: o.id, kind: o.kind, status: o.status }))
     },
 
     async recent(which, scopes, limit) {

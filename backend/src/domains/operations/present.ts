@@ -1,7 +1,6 @@
 /** Rows become the operation that people see, with what keeps it from moving. */
 import type { Operation, Step } from '#contract/operations.ts'
 import type { Work } from '../../engine/engine.ts'
-import type { OperationKind } from './operations.ts'
 import type { Found, StepRow } from './store.ts'
 
 const time = (at: Date | null): string | null => at?.toISOString() ?? null
@@ -45,7 +44,7 @@ export function present(found: Found, perServer: ReadonlyMap<string, string>, tr
   }
   return {
     id: row.id,
-    kind: row.kind as OperationKind,
+    kind: row.kind,
     target: { kind: row.target_kind, id: row.target_id, name: row.target_name },
     status: row.status,
     reason,

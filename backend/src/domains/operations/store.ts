@@ -56,6 +56,19 @@ export async function get(db: Db | Tx, id: string): Promise<Found | undefined> {
   return row && (await withSteps(db, [row]))[0]
 }
 
+/** The open operation whose reconciler is woken by this object. */
+export async function carriedBy(on: Db | Tx, { queue, key }: { readonly queue: string; readonly key: string }): Promise<Found | undefined> {
+  const row = await on
+    .selectFrom('operation')
+    .selectAll()
+    .where('queue', '=', queue)
+    .where('queue_key', '=', key)
+    .where('ended_at', 'is', null)
+    .orderBy('created_at')
+    .executeTakeFirst()
+  return row && (await withSteps(on, [row]))[0]
+}
+
 export const state = (on: Db | Tx, id: string) =>
   on.selectFrom('operation').select(['status', 'round', 'cancel_requested_at']).where('id', '=', id).executeTakeFirst()
 

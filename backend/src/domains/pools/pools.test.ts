@@ -207,7 +207,7 @@ test('what else is done to a cluster goes first', async () => {
     backend.domains.operations.create(
       tx,
       { kind: 'system', name: 'test' },
-      { kind: 'clusterServerReplace', target: { kind: 'cluster', id: c.id, name: c.name }, steps: [], queue: 'none', queueKey: c.id },
+      { kind: 'clusterServerReplace', target: { id: c.id, name: c.name }, steps: [], queue: 'none', queueKey: c.id },
     ),
   )
   expect((await world.put(c.id, [await world.subnet()])).problem).toMatchObject({ code: 'operation_running' })

@@ -58,9 +58,10 @@ export function pools(parts: PoolParts): Pools {
     if (former) await operations.set(tx, former.id, { status: 'cancelled', reason: 'A later change of the subnets goes on with it' })
     const operation = await operations.create(tx, caller, {
       kind: 'clusterSubnetsAssign',
-      target: { kind: 'cluster', id: cluster.id, name: cluster.name },
+      target: cluster,
       steps: [...coming.flatMap(comingSteps), ...going.flatMap(goingSteps)],
       queue: poolQueue,
+      audit: null,
     })
     if (operation.steps.length === 0) await operations.set(tx, operation.id, { status: 'done' })
     await store.updatePool(tx, cluster.id, { operation_id: operation.id, operation_round: 1 })

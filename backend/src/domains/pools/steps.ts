@@ -1,9 +1,10 @@
 /** The steps of an assignment as people watch them: two for each subnet that comes or goes. */
+import { subnetSteps } from '#contract/clusters/steps.ts'
 import { hasEnded, type Operation, type StepStatus } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
 import type { NewStep, Operations } from '../operations/operations.ts'
 
-export type Place = 'apply' | 'read-back' | 'drain' | 'remove'
+export type Place = keyof typeof subnetSteps
 export interface Shown {
   readonly status: StepStatus
   readonly reason: string | null
@@ -19,14 +20,10 @@ interface Named {
   readonly id: string
   readonly name: string
 }
-export const comingSteps = ({ id, name }: Named): NewStep[] => [
-  { key: stepKey('apply', id), title: `Give ${name} to the load balancer` },
-  { key: stepKey('read-back', id), title: `Read ${name} back` },
-]
-export const goingSteps = ({ id, name }: Named): NewStep[] => [
-  { key: stepKey('drain', id), title: `Wait until no address of ${name} is in use` },
-  { key: stepKey('remove', id), title: `Take ${name} out of the cluster` },
-]
+const newSteps = (places: readonly Place[], subnet: Named): NewStep[] =>
+  places.map((place) => ({ key: stepKey(place, subnet.id), title: subnetSteps[place](subnet) }))
+export const comingSteps = (subnet: Named): NewStep[] => newSteps(['apply', 'read-back'], subnet)
+export const goingSteps = (subnet: Named): NewStep[] => newSteps(['drain', 'remove'], subnet)
 
 export const done: Shown = { status: 'done', reason: null }
 export const todo: Shown = { status: 'todo', reason: null }

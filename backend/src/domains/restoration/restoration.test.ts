@@ -8,7 +8,7 @@ import { clusterDelete, clusterGet } from '#contract/clusters/clusters.ts'
 import { operationCancel, operationGet, operationList } from '#contract/operations.ts'
 import { patchCreate, patchPreview } from '#contract/patches.ts'
 import { clusterResume, operationResume, restorationGet } from '#contract/restoration.ts'
-import { serverList, serverReboot } from '#contract/servers/servers.ts'
+import { serverCommands, serverList } from '#contract/servers/servers.ts'
 import { clusterSubnetsAssign, subnetCreate } from '#contract/network/subnets.ts'
 import { handOn } from '#simulator/src/kubernetes/hand.ts'
 import { doctor } from '../../commands/doctor.ts'
@@ -68,7 +68,7 @@ beforeAll(async () => {
   await world.halt()
   // Asked for, and not yet told to the server.
   const node = world.nodes[0]!
-  rebooting = (await world.admin.call(serverReboot, { params: { id: node.id } })).answer!.operation.id
+  rebooting = (await world.admin.call(serverCommands.serverReboot, { params: { id: node.id } })).answer!.operation.id
 
   const file = path.join(folder, 'backup')
   const from = { STEELYARD_DATA: world.backend.config.dataFolder, DATABASE_URL: urlOf(world.backend.database.connection) }
@@ -220,5 +220,5 @@ test('a cluster without operations is resumed by itself, its pools are put right
   await restored.publish()
   const { items } = (await admin.call(auditList, { query: { q: 'resumed' } })).answer!
   expect(items.map((e) => e.action)).toEqual(['cluster.resumed', 'cluster.resumed'])
-  expect((await admin.call(serverReboot, { params: { id: world.nodes[0]!.id } })).status).toBe(202)
+  expect((await admin.call(serverCommands.serverReboot, { params: { id: world.nodes[0]!.id } })).status).toBe(202)
 })

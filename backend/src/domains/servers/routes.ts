@@ -1,18 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import {
   serverAdd,
+  serverCommands,
   serverConfirm,
   serverEvents,
   serverGet,
   serverList,
   serverLogs,
-  serverReboot,
   serverRemove,
   serverServices,
-  serverShutdown,
   serverTalosconfig,
   serverUpdate,
 } from '#contract/servers/servers.ts'
+import { machineCommandKinds } from '#contract/servers/machine-commands.ts'
 import { asJson, serve, serveStream } from '../../http/serve.ts'
 import type { Servers } from './servers.ts'
 
@@ -24,8 +24,7 @@ export function serverRoutes(app: FastifyInstance, servers: Servers): void {
   on(serverUpdate, ({ caller, params, body, ifMatch }) => servers.update(caller, params.id, body, ifMatch))
   on(serverConfirm, ({ caller, params, body, ifMatch }) => servers.confirm(caller, params.id, body, ifMatch))
   on(serverRemove, ({ caller, params, query, ifMatch, signal }) => servers.remove(caller, params.id, { force: query.force === 'true', ifMatch, signal }))
-  on(serverReboot, ({ caller, params }) => servers.reboot(caller, params.id))
-  on(serverShutdown, ({ caller, params }) => servers.shutdown(caller, params.id))
+  for (const kind of machineCommandKinds) on(serverCommands[kind], ({ caller, params }) => servers.command(caller, params.id, kind))
   on(serverServices, ({ params }) => servers.services(params.id))
   on(serverEvents, ({ params }) => servers.events(params.id))
   on(serverTalosconfig, async ({ caller, params, ...call }) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operationGet } from '#contract/operations.ts'
-import { serverAdd, serverConfirm, serverGet, serverList, serverReboot, serverRemove, serverTalosconfig, serverUpdate } from '#contract/servers/servers.ts'
+import { serverAdd, serverCommands, serverConfirm, serverGet, serverList, serverRemove, serverTalosconfig, serverUpdate } from '#contract/servers/servers.ts'
 import { auditList } from '#contract/audit.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { datacenterCreate, datacenterGet } from '#contract/datacenters.ts'
@@ -171,7 +171,7 @@ test('a server moves to a datacenter, which then counts it; the overview sums it
 test('in maintenance what Talos does not allow is refused with the sentence', async () => {
   const [server] = await all()
   const params = { id: server!.id }
-  for (const operation of [serverReboot, serverTalosconfig]) {
+  for (const operation of [serverCommands.serverReboot, serverTalosconfig]) {
     expect(await operator.call(operation, { params })).toMatchObject({
       status: 409,
       problem: { code: 'server_not_in_cluster', error: 'Talos allows this only once the server is in a cluster' },

@@ -1,10 +1,12 @@
 /** What can be done with servers. Each change is one transaction: rows, audit entry and event together; machines are talked to outside of it. */
 import { randomUUID } from 'node:crypto'
+import type { AuditAction } from '#contract/audit.ts'
 import { Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { Verdict } from '#contract/rule.ts'
+import type { MachineCommand } from '#contract/servers/machine-commands.ts'
 import {
   canConfirmServer,
   canControlServer,
@@ -35,11 +37,9 @@ import { adding, addingQueue, stepOf } from './register/adding.ts'
 import { addressesOf, type ServerAddress } from './list/addresses.ts'
 import { catalogue } from './list/catalogue.ts'
 import { clusterUse } from './cluster-use.ts'
-import { type CommandKind, commanding, commandQueue, commandSteps } from './contact/commanding.ts'
+import { commanding, commandQueue, commandSteps } from './contact/commanding.ts'
 import type { ClusterAccess, ForClusters } from './for-clusters.ts'
 import { forJoining, type ForJoining } from './register/for-joining.ts'
-import { removal } from './contact/removal.ts'
-import { ourEvents } from './our-events.ts'
 import { observer } from './contact/observe.ts'
 import { audited, present } from './present.ts'
 import { questions } from './contact/questions.ts'
@@ -59,8 +59,7 @@ export interface Servers extends ForClusters, ForJoining, ServerFiles {
   update(caller: Caller, id: string, body: Input<typeof serverUpdate>['body'], ifMatch?: Versions): Promise<Server>
   /** `force`: also one of a cluster that does not answer, which is forgotten there. */
   remove(caller: Caller, id: string, options?: { force?: boolean; ifMatch?: Versions; signal?: AbortSignal }): Promise<{ operation: Operation }>
-  reboot(caller: Caller, id: string): Promise<{ operation: Operation }>
-  shutdown(caller: Caller, id: string): Promise<{ operation: Operation }>
+  command(caller: Caller, id: string, kind: MachineCommand): Promise<{ operation: Operation }>
   services(id: string): Promise<Answer<typeof serverServices>>
   logs(id: string, query: Input<typeof serverLogs>['query'], signal: AbortSignal): AsyncIterable<Uint8Array>
   events(id: string): Promise<Answer<typeof serverEvents>>
@@ -90,14 +89,13 @@ export interface ServerParts {
   readonly engine: Engine
   readonly operations: Operations
   readonly datacenters: Pick<Datacenters, 'find'>
-  readonly audit: Pick<Audit, 'ofTarget'>
+  readonly audit: Pick<Audit, 'events'>
   readonly fleet: Fleet
   /** Of the clusters domain. */
   readonly access: ClusterAccess
 }
 
 const missing = (id: string) => new Problem('not_found', `Server ${id} not found`)
-const commands = { serverReboot: 'server.reboot_requested', serverShutdown: 'server.shutdown_requested' } as const
 
 export function servers(parts: ServerParts): Servers {
   const { db, clock, recorder, engine, operations, datacenters, audit, fleet, access } = parts
@@ -127,7 +125,7 @@ export function servers(parts: ServerParts): Servers {
   const change = (
     caller: Caller,
     id: string,
-    action: string,
+    action: AuditAction,
     decide: (tx: Tx, row: store.ServerRow, server: Server) => Promise<store.ServerChange>,
     event: 'server.updated' | 'server.removed' = 'server.updated',
   ): Promise<Server> =>
@@ -153,23 +151,6 @@ export function servers(parts: ServerParts): Servers {
     return found.code
   }
 
-  const command = (caller: Caller, id: string, kind: CommandKind): Promise<{ operation: Operation }> =>
-    inTransaction(db, async (tx) => {
-      const row = await store.lockOne(tx, id)
-      if (!row) throw missing(id)
-      demand(canControlServer(await shown(tx, row)), 'server_not_in_cluster')
-      if (row.operation_id) throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
-      const operation = await operations.create(tx, caller, {
-        kind,
-        target: { kind: 'server', id, name: row.name },
-        steps: commandSteps(kind, row.name).map((s) => ({ ...s, node_id: id })),
-        queue: commandQueue,
-      })
-      await forClusters.hold(tx, id, operation.id)
-      await record(tx, caller, { action: commands[kind], target: { kind: 'server', id, name: row.name }, after: { operation: operation.id } })
-      return { operation }
-    })
-
   return {
     ...forClusters,
     ...forJoining({ db, fleet, register }),
@@ -190,17 +171,13 @@ export function servers(parts: ServerParts): Servers {
         const name = cidr ?? (wanted.length === 1 ? wanted[0]! : counted(wanted.length, 'address', 'addresses'))
         const operation = await operations.create(tx, caller, {
           kind: 'serverAdd',
-          target: { kind: 'datacenter', id: datacenter_id, name: code ? `${name} to ${code}` : name },
+          target: { id: datacenter_id, name: code ? `${name} to ${code}` : name },
           steps: wanted.map(stepOf),
           queue: addingQueue,
           queueKey: key,
+          audit: { after: { addresses: addresses ?? cidr, datacenter: code } },
         })
         await store.insertAddition(tx, { key, operation_id: operation.id, datacenter_id, scan: cidr !== undefined })
-        await record(tx, caller, {
-          action: 'server.add_requested',
-          target: { kind: 'operation', id: operation.id, name },
-          after: { addresses: addresses ?? cidr, datacenter: code },
-        })
         return { operation }
       })
     },
@@ -286,7 +263,7 @@ export function servers(parts: ServerParts): Servers {
           checkVersion(ifMatch, row.version)
           demand(canRemoveServer(server), row.operation_id && !row.cluster_id ? 'operation_running' : 'server_in_cluster')
           fleet.forget(id)
-          operation = await operations.done(tx, caller, removal(row))
+          operation = await operations.done(tx, caller, 'serverRemove', row)
           return { status: 'deleted', removed_at: now(), type: 'unknown' }
         },
         'server.removed',
@@ -294,8 +271,16 @@ export function servers(parts: ServerParts): Servers {
       return { operation: operation! }
     },
 
-    reboot: (caller, id) => command(caller, id, 'serverReboot'),
-    shutdown: (caller, id) => command(caller, id, 'serverShutdown'),
+    command: (caller, id, kind) =>
+      inTransaction(db, async (tx) => {
+        const row = await store.lockOne(tx, id)
+        if (!row) throw missing(id)
+        demand(canControlServer(await shown(tx, row)), 'server_not_in_cluster')
+        if (row.operation_id) throw new Problem('operation_running', `An operation on ${row.name} has not ended`)
+        const operation = await operations.create(tx, caller, { kind, target: row, steps: commandSteps(kind, row), queue: commandQueue })
+        await forClusters.hold(tx, id, operation.id)
+        return { operation }
+      }),
 
     services: async (id) => asking.services(await known(id)),
     async *logs(id, query, signal) {
@@ -304,10 +289,10 @@ export function servers(parts: ServerParts): Servers {
     async events(id) {
       const row = await known(id)
       const [ours, talos] = await Promise.all([
-        audit.ofTarget({ kind: 'server', id }, 100),
+        audit.events({ kind: 'server', id }, 100),
         row.status === 'deleted' ? { items: [], ok: false, reason: 'The server was removed' } : asking.events(row),
       ])
-      const items = [...ours.map(ourEvents), ...talos.items].toSorted((a, b) => (b.at ?? '').localeCompare(a.at ?? ''))
+      const items = [...ours.map((e) => ({ ...e, source: 'steelyard' as const })), ...talos.items].toSorted((a, b) => (b.at ?? '').localeCompare(a.at ?? ''))
       return { items, talos: { ok: talos.ok, reason: talos.reason } }
     },
 

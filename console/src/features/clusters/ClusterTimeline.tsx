@@ -2,11 +2,19 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterServerFailure, clusterServerReplace } from '#contract/clusters/clusters.ts'
-import { canCancelOperation, canRetryOperation, hasEnded, type Operation, operationCancel, operationRetry, operationRetryDisks } from '#contract/operations.ts'
+import {
+  canCancelOperation,
+  canRetryOperation,
+  hasEnded,
+  type Operation,
+  operationCancel,
+  operationRetry,
+  operationRetryDisks,
+  operationTitle,
+} from '#contract/operations.ts'
 import type { Answer } from '#contract/operation.ts'
 import { no, yes } from '#contract/rule.ts'
 import { serverLogs } from '#contract/servers/servers.ts'
-import { operationTitle } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'

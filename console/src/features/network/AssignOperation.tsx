@@ -1,7 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import { canCancelOperation, canRetryOperation, hasEnded, operationCancel, type Operation, operationRetry } from '#contract/operations.ts'
-import { operationTitle } from '#contract/words.ts'
+import { canCancelOperation, canRetryOperation, hasEnded, operationCancel, type Operation, operationRetry, operationTitle } from '#contract/operations.ts'
 import { call } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'

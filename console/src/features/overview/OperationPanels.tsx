@@ -1,5 +1,4 @@
-import type { Operation } from '#contract/operations.ts'
-import { operationTitle } from '#contract/words.ts'
+import { type Operation, operationTitle } from '#contract/operations.ts'
 import { operationPage, Running } from '../../layout/RunningOperations.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time.ts'

@@ -3,6 +3,7 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { clusterCreate } from '#contract/clusters/clusters.ts'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
+import { type MachineCommand, machineCommandKinds, machineCommands } from '#contract/servers/machine-commands.ts'
 import {
   canConfirmServer,
   canControlServer,
@@ -12,11 +13,10 @@ import {
   canRenameServer,
   canResetServer,
   type Server,
+  serverCommands,
   serverConfirm,
-  serverReboot,
   serverRemove,
   serverReset,
-  serverShutdown,
   serverTalosconfig,
   serverUpdate,
 } from '#contract/servers/servers.ts'
@@ -35,7 +35,7 @@ export const confirmVerdict = (s: Server): Verdict => all(allowed(serverConfirm)
 export const talosconfigVerdict = (s: Server): Verdict => all(allowed(serverTalosconfig), canControlServer(s))
 const removeVerdict = (s: Server): Verdict => all(allowed(serverRemove), canRemoveServer(s))
 
-/** Rename, confirm, download, reboot, shut down, move, reset, remove: what the machine or the rules refuse stays in sight with the reason. */
+/** What the machine or the rules refuse stays in sight with the reason. */
 const serverActions = (client: QueryClient, s: Server): Action[] => [
   { label: 'Rename', icon: 'edit', can: renameVerdict(s), run: () => modals.open('editServerName', { serverId: s.id, name: s.name }) },
   {
@@ -55,8 +55,10 @@ const serverActions = (client: QueryClient, s: Server): Action[] => [
         } satisfies Action,
       ]),
   { label: 'Talosconfig', icon: 'download', can: talosconfigVerdict(s), run: () => downloadTalosconfig(s) },
-  { label: 'Reboot', icon: 'refresh', can: all(allowed(serverReboot), canControlServer(s), idle(s)), run: () => reboot(client, s) },
-  { label: 'Shut down', icon: 'power', danger: true, can: all(allowed(serverShutdown), canControlServer(s), idle(s)), run: () => shutDown(client, s) },
+  ...machineCommandKinds.map((kind): Action => {
+    const { title, icon, danger } = machineCommands[kind]
+    return { label: title, icon, danger, can: all(allowed(serverCommands[kind]), canControlServer(s), idle(s)), run: () => command(client, s, kind) }
+  }),
   {
     label: 'Reset to maintenance',
     icon: 'swap',
@@ -127,33 +129,25 @@ async function downloadTalosconfig(s: Server): Promise<void> {
 
 const sentenceOf = (error: unknown, otherwise: string): string => (error instanceof Error && error.message !== '' ? error.message : otherwise)
 
-const reboot = (client: QueryClient, s: Server): Promise<boolean> =>
-  confirm({
-    title: `Reboot ${s.name}?`,
-    text: `What runs on it stops until it is back, in a few minutes. ${inCluster(s)}`,
+const command = (client: QueryClient, s: Server, kind: MachineCommand): Promise<boolean> => {
+  const { title, consequence, danger } = machineCommands[kind]
+  return confirm({
+    title: `${title} ${s.name}?`,
+    label: title,
+    text: `${consequence} ${inCluster(s)}`,
+    danger,
+    ...(danger && { typed: s.name }),
     act: async () => {
-      await call(serverReboot, { params: { id: s.id } })
+      await call(serverCommands[kind], { params: { id: s.id } })
       await refreshServers(client, s.id)
     },
   })
-
-const shutDown = (client: QueryClient, s: Server): Promise<boolean> =>
-  confirm({
-    title: `Shut down ${s.name}?`,
-    label: 'Shut down',
-    text: `It stays off until somebody switches it on: Steelyard can't. ${inCluster(s)}`,
-    danger: true,
-    typed: s.name,
-    act: async () => {
-      await call(serverShutdown, { params: { id: s.id } })
-      await refreshServers(client, s.id)
-    },
-  })
+}
 
 const inCluster = (s: Server): string =>
   s.cluster ? `It is a ${s.type === 'control_plane' ? 'control plane' : 'worker'} of the cluster ${s.cluster.name}.` : ''
 
-export function useServerDeeds(): {
+export function useServerActions(): {
   talosconfig: (s: Server) => void
   actions: (s: Server) => Action[]
   bulk: (servers: readonly Server[], done: (results: readonly ItemResult[]) => void) => Action[]

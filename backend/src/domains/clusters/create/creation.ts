@@ -13,7 +13,7 @@ import { makeChainKey } from './chain-key.ts'
 import { type Finding, judge, type Resolved, type Surroundings } from './check.ts'
 import { agreedOf, selectorWwid, wwidsOf } from './disks.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from '../parts.ts'
-import { creationSteps, newSteps } from '../plan.ts'
+import { creationSteps } from '../plan.ts'
 import { present } from '../present.ts'
 import { installImage, type Rendering } from '../render.ts'
 import type { ClusterSecrets } from '../secrets.ts'
@@ -93,9 +93,10 @@ export function creation(parts: ClusterParts, secrets: ClusterSecrets, rendering
     key.privateKey.fill(0)
     const operation = await operations.create(tx, caller, {
       kind: 'clusterCreate',
-      target: { kind: 'cluster', id, name: asked.name },
-      steps: newSteps(creationSteps(chosen)),
+      target: { id, name: asked.name },
+      steps: creationSteps(chosen),
       queue: clusterQueue,
+      audit: null,
     })
     await store.update(tx, id, { operation_id: operation.id })
     await servers.reserve(tx, caller, {

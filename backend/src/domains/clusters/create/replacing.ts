@@ -8,7 +8,7 @@ import type { NewStep } from '../../operations/operations.ts'
 import { defaultInstallDisk } from './check.ts'
 import { agreedOf, selectorWwid, wwidsOf } from './disks.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue, wakeMembers } from '../parts.ts'
-import { newSteps, replacementSteps } from '../plan.ts'
+import { replacementSteps } from '../plan.ts'
 import { installImage } from '../render.ts'
 import * as store from '../store.ts'
 import { leftTraces } from '../whole/watch.ts'
@@ -21,7 +21,7 @@ function doneBefore(steps: readonly NewStep[], earlier: Operation | undefined, c
   const isOver = ({ status, node_id }: Step) => status === 'done' || status === 'skipped' || (status === 'failed' && node_id !== null)
   const over = new Map((earlier?.steps ?? []).filter(isOver).map((s) => [s.key, s]))
   return steps.map((step) => {
-    const before = step.node_id !== undefined && changing.has(step.node_id) ? undefined : over.get(step.key)
+    const before = step.node_id && changing.has(step.node_id) ? undefined : over.get(step.key)
     return before ? { ...step, before } : step
   })
 }
@@ -86,9 +86,10 @@ export function replacing(
       const steps = replacementSteps(leavers, [...staying, fresh])
       const operation = await operations.create(tx, caller, {
         kind: 'clusterServerReplace',
-        target: { kind: 'cluster', id, name: row.name },
-        steps: doneBefore(newSteps(steps), earlier, new Set([nodeId, by])),
+        target: { id, name: row.name },
+        steps: doneBefore(steps, earlier, new Set([nodeId, by])),
         queue: clusterQueue,
+        audit: { after: { replaced: old.name, by: facts!.name } },
       })
       await servers.reserve(tx, caller, {
         cluster: { id, name: row.name, talosVersion: row.talos_version },
@@ -100,12 +101,7 @@ export function replacing(
       await store.insertMembers(tx, [fresh])
       await store.updateMember(tx, id, nodeId, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: now })
       const after = await store.update(tx, id, { operation_id: operation.id, operation_round: 1, updated_at: now })
-      await recorder.record(tx, caller, {
-        action: 'cluster.server_replaced',
-        target: { kind: 'cluster', id, name: row.name },
-        after: { replaced: old.name, by: facts!.name },
-        event: { name: 'cluster.updated', version: after.version },
-      })
+      await recorder.tell(tx, caller, { name: 'cluster.updated', object: { kind: 'cluster', id }, version: after.version })
       await wakeMembers(engine, tx, here)
       await engine.wake(tx, memberQueue, memberKey(id, by))
       return { operation }

@@ -12,13 +12,12 @@ import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
 import { checkVersion, type Versions } from '../../../http/tags.ts'
 import type { ServerFacts } from '../../servers/for-clusters.ts'
-import { removal } from '../../servers/contact/removal.ts'
 import type { Seen } from '../member/decide-server.ts'
 import { canLeaveEtcd } from './decide-leaving.ts'
 import { whyNotNow } from './leaving-alone.ts'
 import { look, unseen } from '../member/look.ts'
 import { clusterQueue, type ClusterParts, memberKey, memberQueue } from '../parts.ts'
-import { newSteps, resetSteps } from '../plan.ts'
+import { resetSteps } from '../plan.ts'
 import { present } from '../present.ts'
 import type { Reach } from '../reach.ts'
 import type { ClusterSecrets } from '../secrets.ts'
@@ -100,10 +99,11 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
         const staying = members.filter((row) => row.role === 'control_plane' && row.released_at === null && row.node_id !== nodeId)
         const operation = await operations.create(tx, caller, {
           kind: 'serverReset',
-          target: { kind: 'server', id: nodeId, name: m.name },
-          steps: newSteps(resetSteps({ ...m, workload_disks: keepWorkloadDisks ? [] : m.workload_disks }, afterLeaving(staying.length))),
+          target: { id: nodeId, name: m.name },
+          steps: resetSteps({ ...m, workload_disks: keepWorkloadDisks ? [] : m.workload_disks }, afterLeaving(staying.length)),
           queue: memberQueue,
           queueKey: memberKey(m.cluster_id, nodeId),
+          audit: { after: { cluster: cluster.name, keep_workload_disks: keepWorkloadDisks } },
         })
         await store.updateMember(tx, m.cluster_id, nodeId, {
           wanted: 'released',
@@ -118,11 +118,6 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
           failure: null,
         })
         await servers.hold(tx, nodeId, operation.id)
-        await recorder.record(tx, caller, {
-          action: 'server.reset_requested',
-          target: { kind: 'server', id: nodeId, name: m.name },
-          after: { cluster: cluster.name, operation: operation.id, keep_workload_disks: keepWorkloadDisks },
-        })
         await tellCluster(tx, caller, m.cluster_id)
         return { operation }
       })
@@ -157,7 +152,7 @@ export function leaving({ db, clock, servers, operations, recorder, engine }: Cl
           failed_at: null,
           failure: null,
         })
-        const operation = await operations.done(tx, caller, removal({ id: nodeId, name: m.name }))
+        const operation = await operations.done(tx, caller, 'serverRemove', { id: nodeId, name: m.name })
         await servers.removeByForce(tx, caller, nodeId)
         await recorder.record(tx, caller, {
           action: 'cluster.server_forgotten',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterDelete, clusterGet } from '#contract/clusters/clusters.ts'
 import { hasEnded, operationCancel, operationGet, operationRetry } from '#contract/operations.ts'
-import { type Server, serverAdd, serverEvents, serverGet, serverList, serverReboot, serverRemove, serverReset } from '#contract/servers/servers.ts'
+import { type Server, serverAdd, serverCommands, serverEvents, serverGet, serverList, serverRemove, serverReset } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { clusterWorld } from '../testing/world.ts'
 
@@ -37,7 +37,7 @@ describe.concurrent('a server leaves a cluster that stays', () => {
     expect(operation).toMatchObject({ kind: 'serverReset', target: { kind: 'server', id: worker.id } })
     expect(operation.steps.map((s) => s.key)).toEqual([`reset/${worker.id}`, `release/${worker.id}`, `forget-node/${worker.id}`])
     expect((await reset(worker)).problem).toMatchObject({ code: 'operation_running' })
-    expect((await admin.call(serverReboot, { params: { id: worker.id } })).problem).toMatchObject({ code: 'operation_running' })
+    expect((await admin.call(serverCommands.serverReboot, { params: { id: worker.id } })).problem).toMatchObject({ code: 'operation_running' })
     expect((await admin.call(clusterDelete, { params: { id: cluster.id } })).problem).toMatchObject({
       code: 'operation_running',
       error: expect.stringContaining(worker.name),

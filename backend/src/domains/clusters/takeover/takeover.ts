@@ -139,11 +139,7 @@ export function takingOver(parts: ClusterParts, secrets: ClusterSecrets, outside
     const id = randomUUID()
     const cluster = { id, name: takeover.name }
     const key = makeChainKey(parts.randomBytes)
-    const operation = await operations.done(tx, caller, {
-      kind: 'clusterImport',
-      target: { kind: 'cluster', id, name: takeover.name },
-      step: { key: 'import', title: `Take over ${takeover.name}` },
-    })
+    const operation = await operations.done(tx, caller, 'clusterImport', cluster)
     await store.insert(tx, {
       ...cluster,
       datacenter_id: asked.datacenter_id,

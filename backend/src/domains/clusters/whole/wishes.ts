@@ -3,7 +3,7 @@ import { hasEnded } from '#contract/operations.ts'
 import type { Job } from '../../../engine/engine.ts'
 import type { ClusterRun } from './cluster-run.ts'
 import type { State } from '../facts.ts'
-import { deletionSteps, leaving, newSteps } from '../plan.ts'
+import { deletionSteps, leaving } from '../plan.ts'
 import * as store from '../store.ts'
 
 /** `too-late`: a cancel that nothing can come of. */
@@ -44,7 +44,7 @@ export function wishes({ parts, at, write, wakeMembers }: ClusterRun): (job: Job
         await store.update(tx, state.row.id, { wanted: 'removed', updated_at: at(job) })
         await store.updateMembers(tx, state.row.id, { wanted: 'released', failed_at: null, failure: null, at: 'reset', at_since: at(job) })
         const leavers = state.members.filter((m) => m.released_at === null)
-        await operations.addSteps(tx, id, newSteps(deletionSteps(leavers, false)))
+        await operations.addSteps(tx, id, deletionSteps(leavers, false))
         for (const step of (await operations.read(tx, id))!.steps) {
           const isLeaving = leaving.some((place) => step.key.startsWith(`${place}/`)) || step.key === 'forget'
           if (!isLeaving && step.status !== 'done' && step.status !== 'skipped')

@@ -1,13 +1,17 @@
-/** Reboot and shutdown of a server of a cluster: one operation, told to the machine once, and followed until it is seen to have happened. */
+/**
+ * Commands to a machine of a cluster: one operation each, sent to the machine once, and followed until it is seen to have happened. What a command is stands in
+ * `contract/servers/machine-commands.ts`; which call of Talos carries it out stands here.
+ */
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { Problem } from '#contract/errors.ts'
-import type { Operation } from '#contract/operations.ts'
+import { type Operation, operationTable } from '#contract/operations.ts'
+import type { MachineCommand } from '#contract/servers/machine-commands.ts'
 import type { Db } from '../../../db/db.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
 import type { ConnectOptions, ServerConnection } from '../../../talos-fleet/fleet.ts'
 import { readStage } from '../../../talos-fleet/reading.ts'
-import type { Operations } from '../../operations/operations.ts'
+import type { NewStep, Operations } from '../../operations/operations.ts'
 import type { ClusterAccess, ForClusters } from '../for-clusters.ts'
 import * as store from '../store.ts'
 
@@ -16,16 +20,17 @@ const lookAgainMs = 2_000
 const lookDeadlineMs = 5_000
 /** A machine that was never seen away and runs after this long has come back between two looks. */
 const surelyBackMs = 60_000
-/** One look that gets no whole answer may be our own fault, or the network's. After this many in a row the machine counts as away. */
+/** One look without a whole answer may be the fault of this process or of the network. After this many in a row the machine counts as away. */
 const missesToAway = 3
 const credentialsLifetimeMs = 3_600_000
 
-export type CommandKind = 'serverReboot' | 'serverShutdown'
+const sends: Readonly<Record<MachineCommand, (client: TalosClient) => Promise<unknown>>> = {
+  serverReboot: (client) => client.reboot(),
+  serverShutdown: (client) => client.shutdown(),
+}
 
-export const commandSteps = (kind: CommandKind, name: string) => [
-  { key: 'command', title: kind === 'serverReboot' ? `Tell ${name} to reboot` : `Tell ${name} to shut down` },
-  kind === 'serverReboot' ? { key: 'back', title: `${name} runs again` } : { key: 'off', title: `${name} is off` },
-]
+export const commandSteps = (kind: MachineCommand, server: { readonly id: string; readonly name: string }): NewStep[] =>
+  Object.entries(operationTable[kind].steps).map(([key, title]) => ({ key, title: title(server), node_id: server.id }))
 
 export interface CommandParts {
   readonly db: Db
@@ -34,14 +39,14 @@ export interface CommandParts {
   readonly clusterUse: ForClusters
 }
 
-/** Kept in the journal as the end of the attempt before, so that a person who tries again has it told again. */
-class NobodyKnows extends Error {
-  override message = 'Whether an earlier attempt was heard is not known'
+/** Ends the attempt before in the journal, so that a retry by a person sends the command again. */
+class MaybeSent extends Error {
+  override message = 'Whether the machine received an earlier attempt is not known'
 }
 
 /** Queue key: the server's id. */
 export function commanding({ db, operations, access, clusterUse }: CommandParts): (job: Job) => Promise<Outcome> {
-  /** Looks in a row that got no answer, by operation. In memory: another process counts anew, and is only later to say so. */
+  /** Looks in a row without an answer, by operation. Kept in memory: another process counts again and only notices later. */
   const misses = new Map<string, number>()
 
   const end = (job: Job, operation: Operation, status: 'done' | 'failed' | 'cancelled', reason: string | null): Promise<void> =>
@@ -79,19 +84,19 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
     let isUnknown = false
     await job
       .effect(`${operation.kind}/${operation.id}`, async ({ unknown, done }) => {
-        // It was told, or may have been, just before a process died; whether it was is seen in the next step.
-        if (unknown) throw new NobodyKnows()
+        // A process died around the sending; the next step sees whether the machine received it.
+        if (unknown) throw new MaybeSent()
         if (done) return
-        await secure(server, connection, (client) => (operation.kind === 'serverReboot' ? client.reboot() : client.shutdown()), { signal: job.signal })
+        await secure(server, connection, sends[operation.kind as MachineCommand], { signal: job.signal })
       })
       .catch((error: unknown) => {
-        if (!(error instanceof NobodyKnows)) throw error
+        if (!(error instanceof MaybeSent)) throw error
         isUnknown = true
       })
     await move('done', isUnknown ? `Whether ${server.name} was told is not known` : null)
   }
 
-  /** The machine's stage; null without an answer. `isAway`: nothing listens at its address any more, so that one look is enough to tell. */
+  /** The machine's stage; null without an answer. `isAway`: it is not running, or nothing listens at its address: one look is enough to know. */
   const look = async (job: Job, server: store.ServerRow, connection: ServerConnection): Promise<{ stage: string | null; isAway: boolean }> => {
     try {
       const { stage } = await secure(server, connection, readStage, { signal: job.signal, deadlineMs: lookDeadlineMs })
@@ -109,12 +114,12 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
     const { stage, isAway } = await look(job, server, connection)
     const missed = stage === null ? (misses.get(operation.id) ?? 0) + 1 : 0
     misses.set(operation.id, missed)
-    // `waiting` says that it was seen away.
+    // The status `waiting` records that it was seen away.
     const wasAway = step.status === 'waiting'
     const sinceMs = step.started_at === null ? 0 : job.now() - Date.parse(step.started_at)
     const isOverdue = stage === 'running' && !wasAway && sinceMs > surelyBackMs
-    const wasTold = operation.steps.every((s) => s.key !== 'command' || s.reason === null)
-    if (isOverdue && !wasTold) {
+    const wasSent = operation.steps.every((s) => s.key !== 'command' || s.reason === null)
+    if (isOverdue && !wasSent) {
       const reason = `${server.name} may never have been told, and still runs: try again`
       await job.fence.write(async (tx) => {
         await operations.step(tx, operation.id, 'command', { status: 'failed', reason })
@@ -133,23 +138,21 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
   }
 
   return async (job) => {
-    const server = await store.byId(db, job.key)
-    const open = (await operations.open(db, 'server', job.key)).find((o) => o.kind === 'serverReboot' || o.kind === 'serverShutdown')
-    const operation = open && (await operations.read(db, open.id))
-    if (!server || !operation) return undefined
-    const isTold = operation.steps.find((s) => s.key === 'command')!.status === 'done'
-    const { cancel_requested_at } = (await operations.state(db, operation.id))!
-    if (cancel_requested_at) return end(job, operation, 'cancelled', isTold ? 'The machine had been told already' : null)
+    const [server, work] = await Promise.all([store.byId(db, job.key), operations.carriedBy(db, job)])
+    if (!server || !work) return undefined
+    const { operation, isCancelled } = work
+    const wasSent = operation.steps.find((s) => s.key === 'command')!.status === 'done'
+    if (isCancelled) return end(job, operation, 'cancelled', wasSent ? 'The machine had been told already' : null)
     if (!server.cluster_id) return end(job, operation, 'failed', `${server.name} is in no cluster any more`)
     if (server.operation_id !== operation.id && !(await holdAgain(job, server, operation)))
       return end(job, operation, 'failed', `Something else is being done to ${server.name}`)
     try {
       const connection = await clusterUse.connection(server.id)
-      if (!isTold) await command(job, operation, server, connection)
+      if (!wasSent) await command(job, operation, server, connection)
       return await follow(job, (await operations.read(db, operation.id))!, server, connection)
     } catch (error) {
       if (job.signal.aborted || !(error instanceof TalosError || error instanceof Problem)) throw error
-      const failed = isTold ? commandSteps(operation.kind as CommandKind, server.name)[1]!.key : 'command'
+      const failed = wasSent ? operation.steps.at(-1)!.key : 'command'
       await job.fence.write((tx) => operations.step(tx, operation.id, failed, { status: 'failed', reason: error.message }))
       return end(job, operation, 'failed', `${server.name}: ${error.message}`)
     }

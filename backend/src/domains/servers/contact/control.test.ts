@@ -5,13 +5,12 @@ import { operationGet, operationRetry } from '#contract/operations.ts'
 import { patchCreate, patchList, patchPreview, patchRemove } from '#contract/patches.ts'
 import {
   serverAdd,
+  serverCommands,
   serverEvents,
   serverGet,
   serverLogs,
-  serverReboot,
   serverRemove,
   serverServices,
-  serverShutdown,
   serverTalosconfig,
   serverUpdate,
 } from '#contract/servers/servers.ts'
@@ -244,9 +243,9 @@ test('a server of our own cluster that is found again by its address is listed a
 test('a reboot is told once and followed until the server runs again; another one meanwhile is refused', async () => {
   const machine = simulator.servers[0]!
   const bootId = machine.bootId
-  const { answer } = await operator.call(serverReboot, { params })
+  const { answer } = await operator.call(serverCommands.serverReboot, { params })
   expect((await operator.call(serverGet, { params })).answer!.operation_id).toBe(answer!.operation.id)
-  expect(await operator.call(serverShutdown, { params })).toMatchObject({ status: 409, problem: { code: 'operation_running' } })
+  expect(await operator.call(serverCommands.serverShutdown, { params })).toMatchObject({ status: 409, problem: { code: 'operation_running' } })
   const ended = await untilEnded(answer!.operation.id)
   expect(ended).toMatchObject({
     status: 'done',
@@ -261,7 +260,7 @@ test('a reboot is told once and followed until the server runs again; another on
 
 test('a reboot that was told before the process died is followed, and not told again', async () => {
   const { reboots } = simulator.servers[0]!.disk.state.counters
-  const { operation: told } = (await operator.call(serverReboot, { params })).answer!
+  const { operation: told } = (await operator.call(serverCommands.serverReboot, { params })).answer!
   const at = new Date(backend.clock.now())
   const effect = { queue: commandQueue, key: id, name: `serverReboot/${told.id}`, attempts: 1, fence: 1, intent_at: at, done_at: at, error: null }
   await backend.platform.db.insertInto('effect').values(effect).execute()
@@ -274,12 +273,12 @@ test('a reboot that was told before the process died is followed, and not told a
 test('a command that is tried again takes the server from nothing else that is being done to it', async () => {
   const { db } = backend.platform
   const { operations } = backend.domains
-  const { operation: failed } = (await operator.call(serverReboot, { params })).answer!
+  const { operation: failed } = (await operator.call(serverCommands.serverReboot, { params })).answer!
   const deletion = await db.transaction().execute(async (tx) => {
     await operations.set(tx, failed.id, { status: 'failed', reason: 'It did not answer' })
     const other = await operations.create(tx, system, {
       kind: 'clusterDelete',
-      target: { kind: 'cluster', id: clusterId, name: 'alone' },
+      target: { id: clusterId, name: 'alone' },
       steps: [],
       queue: 'none',
     })
@@ -299,7 +298,7 @@ test('a command that is tried again takes the server from nothing else that is b
 
 test('a reboot that was begun by a process which died is not called done where the server was not seen to restart', async () => {
   const { bootId } = simulator.servers[0]!
-  const { id: operationId } = (await operator.call(serverReboot, { params })).answer!.operation
+  const { id: operationId } = (await operator.call(serverCommands.serverReboot, { params })).answer!.operation
   const begun = { fence: 0, attempts: 1, intent_at: new Date(backend.clock.now()), done_at: null, failed_at: null, error: null }
   await backend.platform.db
     .insertInto('effect')
@@ -321,7 +320,7 @@ test('one lost answer is not taken for a reboot', async () => {
   const { bootId } = machine
   // The order itself is lost as well, so that the machine never restarts.
   await addFault(machine, { kind: 'lost-reply', method: 'Get', times: 1 })
-  const { id: operationId } = (await operator.call(serverReboot, { params })).answer!.operation
+  const { id: operationId } = (await operator.call(serverCommands.serverReboot, { params })).answer!.operation
   const begun = { fence: 0, attempts: 1, intent_at: new Date(backend.clock.now()), done_at: null, failed_at: null, error: null }
   await backend.platform.db
     .insertInto('effect')
@@ -348,7 +347,7 @@ test('other hardware at the address of a cluster is never told anything', async 
 test('a shutdown ends when the server is off; what is asked of it then says so', async () => {
   const machine = simulator.servers[0]!
   simulator.clock.setSpeed(MIN_SPEED)
-  const { answer } = await operator.call(serverShutdown, { params })
+  const { answer } = await operator.call(serverCommands.serverShutdown, { params })
   await backend.engine.settle()
   // One look that gets no answer tells of the network, not of the server.
   await addFault(machine, { kind: 'refuse', port: 'apid' })
@@ -386,7 +385,7 @@ test('what somebody without servers:write previews is merged by us alone: the se
 })
 
 test('a command to a server that does not answer fails, and says why', async () => {
-  const { answer } = await operator.call(serverReboot, { params })
+  const { answer } = await operator.call(serverCommands.serverReboot, { params })
   const ended = await untilEnded(answer!.operation.id)
   expect(ended).toMatchObject({ status: 'failed', reason: expect.stringContaining('connection refused') })
   expect(ended.steps[0]).toMatchObject({ status: 'failed' })

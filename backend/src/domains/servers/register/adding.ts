@@ -3,7 +3,7 @@
  * registered for a person to confirm. What was done before a crash stands in the steps, and the rest is done again.
  */
 import { counted } from '#contract/words.ts'
-import type { Operation } from '#contract/operations.ts'
+import { type Operation, operationTable } from '#contract/operations.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { Db } from '../../../db/db.ts'
 import { type Fence, FenceLost, type Job, type Outcome } from '../../../engine/engine.ts'
@@ -29,7 +29,7 @@ export interface AddingParts {
   readonly atAddress: (address: string) => Promise<store.ServerRow | undefined>
 }
 
-export const stepOf = (address: string) => ({ key: `probe/${address}`, title: `Ask ${address}` })
+export const stepOf = (address: string) => ({ key: `probe/${address}`, title: operationTable.serverAdd.steps.probe({ address }) })
 const addressOf = (key: string): string => key.slice('probe/'.length)
 const isOpen = (step: Operation['steps'][number]): boolean => step.status === 'todo' || step.status === 'running' || step.status === 'waiting'
 

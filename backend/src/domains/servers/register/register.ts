@@ -1,4 +1,5 @@
 /** Makes what answered at an address a server, in one transaction: a new one, or a note or an alarm at one that is known. */
+import type { AuditAction } from '#contract/audit.ts'
 import type { Clock } from '../../../clock.ts'
 import type { Tx } from '../../../db/db.ts'
 import type { Caller } from '../../../http/caller.ts'
@@ -38,7 +39,7 @@ const mostNames = 50
 const announced = (token: string): string => `Announced itself with the join token ${token}`
 
 export function registering({ clock, random, recorder: { record, tell } }: RegisterParts) {
-  const note = async (tx: Tx, caller: Caller, row: store.ServerRow, action: string, change: store.ServerChange): Promise<store.ServerRow> => {
+  const note = async (tx: Tx, caller: Caller, row: store.ServerRow, action: AuditAction, change: store.ServerChange): Promise<store.ServerRow> => {
     const after = await store.update(tx, row.id, change, new Date(clock.now()))
     await record(tx, caller, {
       action,

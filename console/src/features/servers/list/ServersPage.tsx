@@ -21,7 +21,7 @@ import { useChosen, useSelection } from '../../../ui/table/selection.ts'
 import { Stale } from '../../../ui/feedback/States.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 import type { ItemResult } from '../dialogs/bulk.ts'
-import { useServerDeeds } from '../server-actions.ts'
+import { useServerActions } from '../server-actions.ts'
 import { serverColumns } from './server-columns.tsx'
 import { datacentersQuery, serversQuery } from '../server-queries.ts'
 import { defaultSize, isFiltered, noFilters, type ServerSearch, sizeOf, viewKeys } from './server-search.ts'
@@ -44,7 +44,7 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
   const client = useQueryClient()
   const { data: page, error, isRefetchError, isPlaceholderData, dataUpdatedAt, refetch } = useQuery(serversQuery(search))
   const selection = useSelection()
-  const deeds = useServerDeeds()
+  const deeds = useServerActions()
   const { chosen: selected, remember } = useChosen(selection.keys, page?.items, idOf)
   const { shown, setShown } = useTablePreferences('servers')
   const narrow = useMedia('below', 'sm')

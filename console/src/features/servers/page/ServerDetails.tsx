@@ -9,13 +9,13 @@ import { paths } from '../../../lib/paths.ts'
 import { sentence, truncate } from '../../../lib/text.ts'
 import { cuNote, Disks, Links, Memory, Processors, storageNote } from './HardwareTables.tsx'
 import { serverQueryOf } from '../server-queries.ts'
-import { talosconfigVerdict, useServerDeeds } from '../server-actions.ts'
+import { talosconfigVerdict, useServerActions } from '../server-actions.ts'
 import css from './ServerDetails.module.css'
 
 /** What opens under a server's row: Server info, Storage, Platform. The list leaves disks and interfaces out, so they are fetched now. */
 export function ServerDetails({ server: listed }: { server: Server }) {
   const { data: server, error, refetch } = useQuery(serverQueryOf(listed.id))
-  const deeds = useServerDeeds()
+  const deeds = useServerActions()
   if (server === undefined) return error === null ? <SkeletonRows rows={5} /> : <ErrorState error={error} onRetry={() => void refetch()} />
   const { resources } = server
   return (

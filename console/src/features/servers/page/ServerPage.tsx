@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo } from 'react'
+import { machineCommands } from '#contract/servers/machine-commands.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { useCommands } from '../../../layout/commands.ts'
 import { paths } from '../../../lib/paths.ts'
@@ -16,7 +17,7 @@ import { EligibilityPanel } from './Eligibility.tsx'
 import { summaryOf } from './hardware.ts'
 import { storageNote } from './HardwareTables.tsx'
 import { IdentityAlarm } from './IdentityAlarm.tsx'
-import { useServerDeeds } from '../server-actions.ts'
+import { useServerActions } from '../server-actions.ts'
 import { ServerStatus } from '../list/server-columns.tsx'
 import { ServerDialogs } from '../dialogs/ServerDialogs.tsx'
 import { ServerEvents } from './ServerEvents.tsx'
@@ -41,7 +42,7 @@ export function ServerPage({
   patchCount: number | undefined
   above: ReactNode
 }) {
-  const deeds = useServerDeeds()
+  const deeds = useServerActions()
   const actions = useMemo(() => deeds.actions(server), [deeds, server])
   useCommands(`Act on ${server.name}`, actions)
   return (
@@ -77,7 +78,7 @@ export function ServerPage({
 }
 
 function Header({ server, actions }: { server: Server; actions: readonly Action[] }) {
-  const inSight = actions.filter((a) => a.label === 'Talosconfig' || a.label === 'Reboot')
+  const inSight = actions.filter((a) => a.label === 'Talosconfig' || a.label === machineCommands.serverReboot.title)
   const { processors, memory, disks, links } = summaryOf(server.resources)
   const address = server.nodeAddresses[0]
   const fact = (told: { text: string; more: string } | null) =>

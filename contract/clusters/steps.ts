@@ -1,0 +1,44 @@
+/** Titles of the steps of operations on clusters. A step that is about one server or subnet has its id at the end of its key: `install/<id>`. */
+
+interface Planned {
+  readonly name: string
+  readonly install_disk: string
+  readonly workload_disks: readonly string[]
+}
+
+/** A server on its way into a cluster. */
+export const joiningSteps = {
+  config: (s: Planned) => `Prepare the configuration of ${s.name}`,
+  apply: (s: Planned) => `Send ${s.name} its configuration`,
+  install: (s: Planned) => `Install Talos on ${s.name}, ${s.install_disk}`,
+  boot: (s: Planned) => `${s.name} restarts and answers over its secured API`,
+  etcd: (s: Planned) => `${s.name} is a healthy member of etcd`,
+  join: (s: Planned) => `${s.name} is Ready in Kubernetes`,
+}
+
+/** A server on its way out of a cluster. */
+export const leavingSteps = {
+  reset: (s: Planned) => `Reset ${s.name}${s.workload_disks.length > 0 ? `, wiping ${s.workload_disks.join(', ')}` : ''}`,
+  release: (s: Planned) => `${s.name} is back in maintenance`,
+  'forget-member': (s: Planned) => `${s.name} is no member of etcd any more`,
+  'forget-node': (s: Planned) => `${s.name} is no Kubernetes node any more`,
+}
+
+/** The whole cluster. */
+export const wholeSteps = {
+  secrets: () => 'Make the certificates and keys of the cluster, seal them and write the escrow file',
+  bootstrap: () => 'Start etcd, on one control plane, once',
+  'control-plane': () => 'The control plane is healthy: etcd, trustd and the Kubernetes API',
+  nodes: () => 'Every Kubernetes node is Ready',
+  key: () => 'Put the cluster key into kube-system/steelyard-cluster-key',
+  access: () => 'Give operators their access',
+  forget: () => 'Forget the cluster',
+}
+
+/** A subnet on its way into a cluster, and out of it. */
+export const subnetSteps = {
+  apply: (s: { readonly name: string }) => `Give ${s.name} to the load balancer`,
+  'read-back': (s: { readonly name: string }) => `Read ${s.name} back`,
+  drain: (s: { readonly name: string }) => `Wait until no address of ${s.name} is in use`,
+  remove: (s: { readonly name: string }) => `Take ${s.name} out of the cluster`,
+}
