@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig, loadEnv } from 'vite'
 import { cssMedia } from './build/css-media.ts'
-import { entryApart } from './build/entry-apart.ts'
 import { finish } from './build/finish.ts'
 import { flags } from './build/flags.ts'
 import { fontPreload } from './build/font-preload.ts'
 import { libraryCss } from './build/library-css.ts'
+import { pieces } from './build/pieces.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
@@ -34,7 +34,6 @@ export default defineConfig(({ mode, command }) => {
       react(),
       fontPreload(),
       flags(),
-      entryApart(),
       finish({ version, reporting_origin: dsn === '' ? null : originOf(dsn), environment: env['VITE_ENVIRONMENT'] ?? 'production' }),
     ],
     css: { modules: { generateScopedName: command === 'build' ? '[hash:base64:6]' : '[name]_[local]' } },
@@ -49,22 +48,7 @@ export default defineConfig(({ mode, command }) => {
       modulePreload: { polyfill: false },
       rolldownOptions: {
         output: {
-          codeSplitting: {
-            includeDependenciesRecursively: false,
-            // What nearly every signed-in page needs comes in one piece, `app`: many small ones compress badly. What the entry imports is left out of it by name, or the sign-in page would have to fetch it all; so are the contracts of addresses and images, which few pages need.
-            groups: [
-              {
-                name: 'parts',
-                test: /console\/src\/ui\/(pictures\/Icon|inputs\/Button|overlay\/Tooltip|inputs\/Field|feedback\/Status|feedback\/States|cx)\b/,
-                priority: 2,
-              },
-              {
-                name: 'app',
-                test: /\/contract\/(?!network\/(?:subnets|subnet-rules|address-ranges|address-map)|images|join-tokens)|node_modules\/(zod|@tanstack\/(query-core|react-query))\/|console\/src\/(ui|lib|api|layout)\/(?!(?:[a-z]+\/)?(auth|http|patience|pause|live-state|tokens|entry-calls|messages|report|installation|jwt|store|search|use-search|paths|reason|nonce|fields|RootFrame|pages|Mark|Toast|toast|States|Button|Icon|Tooltip|Field|Status|cx|AddressMap|AddressCells|AddressRanges|address-grid|DiffView|diff|use-draft|drafts|AsCommand|shell|time|Timeline)\b)/,
-                minShareCount: 3,
-              },
-            ],
-          },
+          codeSplitting: { groups: pieces() },
         },
       },
     },
