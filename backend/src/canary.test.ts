@@ -78,7 +78,7 @@ const keep = (name: string, { status, text }: { status: number; text: string }, 
   answered[name] = text
 }
 
-/** Every table of the database, the queue library's included, as text. */
+/** Every table of the database, as text. */
 async function dump(): Promise<Record<string, string>> {
   const { rows: tables } = await sql<{ schema: string; name: string }>`
     select table_schema as schema, table_name as name from information_schema.tables

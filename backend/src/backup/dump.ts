@@ -29,7 +29,7 @@ export interface DumpParts {
 const session = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; set local datestyle = iso;
   set local timezone = 'UTC'; set local intervalstyle = postgres; set local bytea_output = hex; set local extra_float_digits = 3`
 
-/** Our own tables: those of the queue library are in a schema of its own and made anew, as are those of extensions. */
+/** Our own tables: extensions make theirs anew. */
 const askTables = `select c.relname as name from pg_class c
   where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname <> 'migration'
     and not exists (select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')

@@ -95,8 +95,7 @@ export function demandKnownSchema(manifest: Manifest, known: readonly Migration[
 
 const askRelations = `select c.relname as name from pg_class c
   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'S', 'f')
-    and not exists (select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
-  union all select nspname from pg_namespace where nspname = 'pgboss'`
+    and not exists (select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`
 
 /** @throws BackupRefused where anything is in the database */
 async function demandEmpty(client: PoolClient): Promise<void> {

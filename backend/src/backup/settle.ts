@@ -44,7 +44,7 @@ export async function settle(client: PoolClient, madeAt: Date, now: Date): Promi
 
   // Nothing runs. What was being looked at when the backup was made is looked at again.
   await run(
-    `update wake_up set owner = null, job_id = null, beat_at = null, held = false, failures = 0, last_error = null, due_at = case when owner is null then due_at else now() end`,
+    `update wake_up set owner = null, beat_at = null, held = false, failures = 0, last_error = null, due_at = case when owner is null then due_at else now() end`,
   )
   await run('update fleet_shard set owner = null, lease_until = null')
   await run('delete from fleet_member')

@@ -99,8 +99,7 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
   })
   let app: FastifyInstance | undefined
   const domains = buildDomains(platform, (id) => app?.streams.endSession(id))
-  const queue = engineQueue({ core: platform.engine, pool: platform.pool, listener: platform.listener, log })
-  await queue.open()
+  const queue = engineQueue({ core: platform.engine, listener: platform.listener, log })
   steps.push('listener', () => platform.listener.stop())
   platform.listener.start()
   await domains.events.start()

@@ -1,4 +1,4 @@
-/** The connection to PostgreSQL: one pool per process, used by the query builder and by the queue library alike. */
+/** The connection to PostgreSQL: one pool per process. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import { type ClientConfig, type CustomTypesConfig, Pool, types as pgTypes } from 'pg'

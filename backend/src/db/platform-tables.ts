@@ -192,7 +192,6 @@ interface WakeUpTable {
   fence: Generated<number>
   due_at: OptionalTime
   owner: string | null
-  job_id: string | null
   taken_at: OptionalTime
   beat_at: OptionalTime
   failures: Generated<number>

@@ -2,8 +2,8 @@
  * The engine wakes reconcilers, one object at a time, and lets only the one who holds the object write. It knows no domain.
  *
  * `wake_up` holds a row per object: when it is due, who has it, and the fencing number that every write of a reconciler is checked
- * against. When to look is told to a dispatcher: `queue.ts` (jobs of the queue library, shared by all processes) or `manual.ts`
- * (a test's clock). Wake-ups are levels, not messages: many fold into one, and a run sees everything committed before it began.
+ * against. `queue.ts` claims what is due and runs it, in any number of processes; `manual.ts` does so by a test's clock.
+ * Wake-ups are levels, not messages: many fold into one, and a run sees everything committed before it began.
  */
 import { sql } from 'kysely'
 import { type Clock, elapsedMs } from '../clock.ts'
@@ -11,7 +11,7 @@ import { type Db, inTransaction, isDatabaseGone, lostDatabase, type Tx } from '.
 import type { Log } from '../log.ts'
 import { type EffectInfo, runEffect } from './effects.ts'
 import type { Failpoint } from './failpoint.ts'
-import { endHold, type HoldOwner, putAside, subjectOf } from './holds.ts'
+import { endHold, type HoldOwner, putAside } from './holds.ts'
 import { sentenceFor } from './trouble.ts'
 
 /** Another process has taken the object over; what this one wanted to write was refused. */
@@ -86,12 +86,10 @@ export interface Taken extends Work {
   readonly trouble: string | null
 }
 
-/** How the engine is told when to look; two kinds, see the head of this file. */
-export interface Dispatcher {
-  /** The current time as SQL: the database's own, so that processes agree, or a test's clock. */
-  now(): Date | ReturnType<typeof sql<Date>>
-  /** Called in the transaction that made the object due and no run holds it. */
-  schedule(tx: Tx, queue: string, key: string, due: Date): Promise<void>
+/** Places of a process that are free for a reconciler. */
+export interface Places {
+  readonly queue: string
+  readonly places: number
 }
 
 export interface Engine {
@@ -112,11 +110,12 @@ export interface Core extends Engine {
   readonly db: Db
   readonly owner: string
   readonly reconcilers: ReadonlyMap<string, Reconciler>
-  useDispatcher(dispatcher: Dispatcher): void
-  /** Takes the object: counts the fence up. Answers undefined where a run that is alive holds it. */
-  take(tx: Tx, queue: string, key: string, jobId: string | null): Promise<Taken | undefined>
-  /** Runs the reconciler once and releases the object; `settle` is called in the releasing transaction, before what is due next is scheduled. */
-  run(taken: Taken, shutdown: AbortSignal, settle?: (tx: Tx) => Promise<void>): Promise<void>
+  /** Tests: what is due is decided by this clock instead of the database's. */
+  useClock(clock: Clock): void
+  /** Claims what is due, at most as many objects of each queue as there are places: counts their fences up. */
+  claim(places: readonly Places[]): Promise<readonly Taken[]>
+  /** Runs the reconciler once and releases the object. */
+  run(taken: Taken, shutdown: AbortSignal): Promise<void>
   /** Ends a run whose object was taken over. */
   lose(run: Taken): void
   /** What runs in this process now. */
@@ -125,6 +124,10 @@ export interface Core extends Engine {
 
 /** A run whose process hasn't been heard of for this long has lost its object. */
 export const leaseMs = 15_000
+/** Carries the milliseconds until an object is due. */
+export const wakeChannel = 'steelyard_wake'
+/** Every process looks at the queue at least this often. What is due later than that is not announced: NOTIFY takes a lock of the whole server at each commit. */
+export const longestSleepMs = 3_000
 const defaultDeadlineMs = 120_000
 const firstRetryMs = 2_000
 const longestRetryMs = 120_000
@@ -148,7 +151,7 @@ export const retryDelayMs = (failures: number, random: () => number): number => 
 }
 
 /** Does what only the database can refuse, again and again for as long as that is away. @throws what it threw last, where `signal` says that nothing is waited for */
-export async function untilDatabase<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T> {
+async function untilDatabase<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let pauseMs = 50; ; pauseMs = Math.min(500, 2 * pauseMs)) {
     try {
       return await act()
@@ -163,12 +166,13 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
   const reconcilers = new Map<string, Reconciler>()
   const runs = new Map<string, { taken: Taken; abort: AbortController }>()
   const told: ((tx: Tx, object: Work) => Promise<void>)[] = []
-  let dispatcher: Dispatcher | undefined
-  const dispatch = () => {
-    if (!dispatcher) throw new Error('The engine has no dispatcher yet')
-    return dispatcher
-  }
-  const later = (ms: number) => sql<Date>`(${dispatch().now()}::timestamptz + ${`${ms} milliseconds`}::interval)`
+  let testClock: Clock | undefined
+  /** The database's time, so that processes agree. */
+  const now = () => (testClock ? sql<Date>`${new Date(testClock.now())}::timestamptz` : sql<Date>`now()`)
+  const later = (ms: number) => sql<Date>`(${now()} + ${`${ms} milliseconds`}::interval)`
+  /** Heard by all processes after the commit. */
+  const announced = sql`pg_notify(${wakeChannel}, greatest(0, ceil(extract(epoch from due_at - clock_timestamp()) * 1000))::bigint::text)`
+  const isSoon = sql`due_at < clock_timestamp() + ${`${longestSleepMs} milliseconds`}::interval`
 
   const checkFence = async (tx: Tx, { queue, key, fence }: Taken): Promise<void> => {
     // Last in the transaction and with a row lock: objects are locked before their wake-up everywhere, and nobody can take over before the commit.
@@ -187,41 +191,26 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
   })
 
   /** `end`: null where it went well, a sentence where it failed; undefined where it came to neither, and counts as if it hadn't been. */
-  const release = (taken: Taken, end: string | null | undefined, againMs: number | undefined, settle?: (tx: Tx) => Promise<void>): Promise<void> =>
+  const release = (taken: Taken, end: string | null | undefined, againMs: number | undefined): Promise<unknown> =>
     inTransaction(db, async (tx) => {
-      const again = againMs === undefined ? null : later(againMs)
       // Before the row of the wake-up is locked: what people see is locked before it everywhere.
       if (end !== undefined && end !== taken.trouble) for (const tell of told) await tell(tx, taken)
-      const row = await tx
-        .updateTable('wake_up')
-        .set({
-          owner: null,
-          job_id: null,
-          beat_at: null,
-          ...(end !== undefined && { failures: end === null ? 0 : taken.failures + 1, last_error: end }),
-          // `least` ignores nulls: the earlier of what was asked for while it ran and what the run itself asked for.
-          due_at: sql<Date | null>`least(due_at, ${again}::timestamptz)`,
-        })
-        .where('queue', '=', taken.queue)
-        .where('key', '=', taken.key)
-        .where('fence', '=', taken.fence)
-        .where('owner', '=', owner)
-        .returning('due_at')
-        .executeTakeFirst()
-      await settle?.(tx)
-      if (row?.due_at) await dispatch().schedule(tx, taken.queue, taken.key, row.due_at)
+      const outcome = end === undefined ? sql`` : sql`, failures = ${end === null ? 0 : taken.failures + 1}, last_error = ${end}`
+      // `least` ignores nulls: the earlier of what was asked for while it ran and what the run itself asked for.
+      return sql`
+        with released as (
+          update wake_up set owner = null, beat_at = null, due_at = least(due_at, ${againMs === undefined ? null : later(againMs)}::timestamptz) ${outcome}
+          where queue = ${taken.queue} and key = ${taken.key} and fence = ${taken.fence} and owner = ${owner} returning due_at)
+        select ${announced} from released where ${isSoon}`.execute(tx)
     })
 
   const wake: Engine['wake'] = async (tx, queue, key, { afterMs = 0 } = {}) => {
-    const due = later(afterMs)
-    const row = await tx
-      .insertInto('wake_up')
-      .values({ queue, key, due_at: due, owner: null, job_id: null, last_error: null })
-      .onConflict((c) => c.columns(['queue', 'key']).doUpdateSet({ due_at: sql<Date>`least(wake_up.due_at, excluded.due_at)` }))
-      .returning(['due_at', 'owner'])
-      .executeTakeFirstOrThrow()
-    // While a run holds it, the release of that run schedules what is due next.
-    if (row.owner === null) await dispatch().schedule(tx, queue, key, row.due_at!)
+    // While a run holds the object, the release of that run announces what is due next.
+    await sql`
+      with woken as (
+        insert into wake_up (queue, key, due_at) values (${queue}, ${key}, ${later(afterMs)})
+        on conflict (queue, key) do update set due_at = least(wake_up.due_at, excluded.due_at) returning due_at, owner)
+      select ${announced} from woken where owner is null and ${isSoon}`.execute(tx)
   }
 
   return {
@@ -229,9 +218,7 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
     owner,
     reconcilers,
     wake,
-    useDispatcher(wanted) {
-      dispatcher = wanted
-    },
+    useClock: (clock) => void (testClock = clock),
 
     register(reconciler) {
       if (reconcilers.has(reconciler.queue)) throw new Error(`Two reconcilers for ${reconciler.queue}`)
@@ -276,30 +263,24 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
     // A domain that is built on another locks its own rows first, as in every call of it.
     onTrouble: (tell) => void told.unshift(tell),
 
-    async take(tx, queue, key, jobId) {
-      const now = dispatch().now()
-      const row = await tx
-        .updateTable('wake_up')
-        .set({
-          fence: sql<number>`fence + 1`,
-          owner,
-          job_id: jobId,
-          taken_at: sql<Date>`now()`,
-          beat_at: sql<Date>`now()`,
-          // What is wanted for later stays; what is due now is what this run is for.
-          due_at: sql<Date | null>`case when due_at > ${now}::timestamptz then due_at end`,
-        })
-        .where('queue', '=', queue)
-        .where('key', '=', key)
-        .where((e) => e.or([e('owner', 'is', null), e('beat_at', '<', sql<Date>`now() - ${`${leaseMs} milliseconds`}::interval`)]))
-        .where((e) => e.not(e.exists(e.selectFrom('hold').select('subject').where('subject', '=', subjectOf(key)))))
-        .returning(['fence', 'failures', 'last_error'])
-        .executeTakeFirst()
-      if (!row) await putAside(tx, queue, key)
-      return row && { queue, key, fence: row.fence, failures: row.failures, trouble: row.last_error }
+    async claim(places) {
+      if (places.length === 0) return []
+      // Materialized: a plan that evaluated it more than once would lock more than the places.
+      const { rows } = await sql<Taken & { held: boolean }>`
+        with due as materialized (
+          select w.queue, w.key from json_to_recordset(${JSON.stringify(places)}) as free (queue text, places integer)
+          cross join lateral (
+            select queue, key from wake_up where queue = free.queue and owner is null and due_at <= ${now()}
+            order by due_at, key limit free.places for update skip locked) w)
+        update wake_up w set fence = w.fence + 1, owner = ${owner}, taken_at = now(), beat_at = now(), due_at = null
+        from due where w.queue = due.queue and w.key = due.key
+        returning w.queue, w.key, w.fence, w.failures, w.last_error as trouble,
+          exists (select from hold where hold.subject::text = split_part(w.key, '/', 1)) as held`.execute(db)
+      const claimed = await Promise.all(rows.map(async ({ held, ...taken }) => (held && (await inTransaction(db, (tx) => putAside(tx, taken))) ? [] : [taken])))
+      return claimed.flat()
     },
 
-    async run(taken, shutdown, settle) {
+    async run(taken, shutdown) {
       const { queue, key } = taken
       const reconciler = reconcilers.get(queue)
       if (!reconciler) throw new Error(`No reconciler for ${queue}`)
@@ -345,7 +326,7 @@ export function engine({ db, clock, random, log, owner, failpoint }: EngineParts
         runs.delete(runKey)
       }
       // What is known of the run is told as soon as the database is back; until then nobody else may have the object, and it isn't looked at.
-      await untilDatabase(() => release(taken, end, againMs, settle), shutdown)
+      await untilDatabase(() => release(taken, end, againMs), shutdown)
     },
 
     lose({ queue, key, fence }) {

@@ -3,6 +3,7 @@
  * than what was done since. The gate stands where objects are taken, so it holds for every reconciler and for everything they do.
  */
 import type { Db, Tx } from '../db/db.ts'
+import type { Taken } from './engine.ts'
 
 /** What a person resumes: a cluster with its servers, or an operation of its own. */
 export interface HoldOwner {
@@ -16,7 +17,7 @@ export const heldSentence = (name: string): string => `${name} was restored from
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** The id that a key of a wake-up begins with: `<cluster id>/<node id>`, `<server id>`. Keys that begin with none are about no one object. */
-export const subjectOf = (key: string): string | null => {
+const subjectOf = (key: string): string | null => {
   const first = key.split('/', 1)[0]!
   return uuid.test(first) ? first : null
 }
@@ -34,15 +35,16 @@ export async function heldCounts(on: Db | Tx): Promise<Record<HoldOwner['kind'],
 }
 
 /**
- * Where the object is held, puts its wake-up aside until the release, and answers true. The lock on the row of the hold makes a release wait, so that it
+ * Where the object is held, puts its claimed wake-up aside until the release, and answers true. The lock on the row of the hold makes a release wait, so that it
  * finds what was put aside.
  */
-export async function putAside(tx: Tx, queue: string, key: string): Promise<boolean> {
+export async function putAside(tx: Tx, { queue, key, fence }: Taken): Promise<boolean> {
   const subject = subjectOf(key)
   if (subject === null) return false
   const held = await tx.selectFrom('hold').select('subject').where('subject', '=', subject).forShare().executeTakeFirst()
   if (!held) return false
-  await tx.updateTable('wake_up').set({ due_at: null, held: true }).where('queue', '=', queue).where('key', '=', key).execute()
+  const aside = { owner: null, beat_at: null, due_at: null, held: true }
+  await tx.updateTable('wake_up').set(aside).where('queue', '=', queue).where('key', '=', key).where('fence', '=', fence).execute()
   return true
 }
 

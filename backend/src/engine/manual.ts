@@ -1,7 +1,6 @@
 /** Drives the engine without the queue, by a clock that the test holds: what is due is run in order of time, and waiting costs nothing. */
-import { inTransaction } from '../db/db.ts'
 import type { TestClock } from '../clock.ts'
-import type { Core, Taken } from './engine.ts'
+import type { Core } from './engine.ts'
 
 export interface ManualEngine {
   /** Runs what is due now until nothing is. Answers how many runs that were. */
@@ -11,13 +10,13 @@ export interface ManualEngine {
 }
 
 export function manualEngine(core: Core, clock: TestClock): ManualEngine {
-  core.useDispatcher({ now: () => new Date(clock.now()), schedule: () => Promise.resolve() })
+  core.useClock(clock)
   const never = new AbortController().signal
 
   const next = (until: number) =>
     core.db
       .selectFrom('wake_up')
-      .select(['queue', 'key', 'due_at'])
+      .select(['queue', 'due_at'])
       .where('owner', 'is', null)
       .where('due_at', '<=', new Date(until))
       .where('queue', 'in', [...core.reconcilers.keys()])
@@ -33,8 +32,7 @@ export function manualEngine(core: Core, clock: TestClock): ManualEngine {
       const due = await next(until)
       if (!due) return runs
       clock.advance(Math.max(0, due.due_at!.getTime() - clock.now()))
-      const taken: Taken | undefined = await inTransaction(core.db, (tx) => core.take(tx, due.queue, due.key, null))
-      if (taken) await core.run(taken, never)
+      for (const taken of await core.claim([{ queue: due.queue, places: 1 }])) await core.run(taken, never)
     }
   }
 

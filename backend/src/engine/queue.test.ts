@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { Client } from 'pg'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { freshDatabase } from '../testing/backend.ts'
 import { type EngineProcess, engineProcess } from '../testing/engine.ts'
 
@@ -18,7 +18,7 @@ const waitFor = (condition: () => boolean | Promise<boolean>, timeoutMs = 10_000
 
 test('a wake-up runs soon after its commit, and later when asked for later', async () => {
   const runs: { key: string; at: number }[] = []
-  const one = await engineProcess(await database(), async ({ key }) => void runs.push({ key, at: Date.now() }))
+  const one = engineProcess(await database(), async ({ key }) => void runs.push({ key, at: Date.now() }))
   await one.start()
   const start = Date.now()
   await one.wake('later', 1_200)
@@ -32,7 +32,7 @@ test('a wake-up runs soon after its commit, and later when asked for later', asy
 
 test('an earlier wish brings a later one forward', async () => {
   const runs: string[] = []
-  const one = await engineProcess(await database(), async ({ key }) => void runs.push(key))
+  const one = engineProcess(await database(), async ({ key }) => void runs.push(key))
   await one.start()
   await one.wake('a', 3600_000)
   await one.wake('a')
@@ -56,8 +56,8 @@ test('two processes share the work, and no object is ever in two hands', async (
     done.set(job.key, (done.get(job.key) ?? 0) + 1)
     by.set(name, (by.get(name) ?? 0) + 1)
   }
-  const one = await engineProcess(connection, reconcile('one'))
-  const two = await engineProcess(connection, reconcile('two'))
+  const one = engineProcess(connection, reconcile('one'))
+  const two = engineProcess(connection, reconcile('two'))
   await Promise.all([one.start(), two.start()])
   const keys = Array.from({ length: 60 }, (_, i) => `object-${i}`)
   // Woken by both, again and again, while they run.
@@ -86,7 +86,7 @@ test('one busy object does not hold up the others', async () => {
   const runs: string[] = []
   let release: () => void = () => undefined
   const held = new Promise<void>((resolve) => (release = resolve))
-  const one = await engineProcess(await database(), async ({ key }) => {
+  const one = engineProcess(await database(), async ({ key }) => {
     runs.push(key)
     if (key === 'busy' && runs.filter((r) => r === 'busy').length === 1) await held
   })
@@ -104,7 +104,7 @@ test('one busy object does not hold up the others', async () => {
 
 test('what fails is tried again and never lost', async () => {
   let runs = 0
-  const one = await engineProcess(await database(), async () => {
+  const one = engineProcess(await database(), async () => {
     runs += 1
     if (runs < 3) throw new Error('not yet')
   })
@@ -119,7 +119,7 @@ test('what fails is tried again and never lost', async () => {
 test('a restart of the process that was killed goes on at once', async () => {
   const connection = await database()
   let begun = 0
-  const first = await engineProcess(
+  const first = engineProcess(
     connection,
     () => {
       begun += 1
@@ -132,7 +132,7 @@ test('a restart of the process that was killed goes on at once', async () => {
   await waitFor(() => begun === 1)
   await first.die()
   const fences: number[] = []
-  const again = await engineProcess(connection, async (job) => void fences.push(job.fence.number), { owner: 'the same' })
+  const again = engineProcess(connection, async (job) => void fences.push(job.fence.number), { owner: 'the same' })
   const start = Date.now()
   await again.start()
   await waitFor(() => fences.length === 1)
@@ -146,7 +146,7 @@ test('another process takes over within 30 s, and the first can write nothing wh
   let goOn: () => void = () => undefined
   const paused = new Promise<void>((resolve) => (goOn = resolve))
   const outcome: string[] = []
-  const first = await engineProcess(
+  const first = engineProcess(
     connection,
     async (job) => {
       outcome.push('begun')
@@ -174,7 +174,7 @@ test('another process takes over within 30 s, and the first can write nothing wh
     50,
   )
   const runs: number[] = []
-  const second = await engineProcess(connection, async (job) => void runs.push(job.fence.number))
+  const second = engineProcess(connection, async (job) => void runs.push(job.fence.number))
   const start = Date.now()
   await second.start()
   await waitFor(() => runs.length === 1, 30_000)
@@ -187,37 +187,98 @@ test('another process takes over within 30 s, and the first can write nothing wh
   await Promise.all([first.stop(), second.stop()])
 }, 60_000)
 
-test('a job that was fetched by a process killed before it took the object is found by the sweep, within 10 s', async () => {
-  const connection = await database()
+test('an object that is due without a notification is found within the 3 s of the safety net', async () => {
   const runs: string[] = []
-  const one = await engineProcess(connection, async ({ key }) => void runs.push(key))
-  await one.wake('a')
-  // Fetched just now: nobody can tell yet whether its process lives.
-  await sql`update pgboss.job set state = 'active', started_on = now()`.execute(one.db)
+  const one = engineProcess(await database(), async ({ key }) => void runs.push(key))
   await one.start()
-  await waitFor(() => runs.length === 1, 10_000)
-  expect(runs).toEqual(['a'])
+  await one.wake('first')
+  await waitFor(() => runs.length === 1)
+  await sql`insert into wake_up (queue, key, due_at) values ('test', 'silent', now())`.execute(one.db)
+  await waitFor(() => runs.length === 2, 5_000)
+  expect(runs).toEqual(['first', 'silent'])
   await one.stop()
 }, 30_000)
 
-test('a wake-up whose job was lost is found by the sweep', async () => {
-  const runs: string[] = []
-  const one = await engineProcess(await database(), async ({ key }) => void runs.push(key))
+test('an object that is locked when it is due is run soon after the lock goes, although a rollback notifies nobody', async () => {
+  const connection = await database()
+  const runs: number[] = []
+  const one = engineProcess(connection, async () => void runs.push(Date.now()))
   await one.wake('a')
-  await sql`delete from pgboss.job`.execute(one.db)
-  await one.db
-    .updateTable('wake_up')
-    .set({ due_at: new Date(Date.now() - 60_000) })
-    .execute()
+  const client = new Client(connection)
+  await client.connect()
+  await client.query('begin')
+  await client.query('select 1 from wake_up for update')
   await one.start()
-  await waitFor(() => runs.length === 1, 15_000)
-  expect(runs).toEqual(['a'])
+  await sleep(300)
+  expect(runs).toEqual([])
+  const start = Date.now()
+  await client.query('rollback')
+  await client.end()
+  await waitFor(() => runs.length === 1)
+  expect(runs[0]! - start).toBeLessThan(1_000)
+  await one.stop()
+}, 30_000)
+
+test('what became due while no connection listened is run when the connection is back', async () => {
+  const runs: number[] = []
+  const one = engineProcess(await database(), async () => void runs.push(Date.now()))
+  await one.start()
+  await one.wake('a')
+  await waitFor(() => runs.length === 1)
+  // Just after the process looked by itself, so that the reconnection is what finds it.
+  await sleep(100)
+  await sql`
+    with ended as (select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'steelyard listener'),
+    due as (update wake_up set due_at = now() returning key) select count(*) from ended, due`.execute(one.db)
+  const start = Date.now()
+  await waitFor(() => runs.length === 2)
+  expect(runs[1]! - start).toBeLessThan(2_000)
+  await one.stop()
+}, 30_000)
+
+test('1,000 wake-ups during a run cause exactly one further run', async () => {
+  let runs = 0
+  let release: () => void = () => undefined
+  const busy = new Promise<void>((resolve) => (release = resolve))
+  const connection = await database()
+  const reconcile = async () => {
+    runs += 1
+    if (runs === 1) await busy
+  }
+  const one = engineProcess(connection, reconcile)
+  const two = engineProcess(connection, reconcile)
+  await Promise.all([one.start(), two.start()])
+  await one.wake('a')
+  await waitFor(() => runs === 1)
+  for (let i = 0; i < 100; i++) await Promise.all(Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? one : two).wake('a')))
+  expect(runs).toBe(1)
+  release()
+  await waitFor(async () => runs > 1 && (await pending(one)) === 0)
+  // Nothing is due any more, so nothing more can come.
+  expect(runs).toBe(2)
+  expect(await one.db.selectFrom('wake_up').select('fence').execute()).toEqual([{ fence: 2 }])
+  await Promise.all([one.stop(), two.stop()])
+}, 30_000)
+
+test('an idle process sends three statements every 3 s, also while it waits for something due later', async () => {
+  const one = engineProcess(await database(), async () => undefined)
+  await one.start()
+  await one.wake('now')
+  await one.wake('in an hour', 3600_000)
+  await waitFor(async () => (await one.db.selectFrom('wake_up').select('key').where('fence', '=', 1).execute()).length === 1)
+  await sleep(200)
+  const statements = vi.spyOn(Client.prototype, 'query')
+  await sleep(3_500)
+  const count = statements.mock.calls.length
+  statements.mockRestore()
+  expect(count).toBeGreaterThanOrEqual(3)
+  expect(count).toBeLessThanOrEqual(6)
   await one.stop()
 }, 30_000)
 
 test('what a process holds but does not run, because its release was lost, is found by the sweep while other runs go on', async () => {
   const runs: string[] = []
-  const one = await engineProcess(await database(), async ({ key, signal }) => {
+  const one = engineProcess(await database(), async ({ key, signal }) => {
     runs.push(key)
     if (key === 'long') await new Promise((resolve) => signal.addEventListener('abort', resolve))
   })
@@ -234,7 +295,7 @@ test('what a process holds but does not run, because its release was lost, is fo
 
 test('what a process took without hearing so goes on when its connections are made anew, not when the lease runs out', async () => {
   const runs: string[] = []
-  const one = await engineProcess(await database(), async ({ key }) => void runs.push(key))
+  const one = engineProcess(await database(), async ({ key }) => void runs.push(key))
   await one.start()
   await one.wake('first')
   await waitFor(() => runs.includes('first'))
@@ -248,32 +309,12 @@ test('what a process took without hearing so goes on when its connections are ma
   await one.stop()
 }, 30_000)
 
-test('a job that the sweep takes for lost is left to a process that was only slow to take it', async () => {
-  const connection = await database()
-  const one = await engineProcess(connection, async () => undefined)
-  await one.wake('a')
-  const { rows } = await sql<{ id: string }>`update pgboss.job set state = 'active', started_on = now() - interval '10 seconds' returning id`.execute(one.db)
-  const slow = new Client(connection)
-  await slow.connect()
-  await slow.query('begin')
-  await slow.query(`update wake_up set fence = fence + 1, owner = 'slow', job_id = $1, due_at = null, taken_at = now(), beat_at = now()`, [rows[0]!.id])
-  const started = one.start()
-  const waits = () => sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(one.db)
-  await waitFor(async () => (await waits()).rows.length > 0)
-  await slow.query('commit')
-  await slow.end()
-  await started
-  expect(await one.db.selectFrom('wake_up').select(['owner', 'fence', 'job_id']).execute()).toEqual([{ owner: 'slow', fence: 1, job_id: rows[0]!.id }])
-  expect((await sql`select 1 from pgboss.job`.execute(one.db)).rows).toHaveLength(1)
-  await one.stop()
-}, 30_000)
-
 test('saying that a process lives never dead-locks with who wakes several objects, in whatever order', async () => {
   const connection = await database()
   const told: string[] = []
   const note = (event: string) => void told.push(event)
   const log = { debug: note, info: note, warn: note, error: note }
-  const one = await engineProcess(connection, ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())), { log })
+  const one = engineProcess(connection, ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())), { log })
   await one.start()
   await one.wake('a')
   await one.wake('z')
@@ -299,7 +340,7 @@ test('stopping lets what runs end, and leaves nothing held', async () => {
   const connection = await database()
   let begun = 0
   let ended = 0
-  const one = await engineProcess(connection, async ({ signal }) => {
+  const one = engineProcess(connection, async ({ signal }) => {
     begun += 1
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
     await sleep(100)
@@ -315,27 +356,4 @@ test('stopping lets what runs end, and leaves nothing held', async () => {
   const { rows } = await client.query(`select count(*)::int as n from wake_up where owner is not null`)
   await client.end()
   expect(rows).toEqual([{ n: 0 }])
-})
-
-test('what ran while the library counted its jobs is looked at again at once, and the library counts no more', async () => {
-  const connection = await database()
-  const told: string[] = []
-  const note = (event: string, fields?: { error?: unknown; reason?: unknown }) =>
-    void told.push(`${event} ${fields?.error instanceof Error ? fields.error.message : ''}`)
-  const log = { debug: note, info: note, warn: note, error: note }
-  const before = await engineProcess(connection, async () => undefined)
-  await before.stop()
-  const client = new Client(connection)
-  await client.connect()
-  await client.query(`update pgboss.queue set singletons_active = '{a0,a1}'`)
-  const runs: string[] = []
-  const one = await engineProcess(connection, async ({ key }) => void runs.push(key), { log })
-  await one.start()
-  for (let i = 0; i < 10; i++) await one.wake(`a${i}`)
-  await waitFor(() => runs.length === 10)
-  await one.stop()
-  const { rows } = await client.query(`select singletons_active, monitor_on from pgboss.queue`)
-  await client.end()
-  expect(rows).toEqual([{ singletons_active: null, monitor_on: null }])
-  expect(told).toEqual([])
 })

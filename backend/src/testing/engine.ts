@@ -1,10 +1,11 @@
 /** A process of the engine in a test: its own pool, listener and queue on a given database, with the reconciler that the test hands in. */
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import type { ClientConfig } from 'pg'
 import { systemClock } from '../clock.ts'
 import { connect, type Db, inTransaction } from '../db/db.ts'
 import { listener as makeListener } from '../db/listen.ts'
-import { engine as makeEngine, type Reconciler } from '../engine/engine.ts'
+import { type Core, engine as makeEngine, type Reconciler, type Taken } from '../engine/engine.ts'
 import { failpoint } from '../engine/failpoint.ts'
 import { engineQueue } from '../engine/queue.ts'
 import { type Log, silent } from '../log.ts'
@@ -19,21 +20,20 @@ export interface EngineProcess {
   die(): Promise<void>
 }
 
-export async function engineProcess(
+export function engineProcess(
   connection: ClientConfig,
   reconcile: Reconciler['reconcile'],
   { owner = `engine ${randomUUID()}`, concurrency = 8, log = silent }: { owner?: string; concurrency?: number; log?: Log } = {},
-): Promise<EngineProcess> {
+): EngineProcess {
   const database = connect({ connection, poolSize: 10 })
-  const { db, pool } = database
+  const { db } = database
   const listener = makeListener({ connection: database.connection, log: silent })
   const never = (): never => {
     throw new Error('unreachable')
   }
   const core = makeEngine({ db, clock: systemClock, random: Math.random, log, owner, failpoint: failpoint(undefined, never) })
   core.register({ queue: 'test', reconcile, concurrency })
-  const queue = engineQueue({ core, pool, listener, log })
-  await queue.open()
+  const queue = engineQueue({ core, listener, log })
   listener.start()
   const close = async () => {
     await listener.stop()
@@ -54,4 +54,12 @@ export async function engineProcess(
       await queue.stop(0)
     },
   }
+}
+
+/** Claims an object that nobody has, due or not: it rests until the test runs it. */
+export async function claimNow({ db, owner }: Core, queue: string, key: string): Promise<Taken | undefined> {
+  const { rows } = await sql<Taken>`
+    update wake_up set fence = fence + 1, owner = ${owner}, taken_at = now(), beat_at = now() where queue = ${queue} and key = ${key} and owner is null
+    returning queue, key, fence, failures, last_error as trouble`.execute(db)
+  return rows[0]
 }

@@ -4,7 +4,7 @@ import { operationCancel } from '#contract/operations.ts'
 import { serverConfirm, serverRemove } from '#contract/servers/servers.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
-import { inTransaction } from '../../../db/db.ts'
+import { claimNow } from '../../../testing/engine.ts'
 import { clusterQueue } from '../parts.ts'
 import { clusterWorld } from '../testing/world.ts'
 
@@ -88,7 +88,7 @@ describe.concurrent('leaving a cluster', () => {
     const { engine } = world.backend.platform
     // Held by a run that has not begun, as where other clusters come first.
     const held = (await world.until(
-      () => inTransaction(engine.db, (tx) => engine.take(tx, clusterQueue, cluster.id, null)),
+      () => claimNow(engine, clusterQueue, cluster.id),
       (taken) => taken !== undefined,
     ))!
     const deleted = await admin.call(clusterDelete, { params: { id: cluster.id }, query: { force: 'true' } })

@@ -14,7 +14,6 @@ import { kubernetesOf } from '#simulator/src/kubernetes/nodes.ts'
 import { type Simulator, startSimulator } from '#simulator/src/start.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
 import { type TestClock, testClock } from '../../../clock.ts'
-import { inTransaction } from '../../../db/db.ts'
 import type { Core } from '../../../engine/engine.ts'
 import { type Log, silent } from '../../../log.ts'
 import { type Backend, type SignedIn, startBackend } from '../../../testing/backend.ts'
@@ -59,17 +58,7 @@ export function realTime(core: Core, clock: TestClock): { stop(): Promise<void> 
     const now = Date.now()
     clock.advance(Math.max(0, now - last))
     last = now
-    const due = await core.db
-      .selectFrom('wake_up')
-      .select(['queue', 'key'])
-      .where('owner', 'is', null)
-      .where('due_at', '<=', new Date(clock.now()))
-      .where('queue', 'in', [...core.reconcilers.keys()])
-      .orderBy('due_at')
-      .execute()
-    for (const { queue, key } of due) {
-      const taken = await inTransaction(core.db, (tx) => core.take(tx, queue, key, null))
-      if (!taken) continue
+    for (const taken of await core.claim([...core.reconcilers.keys()].map((queue) => ({ queue, places: 1_000 })))) {
       const run: Promise<void> = core.run(taken, shutdown.signal).finally(() => running.delete(run))
       running.add(run)
     }

@@ -6,6 +6,7 @@ import { type Server, serverRemove, serverReset, serverUpdate } from '#contract/
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { inTransaction } from '../../../db/db.ts'
 import type { Taken } from '../../../engine/engine.ts'
+import { claimNow } from '../../../testing/engine.ts'
 import { clusterQueue, memberKey, memberQueue } from '../parts.ts'
 import { clusterRow, overtake, serverRow } from '../testing/overtake.ts'
 import { clusterWorld } from '../testing/world.ts'
@@ -23,7 +24,7 @@ const ready = async (nodes: readonly Server[]) => {
 /** Takes an object as soon as nobody has it: it rests until it is run. */
 const held = async (queue: string, key: string): Promise<Taken> =>
   (await world.until(
-    () => inTransaction(db, (tx) => engine.take(tx, queue, key, null)),
+    () => claimNow(engine, queue, key),
     (taken) => taken !== undefined,
   ))!
 const run = (taken: Taken) => engine.run(taken, new AbortController().signal)

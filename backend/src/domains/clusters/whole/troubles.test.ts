@@ -52,7 +52,7 @@ test('a configuration that can not be sent stands at the cluster, with the serve
       at_since: at,
     })
     .execute()
-  const failing = { queue: 'server-config', key: node, failures: 2, last_error: 'connection refused', due_at: null, owner: null, job_id: null }
+  const failing = { queue: 'server-config', key: node, failures: 2, last_error: 'connection refused', due_at: null, owner: null }
   await db.insertInto('wake_up').values(failing).execute()
   expect((await cluster()).troubles).toContainEqual({ node_id: node, message: 'The configuration of db-1 can not be sent: connection refused' })
 })
