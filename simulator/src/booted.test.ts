@@ -16,12 +16,12 @@ const LINE = 'talos.platform=metal console=tty0'
 
 interface Door {
   url: string
-  /** What was asked, in order: from which address, for what. */
+  /** Requests in order, with their source address. */
   calls: { from: string; path: string }[]
   answer: (request: IncomingMessage, response: ServerResponse) => void
 }
 
-/** Somebody to whom machines announce themselves. */
+/** A server that machines announce themselves to. */
 const door = async (answer: Door['answer']): Promise<Door> => {
   const made: Door = { url: '', calls: [], answer }
   const server = createServer((request, response) => {
@@ -154,7 +154,7 @@ test('a machine that boots again announces itself again, from wherever it is the
   expect((await readCertificate({ host: nextAddress })).fingerprint).not.toBe('')
   await expect(readCertificate({ host: address })).rejects.toMatchObject({ kind: 'unreachable' })
   await simulator.stop()
-  // The scenario has grown over its first address by now, and must not over its present one.
+  // The scenario now covers the machine's first address, and must not cover its current one.
   const again = await fleet({ scenario: rack(3), dataDir })
   const found = again.server(name)
   await until('it announced itself after the restart', () => open.calls.length === 4)

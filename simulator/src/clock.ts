@@ -1,11 +1,11 @@
-/** A sleep that was cut short because the machine lost power or changed its mind. */
+/** A sleep that was interrupted, for instance because the machine lost power. */
 export class Interrupted extends Error {
   override name = 'Interrupted'
 }
 
 /**
- * Simulated time. Durations that a server takes (boot, install, reboot) pass `speed` times faster than the clock on the wall; instants (certificates,
- * events, logs) stay real, because the other side of the wire judges them by its own clock.
+ * Simulated time. Durations (boot, install, reboot) pass `speed` times faster than wall-clock time. Instants (certificates,
+ * events, logs) are real, because clients compare them with their own clock.
  */
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970. */
@@ -13,7 +13,7 @@ export interface Clock {
   /** Simulated milliseconds since the simulator started. */
   elapsed(): number
   readonly speed: number
-  /** Takes effect at once, for sleeps under way too. */
+  /** Takes effect at once, also for current sleeps. */
   setSpeed(speed: number): void
   /** Sleeps simulated milliseconds; rejects with `Interrupted` when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>

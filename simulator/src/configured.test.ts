@@ -26,7 +26,7 @@ test('only holders of a certificate of the cluster are let in, and their roles d
   await expect(operator.kubeconfig()).rejects.toMatchObject({ kind: 'permission_denied' })
   expect(await operator.etcdMembers()).toHaveLength(1)
   const socket = connect({ host: machine!.plan.address, port: 50_000, ca: bundle.certs.os.crt, ALPNProtocols: ['h2'] })
-  // TLS 1.3: the refusal comes after the handshake looks done.
+  // With TLS 1.3 the refusal comes after the handshake seems complete.
   const [refusal] = (await once(socket, 'error')) as [Error]
   expect(refusal.message).toContain('certificate required')
 })
@@ -158,7 +158,7 @@ test('reset of STATE and EPHEMERAL leads to maintenance with Talos installed; of
   await (await openSecure(second!, bundle)).reset({ graceful: false, reboot: true })
   await until('maintenance', () => second!.stage.stage === 'maintenance')
   expect(second!.disk.state.installed).toBeNull()
-  // Two of two members, one of them gone without a word: no quorum.
+  // One of two members is off: no quorum.
   await expect((await openSecure(first!, bundle)).etcdMembers()).rejects.toMatchObject({ kind: 'unavailable' })
 })
 
@@ -317,7 +317,7 @@ test('a bootstrap that was killed half-way made no etcd', async () => {
   const [machine] = first.servers
   await give(machine!, configFor(bundle, machine!, 'control_plane', machine!.plan.address))
   await until('etcd waits', () => machine!.services.get('etcd')?.state === 'Preparing')
-  // What is on file when the power goes between the two writes.
+  // The files after a power cut between the two writes.
   first.world.etcd.create(machine!, machine!.config!.node!)
   await first.stop()
   const second = await fleet({ scenario: rack(1), dataDir })

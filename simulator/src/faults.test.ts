@@ -57,7 +57,7 @@ test('a server changes its identity at a stage', async () => {
 test('a server vanishes while it installs and stays away until somebody switches it on', async () => {
   const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'vanish', stage: 'installing' }] } }) })
   const [machine] = simulator.servers
-  // The reply may still be under way when the power goes.
+  // The power may fail before the reply arrives.
   await Promise.allSettled([give(machine!, configFor(await secrets(), machine!, 'control_plane', machine!.plan.address))])
   await until('it is gone', () => !machine!.isOn)
   expect(machine!.disk.state.counters.applies).toBe(1)
@@ -137,7 +137,7 @@ test('an installer that fails after partitioning leaves META: Talos counts as in
   expect((await readInstallation(client)).state).toBe('half')
   await client.wipeDisk(machine!.hardware.disks[0]!.name)
   expect(await readInstallation(client)).toEqual({ state: 'none', disk: null })
-  // It looked for META when it started: what is sent now is not installed.
+  // The machine looked for META at boot, so this configuration is not installed.
   await give(machine!, config)
   await until('it boots from memory', () => machine!.journal.kernelLines.since(0).some((line) => line.endsWith('[talos] install sequence: 0 phase(s)')))
   expect(machine!.disk.state.counters.installs).toBe(0)

@@ -6,7 +6,7 @@ import type { Machine } from './machine/machine.ts'
 import { Port } from './wire/port.ts'
 import type { World } from './world.ts'
 
-/** Why a machine can't be booted or moved as it was wished. */
+/** Why a machine can't be booted or moved. */
 export class GrowError extends Error {
   override name = 'GrowError'
 }
@@ -14,25 +14,25 @@ export class GrowError extends Error {
 export interface GrowParts {
   world: World
   booted: BootedFleet
-  /** Every schematic that the image factory was given, the newest last. */
+  /** Every schematic in the image factory, the newest last. */
   schematics: () => Schematic[]
-  /** Where machines stand that nobody gave a datacenter. */
+  /** Datacenter of machines without a given one. */
   defaultPlace: string
   add: (plan: ServerPlan) => Machine
   drop: (machine: Machine) => void
 }
 
-/** Lets a fleet that runs change: machines that are booted beside the scenario, and machines that come back at another address. */
+/** Changes a running fleet: boots machines outside of the scenario and moves machines to other addresses. */
 export class Growth {
   readonly #parts: GrowParts
-  /** One change at a time: each looks for addresses that are free. */
+  /** Serialises changes, because each looks for free addresses. */
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(parts: GrowParts) {
     this.#parts = parts
   }
 
-  /** Boots new machines, all at once. Resolves when they are on. Rejects with `GrowError` where 127.20.0.0/16 has no room for them. */
+  /** Boots new machines, all at once. Resolves when they are on. Rejects with `GrowError` if 127.20.0.0/16 has no room. */
   boot(wish: BootWish): Promise<Machine[]> {
     return this.#oneByOne(async () => {
       const { booted, defaultPlace, add } = this.#parts
@@ -43,7 +43,7 @@ export class Growth {
     })
   }
 
-  /** Gives a machine another address from its next boot on: the given one, or the next that is free. Answers it. Rejects with `GrowError` where it can't be had. */
+  /** Assigns an address from the next boot on: the given one or the next free one. Returns it. Rejects with `GrowError` if it isn't available. */
   move(machine: Machine, address?: string): Promise<string> {
     return this.#oneByOne(async () => {
       const { subnetOffset } = this.#parts.world
@@ -55,7 +55,7 @@ export class Growth {
     })
   }
 
-  /** Takes a machine that was booted beside the scenario away for good. Rejects with `GrowError` for one of the scenario. */
+  /** Removes a machine outside of the scenario. Rejects with `GrowError` for one of the scenario. */
   remove(machine: Machine): Promise<void> {
     return this.#oneByOne(async () => {
       if (!machine.plan.boot) throw new GrowError(`${machine.plan.name} belongs to the scenario`)
@@ -66,7 +66,7 @@ export class Growth {
     })
   }
 
-  /** Other addresses for machines that were booted where the scenario, grown since, now has servers of its own. */
+  /** Moves machines whose addresses the grown scenario now uses. */
   async giveWay(): Promise<void> {
     const taken = new Set<string>()
     for (const machine of this.#parts.world.machines) {
@@ -97,7 +97,7 @@ export class Growth {
     return found
   }
 
-  /** Of this simulation: where its machines are, where they will be, and what its clusters have besides. */
+  /** Current and future addresses of this simulation's machines and clusters. */
   #taken(): Set<string> {
     const { world } = this.#parts
     return new Set(
@@ -116,7 +116,7 @@ export class Growth {
       await new Port(address, 50_000).probe()
       return true
     } catch (cause) {
-      // Another simulation has it.
+      // In use by another simulation.
       if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE') return false
       if (cause instanceof Error && 'code' in cause && cause.code === 'EADDRNOTAVAIL')
         throw new GrowError(`This system doesn't have the address ${address}; "sudo ifconfig lo0 alias ${address} up" adds it, and the like the next ones`)
@@ -124,7 +124,7 @@ export class Growth {
     }
   }
 
-  /** Which image it was, guessed by its kernel arguments: a command line alone doesn't tell. */
+  /** Guesses the schematic from the kernel arguments. */
   #schematicOf(line: string): string | null {
     const parts = new Set(line.split(/\s+/))
     const made = this.#parts

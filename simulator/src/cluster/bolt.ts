@@ -14,10 +14,10 @@ const FLAG = { branch: 0x01, leaf: 0x02, meta: 0x04, freelist: 0x10 }
 const BUCKET = 1
 const FREELIST_PAGE = 2
 const FIRST_PAGE = 3
-/** Before it come magic, version, page size, flags, root bucket, free list, high water mark and transaction. */
+/** Offset of the checksum: after magic, version, page size, flags, root bucket, free list, high water mark and transaction. */
 const CHECKSUM_AT = 56
 
-/** A finished page, or several for one that is too large, and the first key in it. */
+/** A written page (or several if its content is too large) and its first key. */
 interface Written {
   page: number
   key: Buffer
@@ -26,12 +26,12 @@ interface Written {
 interface Element {
   key: Buffer
   value: Buffer
-  /** What the first eight bytes after position and size are for: flags of a leaf's element, or the page of a branch's. */
+  /** Whether a leaf's element is a bucket. */
   isBucket: boolean
   child: number
 }
 
-/** The bytes of a database with these buckets. Keys must not be empty; they are sorted here. */
+/** Writes a database with these buckets. Keys must not be empty; they are sorted here. */
 export const boltDatabase = (buckets: Readonly<Record<string, Entries>>): Buffer => {
   const pages = new Pages()
   const roots = Object.entries(buckets).map(([name, entries]): [Buffer, Buffer] => [Buffer.from(name), bucketHead(pages.tree(leaves(entries, false)))])
@@ -42,7 +42,7 @@ export const boltDatabase = (buckets: Readonly<Record<string, Entries>>): Buffer
 const leaves = (entries: Entries, isBucket: boolean): Element[] =>
   entries.map(([key, value]) => ({ key, value, isBucket, child: 0 })).toSorted((one, other) => Buffer.compare(one.key, other.key))
 
-/** A bucket as the value of its name: where its tree begins, and its sequence, which etcd doesn't use. */
+/** The value of a bucket: the page of its root, and its sequence, which etcd doesn't use. */
 const bucketHead = (root: number): Buffer => {
   const head = Buffer.alloc(16)
   head.writeBigUInt64LE(BigInt(root))
@@ -69,7 +69,7 @@ class Pages {
     let used = HEADER_BYTES
     for (const element of elements) {
       const size = ELEMENT_BYTES + element.key.length + element.value.length
-      // A branch of a single child would never end.
+      // A branch with a single child would recurse forever.
       const least = flag === FLAG.branch ? 2 : 1
       if (used + size > PAGE_BYTES && groups.at(-1)!.length >= least) {
         groups.push([])
@@ -88,7 +88,7 @@ class Pages {
   }
 }
 
-/** A page with its elements first and their keys and values behind; one that is too large runs over into the pages that follow. */
+/** Writes a page: its elements, then their keys and values. A large page overflows into the following ones. */
 const page = (number: number, flag: number, elements: readonly Element[]): Buffer => {
   const content = elements.reduce((sum, { key, value }) => sum + ELEMENT_BYTES + key.length + value.length, HEADER_BYTES)
   const count = Math.ceil(content / PAGE_BYTES)
@@ -100,7 +100,7 @@ const page = (number: number, flag: number, elements: readonly Element[]): Buffe
   let at = HEADER_BYTES
   let data = HEADER_BYTES + elements.length * ELEMENT_BYTES
   for (const { key, value, isBucket, child } of elements) {
-    // A position counts from its own element.
+    // A position is relative to its own element.
     const words = flag === FLAG.branch ? [data - at, key.length] : [isBucket ? BUCKET : 0, data - at, key.length, value.length]
     words.forEach((word, i) => bytes.writeUInt32LE(word, at + i * 4))
     if (flag === FLAG.branch) bytes.writeBigUInt64LE(BigInt(child), at + 8)
@@ -115,7 +115,7 @@ const meta = (number: number, root: number, highWaterMark: number): Buffer => {
   const bytes = page(number, FLAG.meta, [])
   const body = bytes.subarray(HEADER_BYTES)
   ;[MAGIC, FORMAT_VERSION, PAGE_BYTES, 0].forEach((word, i) => body.writeUInt32LE(word, i * 4))
-  // Root bucket and its sequence, free list, high water mark, transaction: the newer of the two counts.
+  // Root bucket and its sequence, free list, high water mark, transaction. The meta page with the higher transaction counts.
   ;[root, 0, FREELIST_PAGE, highWaterMark, number].forEach((word, i) => body.writeBigUInt64LE(BigInt(word), 16 + i * 8))
   body.writeBigUInt64LE(fnv1a(body.subarray(0, CHECKSUM_AT)), CHECKSUM_AT)
   return bytes

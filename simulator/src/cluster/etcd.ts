@@ -6,11 +6,11 @@ import type { LoadBalancer } from '../kubernetes/balancing/definitions.ts'
 import type { Machine } from '../machine/machine.ts'
 import { makeFolder, readState, writeState } from '../store.ts'
 
-/** A member of an etcd cluster as its members know it. */
+/** A member of an etcd cluster. */
 export interface Member {
   /** 64 bits as hexadecimal. */
   id: string
-  /** Number of the machine in the fleet; a machine that was wiped and joined again is another member. */
+  /** Number of the machine in the fleet. A machine that was wiped and joined again is a new member. */
   machine: number
   name: string
   address: string
@@ -18,7 +18,7 @@ export interface Member {
 }
 
 export interface KubernetesState {
-  /** What hands out addresses to Services; not there before it first ran. */
+  /** The load balancer of Services; undefined before it first ran. */
   loadBalancer?: LoadBalancer
   resourceVersion: number
   /** Objects by storage key, `group/plural/namespace/name`. */
@@ -27,7 +27,7 @@ export interface KubernetesState {
 
 export interface StoredObject {
   body: Record<string, unknown>
-  /** Which field manager owns which fields, for server-side apply. */
+  /** Fields by field manager, for server-side apply. */
   managers: Record<string, string[]>
 }
 
@@ -45,7 +45,7 @@ interface Stored {
 const CALLS = 'bootstrap-calls.json'
 const PORTS = { peer: 2380, client: 2379 }
 
-/** One etcd cluster and what is stored in it. It outlives each of its members, so its state has a file of its own. */
+/** An etcd cluster and its data. It outlives its members, so its state has its own file. */
 export class EtcdCluster {
   readonly state: Stored
   readonly #path: string
@@ -58,13 +58,13 @@ export class EtcdCluster {
     this.#alive = alive
   }
 
-  /** Changes the cluster and writes it before returning. */
+  /** Changes the cluster and persists it before returning. */
   change(act: (state: Stored) => void): void {
     act(this.state)
     if (!this.#isTogether) writeState(this.#path, this.state)
   }
 
-  /** Writes once what several changes have changed. */
+  /** Persists several changes in one write. */
   together(act: () => void): void {
     if (this.#isTogether) return act()
     this.#isTogether = true
@@ -84,7 +84,7 @@ export class EtcdCluster {
     return this.#alive(member)
   }
 
-  /** More than half of the voting members run. Without it nothing can be read consistently or changed. */
+  /** Whether more than half of the voting members run. Consistent reads and writes need a quorum. */
   get hasQuorum(): boolean {
     const { voters } = this
     return voters.filter((member) => this.#alive(member)).length * 2 > voters.length
@@ -98,12 +98,12 @@ export class EtcdCluster {
     return this.state.members.find((member) => member.id === id)
   }
 
-  /** Whether another may be added: etcd takes one learner at a time (`--max-learners`). */
+  /** Whether another learner may be added: etcd allows one at a time (`--max-learners`). */
   get takesLearner(): boolean {
     return this.state.members.every((member) => !member.learner)
   }
 
-  /** Adds a machine as a learner, which can't vote yet. It has no name before it first starts. */
+  /** Adds a machine as a learner, which can't vote. It has no name until it first starts. */
   add(machine: Machine): Member {
     const member = { id: newId(), machine: machine.plan.index, name: '', address: machine.plan.address, learner: true }
     this.change((state) => state.members.push(member))
@@ -142,12 +142,12 @@ export class EtcdRegistry {
     for (const file of readdirSync(folder)) if (file.endsWith('.json') && file !== CALLS) this.#add(readState(join(folder, file)) as Stored)
   }
 
-  /** Tells how a machine is found by its number. */
+  /** Sets the lookup of machines by number. */
   connect(machine: (index: number) => Machine | undefined): void {
     this.#machine = machine
   }
 
-  /** Counts a bootstrap call on a control plane with this Talos cluster id, whatever came of it. */
+  /** Counts a bootstrap call for this Talos cluster id, whatever its result. */
   countCall(talosId: string): void {
     this.#calls[talosId] = this.callsOf(talosId) + 1
     writeState(join(this.#folder, CALLS), this.#calls)
@@ -165,7 +165,7 @@ export class EtcdRegistry {
     return this.#clusters.get(id)
   }
 
-  /** Makes a new etcd cluster with this machine as its only member. Nothing keeps a second one with the same secrets from being made: that is what bootstrapping twice does. */
+  /** Makes a new etcd cluster with this machine as its only member. A second bootstrap with the same secrets makes a second cluster, as in reality. */
   create(machine: Machine, config: NodeConfig): { cluster: EtcdCluster; member: Member } {
     const member: Member = { id: newId(), machine: machine.plan.index, name: machine.hostname, address: machine.plan.address, learner: false }
     const state: Stored = {
@@ -184,8 +184,8 @@ export class EtcdRegistry {
   }
 
   /**
-   * Drops what a bootstrap left that was killed half-way: a cluster on file, of which its maker's disk, written next, knows nothing.
-   * That call was never answered, and the maker counts no bootstrap for it.
+   * Drops clusters of a bootstrap that was killed half-way: the cluster is on file, but its maker's disk, written next, doesn't know it.
+   * Such a call was never answered, and the maker counts no bootstrap for it.
    */
   dropUnfinished(): void {
     for (const [id, { state }] of this.#clusters) {

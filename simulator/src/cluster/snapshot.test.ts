@@ -5,7 +5,7 @@ import { boltDatabase, type Entries } from './bolt.ts'
 
 const PAGE_BYTES = 4096
 
-/** Reads a bbolt file from its newer meta page, as the format's documentation has it; every page may be met once. */
+/** Reads a bbolt file from its newer meta page. Every page may be visited once. */
 const readDatabase = (file: Buffer): Record<string, [key: Buffer, value: Buffer][]> => {
   const met = new Set<number>()
   const walk = (number: number): { flags: number; key: Buffer; value: Buffer }[] => {

@@ -5,15 +5,15 @@ import { clientUrl, peerUrl, type EtcdCluster, type Member } from './etcd.ts'
 
 type Body = Record<string, unknown>
 
-/** Where the API server keeps kinds whose key isn't their plural name (Kubernetes: pkg/registry/core/rest/storage_core.go). */
+/** Storage keys of kinds whose key isn't their plural name (Kubernetes: pkg/registry/core/rest/storage_core.go). */
 const FOLDERS: Readonly<Record<string, string>> = { nodes: 'minions', services: 'services/specs', endpoints: 'services/endpoints' }
-/** Groups whose kinds are kept without their group's name. Those of custom kinds are kept with it. */
+/** Groups whose name is not part of the storage key. Custom kinds have it. */
 const BUILT_IN_GROUPS = new Set(['', 'apps', 'batch', 'rbac.authorization.k8s.io', 'networking.k8s.io', 'coordination.k8s.io', 'policy', 'storage.k8s.io'])
 const STORAGE_VERSION = '3.6.0'
 
 /**
- * A snapshot of the cluster's etcd as `etcdctl snapshot save` writes it: the database, and the SHA-256 of it behind. What Kubernetes stores is in it as JSON
- * (`--storage-media-type=application/json`), and only the newest revision of each key, as after a compaction. Source of the buckets: etcd `server/storage/schema`.
+ * A snapshot of the cluster's etcd as `etcdctl snapshot save` writes it: the database followed by its SHA-256. Kubernetes objects are stored as JSON
+ * (`--storage-media-type=application/json`), with only the newest revision of each key, as after a compaction. Source of the buckets: etcd `server/storage/schema`.
  */
 export const snapshotOf = (cluster: EtcdCluster): Buffer => {
   const { state } = cluster
@@ -46,7 +46,7 @@ const bigEndian = (value: number): Buffer => {
   return bytes
 }
 
-/** etcd reads the ids as numbers of 64 bits, which JSON's writer here doesn't have. */
+/** Written by hand, because JSON.stringify can't write the 64-bit ids. */
 const confState = (members: readonly Member[]): string => {
   const ids = (learner: boolean): string =>
     members
@@ -61,7 +61,7 @@ const memberText = (member: Member): string => {
   return `{"id":${BigInt(`0x${member.id}`)},${rest.slice(1)}`
 }
 
-/** A revision (`main_sub`) and its `mvccpb.KeyValue`. No two objects have the same resource version, which is that of their last change. */
+/** A revision (`main_sub`) and its `mvccpb.KeyValue`. The resource version of an object's last change is unique, so it is the revision. */
 const keyValue = (storageKey: string, body: Body): [Buffer, Buffer] => {
   const revision = Number(text(object(body.metadata).resourceVersion))
   const key = Buffer.concat([bigEndian(revision), Buffer.from('_'), bigEndian(0)])

@@ -12,7 +12,7 @@ import { imageTag, kubernetesRange, minorOf } from './versions.ts'
 const PEM = (what: string): string => Buffer.from(`-----BEGIN ${what}-----\nMA==\n-----END ${what}-----\n`).toString('base64')
 const PAIR = `{crt: ${PEM('CERTIFICATE')}, key: ${PEM('PRIVATE KEY')}}`
 
-/** The least that a control plane accepts, written by hand. */
+/** The minimal configuration that a control plane accepts, written by hand. */
 const CONTROL = `version: v1alpha1
 machine:
   type: controlplane

@@ -1,5 +1,5 @@
 /**
- * A unified diff as a dry run shows it (Talos: pkg/machinery/textdiff): a header, then for each place of changes `@@ -line,count +line,count @@` and the lines with
+ * A unified diff as a dry run shows it (Talos: pkg/machinery/textdiff): a header, then for each hunk `@@ -line,count +line,count @@` and the lines with
  * three of context. Empty when nothing changed.
  */
 export const lineDiff = (before: string, after: string): string => {

@@ -38,9 +38,9 @@ const ENCRYPTION = 'encryption{provider keys[]{slot# static{passphrase} nodeID* 
 
 export interface DocumentKind {
   fields: Fields
-  /** Documents of this kind are told apart by their name, which is then required. */
+  /** Documents of this kind need a name. */
   named: boolean
-  /** First Talos minor that knows the kind. */
+  /** First Talos minor with this kind. */
   since: number
 }
 

@@ -16,13 +16,13 @@ export interface Circumstances {
 export interface Judgement {
   errors: string[]
   warnings: string[]
-  /** Which of Talos's two looks found the errors: at the configuration alone, or, once that is sound, at the machine too. */
+  /** The validation that found the errors: of the configuration alone or, once that passes, of the configuration on this machine. */
   by: 'validation' | 'runtime'
 }
 
 /**
- * What a server finds wrong with a configuration that it could load, in the order and the words of Talos (pkg/machinery/config/container, and
- * types/v1alpha1/v1alpha1_validation.go in metal mode), and what it warns of. What is wrong with the main document is one error, a list in a list.
+ * Validates a loaded configuration in the order and words of Talos (pkg/machinery/config/container, and
+ * types/v1alpha1/v1alpha1_validation.go in metal mode), with warnings. All errors of the main document form one error with a nested list.
  */
 export const judgeConfig = (loaded: Loaded, { talosVersion, installed, disks }: Circumstances): Judgement => {
   const warnings: string[] = []
@@ -52,7 +52,7 @@ const judgeMain = (loaded: Loaded, main: Record<string, unknown>, installed: boo
   return errors
 }
 
-/** The text Talos makes of several errors (hashicorp/go-multierror). */
+/** Formats several errors as Talos does (hashicorp/go-multierror). */
 export const multiError = (errors: readonly string[]): string =>
   `${errors.length} error${errors.length === 1 ? '' : 's'} occurred:\n${errors.map((error) => `\t* ${error}\n`).join('')}\n`
 
@@ -91,7 +91,7 @@ const judgeCni = (cni: Record<string, unknown>, errors: string[]): void => {
 const judgeInstall = (machine: Record<string, unknown>, installed: boolean, errors: string[], warnings: string[]): void => {
   const install = object(machine.install)
   const { disk, diskSelector, extraKernelArgs, grubUseUKICmdline, extensions } = install
-  // Only a machine that has to install needs to know where (Talos: modeWrapper of v1alpha1_server.go).
+  // The install section is required only if Talos is not installed yet (Talos: modeWrapper of v1alpha1_server.go).
   if (!installed && !isObject(machine.install)) errors.push('install instructions are required in "metal" mode')
   else if (!installed) {
     if (text(disk) === '' && !isObject(diskSelector)) errors.push('either install disk or diskSelector should be defined')
@@ -103,7 +103,7 @@ const judgeInstall = (machine: Record<string, unknown>, installed: boolean, erro
     warnings.push('.machine.install.extensions is deprecated, please see https://docs.siderolabs.com/talos/latest/platform-specific-installations/boot-assets')
 }
 
-/** Only the server itself can tell whether a selector finds a disk. */
+/** Checks that the disk selector matches a disk of the machine. */
 const judgeDisks = (machine: Record<string, unknown>, installed: boolean, disks: readonly Disk[], talosVersion: string, warnings: string[]): string[] => {
   const { diskSelector, image } = object(machine.install)
   const tag = minorOf(imageTag(text(image)) ?? '')
@@ -138,7 +138,7 @@ const judgeCluster = (section: unknown, type: string, errors: string[]): void =>
 
 const DNS_NAME = /^\w[\w-]{0,62}(\.\w[\w-]{0,62})*[._]?$/
 
-/** Talos takes any URL with a host name and, if any, a port (siderolabs/net: ValidateEndpointURI). */
+/** Talos accepts any URL with a host name and an optional port (siderolabs/net: ValidateEndpointURI). */
 const endpointError = (endpoint: string): string | null => {
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/]/i.test(endpoint)) return 'hostname must not be blank'
   const port = /^[a-z][a-z0-9+.-]*:\/\/(?:\[[^\]]*\]|[^/:]*):(\d+)/i.exec(endpoint)?.[1]
@@ -223,7 +223,7 @@ const judgeKubernetes = (machine: Record<string, unknown>, cluster: Record<strin
   })
 }
 
-/** What is wrong with the other documents, each of them one error of as many lines, and then with them beside the main one. */
+/** Errors of the other documents, one error with several lines each, then conflicts with the main document. */
 const judgeDocuments = ({ documents, v1alpha1 }: Loaded): string[] => {
   const errors = documents.flatMap((document) => {
     const found = judgeDocument(document)

@@ -3,13 +3,13 @@ import { DOCUMENTS, V1ALPHA1 } from './fields.ts'
 import { isObject, mismatches, text, type Fields } from './shape.ts'
 import { unknownKeys } from './unknown-keys.ts'
 
-/** The bytes can't be a configuration at all: what a server answers with INVALID_ARGUMENT before it looks at any rule. */
+/** The bytes are no configuration. A server answers INVALID_ARGUMENT before any validation. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }
 
 export interface Loaded {
-  /** The document without a kind; a configuration without it is incomplete and leaves the server in maintenance. */
+  /** The main document, which has no kind. Without it a configuration is incomplete and the server stays in maintenance. */
   v1alpha1: Record<string, unknown> | null
   documents: ConfigDocument[]
 }
@@ -24,7 +24,7 @@ export interface ConfigDocument {
 const LINK_KINDS = new Set(['LinkConfig', 'VLANConfig', 'BondConfig', 'BridgeConfig', 'DummyLinkConfig', 'WireguardConfig', 'VRFConfig'])
 const MAIN_KEYS = ['machine', 'cluster', 'debug', 'persist']
 
-/** Parses a stream of documents by Talos's loading rules and in its words (Talos: pkg/machinery/config/configloader). `minor` is that of the running Talos, 13 for 1.13. */
+/** Parses a stream of documents by Talos's rules and with its error texts (Talos: pkg/machinery/config/configloader). `minor` is that of the running Talos, 13 for 1.13. */
 export const loadConfig = (source: string, minor: number): Loaded => {
   const lines = new LineCounter()
   const parsed = parseAllDocuments(source, { uniqueKeys: true, strict: true, lineCounter: lines })
@@ -68,7 +68,7 @@ interface Where {
   refuse: (reason: string, cause?: unknown) => never
 }
 
-/** The values of a document that has only the fields that Talos knows, in their types. */
+/** Reads a document. Throws if it has unknown fields or wrong types. */
 const read = (document: Document.Parsed, contents: YAMLMap.Parsed, known: Fields, { target, kind, lineAt, refuse }: Where): Record<string, unknown> => {
   const wrongAt = (reasons: string[]): never =>
     refuse(`error decoding ${kind} to ${target}: yaml: construct errors:\n${reasons.map((it) => `  ${it}`).join('\n')}`)

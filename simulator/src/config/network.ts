@@ -2,7 +2,7 @@ import type { Loaded } from './load.ts'
 import { interfacesOf } from './node-config.ts'
 import { list, object, text } from './shape.ts'
 
-/** Documents that name a link. Any of them, on any link, ends the DHCP that Talos otherwise runs on every physical link (Talos: internal/app/machined/pkg/controllers/network/operator_config.go). */
+/** Documents that configure a link. With any of them Talos no longer runs DHCP on every physical link (Talos: internal/app/machined/pkg/controllers/network/operator_config.go). */
 const LINK_KINDS = new Set([
   'LinkConfig',
   'VLANConfig',
@@ -15,7 +15,7 @@ const LINK_KINDS = new Set([
   'DHCPv6Config',
 ])
 
-/** Whether a server with this configuration still has, on this link, the address by which it was reached until now. The network of the simulation hands it out by DHCP. */
+/** Whether a server with this configuration keeps the address of this link, which the simulated network assigns by DHCP. */
 export const keepsAddress = (loaded: Loaded, link: { name: string; mac: string }, address: string): boolean => {
   const documents = loaded.documents.filter(({ kind }) => LINK_KINDS.has(kind))
   const interfaces = interfacesOf(loaded)
@@ -24,7 +24,7 @@ export const keepsAddress = (loaded: Loaded, link: { name: string; mac: string }
   const names = new Set([link.name])
   for (const { kind, name, body } of loaded.documents)
     if (kind === 'LinkAliasConfig' && text(object(body.selector).match).toLowerCase().includes(link.mac)) names.add(name)
-  // A bond or bridge takes the place of its members: their addresses are found there.
+  // A bond or bridge replaces its members and has their addresses.
   for (const { kind, name, body } of documents)
     if ((kind === 'BondConfig' || kind === 'BridgeConfig') && list(body.links).some((member) => names.has(text(member)))) names.add(name)
 

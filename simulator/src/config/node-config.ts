@@ -2,13 +2,13 @@ import type { Loaded } from './load.ts'
 import { isObject, list, object, text } from './shape.ts'
 import { imageTag } from './versions.ts'
 
-/** A PEM pair out of a configuration; `key` is null on those who only check. */
+/** A PEM pair of a configuration; `key` is null on machines that only verify. */
 export interface Pair {
   crt: string
   key: string | null
 }
 
-/** What a server does with its configuration, read out of it once. Everything here comes from a configuration that was judged before. */
+/** The parts of a validated configuration that the simulated server uses. */
 export interface NodeConfig {
   role: 'controlplane' | 'worker'
   token: string
@@ -45,7 +45,7 @@ export interface NodeConfig {
 const texts = (value: unknown): string[] => list(value).map(text)
 const textMap = (value: unknown): Record<string, string> => Object.fromEntries(Object.entries(object(value)).map(([key, item]) => [key, text(item)]))
 
-/** Configurations carry PEM as base64 of the whole text. Null where there is none. */
+/** Configurations have PEM texts in base64. Null if absent. */
 export const pem = (value: unknown): string | null => {
   const encoded = text(value)
   if (encoded === '') return null

@@ -1,7 +1,7 @@
 import type { Loaded } from './load.ts'
 import { isObject } from './shape.ts'
 
-/** Parts of the machine section that a running server takes over without a reboot; all of `cluster`, `debug` and every separate document besides (Talos: internal/app/machined/internal/server/v1alpha1, CanApplyImmediate). */
+/** Parts of the machine section that apply without a reboot, beside all of `cluster`, `debug` and every separate document (Talos: internal/app/machined/internal/server/v1alpha1, CanApplyImmediate). */
 const AT_ONCE = new Set(
   'ca acceptedCAs time certSANs install network sysfs sysctls logging controlPlane kubelet kernel registries pods seccompProfiles nodeAnnotations nodeLabels nodeTaints'.split(
     ' ',
@@ -9,7 +9,7 @@ const AT_ONCE = new Set(
 )
 const FEATURES_AT_ONCE = new Set('kubernetesTalosAPIAccess kubePrism hostDNS imageCache nodeAddressSortAlgorithm'.split(' '))
 
-/** The parts whose change needs a reboot, as paths; empty when the server can take the configuration over while it runs. */
+/** Paths whose change needs a reboot. Empty if the configuration can be applied immediately. */
 export const rebootReasons = (before: Loaded, after: Loaded): string[] => {
   const reasons: string[] = []
   const was = before.v1alpha1 ?? {}
@@ -35,7 +35,7 @@ const keys = (a: object, b: object): Set<string> => new Set([...Object.keys(a), 
 
 const differs = (a: unknown, b: unknown): boolean => canonical(a) !== canonical(b)
 
-/** One text per value, whatever the order of its keys; an empty value equals none. */
+/** Canonical text of a value, independent of the order of keys. An empty value equals a missing one. */
 const canonical = (value: unknown): string => {
   if (value === null || value === undefined || value === '' || value === false || value === 0) return ''
   if (Array.isArray(value)) return value.length === 0 ? '' : `[${value.map((item) => canonical(item)).join(',')}]`

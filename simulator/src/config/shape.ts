@@ -1,5 +1,5 @@
 /**
- * The fields a Talos configuration may have, as a tree. Talos refuses every key it doesn't know, so the simulated server must know them all too.
+ * The allowed fields of a Talos configuration as a tree. Talos refuses unknown keys, so the simulated server must know all keys.
  * Written as one string per document: `name` text, `name!` boolean, `name#` whole number, `name*` anything, `name[]` list of text, `name{…}` object, `name[]{…}` list of objects, `name%{…}` map of objects.
  */
 export type Shape =
@@ -31,10 +31,10 @@ const plain = (mark: string | undefined): Shape =>
 
 type Path = readonly (string | number)[]
 
-/** What Talos's YAML library takes for a flag (go.yaml.in/yaml: those of YAML 1.1 too). */
+/** Booleans of Talos's YAML library (go.yaml.in/yaml, including those of YAML 1.1). */
 const FLAG = /^(?:y|Y|yes|Yes|YES|on|On|ON|n|N|no|No|NO|off|Off|OFF|true|True|TRUE|false|False|FALSE)$/
 
-/** Every key that isn't known and every value of another type, by its path. */
+/** Paths of unknown keys and of values with wrong types. */
 export const mismatches = (value: unknown, known: Fields): { unknown: Path[]; wrong: { path: Path; reason: string }[] } => {
   const unknown: Path[] = []
   const wrong: { path: Path; reason: string }[] = []
@@ -77,13 +77,13 @@ export const mismatches = (value: unknown, known: Fields): { unknown: Path[]; wr
 
 export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The value if it is of this kind, else an empty one: configurations and objects of the API are read field by field. */
+/** The value if it is an object, else an empty one. */
 export const object = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {})
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 export const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
 
-/** A value as Talos's YAML library names it: its tag, and the value of a scalar. */
+/** A value as Talos's YAML library describes it: its tag, and the value of a scalar. */
 const described = (value: unknown): string => {
   if (Array.isArray(value)) return '!!seq'
   if (typeof value === 'object') return value === null ? '!!null' : '!!map'

@@ -2,12 +2,12 @@ import { isCollection, isMap, isNode, isScalar, isSeq, stringify, type Node } fr
 
 export type Path = readonly (string | number)[]
 
-/** Keys of a map or places in a list, with what stands there; a leaf is YAML on one line. */
+/** Keys of a map or indexes of a list with their values; a leaf is YAML on one line. */
 type Tree = Map<string | number, Tree | string>
 
 /**
- * The keys that Talos doesn't know, as it lists them (siderolabs/gen: xyaml.CheckUnknownKeys): YAML with an indent of four, only what is unknown and the way
- * there, keys in order. `nodeAt` is what stands at a path of the document.
+ * Lists unknown keys as Talos does (siderolabs/gen: xyaml.CheckUnknownKeys): YAML with an indent of four, with only the unknown keys and their parents,
+ * sorted. `nodeAt` returns the node at a path of the document.
  */
 export const unknownKeys = (paths: readonly Path[], nodeAt: (path: Path) => unknown): string => {
   const root: Tree = new Map()

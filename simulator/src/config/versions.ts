@@ -1,7 +1,7 @@
 /** Kubernetes minors a Talos minor accepts: six of them, ending with its default (Talos: pkg/machinery/compatibility; Talos 1.13 ends with Kubernetes 1.36). */
 export const kubernetesRange = (talosMinor: number): { min: number; max: number } => ({ min: talosMinor + 18, max: talosMinor + 23 })
 
-/** The minor of a version such as `v1.13.9`: 13. NaN for what is no version. */
+/** The minor of a version such as `v1.13.9`: 13. NaN if it is no version. */
 export const minorOf = (version: string): number => Number(/^v?1\.(\d+)(?:\.|$)/.exec(version)?.[1] ?? NaN)
 
 /** Minors of Talos that a server can run here. */
@@ -13,7 +13,7 @@ export const isTalosVersion = (version: string): boolean => /^v1\.\d+\.\d+$/.tes
 const SINCE = {
   /** Memory modules are named after their bank too (Talos: pkg/machinery/resources/hardware). */
   banksInMemoryIds: 12,
-  /** In maintenance the whole API answers, with the rights of a reader; before, a small server of its own (Talos: internal/app/maintenance). */
+  /** In maintenance the full API answers with reader rights; earlier minors have a separate small server (Talos: internal/app/maintenance). */
   readerInMaintenance: 13,
   /** The kernel's messages are kept as a log too (Talos: controllers/runtime/kmsg_log_storage.go). */
   kernelLog: 13,
@@ -21,8 +21,8 @@ const SINCE = {
   lifecycleService: 13,
 } as const
 
-/** Whether a minor has what is named in the table. */
+/** Whether a minor has a feature of the table. */
 export const hasFeature = (talosMinor: number, feature: keyof typeof SINCE): boolean => talosMinor >= SINCE[feature]
 
-/** The tag of an image reference, with or without a digest behind it; null where it has none. */
+/** The tag of an image reference, with or without a digest; null if it has none. */
 export const imageTag = (reference: string): string | null => /:([A-Za-z0-9_][A-Za-z0-9._-]{0,127})(?:@sha256:[0-9a-f]{64})?$/.exec(reference)?.[1] ?? null

@@ -16,7 +16,7 @@ const serviceSchema = z.strictObject({
 const loadBalancerSchema = z.strictObject({ load_balancer: z.enum(LOAD_BALANCERS) })
 const changeSchema = z.record(z.string(), z.unknown())
 
-/** Calls about what is in the simulated clusters: `/clusters[/NAME[/services[/NAMESPACE/NAME] | /load-balancer | /objects/PLURAL/NAME]]`. */
+/** Calls about simulated clusters: `/clusters[/NAME[/services[/NAMESPACE/NAME] | /load-balancer | /objects/PLURAL/NAME]]`. */
 export const clusterCall = async (
   world: World,
   request: IncomingMessage,

@@ -2,7 +2,7 @@ import { currentFingerprint } from '../wire/apid.ts'
 import type { Machine } from '../machine/machine.ts'
 import type { World } from '../world.ts'
 
-/** A server as the control socket shows it. Everything says that it is simulated. */
+/** A server as the control socket shows it, marked as simulated. */
 export const presentServer = async (machine: Machine): Promise<object> => {
   const { plan, disk } = machine
   const { uuid, serial } = disk.identity
@@ -28,12 +28,12 @@ export const presentServer = async (machine: Machine): Promise<object> => {
     mac: machine.managementLink.mac,
     schematic: machine.schematic,
     kernelCommandLine: machine.kernelCommandLine,
-    /** None of the scenario's: it was booted with a command line of its own. */
+    /** Booted with its own command line, not part of the scenario. */
     booted: plan.boot !== null,
   }
 }
 
-/** A server right after it was switched on. */
+/** A server right after power-on. */
 export const presentBooted = ({ plan, disk, managementLink }: Machine): object => ({
   simulated: true,
   name: plan.name,
@@ -45,7 +45,7 @@ export const presentBooted = ({ plan, disk, managementLink }: Machine): object =
   schematic: plan.schematic,
 })
 
-/** Counters of every server, and of every Talos cluster id how many etcds were made for it, which must be one. */
+/** Counters of every server, and the number of etcd clusters per Talos cluster id, which must be one. */
 export const presentCounters = (world: World): object => {
   const clusters = new Map<string, { id: string; name: string; etcdMade: number; bootstrapCalls: number; members: number }>()
   for (const { state } of world.etcd.all) {

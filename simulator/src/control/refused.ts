@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini'
 
-/** A call of the control socket that can't be done, with the status that says why. */
+/** A refused call of the control socket, with its HTTP status. */
 export class Refused extends Error {
   override name = 'Refused'
   readonly status: number
@@ -11,7 +11,7 @@ export class Refused extends Error {
   }
 }
 
-/** Throws `Refused` (422) naming every field that is wrong. */
+/** Throws `Refused` (422) that names every wrong field. */
 export const parsed = <Schema extends z.ZodMiniType>(schema: Schema, value: unknown): z.output<Schema> => {
   const result = schema.safeParse(value)
   if (!result.success) throw new Refused(422, result.error.issues.map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`).join('; '))

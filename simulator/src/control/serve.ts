@@ -21,7 +21,7 @@ import { presentBooted, presentCounters, presentServer } from './present.ts'
 const MAX_BODY_BYTES = 64 * 1024
 const speedSchema = z.strictObject({ speed: z.number().check(z.minimum(MIN_SPEED), z.maximum(MAX_SPEED)) })
 
-/** The control socket: HTTP and JSON for tests and for people, on a unix socket that only its owner can open. */
+/** The control socket: HTTP and JSON on a unix socket that only its owner can open. */
 export const openControl = async (simulator: Simulator): Promise<{ close(): Promise<void> }> => {
   await removeStale(simulator.control)
   const server = createServer((request, response) => void handle(simulator, request, response))
@@ -41,7 +41,7 @@ const close = async (server: Server): Promise<void> => {
   await once(server, 'close')
 }
 
-/** A killed simulator leaves its socket behind; one that still answers keeps its folder. */
+/** Removes the socket of a killed simulator. Throws if a simulator still answers on it. */
 const removeStale = async (path: string): Promise<void> => {
   const answers = await new Promise<boolean>((resolve) => {
     const socket = connect(path)
@@ -106,7 +106,7 @@ const route = async (simulator: Simulator, request: IncomingMessage): Promise<un
 
 const editSchema = z.strictObject({ replace: z.string().check(z.minLength(1)), by: z.string() })
 
-/** As an admin's talosctl would change it, past whoever thinks to be the only one. */
+/** Changes a configuration as an admin with talosctl would. */
 const editConfiguration = async (machine: Machine, { replace, by }: z.infer<typeof editSchema>): Promise<void> => {
   const before = machine.config?.text
   if (!before?.includes(replace)) throw new Refused(409, 'The configuration does not hold that')
@@ -116,7 +116,7 @@ const editConfiguration = async (machine: Machine, { replace, by }: z.infer<type
 
 const moveSchema = z.strictObject({ address: z.optional(z.string()) })
 
-/** The address that it has from its next boot on. */
+/** Sets the address from the next boot on. */
 const move = async (simulator: Simulator, machine: Machine, request: IncomingMessage): Promise<object> => {
   const { address } = parsed(moveSchema, await readJson(request))
   return { simulated: true, name: machine.plan.name, address: machine.plan.address, nextAddress: await simulator.move(machine, address) }

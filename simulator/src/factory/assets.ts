@@ -17,7 +17,7 @@ const PLATFORMS =
 
 const archOf = (text: string): Asset['arch'] => {
   if (text === 'amd64' || text === 'arm64') return text
-  // The names by which iPXE knows it.
+  // iPXE's names of the architecture.
   if (text === 'x86_64' || text === 'i386') return 'amd64'
   throw new Invalid(`invalid architecture: ${JSON.stringify(text)}`)
 }
@@ -44,7 +44,7 @@ const FORMS: [pattern: RegExp, kind: Asset['kind'], read: (text: string) => Omit
   [/^(.*)\.(?:raw|qcow2|vhd|ova)(?:\.tar\.gz|\.gz|\.xz|\.zst)?$/, 'disk image', platformOf],
 ]
 
-/** What a file of the factory is, by its name alone (image-factory: internal/profile/profile.go). @throws Invalid for what isn't one */
+/** Parses the name of a factory file (image-factory: internal/profile/profile.go). @throws Invalid for any other name */
 export const assetOf = (path: string): Asset => {
   for (const [pattern, kind, read] of FORMS) {
     const match = pattern.exec(path)
@@ -55,12 +55,12 @@ export const assetOf = (path: string): Asset => {
 
 const DEFAULT_ARGUMENTS =
   'init_on_alloc=1 slab_nomerge pti=on consoleblank=0 nvme_core.io_timeout=4294967295 printk.devkmsg=on selinux=1 module.sig_enforce=1 proc_mem.force_override=never'
-/** A schematic that has one of these means it instead of Talos's own. */
+/** Arguments of a schematic that replace Talos's own. */
 const REPLACED = new Set(['console', 'talos.platform'])
 const nameOf = (argument: string): string => argument.split('=')[0] ?? ''
 
 /**
- * What the kernel of such an image is started with: Talos's own arguments, then the schematic's. A minus before an argument takes it away, with all its values if none is
+ * The kernel arguments of an image: Talos's own, then the schematic's. A minus before an argument removes it, with all its values if none is
  * given (Talos: pkg/imager/imager.go).
  */
 export const kernelCommandLine = (
@@ -85,7 +85,7 @@ export const kernelCommandLine = (
   return line.join(' ')
 }
 
-/** The file itself: text that says that it is no image, except for the command line, which is what it would be. @throws Invalid where an extension isn't there for this version */
+/** The content of a file: text that says that it is no image; the command line is real. @throws Invalid if an extension doesn't exist for this version */
 export const contentOf = (asset: Asset, schematic: Schematic, version: string): string => {
   if (asset.kind === 'cmdline') return kernelCommandLine(asset, schematic)
   const extensions = asset.kind === 'kernel' ? [] : resolveExtensions(schematic.extensions, version)
@@ -114,7 +114,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 export const contentType = (path: string): string => TYPES[extname(path)] ?? 'application/octet-stream'
 
-/** The script by which iPXE boots it. */
+/** The iPXE script of an image. */
 export const pxeScript = (base: string, asset: Asset, schematic: Schematic, version: string): string => {
   const files = `${base}/image/${schematic.id}/${version}`
   const line = kernelCommandLine(asset, schematic)

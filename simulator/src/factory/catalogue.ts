@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Invalid } from './schematic.ts'
 
-/** What the factory says of an extension: `GET /version/<v>/extensions/official`. */
+/** An extension as `GET /version/<v>/extensions/official` returns it. */
 export interface ExtensionInfo {
   name: string
   ref: string
@@ -10,13 +10,13 @@ export interface ExtensionInfo {
   description: string
 }
 
-/** What is missing: the factory answers 404. */
+/** Not found: the factory answers 404. */
 export class Missing extends Error {
   override name = 'Missing'
 }
 
 /**
- * Talos versions that it builds, oldest first: more than Steelyard makes clusters of, and the pre-releases of the newest minor only, as the real one offers them
+ * Talos versions that the factory builds, oldest first: more than Steelyard supports, and prereleases of the newest minor only, like the real one
  * (image-factory: internal/artifacts/versions.go).
  */
 export const VERSIONS: readonly string[] = [
@@ -35,7 +35,7 @@ function numbered(minor: string, count: number): string[] {
   return Array.from({ length: count }, (_, patch) => `${minor}.${patch}`)
 }
 
-/** A version out of a path, with or without its `v`. @throws Error (500) for what is no version, `Missing` for one that there is none of */
+/** Parses a version in a path, with or without the `v`. @throws Error (500) if it is no version, `Missing` if it doesn't exist */
 export const versionOf = (text: string): string => {
   const version = text.startsWith('v') ? text : `v${text}`
   if (!/^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/.test(version))
@@ -48,7 +48,7 @@ interface Listed {
   tier: 'core' | 'extra' | 'contrib'
   does: string
   version: string
-  /** The first minor of Talos that has it. */
+  /** First Talos minor with this extension. */
   since: number
 }
 
@@ -58,7 +58,7 @@ const { core, extra, contrib } = {
   extra: (version: string, does: string, since?: number) => entry('extra', version, does, since),
   contrib: (version: string, does: string, since?: number) => entry('contrib', version, does, since),
 }
-/** In place of an extension's own version: that of the Talos it belongs to, as for modules of its kernel. */
+/** The extension has Talos's version, like kernel modules. */
 const OF_TALOS = ''
 const NVIDIA_LTS = '580.159.03'
 const NVIDIA = '595.58.03'
@@ -152,7 +152,7 @@ const EXTENSIONS: Readonly<Record<string, Listed>> = {
   zfs: extra('2.4.1', 'Kernel module, tools and import service of ZFS.'),
 }
 
-/** Earlier names that the factory still takes (image-factory: internal/profile/profile.go). */
+/** Earlier names that the factory still accepts (image-factory: internal/profile/profile.go). */
 const ALIASES: Readonly<Record<string, string>> = {
   'v4l-uvc': 'v4l-uvc-drivers',
   'usb-modem': 'usb-modem-drivers',
@@ -166,7 +166,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   'amdgpu-firmware': 'amdgpu',
 }
 
-/** The extensions of a version. Nothing is behind the digests: they are of name and version. */
+/** The extensions of a version. The digests are hashes of name and version. */
 export const extensionsOf = (version: string): ExtensionInfo[] => {
   const minor = Number(version.split('.')[1])
   return Object.entries(EXTENSIONS)
@@ -183,7 +183,7 @@ export const extensionsOf = (version: string): ExtensionInfo[] => {
     })
 }
 
-/** The extensions that a schematic asks for, by their present names, with their own versions. @throws Invalid for one that this Talos doesn't have */
+/** The extensions of a schematic with their current names and versions. @throws Invalid if this Talos doesn't have one */
 export const resolveExtensions = (names: readonly string[], version: string): { name: string; version: string; description: string }[] => {
   const known = extensionsOf(version)
   return names.map((name) => {

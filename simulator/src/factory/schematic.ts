@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { isMap, isScalar, isSeq, parseDocument, type Node } from 'yaml'
 import { isObject, text } from '../config/shape.ts'
 
-/** What the factory answers 400 to. */
+/** Bad input: the factory answers 400. */
 export class Invalid extends Error {
   override name = 'Invalid'
 }
 
-/** A schematic as it is stored: its one true text and the hash of that. */
+/** A stored schematic: its canonical text and its hash. */
 export interface Schematic {
   id: string
   text: string
@@ -22,13 +22,13 @@ interface Field {
   list?: true
   /** Written even when it is empty. */
   always?: true
-  /** Name of the type in the factory, for its message about fields that it doesn't know. */
+  /** Go type in the factory, for its error about unknown fields. */
   type?: string
 }
 
 /**
- * Fields in the order in which the factory writes them (image-factory: pkg/schematic/schematic.go). This is written from that file and shares nothing with the
- * program that asks the factory, so that the two can disagree.
+ * Fields in the factory's order (image-factory: pkg/schematic/schematic.go). Independent of the code in
+ * `talos/schematic`, so that the two can disagree.
  */
 const SCHEMATIC: Field[] = [
   { key: 'owner', kind: 'text' },
@@ -113,7 +113,7 @@ const object = (node: unknown, fields: Field[], type: string, problems: string[]
     if (!field) problems.push(`line ${at(key)}: field ${name} not found in type schematic.${type}`)
     else if (child !== null && !(isScalar(child) && child.value === null)) value[name] = one(child, field, problems, at)
   }
-  // Empty values are those that Go leaves out.
+  // Go omits empty values.
   for (const { key, kind } of fields) if (isEmpty(value[key], kind)) delete value[key]
   return value
 }
@@ -134,7 +134,7 @@ const one = (node: unknown, field: Field, problems: string[], at: Place): unknow
     return field.list
       ? each(`[]schematic.${field.type}`, (item) => object(item, kind, field.type!, problems, at))
       : object(node, kind, field.type!, problems, at)
-  // Whatever scalar stands where text is wanted is taken as it is written.
+  // Any scalar is accepted as text.
   const plain = (item: unknown): unknown => (isScalar(item) ? (typeof item.value === 'string' ? item.value : (item.source ?? '')) : wrong('string'))
   if (kind === 'texts') return each('[]string', plain)
   if (kind === 'text') return plain(node)
@@ -163,7 +163,7 @@ const write = (value: Value, fields: Field[], depth: number): string => {
     if (child === undefined) {
       if (always) written += `${pad(depth)}${key}: ${Array.isArray(kind) ? '{}' : kind === 'byte' ? '0' : '""'}\n`
     } else if (Array.isArray(kind) && Array.isArray(child)) {
-      // Inside an item the keys stand right behind its dash.
+      // The keys of an item follow its dash on the same line.
       const items = child.map((item) =>
         write(item as Value, kind, 0)
           .trimEnd()
@@ -177,7 +177,7 @@ const write = (value: Value, fields: Field[], depth: number): string => {
   return written
 }
 
-/** What stands behind a key's colon, with the line's end. Keys of free maps are sorted. */
+/** The text after a key's colon, including the line end. Keys of free maps are sorted. */
 const writeAny = (value: unknown, depth: number): string => {
   if (Array.isArray(value)) {
     if (value.length === 0) return ' []\n'
@@ -188,7 +188,7 @@ const writeAny = (value: unknown, depth: number): string => {
   return keys.length === 0 ? ' {}\n' : `\n${keys.map((key) => `${pad(depth + 1)}${scalar(key, 0)}:${writeAny(value[key], depth + 1)}`).join('')}`
 }
 
-/** A string as go-yaml writes it: plain where it reads back as the same string, in double quotes where it would be something else, in single quotes where YAML's signs are in the way. */
+/** A string as go-yaml writes it: plain if it reads back as the same string, in double quotes if it would be another type, in single quotes if it has YAML syntax. */
 const scalar = (value: string, depth: number): string => {
   if (value.includes('\n') && !/[\t\r\0]/.test(value) && !/ \n| $/.test(value)) {
     const lines = value.replace(/\n$/, '').split('\n')
@@ -200,10 +200,10 @@ const scalar = (value: string, depth: number): string => {
   return isPlain ? value : `'${value.replaceAll("'", "''")}'`
 }
 
-/** Whether the plain text would be read as another type, by YAML 1.2 or 1.1. */
+/** Whether YAML 1.2 or 1.1 would read the plain text as another type. */
 const isSomethingElse = (value: string): boolean =>
   value === '' ||
-  // The key that merges maps, which is a type of its own.
+  // The merge key is its own type.
   value === '<<' ||
   (['core', 'yaml-1.1'] as const).some((schema) => {
     const { contents, errors } = parseDocument(value, { schema })

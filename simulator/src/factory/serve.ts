@@ -8,8 +8,8 @@ import { extensionsOf, Missing, VERSIONS, versionOf } from './catalogue.ts'
 import { Invalid, readSchematic, type Schematic } from './schematic.ts'
 
 /**
- * How the factory misbehaves, until it is told to stop. `down`: nothing listens there. `slow`: every answer comes so many milliseconds later. `nonsense`: it answers, but
- * not as a factory would: a page, half a JSON text, the id of another schematic, or a body without an end. `refuse`: this status with a line of text, to every call.
+ * Faults of the factory, until cleared. `down`: nothing listens. `slow`: every answer is delayed. `nonsense`: it answers, but
+ * with a page, half a JSON text, the id of another schematic, or an endless body. `refuse`: every call gets this status with a line of text.
  */
 export const factoryFaultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('down') }),
@@ -20,22 +20,22 @@ export const factoryFaultSchema = z.discriminatedUnion('kind', [
 export type FactoryFault = z.infer<typeof factoryFaultSchema>
 
 export interface Factory {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string
-  /** Sets or, with null, ends a fault. Resolves when it acts. */
+  /** Sets a fault, or clears it with null. Resolves when it has effect. */
   fault(fault: z.input<typeof factoryFaultSchema> | null): Promise<void>
   readonly faulty: FactoryFault | null
-  /** Calls that were answered, and how many of them gave it a schematic. */
+  /** Number of answered calls, and of those that posted a schematic. */
   readonly counters: { calls: number; schematics: number }
-  /** A schematic that it was given; undefined for one that it doesn't know. */
+  /** A known schematic, or undefined. */
   schematic(id: string): Schematic | undefined
-  /** All of them, the one that it was given last at the end. */
+  /** All known schematics, the latest last. */
   readonly schematics: Schematic[]
   stop(): Promise<void>
 }
 
 export interface FactoryOptions {
-  /** Where it keeps the schematics and its port; without it both are forgotten when it stops. */
+  /** File for the schematics and the port. Without it both are lost on stop. */
   file?: string
   port?: number
 }
@@ -46,10 +46,10 @@ interface Kept {
 }
 
 const MAX_BODY_BYTES = 1024 * 1024
-/** Everybody may see by any answer that this is none of Sidero Labs' factories. */
+/** Every answer says that this is not a factory of Sidero Labs. */
 const HEADERS = { 'x-simulated': 'steelyard-simulator', server: 'image-factory (simulated)' }
 
-/** Starts an image factory on 127.0.0.1. It keeps its port from one start to the next, so that links made with it go on working. Rejects where a port that was asked for is taken. */
+/** Starts an image factory on 127.0.0.1. It reuses its port on the next start, so that links keep working. Rejects if a requested port is taken. */
 export const startFactory = async (options: FactoryOptions = {}): Promise<Factory> => {
   const kept = options.file === undefined ? null : (readState(options.file) as Kept | null)
   const factory = new SimulatedFactory(options.file, kept?.schematics ?? [])
@@ -68,7 +68,7 @@ class SimulatedFactory implements Factory {
 
   constructor(file: string | undefined, texts: readonly string[]) {
     this.#file = file
-    // Plain Talos: on a factory that others use somebody has asked for it before.
+    // Plain Talos: a public factory knows it from other users.
     for (const text of ['customization: {}\n', ...texts]) this.#add(readSchematic(text))
   }
 
@@ -235,7 +235,7 @@ const send = (request: IncomingMessage, response: ServerResponse, { status, type
   response.end(request.method === 'HEAD' ? undefined : body)
 }
 
-/** Text for as long as somebody reads it. */
+/** Sends text until the client disconnects. */
 const pour = (response: ServerResponse): void => {
   const more = (): void => {
     while (!response.destroyed && response.write('nonsense '.repeat(1000)));

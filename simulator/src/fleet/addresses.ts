@@ -1,6 +1,6 @@
 import type { ServerPlan } from './plan.ts'
 
-/** A place in 127.20.0.0/16, counted from where this simulation begins, so that it may begin somewhere else the next time. */
+/** A position in 127.20.0.0/16 relative to this simulation's first block, so that the block may change between starts. */
 export interface Spot {
   block: number
   host: number
@@ -11,7 +11,7 @@ const LAST_BLOCK = 255
 
 export const addressAt = ({ block, host }: Spot, offset: number): string => `127.20.${block + offset}.${host}`
 
-/** The spot of an address; null outside of 127.20.0.0/16 and for what no server may have. */
+/** The spot of an address; null outside of 127.20.0.0/16 and for reserved addresses. */
 export const spotOf = (address: string, offset: number): Spot | null => {
   const match = /^127\.20\.(\d{1,3})\.(\d{1,3})$/.exec(address)
   const [third, host] = [Number(match?.[1]), Number(match?.[2])]
@@ -19,7 +19,7 @@ export const spotOf = (address: string, offset: number): Spot | null => {
   return { block: third - offset, host }
 }
 
-/** Spots for more servers: in the blocks of a datacenter first, if one is named, then in blocks of their own behind all others. Ends with the network. */
+/** Free spots for more servers: first in the blocks of the datacenter, if given, then in new blocks after all others, until the network ends. */
 export function* spots(plans: readonly ServerPlan[], offset: number, place: string | null): Generator<Spot> {
   const blockOf = ({ address }: ServerPlan): number => Number(address.split('.')[2]) - offset
   const planned = plans.filter(({ boot }) => boot === null)

@@ -13,9 +13,9 @@ import { placeCode, schematicId, talosVersion } from './scenario.ts'
 const word = z.string().check(z.maxLength(128), z.regex(/^[\x20-\x7e]*$/, 'ASCII text'))
 const uuid = z.string().check(z.regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a UUID in lower case'))
 
-/** What a new machine is booted with. */
+/** Options for booting new machines. */
 export const bootSchema = z.strictObject({
-  /** The whole command line of the kernel, as an image or a network boot gives it. */
+  /** The full kernel command line, as an image or a network boot has it. */
   kernel_command_line: z.string().check(
     z.maxLength(4096, 'a kernel command line has at most 4096 characters'),
     z.refine((line) => kernelArgument(line, 'talos.platform') === 'metal', 'Talos boots here with talos.platform=metal only'),
@@ -23,20 +23,20 @@ export const bootSchema = z.strictObject({
   count: z._default(z.int().check(z.minimum(1), z.maximum(5000)), 1),
   datacenter: z.optional(placeCode),
   talos: z._default(talosVersion, NEWEST_TALOS),
-  /** Of the image. Without it: the newest of the simulated image factory whose kernel arguments stand in the command line. */
+  /** The image's schematic. Default: the newest one in the simulated factory whose kernel arguments occur in the command line. */
   schematic: z.optional(schematicId),
   hardware: z.optional(z.enum(MODEL_NAMES)),
   slowness: z._default(z.number().check(z.minimum(0.1), z.maximum(100)), 1),
-  /** The UUID and serial number that the board has, for every one of them: boards share them at times. */
+  /** UUID and serial number of every new board. Real boards sometimes share them. */
   uuid: z.optional(uuid),
   serial: z.optional(word),
-  /** Lies of the announcement alone: what is filled into the URL in place of what the machine is. */
+  /** False values for the announcement URL. */
   announce: z._default(z.strictObject({ uuid: z.optional(word), serial: z.optional(word), mac: z.optional(word) }), {}),
   faults: z._default(z.array(faultSchema), []),
 })
 export type BootWish = z.infer<typeof bootSchema>
 
-/** How a machine was booted beside the scenario. */
+/** How a machine outside of the scenario was booted. */
 export interface Boot {
   kernelCommandLine: string
   uuid: string | null
@@ -44,7 +44,7 @@ export interface Boot {
   announce: { uuid?: string | undefined; serial?: string | undefined; mac?: string | undefined }
 }
 
-/** One machine that was booted beside the scenario, as it is kept. */
+/** The stored record of such a machine. */
 interface Record {
   number: number
   spot: Spot
@@ -54,10 +54,10 @@ interface Record {
   schematic: string
 }
 
-/** Machines beside the scenario are counted from here, so that a scenario may grow. */
+/** First number of machines outside of the scenario, so that the scenario may grow. */
 const FIRST_BOOTED = 1_000_000
 
-/** The machines that were booted beside the scenario; they are there again when the simulator is. */
+/** Machines outside of the scenario. They survive a restart of the simulator. */
 export class BootedFleet {
   readonly #path: string
   readonly #seed: string
@@ -75,7 +75,7 @@ export class BootedFleet {
     return this.#records.map((record) => this.#plan(record))
   }
 
-  /** Adds one machine for each spot and writes them down. */
+  /** Adds and stores a machine for each spot. */
   add(wish: BootWish, schematic: string | null, spots: readonly Spot[], defaultPlace: string): ServerPlan[] {
     const { count: _, ...each } = wish
     let number = Math.max(0, ...this.#records.map((record) => record.number))

@@ -2,7 +2,7 @@ import { seeded, type Random } from '../random.ts'
 import { type MediaKind, mediaDisk } from './media.ts'
 import { CPU, DIMM, DISK, NIC, type DiskKind, type MemoryKind, type NicKind, type Processor } from './parts.ts'
 
-/** What is in one simulated server. Sizes carry their unit; identifiers look like the maker's but belong to nobody. */
+/** Hardware of a simulated server. Identifiers look like the maker's but are invented. */
 export interface Hardware {
   model: ModelName
   manufacturer: string
@@ -182,10 +182,10 @@ const MODELS = {
 export type ModelName = keyof typeof MODELS
 export const MODEL_NAMES = Object.keys(MODELS) as [ModelName, ...ModelName[]]
 
-/** Maker and product, without making up the parts. */
+/** Maker and product, without generating the parts. */
 export const modelName = (name: ModelName): string => `${MODELS[name].manufacturer} ${MODELS[name].product}`
 
-/** UUID (version 4 in form) and serial number of a server: made from the seed alone, so that a thousand of them cost nothing until one is looked at. */
+/** UUID (version 4) and serial number of a server, derived from the seed only, so that unused servers cost nothing. */
 export const identityOf = (seed: string, index: number, model: ModelName, salt = ''): Identity => {
   const random = seeded(`${seed}/identity/${index}/${salt}`)
   const hex = random.hex(32)
@@ -193,7 +193,7 @@ export const identityOf = (seed: string, index: number, model: ModelName, salt =
   return { uuid, serial: MODELS[model].serial(random) }
 }
 
-/** The parts of a server. `missingDisks` leaves the bays empty: such a server boots from the network and can't be installed. */
+/** The hardware of a server. `missingDisks` leaves the bays empty, so Talos can't be installed. */
 export const hardwareOf = (seed: string, index: number, name: ModelName, options: { missingDisks?: boolean; media?: readonly MediaKind[] } = {}): Hardware => {
   const model: Model = MODELS[name]
   const random = seeded(`${seed}/hardware/${index}`)
@@ -204,7 +204,7 @@ export const hardwareOf = (seed: string, index: number, name: ModelName, options
   }))
   const memory = Array.from({ length: model.memory.slots }, (_, slot) => {
     const [locator, bank] = model.memory.locator(slot)
-    // Half-filled boards have every second slot of each channel empty, which Talos reports as modules without any field.
+    // On half-filled boards every second slot of a channel is empty. Talos reports such slots as modules without fields.
     const filled = model.memory.filled === model.memory.slots || slot % Math.round(model.memory.slots / model.memory.filled) === 0
     return { locator, bank, module: filled ? model.memory.module : null, serial: filled ? random.hex(8).toUpperCase() : '' }
   })
@@ -220,7 +220,7 @@ export const hardwareOf = (seed: string, index: number, name: ModelName, options
   }
 }
 
-/** The same hardware after a boot that named its disks anew, or without its last disk. */
+/** The same hardware with disks renamed by a boot, or without its last disk. */
 export const rearranged = (hardware: Hardware, what: 'swapped' | 'lost' | undefined): Hardware => {
   const { disks } = hardware
   if (what === undefined || disks.length < 2) return hardware
@@ -271,7 +271,7 @@ const linksOf = (model: Model, random: Random): Link[] => {
         name: `enp${bus}s0f${port}${nic.driver === 'mlx5_core' || nic.driver === 'bnxt_en' ? 'np' + port : ''}`,
         index: links.length + 2,
         mac: `${nic.oui}:${tail.slice(0, 2)}:${tail.slice(2, 4)}:${tail.slice(4)}`,
-        // The first port of the first card carries the management network; the second is cabled in some racks only.
+        // The first port of the first card has the management network. The second is cabled only in some racks.
         up: card === 0 && (port === 0 || random.next() < 0.5),
         nic,
         busPath: `0000:${bus.toString(16)}:00.${port}`,

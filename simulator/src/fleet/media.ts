@@ -1,4 +1,4 @@
-/** What may stand on a disk before Steelyard finds it, and disks that are none of the machine's own. */
+/** Contents of disks before Steelyard finds them, and removable or remote disks. */
 import type { Disk } from './hardware.ts'
 
 export const DISK_CONTENTS = ['ext4', 'xfs', 'system', 'raid', 'lvm', 'ceph', 'zfs', 'swap', 'luks', 'talos', 'table', 'unreadable'] as const
@@ -10,13 +10,13 @@ export type MediaKind = (typeof MEDIA_KINDS)[number]
 const kinds: Record<MediaKind, Pick<Disk, 'model' | 'sizeBytes' | 'transport'>> = {
   usb: { model: 'SanDisk Ultra', sizeBytes: 30_752_636_928, transport: 'usb' },
   sd: { model: 'SD32G', sizeBytes: 31_914_983_424, transport: 'mmc' },
-  // Each management controller of a maker has the same serial.
+  // All management controllers of a maker report the same serial.
   virtual: { model: 'Virtual HDisk0', sizeBytes: 8_589_934_592, transport: 'usb' },
   readonly: { model: 'INTEL SSDSC2KB24', sizeBytes: 240_057_409_536, transport: 'sata' },
   iscsi: { model: 'iSCSI Storage', sizeBytes: 107_374_182_400, transport: 'iscsi' },
 }
 
-/** A disk besides those of the model; named after the letters that a model's own disks never reach. */
+/** An additional disk, with a name that a model's own disks never have. */
 export const mediaDisk = (kind: MediaKind, slot: number, server: number): Disk => {
   const serial = kind === 'virtual' ? 'AAAABBBBCCCC3' : `${kind.toUpperCase()}${String(server + 1).padStart(6, '0')}${slot}`
   return {

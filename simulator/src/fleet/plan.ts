@@ -7,7 +7,7 @@ import type { DiskContent, MediaKind } from './media.ts'
 import { PLACES, type Place } from './places.ts'
 import type { Scenario, ServerOptions } from './scenario.ts'
 
-/** One server as the scenario wants it, before anything happened to it. */
+/** A server as the scenario defines it. */
 export interface ServerPlan {
   /** From 0, over the whole fleet. */
   index: number
@@ -20,13 +20,13 @@ export interface ServerPlan {
   schematic: string
   slowness: number
   missingDisks: boolean
-  /** Disk to what stands on it from the beginning. */
+  /** Initial content by disk. */
   contents: Readonly<Record<string, DiskContent>>
   media: readonly MediaKind[]
   power: 'on' | 'off'
   installed: string | null
   faults: Fault[]
-  /** How it was booted if it is none of the scenario's. */
+  /** How it was booted, if it is outside of the scenario. */
   boot: Boot | null
 }
 
@@ -36,7 +36,7 @@ const OLDER_TALOS = 'v1.12.11'
 /** The id of a schematic without any customization (Image Factory: SHA-256 of `customization: {}`). */
 export const PLAIN_SCHEMATIC = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
 
-/** Lays a scenario out: which server stands where, at which address, with which hardware. The first datacenter gets two thirds of the servers. */
+/** Plans a scenario: datacenter, address and hardware of each server. The first datacenter gets two thirds of the servers. */
 export const planFleet = (scenario: Scenario, subnetOffset = 0): ServerPlan[] => {
   const random = seeded(`${scenario.seed}/plan`)
   const places = scenario.datacenters.map((code) => PLACES.find((place) => place.code === code)!)
@@ -87,7 +87,7 @@ const versionOf = (scenario: Scenario, turn: number, within: number, count: numb
   return turn === 0 || within === count - 1 ? NEWEST_TALOS : OLDER_TALOS
 }
 
-/** The troubles of a fleet that is large enough to spare three servers: the last two of the first datacenter and the last of the second. */
+/** Default faulty servers of larger fleets: the last two of the first datacenter and the last of the second. */
 const ownSpecials = (counts: readonly number[]): Record<string, ServerOptions> => {
   const [first = 0, second = 0] = counts
   if (first + second < 12) return {}

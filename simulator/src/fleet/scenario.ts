@@ -22,15 +22,15 @@ const serverSchema = z.strictObject({
   talos: z.optional(talosVersion),
   schematic: z.optional(schematicId),
   hardware: z.optional(z.enum(MODEL_NAMES)),
-  /** Above 1: everything this server does takes that many times longer. */
+  /** Above 1: everything takes that many times longer. */
   slowness: z.optional(z.number().check(z.minimum(0.1), z.maximum(100))),
   missing_disks: z.optional(z.boolean()),
-  /** Disk (`sda`) to what stands on it; the others are empty. */
+  /** Content by disk (`sda`); other disks are empty. */
   contents: z.optional(z.record(z.string().check(z.regex(/^[a-z][a-z0-9]*$/, 'the name of a disk, for example sda')), z.enum(DISK_CONTENTS))),
-  /** Disks besides those of the model. */
+  /** Additional disks. */
   media: z.optional(z.array(z.enum(MEDIA_KINDS)).check(z.maxLength(6))),
   power: z.optional(z.enum(['on', 'off'])),
-  /** Talos is on the disk already, of this version, without a configuration. */
+  /** Version of Talos that is already installed, without a configuration. */
   installed: z.optional(talosVersion),
   faults: z.optional(z.array(faultSchema)),
 })
@@ -41,11 +41,11 @@ const scenarioSchema = z.strictObject({
   servers: z._default(z.int().check(z.minimum(1), z.maximum(MAX_SERVERS)), 12),
   speed: z._default(z.number().check(z.minimum(MIN_SPEED), z.maximum(MAX_SPEED)), 1),
   datacenters: z._default(z.array(placeCode).check(z.minLength(1)), ['PL-POZ-1', 'DE-FRA-1']),
-  /** Given out in turn within each datacenter. Without it the first datacenter runs the newest and the others a mix. */
+  /** Assigned in turn within each datacenter. By default the first datacenter runs the newest version and the others a mix. */
   talos: z.optional(z.array(talosVersion).check(z.minLength(1))),
-  /** What hands out addresses to the Services of a new cluster. */
+  /** Load balancer of new clusters. */
   load_balancer: z._default(z.enum(LOAD_BALANCERS), 'cilium'),
-  /** Server number, from 1, to what is special about it. Without it a fleet of twelve or more has one without disks, one that fails its first install and one that is slow. */
+  /** Special properties by server number, from 1. By default a fleet of twelve or more has a server without disks, one that fails its first install and a slow one. */
   special: z.optional(z.record(z.string().check(z.regex(/^[1-9]\d*$/, 'a server number, from 1')), serverSchema)),
 })
 export type Scenario = z.infer<typeof scenarioSchema>
@@ -54,7 +54,7 @@ export class ScenarioError extends Error {
   override name = 'ScenarioError'
 }
 
-/** Checks a scenario given as an object; throws `ScenarioError` naming every field that is wrong. */
+/** Validates a scenario. Throws `ScenarioError` that names every wrong field. */
 export const parseScenario = (value: unknown): Scenario => {
   const result = scenarioSchema.safeParse(value)
   if (result.success) return result.data
