@@ -7,7 +7,6 @@ import { cssMedia } from './build/css-media.ts'
 import { finish } from './build/finish.ts'
 import { flags } from './build/flags.ts'
 import { fontPreload } from './build/font-preload.ts'
-import { libraryCss } from './build/library-css.ts'
 import { pieces } from './build/pieces.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
@@ -30,14 +29,12 @@ export default defineConfig(({ mode, command }) => {
     ...(command === 'build' ? { html: { cspNonce: noncePlaceholder } } : {}),
     plugins: [
       cssMedia(),
-      libraryCss(),
       react(),
       fontPreload(),
       flags(),
       finish({ version, reporting_origin: dsn === '' ? null : originOf(dsn), environment: env['VITE_ENVIRONMENT'] ?? 'production' }),
     ],
     css: { modules: { generateScopedName: command === 'build' ? '[hash:base64:6]' : '[name]_[local]' } },
-    optimizeDeps: { exclude: ['sonner', 'vaul'] },
     build: {
       outDir: 'dist',
       emptyOutDir: true,

@@ -304,3 +304,23 @@ test('a server that takes questions and answers none is said to be silent in eve
     await gate.close()
   }
 })
+
+test('the menu of a narrow screen closes when it is dragged a quarter of its width, and slides back from less', async () => {
+  await signIn(page)
+  await page.setViewportSize({ width: 375, height: 800 })
+  await page.getByRole('button', { name: 'Open menu' }).click()
+  const menu = page.getByRole('dialog', { name: 'Menu' })
+  const width = (await menu.boundingBox())!.width
+  const drag = async (share: number) => {
+    await page.mouse.move(200, 700)
+    await page.mouse.down()
+    await page.mouse.move(200 - (width * share) / 2, 700)
+    await page.mouse.move(200 - width * share, 700)
+    await page.mouse.up()
+  }
+  await expect.poll(async () => (await menu.boundingBox())!.x).toBe(0)
+  await drag(0.2)
+  await expect.poll(async () => (await menu.boundingBox())!.x).toBe(0)
+  await drag(0.3)
+  await menu.waitFor({ state: 'detached' })
+})

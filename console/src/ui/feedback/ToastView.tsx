@@ -1,28 +1,22 @@
-import { useEffect } from 'react'
-import { Toaster, toast } from 'sonner'
-import { Button, IconButton } from '../inputs/Button.tsx'
+import { Fragment, useEffect, useRef } from 'react'
+import { resolveValue, toast, useToaster } from 'react-hot-toast/headless'
 import { cx } from '../cx.ts'
+import { Button, IconButton } from '../inputs/Button.tsx'
 import { Icon } from '../pictures/Icon.tsx'
-import type { ToastOptions } from './toast.ts'
 import css from './Toast.module.css'
+import type { ToastOptions } from './toast.ts'
 
 const icon = { ok: 'check', danger: 'error', info: 'info' } as const
-
-/** sonner drops toasts before its Toaster has mounted. They are kept here until then. */
-const early: (() => void)[] = []
-let standing = false
-
-export function raise(...toast: Parameters<typeof put>): void {
-  if (standing) put(...toast)
-  else early.push(() => put(...toast))
-}
+const mostShown = 4
+/** As long as the animation of one that goes (`Toast.module.css`). */
+const leavingMs = 150
 
 /** Errors stay twice as long as other toasts. Duration in ms. */
-function put(tone: keyof typeof icon, text: string, { undo, action, id }: ToastOptions): void {
+export function raise(tone: keyof typeof icon, text: string, { undo, action, id }: ToastOptions): void {
   const act = undo === undefined ? action : { label: 'Undo', run: undo }
   toast.custom(
     (made) => (
-      <div className={cx(css['toast'], css[tone])}>
+      <li className={cx(css['toast'], css[tone])} data-state={made.visible ? 'open' : 'closed'}>
         <Icon name={icon[tone]} />
         <span className="grow">{text}</span>
         {act && (
@@ -30,40 +24,56 @@ function put(tone: keyof typeof icon, text: string, { undo, action, id }: ToastO
             kind="ghost"
             size="small"
             onClick={() => {
-              toast.dismiss(made)
+              toast.dismiss(made.id)
               act.run()
             }}
           >
             {act.label}
           </Button>
         )}
-        <IconButton icon="close" label="Dismiss" onClick={() => toast.dismiss(made)} />
-      </div>
+        <IconButton icon="close" label="Dismiss" onClick={() => toast.dismiss(made.id)} />
+      </li>
     ),
-    { duration: tone === 'danger' ? 10_000 : 5_000, unstyled: true, ...(id !== undefined && { id }) },
+    { duration: tone === 'danger' ? 10_000 : 5_000, removeDelay: leavingMs, ...(id !== undefined && { id }) },
   )
 }
 
-export const takeOff = (id: string): void => void toast.dismiss(id)
+export const takeOff = (id: string): void => toast.dismiss(id)
 
+/** The newest toasts, the newest at the bottom. None goes while one is pointed at or focused, or while the window is hidden. */
 export default function ToastView() {
+  const { toasts, handlers } = useToaster()
+  const region = useRef<HTMLElement>(null)
+  const isPaused = useRef(false)
+  const pause = () => {
+    const held = document.hidden || region.current?.matches(':hover, :focus-within') === true
+    if (held === isPaused.current) return
+    isPaused.current = held
+    if (held) handlers.startPause()
+    else handlers.endPause()
+  }
   useEffect(() => {
-    standing = true
-    for (const raiseNow of early.splice(0)) raiseNow()
-    return () => {
-      standing = false
-    }
-  }, [])
+    pause()
+    document.addEventListener('visibilitychange', pause)
+    return () => document.removeEventListener('visibilitychange', pause)
+  })
   return (
-    <Toaster
-      position="bottom-right"
-      expand
-      offset={{ bottom: 40, right: 24 }}
-      mobileOffset={{ bottom: 36, left: 16, right: 16 }}
-      gap={8}
-      visibleToasts={4}
-      className={css['toaster'] ?? ''}
-      containerAriaLabel="Notices"
-    />
+    <section
+      ref={region}
+      aria-label="Notices"
+      aria-live="polite"
+      aria-relevant="additions text"
+      data-toasts=""
+      onPointerEnter={pause}
+      onPointerLeave={pause}
+      onFocus={pause}
+      onBlur={pause}
+    >
+      <ol className={css['toaster']}>
+        {toasts.slice(0, mostShown).map((made) => (
+          <Fragment key={made.id}>{resolveValue(made.message, made)}</Fragment>
+        ))}
+      </ol>
+    </section>
   )
 }

@@ -16,13 +16,13 @@ export interface DialogProps {
   children?: ReactNode
 }
 
-/** Additional props of the two shapes of a dialog. */
 export interface ShapeProps extends DialogProps {
+  /** At the bottom of a narrow screen, instead of centred. */
+  sheet: boolean
   onCloseAutoFocus: (event: Event) => void
 }
 
-const Centred = lazy(patiently(() => import('./DialogCentred.tsx')))
-const Sheet = lazy(patiently(() => import('./DialogSheet.tsx')))
+const View = lazy(patiently(() => import('./DialogView.tsx')))
 
 /** A dialog: centred on wide screens, a bottom sheet up to `sm`. Its code loads when first opened. It traps and returns the focus, and a click outside doesn't discard typed input. */
 export function Dialog(props: DialogProps) {
@@ -30,7 +30,9 @@ export function Dialog(props: DialogProps) {
   const [wanted, setWanted] = useState(false)
   if (props.open && !wanted) setWanted(true)
   const onCloseAutoFocus = useFocusBack(props.open)
-  if (!wanted) return null
-  const all = { ...props, onCloseAutoFocus }
-  return <Suspense fallback={null}>{narrow ? <Sheet {...all} /> : <Centred {...all} />}</Suspense>
+  return wanted ? (
+    <Suspense fallback={null}>
+      <View {...props} sheet={narrow} onCloseAutoFocus={onCloseAutoFocus} />
+    </Suspense>
+  ) : null
 }

@@ -1,18 +1,20 @@
-import { Drawer } from 'vaul'
+import { Dialog } from 'radix-ui'
+import { cx } from '../cx.ts'
 import type { DrawerProps } from './Drawer.tsx'
 import css from './Drawer.module.css'
-import { cx } from '../cx.ts'
+import { useDragAway } from './use-drag-away.ts'
 
 export default function DrawerView({ open, onClose, label, side = 'left', children }: DrawerProps) {
+  const drag = useDragAway(side, onClose)
   return (
-    <Drawer.Root open={open} onOpenChange={(to) => !to && onClose()} direction={side} closeThreshold={0.25} repositionInputs={false}>
-      <Drawer.Portal>
-        <Drawer.Overlay className={css['scrim']} />
-        <Drawer.Content className={cx(css['drawer'], css[side])} aria-describedby={undefined}>
-          <Drawer.Title className="sr">{label}</Drawer.Title>
+    <Dialog.Root open={open} onOpenChange={(to) => !to && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Overlay className={css['scrim']} />
+        <Dialog.Content className={cx(css['drawer'], css[side])} aria-describedby={undefined} {...drag}>
+          <Dialog.Title className="sr">{label}</Dialog.Title>
           {children}
-        </Drawer.Content>
-      </Drawer.Portal>
-    </Drawer.Root>
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
   )
 }

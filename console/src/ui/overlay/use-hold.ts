@@ -25,7 +25,7 @@ export function useHold(open: boolean, locked: boolean) {
       if (locked || above !== null) event.preventDefault()
     },
     onPointerDownOutside: (event: Closing) => {
-      const toast = event.target instanceof Element && event.target.closest('[data-sonner-toaster]') !== null
+      const toast = event.target instanceof Element && event.target.closest('[data-toasts]') !== null
       if (locked || typed.current || toast || popover() !== null) event.preventDefault()
     },
   }

@@ -1,0 +1,68 @@
+import { Dialog } from 'radix-ui'
+import type { ReactNode } from 'react'
+import { IconButton } from '../inputs/Button.tsx'
+import { cx } from '../cx.ts'
+import type { ShapeProps } from './Dialog.tsx'
+import css from './Dialog.module.css'
+import { useDragAway } from './use-drag-away.ts'
+import { keepFocus, useHold } from './use-hold.ts'
+
+const typed = 'input:enabled:not([type="checkbox"], [type="radio"], [type="file"], [hidden]), textarea:enabled, select:enabled'
+
+/**
+ * Initial focus of a centred dialog. A form: its first field, with the text selected. A question: the closing button,
+ * so that an accidental Enter does no harm. Other dialogs: the dialog itself. Never the close icon.
+ */
+const firstOf = (dialog: HTMLElement): HTMLElement => dialog.querySelector<HTMLElement>(typed) ?? dialog.querySelector<HTMLElement>('[data-way-out]') ?? dialog
+
+/** The sheet takes the focus itself, so that no keyboard opens on a phone. */
+const begin = (sheet: boolean) => (event: Event) => {
+  const dialog = event.currentTarget
+  if (!(dialog instanceof HTMLElement)) return
+  event.preventDefault()
+  const first = sheet ? dialog : firstOf(dialog)
+  first.focus({ preventScroll: true })
+  if (first instanceof HTMLInputElement) first.select()
+}
+
+const centre = (content: ReactNode) => (
+  <div className={css['centre']} role="presentation" onMouseDown={keepFocus}>
+    {content}
+  </div>
+)
+
+export default function DialogView({ sheet, open, onClose, title, footer, width, locked = false, children, onCloseAutoFocus }: ShapeProps) {
+  const hold = useHold(open, locked)
+  const drag = useDragAway('bottom', onClose)
+  const content = (
+    <Dialog.Content
+      className={cx(css['dialog'], sheet && css['sheet'])}
+      style={sheet ? undefined : { width }}
+      aria-describedby={undefined}
+      onOpenAutoFocus={begin(sheet)}
+      onCloseAutoFocus={onCloseAutoFocus}
+      {...hold}
+      {...(sheet && !locked && drag)}
+    >
+      {sheet && <span className={css['grip']} aria-hidden="true" />}
+      <header className={css['head']}>
+        <Dialog.Title asChild>
+          <h2>{title}</h2>
+        </Dialog.Title>
+        <IconButton icon="close" label="Close" can={locked ? { ok: false, reason: 'Wait until this has been answered' } : undefined} onClick={onClose} />
+      </header>
+      <div className={css['body']} data-no-drag="">
+        {children}
+      </div>
+      {footer !== undefined && <footer className={css['foot']}>{footer}</footer>}
+    </Dialog.Content>
+  )
+  return (
+    <Dialog.Root open={open} onOpenChange={(to) => !to && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Overlay className={css['scrim']} onMouseDown={keepFocus} />
+        {sheet ? content : centre(content)}
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}

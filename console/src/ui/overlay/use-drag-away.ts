@@ -1,0 +1,49 @@
+import { type PointerEvent, useRef } from 'react'
+
+type Edge = 'left' | 'right' | 'bottom'
+
+/** Share of its own size by which a panel is dragged before it closes (spec, defaults). */
+const closeThreshold = 0.25
+/** Pixels that a press may move and still be a click. */
+const slackPx = 6
+
+/** Pixels from `from` towards the edge; 0 for the other direction. */
+function pulled(edge: Edge, from: { x: number; y: number }, { clientX, clientY }: PointerEvent): number {
+  return Math.max(0, { left: from.x - clientX, right: clientX - from.x, bottom: clientY - from.y }[edge])
+}
+
+/** Handlers for a panel at an edge of the screen that closes when it is dragged there. What has `data-no-drag` scrolls and selects as usual. */
+export function useDragAway(edge: Edge, onClose: () => void) {
+  const from = useRef<{ x: number; y: number } | null>(null)
+  const end = (event: PointerEvent<HTMLElement>, mayClose: boolean) => {
+    if (from.current === null) return
+    const by = pulled(edge, from.current, event)
+    from.current = null
+    const panel = event.currentTarget
+    panel.removeAttribute('data-dragged')
+    if (mayClose && by > closeThreshold * (edge === 'bottom' ? panel.offsetHeight : panel.offsetWidth)) onClose()
+    else panel.style.translate = ''
+  }
+  return {
+    onPointerDown: (event: PointerEvent<HTMLElement>) => {
+      const { target, button, clientX, clientY } = event
+      if (button === 0 && target instanceof Element && target.closest('[data-no-drag]') === null) from.current = { x: clientX, y: clientY }
+    },
+    onPointerMove: (event: PointerEvent<HTMLElement>) => {
+      if (from.current === null) return
+      const by = pulled(edge, from.current, event)
+      const panel = event.currentTarget
+      if (!panel.hasAttribute('data-dragged')) {
+        if (by < slackPx) return
+        // From here on it is no click on what was pressed.
+        panel.setPointerCapture(event.pointerId)
+        panel.setAttribute('data-dragged', '')
+      }
+      panel.style.translate = edge === 'bottom' ? `0 ${by}px` : `${edge === 'left' ? -by : by}px 0`
+    },
+    onPointerUp: (event: PointerEvent<HTMLElement>) => end(event, true),
+    onPointerCancel: (event: PointerEvent<HTMLElement>) => end(event, false),
+    // Links would be dragged themselves.
+    onDragStart: (event: { preventDefault(): void }) => event.preventDefault(),
+  }
+}
