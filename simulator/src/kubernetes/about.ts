@@ -5,7 +5,7 @@ import type { Objects } from './objects.ts'
 import { openApi } from './openapi.ts'
 import { Refusal } from './refusal.ts'
 
-/** What the API server says of itself: its version, its health, the kinds that it serves. Null for a path that is about objects. */
+/** Answers calls about the API server: version, health and kinds. Null for paths of objects. */
 export const about = (machine: Machine, cluster: EtcdCluster, objects: Objects, path: string): { json: object } | { plain: string } | null => {
   if (path === '/version') return { json: versionOf(machine) }
   if (path === '/livez') return { plain: 'ok' }

@@ -13,7 +13,7 @@ export interface User {
   groups: string[]
 }
 
-/** Who calls, by the client certificate alone: common name and organizations of one signed by the cluster's Kubernetes authority. Anonymous calls are refused, as Talos sets it. */
+/** The caller by client certificate: common name and organizations. Anonymous calls are refused, as Talos configures it. */
 export const userOf = (socket: TLSSocket): User => {
   const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined
   if (!certificate) throw new Refusal(401, 'Unauthorized', 'Unauthorized')
@@ -22,13 +22,13 @@ export const userOf = (socket: TLSSocket): User => {
 }
 
 /**
- * Whom the caller wants to act as (`kubectl --as`): itself where it names nobody. Throws a `Refusal` where it may not act as that user or those groups
+ * The user that the caller impersonates (`kubectl --as`), or the caller. Throws a `Refusal` if it may not impersonate that user or those groups
  * (Kubernetes: docs/reference/access-authn-authz/user-impersonation).
  */
 export const impersonated = (objects: Objects, user: User, headers: IncomingHttpHeaders): User => {
   const name = headers['impersonate-user']
   const listed = headers['impersonate-group'] ?? []
-  // Node joins what a header says several times.
+  // Node joins repeated headers.
   const groups = typeof listed === 'string' ? listed.split(',').map((group) => group.trim()) : listed
   if (typeof name !== 'string') {
     if (groups.length > 0) throw new Refusal(500, 'InternalError', 'requested to impersonate groups without a user')
@@ -47,14 +47,14 @@ export interface Wish {
   path: string
 }
 
-/** What everybody may read who is known: the roles `system:discovery` and `system:basic-user`. */
+/** Paths that every authenticated user may read: the roles `system:discovery` and `system:basic-user`. */
 const DISCOVERY = ['/version', '/livez', '/readyz', '/healthz', '/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*']
 const FOR_ALL: readonly Body[] = [
   { verbs: ['get'], nonResourceURLs: DISCOVERY },
   { verbs: ['create'], apiGroups: ['authentication.k8s.io', 'authorization.k8s.io'], resources: ['*'] },
 ]
 
-/** The rules of everything that is bound to a user, in the whole cluster and in a namespace. */
+/** The rules of all roles bound to a user, cluster-wide and in a namespace. */
 export const rulesOf = (objects: Objects, user: User, namespace: string): Body[] => {
   const bound = (plural: string, within: string): Body[] => objects.list(builtIn(plural), within).filter((binding) => isBound(binding, user))
   const bindings = [...bound('clusterrolebindings', ''), ...(namespace === '' ? [] : bound('rolebindings', namespace))]
@@ -69,11 +69,11 @@ export const rulesOf = (objects: Objects, user: User, namespace: string): Body[]
   ]
 }
 
-/** Members of system:masters may do everything; others what a binding grants them. */
+/** Whether a user may do something. Members of system:masters may do everything, others what a binding grants. */
 export const isAllowed = (objects: Objects, user: User, wish: Wish): boolean =>
   user.groups.includes('system:masters') || rulesOf(objects, user, wish.namespace).some((rule) => grants(rule, wish))
 
-/** Throws a `Refusal` for what a user may not do. */
+/** Throws a `Refusal` if the user may not do it. */
 export const authorize = (objects: Objects, user: User, wish: Wish): void => {
   if (isAllowed(objects, user, wish)) return
   const { verb, group, resource, namespace, path } = wish

@@ -33,7 +33,7 @@ type Body = Record<string, unknown>
 
 const notAllowed = (): Refusal => new Refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource')
 
-/** Answers one call to the Kubernetes API. Throws a `Refusal` for everything that isn't a success. */
+/** Answers a call of the Kubernetes API. Throws a `Refusal` for every failure. */
 export const answer = (machine: Machine, cluster: EtcdCluster, user: User, request: Request): Answer => {
   const { method } = request
   const { pathname, searchParams: query } = request.url
@@ -63,7 +63,7 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
   const isNode = place.kind.plural === 'nodes' && place.kind.group === ''
   const observe = isNode ? () => observeNodes(machine.world, cluster, objects) : null
   observe?.()
-  // Every version of a kind is served from the same objects.
+  // All versions of a kind share the same objects.
   const shown = (body: Body): Body => ({ ...(isNode ? presentNode(machine.world, body) : body), apiVersion: apiVersionOf(place.kind) })
   const isLease = place.kind.plural === 'leases' && place.kind.group === 'coordination.k8s.io'
   const source = isLease ? withNodeLeases(objects, machine.world) : objects
@@ -99,7 +99,7 @@ const verbOf = (method: string, name: string): string => {
   return method === 'POST' ? 'create' : method === 'PUT' ? 'update' : 'patch'
 }
 
-/** What goes out, in the form that the caller takes. */
+/** Formats an answer in the form that the caller accepts. */
 const formsOf = (machine: Machine, objects: Objects, source: Source, place: Place, request: Request, shown: (body: Body) => Body) => {
   const { searchParams: query } = request.url
   const form = formOf(request.accept)
@@ -119,7 +119,7 @@ const formsOf = (machine: Machine, objects: Objects, source: Source, place: Plac
       if (form === 'metadata') return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: bodies.map(metadataOf) }
       return { kind: `${place.kind.kind}List`, apiVersion: apiVersionOf(place.kind), metadata, items: bodies }
     },
-    /** For a watch: only the first table of it has headers. */
+    /** For a watch: only its first table has headers. */
     event: () => {
       let isFirst = true
       return (body: Body): object => {

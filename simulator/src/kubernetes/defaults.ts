@@ -15,7 +15,7 @@ const ROLES: Readonly<Record<string, readonly object[]>> = {
   view: [{ apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list', 'watch'] }],
 }
 
-/** What the API server itself makes in a new cluster. */
+/** Objects that the API server creates in a new cluster. */
 export const FIRST_OBJECTS: readonly { plural: string; body: Body }[] = [
   ...NAMESPACES.map((name) => ({ plural: 'namespaces', body: { metadata: { name } } })),
   ...Object.entries(ROLES).map(([name, rules]) => ({ plural: 'clusterroles', body: { metadata: { name }, rules } })),
@@ -32,8 +32,8 @@ export const FIRST_OBJECTS: readonly { plural: string; body: Body }[] = [
 const settledAt = new WeakMap<EtcdCluster, string>()
 
 /**
- * Makes what Kubernetes' and Talos's controllers see to that it is there: a service account and the authority's certificate in each namespace, the Services of the API
- * server and of the DNS, and Talos's config maps. To be called before an answer; costs nothing where nothing changed since.
+ * Creates the objects of Kubernetes' and Talos's controllers: a service account and the authority's certificate in each namespace, the Services of the API
+ * server and of the DNS, and Talos's config maps. Call it before each answer; it is cheap if nothing changed.
  */
 export const settle = (objects: Objects, cluster: EtcdCluster, machine: Machine): void => {
   if (settledAt.get(cluster) === objects.resourceVersion) return
@@ -97,7 +97,7 @@ const wantedOf = (objects: Objects, machine: Machine): Wanted[] => {
   ]
 }
 
-/** One of the first 255 addresses of an IPv4 network, as Kubernetes takes .1 for itself and Talos .10 for the DNS. */
+/** One of the first 255 addresses of an IPv4 network: Kubernetes uses .1 for its API and Talos .10 for the DNS. */
 const addressOf = (cidr: string, number: number): string => {
   const [address = '10.96.0.0'] = cidr.split('/')
   const parts = address.split('.').map(Number)

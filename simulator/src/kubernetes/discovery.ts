@@ -4,7 +4,7 @@ import { REVIEWS } from './reviews.ts'
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 
-/** What the API server says of the kinds that it serves; null for a path that isn't about them. Throws a `Refusal` for a group or version that it doesn't have. */
+/** Answers discovery calls; null for other paths. Throws a `Refusal` for an unknown group or version. */
 export const discover = (kinds: readonly ResourceKind[], path: string): object | null => {
   if (path === '/api') return { kind: 'APIVersions', versions: ['v1'] }
   const groups = [...new Set([...kinds, ...REVIEWS].map(({ group }) => group))].filter((group) => group !== '')

@@ -4,7 +4,7 @@ import { builtIn } from './kinds.ts'
 import type { Objects } from './objects.ts'
 
 const EVENTS = builtIn('events')
-/** Kubernetes forgets an event after an hour (`--event-ttl`), this server the oldest of too many as well. */
+/** Kubernetes drops events after an hour (`--event-ttl`). This server also limits their number. */
 const KEPT_MS = 3_600_000
 const KEPT = 100
 
@@ -15,7 +15,7 @@ export interface NodeEvent {
   message: string
 }
 
-/** Writes down what happened to nodes, and forgets what happened long ago. */
+/** Stores events of nodes and drops old ones. */
 export const recordEvents = (objects: Objects, now: number, events: readonly NodeEvent[]): void => {
   const known = objects.list(EVENTS, 'default').toSorted((one, other) => Date.parse(text(one.lastTimestamp)) - Date.parse(text(other.lastTimestamp)))
   known.forEach(({ lastTimestamp, metadata }, i) => {

@@ -21,20 +21,20 @@ export interface ShownCluster {
   pools: { name: string; spec: Body; status: Body }[]
 }
 
-/** What somebody else does in a simulated cluster, behind the back of whoever manages it: Services that come and go, objects that are changed or deleted. */
+/** Changes in a simulated cluster by somebody else: Services that are added and removed, objects that are changed or deleted. */
 export interface Hand {
   show(): ShownCluster
   setLoadBalancer(wanted: LoadBalancer): void
   addService(wish: ServiceWish): void
   removeService(namespace: string, name: string): void
-  /** Merges into an object of a load balancer, by the plural name of its kind, as `kubectl edit` would. */
+  /** Merges a change into an object of a load balancer, like `kubectl edit`. `plural` is the plural name of its kind. */
   edit(plural: string, name: string, change: Body): void
   remove(plural: string, name: string): void
 }
 
 export const clustersOf = (world: World): Hand[] => world.etcd.all.filter(({ state }) => state.members.length > 0).map((cluster) => handOf(world, cluster))
 
-/** The cluster of this name or Talos id, one with quorum first; undefined where there is none. The hand throws `Refusal` for what Kubernetes refuses, and where etcd has no leader. */
+/** The cluster with this name or Talos id, preferably with quorum; undefined if there is none. Its methods throw `Refusal` if Kubernetes refuses or etcd has no leader. */
 export const handOn = (world: World, which: string): Hand | undefined => {
   const found = world.etcd.all.filter(({ state }) => (state.name === which || state.talosId === which) && state.members.length > 0)
   const cluster = found.find(({ hasQuorum }) => hasQuorum) ?? found.at(-1)
@@ -92,7 +92,7 @@ const show = (cluster: EtcdCluster, objects: Objects): ShownCluster => {
   }
 }
 
-/** Conditions as one line each. */
+/** One line per condition. */
 const conditions = (status: Body): Body =>
   status.conditions === undefined
     ? status

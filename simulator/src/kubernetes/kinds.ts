@@ -1,14 +1,14 @@
-/** Types of objects that the simulated API server stores. Custom ones are added by creating a CustomResourceDefinition. */
+/** Kinds of the simulated API server. A CustomResourceDefinition adds custom ones. */
 export interface ResourceKind {
   group: string
   version: string
   plural: string
   kind: string
   namespaced: boolean
-  /** Its status is a subresource: only controllers write it. */
+  /** Its status is a subresource, which only controllers write. */
   hasStatus: boolean
   shortNames: readonly string[]
-  /** Groups of kinds that kubectl can ask for by one name: `all`. */
+  /** Categories that kubectl can list by one name: `all`. */
   categories: readonly string[]
 }
 

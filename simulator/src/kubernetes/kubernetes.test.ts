@@ -63,7 +63,7 @@ test('without a certificate of the cluster nobody is known; with one that nobody
   expect((await operator('GET', '/api/v1/nodes')).status).toBe(200)
 })
 
-/** Keys of another cluster: made anew, because the ready-made ones are those of the cluster under test. */
+/** Keys of another cluster, generated because the prepared ones are those of the cluster under test. */
 const generateForeign = async (): Promise<SecretsBundle> => {
   const bundle = await secrets()
   const k8s = await createAuthority({ kind: 'p256', subject: { organizations: ['kubernetes'] }, now: new Date() })

@@ -10,19 +10,19 @@ import { Objects } from './objects.ts'
 type Body = Record<string, unknown>
 
 const NODES = builtIn('nodes')
-/** Names the machine behind a node; a node can outlive its machine's membership. */
+/** Names the machine of a node. A node can outlive its machine's membership. */
 const SERVER_ANNOTATION = 'simulator.steelyard/server'
-/** After so long without a word from kubelet Kubernetes calls a node unknown (node-monitor-grace-period). */
+/** Time without a kubelet heartbeat after which a node is Unknown (node-monitor-grace-period). */
 const GRACE_MS = 40_000
 const REPORT_EVERY_MS = 10_000
 
-/** Whether the authority that issues for one is taken by the other: it is another one while it is being changed. */
+/** Whether each accepts the other's issuing authority, which may differ during a rotation. */
 const trustsEachOther = (one: NodeConfig | null | undefined, other: NodeConfig): boolean => {
   const [a, b] = [one?.cluster.ca?.crt, other.cluster.ca?.crt]
   return a !== undefined && b !== undefined && (a === b || other.cluster.acceptedCas.includes(a) || one!.cluster.acceptedCas.includes(b))
 }
 
-/** The cluster that a machine's kubelet reports to, while its API answers and knows the machine's token and authority. */
+/** The cluster that a machine's kubelet reports to, if its API answers and accepts the machine's token and authority. */
 export const kubernetesOf = (machine: Machine): EtcdCluster | undefined => {
   const node = machine.config?.node
   if (!node) return undefined
@@ -92,7 +92,7 @@ export const cordonNode = (cluster: EtcdCluster, machine: Machine): void => {
 
 const seen = new WeakMap<EtcdCluster, Map<string, string>>()
 
-/** Gives a new version to each node whose status is another than when it was last looked at: what a machine reports isn't stored. */
+/** Bumps the version of each node whose status has changed since the last look, because a machine's report isn't stored. */
 export const observeNodes = (world: World, cluster: EtcdCluster, objects: Objects): void => {
   const known = seen.get(cluster) ?? new Map<string, string>()
   seen.set(cluster, known)
@@ -109,10 +109,10 @@ export const observeNodes = (world: World, cluster: EtcdCluster, objects: Object
   })
 }
 
-/** What of a node's status counts as a change: everything but the times. */
+/** A node's status without times, to detect changes. */
 const signatureOf = ({ status }: Body): string => JSON.stringify(status, (key, value: unknown) => (/^last.*Time$/.test(key) ? undefined : value))
 
-/** The machine behind a node, while it goes by that name; and whether its kubelet reports. */
+/** The machine of a node, if it still has that name, and whether its kubelet reports. */
 const reporterOf = (world: World, stored: Body) => {
   const metadata = object(stored.metadata)
   const server = text(object(metadata.annotations)[SERVER_ANNOTATION])
@@ -123,14 +123,14 @@ const reporterOf = (world: World, stored: Body) => {
 const reportedAt = (world: World, isAlive: boolean): string =>
   new Date(world.clock.now() - (isAlive ? world.clock.now() % REPORT_EVERY_MS : 0)).toISOString().replace(/\.\d+Z$/, 'Z')
 
-/** When the kubelet of a node last said that it lives, RFC 3339. */
+/** Last heartbeat of a node's kubelet, RFC 3339. */
 export const heartbeatOf = (world: World, stored: Body): string => {
   const { machine, isAlive } = reporterOf(world, stored)
   if (isAlive || !machine) return reportedAt(world, isAlive)
   return new Date(world.clock.now() - (world.clock.elapsed() - machine.lastHeartbeat)).toISOString()
 }
 
-/** A node with the status that its machine reports right now. */
+/** A node with its machine's current status. */
 export const presentNode = (world: World, stored: Body): Body => {
   const metadata = object(stored.metadata)
   const name = text(metadata.name)

@@ -19,7 +19,7 @@ export interface Target {
 
 type Body = Record<string, unknown>
 
-/** The objects of one cluster, written to its etcd before an answer is given. */
+/** The objects of a cluster, persisted in its etcd before each answer. */
 export class Objects {
   readonly #cluster: EtcdCluster
   readonly #now: () => number
@@ -33,7 +33,7 @@ export class Objects {
     })
   }
 
-  /** Every kind that exists, custom ones included. */
+  /** Every kind, including custom ones. */
   get kinds(): ResourceKind[] {
     const custom = this.#stored('apiextensions.k8s.io/customresourcedefinitions/').flatMap(({ body }) => {
       const spec = object(body.spec)
@@ -72,7 +72,7 @@ export class Objects {
     return this.#objects[keyOf(target)] !== undefined
   }
 
-  /** Writes what `act` changes to the disk once. */
+  /** Persists all changes of `act` in one write. */
   together(act: () => void): void {
     this.#cluster.together(act)
   }
@@ -127,7 +127,7 @@ export class Objects {
     )
   }
 
-  /** Makes the object where there is none. Throws a conflict when another manager owns a field that would change. */
+  /** Creates the object if missing. Throws a conflict if another manager owns a changed field. */
   apply(target: Target, given: Body, manager: string, force: boolean, dryRun = false): { body: Body; created: boolean } {
     this.#checked(target, given)
     const existing = this.#objects[keyOf(target)] ?? null
@@ -158,14 +158,14 @@ export class Objects {
     return body
   }
 
-  /** What a controller saw. Nothing else of the object changes, and its generation doesn't count it. */
+  /** Sets only the status, which doesn't increase the generation. */
   setStatus(target: Target, status: Body, manager: string): void {
     const stored = this.#objects[keyOf(target)]
     if (!stored) return
     this.#put(target, { body: { ...stored.body, status }, managers: { ...stored.managers, [manager]: ['status'] } }, false)
   }
 
-  /** Gives an object a new version because what it shows changed, though nothing that is stored. */
+  /** Bumps an object's version because its computed fields changed. */
   touch(target: Target): void {
     const stored = this.#objects[keyOf(target)]
     if (stored) this.#put(target, stored, false)
@@ -176,7 +176,7 @@ export class Objects {
     if (stored) this.#put(target, { ...stored, body: { ...stored.body, metadata: { ...object(stored.body.metadata), annotations } } }, false)
   }
 
-  /** Keys of the objects that go with a namespace or with the definition of their kind. */
+  /** Keys of the objects that are deleted with a namespace or with the definition of their kind. */
   #within({ kind, name }: Target, body: Body): string[] {
     const keys = Object.keys(this.#objects)
     if (kind.plural === 'namespaces') return keys.filter((key) => key.split('/').length > 3 && key.split('/')[2] === name)
@@ -240,7 +240,7 @@ export class Objects {
     return body
   }
 
-  /** Counts every change of what is wished; null for kinds that have no such number. */
+  /** The generation, which counts changes of the spec; null for kinds without one. */
   #generationOf({ kind, namespace, name }: Target, body: Body): number | null {
     const isCounted = kind.group !== '' && kind.group !== 'rbac.authorization.k8s.io'
     if (!isCounted) return null
@@ -250,7 +250,7 @@ export class Objects {
     return Number(object(before.metadata).generation ?? 1) + (isDeepStrictEqual(wish(before), wish(body)) ? 0 : 1)
   }
 
-  /** Fields that a custom kind's schema doesn't know can't be applied. */
+  /** Refuses fields that a custom kind's schema doesn't have. */
   #declared({ kind, namespace, name }: Target, given: Body): void {
     const version = list(object(this.definitionOf(kind)?.spec).versions)
       .map(object)
@@ -265,7 +265,7 @@ export class Objects {
       )
   }
 
-  /** MetalLB's webhook is asked about its pools. */
+  /** Runs MetalLB's webhook for its pools. */
   #admit({ kind, namespace, name }: Target, body: Body): void {
     if (kind.group !== METALLB_POOLS.group || kind.plural !== METALLB_POOLS.plural) return
     const reason = refusedPool(name, object(body.spec), this.list(METALLB_POOLS, namespace))

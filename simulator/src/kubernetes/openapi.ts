@@ -9,8 +9,8 @@ type Body = Record<string, unknown>
 const UNDESCRIBED = 'This simulated API server does not describe the fields of this kind.'
 
 /**
- * The kinds as OpenAPI v3 describes them: enough for kubectl to see that fields are judged by the server, and for `kubectl explain`. Only custom kinds have a schema, that of
- * their definition. Null for other paths; throws a `Refusal` for a version that isn't there, and for OpenAPI v2.
+ * OpenAPI v3 of the kinds: enough for kubectl to use server-side field validation, and for `kubectl explain`. Only custom kinds have a schema, that of
+ * their definition. Null for other paths; throws a `Refusal` for an unknown version and for OpenAPI v2.
  */
 export const openApi = (objects: Objects, path: string): object | null => {
   if (!path.startsWith('/openapi/')) return null

@@ -8,7 +8,7 @@ export interface Place extends Target {
 
 const absent = (): Refusal => new Refusal(404, 'NotFound', 'the server could not find the requested resource')
 
-/** Which objects a path means: all of a kind where it has no name. Throws a `Refusal` for a kind or subresource that isn't there. */
+/** Parses a path of objects: all of a kind if it has no name. Throws a `Refusal` for an unknown kind or subresource. */
 export const locate = (objects: Objects, path: string): Place => {
   const parts = path.split('/').slice(1).map(decode)
   const isCore = parts[0] === 'api'

@@ -1,4 +1,4 @@
-/** An answer of the API server that says no, as the Status object Kubernetes sends. */
+/** A failure of the API server, sent as Kubernetes' Status object. */
 export class Refusal extends Error {
   override name = 'Refusal'
   readonly code: number

@@ -5,7 +5,7 @@ import { badRequest } from './refusal.ts'
 
 type Body = Record<string, unknown>
 
-/** Kinds that are asked rather than stored: who the caller is, and what it may do. Everybody who is known may ask. */
+/** Kinds that are answered rather than stored: who the caller is, and what it may do. Every authenticated user may ask. */
 export const REVIEWS = [
   { group: 'authentication.k8s.io', version: 'v1', plural: 'selfsubjectreviews', kind: 'SelfSubjectReview' },
   { group: 'authorization.k8s.io', version: 'v1', plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview' },
@@ -14,11 +14,11 @@ export const REVIEWS = [
 
 export type ReviewKind = (typeof REVIEWS)[number]['kind']
 
-/** The kind of review that a path asks for. */
+/** The review kind of a path. */
 export const reviewAt = (path: string): ReviewKind | null =>
   REVIEWS.find(({ group, version, plural }) => path === `/apis/${group}/${version}/${plural}`)?.kind ?? null
 
-/** A review with its answer. Throws a `Refusal` where it asks for nothing. */
+/** Answers a review. Throws a `Refusal` for an empty one. */
 export const review = (objects: Objects, user: User, kind: ReviewKind, asked: Body): object => {
   const spec = object(asked.spec)
   const whole = (status: object): object => ({ ...asked, kind, metadata: { creationTimestamp: null }, status })

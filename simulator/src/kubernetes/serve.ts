@@ -14,7 +14,7 @@ const YEAR_MS = 365 * 24 * 3_600_000
 const MAX_BODY_BYTES = 3 * 1024 * 1024
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
-/** The API server of one control plane: HTTPS with a certificate of the cluster's Kubernetes authority, which also has to have signed the caller's. */
+/** The API server of a control plane: HTTPS with a certificate of the cluster's Kubernetes authority, which must have signed the caller's too. */
 export const openKubernetes = async (machine: Machine): Promise<void> => {
   if (!machine.hasAddress) return
   await machine.ports.kubernetes.open(async (): Promise<Speaker> => {
@@ -86,7 +86,7 @@ const send = (response: ServerResponse, status: number, body: string, type: stri
   response.end(body)
 }
 
-/** Sends the events of a watch, a line of JSON each, until either side ends it. A reader that falls behind is cut off. */
+/** Sends the events of a watch as lines of JSON until either side ends it. A slow reader is disconnected. */
 const stream = (response: ServerResponse, watch: Watch): void => {
   if (response.destroyed) return
   response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' })

@@ -1,4 +1,4 @@
-/** What kubectl asks for beside the objects themselves. */
+/** Calls of kubectl other than for objects. */
 import { expect, test } from 'vitest'
 import { cluster, fleet, rack } from '../testing/fleet.ts'
 import { as, type Ask } from '../testing/kubernetes.ts'

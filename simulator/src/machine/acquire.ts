@@ -6,18 +6,18 @@ import { download, populate, unpacked } from './download.ts'
 import { configUrl } from './kernel-line.ts'
 import type { ActiveConfig, Machine } from './machine.ts'
 
-/** An attempt may take so long, half of it for variables that aren't known yet (Talos: constants.ConfigLoadAttemptTimeout). */
+/** Limit of an attempt, half of it for variables that aren't known yet (Talos: constants.ConfigLoadAttemptTimeout). */
 const ATTEMPT_MS = 180_000
-/** However fast the simulation runs, whoever answers does so at the speed of the wall. */
+/** Minimum limit at any speed of the simulation, because the answering server runs in real time. */
 const LEAST_ATTEMPT_MS = 3_000
 const SECOND_MS = 1_000
-/** What fails for good is tried again by Talos's controllers, ever more rarely. */
+/** Longest pause before Talos's controllers retry a failed attempt. */
 const MOST_BETWEEN_MS = 60_000
 
 /**
- * Fetches what `talos.config` names, and takes it as the configuration, whole or in part (Talos: pkg/download and internal/app/machined/pkg/controllers/config/acquire.go).
- * Any status but 200 and 204 is asked again, ever more slowly; so is an answer without a valid document, an empty one above all. Until there is one the machine
- * stays here: it doesn't enter maintenance. Null at once where no URL is named. Rejects with `Interrupted` when the machine is taken away.
+ * Downloads the configuration that `talos.config` names, complete or partial (Talos: pkg/download and internal/app/machined/pkg/controllers/config/acquire.go).
+ * Any status other than 200 and 204 is retried with growing pauses, and so is an answer without a valid document, including an empty one. Until then the machine
+ * doesn't enter maintenance. Null if no URL is named. Rejects with `Interrupted` when the machine is interrupted.
  */
 export const acquireConfig = async (machine: Machine, signal: AbortSignal): Promise<ActiveConfig | null> => {
   const source = configUrl(machine.kernelCommandLine)
@@ -49,7 +49,7 @@ const problemOf = (machine: Machine, body: Buffer): string | null => {
   }
 }
 
-/** Downloads until somebody answers 200, or 204 without anything. Waits half a second, then one and a half, three and a half and so on, each with up to a second more. */
+/** Downloads until the answer is 200 or 204. The pauses are 0.5 s, 1.5 s, 3.5 s and so on, each plus up to a second. */
 const fetched = async (machine: Machine, source: string, signal: AbortSignal): Promise<Buffer> => {
   for (let attempt = 1; ; attempt++) {
     const { url, missing } = populate(source, machine.announced)

@@ -13,7 +13,7 @@ export interface ApplyRequest {
   text: string
   mode: Mode
   dryRun: boolean
-  /** How long a tried configuration holds before it is taken back. */
+  /** How long a tried configuration stays before it is reverted. */
   tryForMs: number
   isAdmin: boolean
 }
@@ -29,16 +29,16 @@ const refuse = (message: string, code: Code): never => {
 }
 
 /**
- * Takes a configuration, by the rules of Talos's ApplyConfiguration (Talos: internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go).
- * What was accepted is on the disk, if there is one to hold it, before this resolves. Rejects with a `ConnectError` of the code that a real server answers.
+ * Applies a configuration like Talos's ApplyConfiguration (Talos: internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go).
+ * An accepted configuration is on disk, if there is a STATE partition, before this resolves. Rejects with a `ConnectError` with the code of a real server.
  */
 export const applyConfiguration = async (machine: Machine, request: ApplyRequest): Promise<Applied> => {
-  // The small server that answers in maintenance until 1.12 has words of its own (Talos 1.12: internal/app/maintenance/server.go).
+  // The small maintenance server of up to 1.12 has its own texts (Talos 1.12: internal/app/maintenance/server.go).
   const isSmall = machine.mode === 'maintenance' && !hasFeature(machine.talosMinor, 'readerInMaintenance')
   if (isSmall && (request.mode === Mode.NO_REBOOT || request.mode === Mode.STAGED)) {
     refuse(`apply configuration --mode='${request.mode === Mode.STAGED ? 'staged' : 'no-reboot'}' is not supported in maintenance mode`, Code.Unimplemented)
   }
-  // With a whole configuration it is in maintenance no more, whoever still reaches the API of maintenance: a reader may not apply.
+  // With a complete configuration the machine has left maintenance, even for callers that still reach the maintenance API: readers may not apply.
   const inMaintenance = !machine.config?.node
   if (!isSmall && !inMaintenance && !request.isAdmin) refuse('not authorized', Code.PermissionDenied)
   const loaded = load(machine, request.text, isSmall)
@@ -76,7 +76,7 @@ const dryRun = (machine: Machine, { text }: ApplyRequest, details: string, mode:
   return { mode, warnings: [], details: `Dry run summary:\n${details} (skipped in dry-run).\n${diff === '' ? 'No changes.' : `Config diff:\n\n${diff}`}` }
 }
 
-/** Where Talos is installed there is a STATE partition to keep it; otherwise only the installer's last act writes it. */
+/** Stores the configuration in the STATE partition, if Talos is installed. Otherwise the installer writes it at its end. */
 const keep = (machine: Machine, text: string): void => {
   machine.disk.change((state) => {
     state.counters.applies++
@@ -100,7 +100,7 @@ const applyInMaintenance = (machine: Machine, request: ApplyRequest, loaded: Loa
   return { mode, warnings, details }
 }
 
-/** It tells neither a mode nor details, and hands over one configuration: a second one waits until the server is gone. */
+/** The small server reports neither mode nor details and accepts one configuration. A second one waits until the server is gone. */
 const applyToSmallServer = async (machine: Machine, request: ApplyRequest, loaded: Loaded, warnings: string[]): Promise<Applied> => {
   if (request.dryRun) return { mode: Mode.REBOOT, warnings, details: 'Dry run summary:\nNode is running in maintenance mode and does not have a config yet.' }
   if (machine.config?.node) {
@@ -157,7 +157,7 @@ const takeOver = async (machine: Machine, text: string): Promise<void> => {
     machine.ports.kubernetes.renew()
     machine.ports.trustd.renew()
   } else {
-    // The reply still goes out; after it the machine has left the network.
+    // The reply is still sent; after it the machine has lost its address.
     await machine.world.api.openSecured(machine, new AbortController().signal)
     machine.ports.trustd.close({ gently: true })
     machine.ports.kubernetes.close({ gently: true })
@@ -166,7 +166,7 @@ const takeOver = async (machine: Machine, text: string): Promise<void> => {
 
 const kubernetesAuthorities = ({ config }: Machine): string => JSON.stringify([config?.node?.cluster.ca?.crt, config?.node?.cluster.acceptedCas])
 
-/** With other authorities of Kubernetes the kubelet gets other files, so it starts anew (Talos: controllers/k8s/kubelet_service.go). */
+/** A change of the Kubernetes authorities changes the kubelet's files, so it restarts (Talos: controllers/k8s/kubelet_service.go). */
 const restartKubelet = (machine: Machine): void => {
   const boot = machine.bootId
   const up = async (): Promise<void> => {

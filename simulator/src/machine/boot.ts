@@ -11,9 +11,9 @@ import { runLoadBalancer } from '../kubernetes/balancing/controller.ts'
 import { runVirtualAddresses } from './virtual-address.ts'
 
 /**
- * One boot, from power-on to whatever ends it: initialize, then install if Talos isn't on the disk, then boot (Talos: internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer.go).
- * Returns when the machine has to boot again by itself; rejects with `Interrupted` when it is taken from it.
- * `instant`: the machine was on all along, so it is in maintenance without having to get there.
+ * One boot: initialize, install if Talos isn't on the disk, then boot (Talos: internal/app/machined/pkg/runtime/v1alpha1/v1alpha1_sequencer.go).
+ * Returns when the machine has to reboot; rejects with `Interrupted` when it is interrupted.
+ * `instant`: the machine is in maintenance at once, as if it had been on before.
  */
 export const boot = async (machine: Machine, signal: AbortSignal, { instant }: { instant: boolean }): Promise<void> => {
   machine.beginBoot()
@@ -83,7 +83,7 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
   stage.phase('env')
   stage.phase('install')
   const image = node.install.image || `ghcr.io/siderolabs/installer:${machine.talosVersion}`
-  // The selector goes before the disk (Talos: v1alpha1_sequencer_tasks.go, Install).
+  // The selector takes precedence over the disk (Talos: v1alpha1_sequencer_tasks.go, Install).
   const { selector } = node.install
   const disk = selector
     ? machine.hardware.disks.find((candidate) => matchDisk(selector, candidate))
@@ -103,7 +103,7 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
   for (let attempt = 0; machine.disk.state.faults.some(({ kind }) => kind === 'no-image'); attempt++) {
     const problem = `failed to pull image "${image}": failed to resolve image: dial tcp: i/o timeout`
     if (machine.world.clock.elapsed() > patience) return fail(machine, signal, problem)
-    // Each distinct error is told once (go-retry), what the registry answers each time (internal/pkg/containers/image/pull.go: logrus without quotes).
+    // Each distinct error is logged once (go-retry), the registry's answer every time (internal/pkg/containers/image/pull.go: logrus without quotes).
     if (attempt === 0) journal.kernel(`[talos] retrying error: ${problem}`)
     else journal.kernel(`level=info msg=fetch failed error=failed to do request: dial tcp: i/o timeout host=${image.split('/')[0]} image=${image}`)
     await machine.takes(TAKES.pullRetry * Math.min(8, 2 ** attempt), signal)
@@ -122,7 +122,7 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
   }
   await machine.until(() => !machine.disk.state.faults.some(({ kind }) => kind === 'endless-install'), signal)
   await machine.takes(TAKES.writeImage, signal)
-  // From here on the machine boots from this disk: image and configuration are written together, as the installer's last act.
+  // The installer's last step writes image and configuration together. From here on the machine boots from this disk.
   machine.disk.change((state) => {
     state.installed = { version, disk: disk.name, image }
     if (state.contents) delete state.contents[disk.name]
@@ -136,7 +136,7 @@ const install = async (machine: Machine, config: ActiveConfig, signal: AbortSign
   machine.goDark()
 }
 
-/** The installer is a program of its own: what it says last goes to the kernel's log, and machined knows how it ended (Talos: internal/pkg/install/install.go). */
+/** The installer is a separate program: its last message goes to the kernel's log, and machined reports its exit (Talos: internal/pkg/install/install.go). */
 const exit = (machine: Machine, signal: AbortSignal, message: string): Promise<void> => {
   machine.journal.kernel(`${message}: input/output error`)
   return fail(machine, signal, 'task "upgrade" failed: exit code 1')
@@ -155,13 +155,13 @@ const matchesPath = (path: string, name: string, wwid: string): boolean =>
 const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal, background: Background): Promise<void> => {
   const { stage } = machine
   const isControlPlane = config.node!.role === 'controlplane'
-  // With a configuration that arrived while Talos was installed already, nothing stands between maintenance and boot.
+  // If Talos was installed before the configuration arrived, the machine boots directly from maintenance.
   if (machine.disk.state.installed && machine.disk.state.config !== config.text) machine.disk.change((state) => (state.config = config.text))
   stage.startSequence('boot')
   machine.evaluate()
   for (const phase of ['memorySizeCheck', 'diskSizeCheck', 'env', 'dbus', 'ephemeral', 'userSetup']) stage.phase(phase)
   await machine.takes(TAKES.boot, signal)
-  // Wiped since it looked: there is no system disk to make volumes on, and the boot stays here.
+  // The disk was wiped since the check: without a system disk there are no volumes, and the boot waits here.
   await machine.until(() => machine.systemDisk !== null, signal)
   machine.hasEphemeral = true
   stage.phase('startEverything')
@@ -189,7 +189,7 @@ const start = async (machine: Machine, config: ActiveConfig, signal: AbortSignal
   await machine.until(() => false, signal)
 }
 
-/** Work that goes on beside the sequence. A machine that was taken away interrupts it; anything else is a fault of the simulator and is said. */
+/** Work beside the boot sequence. An interruption ends it; any other error is a bug of the simulator and is reported. */
 class Background {
   readonly #machine: Machine
   readonly #signal: AbortSignal

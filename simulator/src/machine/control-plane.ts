@@ -13,7 +13,7 @@ export const runTrustd = async (machine: Machine, signal: AbortSignal): Promise<
 }
 
 /**
- * etcd of a control plane. Without data it waits in `Preparing` until somebody bootstraps it or until it finds an etcd of its cluster to join
+ * etcd of a control plane. Without data it waits in `Preparing` until it is bootstrapped or finds an etcd of its cluster to join
  * (Talos: internal/app/machined/pkg/system/services/etcd.go).
  */
 export const runEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> => {
@@ -25,9 +25,9 @@ export const runEtcd = async (machine: Machine, signal: AbortSignal): Promise<vo
   }
   machine.service('etcd', 'Preparing', 'Running pre state')
   while (disk.state.etcd === null) {
-    // Looked for again each time: which peers there are is learned from discovery.
+    // Searched again each time, because peers are learned from discovery.
     const found = world.etcd.joinable(machine.config?.node ?? config)
-    // A learner of this machine is there already when the simulation was killed between the two writes.
+    // If the simulation was killed between the two writes, the machine's learner exists already.
     const own = found?.state.members.find((known) => known.learner && known.machine === machine.plan.index)
     if (found && !own && !found.takesLearner) machine.journal.log('etcd', 'retrying error: etcdserver: too many learner members in cluster')
     else if (found) {
@@ -64,7 +64,7 @@ const startEtcd = async (machine: Machine, signal: AbortSignal): Promise<void> =
   else machine.service('etcd', 'Failed', 'Failed to run: the member has been permanently removed from the cluster')
 }
 
-/** A member that comes back under another name or address says so to the others. */
+/** Updates a member that comes back with another name or address. */
 const rename = (cluster: EtcdCluster, id: string, machine: Machine): void => {
   const now = { name: machine.hostname, address: machine.plan.address }
   const known = cluster.member(id)
@@ -72,7 +72,7 @@ const rename = (cluster: EtcdCluster, id: string, machine: Machine): void => {
     cluster.change((state) => state.members.forEach((member) => member.id === id && Object.assign(member, now)))
 }
 
-/** The static pods of a control plane, its API server above all. */
+/** The static pods of a control plane, mainly its API server. */
 export const runControlPlane = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   await machine.until(() => machine.services.isUp('etcd'), signal)
   await lookUntil(machine, signal, () => machine.etcdCluster?.hasQuorum === true)
@@ -85,7 +85,7 @@ export const runControlPlane = async (machine: Machine, signal: AbortSignal): Pr
   machine.journal.changed()
 }
 
-/** Waits for something that other machines decide. */
+/** Polls a condition that depends on other machines. */
 export const lookUntil = async (machine: Machine, signal: AbortSignal, condition: () => boolean): Promise<void> => {
   while (!condition()) await machine.looksAgainAfter(TAKES.etcdLook, signal)
 }

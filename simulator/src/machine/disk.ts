@@ -15,30 +15,30 @@ export interface Counters {
   reboots: number
   resets: number
   bootstrapCalls: number
-  /** Bootstrap calls that made an etcd cluster: across one cluster this may never be more than one. */
+  /** Bootstrap calls that made an etcd cluster. The sum over a cluster must never exceed one. */
   bootstraps: number
 }
 
-/** What survives a power cut: what is on the disks, in the firmware and in the counters of the simulation. */
+/** State that survives a power cut: disks, firmware and the simulation's counters. */
 export interface Persisted {
   power: 'on' | 'off'
   installed: { version: string; disk: string; image: string } | null
-  /** The installer failed after it had made the partitions: Talos takes the disk for one that it is on, and nothing boots from it. */
+  /** The installer failed after partitioning: Talos counts as installed, but the disk doesn't boot. */
   half?: boolean
   /** The configuration on the STATE partition. */
   config: string | null
-  /** The data directory of etcd on the EPHEMERAL partition: which cluster and which member, in hexadecimal. */
+  /** etcd's data directory on the EPHEMERAL partition: ids of cluster and member in hexadecimal. */
   etcd: { cluster: string; member: string } | null
   meta: Record<string, string>
-  /** Disk to what stands on it; nothing on those that aren't named, Talos on the one that it is installed on. */
+  /** Content by disk. Other disks are empty, except for the one with Talos. */
   contents?: Record<string, DiskContent>
-  /** Changed when the simulated main board was swapped: other UUID and serial number. */
+  /** Changes when the simulated main board is swapped, which changes UUID and serial number. */
   identitySalt: string
-  /** What became of the disks: the names of the first two of a kind given to each other, or the last one gone. */
+  /** Changes of the disks: the names of the first two of a kind swapped, or the last one missing. */
   disks?: 'swapped' | 'lost'
-  /** Where it is from its next boot on, if it was moved. */
+  /** Its address from the next boot on, if it was moved. */
   spot?: Spot
-  /** What `BlockDeviceWipe` was told to wipe, by the names of then. */
+  /** Disks wiped by `BlockDeviceWipe`, by their names at that time. */
   wiped?: string[]
   faults: Fault[]
   counters: Counters
@@ -53,7 +53,7 @@ export class MachineDisk {
   readonly #seed: string
 
   constructor(folder: string, plan: ServerPlan, seed: string, load: boolean) {
-    // Named by the place in the rack, which stays when the board (and with it the UUID) is swapped.
+    // Named by the position in the rack, which stays when the board (and with it the UUID) is swapped.
     this.#path = join(folder, `${plan.index + 1}.json`)
     this.#plan = plan
     this.#seed = seed
@@ -74,18 +74,18 @@ export class MachineDisk {
   get identity(): Identity {
     const own = identityOf(this.#seed, this.#plan.index, this.#plan.model, this.state.identitySalt)
     const { boot } = this.#plan
-    // A board that was swapped is another one, whatever the first was said to be.
+    // A swapped board has its own identity.
     if (!boot || this.state.identitySalt !== '') return own
     return { uuid: boot.uuid ?? own.uuid, serial: boot.serial ?? own.serial }
   }
 
-  /** Changes the state and writes it before returning. */
+  /** Changes the state and persists it before returning. */
   change(act: (state: Persisted) => void): void {
     act(this.state)
     writeState(this.#path, this.state)
   }
 
-  /** Forgets it all, for a machine that is taken away for good. */
+  /** Deletes the state of a removed machine. */
   erase(): void {
     rmSync(this.#path, { force: true })
   }

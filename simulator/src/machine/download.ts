@@ -2,7 +2,7 @@ import { type IncomingMessage, request as overHttp } from 'node:http'
 import { request as overHttps } from 'node:https'
 import { gunzipSync } from 'node:zlib'
 
-/** What a machine knows of itself that a download URL may ask for; an empty one is not known (yet). */
+/** Values of the machine for a download URL; empty ones are not known yet. */
 export interface Variables {
   uuid: string
   serial: string
@@ -12,8 +12,8 @@ export interface Variables {
 }
 
 /**
- * Fills in the variables of a `talos.config` URL as Talos does: in the query only, whatever their case; a query that has one is written anew with its keys sorted, one that
- * has none stays as it is (Talos: internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url). `missing` are variables that the machine can't tell: Talos waits for them.
+ * Fills in the variables of a `talos.config` URL as Talos does: in the query only, in any case; a query with variables is rewritten with sorted keys, one that
+ * has none stays as it is (Talos: internal/app/machined/pkg/runtime/v1alpha1/platform/metal/url). `missing` are variables without a value: Talos waits for them.
  */
 export const populate = (source: string, variables: Variables): { url: string; missing: string[] } => {
   const [, before = '', query = '', fragment = ''] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(source) ?? []
@@ -22,7 +22,7 @@ export const populate = (source: string, variables: Variables): { url: string; m
   let isActive = false
   for (const [name, value] of Object.entries(variables)) {
     const pattern = new RegExp(`\\$\\{${name}\\}`, 'gi')
-    // The form of old: `?uuid=` without a value.
+    // The legacy form: `?uuid=` without a value.
     const own = name === 'uuid' ? values.get('uuid') : undefined
     const isBare = own !== undefined && !(own.length === 1 && own[0]?.trim() !== '')
     if (!isBare && ![...values.values()].flat().some((text) => new RegExp(pattern).test(text))) continue
@@ -46,7 +46,7 @@ export const populate = (source: string, variables: Variables): { url: string; m
   return { url: `${before}?${written}${fragment}`, missing }
 }
 
-/** As Go's `url.ParseQuery`, with what doesn't parse left out. */
+/** Like Go's `url.ParseQuery`. Invalid pairs are dropped. */
 const parseQuery = (query: string): Map<string, string[]> => {
   const found = new Map<string, string[]>()
   for (const part of query.split('&')) {
@@ -56,13 +56,13 @@ const parseQuery = (query: string): Map<string, string[]> => {
       const [key, value] = (at === -1 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)]).map((text) => decodeURIComponent(text.replaceAll('+', ' ')))
       found.set(key!, [...(found.get(key!) ?? []), value!])
     } catch {
-      // A wrong percent sign: Go leaves the pair out too.
+      // An invalid escape: Go drops the pair too.
     }
   }
   return found
 }
 
-/** As Go's `url.QueryEscape`. */
+/** Like Go's `url.QueryEscape`. */
 const escape = (text: string): string =>
   encodeURIComponent(text)
     .replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
@@ -77,7 +77,7 @@ const MAX_REDIRECTS = 10
 const MAX_BYTES = 32 * 1024 * 1024
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
-/** One GET from the machine's own address, over redirects. Rejects where nobody answers, with Talos's kind of reason. */
+/** One GET from the machine's own address, following redirects. Rejects with Talos's kind of message if there is no answer. */
 export const download = async (url: string, localAddress: string, signal: AbortSignal): Promise<Downloaded> => {
   let target = new URL(url)
   for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
@@ -120,5 +120,5 @@ const read = async (response: IncomingMessage): Promise<Buffer> => {
   return response.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
 }
 
-/** The text of a configuration that may have come compressed. Throws where it isn't what it begins like. */
+/** Text of a configuration that may be compressed. Throws if it is corrupt. */
 export const unpacked = (body: Buffer): string => (body[0] === 0x1f && body[1] === 0x8b ? gunzipSync(body) : body).toString('utf8')

@@ -1,6 +1,6 @@
 /**
- * How long a healthy simulated server needs, in simulated milliseconds. Real ones take minutes (talos.dev names one to three for an install); a person who watches
- * a demonstration has seconds, so that five servers become a cluster in well under a minute at speed 1.
+ * Durations of a healthy simulated server, in simulated milliseconds. Real ones take minutes (talos.dev names one to three for an install); viewers of
+ * a demonstration have seconds: five servers become a cluster in well under a minute at speed 1.
  */
 export const TAKES = {
   firmware: 1_500,
@@ -20,17 +20,17 @@ export const TAKES = {
   apiServer: 1_600,
   virtualAddress: 1_000,
   registerNode: 500,
-  /** Until a controller has acted on what it watches. */
+  /** Delay until a controller reacts. */
   balance: 400,
   nodeReady: 1_500,
   trustdRetry: 700,
   stopServices: 400,
   drain: 500,
   wipe: 900,
-  /** Talos tries again that often, ever more seldom, and gives up after 20 minutes. */
+  /** First pause before Talos retries a pull. The pauses grow, and it gives up after 20 minutes. */
   pullRetry: 1_000,
   pullPatience: 1_200_000,
-  /** Talos waits that long (10 s) before it reboots out of a failed sequence. */
+  /** Talos waits 10 s before it reboots after a failed sequence. */
   failedSequence: 3_500,
   pullImage: 1_500,
 } as const

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { create, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf'
 
-/** One entry of the event stream. Put into bytes only for those who read it. */
+/** An entry of the event stream, encoded only when read. */
 export interface JournalEvent {
   id: string
   at: number
@@ -10,7 +10,7 @@ export interface JournalEvent {
   payload: MessageInitShape<DescMessage>
 }
 
-/** As the stream carries it: Talos puts its own prefix before the name, not that of Google's types. */
+/** Encodes an event. Talos uses its own prefix for the type URL. */
 export const packed = ({ schema, payload }: JournalEvent): { typeUrl: string; value: Uint8Array } => ({
   typeUrl: `talos/runtime/${schema.typeName}`,
   value: toBinary(schema, create(schema, payload)),
@@ -23,7 +23,7 @@ let counter = randomBytes(3).readUIntBE(0, 3)
 const MACHINE_BYTES = randomBytes(5)
 const ALPHABET = '0123456789abcdefghijklmnopqrstuv'
 
-/** A 20 character id that sorts by time, in the form of github.com/rs/xid, which Talos uses for events. */
+/** A 20-character id that sorts by time, like github.com/rs/xid, which Talos uses for events. */
 const xid = (now: number): string => {
   const bytes = Buffer.alloc(12)
   bytes.writeUInt32BE(Math.floor(now / 1000), 0)
@@ -42,7 +42,7 @@ const goTime = (now: number): string => {
   return `${day.replaceAll('-', '/')} ${time.slice(0, 12)}000`
 }
 
-/** The newest entries of something endless, each with its number since the machine started. */
+/** A ring buffer of entries, numbered since the machine started. */
 export class Ring<T> {
   #items: T[] = []
   #total = 0
@@ -62,13 +62,13 @@ export class Ring<T> {
     if (this.#items.length > this.#limit) this.#items.shift()
   }
 
-  /** Entries from this number on that are still kept; all of them from 0. */
+  /** The kept entries from this number on. */
   since(number: number): T[] {
     return this.#items.slice(Math.max(0, this.#items.length - (this.#total - number)))
   }
 }
 
-/** What a server writes while it runs: events, kernel messages, logs of services. All of it lives in memory and is gone after a reboot, as on the real thing. */
+/** Events, kernel messages and service logs of a server. In memory and lost on reboot, as on a real server. */
 export class Journal {
   #events = new Ring<JournalEvent>(MAX_EVENTS)
   #kernel = new Ring<string>(MAX_LINES)
@@ -81,7 +81,7 @@ export class Journal {
     this.#now = now
   }
 
-  /** Forgets everything: the machine starts anew. */
+  /** Clears everything, for a new boot. */
   restart(): void {
     this.#events = new Ring(MAX_EVENTS)
     this.#kernel = new Ring(MAX_LINES)
@@ -98,7 +98,7 @@ export class Journal {
 
   kernel(message: string, facility: 'kern' | 'user' = 'user', priority = 'warning'): void {
     this.#kernel.push(`${facility}: ${priority.padStart(7)}: [${new Date(this.#now()).toISOString()}]: ${message}`)
-    // What machined says goes to both (Talos: v1alpha1_controller.go, kmsg.SetupLogger).
+    // machined's messages go to both logs (Talos: v1alpha1_controller.go, kmsg.SetupLogger).
     if (message.startsWith('[talos] ') || message.startsWith('level=')) this.log('machined', message)
     else this.changed()
   }
@@ -108,7 +108,7 @@ export class Journal {
     this.changed()
   }
 
-  /** A call of the API, as it stands in machined's log and nowhere else. It wakes nobody: otherwise whoever watches would be woken by having been answered. */
+  /** Logs an API call to machined's log only. It notifies no watchers, or a watcher would wake itself by its own call. */
   called(message: string): void {
     this.#write('machined', `machined ${message}`)
   }
@@ -139,13 +139,13 @@ export class Journal {
     return this.#bootedAt
   }
 
-  /** Calls back after each change until the answer is called. */
+  /** Calls `onChange` after each change. Returns a function that stops it. */
   watch(onChange: () => void): () => void {
     this.#watchers.add(onChange)
     return () => this.#watchers.delete(onChange)
   }
 
-  /** Wakes everybody who follows something of this machine, its resources included. */
+  /** Notifies all watchers of this machine, including those of its resources. */
   changed(): void {
     for (const onChange of this.#watchers) onChange()
   }

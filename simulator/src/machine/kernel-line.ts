@@ -1,12 +1,12 @@
-/** The value of an argument of the kernel, the first of several; null where it isn't there. */
+/** The first value of a kernel argument, or null. */
 export const kernelArgument = (line: string, name: string): string | null => {
   const found = line.split(/\s+/).find((part) => part.startsWith(`${name}=`))
   return found === undefined ? null : found.slice(name.length + 1)
 }
 
-/** Where a machine would fetch a configuration from, by its kernel's command line; null where it doesn't. */
+/** The configuration URL on the kernel's command line, or null. */
 export const configUrl = (line: string): string | null => {
   const url = kernelArgument(line, 'talos.config')
-  // The volume that `metal-iso` stands for is nowhere in this simulation.
+  // This simulation has no `metal-iso` volume.
   return url === null || url === '' || url === 'none' || url === 'metal-iso' ? null : url
 }

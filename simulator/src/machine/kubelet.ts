@@ -3,7 +3,7 @@ import { lookUntil } from './control-plane.ts'
 import { TAKES } from './durations.ts'
 import type { Machine } from './machine.ts'
 
-/** kubelet: runs up, finds the cluster's API, registers the machine as a node and reports it ready once its network is there. */
+/** kubelet: starts, finds the cluster's API, registers the machine as a node and reports it ready once its network is up. */
 export const runKubelet = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   machine.service('kubelet', 'Preparing', 'Running pre state')
   machine.service('kubelet', 'Starting', 'Starting service')

@@ -8,7 +8,7 @@ import { rebootSequence, resetSequence, shutdownSequence, upgradeSequence, type 
 
 export type Wish = { kind: 'reboot' } | { kind: 'shutdown' } | { kind: 'reset'; reset: ResetWish } | { kind: 'upgrade'; image: string }
 
-/** Power and sequences of one machine: one boot after another until somebody takes the power away. */
+/** Power and sequences of a machine: boots repeatedly until the power is cut. */
 export class Lifecycle {
   readonly #machine: Machine
   #power: AbortController | null = null
@@ -23,20 +23,20 @@ export class Lifecycle {
   }
 
   /**
-   * Begins to live as the disk says. A machine without a configuration was on all along and is in maintenance when this resolves, unless it has to fetch one first:
-   * what it fetched the last time is gone with its memory, so it boots.
+   * Starts the machine from its disk's state. Without a configuration it is in maintenance when this resolves, unless it has to download one:
+   * a downloaded configuration is in memory only, so the machine boots again.
    */
   async start(): Promise<void> {
     const { state } = this.#machine.disk
     const instant = state.power === 'on' && state.config === null && configUrl(this.#machine.kernelCommandLine) === null
-    // Whatever the server does later: an address that can't be had is said now.
+    // Reports an unavailable address at once.
     if (!instant) await this.#machine.ports.apid.probe()
     if (state.power === 'off') return
     this.#live(instant)
     if (instant) await this.#ready()
   }
 
-  /** Boots a machine that has never lived, without waiting for anything. */
+  /** Boots a new machine without waiting. */
   begin(): void {
     this.#live(false)
   }
@@ -47,13 +47,13 @@ export class Lifecycle {
     this.#live(false)
   }
 
-  /** Pulls the plug: nothing is stopped, nothing is said, what isn't on the disk is gone. */
+  /** Cuts the power: nothing is stopped gracefully, and everything not on disk is lost. */
   async powerOff(): Promise<void> {
     this.#machine.disk.change((state) => (state.power = 'off'))
     await this.halt()
   }
 
-  /** Ends the machine's life in this process without touching its state. */
+  /** Stops the machine in this process without changing its state. */
   async halt(): Promise<void> {
     this.#power?.abort()
     this.#power = null
@@ -66,8 +66,8 @@ export class Lifecycle {
   }
 
   /**
-   * Asks for a sequence. Installing, and sequences under way, may not be interrupted: then the wish is dropped and an event says so, while the caller was told
-   * that it was accepted (Talos runs sequences after it answered).
+   * Requests a sequence. An installation and other running sequences can't be interrupted: the request is dropped with an event, although the caller was told
+   * that it was accepted (Talos runs sequences after it has answered).
    */
   request(wish: Wish): string {
     const actorId = randomUUID()
@@ -77,7 +77,7 @@ export class Lifecycle {
     else {
       this.#wish = { wish, actorId }
       this.#busy = true
-      // After the reply is on its way.
+      // After the reply was sent.
       setTimeout(() => this.#boot?.abort(), 20).unref()
     }
     return actorId

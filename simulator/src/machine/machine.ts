@@ -26,19 +26,19 @@ import { StageTracker, type Unmet } from './stage.ts'
 export interface ActiveConfig {
   text: string
   loaded: Loaded
-  /** Null while there are only documents beside the main one: such a server stays in maintenance. */
+  /** Null without a main document: such a server stays in maintenance. */
   node: NodeConfig | null
 }
 
 const METAL = { platform: 'metal', arch: 'amd64' } as const
 
-/** How the API on port 50000 answers: not at all, to anybody (maintenance), or to holders of a certificate of the cluster. A configured worker without its own certificate is dark. */
+/** How the API on port 50000 answers: not at all, to anybody (maintenance), or to clients with a certificate of the cluster. A configured worker without a certificate is `dark`. */
 export type ApiMode = 'off' | 'maintenance' | 'secured' | 'dark'
 
-/** Of the wall's clock. */
+/** In wall-clock time. */
 const SHORTEST_LOOK_MS = 20
 
-/** One simulated server: what is in it, what is on its disks, and what runs right now. */
+/** A simulated server: its hardware, its disks and its running state. */
 export class Machine {
   readonly plan: ServerPlan
   readonly seed: string
@@ -50,7 +50,7 @@ export class Machine {
   readonly ports: { apid: Port; trustd: Port; kubernetes: Port }
 
   bootId = ''
-  /** How often the clock leapt since the boot. */
+  /** Number of clock jumps since the boot. */
   timeEpoch = 0
   #hadOffMs = 0
   bootedFromDisk = false
@@ -66,13 +66,13 @@ export class Machine {
   onConfig: ((config: ActiveConfig) => void) | null = null
   /** Reverts a configuration that was only tried. */
   cancelTry: (() => void) | null = null
-  /** Those that this control plane has right now, for its cluster. */
+  /** Virtual addresses that this control plane holds now. */
   virtualAddresses: readonly string[] = []
-  /** There was META when this boot looked for it, which counts as installed; not looked at again until the next boot (Talos: volume_manager.go, VolumePhaseReady). */
+  /** META existed at boot, which counts as installed. Not checked again until the next boot (Talos: volume_manager.go, VolumePhaseReady). */
   hasMeta = false
-  /** The volume for what may be lost was found or made in this boot. */
+  /** The EPHEMERAL volume was found or made in this boot. */
   hasEphemeral = false
-  /** A configuration on the disk waits for a reboot that was asked for. */
+  /** A configuration on the disk takes effect with a requested reboot. */
   rebootPending = false
   readonly lifecycle: Lifecycle
   #hardware: Hardware | null = null
@@ -97,12 +97,12 @@ export class Machine {
     ))
   }
 
-  /** Looks at the hardware anew. */
+  /** Reads the hardware again. */
   reread(): void {
     this.#hardware = null
   }
 
-  /** The time that this machine believes in. */
+  /** The machine's own clock. */
   now(): number {
     return this.world.clock.now() + this.#offMs
   }
@@ -120,7 +120,7 @@ export class Machine {
     return this.disk.state.faults.find((fault) => fault.kind === 'time')
   }
 
-  /** After a leap of its clock: certificates of the new time (Talos: secrets/api.go, triggered by the time status), and whoever waited for it goes on. */
+  /** After a clock jump: issues certificates for the new time (Talos: secrets/api.go, triggered by the time status) and wakes waiters. */
   async retime(): Promise<void> {
     if (this.#offMs !== this.#hadOffMs) this.timeEpoch++
     this.#hadOffMs = this.#offMs
@@ -133,7 +133,7 @@ export class Machine {
     return this.disk.state.power === 'on'
   }
 
-  /** Of the Talos that runs: what is on the disk once the machine booted from there, else what its boot media carries. */
+  /** Version of the running Talos: that on disk after booting from it, else that of the boot media. */
   get talosVersion(): string {
     return (this.bootedFromDisk ? this.disk.state.installed?.version : null) ?? this.plan.talosVersion
   }
@@ -148,7 +148,7 @@ export class Machine {
     return /\/([0-9a-f]{64}):/.exec(image)?.[1] ?? PLAIN_SCHEMATIC
   }
 
-  /** What the kernel was started with: by the installed image where the image factory knows it, else by whatever was booted. */
+  /** The kernel's command line: of the installed image if the factory knows it, else of the boot media. */
   get kernelCommandLine(): string {
     const own = this.bootedFromDisk ? this.world.schematic(this.schematic) : undefined
     const booted = this.bootedFromDisk && this.schematic !== this.plan.schematic ? undefined : this.plan.boot?.kernelCommandLine
@@ -157,16 +157,16 @@ export class Machine {
     return `${line} simulated=1`
   }
 
-  /** Images for secure boot lock the kernel down; the others can't be booted that way. */
+  /** Whether it booted an image for secure boot, which locks the kernel down. */
   get isSecureBoot(): boolean {
     return this.kernelCommandLine.includes('lockdown=confidentiality')
   }
 
-  /** What this machine says of itself to whoever it fetches its configuration from. */
+  /** The machine's values for its configuration URL. */
   get announced(): Variables {
     const { uuid, serial } = this.disk.identity
     const lies = this.plan.boot?.announce
-    // Without a configuration Talos has no host name to tell but the kernel's argument.
+    // Without a configuration only the kernel argument gives a host name.
     return {
       uuid: lies?.uuid ?? uuid,
       serial: lies?.serial ?? serial,
@@ -181,7 +181,7 @@ export class Machine {
     return installed ? installed.disk || (this.hardware.disks[0]?.name ?? null) : null
   }
 
-  /** The name from the configuration, else the kernel's argument, else the stable one that Talos derives from the machine's identity. */
+  /** The host name of the configuration, else of the kernel argument, else the stable one that Talos derives from the machine's identity. */
   get hostname(): string {
     const configured = this.config?.loaded.documents.find(({ kind }) => kind === 'HostnameConfig')?.body.hostname
     if (this.config?.node?.hostname) return this.config.node.hostname
@@ -196,12 +196,12 @@ export class Machine {
     return this.hardware.links[0]!
   }
 
-  /** Whether the active configuration leaves the machine its address; without it nothing can reach it. */
+  /** Whether the active configuration keeps the machine's address. Without it the machine is unreachable. */
   get hasAddress(): boolean {
     return !this.config || keepsAddress(this.config.loaded, this.managementLink, this.plan.address)
   }
 
-  /** The names and addresses in the certificates of the machine's own services. */
+  /** Names and addresses for the certificates of the machine's services. */
   get ownNames(): string[] {
     return [this.plan.address, '127.0.0.1', '::1', this.hostname, ...(this.config?.node?.certSans ?? [])]
   }
@@ -211,7 +211,7 @@ export class Machine {
     return etcd ? this.world.etcd.get(etcd.cluster) : undefined
   }
 
-  /** Sleeps as long as this server needs for something that takes a healthy one `ms` simulated milliseconds. */
+  /** Sleeps `ms` simulated milliseconds, multiplied by the server's slowness. */
   async takes(ms: number, signal?: AbortSignal): Promise<void> {
     await this.world.clock.sleep(ms * this.plan.slowness, signal)
   }
@@ -224,7 +224,7 @@ export class Machine {
     await this.world.clock.sleep(Math.max(ms * this.plan.slowness, SHORTEST_LOOK_MS * this.world.clock.speed), signal)
   }
 
-  /** Resolves when the condition holds; looks again after every change of the machine. */
+  /** Resolves when the condition holds. Checks after every change of the machine. */
   async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
     if (signal.aborted) throw new Interrupted()
     if (condition()) return
@@ -251,7 +251,7 @@ export class Machine {
     this.evaluate()
   }
 
-  /** Compares what runs with what has to, and says so in the machine status. */
+  /** Updates the machine status with unmet conditions. */
   evaluate(): void {
     if (!this.config?.node) return this.stage.conditions([])
     const isControlPlane = this.config.node.role === 'controlplane'
@@ -268,7 +268,7 @@ export class Machine {
     this.stage.conditions(unmet)
   }
 
-  /** Reads a configuration that this machine accepted before. */
+  /** Activates a configuration that this machine has accepted. */
   activate(text: string): ActiveConfig {
     const loaded = loadConfig(text, this.talosMinor)
     this.config = { text, loaded, node: readNodeConfig(loaded) }
@@ -280,7 +280,7 @@ export class Machine {
     this.journal.event(AddressEventSchema, { hostname: this.hostname, addresses: [this.plan.address] })
   }
 
-  /** Everything that doesn't survive a restart is forgotten. */
+  /** Clears all state that doesn't survive a restart. */
   beginBoot(): void {
     this.goDark()
     this.settle()
@@ -299,7 +299,7 @@ export class Machine {
     this.journal.restart()
   }
 
-  /** Takes the address that it was given since its last boot. */
+  /** Takes the address assigned since the last boot. */
   settle(): void {
     const { spot } = this.disk.state
     if (!spot) return
@@ -307,7 +307,7 @@ export class Machine {
     for (const port of Object.values(this.ports)) port.move(this.plan.address)
   }
 
-  /** Nothing on this machine answers any more. */
+  /** Closes all ports. */
   goDark({ gently = false } = {}): void {
     if (this.nodeReady) this.lastHeartbeat = this.world.clock.elapsed()
     this.mode = 'off'
@@ -318,7 +318,7 @@ export class Machine {
     for (const port of Object.values(this.ports)) port.close({ gently })
   }
 
-  /** Takes one stroke off a fault of this kind; false when there is none left. */
+  /** Uses up one occurrence of a fault of this kind. False if there is none. */
   strike<Kind extends Fault['kind']>(kind: Kind, matches: (fault: Extract<Fault, { kind: Kind }>) => boolean = () => true): boolean {
     const isMeant = (fault: Fault): fault is Extract<Fault, { kind: Kind }> => fault.kind === kind
     const index = this.disk.state.faults.findIndex((fault) => isMeant(fault) && matches(fault))

@@ -6,7 +6,7 @@ import { imageTag } from '../config/versions.ts'
 export interface ResetWish {
   graceful: boolean
   reboot: boolean
-  /** Labels of system partitions; null wipes the whole system disk, an empty list none of it. */
+  /** Labels of system partitions to wipe. Null wipes the whole system disk, an empty list nothing. */
   partitions: string[] | null
 }
 
@@ -27,7 +27,7 @@ export const shutdownSequence = async (machine: Machine, actorId: string, power:
   return 'off'
 }
 
-/** Leaves the cluster if asked nicely, wipes what is asked, and reboots or shuts down (Talos: Sequencer.Reset). */
+/** Leaves the cluster if the reset is graceful, wipes partitions and disks, and reboots or shuts down (Talos: Sequencer.Reset). */
 export const resetSequence = async (machine: Machine, wish: ResetWish, actorId: string, power: AbortSignal): Promise<'boot' | 'off'> => {
   const { stage, disk } = machine
   stage.startSequence('reset', actorId)
@@ -42,7 +42,7 @@ export const resetSequence = async (machine: Machine, wish: ResetWish, actorId: 
     stage.phase('leave', actorId)
     const refusal = leaveEtcd(machine)
     if (refusal) {
-      // The only error of a reset that stops it: the machine reboots with everything as it was.
+      // The only error that aborts a reset: the machine reboots unchanged.
       stage.failSequence(`failed to leave cluster: ${refusal}`, actorId)
       await machine.takes(TAKES.failedSequence, power)
       return 'boot'
@@ -67,7 +67,7 @@ export const resetSequence = async (machine: Machine, wish: ResetWish, actorId: 
   return wish.reboot ? 'boot' : 'off'
 }
 
-/** Writes another Talos to the disk and boots it. The image was checked before. */
+/** Installs another Talos version and boots it. The image was checked before. */
 export const upgradeSequence = async (machine: Machine, image: string, actorId: string, power: AbortSignal): Promise<'boot'> => {
   const { stage } = machine
   stage.startSequence('upgrade', actorId)
@@ -88,7 +88,7 @@ export const writeImage = (machine: Machine, image: string): void =>
     if (state.installed) state.installed = { ...state.installed, version: imageTag(image) ?? state.installed.version, image }
   })
 
-/** Takes the machine out of its etcd cluster and forgets its data. Answers why that can't be, or null. */
+/** Removes the machine from its etcd cluster and deletes its data. Returns why that fails, or null. */
 export const leaveEtcd = (machine: Machine): string | null => {
   const cluster = machine.etcdCluster
   const id = machine.disk.state.etcd?.member

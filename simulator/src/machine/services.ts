@@ -7,7 +7,7 @@ export type ServiceState = 'Initialized' | 'Preparing' | 'Waiting' | 'Starting' 
 export interface Service {
   id: string
   state: ServiceState
-  /** Null: unknown, because the service has no health check or hasn't been checked yet. */
+  /** Null: unknown, because the service has no health check or was not checked yet. */
   healthy: boolean | null
   lastMessage: string
   lastChange: number
@@ -26,7 +26,7 @@ const ACTIONS: Record<ServiceState, ServiceStateEvent_Action> = {
   Skipped: ServiceStateEvent_Action.SKIPPED,
 }
 
-/** Services that have no health check: Talos reports their health as unknown for ever. */
+/** Services without health check: Talos always reports their health as unknown. */
 const UNCHECKED = new Set(['dashboard'])
 const MAX_EVENTS = 16
 
@@ -53,7 +53,7 @@ export class Services {
     return this.#services.get(id)?.state === 'Running'
   }
 
-  /** Up as the boot sequence means it: running, and healthy where there is a health check. */
+  /** Up in the sense of the boot sequence: running and, if it has a health check, healthy. */
   isUp(id: string): boolean {
     const service = this.#services.get(id)
     return service?.state === 'Running' && (UNCHECKED.has(id) || service.healthy === true)
@@ -80,7 +80,7 @@ export class Services {
     })
   }
 
-  /** Runs a service up at once: for those whose start takes no time worth simulating. */
+  /** Starts a service at once, for services whose start takes no relevant time. */
   start(id: string): void {
     this.set(id, 'Starting', 'Starting service')
     this.set(id, 'Running', 'Health check successful', true)

@@ -31,7 +31,7 @@ const STAGE_NUMBERS: Record<Stage, Stages> = {
   upgrading: Stages.UPGRADING,
 }
 
-/** As many as Talos's sequencer has for a machine like ours (v1alpha1_sequencer.go); the numbers are only shown. */
+/** Number of phases as in Talos's sequencer (v1alpha1_sequencer.go), for display only. */
 const PHASES: Record<Sequence, number> = { initialize: 12, install: 9, boot: 8, reboot: 6, shutdown: 6, reset: 8, upgrade: 12 }
 
 const BY_SEQUENCE: Partial<Record<Sequence, Stage>> = {
@@ -84,7 +84,7 @@ export class StageTracker {
     if (stage) this.#to(stage, actorId)
   }
 
-  /** Where Talos is installed there is nothing to install; it says so at each boot. */
+  /** Reports at boot that an installed Talos skips the install sequence. */
   skipInstall(): void {
     this.#journal.event(SequenceEventSchema, { sequence: 'install', action: SequenceEvent_Action.START })
     this.#journal.kernel('[talos] install sequence: 0 phase(s)')
@@ -102,7 +102,7 @@ export class StageTracker {
     if (sequence === 'boot') this.#to('running', actorId)
   }
 
-  /** The sequence failed for good: Talos reboots after that. The event that ends it has no error; one of its own does (v1alpha1_controller.go, Run). */
+  /** The sequence failed: Talos reboots. A separate event has the error, the one that ends the sequence has none (v1alpha1_controller.go, Run). */
   failSequence(message: string, actorId = ''): void {
     const sequence = this.#sequence ?? 'noop'
     if (this.#phase) {
@@ -118,7 +118,7 @@ export class StageTracker {
     if (this.#stage !== 'shutting down') this.#to('rebooting', actorId)
   }
 
-  /** Another sequence runs and may not be interrupted by this one. */
+  /** Refuses a sequence while another one runs. */
   refuseSequence(sequence: Sequence, actorId = ''): void {
     this.#journal.event(
       SequenceEventSchema,

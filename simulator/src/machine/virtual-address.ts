@@ -2,8 +2,8 @@ import { TAKES } from './durations.ts'
 import type { Machine } from './machine.ts'
 
 /**
- * The virtual addresses of a cluster: one control plane at a time has them, elected through etcd, and another takes over when it is gone
- * (Talos: internal/app/machined/pkg/controllers/network/operator/vip.go). Only addresses of the simulation can be had.
+ * Virtual addresses of a cluster: an elected control plane holds them, and another takes over when it fails
+ * (Talos: internal/app/machined/pkg/controllers/network/operator/vip.go). Only addresses of the simulation are supported.
  */
 export const runVirtualAddresses = async (machine: Machine, signal: AbortSignal): Promise<void> => {
   for (;;) {
@@ -17,7 +17,7 @@ export const runVirtualAddresses = async (machine: Machine, signal: AbortSignal)
       for (const address of addresses) machine.journal.kernel(`[talos] assigned virtual IP ${address}`)
       machine.journal.changed()
     }
-    // Again and again: a port that opens later, or an address that its last owner still had, is had the next time.
+    // Repeated, for ports that open later and addresses that the last holder has not released yet.
     await Promise.all(Object.values(machine.ports).map((port) => port.share(addresses)))
     await machine.looksAgainAfter(TAKES.virtualAddress, signal)
   }

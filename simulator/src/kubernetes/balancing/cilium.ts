@@ -23,7 +23,7 @@ interface Pool {
   status: Body
   conditions: Condition[]
   ranges: Range[]
-  /** Addresses that nobody gets, at the ends of networks. */
+  /** Reserved addresses at the ends of networks. */
   reserved: Address[]
   disabled: boolean
   conflicting: boolean
@@ -36,9 +36,9 @@ const CLASSES = new Set(['io.cilium/bgp-control-plane', 'io.cilium/l2-announcer'
 const REQUESTS = ['lbipam.cilium.io/ips', 'io.cilium/lb-ipam-ips']
 
 /**
- * Gives addresses to Services out of the cluster's pools, and says in their status how that went, as Cilium's operator does (Cilium: operator/pkg/lbipam). A Service keeps
- * its address as long as a range of some pool has it, a disabled pool's too; new ones come from enabled pools without conflict. Without any pool it sleeps. Sharing keys are not
- * taken into account.
+ * Assigns addresses of the cluster's pools to Services and writes their conditions, like Cilium's operator (Cilium: operator/pkg/lbipam). A Service keeps
+ * its address while a pool has it, even a disabled one; new addresses come from enabled pools without conflict. Without any pool it does nothing. Sharing keys are not
+ * supported.
  */
 export const balanceCilium = (objects: Objects, now: number): void => {
   const at = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')
@@ -55,7 +55,7 @@ export const balanceCilium = (objects: Objects, now: number): void => {
   for (const service of services) {
     const addresses = kept.get(service) ?? []
     if (!isOurs(service)) release(objects, service)
-    // A Service that no pool has ever been there for is not even looked at.
+    // Without pools, Services without conditions are not touched.
     else if (pools.length > 0 || conditionsOf(service.body).length > 0) give(objects, service, addresses, pools, taken, at)
   }
   for (const pool of pools) count(objects, pool, taken, at)
@@ -91,7 +91,7 @@ const poolOf = (body: Body): Pool => {
 
 const conditionsOf = (body: Body): Condition[] => structuredClone(list(object(body.status).conditions)) as Condition[]
 
-/** Marks pools that overlap an older one, or themselves, and frees those that no longer do. */
+/** Marks pools that overlap an older pool or themselves, and clears the mark of others. */
 const settle = (pools: readonly Pool[], at: string): void => {
   for (const pool of pools) {
     const clashes = clash(pool, pools)
@@ -108,7 +108,7 @@ const settle = (pools: readonly Pool[], at: string): void => {
   }
 }
 
-/** With whom a pool clashes that has to give way: with itself, or with an older one that is in order. */
+/** The conflict of a pool: with itself, or with an older pool that has none. */
 const clash = (pool: Pool, pools: readonly Pool[]): { own: Range; other: Range; pool: string } | null => {
   for (const [index, own] of pool.ranges.entries())
     for (const [other, range] of pool.ranges.entries()) if (index !== other && overlap(own, range)) return { own, other: range, pool: pool.name }
@@ -124,7 +124,7 @@ const overlapsAny = (pool: Pool, pools: readonly Pool[]): boolean =>
 
 const isOurs = ({ isLoadBalancer, loadBalancerClass }: Service): boolean => isLoadBalancer && (loadBalancerClass === null || CLASSES.has(loadBalancerClass))
 
-/** Those of its addresses that a Service still may have. */
+/** The addresses that a Service may keep. */
 const keep = (service: Service, pools: readonly Pool[], taken: readonly Address[]): Address[] => {
   const requested = requestedBy(service, REQUESTS)
   return service.addresses.filter(
@@ -178,7 +178,7 @@ const give = (objects: Objects, service: Service, kept: readonly Address[], pool
   write(objects, service.target, service.body, { ...object(service.body.status), loadBalancer: ingressOf(addresses), conditions })
 }
 
-/** One that no longer is ours loses what we gave. */
+/** Removes the addresses of a Service that this controller no longer manages. */
 const release = (objects: Objects, service: Service): void => {
   const conditions = conditionsOf(service.body)
   if (!conditions.some(({ type }) => type === REQUEST)) return
@@ -208,7 +208,7 @@ const firstFree = ({ from, to, family }: Range, taken: readonly Address[]): Addr
   return null
 }
 
-/** What a pool says of itself. The numbers stand in messages, and a message of a generation is of that one. */
+/** Writes a pool's status. The counts are in the conditions' messages. */
 const count = (objects: Objects, pool: Pool, taken: readonly Address[], at: string): void => {
   const total = pool.ranges.reduce((sum, range) => sum + sizeOf(range), 0n)
   const within = (address: Address): boolean => pool.ranges.some((range) => contains(range, address))

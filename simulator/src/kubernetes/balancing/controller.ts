@@ -11,7 +11,7 @@ import { addNamespace, addService, servicesOf } from './services.ts'
 
 const DEFINITIONS = builtIn('customresourcedefinitions')
 
-/** Services that a new cluster has from the start, so that somebody wants the addresses that it is given. */
+/** Services of a new cluster, so that its addresses are used. */
 const DEMO = [
   { namespace: 'ingress', name: 'gateway', ports: [80, 443] },
   { namespace: 'shop', name: 'storefront', ports: [443] },
@@ -19,7 +19,7 @@ const DEMO = [
 ]
 
 /**
- * What hands out the addresses of a cluster's Services: on one control plane at a time, and some time after what it reacts to, as a controller does. It brings its custom resource
+ * The load balancer's controller: runs on one control plane at a time and reacts with a delay. It installs its custom resource
  * definitions when the cluster is new.
  */
 export const runLoadBalancer = async (machine: Machine, signal: AbortSignal): Promise<void> => {
@@ -40,7 +40,7 @@ export const runLoadBalancer = async (machine: Machine, signal: AbortSignal): Pr
   }
 }
 
-/** Installs one and takes the others away, with all their objects; what Services had from those is gone with them. */
+/** Installs a load balancer and removes the others with their objects and the addresses they assigned. */
 export const setLoadBalancer = (cluster: EtcdCluster, objects: Objects, wanted: LoadBalancer): void => {
   const before = cluster.state.kubernetes.loadBalancer
   if (before === wanted) return

@@ -1,6 +1,6 @@
 import type { ResourceKind } from '../kinds.ts'
 
-/** What hands out addresses to the Services of a cluster. */
+/** Load balancers of Services. */
 export const LOAD_BALANCERS = ['cilium', 'metallb', 'none'] as const
 export type LoadBalancer = (typeof LOAD_BALANCERS)[number]
 
@@ -12,7 +12,7 @@ interface Definition {
   plural: string
   kind: string
   namespaced: boolean
-  /** Fields of `spec` that its schema declares. */
+  /** Fields of `spec` in its schema. */
   spec: string[]
 }
 
@@ -55,7 +55,7 @@ const METALLB: Definition[] = [
 
 const DEFINITIONS: Record<LoadBalancer, Definition[]> = { cilium: CILIUM, metallb: METALLB, none: [] }
 
-/** The custom resource definitions that come with a load balancer, as their objects. */
+/** The custom resource definitions of a load balancer. */
 export const definitionsOf = (which: LoadBalancer): Record<string, unknown>[] =>
   DEFINITIONS[which].map(({ group, versions, plural, kind, namespaced, spec }) => ({
     metadata: { name: `${plural}.${group}` },

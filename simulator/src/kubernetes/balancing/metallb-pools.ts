@@ -3,14 +3,14 @@ import { overlap, parseCidr, parseRange, type Range } from './ranges.ts'
 
 type Body = Record<string, unknown>
 
-/** The ranges that a pool's `addresses` mean, CIDR or from-to; null for an entry that is neither. */
+/** Ranges of a pool's `addresses`, CIDR or from-to; null for an invalid entry. */
 export const metallbRanges = (spec: Body): (Range | null)[] =>
   list(spec.addresses).map((entry) => {
     const [first = '', last] = text(entry).split('-')
     return last === undefined ? parseCidr(first.trim()) : parseRange(first.trim(), last.trim())
   })
 
-/** Why MetalLB's admission webhook refuses a pool beside the others; null where it takes it. */
+/** Why MetalLB's admission webhook refuses a pool, or null. */
 export const refusedPool = (name: string, spec: Body, others: readonly Body[]): string | null => {
   const own = metallbRanges(spec)
   const wrong = own.indexOf(null)

@@ -22,7 +22,7 @@ const WANTED_POOL = 'metallb.io/address-pool'
 const REQUESTS = ['metallb.io/loadBalancerIPs']
 
 /**
- * Gives addresses to Services out of the pools of MetalLB's own namespace, as its controller does (MetalLB: controller/service.go). A Service keeps its address as long as some pool
+ * Assigns addresses of the pools in MetalLB's namespace to Services, like its controller (MetalLB: controller/service.go). A Service keeps its address while a pool
  * has it, `autoAssign` or not; without one it gets another.
  */
 export const balanceMetallb = (objects: Objects): void => {
@@ -77,7 +77,7 @@ const keep = (service: Service, pools: readonly Pool[], taken: readonly Address[
   return service.addresses.every(isRight) ? service.addresses : []
 }
 
-/** All the addresses that a Service needs, or none. */
+/** All addresses that a Service needs, or none. */
 const find = (service: Service, pools: readonly Pool[], taken: readonly Address[]): Address[] => {
   const isFree = (address: Address): boolean => !taken.some((other) => same(other, address))
   const wanted = text(service.annotations[WANTED_POOL])

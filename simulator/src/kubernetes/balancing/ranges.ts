@@ -6,16 +6,16 @@ export interface Address {
   family: 4 | 6
 }
 
-/** Addresses from the first to the last, both included. */
+/** First to last address, inclusive. */
 export interface Range {
   from: bigint
   to: bigint
   family: 4 | 6
-  /** It was written as a CIDR: only then are a first and a last address of a network known. */
+  /** Written as a CIDR, so that network and broadcast address are known. */
   isCidr: boolean
 }
 
-/** Null for what is no address. */
+/** Null if invalid. */
 export const parseAddress = (text: string): Address | null => {
   if (isIPv4(text)) return { value: text.split('.').reduce((sum, part) => sum * 256n + BigInt(part), 0n), family: 4 }
   if (!isIPv6(text) || text.includes('%')) return null
@@ -26,7 +26,7 @@ export const parseAddress = (text: string): Address | null => {
   return { value: all.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n), family: 6 }
 }
 
-/** The one spelling of an IPv6 address, in hexadecimal groups only. */
+/** Canonical IPv6 address, in hexadecimal groups only. */
 const canonical = (text: string): string => new URL(`http://[${text}]`).hostname.slice(1, -1)
 
 export const formatAddress = ({ value, family }: Address): string => {
@@ -34,7 +34,7 @@ export const formatAddress = ({ value, family }: Address): string => {
   return canonical(Array.from({ length: 8 }, (_, group) => ((value >> BigInt(112 - group * 16)) & 65_535n).toString(16)).join(':'))
 }
 
-/** `203.0.113.0/24`; null for what is none. Bits behind the mask are dropped. */
+/** `203.0.113.0/24`; null if invalid. Host bits are dropped. */
 export const parseCidr = (text: string): Range | null => {
   const [address = '', length = ''] = text.split('/')
   const parsed = parseAddress(address)
@@ -45,7 +45,7 @@ export const parseCidr = (text: string): Range | null => {
   return { from, to: from + size - 1n, family: parsed.family, isCidr: true }
 }
 
-/** From one address to another of its family; null where that is nothing. */
+/** A range between two addresses of one family; null if invalid. */
 export const parseRange = (first: string, last: string): Range | null => {
   const [from, to] = [parseAddress(first), parseAddress(last)]
   if (!from || !to || from.family !== to.family || to.value < from.value) return null

@@ -8,7 +8,7 @@ type Body = Record<string, unknown>
 export const SERVICES = builtIn('services')
 const NAMESPACES = builtIn('namespaces')
 
-/** A Service as those see it who give it addresses. */
+/** A Service as load balancers see it. */
 export interface Service {
   target: Target
   body: Body
@@ -17,11 +17,11 @@ export interface Service {
   annotations: Record<string, unknown>
   labels: Record<string, unknown>
   families: (4 | 6)[]
-  /** What stands in its status. */
+  /** Addresses in its status. */
   addresses: Address[]
 }
 
-/** Every Service, the oldest first: who came first keeps what it has. */
+/** Every Service, oldest first: older ones keep their addresses. */
 export const servicesOf = (objects: Objects): Service[] =>
   byAge(objects.list(SERVICES, '')).map((body) => {
     const metadata = object(body.metadata)
@@ -44,20 +44,20 @@ export const byAge = (bodies: readonly Body[]): Body[] => {
   return bodies.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
-/** One IPv4 address where nothing else is asked for: the simulated clusters have no IPv6 by themselves. */
+/** Requested address families. Default: IPv4 only, because simulated clusters have no IPv6. */
 const familiesOf = (spec: Body): (4 | 6)[] => {
   const asked = list(spec.ipFamilies).map((family): 4 | 6 => (family === 'IPv6' ? 6 : 4))
   if (asked.length === 0) return [4]
   return spec.ipFamilyPolicy === 'PreferDualStack' || spec.ipFamilyPolicy === 'RequireDualStack' ? asked : asked.slice(0, 1)
 }
 
-/** Addresses that a Service asks for by name, in its specification or in one of these annotations. */
+/** Addresses that a Service requests in its specification or in one of these annotations. */
 export const requestedBy = ({ body, annotations }: Service, names: readonly string[]): Address[] =>
   [text(object(body.spec).loadBalancerIP), ...names.flatMap((name) => text(annotations[name]).split(','))].flatMap((item) => parseAddress(item.trim()) ?? [])
 
 export const same = (one: Address, other: Address): boolean => one.value === other.value && one.family === other.family
 
-/** What stands in `status.loadBalancer`. */
+/** The value of `status.loadBalancer`. */
 export const ingressOf = (addresses: readonly Address[]): Body =>
   addresses.length === 0 ? {} : { ingress: addresses.map((address) => ({ ip: formatAddress(address), ipMode: 'VIP' })) }
 
@@ -74,7 +74,7 @@ export interface ServiceWish {
   annotations?: Record<string, string>
 }
 
-/** Adds a Service of type LoadBalancer, with its namespace if that isn't there. Throws a `Refusal` where there is one of this name. */
+/** Adds a Service of type LoadBalancer and its namespace if missing. Throws a `Refusal` if the name is taken. */
 export const addService = (objects: Objects, { namespace, name, ports = [443], labels, annotations }: ServiceWish): void => {
   addNamespace(objects, namespace)
   const metadata = { name, labels: { app: name, ...labels }, ...(annotations && { annotations }) }

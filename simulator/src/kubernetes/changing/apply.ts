@@ -3,8 +3,8 @@ import { isObject } from '../../config/shape.ts'
 import { conflict } from '../refusal.ts'
 
 /**
- * Server-side apply: each field belongs to the manager that set it last, and nobody else may change it without force
- * (Kubernetes: docs/reference/using-api/server-side-apply). Lists are taken whole, as the API does for lists without keys.
+ * Server-side apply: each field belongs to the manager that set it last, and others may change it only with force
+ * (Kubernetes: docs/reference/using-api/server-side-apply). Lists are atomic, as in the API for lists without keys.
  */
 export const applyFields = (existing: StoredObject | null, body: Record<string, unknown>, manager: string, force: boolean): StoredObject => {
   const managers: Record<string, string[]> = structuredClone(existing?.managers ?? {})

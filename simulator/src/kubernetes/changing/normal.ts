@@ -4,14 +4,14 @@ import { badRequest } from '../refusal.ts'
 
 type Body = Record<string, unknown>
 
-/** Without the status, where only controllers write it. */
+/** Removes the status of kinds whose status only controllers write. */
 export const withoutStatus = (kind: ResourceKind, given: Body): Body => {
   if (!kind.hasStatus || given.status === undefined) return given
   const { status: _, ...rest } = given
   return rest
 }
 
-/** A whole object with what Kubernetes fills in. */
+/** An object with Kubernetes' defaults. */
 export const defaulted = ({ group, plural }: ResourceKind, name: string, body: Body): Body => {
   if (group !== '') return body
   if (plural === 'services') return { ...body, spec: { type: 'ClusterIP', ...object(body.spec) } }
@@ -21,7 +21,7 @@ export const defaulted = ({ group, plural }: ResourceKind, name: string, body: B
   return { ...body, metadata: { ...metadata, labels }, spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }
 }
 
-/** As it is stored. Secrets take plain text too and keep only base64. */
+/** The stored form. Secrets accept plain text and store base64. */
 export const normal = (kind: ResourceKind, given: Body): Body => {
   if (kind.plural !== 'secrets' || kind.group !== '') return given
   const { stringData, ...rest } = given

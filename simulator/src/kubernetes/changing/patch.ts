@@ -7,7 +7,7 @@ type Body = Record<string, unknown>
 
 const PATCH_TYPES = ['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json'] as const
 
-/** An object after a JSON patch, a merge patch or a strategic merge patch, by its media type. A custom kind takes no strategic merge patch. Throws a `Refusal` where the patch doesn't fit. */
+/** Applies a JSON patch, merge patch or strategic merge patch, by media type. Custom kinds have no strategic merge patch. Throws a `Refusal` if the patch doesn't apply. */
 export const patched = (body: Body, type: string, patch: unknown, isCustom: boolean): Body => {
   if (type === PATCH_TYPES[0]) return object(jsonPatch(body, patch))
   if (!isObject(patch)) throw badRequest('the patch is no object')
@@ -28,15 +28,15 @@ export const mergePatch = (target: unknown, patch: unknown): unknown => {
   return result
 }
 
-/** As Kubernetes has it: many copies of copies would become gigabytes. */
+/** Kubernetes' limit: repeated copy operations could grow to gigabytes. */
 const MAX_OPERATIONS = 10_000
 const MAX_COPIED_BYTES = 3 * 1024 * 1024
 
-/** JSON patch (RFC 6902), all of it or nothing. */
+/** JSON patch (RFC 6902), all or nothing. */
 const jsonPatch = (body: Body, patch: unknown): unknown => {
   if (!Array.isArray(patch)) throw badRequest('the patch is no list of operations')
   if (patch.length > MAX_OPERATIONS) throw tooLarge(`the allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`)
-  // The document is a member of another, so that it can be replaced whole.
+  // Wrapped in another object, so that the whole document can be replaced.
   const root: Body = { '': structuredClone(body) }
   let copied = 0
   for (const operation of list(patch).map(object)) {
@@ -110,5 +110,5 @@ const take = (root: Body, at: readonly string[]): void => {
   else delete parent[key]
 }
 
-/** -1 for what is no index of a list of this length. */
+/** -1 if the key is no index of a list of this length. */
 const indexOf = (key: string, length: number): number => (/^(0|[1-9]\d{0,5})$/.test(key) && Number(key) < length ? Number(key) : -1)

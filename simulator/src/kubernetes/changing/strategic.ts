@@ -2,7 +2,7 @@ import { isObject, list, object } from '../../config/shape.ts'
 
 type Body = Record<string, unknown>
 
-/** Lists of objects that are merged by one of their fields, by the list's name; the others are replaced (Kubernetes: `patchMergeKey` in `staging/src/k8s.io/api`). */
+/** Merge keys of lists of objects, by the list's name. Other lists are replaced (Kubernetes: `patchMergeKey` in `staging/src/k8s.io/api`). */
 const MERGE_KEYS: Readonly<Record<string, string>> = {
   containers: 'name',
   initContainers: 'name',
@@ -17,12 +17,12 @@ const MERGE_KEYS: Readonly<Record<string, string>> = {
   ownerReferences: 'uid',
   addresses: 'type',
 }
-/** Lists of plain values that are joined. */
+/** Lists of plain values that are merged. */
 const JOINED = new Set(['finalizers'])
 
 /**
- * Strategic merge patch: objects are merged, null deletes, some lists are merged by a field of their elements, and `$patch`, `$retainKeys` and `$deleteFromPrimitiveList`
- * say otherwise (Kubernetes: apimachinery/pkg/util/strategicpatch). The order that `$setElementOrder` asks for isn't kept.
+ * Strategic merge patch: objects are merged, null deletes, some lists are merged by a field of their elements. Supports the directives `$patch`, `$retainKeys` and `$deleteFromPrimitiveList`
+ * (Kubernetes: apimachinery/pkg/util/strategicpatch). The order of `$setElementOrder` isn't kept.
  */
 export const strategicMerge = (target: Body, patch: Body): Body => {
   if (patch.$patch === 'replace') return without(patch)
@@ -57,7 +57,7 @@ const merged = (key: string, before: unknown, value: unknown): unknown => {
   return [...result.values()]
 }
 
-/** Ports are those of a container or of a Service. */
+/** The merge key of ports differs between containers and Services. */
 const mergeKeyOf = (key: string, items: readonly Body[]): string | null => {
   if (key === 'ports') return items.some(({ containerPort }) => containerPort !== undefined) ? 'containerPort' : 'port'
   return Object.hasOwn(MERGE_KEYS, key) && items.every(isObject) ? MERGE_KEYS[key]! : null

@@ -24,7 +24,7 @@ export const humanDuration = (ms: number): string => {
   return `${Math.floor(seconds / YEAR)}y`
 }
 
-/** The age of what happened at a time as Kubernetes writes it, RFC 3339. */
+/** The age since an RFC 3339 time. */
 export const ageOf = (at: unknown, now: number): string => {
   const time = typeof at === 'string' ? Date.parse(at) : Number.NaN
   return Number.isNaN(time) ? '<unknown>' : humanDuration(now - time)

@@ -7,7 +7,7 @@ type Body = Record<string, unknown>
 export interface Column {
   name: string
   type: string
-  /** 0 is always shown, more only with `-o wide`. */
+  /** 0 is always shown, higher priorities only with `-o wide`. */
   priority: number
   cell: (body: Body, now: number) => string | number
 }
@@ -80,7 +80,7 @@ const ports = (body: Body): string =>
 const eventObject = ({ involvedObject }: Body): string => `${text(object(involvedObject).kind).toLowerCase()}/${text(object(involvedObject).name)}`
 const subjects = (body: Body): string => `${text(object(body.roleRef).kind)}/${text(object(body.roleRef).name)}`
 
-/** As the API server prints them (Kubernetes: pkg/printers/internalversion/printers.go). */
+/** Columns of the API server's tables (Kubernetes: pkg/printers/internalversion/printers.go). */
 const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   nodes: [
     column('Status', nodeStatus),
@@ -153,14 +153,14 @@ const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   leases: [column('Holder', (body) => text(spec(body).holderIdentity)), AGE],
 }
 
-/** The columns of a built-in kind; for others name and age, or what their definition asks for. Of events the name is shown last. */
+/** The columns of a kind: built-in ones, or those of its definition, or name and age. Events have the name last. */
 export const columnsOf = ({ group, plural }: ResourceKind, definition: Body | undefined, version: string): readonly Column[] => {
   if (definition) return [NAME, ...definedColumns(definition, version)]
   const known = Object.hasOwn(COLUMNS, plural) ? COLUMNS[plural]! : [AGE]
   return plural === 'events' && group === '' ? known : [NAME, ...known]
 }
 
-/** `additionalPrinterColumns` with plain paths; those with filters stay empty. */
+/** `additionalPrinterColumns` with simple paths. Paths with filters give empty cells. */
 const definedColumns = (definition: Body, version: string): Column[] => {
   const found = list(
     list(spec(definition).versions)

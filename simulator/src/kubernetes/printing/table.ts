@@ -3,10 +3,10 @@ import type { Column } from './columns.ts'
 
 type Body = Record<string, unknown>
 
-/** What the caller takes in place of the objects themselves: a table of texts, or their metadata alone. */
+/** Form of an answer: the objects, a table of texts, or metadata only. */
 export type Form = 'objects' | 'table' | 'metadata'
 
-/** The first form of an Accept header that is served here (Kubernetes: docs/reference/using-api/api-concepts, "Receiving resources as Tables"). */
+/** The first supported form of an Accept header (Kubernetes: docs/reference/using-api/api-concepts, "Receiving resources as Tables"). */
 export const formOf = (accept: string): Form => {
   for (const entry of accept.split(',')) {
     const [type = '', ...parameters] = entry.split(';').map((part) => part.trim())
@@ -40,5 +40,5 @@ export const tableOf = (
 
 export const metadataOf = ({ metadata }: Body): object => ({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata })
 
-/** Versions and places of a single object, as those of a list. */
+/** List metadata for a single object. */
 export const listMetadata = (body: Body): Body => ({ resourceVersion: text(object(body.metadata).resourceVersion) })

@@ -9,10 +9,10 @@ type Body = Record<string, unknown>
 
 const NAMESPACE = 'kube-node-lease'
 
-/** What is read of objects. */
+/** The readable part of `Objects`. */
 export type Source = Pick<Objects, 'list' | 'get' | 'resourceVersion'>
 
-/** The leases that are stored, and those that kubelets renew every ten seconds, which are made when they are asked for. */
+/** Stored leases plus the node leases that kubelets renew every ten seconds, which are computed on reading. */
 export const withNodeLeases = (objects: Objects, world: World): Source => {
   const leases = (namespace: string): Body[] =>
     namespace === '' || namespace === NAMESPACE ? objects.list(builtIn('nodes'), '').map((node) => leaseOf(world, node)) : []
@@ -37,7 +37,7 @@ const leaseOf = (world: World, node: Body): Body => {
     metadata: {
       name,
       namespace: NAMESPACE,
-      // One of its own, the same each time.
+      // A stable uid of its own.
       uid: text(uid).replace(/^.{8}/, '00000000'),
       creationTimestamp,
       resourceVersion,

@@ -11,7 +11,7 @@ export interface Page {
   items: Body[]
 }
 
-/** What a list names, all of it or page by page (`limit` and `continue`), of those that the selectors choose. */
+/** A list, filtered by selectors, whole or in pages (`limit` and `continue`). */
 export const pageOf = (objects: Source, { kind, namespace, name }: Target, query: URLSearchParams): Page => {
   const isChosen = chooser(kind, query)
   const found = objects.list(kind, namespace).filter((body) => (name === '' || text(object(body.metadata).name) === name) && isChosen(body))

@@ -1,5 +1,5 @@
 /**
- * Request bodies in Kubernetes' protobuf form, which kubectl's own clients send of built-in kinds and for which there is no falling back (client-go forces it):
+ * Request bodies in Kubernetes' protobuf encoding, which kubectl's clients always use for built-in kinds:
  * four bytes of magic and a `runtime.Unknown` around the object (Kubernetes: docs/reference/using-api/api-concepts, "Kubernetes Protobuf encoding").
  */
 import { Refusal } from '../refusal.ts'
@@ -7,8 +7,8 @@ import { Refusal } from '../refusal.ts'
 type Body = Record<string, unknown>
 
 /**
- * The messages that are read, each as `name=number` and how its value is read: text by itself, `#` a number, `+` a number that may be zero, `!` a flag, `%` a map of texts, `%b` a
- * map of bytes, `%q` one of quantities, `-` nothing, `:Message` another message; `*` behind any of them is a list. From the `generated.proto` files of k8s.io/api.
+ * The known messages. Each field is `name=number` with its type: text by default, `#` a number, `+` a number that may be zero, `!` a flag, `%` a map of texts, `%b` a
+ * map of bytes, `%q` one of quantities, `-` ignored, `:Message` another message; a trailing `*` is a list. From the `generated.proto` files of k8s.io/api.
  */
 const MESSAGES: Readonly<Record<string, string>> = {
   Unknown: 'typeMeta=1:TypeMeta raw=2- contentEncoding=3 contentType=4',
@@ -91,7 +91,7 @@ const schemaOf = (message: string): Map<number, Field> => {
   return found
 }
 
-/** The object in a body. Throws a `Refusal` for bytes that aren't such, for kinds that aren't read, and for a field that isn't read and isn't empty. */
+/** Decodes the object in a body. Throws a `Refusal` for invalid bytes, unknown kinds, and unknown non-empty fields. */
 export const readProtobuf = (bytes: Buffer): Body => {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw malformed()
   const parts = fieldsOf(bytes.subarray(MAGIC.length))
@@ -143,7 +143,7 @@ const readValue = ({ mark, message }: Field, value: number | Buffer, depth: numb
   if (message === '') return textOf(value)
   if (!Buffer.isBuffer(value)) throw malformed()
   const inner = readMessage(message, value, depth + 1)
-  // A number where the type isn't 1.
+  // A number unless the type is 1.
   return message === 'IntOrString' ? (inner.type === 1 ? (inner.strVal ?? '') : (inner.intVal ?? 0)) : inner
 }
 
@@ -152,7 +152,7 @@ const textOf = (value: number | Buffer): string => {
   return value.toString('utf8')
 }
 
-/** The fields of a message in their order: numbers of varints (negative ones too), bytes of everything with a length. */
+/** The fields of a message in order: varints as numbers (also negative), length-delimited values as bytes. */
 const fieldsOf = (bytes: Buffer): { number: number; value: number | Buffer }[] => {
   const found: { number: number; value: number | Buffer }[] = []
   let at = 0

@@ -4,7 +4,7 @@ import { badRequest } from '../refusal.ts'
 
 type Body = Record<string, unknown>
 
-/** Fields that objects can be chosen by, beside their name and namespace. */
+/** Supported field selectors, beside name and namespace. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   services: ['spec.type', 'spec.clusterIP'],
   pods: ['spec.nodeName', 'spec.schedulerName', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.phase', 'status.podIP'],
@@ -20,7 +20,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** Whether an object is one of those that `labelSelector` and `fieldSelector` of a query choose. Throws a `Refusal` for a selector that can't be read. */
+/** A predicate for the `labelSelector` and `fieldSelector` of a query. Throws a `Refusal` for an invalid selector. */
 export const chooser = (kind: ResourceKind, query: URLSearchParams): ((body: Body) => boolean) => {
   const labels = parts(query.get('labelSelector')).map(requirement)
   const fields = parts(query.get('fieldSelector')).map(requirement)
@@ -33,11 +33,11 @@ export const chooser = (kind: ResourceKind, query: URLSearchParams): ((body: Bod
 
 interface Requirement {
   key: string
-  /** Asked with undefined where there is no such label. */
+  /** Called with undefined if the label is missing. */
   holds: (value: unknown) => boolean
 }
 
-/** The parts between commas, but for those within parentheses. */
+/** Splits at commas outside of parentheses. */
 const parts = (selector: string | null): string[] => (selector ?? '').match(/(?:[^,(]|\([^)]*\)?)+/g) ?? []
 
 const requirement = (part: string): Requirement => {
@@ -61,7 +61,7 @@ const requirement = (part: string): Requirement => {
 const isKnown = ({ plural, group }: ResourceKind, field: string): boolean =>
   field === 'metadata.name' || field === 'metadata.namespace' || (group === '' && FIELDS[plural]?.includes(field) === true)
 
-/** The text of a field; one that isn't there is empty. A node's `unschedulable` is a boolean. */
+/** The text of a field, empty if missing. A node's `unschedulable` is a boolean. */
 const read = (body: Body, field: string): string => {
   const value = field.split('.').reduce<unknown>((at, key) => object(at)[key], body)
   return typeof value === 'boolean' ? String(value) : text(value)

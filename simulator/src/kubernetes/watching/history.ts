@@ -3,7 +3,7 @@ import type { ResourceKind } from '../kinds.ts'
 
 type Body = Record<string, unknown>
 
-/** One change of one object, as it was before and after; null where there was none, or is none any more. */
+/** A change of an object: its state before and after, null if it didn't or doesn't exist. */
 export interface Change {
   version: number
   kind: Pick<ResourceKind, 'group' | 'plural'>
@@ -12,14 +12,14 @@ export interface Change {
   after: Body | null
 }
 
-/** So many changes are kept for whoever watches from an earlier version; between this and twice as many, in fact. */
+/** Minimum number of kept changes, for watches from an earlier version. At most twice as many are kept. */
 const KEPT = 1_000
 
-/** The last changes of a cluster's objects, in memory: whoever asks for older ones is told that they are gone, as after a compaction of etcd. */
+/** The last changes of a cluster's objects, in memory. Older ones are gone, as after a compaction of etcd. */
 export class History {
   #changes: Change[] = []
   readonly #listeners = new Set<(change: Change) => void>()
-  /** Changes up to this version aren't known any more. */
+  /** Changes up to this version are gone. */
   #compacted: number
 
   constructor(version: number) {
@@ -32,13 +32,13 @@ export class History {
     for (const listener of this.#listeners) listener(change)
   }
 
-  /** The changes after a version; null where some of them are gone. */
+  /** The changes after a version; null if some are gone. */
   after(version: number): Change[] | null {
     if (version < this.#compacted) return null
     return this.#changes.filter((change) => change.version > version)
   }
 
-  /** Calls for each change from now on, until what it returns is called. */
+  /** Calls `listener` for each change. Returns a function that stops it. */
   listen(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

@@ -9,23 +9,23 @@ import { type Change, historyOf } from './history.ts'
 type Body = Record<string, unknown>
 type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
-/** Where the events of one watch go. */
+/** Receiver of a watch's events. */
 export interface Stream {
   send(event: { type: EventType | 'BOOKMARK' | 'ERROR'; object: object }): void
   end(): void
 }
 
-/** Begins to send, and returns how to stop. */
+/** Starts sending. Returns a function that stops it. */
 export type Watch = (stream: Stream) => () => void
 
 const BOOKMARK_EVERY_MS = 60_000
-/** Kubernetes ends a watch after half an hour to an hour by itself. */
+/** Kubernetes ends a watch after half an hour to an hour. */
 const DEFAULT_TIMEOUT_S = 1_800
 
 /**
- * What changes from a version on, or everything that is and then what changes. A version whose successors aren't known any more is answered 410 within the stream;
- * the caller lists anew (Kubernetes: docs/reference/using-api/api-concepts, "Efficient detection of changes"). `observe`, where given, is asked twice a second to
- * find out what changed by itself. Throws a `Refusal` for a query that can't be read.
+ * Watches changes from a version on, or lists all objects and then watches. If changes after the version are gone, the stream has an error 410 and
+ * the caller lists again (Kubernetes: docs/reference/using-api/api-concepts, "Efficient detection of changes"). `observe`, if given, is called twice a second to
+ * detect changes of computed fields. Throws a `Refusal` for an invalid query.
  */
 export const watch = (
   cluster: EtcdCluster,
@@ -61,7 +61,7 @@ export const watch = (
       const { before, after } = change
       if (isHere(after)) stream.send({ type: isHere(before) ? 'MODIFIED' : 'ADDED', object: present(after) })
       else if (isHere(before))
-        // As it last was to this watcher, with the version of the change that took it away.
+        // Its last state for this watcher, with the version of the removal.
         stream.send({ type: 'DELETED', object: present({ ...before, metadata: { ...object(before.metadata), resourceVersion: String(change.version) } }) })
     }
 
