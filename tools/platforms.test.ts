@@ -12,12 +12,12 @@ const locked = (
 ).packages
 
 /** What the product uses that Node has only since a version, and what stands in for it before: a file, and the words by which it asks whether Node has it. */
-const newer = [
-  { what: 'node:crypto argon2', since: '24.7.0', instead: 'backend/src/domains/sessions/argon2.ts', asks: 'if (!native) return beside' },
-  { what: 'Worker.cpuUsage', since: '24.6.0', instead: 'backend/src/domains/patches/reader.ts', asks: "'cpuUsage' in Worker.prototype" },
-]
+const newer = [{ what: 'Worker.cpuUsage', since: '24.6.0', instead: 'backend/src/domains/patches/reader.ts', asks: "'cpuUsage' in Worker.prototype" }]
 /** What fails there without a word, and has a plain way around it. */
-const avoided = [{ what: /\bimport\.meta\.main\b/, since: '24.2.0' }]
+const avoided = [
+  { what: /\bimport\.meta\.main\b/, since: '24.2.0' },
+  { what: /\bcrypto\.argon2|\bargon2\b.*'node:crypto'/, since: '24.7.0' },
+]
 /** Types are stripped without an option from here on. */
 const oldest = '24.0.0'
 

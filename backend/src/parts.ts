@@ -4,77 +4,51 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { isDatabaseGone, isPoolBusy } from './db/db.ts'
-import { type Audit, audit as makeAudit } from './domains/audit/audit.ts'
+import { audit as makeAudit } from './domains/audit/audit.ts'
 import { auditRoutes } from './domains/audit/routes.ts'
-import type { Clusters } from './domains/clusters/clusters.ts'
 import { clusterDomain } from './domains/clusters/domain.ts'
 import { datacenters as makeDatacenters, type Datacenters } from './domains/datacenters/datacenters.ts'
 import { type Content, nothing } from './domains/datacenters/present.ts'
 import { datacenterRoutes } from './domains/datacenters/routes.ts'
-import { events as makeEvents, type Events } from './domains/events/events.ts'
-import { eventRoutes } from './domains/events/routes.ts'
+import { eventRoutes, events as makeEvents } from './domains/events/events.ts'
 import { factory as makeFactory } from './domains/images/factory.ts'
 import { versions as makeVersions } from './domains/images/versions.ts'
-import { type Images, images as makeImages } from './domains/images/images.ts'
+import { images as makeImages } from './domains/images/images.ts'
 import { imageRoutes } from './domains/images/routes.ts'
 import { installationRoutes } from './domains/installation/routes.ts'
 import { joinDomain } from './domains/joining/domain.ts'
-import type { Joining } from './domains/joining/joining.ts'
-import { operations as makeOperations, type Operations } from './domains/operations/operations.ts'
+import { operations as makeOperations } from './domains/operations/operations.ts'
 import { operationRoutes } from './domains/operations/routes.ts'
-import { overview } from './domains/overview/overview.ts'
-import { overviewRoutes } from './domains/overview/routes.ts'
-import { type Patches, patches as makePatches } from './domains/patches/patches.ts'
+import { overviewRoutes } from './domains/overview/overview.ts'
+import { patches as makePatches } from './domains/patches/patches.ts'
 import { patchRoutes } from './domains/patches/routes.ts'
 import { poolDomain } from './domains/pools/domain.ts'
-import type { Pools } from './domains/pools/pools.ts'
-import { restoration as makeRestoration } from './domains/restoration/restoration.ts'
-import { restorationRoutes } from './domains/restoration/routes.ts'
+import { restoration as makeRestoration, restorationRoutes } from './domains/restoration/restoration.ts'
 import { devices } from './domains/sessions/devices.ts'
-import { openSessions, type OpenSessions } from './domains/sessions/open-sessions.ts'
+import { openSessions } from './domains/sessions/open-sessions.ts'
 import { rotationKey } from './domains/sessions/rotation-key.ts'
 import { serverDomain, serverFleet } from './domains/servers/domain.ts'
 import { lateClusterAccess } from './domains/servers/for-clusters.ts'
-import type { Servers } from './domains/servers/servers.ts'
 import type { Summary } from './domains/servers/list/summary.ts'
 import { sessionRoutes } from './domains/sessions/routes.ts'
-import { sessions as makeSessions, type Sessions } from './domains/sessions/sessions.ts'
+import { sessions as makeSessions } from './domains/sessions/sessions.ts'
 import { throttle } from './domains/sessions/throttle.ts'
 import { tokens } from './domains/sessions/tokens.ts'
 import { latePools } from './domains/subnets/for-pools.ts'
 import { subnetRoutes } from './domains/subnets/routes.ts'
-import { type Subnets, subnets as makeSubnets } from './domains/subnets/subnets.ts'
+import { subnets as makeSubnets } from './domains/subnets/subnets.ts'
 import { accounts as makeAccounts } from './domains/users/accounts.ts'
 import { userRoutes } from './domains/users/routes.ts'
-import { type Users, users as makeUsers } from './domains/users/users.ts'
-import { waitlistRoutes } from './domains/waitlist/routes.ts'
-import { waitlist } from './domains/waitlist/waitlist.ts'
+import { users as makeUsers } from './domains/users/users.ts'
+import { waitlistRoutes } from './domains/waitlist/waitlist.ts'
 import { buildApp } from './http/app.ts'
 import type { Limits } from './http/limits.ts'
 import { metricsText } from './metrics.ts'
 import type { Domain, Platform } from './platform.ts'
 
-export interface Domains {
-  readonly users: Users
-  readonly sessions: Sessions
-  readonly openSessions: OpenSessions
-  readonly operations: Operations
-  readonly datacenters: Datacenters
-  readonly audit: Audit
-  readonly events: Events
-  readonly servers: Servers
-  readonly patches: Patches
-  readonly clusters: Clusters
-  readonly subnets: Subnets
-  readonly joining: Joining
-  readonly images: Images
-  readonly pools: Pools
-  /** What servers ask of clusters. */
-  readonly clusterAccess: ReturnType<typeof lateClusterAccess>
-  readonly all: readonly Domain[]
-}
+export type Domains = ReturnType<typeof buildDomains>
 
-export function buildDomains(platform: Platform, onRevoked: (sessionId: string) => void): Domains {
+export function buildDomains(platform: Platform, onRevoked: (sessionId: string) => void) {
   const { db, clock, config, version, vault } = platform
   const users = makeUsers(platform)
   const installationKey = rotationKey({ db, vault })
@@ -89,7 +63,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     rotationKey: installationKey,
     open,
   })
-  const accounts = makeAccounts({ ...platform, open, throttle: slowed, publicUrl: config.publicUrl })
+  const accounts = makeAccounts({ ...platform, open, throttle: slowed })
   const operations = makeOperations(platform)
   const audit = makeAudit(platform)
   const access = lateClusterAccess()
@@ -119,24 +93,9 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   const { pools, domain: poolsDomain } = poolDomain(platform, { operations, clusters: clusters.pools, subnets })
   poolAccess.bind(pools)
   const { joining, domain: joinsDomain } = joinDomain(platform, { servers, datacenters, fleet })
-  const images = makeImages({
-    ...platform,
-    factory,
-    datacenters,
-    tokenFor: joining.tokenFor,
-    around: { publicUrl: config.publicUrl, factoryUrl: config.imageFactoryUrl, simulated: config.simulate !== undefined },
-  })
+  const images = makeImages({ ...platform, factory, datacenters, joining })
   const events = makeEvents(platform)
-  const restoration = makeRestoration({ ...platform, recorder: platform, operations, clusters })
-  const readOverview = overview({
-    datacenters,
-    operations,
-    servers: () => servers.summary(),
-    clusters: () => clusters.summary(),
-    subnets: (most) => subnets.fullest(most),
-    dialsNowhere: config.dialNetworks.length === 0,
-  })
-
+  const restoration = makeRestoration({ ...platform, operations, clusters })
   const all: Domain[] = [
     { name: 'users', routes: (app) => userRoutes(app, users, accounts), removeOld: () => accounts.removeOld() },
     { name: 'sessions', routes: (app) => sessionRoutes(app, sessions, open), removeOld: () => sessions.removeOld() },
@@ -152,8 +111,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'restoration', routes: (app) => restorationRoutes(app, restoration), start: () => restoration.start() },
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },
     { name: 'events', routes: (app) => eventRoutes(app, events), removeOld: () => events.removeOld() },
-    { name: 'overview', routes: (app) => overviewRoutes(app, readOverview) },
-    { name: 'waitlist', routes: (app) => waitlistRoutes(app, waitlist(platform)) },
+    { name: 'overview', routes: (app) => overviewRoutes(app, { datacenters, operations, servers, clusters, subnets, config }) },
+    { name: 'waitlist', routes: (app) => waitlistRoutes(app, platform) },
     { name: 'installation', routes: (app) => installationRoutes(app, { config, version }) },
     {
       name: 'idempotency',
@@ -179,6 +138,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     pools,
     joining,
     images,
+    /** What servers ask of clusters. */
     clusterAccess: access,
     all,
   }

@@ -9,23 +9,30 @@ import type { Clock } from './clock.ts'
 import type { Tx } from './db/db.ts'
 import { type Caller, callerName } from './http/caller.ts'
 
-export interface Change {
-  readonly action: AuditAction
+interface Described {
   readonly target: { readonly kind: string; readonly id: string; readonly name?: string }
   /** The object before and after, as its DTO shows it: never a secret, never a row. */
   readonly before?: object | null
   readonly after?: object | null
   /** `ok` unless a refusal is recorded. */
   readonly result?: 'ok' | ErrorCode
-  /** What the live stream says; left out, only the audit log knows. The event's object is the target unless `object` names another. */
-  readonly event?: {
-    readonly name: EventName
-    readonly version?: number
-    readonly object?: { readonly kind: EventKind; readonly id: string }
-    /** Scope that a reader must hold; by default that of the object's kind. */
-    readonly scope?: string | null
-  }
 }
+/** What the live stream says. Its object is the target unless `object` names another. */
+interface ChangeEvent {
+  readonly version?: number
+  readonly object?: { readonly kind: EventKind; readonly id: string }
+  /** Scope that a reader must hold; by default that of the object's kind. */
+  readonly scope?: string | null
+}
+/**
+ * `action`: noun.verb in the past, such as `server.renamed`. Without `event` only the audit log knows of the change. An event has the name of the action
+ * unless `name` says another.
+ */
+export type Change = Described &
+  (
+    | { readonly action: AuditAction; readonly event?: ChangeEvent & { readonly name: EventName } }
+    | { readonly action: EventName & AuditAction; readonly event: ChangeEvent & { readonly name?: never } }
+  )
 
 /** Several changes of one call, such as the rows of an import, are written together. */
 export type RecordChange = (tx: Tx, caller: Caller, changes: Change | readonly Change[]) => Promise<void>
@@ -81,7 +88,7 @@ export function recorder({ clock }: { clock: Clock }): Recorder {
       },
       event: change.event
         ? {
-            name: change.event.name,
+            name: change.event.name ?? change.action,
             scope: change.event.scope === undefined ? scopeOf(object.kind) : change.event.scope,
             data: { object: { ...object, version: change.event.version ?? null }, by: callerName(caller) },
           }

@@ -5,46 +5,14 @@ import type { Input } from '#contract/operation.ts'
 import { orderOf } from '#contract/page.ts'
 import type { Page } from '#contract/page.ts'
 import { counted } from '#contract/words.ts'
-import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
-import type { RecordChange } from '../../record.ts'
+import type { Platform } from '../../platform.ts'
 import { type Content, nothing, present } from './present.ts'
 import * as store from './store.ts'
 
-export interface DatacenterParts {
-  readonly db: Db
-  readonly clock: Clock
-  readonly record: RecordChange
-  /** By datacenter id: counted by the domains of what stands there. */
-  readonly contents: () => Promise<ReadonlyMap<string, Content>>
-}
-
-export interface DatacenterName {
-  readonly id: string
-  readonly code: string
-  readonly country_code: string
-  readonly city_name: string
-  readonly latitude: number | null
-  readonly longitude: number | null
-}
-
-export interface Datacenters {
-  list(query: Input<typeof datacenterList>['query']): Promise<Page<Datacenter>>
-  /** @throws Problem not_found */
-  get(id: string): Promise<Datacenter>
-  /** @throws Problem conflict where the code is taken */
-  create(caller: Caller, input: DatacenterInput): Promise<Datacenter>
-  /** @throws Problem not_found, stale, invalid, conflict, datacenter_in_use where its code would change under what stands there */
-  update(caller: Caller, id: string, change: DatacenterChange, ifMatch?: Versions): Promise<Datacenter>
-  /** @throws Problem not_found, stale, datacenter_in_use */
-  remove(caller: Caller, id: string, ifMatch?: Versions): Promise<void>
-  /** For other domains: null where there is none. It is not removed before a transaction that asks for it has ended. */
-  find(on: Db | Tx, id: string): Promise<DatacenterName | null>
-  /** For the overview. */
-  names(): Promise<DatacenterName[]>
-}
+export type Datacenters = ReturnType<typeof datacenters>
 
 type Sortable = 'code' | 'city_name' | 'tier' | 'servers' | 'free'
 const sortKeys: Record<Sortable, (d: Datacenter) => string | number> = {
@@ -54,9 +22,10 @@ const sortKeys: Record<Sortable, (d: Datacenter) => string | number> = {
   servers: (d) => d.servers,
   free: (d) => d.compute_units.free,
 }
+const targetOf = ({ id, code }: { readonly id: string; readonly code: string }) => ({ kind: 'datacenter', id, name: code })
 const unknown = () => new Problem('not_found', 'There is no such datacenter')
 const codeOf = (city: { readonly country_code: string; readonly city_code: string }, index: number): string => `${city.country_code}-${city.city_code}-${index}`
-/** A text that was emptied is unknown again. */
+/** An emptied text becomes null. */
 const blankAsNull = <T extends DatacenterChange>(input: T): T => ({
   ...input,
   ...(input.facility === '' && { facility: null }),
@@ -65,18 +34,10 @@ const blankAsNull = <T extends DatacenterChange>(input: T): T => ({
 })
 const sentence = 'Enter both latitude and longitude, or neither'
 
-export function datacenters({ db, clock, record, contents }: DatacenterParts): Datacenters {
+/** @param parts `contents`: what stands in each datacenter, by its id, counted by the domains of those things */
+export function datacenters({ db, clock, record, contents }: Platform & { contents: () => Promise<ReadonlyMap<string, Content>> }) {
   const now = () => new Date(clock.now())
   const whole = async (row: store.DatacenterRow): Promise<Datacenter> => present(row, (await contents()).get(row.id) ?? nothing)
-  const name = ({ id, code, country_code, city_name, latitude, longitude }: store.DatacenterRow): DatacenterName => ({
-    id,
-    code,
-    country_code,
-    city_name,
-    latitude,
-    longitude,
-  })
-
   const taken = (error: unknown, code: string): unknown =>
     violatedConstraint(error) === 'datacenter_code' ? new Problem('conflict', `${code} already exists`, { index: `${code} already exists` }) : error
 
@@ -98,7 +59,7 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
   }
 
   return {
-    async list(query) {
+    async list(query: Input<typeof datacenterList>['query']): Promise<Page<Datacenter>> {
       const [rows, inside] = await Promise.all([store.all(db), contents()])
       const wanted = query.q?.toLowerCase()
       const matching = rows
@@ -113,25 +74,22 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
       return { items: sorted.slice(from, from + query.per_page), page: query.page, per_page: query.per_page, total: sorted.length }
     },
 
-    async get(id) {
+    /** @throws Problem not_found */
+    async get(id: string): Promise<Datacenter> {
       const row = await store.get(db, id)
       if (!row) throw unknown()
       return whole(row)
     },
 
-    async create(caller, { index: wanted, ...input }) {
+    /** @throws Problem conflict where the code is taken */
+    async create(caller: Caller, { index: wanted, ...input }: DatacenterInput): Promise<Datacenter> {
       let code = ''
       try {
         return await inTransaction(db, async (tx) => {
           const index = await indexOf(tx, input, wanted)
           code = codeOf(input, index)
           const made = present(await store.insert(tx, { ...blankAsNull(input), index }, now()), nothing)
-          await record(tx, caller, {
-            action: 'datacenter.created',
-            target: { kind: 'datacenter', id: made.id, name: made.code },
-            after: made,
-            event: { name: 'datacenter.created', version: made.version },
-          })
+          await record(tx, caller, { action: 'datacenter.created', target: targetOf(made), after: made, event: { version: made.version } })
           return made
         })
       } catch (error) {
@@ -139,7 +97,8 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
       }
     },
 
-    async update(caller, id, change, ifMatch) {
+    /** @throws Problem not_found, stale, invalid, conflict, datacenter_in_use where its code would change under what stands there */
+    async update(caller: Caller, id: string, change: DatacenterChange, ifMatch?: Versions): Promise<Datacenter> {
       const inside = (await contents()).get(id) ?? nothing
       let code = ''
       try {
@@ -161,13 +120,8 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
           code = codeOf(next, index)
           const after = present(await store.update(tx, id, { ...blankAsNull(change), index }, now()), inside)
           if (isMoved) await store.touchRemovedIn(tx, id)
-          await record(tx, caller, {
-            action: 'datacenter.updated',
-            target: { kind: 'datacenter', id, name: after.code },
-            before: present(row, inside),
-            after,
-            event: { name: 'datacenter.updated', version: after.version },
-          })
+          const before = present(row, inside)
+          await record(tx, caller, { action: 'datacenter.updated', target: targetOf(after), before, after, event: { version: after.version } })
           return after
         })
       } catch (error) {
@@ -175,7 +129,8 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
       }
     },
 
-    async remove(caller, id, ifMatch) {
+    /** @throws Problem not_found, stale, datacenter_in_use */
+    async remove(caller: Caller, id: string, ifMatch?: Versions): Promise<void> {
       await inTransaction(db, async (tx) => {
         const row = await store.lock(tx, id)
         if (!row) throw unknown()
@@ -188,21 +143,14 @@ export function datacenters({ db, clock, record, contents }: DatacenterParts): D
           )
         await store.forgetIn(tx, id)
         await store.remove(tx, id)
-        await record(tx, caller, {
-          action: 'datacenter.removed',
-          target: { kind: 'datacenter', id, name: row.code },
-          before: present(row, nothing),
-          after: null,
-          event: { name: 'datacenter.removed', version: row.version },
-        })
+        const before = present(row, nothing)
+        await record(tx, caller, { action: 'datacenter.removed', target: targetOf(row), before, event: { version: row.version } })
       })
     },
 
-    async find(on, id) {
-      const row = await store.hold(on, id)
-      return row ? name(row) : null
-    },
+    /** For other domains: null where there is none. It is not removed before the transaction that asks for it has ended. */
+    find: async (on: Db | Tx, id: string): Promise<store.DatacenterRow | null> => (await store.hold(on, id)) ?? null,
 
-    names: async () => (await store.all(db)).map(name),
+    names: () => store.all(db),
   }
 }

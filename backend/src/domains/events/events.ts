@@ -1,11 +1,11 @@
-/** The live stream: published events, in the order of their numbers, to each reader what they may see. */
-import type { Clock } from '../../clock.ts'
-import { type Db, isDatabaseGone } from '../../db/db.ts'
-import type { Listener } from '../../db/listen.ts'
+/** The live stream: published events in the order of their numbers. Each reader gets those that they may read. */
+import type { FastifyInstance } from 'fastify'
+import { isDatabaseGone } from '../../db/db.ts'
 import { Problem } from '#contract/errors.ts'
-import { heartbeatMs } from '#contract/events.ts'
+import { eventStream, heartbeatMs } from '#contract/events.ts'
 import type { UserCaller } from '../../http/caller.ts'
-import type { Log } from '../../log.ts'
+import { serveStream, signedIn } from '../../http/serve.ts'
+import type { Platform } from '../../platform.ts'
 import { eventChannel } from './publisher.ts'
 
 export interface PublishedEvent {
@@ -16,18 +16,10 @@ export interface PublishedEvent {
   readonly text: string
 }
 
-export interface Events {
-  /**
-   * Server-sent events from after `lastId` on; without it, from now on. A reader who is too slow, or asks for what is no longer kept, is told `resync`:
-   * it then fetches again what it shows. It ends while the database is away.
-   * @throws Problem unavailable where the database is away
-   */
-  stream(caller: UserCaller, lastId: number | undefined, signal: AbortSignal): AsyncGenerator<string>
-  start(): Promise<void>
-  stop(): void
-  /** Removes events that nobody resumes from any more. */
-  removeOld(): Promise<void>
-}
+export type Events = ReturnType<typeof events>
+
+export const eventRoutes = (app: FastifyInstance, events: Events): void =>
+  serveStream(app)(eventStream, ({ caller, lastEventId, signal }) => events.stream(signedIn(caller), lastEventId, signal))
 
 const keptMs = 24 * 3600_000
 /** Events that wait for one reader; past that it is told to fetch anew. */
@@ -46,7 +38,7 @@ interface Reader {
   wake: () => void
 }
 
-export function events({ db, clock, listener, log }: { db: Db; clock: Clock; listener: Listener; log: Log }): Events {
+export function events({ db, clock, listener, log }: Pick<Platform, 'db' | 'clock' | 'listener' | 'log'>) {
   const readers = new Set<Reader>()
   let last = 0
   let ready = false
@@ -123,7 +115,12 @@ export function events({ db, clock, listener, log }: { db: Db; clock: Clock; lis
   }
 
   return {
-    async *stream(caller, lastId, signal) {
+    /**
+     * Server-sent events from after `lastId` on; without it, from now on. A reader who is too slow, or asks for what is no longer kept, is told `resync`:
+     * it then fetches again what it shows. The stream ends while the database is away.
+     * @throws Problem unavailable where the database is away
+     */
+    async *stream(caller: UserCaller, lastId: number | undefined, signal: AbortSignal): AsyncGenerator<string> {
       const may = (scope: string | null) => scope === null || (caller.scopes as readonly string[]).includes(scope)
       const reader: Reader = { may, waiting: [], overflown: false, ended: false, wake: () => undefined }
       if (isSilent()) throw new Problem('unavailable', 'The database can not be reached: live updates go on once it is back.')
@@ -165,19 +162,20 @@ export function events({ db, clock, listener, log }: { db: Db; clock: Clock; lis
       }
     },
 
-    async start() {
+    async start(): Promise<void> {
       last = await head()
       ready = true
       unlisten = listener.on(eventChannel, () => void read())
       timer = setInterval(() => void read(), pollMs)
     },
 
-    stop() {
+    stop(): void {
       clearInterval(timer)
       unlisten()
     },
 
-    async removeOld() {
+    /** Removes events from which nobody resumes any more. */
+    async removeOld(): Promise<void> {
       await db
         .deleteFrom('event')
         .where('at', '<', new Date(clock.now() - keptMs))

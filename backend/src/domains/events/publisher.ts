@@ -36,13 +36,6 @@ const keyedFrom = (at: Date, { after }: Chain): AuditFields => ({
   after: { unkeyed_entries: after.seq, head: after.hash },
 })
 
-export interface Publisher {
-  /** Publishes what waits; answers how much that was. Tests call it, `start` does by itself. */
-  publish(): Promise<number>
-  start(): void
-  stop(): Promise<void>
-}
-
 export interface PublisherParts {
   readonly db: Db
   readonly clock: Clock
@@ -50,8 +43,9 @@ export interface PublisherParts {
   readonly log: Log
   readonly vault: Vault
 }
+export type Publisher = ReturnType<typeof publisher>
 
-export function publisher({ db, clock, listener, log, vault }: PublisherParts): Publisher {
+export function publisher({ db, clock, listener, log, vault }: PublisherParts) {
   let known: { readonly sealed: Uint8Array; readonly chain: Chain } | undefined
 
   /** The key of the chain. It is made when the first entry is chained; entries that were written before then keep their unkeyed hashes. */
@@ -105,14 +99,8 @@ export function publisher({ db, clock, listener, log, vault }: PublisherParts): 
     }
     if (audits.length > 0) await tx.insertInto('audit_entry').values(audits).execute()
     if (events.length > 0) await tx.insertInto('event').values(events).execute()
-    await tx
-      .deleteFrom('outbox')
-      .where(
-        'id',
-        'in',
-        waiting.map((w) => w.id),
-      )
-      .execute()
+    const ids = waiting.map((w) => w.id)
+    await tx.deleteFrom('outbox').where('id', 'in', ids).execute()
     await tx.updateTable('publication').set({ last_event: event, last_audit: seq, last_hash: hash }).execute()
     if (events.length > 0) await sql`select pg_notify(${eventChannel}, ${String(event)})`.execute(tx)
     return waiting.length
@@ -160,12 +148,13 @@ export function publisher({ db, clock, listener, log, vault }: PublisherParts): 
 
   let unlisten: () => void = () => undefined
   return {
+    /** Publishes what waits, and answers how much that was. `start` calls it by itself; tests call it directly. */
     publish,
-    start() {
+    start(): void {
       unlisten = listener.on(outboxChannel, () => wake())
       loop = run()
     },
-    async stop() {
+    async stop(): Promise<void> {
       stop.abort()
       unlisten()
       wake()

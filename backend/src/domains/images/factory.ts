@@ -1,6 +1,6 @@
 /**
- * The image factory as Steelyard knows it: which Talos versions it builds, with which extensions, and the registration of schematics
- * (image-factory `docs/api.md`). Lists are kept for a while, and told with the reason for longer while it doesn't answer.
+ * The image factory: which Talos versions it builds, with which extensions, and the registration of schematics (image-factory `docs/api.md`).
+ * Lists are cached. While the factory doesn't answer, the old list is shown with the reason.
  */
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -9,8 +9,7 @@ import * as z from 'zod/mini'
 import { type Extension, extensionTiers } from '#contract/images.ts'
 import { text as printable } from '#talos/client/text.ts'
 import { minors } from '#talos/versions.ts'
-import type { Clock } from '../../clock.ts'
-import type { Log } from '../../log.ts'
+import type { Platform } from '../../platform.ts'
 import { type CallLimits, factoryCalls, FactoryError } from './factory-call.ts'
 
 /** A list, with why it isn't of now where it isn't. */
@@ -29,19 +28,7 @@ export interface Registered {
   readonly simulated: boolean
 }
 
-export interface Factory {
-  readonly url: string
-  /**
-   * Talos versions that it builds, newest first: also those that Steelyard doesn't support, and prereleases.
-   * @param patient a person waits for this answer: the factory is asked although it did not answer a moment ago
-   * @throws FactoryError where there is no list, not even an old one
-   */
-  versions(patient?: boolean): Promise<Listed<string>>
-  /** Extensions for `v1.13.9`, by name. @throws FactoryError as above, and `refused` where it has none of that version */
-  extensions(version: string, patient?: boolean): Promise<Listed<Extension>>
-  /** Gives it a schematic. Answers the id by which it knows it, which isn't to be believed before `knownAs` has looked at it. @throws FactoryError */
-  register(schematic: string): Promise<Registered>
-}
+export type Factory = ReturnType<typeof factory>
 
 /** Versions that are offered where the factory can't be asked. */
 export const ownVersions: readonly string[] = minors.map((m) => m.version).toReversed()
@@ -94,22 +81,16 @@ function extensionOf({ name, ref, author, description }: z.output<typeof Extensi
   }
 }
 
-interface Kept<T> {
-  readonly items: readonly T[]
-  readonly simulated: boolean
-  readonly at: number
-}
-
 /** The last time that it didn't answer, whatever it was asked; undefined since it answered. */
 type Silence = () => { readonly reason: string; readonly at: number } | undefined
 
 /** One list, asked for once however many want it. One from before it fell silent is old, however young. */
 function kept<T>(
-  { clock, log }: Pick<FactoryParts, 'clock' | 'log'>,
+  { clock, log }: FactoryParts,
   silence: Silence,
   ask: () => Promise<{ items: readonly T[]; simulated: boolean }>,
 ): (patient?: boolean) => Promise<Listed<T>> {
-  let last: Kept<T> | undefined
+  let last: (Omit<Listed<T>, 'reason'> & { readonly at: number }) | undefined
   let failed: { readonly error: FactoryError; readonly at: number } | undefined
   let running: Promise<void> | undefined
   const fetchOnce = async (): Promise<void> => {
@@ -134,15 +115,10 @@ function kept<T>(
   }
 }
 
-export interface FactoryParts {
-  /** Without a slash at the end. */
-  readonly url: string
-  readonly clock: Clock
-  readonly log: Log
-  readonly limits?: CallLimits
-}
+/** `url`: without a slash at the end. */
+type FactoryParts = Pick<Platform, 'clock' | 'log'> & { readonly url: string; readonly limits?: CallLimits }
 
-export function factory(parts: FactoryParts): Factory {
+export function factory(parts: FactoryParts) {
   const { url, limits, clock } = parts
   const call = factoryCalls(url, limits)
   let silent: ReturnType<Silence>
@@ -169,7 +145,7 @@ export function factory(parts: FactoryParts): Factory {
   })
 
   const byVersion = new Map<string, (patient?: boolean) => Promise<Listed<Extension>>>()
-  const extensions: Factory['extensions'] = (version, patient) => {
+  const extensions = (version: string, patient?: boolean): Promise<Listed<Extension>> => {
     const list =
       byVersion.get(version) ??
       kept(parts, silence, async () => {
@@ -189,9 +165,16 @@ export function factory(parts: FactoryParts): Factory {
 
   return {
     url,
+    /**
+     * Talos versions that it builds, newest first: also those that Steelyard doesn't support, and prereleases.
+     * With `patient`, because a person waits, the factory is asked although it did not answer a moment ago.
+     * @throws FactoryError where there is no list, not even an old one
+     */
     versions,
+    /** Extensions for `v1.13.9`, by name. @throws FactoryError as above, and `refused` where it has none of that version */
     extensions,
-    async register(schematic) {
+    /** Registers a schematic. Check the id that it answers by `knownAs`. @throws FactoryError */
+    async register(schematic: string): Promise<Registered> {
       const { json, simulated } = await ask({ path: '/schematics', body: schematic, status: 201, mostBytes: mostSchematicBytes })
       const read = z.safeParse(Created, json)
       if (!read.success) throw nonsense('no schematic id')

@@ -1,6 +1,6 @@
 /**
- * Images that servers boot. What an image is made from is kept here, its files are the factory's. The schematic is written and its id computed here,
- * and an image counts as good only once the factory answered the same id: until then it is kept with the reason.
+ * Images that servers boot. Steelyard keeps what an image is made from; the factory holds its files. Steelyard writes the schematic and computes its id.
+ * An image counts as good once the factory answers the same id; until then it is kept with the reason.
  */
 import { Problem } from '#contract/errors.ts'
 import type { Extension, extensionList, Image, ImageFactory, imageList, NewImage } from '#contract/images.ts'
@@ -9,59 +9,41 @@ import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { schematicId, schematicText } from '#talos/schematic/schematic.ts'
 import type * as z from 'zod/mini'
-import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
-import type { RecordChange } from '../../record.ts'
+import type { Platform } from '../../platform.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
+import type { Joining, TokenForImage } from '../joining/tokens.ts'
+import { asProblem, checkLength, notBuilt, offered, placed, supportedVersion, unsupported } from './checks.ts'
 import { FactoryError } from './factory-call.ts'
 import { type Factory, isPrerelease, knownAs, ownVersions } from './factory.ts'
-import { audited, type ImageToken, present, schematicOf, type Surroundings } from './present.ts'
+import { audited, present, schematicOf } from './present.ts'
 import * as store from './store.ts'
-import { asProblem, checkLength, notBuilt, offered, placed, supportedVersion, type TokenFor, unsupported } from './wishes.ts'
 
 export interface ImageParts {
-  readonly db: Db
-  readonly clock: Clock
-  readonly record: RecordChange
   readonly factory: Factory
   readonly datacenters: Datacenters
-  /** Also of tokens that can't be used any more; null: there is no such token. */
-  readonly tokenFor: TokenFor
-  readonly around: Surroundings
+  readonly joining: Joining
 }
-
-export interface Images {
-  factory(): Promise<z.infer<typeof ImageFactory>>
-  /** @throws Problem bad_request, factory_unreachable, factory_refused */
-  extensions(query: Input<typeof extensionList>['query']): Promise<Page<Extension>>
-  list(caller: Caller, query: Input<typeof imageList>['query']): Promise<Page<Image>>
-  /** @throws Problem not_found */
-  get(caller: Caller, id: string): Promise<Image>
-  /** @throws Problem not_found, conflict (the token), invalid, factory_refused; a factory that doesn't answer is no error */
-  create(caller: Caller, input: NewImage): Promise<Image>
-  /** @throws Problem not_found, conflict (the token), factory_refused, factory_unreachable */
-  register(caller: Caller, id: string): Promise<Image>
-  /** @throws Problem not_found, stale */
-  remove(caller: Caller, id: string, ifMatch?: Versions): Promise<void>
-}
+export type Images = ReturnType<typeof images>
 
 const unknown = () => new Problem('not_found', 'There is no such image')
-/** Who may make tokens may see them. */
+/** Callers who may make join tokens may see them. */
 const mayReveal = (caller: Caller): boolean => caller.kind === 'user' && caller.scopes.includes('servers:write')
-const nameOf = (image: Image): string => `Talos ${image.talos_version} ${image.arch} ${image.format}`
+const targetOf = ({ id, talos_version, arch, format }: Image) => ({ kind: 'image', id, name: `Talos ${talos_version} ${arch} ${format}` })
 
-/** What came of giving a schematic to the factory. */
+/** The result of registering a schematic with the factory. */
 type Outcome = { readonly registered: true; readonly id: string; readonly simulated: boolean } | { readonly registered: false; readonly reason: string }
 
-export function images({ db, clock, record, factory, datacenters, tokenFor, around }: ImageParts): Images {
+export function images({ db, clock, record, config, factory, datacenters, joining }: Platform & ImageParts) {
   const now = () => new Date(clock.now())
-  const tokenOf = async (on: Db | Tx, row: Pick<store.ImageRow, 'token_id'>): Promise<ImageToken | null> => (row.token_id ? tokenFor(on, row.token_id) : null)
-  const whole = async (on: Db | Tx, row: store.ImageRow, reveal: boolean): Promise<Image> => present(row, await tokenOf(on, row), around, reveal)
+  const tokenOf = async (on: Db | Tx, row: Pick<store.ImageRow, 'token_id'>): Promise<TokenForImage | null> =>
+    row.token_id ? joining.tokenFor(on, row.token_id) : null
+  const whole = async (on: Db | Tx, row: store.ImageRow, reveal: boolean): Promise<Image> => present(row, await tokenOf(on, row), config, reveal)
 
   /** @throws FactoryError refused */
-  const give = async (image: Parameters<typeof schematicOf>[0], token: ImageToken | null): Promise<Outcome> => {
+  const give = async (image: Parameters<typeof schematicOf>[0], token: TokenForImage | null): Promise<Outcome> => {
     const schematic = schematicOf(image, token?.text)
     const ours = { text: schematicText(schematic), id: schematicId(schematic) }
     try {
@@ -79,18 +61,14 @@ export function images({ db, clock, record, factory, datacenters, tokenFor, arou
   const recorded = async (tx: Tx, caller: Caller, action: 'image.created' | 'image.registered' | 'image.not_registered', id: string): Promise<Image> => {
     const row = await store.get(tx, id)
     const token = await tokenOf(tx, row!)
-    const after = present(row!, token, around, false)
-    await record(tx, caller, {
-      action,
-      target: { kind: 'image', id, name: nameOf(after) },
-      after: audited(after),
-      event: { name: action === 'image.created' ? 'image.created' : 'image.updated', version: after.version },
-    })
-    return present(row!, token, around, mayReveal(caller))
+    const after = present(row!, token, config, false)
+    const event = { name: action === 'image.created' ? action : ('image.updated' as const), version: after.version }
+    await record(tx, caller, { action, target: targetOf(after), after: audited(after), event })
+    return present(row!, token, config, mayReveal(caller))
   }
 
   return {
-    async factory() {
+    async factory(): Promise<z.infer<typeof ImageFactory>> {
       const { url } = factory
       try {
         const { items, simulated, reason } = await factory.versions()
@@ -101,7 +79,8 @@ export function images({ db, clock, record, factory, datacenters, tokenFor, arou
       }
     },
 
-    async extensions({ version: given, q, sort, page, per_page }) {
+    /** @throws Problem bad_request, factory_unreachable, factory_refused */
+    async extensions({ version: given, q, sort, page, per_page }: Input<typeof extensionList>['query']): Promise<Page<Extension>> {
       const version = supportedVersion(given)
       if (version === undefined) throw new Problem('bad_request', unsupported(given), { version: unsupported(given) })
       try {
@@ -117,29 +96,31 @@ export function images({ db, clock, record, factory, datacenters, tokenFor, arou
       }
     },
 
-    async list(caller, query) {
+    async list(caller: Caller, query: Input<typeof imageList>['query']): Promise<Page<Image>> {
       const { rows, total } = await store.page(db, query)
       const ids = [...new Set(rows.flatMap((r) => r.token_id ?? []))]
-      const tokens = new Map<string, ImageToken | null>()
-      for (const id of ids) tokens.set(id, await tokenFor(db, id))
+      const tokens = new Map<string, TokenForImage | null>()
+      for (const id of ids) tokens.set(id, await joining.tokenFor(db, id))
       const reveal = mayReveal(caller)
-      const items = rows.map((row) => present(row, (row.token_id && tokens.get(row.token_id)) || null, around, reveal))
+      const items = rows.map((row) => present(row, (row.token_id && tokens.get(row.token_id)) || null, config, reveal))
       return { items, page: query.page, per_page: query.per_page, total }
     },
 
-    async get(caller, id) {
+    /** @throws Problem not_found */
+    async get(caller: Caller, id: string): Promise<Image> {
       const row = await store.get(db, id)
       if (!row) throw unknown()
       return whole(db, row, mayReveal(caller))
     },
 
-    async create(caller, { token_id, datacenter_id, talos_version: given, extensions: chosen, ...input }) {
+    /** @throws Problem not_found, conflict (the token), invalid, factory_refused; a factory that doesn't answer is no error */
+    async create(caller: Caller, { token_id, datacenter_id, talos_version: given, extensions: chosen, ...input }: NewImage): Promise<Image> {
       const talos_version = supportedVersion(given)
       if (talos_version === undefined) throw new Problem('invalid', unsupported(given), { talos_version: unsupported(given) })
       // Sorted and once each, so that the same choice is the same schematic.
       const extensions = [...new Set(chosen)].toSorted()
-      const wanted = { ...input, talos_version, extensions, public_url: around.publicUrl, factory_url: factory.url }
-      const { token } = await placed(db, { datacenters, tokenFor }, { token_id, datacenter_id })
+      const wanted = { ...input, talos_version, extensions, public_url: config.publicUrl, factory_url: factory.url }
+      const { token } = await placed(db, { datacenters, joining }, { token_id, datacenter_id })
       checkLength(wanted, token)
       const reason = await offered(factory, talos_version, extensions)
       const outcome: Outcome =
@@ -150,7 +131,7 @@ export function images({ db, clock, record, factory, datacenters, tokenFor, arou
           : { registered: false, reason }
       return inTransaction(db, async (tx) => {
         // The factory took its time: the token may have been revoked, the datacenter removed.
-        const { datacenter } = await placed(tx, { datacenters, tokenFor }, { token_id, datacenter_id })
+        const { datacenter } = await placed(tx, { datacenters, joining }, { token_id, datacenter_id })
         const at = now()
         const id = await store.insert(
           tx,
@@ -170,7 +151,8 @@ export function images({ db, clock, record, factory, datacenters, tokenFor, arou
       })
     },
 
-    async register(caller, id) {
+    /** @throws Problem not_found, conflict (the token), factory_refused, factory_unreachable */
+    async register(caller: Caller, id: string): Promise<Image> {
       const row = await store.get(db, id)
       if (!row) throw unknown()
       const token = await tokenOf(db, row)
@@ -205,20 +187,15 @@ export function images({ db, clock, record, factory, datacenters, tokenFor, arou
       }
     },
 
-    async remove(caller, id, ifMatch) {
+    /** @throws Problem not_found, stale */
+    async remove(caller: Caller, id: string, ifMatch?: Versions): Promise<void> {
       await inTransaction(db, async (tx) => {
         const row = await store.lock(tx, id)
         if (!row) throw unknown()
         checkVersion(ifMatch, row.version)
         const before = await whole(tx, row, false)
         await store.remove(tx, id)
-        await record(tx, caller, {
-          action: 'image.removed',
-          target: { kind: 'image', id, name: nameOf(before) },
-          before: audited(before),
-          after: null,
-          event: { name: 'image.removed', version: row.version },
-        })
+        await record(tx, caller, { action: 'image.removed', target: targetOf(before), before: audited(before), event: { version: row.version } })
       })
     },
   }

@@ -1,22 +1,15 @@
 /** Row → contract. The only place where an image's columns become its fields, and where its token stands in clear. */
 import type { Image } from '#contract/images.ts'
-import { canUseJoinToken, joinArgument, type JoinToken } from '#contract/join-tokens.ts'
+import { canUseJoinToken, joinArgument } from '#contract/join-tokens.ts'
 import { kernelCommandLine } from '#talos/schematic/command-line.ts'
 import { schematicText } from '#talos/schematic/schematic.ts'
+import type { Config } from '../../config.ts'
 import { onlyHere } from '../../network.ts'
+import type { TokenForImage } from '../joining/tokens.ts'
 import { forIpxe, linkOf, linksOf, pxeScript } from './links.ts'
 import type { ImageRow } from './store.ts'
 
-/** A join token as images need it. */
-export interface ImageToken {
-  /** The token itself. Never into the database, the log, the audit log or an event. */
-  readonly text: string
-  readonly name: string
-  readonly status: JoinToken['status']
-  readonly datacenterId: string | null
-}
-
-/** What the token reads as for those who may not make one. */
+/** Stands for the token where the caller may not make one. */
 const masked = '…'
 
 /** All arguments that a schematic carries: a person's, then the announcement. */
@@ -30,15 +23,11 @@ export const schematicOf = (image: Parameters<typeof kernelArgsOf>[0] & { readon
   officialExtensions: image.extensions,
 })
 
-export interface Surroundings {
-  /** As the settings say now, without a slash at the end. */
-  readonly publicUrl: string
-  readonly factoryUrl: string
-  /** The servers of this installation are simulated, on this machine. */
-  readonly simulated: boolean
-}
+/** The settings that warnings are about. */
+export type ImageSettings = Pick<Config, 'publicUrl' | 'imageFactoryUrl' | 'simulate'>
 
-function warningsOf(row: ImageRow, token: ImageToken | null, { publicUrl, factoryUrl, simulated }: Surroundings): string[] {
+function warningsOf(row: ImageRow, token: TokenForImage | null, { publicUrl, imageFactoryUrl: factoryUrl, simulate }: ImageSettings): string[] {
+  const simulated = simulate !== undefined
   const announces = token !== null
   const verdict = token && canUseJoinToken(token)
   return [
@@ -51,30 +40,24 @@ function warningsOf(row: ImageRow, token: ImageToken | null, { publicUrl, factor
 }
 
 /** @param reveal whether the join token stands in clear */
-export function present(row: ImageRow, token: ImageToken | null, around: Surroundings, reveal: boolean): Image {
+export function present(row: ImageRow, token: TokenForImage | null, settings: ImageSettings, reveal: boolean): Image {
   const shown = token === null ? undefined : reveal ? token.text : masked
   const args = kernelArgsOf(row, shown)
+  const { datacenter_id, datacenter_code, token_id, public_url: _announced, factory_url: url, factory_simulated: simulated, ...plain } = row
+  const { registered_at, reason, updated_at: _updated, ...fields } = plain
   return {
-    id: row.id,
-    talos_version: row.talos_version,
-    arch: row.arch,
-    secureboot: row.secureboot,
-    extensions: row.extensions,
+    ...fields,
     kernel_args: args,
-    format: row.format,
-    datacenter: row.datacenter_id && row.datacenter_code ? { id: row.datacenter_id, code: row.datacenter_code } : null,
-    token: token && row.token_id ? { id: row.token_id, name: token.name, status: token.status } : null,
-    schematic_id: row.schematic_id,
+    datacenter: datacenter_id && datacenter_code ? { id: datacenter_id, code: datacenter_code } : null,
+    token: token && token_id ? { id: token_id, name: token.name, status: token.status } : null,
     schematic: schematicText(schematicOf(row, shown)),
-    factory: { url: row.factory_url, simulated: row.factory_simulated, registered_at: row.registered_at?.toISOString() ?? null, reason: row.reason },
+    factory: { url, simulated, registered_at: registered_at?.toISOString() ?? null, reason },
     url: linkOf(row, row.format),
     links: linksOf(row),
     pxe_script: pxeScript(row, commandLineOf(row, args.map(forIpxe))),
     kernel_command_line: commandLineOf(row, args),
-    warnings: warningsOf(row, token, around),
-    created_by: row.created_by,
+    warnings: warningsOf(row, token, settings),
     created_at: row.created_at.toISOString(),
-    version: row.version,
   }
 }
 

@@ -87,9 +87,8 @@ test('an image that was registered stays so, whatever becomes of the factory', a
 
 /** The domain with another factory than the app's. */
 const imagesOf = (url: string, limits: CallLimits) => {
-  const { datacenters, joining } = backend.domains
-  const around = { publicUrl: 'https://steelyard.example.com', factoryUrl: url, simulated: false }
-  return images({ ...backend.platform, factory: factory({ url, clock: testClock(), log: silent, limits }), datacenters, tokenFor: joining.tokenFor, around })
+  const config = { ...backend.config, publicUrl: 'https://steelyard.example.com', imageFactoryUrl: url, simulate: undefined }
+  return images({ ...backend.platform, ...backend.domains, config, factory: factory({ url, clock: testClock(), log: silent, limits }) })
 }
 const read = (more: Partial<NewImage>) => ({ ...z.parse(imageCreate.body, image()), ...more })
 

@@ -21,21 +21,11 @@ import { compareVersions, type Factory, isPrerelease, type Listed, ownVersions }
 /** How long a list is waited for: what follows is told without the factory, and its answer is there for the next one who asks. */
 const patienceMs = 2_000
 
-export interface Versions {
-  list(query: Input<typeof versionList>['query']): Promise<Answer<typeof versionList>>
-  /** Pairs for a new cluster, newest first, by what the factory said last. Asks nobody. */
-  pairs(): SupportedPair[]
-  /** Why a cluster can't be made of these; undefined where it can. Asks nobody. */
-  problem(talos: string, kubernetes: string): string | undefined
-  /** What of these is out of support, a sentence each. */
-  warnings(talos: string, kubernetes: string): string[]
-  /** Asks the factory now, so that its list is known before somebody wants it. Never throws. */
-  refresh(): Promise<void>
-}
+export type Versions = ReturnType<typeof versions>
 
 const minorText = (version: string): string => version.replace(/^v/, '').split('.').slice(0, 2).join('.')
 
-export function versions({ factory, clock }: { factory: Factory; clock: Clock }): Versions {
+export function versions({ factory, clock }: { factory: Factory; clock: Clock }) {
   let last: readonly string[] | null = null
 
   const ask = async (): Promise<{ items: readonly string[] | null; reason: string | null }> => {
@@ -109,26 +99,30 @@ export function versions({ factory, clock }: { factory: Factory; clock: Clock })
   }
 
   return {
-    async list({ prereleases }) {
+    async list({ prereleases }: Input<typeof versionList>['query']): Promise<Answer<typeof versionList>> {
       const { items, reason } = await ask()
       const shown = supportedOf(items).filter((v) => prereleases === 'true' || !isPrerelease(v))
       return { items: shown.map(offered), source: shown.some((v) => items?.includes(v)) ? 'factory' : 'shipped', reason, notices: notices(items) }
     },
-    pairs: () => {
+    /** Pairs for a new cluster, newest first, by what the factory said last. Asks nobody. */
+    pairs: (): SupportedPair[] => {
       const stable = supportedOf(last).filter((v) => !isPrerelease(v))
       const newest = minors.flatMap((m) => stable.find((v) => supportedMinor(v) === m) ?? [])
       return newest.toReversed().map((talos) => ({ talos, kubernetes: supportedMinor(talos)!.kubernetes }))
     },
-    problem: (talos, kubernetes) =>
+    /** Why a cluster can't be made of these; undefined where it can. Asks nobody. */
+    problem: (talos: string, kubernetes: string): string | undefined =>
       kubernetesProblem(talos, kubernetes) ??
       (last !== null && supportedOf(last) !== ownVersions && !last.includes(talos) ? `The image factory does not build Talos ${talos}` : undefined),
-    warnings: (talos, kubernetes) => {
+    /** What of these is out of support, a sentence each. */
+    warnings: (talos: string, kubernetes: string): string[] => {
       const said = (what: string, { ends, ended }: Support) =>
         ended ? [`${what} is out of support${ends === null ? '' : ` since ${ends}`}: it gets no fixes any more.`] : []
       return supportedMinor(talos) === undefined
         ? []
         : [...said(`Talos ${minorText(talos)}`, talosSupport(talos)), ...said(`Kubernetes ${minorText(kubernetes)}`, kubernetesSupport(kubernetes))]
     },
-    refresh: async () => void (await ask().catch(() => undefined)),
+    /** Asks the factory now, so that its list is known before somebody wants it. Never throws. */
+    refresh: async (): Promise<void> => void (await ask().catch(() => undefined)),
   }
 }

@@ -6,11 +6,9 @@ import { randomUUID } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
 import { canUseJoinToken } from '#contract/join-tokens.ts'
 import type { Verdict } from '#contract/rule.ts'
-import type { Clock } from '../../clock.ts'
-import { type Db, inTransaction, type Tx } from '../../db/db.ts'
-import type { Engine } from '../../engine/engine.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
 import { system } from '../../http/caller.ts'
-import type { Recorder } from '../../record.ts'
+import type { Platform } from '../../platform.ts'
 import type { Announcement } from './announcement.ts'
 import { oneTimeHostName } from './answers.ts'
 import { statusOf } from './present.ts'
@@ -31,13 +29,6 @@ export type Admission =
   /** `over`: whatever it asks for next time. */
   | { readonly kind: 'refused'; readonly reason: string; readonly over: boolean }
 
-export interface AdmissionParts {
-  readonly db: Db
-  readonly clock: Clock
-  readonly engine: Pick<Engine, 'wake'>
-  readonly tell: Recorder['tell']
-}
-
 /** Waiting for a transaction at once; past it, a machine is asked to come back (Talos does, with a back-off). */
 const mostWaiting = 2_000
 const perBatch = 100
@@ -52,7 +43,7 @@ interface Pending {
   readonly reject: (error: unknown) => void
 }
 
-export function admission({ db, clock, engine, tell }: AdmissionParts): (asked: Asked) => Promise<Admission> {
+export function admission({ db, clock, engine, tell }: Platform): (asked: Asked) => Promise<Admission> {
   const decide = (token: store.TokenRow, known: store.ArrivalRow[], { announcement, address, mayDial }: Asked, at: Date) => {
     const isUsed = known.some((a) => a.counted)
     const status = statusOf(token, at.getTime())

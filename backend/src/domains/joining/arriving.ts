@@ -5,13 +5,11 @@
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
-import type { Clock } from '../../clock.ts'
-import { type Db, isDatabaseGone, type Tx } from '../../db/db.ts'
+import { isDatabaseGone, type Tx } from '../../db/db.ts'
 import { type Fence, FenceLost, type Job, type Outcome } from '../../engine/engine.ts'
 import { oneByOne } from '../../engine/one-by-one.ts'
 import { system } from '../../http/caller.ts'
-import type { Log } from '../../log.ts'
-import type { Recorder } from '../../record.ts'
+import type { Platform } from '../../platform.ts'
 import type { Fleet, Found } from '../../talos-fleet/fleet.ts'
 import { readEverything, type Reading } from '../../talos-fleet/reading.ts'
 import type { ForJoining } from '../servers/register/for-joining.ts'
@@ -53,22 +51,21 @@ interface Try {
   wrongNameSince: number | undefined
 }
 
-export interface ArrivingParts {
-  readonly db: Db
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Log
-  readonly fleet: Fleet
-  readonly recorder: Recorder
-  readonly servers: ForJoining
-}
-
 interface Answer {
   readonly found: Found
   readonly reading: Reading
 }
 
-export function arriving({ db, clock, random, log, fleet, recorder: { record, tell }, servers }: ArrivingParts): (job: Job) => Promise<Outcome> {
+export function arriving({
+  db,
+  clock,
+  random,
+  log,
+  record,
+  tell,
+  fleet,
+  servers,
+}: Platform & { fleet: Fleet; servers: ForJoining }): (job: Job) => Promise<Outcome> {
   const tried = new Map<string, Try>()
   const tryOf = ({ id, host_name }: store.Waiting): Try => {
     const known = tried.get(id)
@@ -81,12 +78,8 @@ export function arriving({ db, clock, random, log, fleet, recorder: { record, te
   /** The token was good when the machine asked, and is no more: it gets in no more either, and the audit log says so. */
   const refuse = async (tx: Tx, { token_id, token_name, uuid, serial, mac, address }: store.Waiting): Promise<Parameters<typeof store.settle>[2]> => {
     const reason = 'The join token was revoked while the machine was waited for'
-    await record(tx, system, {
-      action: 'join.refused',
-      target: { kind: 'join_token', id: token_id, name: token_name },
-      result: 'forbidden',
-      after: { reason, address, count: 1, uuid, serial, mac },
-    })
+    const target = { kind: 'join_token', id: token_id, name: token_name }
+    await record(tx, system, { action: 'join.refused', target, result: 'forbidden', after: { reason, address, count: 1, uuid, serial, mac } })
     return { result: 'refused', reason }
   }
 
@@ -102,21 +95,15 @@ export function arriving({ db, clock, random, log, fleet, recorder: { record, te
       await tell(tx, system, { name: 'join_token.updated', object: { kind: 'join_token', id: current.token_id } })
     })
 
-  const fail = (
-    write: Fence['write'],
-    arrival: store.Waiting,
-    reason: string,
-    code: 'identity_changed' | 'server_unreachable' | 'dial_refused' | 'internal',
-    serverId?: string,
-  ) =>
-    settle(write, arrival, async (tx, { token_id, token_name, uuid, serial, mac, address }) => {
-      await record(tx, system, {
-        action: 'join.failed',
-        target: { kind: 'join_token', id: token_id, name: token_name },
-        result: code,
-        after: { reason, address, uuid, serial, mac },
-      })
-      return { result: 'failed', reason, ...(serverId !== undefined && { server_id: serverId }) }
+  type FailureCode = 'identity_changed' | 'server_unreachable' | 'dial_refused' | 'internal'
+  const recordFailure = (tx: Tx, { token_id, token_name, uuid, serial, mac, address }: store.Waiting, reason: string, result: FailureCode) => {
+    const target = { kind: 'join_token', id: token_id, name: token_name }
+    return record(tx, system, { action: 'join.failed', target, result, after: { reason, address, uuid, serial, mac } })
+  }
+  const fail = (write: Fence['write'], arrival: store.Waiting, reason: string, code: FailureCode) =>
+    settle(write, arrival, async (tx, current) => {
+      await recordFailure(tx, current, reason, code)
+      return { result: 'failed', reason }
     })
 
   /** @throws Contradiction where the machine isn't the announced one */
@@ -138,30 +125,19 @@ export function arriving({ db, clock, random, log, fleet, recorder: { record, te
       addresses: reading.inventory.node_addresses,
       elsewhere: await servers.elsewhere(address, found, signal),
     }
-    await settle(write, arrival, async (tx, { datacenter_id, token_id, token_name: token, uuid, serial, mac }) => {
-      const joined = await servers.join(tx, system, candidate, reading, { datacenterId: datacenter_id, token })
+    await settle(write, arrival, async (tx, current) => {
+      const joined = await servers.join(tx, system, candidate, reading, { datacenterId: current.datacenter_id, token: current.token_name })
       // Known elsewhere since a moment ago: the next try, which is due at once, looks there too.
       if (!joined) return null
       const { kind, server, sentence } = joined
       if (kind !== 'alarm') return { result: 'joined', reason: kind === 'new' ? null : sentence, server_id: server.id }
-      await record(tx, system, {
-        action: 'join.failed',
-        target: { kind: 'join_token', id: token_id, name: token },
-        result: 'identity_changed',
-        after: { reason: sentence, address, uuid, serial, mac },
-      })
+      await recordFailure(tx, current, sentence, 'identity_changed')
       return { result: 'failed', reason: sentence, server_id: server.id }
     })
   }
 
   /** Nothing to take from it yet: it is asked again, unless it was waited for long enough. */
-  const wait = async (
-    write: Fence['write'],
-    arrival: store.Waiting,
-    state: Try,
-    why: string,
-    code: 'identity_changed' | 'server_unreachable' | 'internal',
-  ): Promise<void> => {
+  const wait = async (write: Fence['write'], arrival: store.Waiting, state: Try, why: string, code: FailureCode): Promise<void> => {
     const now = clock.now()
     const age = now - arrival.at.getTime()
     if (state.wrongNameSince !== undefined && now - state.wrongNameSince >= wrongNameMs) return fail(write, arrival, why, 'identity_changed')

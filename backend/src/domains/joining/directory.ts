@@ -1,29 +1,18 @@
 /**
- * Which token a text is, asked without a question to the database for each: all hashes are held, and read again when one is asked for that isn't among
- * them. However many texts are guessed, that is at most ten times a second, one at a time; a token that was made a moment ago is found none the less,
- * because the read that decides begins after the question.
+ * Finds the join token of a text without a query for each. All hashes are held in memory, and read again when an unknown one is asked for: at most ten
+ * times a second, one read at a time, however many texts are guessed. A token that was made a moment ago is found, because the deciding read begins after
+ * the question.
  */
 import type { Db } from '../../db/db.ts'
 import * as store from './store.ts'
 import { hashOf } from './token-text.ts'
 
-export interface KnownToken {
-  readonly id: string
-  readonly name: string
-  readonly revoked_at: Date | null
-  readonly expires_at: Date | null
-}
-
-export interface Directory {
-  /** Undefined: there is no such token. Revoked and expired ones never become good again, so what is remembered of them holds; all else is decided under a lock. */
-  find(text: string): Promise<KnownToken | undefined>
-  /** It was found to have ended: it is read again when it is asked for. */
-  forget(text: string): void
-}
+type KnownToken = Awaited<ReturnType<typeof store.tokens>>[number]
+export type Directory = ReturnType<typeof directory>
 
 const readEveryMs = 100
 
-export function directory({ db }: { db: Db }): Directory {
+export function directory(db: Db) {
   let known = new Map<string, KnownToken>()
   let next: Promise<void> | undefined
   let running: Promise<unknown> = Promise.resolve()
@@ -42,7 +31,8 @@ export function directory({ db }: { db: Db }): Directory {
   }
 
   return {
-    async find(text) {
+    /** Undefined: there is no such token. A revoked or expired token never becomes good again, so that much may be cached; all else is decided under a lock. */
+    async find(text: string): Promise<KnownToken | undefined> {
       const key = keyOf(text)
       const found = known.get(key)
       if (found) return found
@@ -53,6 +43,7 @@ export function directory({ db }: { db: Db }): Directory {
       await next
       return known.get(key)
     },
-    forget: (text) => void known.delete(keyOf(text)),
+    /** The token has ended: it is read again when it is asked for. */
+    forget: (text: string) => void known.delete(keyOf(text)),
   }
 }

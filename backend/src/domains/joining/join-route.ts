@@ -10,9 +10,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import { canUseJoinToken, joinPath, joinTokenPattern } from '#contract/join-tokens.ts'
 import type { Verdict } from '#contract/rule.ts'
-import type { Clock } from '../../clock.ts'
 import { bucket } from '../../http/limits.ts'
-import type { Log } from '../../log.ts'
+import type { Platform } from '../../platform.ts'
 import type { Admission, Asked } from './admission.ts'
 import { readAnnouncement, readSource } from './announcement.ts'
 import { harmless, named } from './answers.ts'
@@ -20,9 +19,7 @@ import type { Directory } from './directory.ts'
 import { statusOf } from './present.ts'
 import type { Refusal, Refusals } from './refusals.ts'
 
-export interface JoinRouteParts {
-  readonly clock: Clock
-  readonly log: Log
+interface JoinRouteParts {
   readonly directory: Directory
   readonly refusals: Refusals
   readonly admit: (asked: Asked) => Promise<Admission>
@@ -33,7 +30,7 @@ export interface JoinRouteParts {
 /** Announcements from one address that are let in: a machine asks once at each boot. Many machines behind one address can't be dialled anyway. */
 const perAddress = { perSecond: 0.5, burst: 30 }
 
-export function joinRoute(app: FastifyInstance, { clock, log, directory, refusals, admit, mayDial }: JoinRouteParts): void {
+export function joinRoute(app: FastifyInstance, { clock, log, directory, refusals, admit, mayDial }: Platform & JoinRouteParts): void {
   const paces = bucket({ ...perAddress, clock })
   const send = (reply: FastifyReply, document: string) => reply.status(200).type('application/yaml; charset=utf-8').send(document)
   const refuse = ({ ip, id }: FastifyRequest, reply: FastifyReply, reason: string, about: Pick<Refusal, 'token' | 'announcement'> = {}) => {
@@ -81,14 +78,8 @@ export function joinRoute(app: FastifyInstance, { clock, log, directory, refusal
     },
     onResponse: async (request, reply) => {
       const { id, ip } = request
-      log.debug('request', {
-        request_id: id,
-        method: request.method,
-        path: `${joinPath}…`,
-        status: reply.statusCode,
-        duration_ms: Math.round(reply.elapsedTime),
-        ip,
-      })
+      const duration_ms = Math.round(reply.elapsedTime)
+      log.debug('request', { request_id: id, method: request.method, path: `${joinPath}…`, status: reply.statusCode, duration_ms, ip })
     },
   })
   app.addHook('onClose', () => refusals.close())

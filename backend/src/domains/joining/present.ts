@@ -12,36 +12,28 @@ export const statusOf = (
   return max_uses !== null && uses >= max_uses ? 'used_up' : 'usable'
 }
 
-export const present = (row: TokenRow, { codes, now }: { codes: ReadonlyMap<string, string>; now: number }): JoinToken => {
-  const code = row.datacenter_id === null ? undefined : codes.get(row.datacenter_id)
+/** @param codes of datacenters by id */
+export const present = (
+  { datacenter_id, hash: _hash, updated_at: _updated, ...row }: TokenRow,
+  { codes, now }: { codes: ReadonlyMap<string, string>; now: number },
+): JoinToken => {
+  const code = datacenter_id === null ? undefined : codes.get(datacenter_id)
   return {
-    id: row.id,
-    name: row.name,
+    ...row,
     status: statusOf(row, now),
-    datacenter: row.datacenter_id !== null && code !== undefined ? { id: row.datacenter_id, code } : null,
-    max_uses: row.max_uses,
-    uses: row.uses,
+    datacenter: datacenter_id !== null && code !== undefined ? { id: datacenter_id, code } : null,
     expires_at: row.expires_at?.toISOString() ?? null,
     revoked_at: row.revoked_at?.toISOString() ?? null,
     last_used_at: row.last_used_at?.toISOString() ?? null,
-    created_by: row.created_by,
     created_at: row.created_at.toISOString(),
-    version: row.version,
   }
 }
 
 /** @param names of servers by id */
-export const presentArrival = (row: ArrivalRow, names: ReadonlyMap<string, string>): Arrival => {
-  const name = row.server_id === null ? undefined : names.get(row.server_id)
-  return {
-    id: row.id,
-    at: row.at.toISOString(),
-    uuid: row.uuid,
-    serial: row.serial,
-    mac: row.mac,
-    address: row.address,
-    result: row.result,
-    reason: row.reason,
-    server: row.server_id !== null && name !== undefined ? { id: row.server_id, name } : null,
-  }
+export const presentArrival = (
+  { token_id: _token, host_name: _secret, counted: _counted, shard: _shard, server_id: id, ...row }: ArrivalRow,
+  names: ReadonlyMap<string, string>,
+): Arrival => {
+  const name = id === null ? undefined : names.get(id)
+  return { ...row, at: row.at.toISOString(), server: id !== null && name !== undefined ? { id, name } : null }
 }

@@ -1,14 +1,12 @@
 /**
- * Writes down who was refused, without letting them fill the audit log: within a minute a source has one entry at its first refusal and one at the end
- * with how many came after it. Sources past a number are counted together. Nobody waits for it: it is written in batches, one at a time.
+ * Records refused announcements without letting them fill the audit log: for each minute a source gets one entry at its first refusal and one at the end
+ * with the number of further ones. Sources past a limit are counted together. Entries are written in batches, one batch at a time; nobody waits for them.
  */
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
-import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
-import type { Log } from '../../log.ts'
 import { sourceOf } from '../../network.ts'
-import type { RecordChange } from '../../record.ts'
+import type { Platform } from '../../platform.ts'
 import type { Announcement } from './announcement.ts'
 import { shardOf } from './shards.ts'
 import * as store from './store.ts'
@@ -25,11 +23,7 @@ export interface Refusal {
   readonly announcement?: Announcement | undefined
 }
 
-export interface Refusals {
-  note(refusal: Refusal): void
-  /** Writes what is still to be written; called at the stop. */
-  close(): Promise<void>
-}
+export type Refusals = ReturnType<typeof refusals>
 
 const windowMs = 60_000
 /** Sources with entries of their own within a window. */
@@ -45,14 +39,7 @@ interface Entry {
   readonly count: number
 }
 
-export interface RefusalParts {
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
-  readonly record: RecordChange
-}
-
-export function refusals({ db, clock, log, record }: RefusalParts): Refusals {
+export function refusals({ db, clock, log, record }: Pick<Platform, 'db' | 'clock' | 'log' | 'record'>) {
   /** Of the open window: how many came from a source after its first. `others` stands for all sources past the limit. */
   let open: Map<string, { last: Refusal; more: number }> | undefined
   let others: { last: Refusal; more: number } | undefined
@@ -112,7 +99,7 @@ export function refusals({ db, clock, log, record }: RefusalParts): Refusals {
   }
 
   return {
-    note(refusal) {
+    note(refusal: Refusal): void {
       if (!open) {
         open = new Map()
         // Rejects at the stop, which closes the window itself.
@@ -130,7 +117,8 @@ export function refusals({ db, clock, log, record }: RefusalParts): Refusals {
         others = { last: { ...refusal, reason: `${refusal.reason} (among others: too many sources at once)` }, more: (others?.more ?? 0) + 1 }
       }
     },
-    async close() {
+    /** Writes what is still to be written; called at the stop. */
+    async close(): Promise<void> {
       stop.abort(new Error('Steelyard is stopping'))
       closeWindow()
       await writing

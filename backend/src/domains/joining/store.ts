@@ -10,9 +10,6 @@ export type NewArrival = Insertable<Tables['join_arrival']> & { id: string }
 /** All of them: there are tens or hundreds, and the status is computed, so that sorting and filtering happen in memory. */
 export const tokens = (on: Db | Tx): Promise<TokenRow[]> => on.selectFrom('join_token').selectAll().orderBy('created_at', 'desc').orderBy('id').execute()
 
-export const tokensOf = (on: Db | Tx, datacenterId: string): Promise<TokenRow[]> =>
-  on.selectFrom('join_token').selectAll().where('datacenter_id', '=', datacenterId).execute()
-
 export const token = (on: Db | Tx, id: string): Promise<TokenRow | undefined> => on.selectFrom('join_token').selectAll().where('id', '=', id).executeTakeFirst()
 
 /** In the order of ids: two that lock the same rows wait for each other instead of dead-locking. */
@@ -49,15 +46,7 @@ export async function arrivals(
   let matching = db.selectFrom('join_arrival').where('token_id', '=', tokenId)
   if (q) {
     const pattern = likePattern(q)
-    matching = matching.where((e) =>
-      e.or([
-        e('uuid', 'ilike', pattern),
-        e('serial', 'ilike', pattern),
-        e('address', 'ilike', pattern),
-        e('mac', 'ilike', pattern),
-        e('reason', 'ilike', pattern),
-      ]),
-    )
+    matching = matching.where((e) => e.or((['uuid', 'serial', 'address', 'mac', 'reason'] as const).map((column) => e(column, 'ilike', pattern))))
   }
   const [rows, count] = await Promise.all([
     matching
@@ -81,24 +70,14 @@ export const arrivalsOf = (tx: Tx, tokenIds: readonly string[], uuids: readonly 
     .where('uuid', 'in', [...uuids])
     .execute()
 
-/** Makes the rows, or writes those that are there anew; the server that a row belongs to stays. */
+const rewritten = ['serial', 'mac', 'address', 'host_name', 'counted', 'at', 'result', 'reason'] as const
+/** Inserts the rows, or overwrites those that exist; the server that a row belongs to stays. */
 export async function writeArrivals(tx: Tx, rows: readonly NewArrival[]): Promise<void> {
   if (rows.length === 0) return
   await tx
     .insertInto('join_arrival')
     .values([...rows])
-    .onConflict((c) =>
-      c.column('id').doUpdateSet((e) => ({
-        serial: e.ref('excluded.serial'),
-        mac: e.ref('excluded.mac'),
-        address: e.ref('excluded.address'),
-        host_name: e.ref('excluded.host_name'),
-        counted: e.ref('excluded.counted'),
-        at: e.ref('excluded.at'),
-        result: e.ref('excluded.result'),
-        reason: e.ref('excluded.reason'),
-      })),
-    )
+    .onConflict((c) => c.column('id').doUpdateSet((e) => Object.fromEntries(rewritten.map((column) => [column, e.ref(`excluded.${column}`)]))))
     .execute()
 }
 
@@ -142,12 +121,7 @@ export async function removeOld(db: Db, { refusedBefore, tokensBefore }: { refus
   await db
     .deleteFrom('join_arrival')
     .where('at', '<', tokensBefore)
-    .where('token_id', 'in', (e) =>
-      e
-        .selectFrom('join_token')
-        .select('id')
-        .where((w) => w.or([w('revoked_at', '<', tokensBefore), w('expires_at', '<', tokensBefore)])),
-    )
+    .where('token_id', 'in', sql<string>`(select id from join_token where revoked_at < ${tokensBefore} or expires_at < ${tokensBefore})`)
     .execute()
 }
 

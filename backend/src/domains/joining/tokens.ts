@@ -1,4 +1,4 @@
-/** What people do with join tokens. Each change is one transaction: row, audit entry and event together. The text of a token is in neither. */
+/** Changes of join tokens. Each is one transaction: row, audit entry and event together. None of them holds the token's text. */
 import { randomUUID } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
 import {
@@ -14,51 +14,33 @@ import { nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
 import { orderOf } from '#contract/page.ts'
 import type { Page } from '#contract/page.ts'
-import type { Clock } from '../../clock.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
-import type { RecordChange } from '../../record.ts'
+import type { Platform } from '../../platform.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Servers } from '../servers/servers.ts'
 import { present, presentArrival, statusOf } from './present.ts'
 import * as store from './store.ts'
 import { hashOf, textOf } from './token-text.ts'
 
-/** What images are told of a token. */
+/** A join token as images need it. */
 export interface TokenForImage {
-  /** The token itself: for a kernel argument, nothing else. */
+  /** The token itself, for a kernel argument. Never into the database, the log, the audit log or an event. */
   readonly text: string
   readonly name: string
   readonly status: JoinToken['status']
   readonly datacenterId: string | null
 }
 
-export interface Tokens {
-  list(query: Input<typeof joinTokenList>['query']): Promise<Page<JoinToken>>
-  /** @throws Problem not_found */
-  get(id: string): Promise<JoinToken>
-  /** The answer is the only one that holds the token. @throws Problem not_found for the datacenter; name_taken */
-  create(caller: Caller, input: NewJoinToken): Promise<JoinToken & { token: string; kernel_argument: string }>
-  /** @throws Problem not_found; stale; conflict where it was revoked already */
-  revoke(caller: Caller, id: string, ifMatch?: Versions): Promise<void>
-  /** @throws Problem not_found */
-  arrivals(id: string, query: Input<typeof joinTokenArrivals>['query']): Promise<Page<Arrival>>
-  /** For images, of whatever status the token is; null: there is no such token. */
-  tokenFor(on: Db | Tx, tokenId: string): Promise<TokenForImage | null>
-  /** How many tokens can still be used that put servers into the datacenter. */
-  usableIn(on: Db | Tx, datacenterId: string): Promise<number>
-}
-
 export interface TokenParts {
-  readonly db: Db
-  readonly clock: Clock
-  readonly record: RecordChange
   readonly key: () => Promise<Uint8Array>
-  readonly publicUrl: string
   readonly datacenters: Pick<Datacenters, 'find' | 'names'>
   readonly servers: Pick<Servers, 'namesOf'>
 }
+export type Tokens = ReturnType<typeof joinTokens>
+/** Joining as other domains see it. */
+export type Joining = Pick<Tokens, 'tokenFor'>
 
 type Sortable = 'created_at' | 'name' | 'expires_at' | 'uses' | 'status'
 /** One that doesn't expire comes after all that do. */
@@ -72,7 +54,7 @@ const sortKeys: Record<Sortable, (t: JoinToken) => string | number> = {
 }
 const unknown = () => new Problem('not_found', 'There is no such join token')
 
-export function joinTokens({ db, clock, record, key, publicUrl, datacenters, servers }: TokenParts): Tokens {
+export function joinTokens({ db, clock, record, config, key, datacenters, servers }: Platform & TokenParts) {
   const codes = async () => new Map((await datacenters.names()).map((d) => [d.id, d.code]))
   const shown = async (row: store.TokenRow): Promise<JoinToken> => present(row, { codes: await codes(), now: clock.now() })
 
@@ -82,29 +64,15 @@ export function joinTokens({ db, clock, record, key, publicUrl, datacenters, ser
       throw new Problem('not_found', `Datacenter ${datacenter_id} not found`, { datacenter_id: 'There is no such datacenter' })
     const at = new Date(clock.now())
     const expires_at = lifetime_hours === null ? null : new Date(at.getTime() + lifetime_hours * 3600_000)
-    const row = await store.insertToken(tx, {
-      id,
-      name,
-      hash,
-      datacenter_id,
-      max_uses,
-      expires_at,
-      created_by: callerName(caller),
-      created_at: at,
-      updated_at: at,
-    })
+    const created = { created_by: callerName(caller), created_at: at, updated_at: at }
+    const row = await store.insertToken(tx, { id, name, hash, datacenter_id, max_uses, expires_at, ...created })
     const made = present(row, { codes: new Map(datacenter ? [[datacenter.id, datacenter.code]] : []), now: at.getTime() })
-    await record(tx, caller, {
-      action: 'join_token.created',
-      target: { kind: 'join_token', id, name },
-      after: made,
-      event: { name: 'join_token.created', version: made.version },
-    })
+    await record(tx, caller, { action: 'join_token.created', target: { kind: 'join_token', id, name }, after: made, event: { version: made.version } })
     return made
   }
 
   return {
-    async list(query) {
+    async list(query: Input<typeof joinTokenList>['query']): Promise<Page<JoinToken>> {
       const [rows, known] = await Promise.all([store.tokens(db), codes()])
       const wanted = query.q?.toLowerCase()
       const now = clock.now()
@@ -120,20 +88,22 @@ export function joinTokens({ db, clock, record, key, publicUrl, datacenters, ser
       return { items: sorted.slice(from, from + query.per_page), page: query.page, per_page: query.per_page, total: sorted.length }
     },
 
-    async get(id) {
+    /** @throws Problem not_found */
+    async get(id: string): Promise<JoinToken> {
       const row = await store.token(db, id)
       if (!row) throw unknown()
       return shown(row)
     },
 
-    async create(caller, input) {
+    /** Only this answer holds the token. @throws Problem not_found for the datacenter; name_taken */
+    async create(caller: Caller, input: NewJoinToken): Promise<JoinToken & { token: string; kernel_argument: string }> {
       const id = randomUUID()
       const token = textOf(await key(), id)
       try {
         return await inTransaction(db, async (tx) => ({
           ...(await create(tx, caller, input, id, hashOf(token))),
           token,
-          kernel_argument: joinArgument(publicUrl, token),
+          kernel_argument: joinArgument(config.publicUrl, token),
         }))
       } catch (error) {
         if (violatedConstraint(error) !== 'join_token_name') throw error
@@ -142,7 +112,8 @@ export function joinTokens({ db, clock, record, key, publicUrl, datacenters, ser
       }
     },
 
-    async revoke(caller, id, ifMatch) {
+    /** @throws Problem not_found; stale; conflict where it was revoked already */
+    async revoke(caller: Caller, id: string, ifMatch?: Versions): Promise<void> {
       const known = await codes()
       await inTransaction(db, async (tx) => {
         const [row] = await store.lockTokens(tx, [id])
@@ -163,22 +134,17 @@ export function joinTokens({ db, clock, record, key, publicUrl, datacenters, ser
       })
     },
 
-    async arrivals(id, query) {
+    /** @throws Problem not_found */
+    async arrivals(id: string, query: Input<typeof joinTokenArrivals>['query']): Promise<Page<Arrival>> {
       if (!(await store.token(db, id))) throw unknown()
       const { rows, total } = await store.arrivals(db, id, { ...query, q: query.q, direction: orderOf(query.sort, '-at').direction })
-      const names = await servers.namesOf(
-        db,
-        rows.flatMap((r) => r.server_id ?? []),
-      )
+      const ids = rows.flatMap((r) => r.server_id ?? [])
+      const names = await servers.namesOf(db, ids)
       return { items: rows.map((row) => presentArrival(row, names)), page: query.page, per_page: query.per_page, total }
     },
 
-    async usableIn(on, datacenterId) {
-      const rows = await store.tokensOf(on, datacenterId)
-      return rows.filter((row) => statusOf(row, clock.now()) === 'usable').length
-    },
-
-    async tokenFor(on, tokenId) {
+    /** For images, of whatever status the token is; null: there is no such token. */
+    async tokenFor(on: Db | Tx, tokenId: string): Promise<TokenForImage | null> {
       const row = await store.token(on, tokenId)
       return row ? { text: textOf(await key(), row.id), name: row.name, status: statusOf(row, clock.now()), datacenterId: row.datacenter_id } : null
     },

@@ -1,30 +1,33 @@
-/** The first page's numbers, asked of the domains that know them. Parts that the caller may not read are empty. */
-import type { Attention, Overview } from '#contract/overview.ts'
+/** The figures of the first page, asked of the domains that know them. Parts that the caller may not read are empty. */
+import type { FastifyInstance } from 'fastify'
+import { type Attention, type Overview, overviewGet } from '#contract/overview.ts'
+import type { Config } from '../../config.ts'
 import type { UserCaller } from '../../http/caller.ts'
+import { serve, signedIn } from '../../http/serve.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
 import type { Operations } from '../operations/operations.ts'
 
 export interface ServerSummary {
   readonly servers: Overview['servers']
-  /** Servers that are not as they should be. */
+  /** Servers that need attention. */
   readonly ailing: readonly Attention[]
   readonly capacity: readonly (Omit<Overview['capacity'][number], 'datacenter'> & { readonly datacenter_id: string | null })[]
 }
 
 export interface ClusterSummary {
   readonly counts: Overview['clusters']
-  /** Clusters that are not as they should be, those that failed first. */
+  /** Clusters that need attention, failed ones first. */
   readonly ailing: readonly Attention[]
 }
 
 export interface OverviewParts {
+  readonly config: Pick<Config, 'dialNetworks'>
   readonly datacenters: Datacenters
   readonly operations: Operations
-  readonly servers: () => Promise<ServerSummary>
-  readonly clusters: () => Promise<ClusterSummary>
+  readonly servers: { summary(): Promise<ServerSummary> }
+  readonly clusters: { summary(): Promise<ClusterSummary> }
   /** The nearest to full first. */
-  readonly subnets: (most: number) => Promise<Overview['subnets']>
-  readonly dialsNowhere: boolean
+  readonly subnets: { fullest(most: number): Promise<Overview['subnets']> }
 }
 
 const shown = 10
@@ -36,33 +39,22 @@ const noServers: ServerSummary = {
 }
 const noClusters: ClusterSummary = { counts: { total: 0, by_status: {} }, ailing: [] }
 const none = { total: 0, in_clusters: 0, free: 0 }
+const noCapacity = { servers: 0, compute_units: none, vcpu: none, memory_bytes: none, disk_bytes: none, unknown_servers: 0 }
 
-export type ReadOverview = (caller: UserCaller) => Promise<Overview>
-
-export function overview({ datacenters, operations, servers, clusters, subnets, dialsNowhere }: OverviewParts): ReadOverview {
-  return async (caller) => {
+export function overviewRoutes(app: FastifyInstance, { config, datacenters, operations, servers, clusters, subnets }: OverviewParts): void {
+  serve(app)(overviewGet, async (call): Promise<Overview> => {
+    const caller = signedIn(call.caller)
     const may = (scope: UserCaller['scopes'][number]) => caller.scopes.includes(scope)
     const [places, inventory, { counts, ailing }, fullest, running, failures] = await Promise.all([
       may('datacenters:read') ? datacenters.names() : [],
-      may('servers:read') ? servers() : noServers,
-      may('clusters:read') ? clusters() : noClusters,
-      may('network:read') ? subnets(shownSubnets) : [],
+      may('servers:read') ? servers.summary() : noServers,
+      may('clusters:read') ? clusters.summary() : noClusters,
+      may('network:read') ? subnets.fullest(shownSubnets) : [],
       operations.recent('running', caller.scopes, shown),
       operations.recent('failed', caller.scopes, shown),
     ])
-    const byPlace = new Map(inventory.capacity.map((c) => [c.datacenter_id, c]))
-    const row = (datacenter: Overview['capacity'][number]['datacenter']): Overview['capacity'][number] => {
-      const { datacenter_id: _id, ...sums } = byPlace.get(datacenter?.id ?? null) ?? {
-        datacenter_id: null,
-        servers: 0,
-        compute_units: none,
-        vcpu: none,
-        memory_bytes: none,
-        disk_bytes: none,
-        unknown_servers: 0,
-      }
-      return { datacenter, ...sums }
-    }
+    const byPlace = new Map(inventory.capacity.map(({ datacenter_id, ...sums }) => [datacenter_id, sums]))
+    const row = (datacenter: Overview['capacity'][number]['datacenter']) => ({ datacenter, ...(byPlace.get(datacenter?.id ?? null) ?? noCapacity) })
     const attention = [...ailing, ...inventory.ailing]
     return {
       attention: { total: attention.length, items: attention.slice(0, shown) },
@@ -72,7 +64,7 @@ export function overview({ datacenters, operations, servers, clusters, subnets, 
       subnets: fullest,
       running,
       failures,
-      dials_nowhere: dialsNowhere,
+      dials_nowhere: config.dialNetworks.length === 0,
     }
-  }
+  })
 }

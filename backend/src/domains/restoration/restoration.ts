@@ -1,38 +1,32 @@
-/** After a restore: who looks at what is held, and lets it go on. What was restored and is held is written by the restore itself (`backup/settle.ts`). */
+/** After a restore, people look at what is held and let it go on. The restore itself writes the holds (`backup/settle.ts`). */
+import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'
 import { permits } from '#contract/permissions.ts'
-import { canResumeCluster, type HeldCluster, type Restoration } from '#contract/restoration.ts'
+import { canResumeCluster, clusterResume, type HeldCluster, operationResume, type Restoration, restorationGet } from '#contract/restoration.ts'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
-import type { Engine } from '../../engine/engine.ts'
 import type { HoldOwner } from '../../engine/holds.ts'
 import type { UserCaller } from '../../http/caller.ts'
-import type { Log } from '../../log.ts'
-import type { Recorder } from '../../record.ts'
+import { serve, signedIn } from '../../http/serve.ts'
+import type { Platform } from '../../platform.ts'
 import type { Clusters } from '../clusters/clusters.ts'
 import type { Operations } from '../operations/operations.ts'
 import * as store from './store.ts'
 
 export interface RestorationParts {
-  readonly db: Db
-  readonly engine: Engine
-  readonly log: Log
-  readonly recorder: Recorder
   readonly operations: Pick<Operations, 'held' | 'heldBy' | 'goOn'>
   readonly clusters: Pick<Clusters, 'goOn'>
 }
+export type Restorations = ReturnType<typeof restoration>
 
-export interface Restorations {
-  read(caller: UserCaller): Promise<Restoration>
-  /** @throws Problem not_found; transition_refused where nothing is held, or a server has not been asked since */
-  resumeCluster(caller: UserCaller, id: string): Promise<{ operations: Operation[] }>
-  /** @throws Problem not_found, forbidden, transition_refused */
-  resumeOperation(caller: UserCaller, id: string): Promise<{ operations: Operation[] }>
-  /** Says in the log what is held. */
-  start(): Promise<void>
+export function restorationRoutes(app: FastifyInstance, restorations: Restorations): void {
+  const on = serve(app)
+  on(restorationGet, ({ caller }) => restorations.read(signedIn(caller)))
+  on(clusterResume, ({ caller, params }) => restorations.resumeCluster(signedIn(caller), params.id))
+  on(operationResume, ({ caller, params }) => restorations.resumeOperation(signedIn(caller), params.id))
 }
 
-export function restoration({ db, engine, log, recorder, operations, clusters }: RestorationParts): Restorations {
+export function restoration({ db, engine, log, record, operations, clusters }: Platform & RestorationParts) {
   const clusterOf = async (on: Db | Tx, { id, name }: store.HeldRow): Promise<Omit<HeldCluster, 'operations'>> => {
     const servers = await store.serversOf(on, id)
     const names = (which: (s: store.HeldServer) => boolean) => servers.filter(which).map((s) => s.name)
@@ -51,12 +45,12 @@ export function restoration({ db, engine, log, recorder, operations, clusters }:
     const subjects = await engine.release(tx, owner)
     if (owner.kind === 'cluster') await clusters.goOn(tx, caller, owner.id)
     const resumed = await operations.goOn(tx, subjects)
-    await recorder.record(tx, caller, { action: `${owner.kind}.resumed`, target, after: { operations: resumed.map((o) => `${o.kind} ${o.target.name}`) } })
+    await record(tx, caller, { action: `${owner.kind}.resumed`, target, after: { operations: resumed.map((o) => `${o.kind} ${o.target.name}`) } })
     return { operations: resumed }
   }
 
   return {
-    async read(caller) {
+    async read(caller: UserCaller): Promise<Restoration> {
       const restored = await store.restored(db)
       if (!restored) return { restored: null, clusters: [], operations: [] }
       const mine = (await operations.held(db)).filter((o) => permits(caller.scopes, o.target.kind === 'cluster' ? 'clusters:read' : 'servers:read').ok)
@@ -76,20 +70,23 @@ export function restoration({ db, engine, log, recorder, operations, clusters }:
       }
     },
 
-    resumeCluster: (caller, id) =>
+    /** @throws Problem not_found; transition_refused where nothing is held, or a server has not been asked since */
+    resumeCluster: (caller: UserCaller, id: string) =>
       inTransaction(db, async (tx) => {
         if (!(await store.clusterExists(tx, id))) throw new Problem('not_found', `Cluster ${id} not found`)
         return resume(tx, caller, { kind: 'cluster', id })
       }),
 
-    resumeOperation: (caller, id) =>
+    /** @throws Problem not_found, forbidden, transition_refused */
+    resumeOperation: (caller: UserCaller, id: string) =>
       inTransaction(db, async (tx) => {
         const owner = await operations.heldBy(tx, caller, id)
         if (!owner) throw new Problem('transition_refused', 'Only an operation that is held since a restore can be resumed')
         return resume(tx, caller, owner)
       }),
 
-    async start() {
+    /** Writes into the log that something is held. */
+    async start(): Promise<void> {
       const restored = await store.restored(db)
       if (restored)
         log.warn('restored.held', { reason: 'Nothing is sent to the servers of restored clusters until somebody resumes them: GET /v1/restoration' })

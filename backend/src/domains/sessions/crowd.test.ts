@@ -6,11 +6,11 @@ import { startBackend } from '../../testing/backend.ts'
 import { longestHealthMs } from '../../testing/waiting.ts'
 import { hashNow } from './password.ts'
 
-/** How many times slower than a quiet machine this one is now: it may share its cores with other work. A hash takes 30 ms at most where nothing else runs. */
+/** How many times slower than a quiet machine this one is now: it may share its cores with other work. A hash takes 20 ms at most where nothing else runs. */
 async function slowness(): Promise<number> {
   const began = performance.now()
   for (let n = 0; n < 10; n++) await hashNow('a long password')
-  return Math.max(1, (performance.now() - began) / 10 / 30)
+  return Math.max(1, (performance.now() - began) / 10 / 20)
 }
 
 /** One request over a connection of its own. Answers status and duration in ms. */

@@ -1,16 +1,11 @@
 /**
- * Devices that an account has signed in from before. A cookie says so, signed for one device and one account: whoever holds it isn't slowed by what others
- * do to the account, and nothing more. It signs nobody in.
+ * Devices that an account has signed in from before. A cookie proves it, signed for one device and one account. Failed sign-ins of others don't slow a known
+ * device down; the cookie grants nothing else.
  */
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { deviceCookie } from '#contract/sessions.ts'
 
-export interface Devices {
-  /** Id of the device that the `Cookie` header proves to be known to the account; undefined where it proves nothing. */
-  known(cookies: string | undefined, email: string): Promise<string | undefined>
-  /** `Set-Cookie` that makes the device known to the account, beside those that it is known to already. */
-  remember(cookies: string | undefined, email: string, isEncrypted: boolean): Promise<string>
-}
+export type Devices = ReturnType<typeof devices>
 
 /** Accounts that one browser stays known to. */
 const mostAccounts = 5
@@ -20,7 +15,7 @@ const entryPattern = /^[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}$/
 const longestHeader = 8_192
 
 /** @param installationKey 32 bytes that stay in this installation */
-export function devices(installationKey: () => Promise<Uint8Array>): Devices {
+export function devices(installationKey: () => Promise<Uint8Array>) {
   const key = async () => new Uint8Array(hkdfSync('sha256', await installationKey(), new Uint8Array(), 'devices that signed in before', 32))
   const signatureOf = (secret: Uint8Array, id: string, email: string) =>
     createHmac('sha256', secret)
@@ -45,13 +40,15 @@ export function devices(installationKey: () => Promise<Uint8Array>): Devices {
     return given.length === right.length && timingSafeEqual(given, right)
   }
   return {
-    async known(cookies, email) {
+    /** Id of the device that the `Cookie` header proves to be known to the account; undefined where it proves nothing. */
+    async known(cookies: string | undefined, email: string): Promise<string | undefined> {
       const entries = entriesOf(cookies)
       if (entries.length === 0) return undefined
       const secret = await key()
       return entries.find((entry) => isFor(secret, entry, email))?.split('.')[0]
     },
-    async remember(cookies, email, isEncrypted) {
+    /** `Set-Cookie` that makes the device known to the account, beside those that it is known to already. */
+    async remember(cookies: string | undefined, email: string, isEncrypted: boolean): Promise<string> {
       const secret = await key()
       const entries = entriesOf(cookies)
       const own = entries.find((entry) => isFor(secret, entry, email))

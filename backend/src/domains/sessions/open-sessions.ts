@@ -1,20 +1,18 @@
-/** Which sessions stand: looked up, remembered for seconds, ended, listed. What ends one is heard by every process. */
+/** Open sessions: looked up, cached for seconds, ended, listed. Every process hears of an end. */
 import { sql } from 'kysely'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { scopesOf } from '#contract/permissions.ts'
 import type { Session, sessionList } from '#contract/sessions.ts'
-import type { Clock } from '../../clock.ts'
-import { type Db, inTransaction, type Tx } from '../../db/db.ts'
-import type { Listener } from '../../db/listen.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
-import type { RecordChange } from '../../record.ts'
+import type { Platform } from '../../platform.ts'
 import * as store from './store.ts'
 
 /** Sent when a session ended, or `person` with an id when somebody's role changed, so that every process forgets it at once. */
 const revokedChannel = 'steelyard_session_revoked'
-/** A session is looked up again after this long, should a notification have been lost. */
+/** A session is read again after this long, in case a notification was lost. */
 const cachedMs = 4_000
 const mostCached = 10_000
 /** The last use is written this often at most. */
@@ -24,21 +22,18 @@ export type EndReason = 'logout' | 'refresh_reuse' | 'ended' | 'disabled' | 'rem
 type Row = NonNullable<Awaited<ReturnType<typeof store.session>>>
 
 export interface OpenSessionParts {
-  readonly db: Db
-  readonly clock: Clock
-  readonly record: RecordChange
-  readonly listener: Listener
   /** A session that isn't used for so long has ended. */
   readonly idleMs: number
-  /** Told of a session that ended, in whichever process. */
+  /** Called for a session that ended, in whichever process. */
   readonly onRevoked: (sessionId: string) => void
 }
 
 export type OpenSessions = ReturnType<typeof openSessions>
 
-export function openSessions({ db, clock, record, listener, idleMs, onRevoked }: OpenSessionParts) {
+export function openSessions(parts: Pick<Platform, 'db' | 'clock' | 'record' | 'listener'> & OpenSessionParts) {
+  const { db, clock, record, listener, idleMs, onRevoked } = parts
   const cache = new Map<string, { at: number; session: Row }>()
-  /** Counts ends: what was read of a session while one came in may be older than it. */
+  /** Counts ends: a session that was read while one came in may have been read before it. */
   let ends = 0
   const forget = (id: string) => {
     ends++
@@ -113,10 +108,8 @@ export function openSessions({ db, clock, record, listener, idleMs, onRevoked }:
 
     /** Of callers whose streams are open, those whose session has ended or holds less than it did. */
     async lapsed(callers: readonly UserCaller[]): Promise<UserCaller[]> {
-      const rows = await store.sessions(
-        db,
-        callers.map(({ sessionId }) => sessionId),
-      )
+      const ids = callers.map(({ sessionId }) => sessionId)
+      const rows = await store.sessions(db, ids)
       const byId = new Map(rows.map((row) => [row.id, row]))
       return callers.filter(({ sessionId, scopes }) => {
         const session = byId.get(sessionId)

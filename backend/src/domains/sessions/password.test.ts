@@ -26,3 +26,11 @@ test('nobody has the password of the placeholder, and a broken hash matches noth
   expect(nobodysHash.split('$').slice(0, 4)).toEqual((await hashNow('x')).split('$').slice(0, 4))
   expect(await verifyPassword('x', 'plain text')).toEqual({ right: false, outdated: false })
 })
+
+test('passwords are hashed off the main thread', async () => {
+  const before = process.threadCpuUsage()
+  await Promise.all(Array.from({ length: 4 }, () => hashNow('correct horse battery')))
+  const { user, system } = process.threadCpuUsage(before)
+  // One of these hashes takes a processor some 20 ms.
+  expect((user + system) / 1000).toBeLessThan(40)
+})

@@ -1,13 +1,12 @@
-/** Passwords: argon2id (RFC 9106) in the PHC string format, two at once at most, so that fifty sign-ins can't stall the process. */
-import crypto, { randomBytes, timingSafeEqual } from 'node:crypto'
+/** Hashes and checks passwords: argon2id (RFC 9106) in the PHC string format, off the main thread, at most two at once. */
+import { hash, verify } from '@node-rs/argon2'
 import { Problem } from '#contract/errors.ts'
-import { argon2idBy, tagLength } from './argon2.ts'
 import { PasswordsBusy, type Source, turns } from './turns.ts'
 
-/** OWASP's second recommendation: 19 MiB, two passes, one lane. */
-const parameters = { memory: 19_456, passes: 2, parallelism: 1 } as const
+/** argon2id as OWASP's second recommendation has it: 19 MiB, two passes, one lane. */
+const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 } as const
 
-/** The one queue of this process for everything that hashes. Two hashes keep two cores busy; 400 take it some 5 s. */
+/** The only hashing queue of this process. Two hashes keep two cores busy; 400 take about 5 s. */
 const hashing = turns({ atOnce: 2, mostWaiting: 400, mostOfOne: 20, longestWaitMs: 8_000 })
 
 /**
@@ -24,38 +23,27 @@ export async function inTurn<T>(from: Source, act: () => Promise<T>): Promise<T>
   }
 }
 
-/** By the module's object: an import by name ends the program where Node lacks it. */
-const derive = argon2idBy(crypto.argon2)
-
-const unpadded = (bytes: Uint8Array) =>
-  Buffer.from(bytes)
-    .toString('base64')
-    .replace(/={1,2}$/, '')
-
 /**
- * Waits for its turn in the queue of its source.
+ * Hashes a password when it is the turn of its source.
  * @throws Problem throttled, unavailable
  */
 export const hashPassword = (password: string, from: Source): Promise<string> => inTurn(from, () => hashNow(password))
 
-/** For a holder of a turn. */
-export async function hashNow(password: string): Promise<string> {
-  const salt = randomBytes(16)
-  const tag = await derive(password, salt, parameters)
-  return `$argon2id$v=19$m=${parameters.memory},t=${parameters.passes},p=${parameters.parallelism}$${unpadded(salt)}$${unpadded(tag)}`
-}
+/** Call it inside `inTurn`. */
+export const hashNow = (password: string): Promise<string> => hash(password, parameters)
 
-const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{1,64})\$([A-Za-z0-9+/]{43})$/
+const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=\d{1,2}\$[A-Za-z0-9+/]{1,64}\$[A-Za-z0-9+/]{43}$/
 
-/** For a holder of a turn. `outdated`: the password is right, and should be hashed again with today's parameters. A hash that can't be read matches nothing, as an empty password does. */
-export async function verifyPassword(password: string, hash: string): Promise<{ right: boolean; outdated: boolean }> {
-  const match = phc.exec(hash)
+/**
+ * Call it inside `inTurn`. An empty password and an unreadable hash never match.
+ * @returns `outdated`: the password is right, and should be hashed again with the current parameters
+ */
+export async function verifyPassword(password: string, phcHash: string): Promise<{ right: boolean; outdated: boolean }> {
+  const match = phc.exec(phcHash)
   if (!match || password === '') return { right: false, outdated: false }
-  const [memory, passes, parallelism] = [Number(match[1]), Number(match[2]), Number(match[3])] as const
-  const tag = await derive(password, Buffer.from(match[4]!, 'base64'), { memory, passes, parallelism })
-  const right = timingSafeEqual(tag, Buffer.from(match[5]!, 'base64'))
-  return { right, outdated: right && (memory < parameters.memory || passes < parameters.passes) }
+  const right = await verify(phcHash, password)
+  return { right, outdated: right && (Number(match[1]) < parameters.memoryCost || Number(match[2]) < parameters.timeCost) }
 }
 
-/** A hash of nobody's password: checked where there is no such account, so that both take the same time. */
-export const nobodysHash = `$argon2id$v=19$m=${parameters.memory},t=${parameters.passes},p=${parameters.parallelism}$${unpadded(Buffer.alloc(16, 7))}$${unpadded(Buffer.alloc(tagLength, 7))}`
+/** A hash that no password has, checked where there is no such account, so that both cases take the same time. */
+export const nobodysHash = `$argon2id$v=19$m=${parameters.memoryCost},t=${parameters.timeCost},p=${parameters.parallelism}$${'BwcH'.repeat(5)}Bw$${'BwcH'.repeat(10)}Bwc`

@@ -1,19 +1,19 @@
 /**
- * Signing in, staying signed in, signing out. A session lasts 24 h from sign-in at most, and ends before where it isn't used. Its refresh token is opaque, kept as a hash; with
- * `rotate` it is replaced, and the spent one used outside the grace is a theft: the session ends.
+ * Sign-in, refresh, sign-out. A session lasts at most 24 h from sign-in, and ends earlier where it isn't used. Its refresh token is opaque and kept as a
+ * hash. With `rotate` it is replaced; a spent token that is used after the grace period counts as stolen, and the session ends.
  */
 import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
 import { scopesOf } from '#contract/permissions.ts'
-import { type Preferences, sessionLifetimeSeconds, type User } from '#contract/sessions.ts'
-import type { Clock } from '../../clock.ts'
-import { type Db, inTransaction } from '../../db/db.ts'
+import type { Input } from '#contract/operation.ts'
+import { type authorize, type Preferences, sessionLifetimeSeconds, type User } from '#contract/sessions.ts'
+import { inTransaction } from '../../db/db.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
 import { bucket } from '../../http/limits.ts'
+import type { CallContext } from '../../http/serve.ts'
 import type { Authenticate } from '../../http/session.ts'
-import type { Log } from '../../log.ts'
 import { sourceOf } from '../../network.ts'
-import type { RecordChange } from '../../record.ts'
+import type { Platform } from '../../platform.ts'
 import type { Users } from '../users/users.ts'
 import type { Devices } from './devices.ts'
 import { hashNow, inTurn, nobodysHash, verifyPassword } from './password.ts'
@@ -23,14 +23,10 @@ import type { Throttle } from './throttle.ts'
 import type { Tokens } from './tokens.ts'
 import type { Source } from './turns.ts'
 
-/** A spent refresh token is given its successor again for this long: the answer may have been lost, or two tabs asked at once. */
+/** For this long a spent refresh token gets its successor again: the answer may have been lost, or two tabs asked at once. */
 const graceMs = 10_000
 
 export interface SessionParts {
-  readonly db: Db
-  readonly clock: Clock
-  readonly log: Log
-  readonly record: RecordChange
   readonly users: Users
   readonly tokens: Tokens
   readonly throttle: Throttle
@@ -40,15 +36,7 @@ export interface SessionParts {
   readonly open: OpenSessions
 }
 
-export interface SignIn {
-  readonly email: string
-  readonly password: string
-  readonly ip: string
-  readonly userAgent: string
-  /** The `Cookie` header. */
-  readonly cookies: string | undefined
-  readonly isEncrypted: boolean
-}
+type SignIn = Input<typeof authorize>['body'] & Pick<CallContext, 'ip' | 'userAgent' | 'cookies' | 'isEncrypted'>
 
 export type Sessions = ReturnType<typeof sessions>
 
@@ -56,7 +44,8 @@ const hashOf = (token: string): Buffer => createHash('sha256').update(token).dig
 const expired = () => new Problem('session_expired', 'Session expired. Please sign in again.')
 const refused = () => new Problem('invalid_credentials', 'Invalid email or password')
 
-export function sessions({ db, clock, log, record, users, tokens, throttle, devices, rotationKey, open }: SessionParts) {
+export function sessions(parts: Pick<Platform, 'db' | 'clock' | 'log' | 'record'> & SessionParts) {
+  const { db, clock, log, record, users, tokens, throttle, devices, rotationKey, open } = parts
   const issue = (session: { id: string; expires_at: Date; person_id: string; email: string; role: keyof typeof scopesOf }) =>
     tokens.issue({
       userId: session.person_id,
@@ -76,7 +65,7 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, devi
       }),
     )
 
-  // Failures have a pace of their own, by the throttle. What it refuses has none, and must not fill the audit log: the next that is listed says how many were not.
+  // Refused tries must not fill the audit log: some are left out, and the next entry says how many.
   const ofOne = bucket({ perSecond: 1 / 60, burst: 1, clock })
   const ofAll = bucket({ perSecond: 1, burst: 60, clock })
   let notListed = 0
@@ -90,7 +79,7 @@ export function sessions({ db, clock, log, record, users, tokens, throttle, devi
     await audit(caller, person, 'throttled', { since })
   }
 
-  /** One try at an account's password, by a holder of a turn. Without `verdict` the throttle refused it unseen. */
+  /** One try at an account's password; call it inside `inTurn`. Without `verdict` the throttle refused it. */
   const tryPassword = async (email: string, password: string, source: string) => {
     const person = await users.forSignIn(email)
     const { waitMs, attempt } = await throttle.begin(email, source)

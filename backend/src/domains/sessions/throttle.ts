@@ -7,18 +7,7 @@
 import { sql } from 'kysely'
 import { type Db, inTransaction, type Tx } from '../../db/db.ts'
 
-export interface Throttle {
-  /** Counts the try as a failure before the password is looked at, so that parallel tries count too. Answers the ms to wait, or 0 and the try's number. */
-  begin(email: string, source: string): Promise<{ waitMs: number; attempt: number | undefined }>
-  /** The password was right: the source's tries at this account don't count, this one included. */
-  succeed(email: string, source: string): Promise<void>
-  /** Nothing was decided (the database or the hashing was too busy): this try doesn't count. */
-  forget(attempt: number): Promise<void>
-  /** Forgets all tries at an account, from everywhere. Answers how many there were. */
-  unlock(tx: Tx, email: string): Promise<number>
-  /** Removes what counts no more: the old, and what a clock that was ahead has written. */
-  removeOld(): Promise<void>
-}
+export type Throttle = ReturnType<typeof throttle>
 
 const freeFailures = 5
 const pairWindowMs = 15 * 60_000
@@ -37,7 +26,7 @@ const notLater = sql<Date>`clock_timestamp() + interval '1 second'`
 const agoMs = (ms: number) => sql<Date>`clock_timestamp() - ${ms} * interval '1 millisecond'`
 const ageMs = (at: ReturnType<typeof sql>) => sql<number | null>`(extract(epoch from clock_timestamp() - ${at}) * 1000)::float8`
 
-export function throttle({ db }: { db: Db }): Throttle {
+export function throttle({ db }: { db: Db }) {
   const pairWaitMs = async (tx: Tx, email: string, source: string): Promise<number> => {
     const { n, age_ms } = await tx
       .selectFrom('sign_in_failure')
@@ -62,7 +51,8 @@ export function throttle({ db }: { db: Db }): Throttle {
     return rows.length < sourceFailures ? 0 : Math.max(0, Math.ceil(sourceWindowMs - rows.at(-1)!.age_ms!))
   }
   return {
-    begin: (email, source) =>
+    /** Counts the try as a failure before the password is looked at, so that parallel tries count too. Answers the ms to wait, or 0 and the try's number. */
+    begin: (email: string, source: string): Promise<{ waitMs: number; attempt: number | undefined }> =>
       inTransaction(db, async (tx) => {
         // Tries of one source are counted one after the other.
         await sql`select pg_advisory_xact_lock(hashtextextended(${`sign-in ${source}`}, 0))`.execute(tx)
@@ -71,17 +61,21 @@ export function throttle({ db }: { db: Db }): Throttle {
         const { id } = await tx.insertInto('sign_in_failure').values({ email, source, at: now }).returning('id').executeTakeFirstOrThrow()
         return { waitMs: 0, attempt: id }
       }),
-    async succeed(email, source) {
+    /** The password was right: the source's tries at this account don't count, this one included. */
+    async succeed(email: string, source: string): Promise<void> {
       await db.deleteFrom('sign_in_failure').where('email', '=', email).where('source', '=', source).execute()
     },
-    async forget(attempt) {
+    /** Nothing was decided (the database or the hashing was too busy): this try doesn't count. */
+    async forget(attempt: number): Promise<void> {
       await db.deleteFrom('sign_in_failure').where('id', '=', attempt).execute()
     },
-    async unlock(tx, email) {
+    /** Forgets all tries at an account, from everywhere. Answers how many there were. */
+    async unlock(tx: Tx, email: string): Promise<number> {
       const { numDeletedRows } = await tx.deleteFrom('sign_in_failure').where('email', '=', email).executeTakeFirst()
       return Number(numDeletedRows)
     },
-    async removeOld() {
+    /** Removes tries that no longer count: old ones, and those that a clock ahead of time has written. */
+    async removeOld(): Promise<void> {
       await db
         .deleteFrom('sign_in_failure')
         .where((e) => e.or([e('at', '<', agoMs(pairWindowMs)), e('at', '>', notLater)]))

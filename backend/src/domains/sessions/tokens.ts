@@ -4,9 +4,8 @@ import { errors as joseErrors, jwtVerify, SignJWT } from 'jose'
 import * as z from 'zod/mini'
 import { type Scope, scopes as allScopes } from '#contract/permissions.ts'
 import { accessTokenLifetimeSeconds } from '#contract/sessions.ts'
-import type { Clock } from '../../clock.ts'
-import { type Db, inTransaction } from '../../db/db.ts'
-import type { Vault } from '../../vault/vault.ts'
+import { inTransaction } from '../../db/db.ts'
+import type { Platform } from '../../platform.ts'
 
 export interface AccessToken {
   readonly userId: string
@@ -16,11 +15,7 @@ export interface AccessToken {
   readonly endsAt: number
 }
 
-export interface Tokens {
-  issue(claims: { userId: string; sessionId: string; email: string; scopes: readonly Scope[]; sessionEndsAt: number }): Promise<string>
-  /** Undefined for a token that isn't good: another issuer's, forged, changed, over. Says nothing of whether its session still stands. */
-  verify(token: string): Promise<AccessToken | undefined>
-}
+export type Tokens = ReturnType<typeof tokens>
 
 const issuer = 'steelyard'
 const audience = 'steelyard-api'
@@ -42,7 +37,7 @@ interface Key {
 /** They are looked up by it: the database would take another text for a fault of ours. */
 const isUuid = (claim: unknown): claim is string => z.safeParse(z.uuid(), claim).success
 
-export function tokens({ db, clock, vault }: { db: Db; clock: Clock; vault: Vault }): Tokens {
+export function tokens({ db, clock, vault }: Pick<Platform, 'db' | 'clock' | 'vault'>) {
   let known = new Map<string, Key>()
   let readAt = -Infinity
   const verified = new Map<string, AccessToken & { from: number }>()
@@ -105,7 +100,7 @@ export function tokens({ db, clock, vault }: { db: Db; clock: Clock; vault: Vaul
   }
 
   return {
-    async issue({ userId, sessionId, email, scopes, sessionEndsAt }) {
+    async issue({ userId, sessionId, email, scopes, sessionEndsAt }: Omit<AccessToken, 'endsAt'> & { sessionEndsAt: number }): Promise<string> {
       const key = await signingKey()
       const now = Math.floor(clock.now() / 1000)
       // Never longer than its session.
@@ -122,7 +117,8 @@ export function tokens({ db, clock, vault }: { db: Db; clock: Clock; vault: Vaul
         .sign(key.privateKey!)
     },
 
-    async verify(token) {
+    /** Undefined for a token that isn't good: another issuer's, forged, changed, over. Whether its session is still open isn't asked. */
+    async verify(token: string): Promise<AccessToken | undefined> {
       const known = verified.get(token)
       if (known && known.endsAt > clock.now() && known.from <= clock.now()) return known
       verified.delete(token)

@@ -1,7 +1,7 @@
 /**
- * Who hashes next. A password costs a core some 25 ms and 19 MiB, so few are hashed at once, and a crowd that guesses must not keep everybody else out:
- * known devices go first, then the source that asked least lately. Among equals one turn goes to who waits longest and the next to who came last:
- * of a crowd that comes at once each would otherwise wait for all the others.
+ * Decides who hashes next. A password costs a core some 20 ms and 19 MiB, so few are hashed at once, and a crowd that guesses must not lock out everybody
+ * else: known devices go first, then the source that asked least in the last minutes. Among equals the turns go alternately to the one that waits longest
+ * and to the one that came last; in a crowd that comes at once everybody would otherwise wait for all the others.
  */
 import { performance } from 'node:perf_hooks'
 
@@ -22,11 +22,6 @@ export interface Source {
   readonly source: string
   /** A device that its account has signed in from before. */
   readonly isKnown?: boolean
-}
-
-export interface Turns {
-  /** @throws PasswordsBusy where no turn came in time; `act` was not called then */
-  take<T>(who: Source, act: () => Promise<T>): Promise<T>
 }
 
 export interface TurnLimits {
@@ -52,7 +47,7 @@ interface Waiting {
   readonly refuse: () => void
 }
 
-export function turns({ atOnce, mostWaiting, mostOfOne, longestWaitMs }: TurnLimits): Turns {
+export function turns({ atOnce, mostWaiting, mostOfOne, longestWaitMs }: TurnLimits) {
   let free = atOnce
   /** In the order of arrival. */
   let line: Waiting[] = []
@@ -125,7 +120,8 @@ export function turns({ atOnce, mostWaiting, mostOfOne, longestWaitMs }: TurnLim
     })
 
   return {
-    async take({ source, isKnown = false }, act) {
+    /** @throws PasswordsBusy where no turn came in time; `act` was not called then */
+    async take<T>({ source, isKnown = false }: Source, act: () => Promise<T>): Promise<T> {
       await enter(source, isKnown)
       try {
         return await act()

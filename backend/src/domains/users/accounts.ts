@@ -1,16 +1,15 @@
-/** What is done to an account after it was made. What takes rights away ends sessions or has them looked up anew, in the same transaction. */
+/** Changes of existing accounts. A change that takes rights away ends the account's sessions, or has every process read them again, in the same transaction. */
 import { createHash, randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import type { passwordChange, passwordReset, passwordResetLook } from '#contract/sessions.ts'
 import { mayStopBeingAdmin, type Person, resetLinkHours, type userResetPassword, type userUnlock, type userUpdate } from '#contract/users.ts'
-import type { Clock } from '../../clock.ts'
-import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.ts'
 import type { Caller, UserCaller } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
-import type { RecordChange } from '../../record.ts'
+import type { Platform } from '../../platform.ts'
 import type { OpenSessions } from '../sessions/open-sessions.ts'
 import { hashPassword, inTurn, verifyPassword } from '../sessions/password.ts'
 import type { Throttle } from '../sessions/throttle.ts'
@@ -20,16 +19,6 @@ import { present } from './users.ts'
 
 type Row = Selectable<Tables['person']>
 
-export interface AccountParts {
-  readonly db: Db
-  readonly clock: Clock
-  readonly record: RecordChange
-  readonly open: OpenSessions
-  readonly throttle: Throttle
-  /** Where the console is. */
-  readonly publicUrl: string
-}
-
 export type Accounts = ReturnType<typeof accounts>
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
@@ -37,7 +26,7 @@ const unknown = () => new Problem('not_found', 'There is no such user')
 const linkOver = () => new Problem('link_over', 'This link was used already, has expired, or was replaced by a newer one. Ask an administrator for a new link.')
 const isAdmin = (row: Row): boolean => row.role === 'admin' && row.disabled_at === null
 
-export function accounts({ db, clock, record, open, throttle, publicUrl }: AccountParts) {
+export function accounts({ db, clock, record, config, open, throttle }: Platform & { open: OpenSessions; throttle: Throttle }) {
   const now = () => new Date(clock.now())
   const target = (row: Pick<Row, 'id' | 'email'>) => ({ kind: 'user', id: row.id, name: row.email }) as const
 
@@ -54,11 +43,7 @@ export function accounts({ db, clock, record, open, throttle, publicUrl }: Accou
   }
   const setPassword = async (tx: Tx, caller: Caller, row: Pick<Row, 'id' | 'email'>, password_hash: string, how: 'changed' | 'reset', but?: string) => {
     const after = await store.update(tx, row.id, { password_hash }, now())
-    await record(tx, caller, {
-      action: `user.password_${how}`,
-      target: target(row),
-      event: { name: 'user.updated', version: after.version },
-    })
+    await record(tx, caller, { action: `user.password_${how}`, target: target(row), event: { name: 'user.updated', version: after.version } })
     await open.endAll(tx, caller, row, `password_${how}`, but)
   }
 
@@ -79,13 +64,7 @@ export function accounts({ db, clock, record, open, throttle, publicUrl }: Accou
         }
         if (Object.keys(change).length === 0) return present(row)
         const after = present(await store.update(tx, id, change, now()))
-        await record(tx, caller, {
-          action: 'user.updated',
-          target: target(row),
-          before: present(row),
-          after,
-          event: { name: 'user.updated', version: after.version },
-        })
+        await record(tx, caller, { action: 'user.updated', target: target(row), before: present(row), after, event: { version: after.version } })
         if (isDisabledAnew) await open.endAll(tx, caller, row, 'disabled')
         else if (change.role !== undefined) await open.roleChanged(tx, id)
         return after
@@ -99,7 +78,7 @@ export function accounts({ db, clock, record, open, throttle, publicUrl }: Accou
         if (isAdmin(row)) demandAnotherAdmin(admins)
         await open.endAll(tx, caller, row, 'removed')
         await throttle.unlock(tx, row.email)
-        await record(tx, caller, { action: 'user.removed', target: target(row), before: present(row), event: { name: 'user.removed', version: row.version } })
+        await record(tx, caller, { action: 'user.removed', target: target(row), before: present(row), event: { version: row.version } })
         await store.remove(tx, id)
       }),
 
@@ -111,8 +90,8 @@ export function accounts({ db, clock, record, open, throttle, publicUrl }: Accou
         const expires_at = new Date(clock.now() + resetLinkHours * 3600_000)
         await store.putReset(tx, { person_id: id, hash: hashOf(token), created_at: now(), expires_at })
         await record(tx, caller, { action: 'user.password_reset_offered', target: target(row), after: { expires_at: expires_at.toISOString() } })
-        // In the fragment, which a browser sends to nobody, so that it stands in no log.
-        return { url: `${publicUrl}/auth/reset#${token}`, expires_at: expires_at.toISOString() }
+        // A browser sends the fragment to nobody, so the token reaches no log.
+        return { url: `${config.publicUrl}/auth/reset#${token}`, expires_at: expires_at.toISOString() }
       }),
 
     /** @throws Problem not_found */

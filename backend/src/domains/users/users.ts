@@ -1,32 +1,20 @@
-/** The people of this installation: who may sign in, and as what. */
+/** The people of this installation: who may sign in, and in which role. */
 import { type Selectable, sql } from 'kysely'
 import { Problem } from '#contract/errors.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import type { Person, userCreate, userList } from '#contract/users.ts'
-import type { Clock } from '../../clock.ts'
-import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
+import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Tables } from '../../db/tables.ts'
 import { type Caller, system } from '../../http/caller.ts'
-import type { RecordChange } from '../../record.ts'
+import type { Platform } from '../../platform.ts'
 import { hashPassword } from '../sessions/password.ts'
 import { demandGoodPassword } from './good-password.ts'
 import * as store from './store.ts'
 
 export type NewUser = Input<typeof userCreate>['body']
 type Row = Selectable<Tables['person']>
-
-export interface Users {
-  list(query: Input<typeof userList>['query']): Promise<Page<Person>>
-  /** @throws Problem user_exists; invalid for a password that is easily guessed */
-  create(caller: Caller, user: NewUser): Promise<Person>
-  /** Makes the first admin where there is nobody yet. Answers undefined where there is somebody. */
-  createFirst(user: { email: string; password: string; name?: string }): Promise<Person | undefined>
-  count(): Promise<number>
-  /** For the sessions domain: the account with its password's hash. */
-  forSignIn(email: string): Promise<Row | undefined>
-  signedIn(tx: Tx, id: string, at: Date, rehashed: string | undefined): Promise<void>
-}
+export type Users = ReturnType<typeof users>
 
 export const present = (row: Row): Person => ({
   id: row.id,
@@ -39,24 +27,21 @@ export const present = (row: Row): Person => ({
   version: row.version,
 })
 
-export function users({ db, clock, record }: { db: Db; clock: Clock; record: RecordChange }): Users {
+export function users({ db, clock, record }: Pick<Platform, 'db' | 'clock' | 'record'>) {
   const insert = async (tx: Tx, caller: Caller, { password_hash, ...user }: Omit<NewUser, 'password'> & { password_hash: string }): Promise<Person> => {
     const made = present(await store.insert(tx, { ...user, password_hash, at: new Date(clock.now()) }))
-    await record(tx, caller, {
-      action: 'user.created',
-      target: { kind: 'user', id: made.id, name: made.email },
-      after: made,
-      event: { name: 'user.created', version: made.version },
-    })
+    const target = { kind: 'user', id: made.id, name: made.email }
+    await record(tx, caller, { action: 'user.created', target, after: made, event: { version: made.version } })
     return made
   }
   return {
-    async list(query) {
+    async list(query: Input<typeof userList>['query']): Promise<Page<Person>> {
       const { rows, total } = await store.page(db, query)
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
     },
 
-    async create(caller, { password, ...user }) {
+    /** @throws Problem user_exists; invalid for a password that is easily guessed */
+    async create(caller: Caller, { password, ...user }: NewUser): Promise<Person> {
       await demandGoodPassword(password, user.email, 'password')
       const password_hash = await hashPassword(password, { source: caller.kind === 'user' ? `person ${caller.userId}` : system.name })
       try {
@@ -67,12 +52,13 @@ export function users({ db, clock, record }: { db: Db; clock: Clock; record: Rec
       }
     },
 
-    async createFirst({ email, password, name }) {
+    /** Makes the first admin. Answers undefined where there are users already. */
+    async createFirst({ email, password, name }: { email: string; password: string; name?: string }): Promise<Person | undefined> {
       if ((await store.count(db)) > 0) return undefined
       await demandGoodPassword(password, email, 'password')
       const password_hash = await hashPassword(password, { source: system.name })
       return inTransaction(db, async (tx) => {
-        // Two that start at once: one makes it.
+        // Two processes may start at the same time.
         await sql`select pg_advisory_xact_lock(hashtextextended('first user', 0))`.execute(tx)
         if ((await store.count(tx)) > 0) return undefined
         return insert(tx, system, { email, name: name ?? email.split('@')[0]!, role: 'admin', password_hash })
@@ -80,7 +66,8 @@ export function users({ db, clock, record }: { db: Db; clock: Clock; record: Rec
     },
 
     count: () => store.count(db),
-    forSignIn: (email) => store.byEmail(db, email),
-    signedIn: async (tx, id, at, rehashed) => void (await store.signedIn(tx, id, at, rehashed)),
+    /** For the sessions domain: the account with its password's hash. */
+    forSignIn: (email: string) => store.byEmail(db, email),
+    signedIn: store.signedIn,
   }
 }

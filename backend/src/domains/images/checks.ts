@@ -1,22 +1,24 @@
-/** What may be asked of an image, and what the factory says to it. Every refusal is a Problem with its sentence. */
+/** Checks of a wanted image, here and at the factory. Every refusal is a Problem with a sentence. */
 import { Problem } from '#contract/errors.ts'
 import { canPutServersIn, imageLimits, type NewImage } from '#contract/images.ts'
 import { canUseJoinToken } from '#contract/join-tokens.ts'
 import { minors, supportedMinor } from '#talos/versions.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Datacenters } from '../datacenters/datacenters.ts'
+import type { DatacenterRow } from '../datacenters/store.ts'
+import type { Joining, TokenForImage } from '../joining/tokens.ts'
 import { FactoryError } from './factory-call.ts'
 import type { Factory } from './factory.ts'
-import { commandLineOf, type ImageToken, kernelArgsOf } from './present.ts'
+import { commandLineOf, kernelArgsOf } from './present.ts'
 
-/** `v1.13.9` of either spelling; undefined where Steelyard has no clusters of it. */
+/** `v1.13.9` from either spelling; undefined for a version that Steelyard makes no clusters of. */
 export function supportedVersion(given: string): string | undefined {
   const version = given.startsWith('v') ? given : `v${given}`
   return supportedMinor(version) && version
 }
 export const unsupported = (given: string): string => `Talos ${given} is not supported; choose ${minors.map((m) => m.minor).join(' or ')}`
 
-/** As a Problem, for calls that can't do without the factory. */
+/** A factory's error as a Problem, for calls that need the factory. */
 export const asProblem = (error: unknown): unknown =>
   error instanceof FactoryError ? new Problem(error.kind === 'refused' ? 'factory_refused' : 'factory_unreachable', error.message) : error
 
@@ -67,22 +69,19 @@ export function notBuilt(version: string): Problem {
   return new Problem('factory_refused', sentence, { talos_version: sentence })
 }
 
-export interface Place {
-  readonly token: ImageToken | null
-  readonly datacenter: { readonly id: string; readonly code: string } | null
-}
-export type TokenFor = (on: Db | Tx, tokenId: string) => Promise<ImageToken | null>
-
 /**
  * The token and the datacenter that an image is prepared with.
  * @throws Problem not_found; conflict where the token can't be used; invalid where the two don't agree
  */
 export async function placed(
   on: Db | Tx,
-  { datacenters, tokenFor }: { datacenters: Datacenters; tokenFor: TokenFor },
+  { datacenters, joining }: { datacenters: Datacenters; joining: Joining },
   input: Pick<NewImage, 'token_id' | 'datacenter_id'>,
-): Promise<Place> {
-  const [token, wanted] = [input.token_id && (await tokenFor(on, input.token_id)), input.datacenter_id && (await datacenters.find(on, input.datacenter_id))]
+): Promise<{ token: TokenForImage | null; datacenter: DatacenterRow | null }> {
+  const [token, wanted] = [
+    input.token_id && (await joining.tokenFor(on, input.token_id)),
+    input.datacenter_id && (await datacenters.find(on, input.datacenter_id)),
+  ]
   if (input.token_id !== null && !token) throw new Problem('not_found', 'There is no such join token')
   if (input.datacenter_id !== null && !wanted) throw new Problem('not_found', 'There is no such datacenter')
   const datacenter = wanted || null
@@ -98,7 +97,7 @@ export async function placed(
 /** @throws Problem invalid where the kernel would cut the line off */
 export function checkLength(
   image: Parameters<typeof commandLineOf>[0] & { readonly kernel_args: readonly string[]; readonly public_url: string },
-  token: ImageToken | null,
+  token: TokenForImage | null,
 ): void {
   const { length } = commandLineOf(image, kernelArgsOf(image, token?.text))
   if (length <= imageLimits.kernelCommandLine) return
