@@ -6,7 +6,7 @@ import { TalosError } from '#talos/client/errors.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { Problem } from '#contract/errors.ts'
 import { type Operation, operationTable } from '#contract/operations.ts'
-import type { MachineCommand } from '#contract/servers/machine-commands.ts'
+import type { commandEnds, MachineCommand } from '#contract/servers/machine-commands.ts'
 import type { Db } from '../../../db/db.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
 import type { ConnectOptions, ServerConnection } from '../../../talos-fleet/fleet.ts'
@@ -27,6 +27,16 @@ const credentialsLifetimeMs = 3_600_000
 const sends: Readonly<Record<MachineCommand, (client: TalosClient) => Promise<unknown>>> = {
   serverReboot: (client) => client.reboot(),
   serverShutdown: (client) => client.shutdown(),
+}
+
+/** What is looked at to know how a command ended, and the words for it behind the server's name. */
+const stageSeen = async (client: TalosClient) => {
+  const { stage } = await readStage(client)
+  return { isUp: stage === 'running', state: `is ${stage.replace('_', ' ')}` }
+}
+const looks: Readonly<Record<keyof typeof commandEnds, (client: TalosClient) => Promise<{ isUp: boolean; state: string }>>> = {
+  back: stageSeen,
+  off: stageSeen,
 }
 
 export const commandSteps = (kind: MachineCommand, server: { readonly id: string; readonly name: string }): NewStep[] =>
@@ -96,13 +106,13 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
     await move('done', isUnknown ? `Whether ${server.name} was told is not known` : null)
   }
 
-  /** The machine's stage; null without an answer. `isAway`: it is not running, or nothing listens at its address: one look is enough to know. */
-  const look = async (job: Job, server: store.ServerRow, connection: ServerConnection): Promise<{ stage: string | null; isAway: boolean }> => {
+  /** null: it gave no answer. `isAway`: it doesn't run, or nothing listens at its address, so that one look is enough to know. */
+  const look = async (job: Job, server: store.ServerRow, connection: ServerConnection, end: keyof typeof commandEnds) => {
     try {
-      const { stage } = await secure(server, connection, readStage, { signal: job.signal, deadlineMs: lookDeadlineMs })
-      return { stage, isAway: stage !== 'running' }
+      const seen = await secure(server, connection, looks[end], { signal: job.signal, deadlineMs: lookDeadlineMs })
+      return { ...seen, isAway: !seen.isUp }
     } catch (error) {
-      if (error instanceof TalosError && !job.signal.aborted) return { stage: null, isAway: error.kind === 'unreachable' }
+      if (error instanceof TalosError && !job.signal.aborted) return { isUp: null, isAway: error.kind === 'unreachable', state: 'does not answer' }
       throw error
     }
   }
@@ -111,13 +121,13 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
     const step = operation.steps.find((s) => s.key !== 'command')!
     const move = (status: 'running' | 'waiting' | 'done', reason: string | null) =>
       job.fence.write((tx) => operations.step(tx, operation.id, step.key, { status, reason }))
-    const { stage, isAway } = await look(job, server, connection)
-    const missed = stage === null ? (misses.get(operation.id) ?? 0) + 1 : 0
+    const { isUp, isAway, state } = await look(job, server, connection, step.key as keyof typeof commandEnds)
+    const missed = isUp === null ? (misses.get(operation.id) ?? 0) + 1 : 0
     misses.set(operation.id, missed)
     // The status `waiting` records that it was seen away.
     const wasAway = step.status === 'waiting'
     const sinceMs = step.started_at === null ? 0 : job.now() - Date.parse(step.started_at)
-    const isOverdue = stage === 'running' && !wasAway && sinceMs > surelyBackMs
+    const isOverdue = isUp === true && !wasAway && sinceMs > surelyBackMs
     const wasSent = operation.steps.every((s) => s.key !== 'command' || s.reason === null)
     if (isOverdue && !wasSent) {
       const reason = `${server.name} may never have been told, and still runs: try again`
@@ -127,13 +137,13 @@ export function commanding({ db, operations, access, clusterUse }: CommandParts)
       })
       return end(job, operation, 'failed', reason)
     }
-    const isDone = step.key === 'off' ? missed >= missesToAway : stage === 'running' && (wasAway || isOverdue)
+    const isDone = step.key === 'off' ? missed >= missesToAway : isUp === true && (wasAway || isOverdue)
     if (isDone) {
       await move('done', null)
       return end(job, operation, 'done', null)
     }
     if (!isAway && missed < missesToAway) await move(wasAway ? 'waiting' : 'running', null)
-    else await move('waiting', stage === null ? `${server.name} does not answer` : `${server.name} is ${stage.replace('_', ' ')}`)
+    else await move('waiting', `${server.name} ${state}`)
     return { againMs: lookAgainMs }
   }
 
