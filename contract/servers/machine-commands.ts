@@ -7,6 +7,7 @@
 export const commandEnds = {
   back: (s: { readonly name: string }) => `${s.name} runs again`,
   off: (s: { readonly name: string }) => `${s.name} is off`,
+  kubelet: (s: { readonly name: string }) => `The kubelet of ${s.name} is healthy`,
 }
 
 interface Row {
@@ -54,6 +55,18 @@ export const machineCommands = {
     icon: 'power',
     consequence: "It stays off until somebody switches it on: Steelyard can't.",
     danger: true,
+  },
+  serverRestartKubelet: {
+    verb: 'restart-kubelet',
+    title: 'Restart kubelet',
+    summary: 'Restart the kubelet of a server of a cluster; its pods go on running.',
+    until: 'kubelet',
+    audit: 'server.kubelet_restart_requested',
+    event: 'A restart of the kubelet was asked for',
+    begun: 'is restarting its kubelet',
+    icon: 'refresh',
+    consequence: 'Its pods go on running. The node may be NotReady until the kubelet is healthy again, in a few seconds.',
+    danger: false,
   },
 } as const satisfies Record<`server${string}`, Row>
 

@@ -163,6 +163,12 @@ export function talosClient(connection: CallContext & { transport: Transport; cl
       return { actorId: text(one(messages, 'Reboot').actorId) }
     },
 
+    /** Stops a service and starts it again. Talos allows that for the kubelet and for the services of extensions alone. */
+    async restartService(id: string, options: CallOptions = {}) {
+      const { messages } = await unary(connection, work(options), (o) => machine.serviceRestart({ id }, o))
+      one(messages, 'ServiceRestart')
+    },
+
     async shutdown(options: CallOptions & { force?: boolean } = {}) {
       const { messages } = await unary(connection, options, (o) => machine.shutdown({ force: options.force ?? false }, o))
       return { actorId: text(one(messages, 'Shutdown').actorId) }

@@ -64,3 +64,19 @@ test('a control plane checks the health of its cluster and says what it waits fo
   const named = all(health.healthCheck({ clusterInfo: { controlPlaneNodes: [controlPlanes[0]!.plan.address] } }))
   await expect(named).resolves.not.toHaveLength(0)
 })
+
+test('over the API only the kubelet is restarted, and no service is stopped', async () => {
+  const simulator = await fleet({ scenario: rack(1) })
+  const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
+  const machine = createClient(MachineService, await rawTransport(controlPlanes[0]!.plan.address, bundle, ['os:operator']))
+  for (const id of ['etcd', 'apid', 'trustd', 'cri'])
+    await expect(machine.serviceRestart({ id })).rejects.toMatchObject({ code: 2, rawMessage: `service "${id}" doesn't support restart operation via API` })
+  await expect(machine.serviceStop({ id: 'kubelet' })).rejects.toMatchObject({ rawMessage: 'service "kubelet" doesn\'t support stop operation via API' })
+  await expect(machine.serviceRestart({ id: 'nothing' })).rejects.toMatchObject({ rawMessage: 'service "nothing" not defined' })
+  expect((await machine.serviceStart({ id: 'etcd' })).messages[0]!.resp).toBe('Service "etcd" started')
+
+  const health = async () => (await machine.serviceList({})).messages[0]!.services.find(({ id }) => id === 'kubelet')!
+  expect((await machine.serviceRestart({ id: 'kubelet' })).messages[0]!.resp).toBe('Service "kubelet" restarted')
+  await expect.poll(async () => (await health()).health!.healthy, { timeout: 10_000 }).toBe(true)
+  expect((await health()).events!.events.map(({ state }) => state)).toEqual(expect.arrayContaining(['Stopping', 'Finished', 'Starting', 'Running']))
+})

@@ -27,6 +27,7 @@ const credentialsLifetimeMs = 3_600_000
 const sends: Readonly<Record<MachineCommand, (client: TalosClient) => Promise<unknown>>> = {
   serverReboot: (client) => client.reboot(),
   serverShutdown: (client) => client.shutdown(),
+  serverRestartKubelet: (client) => client.restartService('kubelet'),
 }
 
 /** What is looked at to know how a command ended, and the words for it behind the server's name. */
@@ -37,6 +38,11 @@ const stageSeen = async (client: TalosClient) => {
 const looks: Readonly<Record<keyof typeof commandEnds, (client: TalosClient) => Promise<{ isUp: boolean; state: string }>>> = {
   back: stageSeen,
   off: stageSeen,
+  kubelet: async (client) => {
+    const kubelet = (await client.services()).find((s) => s.id === 'kubelet')
+    const isUp = kubelet?.state === 'Running' && kubelet.healthy === true
+    return { isUp, state: isUp ? 'runs its kubelet' : `waits for its kubelet: ${kubelet?.message || kubelet?.lastEvent?.message || 'it is not running'}` }
+  },
 }
 
 export const commandSteps = (kind: MachineCommand, server: { readonly id: string; readonly name: string }): NewStep[] =>

@@ -332,6 +332,24 @@ test('one lost answer is not taken for a reboot', async () => {
   expect(machine.bootId).toBe(bootId)
 }, 40_000)
 
+test('a restart of the kubelet is done once the kubelet is healthy again, without a reboot', async () => {
+  const machine = simulator.servers[0]!
+  const { bootId } = machine
+  const restarts = () => machine.services.get('kubelet')!.events.filter((e) => e.state === 'Stopping').length
+  const before = restarts()
+  simulator.clock.setSpeed(20)
+  const { answer } = await operator.call(serverCommands.serverRestartKubelet, { params })
+  await backend.engine.settle()
+  expect((await operation(answer!.operation.id)).steps).toMatchObject([{ status: 'done' }, { key: 'kubelet', status: 'waiting' }])
+  simulator.clock.setSpeed(200)
+  expect(await untilEnded(answer!.operation.id)).toMatchObject({ status: 'done', steps: [{ status: 'done' }, { key: 'kubelet', status: 'done' }] })
+  expect(restarts()).toBe(before + 1)
+  expect(machine.bootId).toBe(bootId)
+  await backend.publish()
+  const events = (await operator.call(serverEvents, { params })).answer!.items
+  expect(events.find((e) => e.type === 'server.kubelet_restart_requested')).toMatchObject({ message: 'A restart of the kubelet was asked for' })
+}, 40_000)
+
 test('other hardware at the address of a cluster is never told anything', async () => {
   const stranger = await buildServer(backend, { address: simulator.servers[0]!.plan.address })
   const connection = await servers.connection(stranger)
