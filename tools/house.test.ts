@@ -62,6 +62,9 @@ test('every dependency is used', () => {
     'oxfmt',
     'vite',
     'vitest',
+    // What component tests run in, and what @testing-library/react is built on.
+    'happy-dom',
+    '@testing-library/dom',
     '@bufbuild/buf',
     '@bufbuild/protoc-gen-es',
     '@types/autocannon',

@@ -5,7 +5,7 @@ import type { Rolldown } from 'vite'
 const firstPages = ['routes/auth.login.tsx', 'layout/PublicFrame.tsx', 'features/home/SignedOut.tsx']
 
 /** Folders that nearly every signed-in page uses: many small pieces compress badly and cost a request each. */
-const sharedFolders = /console\/src\/(ui\/(?!text\/)|lib|api|layout)|\/contract\/(?!network\/)|node_modules\/(zod|@tanstack)\//
+const sharedFolders = /console\/src\/(ui\/(?!text\/|form\/)|lib|api|layout)|\/contract\/(?!network\/)|node_modules\/(zod|@tanstack)\//
 
 type Groups = NonNullable<Exclude<Rolldown.OutputOptions['codeSplitting'], boolean | undefined>['groups']>
 
@@ -29,6 +29,8 @@ export function pieces(): Groups {
       priority: 2,
     },
     { name: 'app', test: sharedFolders, minShareCount: 4 },
+    // Comes with the first form that is opened.
+    { name: 'form', test: /console\/src\/ui\/form\/|node_modules\/react-hook-form\// },
   ]
 }
 

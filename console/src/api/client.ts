@@ -1,6 +1,7 @@
 import type { Answer, Operation } from '#contract/operation.ts'
 import { toast } from '../ui/feedback/toast.ts'
-import { type Ask, CallError, newKey, read, send } from './http.ts'
+import { newKey } from '../lib/key.ts'
+import { type Ask, CallError, read, send } from './http.ts'
 import { messages } from './messages.ts'
 import { accessToken, endsSession, sessionLost } from './auth.ts'
 

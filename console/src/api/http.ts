@@ -155,9 +155,3 @@ async function problemOf(response: Response): Promise<CallError> {
     return new CallError(`Steelyard answered ${response.status}.`, rest)
   }
 }
-
-/** A new Idempotency-Key. `randomUUID` exists in secure contexts only. */
-export function newKey(): string {
-  if (typeof crypto.randomUUID === 'function') return crypto.randomUUID()
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('')
-}

@@ -1,69 +1,63 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
+import type * as z from 'zod/mini'
+import type { Form } from '../ui/form/use-form.ts'
 import { readDraft, removeDraft } from './drafts.ts'
 import { useUser } from './session.ts'
 import { useKeep } from './use-keep.ts'
 
-export interface KeptDraft<T> {
-  draft: T
-  setDraft: (change: Partial<T>) => void
-  dirty: boolean
-  /** When the draft was kept that was found and put back; null where there was none. */
+export interface KeptDraft {
+  /** Whether a kept draft was looked for: until then the form may still change by itself. */
+  ready: boolean
+  /** When the draft was kept that was put back, and whether what it is of has changed since; null where nothing of it is on the form. */
   restored: { savedAt: number; older: boolean } | null
-  /** Back to what is saved. */
+  /** Back to the initial values; nothing is kept. */
   discard: () => void
   /** It was saved: nothing is kept any more, and the page may be left. */
   settle: () => Promise<void>
 }
 
 /**
- * A form's state, kept in this browser while it differs from `saved`. `base` is the version that it was read at; `read` makes of a kept value what it is,
- * or null where it is none of ours, and must be the same function from one drawing to the next, as `same` must.
+ * Keeps a form's values in this browser while they differ from its initial ones, and puts back what was kept. `shape` is what a kept value has to be:
+ * an older page may have kept another. `version` is that of what is edited, as it was read.
  */
-export function useDraft<T extends object>(
-  name: string,
-  saved: T,
-  base: number | null,
-  { read, same }: { read: (value: unknown) => { draft: T; base: number | null } | null; same: (a: T, b: T) => boolean },
-): KeptDraft<T> {
+export function useDraft<Values extends object>(form: Form<Values>, name: string, shape: z.core.$ZodType<Values>, version: number | null = null): KeptDraft {
   const userId = useUser()?.id
-  const [draft, set] = useState(saved)
-  const [restored, setRestored] = useState<KeptDraft<T>['restored']>(null)
+  const [restored, setRestored] = useState<KeptDraft['restored']>(null)
+  const [ready, setReady] = useState(false)
   const [settled, setSettled] = useState(false)
+  const latest = useRef(form)
+  useEffect(() => {
+    latest.current = form
+  })
   const looked = useRef(false)
-  const dirty = !settled && !same(draft, saved)
   useEffect(() => {
     if (userId === undefined || looked.current) return
     looked.current = true
     const putBack = async () => {
       const found = await readDraft(userId, name)
-      const kept = found === undefined ? null : read(found.value)
-      if (kept === null || found === undefined || same(kept.draft, saved)) return
+      const read = await shape['~standard'].validate(found?.value)
       // Whoever began to type before it was found goes on with what is typed.
-      set((now) => {
-        if (!same(now, saved)) return now
-        setRestored({ savedAt: found.savedAt, older: kept.base !== base })
-        return kept.draft
-      })
+      if (found !== undefined && read.issues === undefined && !latest.current.dirty) {
+        latest.current.restore(read.value)
+        setRestored({ savedAt: found.savedAt, older: ((found.value as { base?: number | null }).base ?? null) !== version })
+      }
+      setReady(true)
     }
     void putBack()
-  }, [userId, name, saved, base, read, same])
+  }, [userId, name, shape, version])
+  const { dirty, values } = form
   useKeep(
     name,
-    useMemo(() => (dirty ? { ...draft, base } : undefined), [draft, base, dirty]),
+    useMemo(() => (dirty && !settled ? { ...values, base: version } : undefined), [values, dirty, settled, version]),
   )
   const forget = async () => {
     if (userId !== undefined) await removeDraft(userId, name)
   }
   return {
-    draft,
-    setDraft: (change) => {
-      setSettled(false)
-      set((now) => ({ ...now, ...change }))
-    },
-    dirty,
-    restored,
+    ready,
+    restored: dirty ? restored : null,
     discard: () => {
-      set(saved)
+      form.reset()
       setRestored(null)
       void forget()
     },

@@ -1,16 +1,17 @@
 import { QueryClientProvider } from '@tanstack/react-query'
+import { useRouter } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { followEvents } from '../api/live.ts'
 import { usePreferences } from '../api/preferences.ts'
 import { queryClient } from '../api/query.ts'
 import { useStore } from '../lib/store.ts'
 import { hasThemeHere, setTheme } from '../lib/theme.ts'
-import { ConfirmHost } from '../ui/overlay/Confirm.tsx'
+import { DialogHost } from '../ui/overlay/DialogHost.tsx'
+import { closeDialogs } from '../ui/overlay/dialogs.ts'
 import { StaleBand } from '../ui/feedback/States.tsx'
 import css from './AppLayout.module.css'
 import { paletteOpen } from './commands.ts'
 import { Header } from './Header.tsx'
-import { ModalHost } from './ModalHost.tsx'
 import { useSessionWait } from './pages.tsx'
 import { Sidebar } from './Sidebar.tsx'
 import { Strip } from './Strip.tsx'
@@ -21,6 +22,9 @@ const Restored = lazy(() => import('../features/restoration/Restored.tsx'))
 /** The frame of every page for signed-in people. */
 export default function AppLayout({ children }: { children: ReactNode }) {
   useEffect(() => followEvents(queryClient), [])
+  // What was asked about a page goes with it, by whichever way it is left: the browser's Back, the end of the session.
+  const router = useRouter()
+  useEffect(() => router.subscribe('onResolved', ({ pathChanged }) => pathChanged && closeDialogs()), [router])
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.shiftKey || event.altKey) return
@@ -56,8 +60,7 @@ export default function AppLayout({ children }: { children: ReactNode }) {
       <Strip />
       <ThemeOfUser />
       <PaletteHost />
-      <ModalHost />
-      <ConfirmHost />
+      <DialogHost />
     </QueryClientProvider>
   )
 }

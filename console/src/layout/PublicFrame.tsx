@@ -2,6 +2,7 @@ import { useRouterState } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { JoinButton } from '../features/home/JoinButton.tsx'
 import { paths } from '../lib/paths.ts'
+import { DialogHost } from '../ui/overlay/DialogHost.tsx'
 import { Mark } from './Mark.tsx'
 import css from './PublicFrame.module.css'
 
@@ -24,6 +25,7 @@ export default function PublicFrame({ children }: { children: ReactNode }) {
         <JoinButton />
       </header>
       <main>{children}</main>
+      <DialogHost />
     </>
   )
 }

@@ -1,54 +1,25 @@
 import * as z from 'zod/mini'
-import { useId, useState } from 'react'
 import { SavedView } from '#contract/sessions.ts'
-import { Button } from '../ui/inputs/Button.tsx'
-import { Dialog } from '../ui/overlay/Dialog.tsx'
-import { Field, TextInput } from '../ui/inputs/Field.tsx'
+import { readBy } from '../lib/fields.ts'
+import { fieldsFor } from '../ui/form/fields.tsx'
+import { FormDialog } from '../ui/form/FormDialog.tsx'
+import { useForm } from '../ui/form/use-form.ts'
+import { useDialog } from '../ui/overlay/dialogs.ts'
+
+const { Text } = fieldsFor<{ name: string }>()
 
 /** Asks for the name of a view. */
-export default function SaveView({
-  open,
-  taken,
-  onClose,
-  onSave,
-}: {
-  open: boolean
-  taken: readonly string[]
-  onClose: () => void
-  onSave: (name: string) => void
-}) {
-  const [name, setName] = useState('')
-  const [tried, setTried] = useState(false)
-  const formId = useId()
-  const read = z.safeParse(SavedView.shape.name, name)
-  const problem = !read.success ? (read.error.issues[0]?.message ?? 'Enter a name') : taken.includes(read.data) ? 'You have a view of this name' : null
+export default function SaveView({ taken, onSave }: { taken: readonly string[]; onSave: (name: string) => void }) {
+  const { close } = useDialog()
+  const form = useForm({
+    initial: { name: '' },
+    read: ({ name }) => readBy(z.pick(SavedView, { name: true }), { name }, taken.includes(name) ? { name: 'You have a view of this name' } : {}),
+    send: ({ name }) => onSave(name),
+    done: () => close(),
+  })
   return (
-    <Dialog
-      open={open}
-      onClose={onClose}
-      title="Save this view"
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" form={formId}>
-            Save
-          </Button>
-        </>
-      }
-    >
-      <form
-        id={formId}
-        onSubmit={(event) => {
-          event.preventDefault()
-          setTried(true)
-          if (problem === null) onSave(name)
-          else event.currentTarget.querySelector('input')?.focus()
-        }}
-      >
-        <Field label="Name" error={tried ? problem : null} hint="Filters and order are kept with your account, for every browser.">
-          <TextInput value={name} onValue={setName} autoComplete="off" />
-        </Field>
-      </form>
-    </Dialog>
+    <FormDialog form={form} title="Save this view" submit="Save">
+      <Text name="name" label="Name" hint="Filters and order are kept with your account, for every browser." />
+    </FormDialog>
   )
 }

@@ -1,14 +1,15 @@
-import { lazy, Suspense, useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { type SavedView, viewLimits } from '#contract/sessions.ts'
 import { no } from '#contract/rule.ts'
 import { useTablePreferences } from '../api/preferences.ts'
 import { sameView, showing, viewOf } from './views.ts'
 import { IconButton } from '../ui/inputs/Button.tsx'
+import { dialog } from '../ui/overlay/dialogs.ts'
 import { Menu, type MenuItem } from '../ui/overlay/Menu.tsx'
 import { toast } from '../ui/feedback/toast.ts'
 import { useCommands } from './commands.ts'
 
-const SaveView = lazy(() => import('./SaveView.tsx'))
+const saveView = dialog<{ taken: readonly string[]; onSave: (name: string) => void }>(() => import('./SaveView.tsx'))
 
 /** The saved views of a list: open one, save the current one, delete one. `keys` are the search params that make a view. */
 export function SavedViews({
@@ -23,9 +24,6 @@ export function SavedViews({
   onView: (change: Record<string, string | undefined>, how: { push: boolean }) => void
 }) {
   const { views, setViews } = useTablePreferences(table)
-  const [saving, setSaving] = useState(false)
-  // A new dialog each time, mounted until its closing animation ends.
-  const [turn, setTurn] = useState(0)
   const now = viewOf(search, keys)
   const shown = views.find((view) => sameView(view.search, now))
   const forget = (view: SavedView) => {
@@ -49,30 +47,9 @@ export function SavedViews({
         : Object.keys(now).length === 0
           ? { can: no('Filter or sort the list first') }
           : views.length >= viewLimits.views && { can: no(`You have ${viewLimits.views} views of this list: forget one first`) }),
-      run: () => {
-        setTurn((n) => n + 1)
-        setSaving(true)
-      },
+      run: () => saveView({ taken: views.map((view) => view.name), onSave: (name) => setViews((kept) => [...kept, { name, search: now }]) }),
     },
     ...(shown === undefined ? [] : [{ label: `Forget ${shown.name}`, icon: 'trash' as const, run: () => forget(shown) }]),
   ]
-  return (
-    <>
-      <Menu label="Saved views" trigger={<IconButton icon="bookmark" label="Saved views" />} items={items} />
-      {turn > 0 && (
-        <Suspense fallback={null}>
-          <SaveView
-            key={turn}
-            open={saving}
-            taken={views.map((view) => view.name)}
-            onClose={() => setSaving(false)}
-            onSave={(name) => {
-              setSaving(false)
-              setViews((kept) => [...kept, { name, search: now }])
-            }}
-          />
-        </Suspense>
-      )}
-    </>
-  )
+  return <Menu label="Saved views" trigger={<IconButton icon="bookmark" label="Saved views" />} items={items} />
 }

@@ -1,5 +1,6 @@
 import { all, type Verdict } from '#contract/rule.ts'
-import { createStore } from '../lib/store.ts'
+import { dialog } from './overlay/dialogs.ts'
+import type { Result } from './overlay/Results.tsx'
 import type { IconName } from './pictures/Icon.tsx'
 
 /** An action. One list of actions feeds buttons, the row menu, the bulk bar and ⌘K. */
@@ -34,22 +35,10 @@ export interface Confirmation {
   act?: () => unknown
 }
 
-interface Asked extends Confirmation {
-  answer: (yes: boolean) => void
-}
+const ask = dialog<Confirmation, boolean>(() => import('./overlay/Confirm.tsx'), 0)
 
-/** The current question. The host in the layout shows it. */
-export const asked = createStore<Asked | null>(null)
+/** Asks in a dialog. True once confirmed and, if there is an `act`, done; false if it was closed. */
+export const confirm = async (confirmation: Confirmation): Promise<boolean> => (await ask(confirmation)) === true
 
-/** Asks in a dialog. Resolves to true once confirmed and, if there is an `act`, done; false if it was closed. */
-export const confirm = (confirmation: Confirmation): Promise<boolean> =>
-  new Promise((resolve) => {
-    asked.get()?.answer(false)
-    asked.set({
-      ...confirmation,
-      answer: (yes) => {
-        asked.set(null)
-        resolve(yes)
-      },
-    })
-  })
+/** Shows the results of an action on several things. */
+export const showResults = dialog<{ title: string; results: readonly Result[]; done: string }>(() => import('./overlay/Results.tsx'))

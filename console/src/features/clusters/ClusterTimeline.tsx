@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import type { ComponentProps, ReactNode } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterServerFailure, clusterServerReplace } from '#contract/clusters/clusters.ts'
 import {
@@ -12,7 +12,6 @@ import {
   operationRetryDisks,
   operationTitle,
 } from '#contract/operations.ts'
-import type { Answer } from '#contract/operation.ts'
 import { no, yes } from '#contract/rule.ts'
 import { serverLogs } from '#contract/servers/servers.ts'
 import { call } from '../../api/client.ts'
@@ -28,13 +27,17 @@ import { Button } from '../../ui/inputs/Button.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
 import { Alert, StatusDot } from '../../ui/feedback/Status.tsx'
+import { dialog } from '../../ui/overlay/dialogs.ts'
 import { Matrices, Matrix, Timeline } from '../../ui/feedback/Timeline.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import css from './ClusterPage.module.css'
 import { operationOne, operationsOf, refreshClusters } from './cluster-queries.ts'
-import { ReplaceServer } from './ReplaceServer.tsx'
-import { RetryDisks } from './RetryDisks.tsx'
+import type ReplaceServer from './ReplaceServer.tsx'
+import type RetryDisks from './RetryDisks.tsx'
 import { logLine, matricesOf } from './timeline.ts'
+
+const replaceServer = dialog<ComponentProps<typeof ReplaceServer>>(() => import('./ReplaceServer.tsx'))
+const retryWithDisks = dialog<ComponentProps<typeof RetryDisks>>(() => import('./RetryDisks.tsx'))
 
 /** An operation on the cluster, step by step as it happens, and a list of all: `chosen` in the address, else what is under way, else the last one. */
 export function ClusterTimeline({ cluster, chosen }: { cluster: Cluster; chosen: string | undefined }) {
@@ -59,8 +62,6 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   const running = operation !== undefined && !hasEnded(operation)
   const now = useNow(running)
   const client = useQueryClient()
-  const [wiping, setWiping] = useState<Answer<typeof operationRetryDisks>['items'] | null>(null)
-  const [replacing, setReplacing] = useState<{ node_id: string; name: string } | null>(null)
   if (operation === undefined || operation.target.id !== cluster.id) {
     const other = operation !== undefined && <Empty boxed title="This operation is not about this cluster" />
     const left = other || (error ? <ErrorState boxed error={error} onRetry={() => void refetch()} /> : <SkeletonRows rows={10} />)
@@ -84,7 +85,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   const retry = async () => {
     try {
       const { items } = await call(operationRetryDisks, { params: { id } })
-      if (items.length > 0) return setWiping(items)
+      if (items.length > 0) return await retryWithDisks({ operation, disks: items })
       await call(operationRetry, { params: { id }, body: {} })
       await refreshClusters(client)
     } catch (problem) {
@@ -171,7 +172,12 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
                   more: (
                     <HeldUp clusterId={cluster.id} server={phase.held} failed={phase.state === 'failed'}>
                       {phase.state === 'failed' && isCurrent && operation.kind !== 'clusterDelete' && (
-                        <Button size="small" icon="swap" can={allowed(clusterServerReplace)} onClick={() => setReplacing(phase.held)}>
+                        <Button
+                          size="small"
+                          icon="swap"
+                          can={allowed(clusterServerReplace)}
+                          onClick={() => phase.held && void replaceServer({ cluster, server: phase.held })}
+                        >
                           Replace server
                         </Button>
                       )}
@@ -209,8 +215,6 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
           {children}
         </div>
       </div>
-      {wiping && <RetryDisks operation={operation} disks={wiping} onClose={() => setWiping(null)} />}
-      {replacing && <ReplaceServer cluster={cluster} server={replacing} onClose={() => setReplacing(null)} />}
     </>
   )
 }

@@ -5,19 +5,21 @@ import { versionList } from '#contract/versions.ts'
 import { datacenterList } from '#contract/datacenters.ts'
 import { canWipe } from '#contract/servers/disks.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
+import type { Answer } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { patchList } from '#contract/patches.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { call, CallError } from '../../api/client.ts'
 import { query } from '../../api/query.ts'
+import { useDraft } from '../../api/use-draft.ts'
 import { allowed } from '../../api/session.ts'
-import { modals } from '../../layout/modals.ts'
+import { confirmServersWithoutPatch } from '../../layout/modals.ts'
 import { paths } from '../../lib/paths.ts'
 import { curlOf } from '../../lib/shell.ts'
-import { reasonOf } from '../../lib/reason.ts'
 import { useGo } from '../../lib/use-search.ts'
 import { both } from '../../ui/actions.ts'
+import { type Form, useForm } from '../../ui/form/use-form.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { cx } from '../../ui/cx.ts'
@@ -27,14 +29,13 @@ import { Problem } from '../../ui/feedback/Status.tsx'
 import { refreshClusters } from './cluster-queries.ts'
 import { versionShown } from './cluster-state.ts'
 import { createCommand } from './create-command.ts'
-import { bodyOf, canReview, chosenDisks, clusterProblems, confirmedOf, type Draft, problemsOf, type Problems, taking } from './create-draft.ts'
+import { blank, bodyOf, canReview, chosenDisks, clusterProblems, confirmedOf, type Draft, KeptDraft, problemsOf, taking } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import type { WriteBody } from './NewPatchDialog.tsx'
 import { StepCluster } from './StepCluster.tsx'
 import { previewVerdict } from './review-findings.ts'
 import { StepReview } from './StepReview.tsx'
 import { StepServers } from './StepServers.tsx'
-import { useCreateDraft } from './use-create-draft.ts'
 
 const steps = [
   { id: 'cluster', text: 'Cluster' },
@@ -57,18 +58,15 @@ export function CreateCluster({
   setSearch: (change: Record<string, string | undefined>, how?: { push?: boolean }) => void
   writeBody: WriteBody
 }) {
-  const kept = useCreateDraft()
   const datacenters = useQuery(datacentersQuery())
   const versions = useQuery(versionsQuery())
   const names = useQuery(namesQuery())
   const error = datacenters.error ?? versions.error
   if (error && (!datacenters.data || !versions.data))
     return <ErrorState boxed error={error} onRetry={() => void Promise.all([datacenters.refetch(), versions.refetch()])} />
-  if (kept.draft === null || !datacenters.data || !versions.data) return <SkeletonRows rows={8} />
+  if (!datacenters.data || !versions.data) return <SkeletonRows rows={8} />
   return (
-    <Form
-      {...kept}
-      draft={kept.draft}
+    <Steps
       step={steps.find((s) => s.id === search['step'])?.id ?? 'cluster'}
       preselected={search['servers']}
       go={(step) => setSearch({ step: step === 'cluster' ? undefined : step, servers: undefined }, { push: true })}
@@ -80,8 +78,9 @@ export function CreateCluster({
   )
 }
 
-interface FormProps extends ReturnType<typeof useCreateDraft> {
-  draft: Draft
+type Made = Answer<typeof clusterCreate>
+
+interface StepsProps {
   step: StepId
   preselected: string | undefined
   go: (step: StepId) => void
@@ -91,21 +90,50 @@ interface FormProps extends ReturnType<typeof useCreateDraft> {
   writeBody: WriteBody
 }
 
-function Form({ draft, change, discard, attempt, step, preselected, go, datacenters, versions, taken, writeBody }: FormProps) {
+function Steps({ step, preselected, go, datacenters, versions, taken, writeBody }: StepsProps) {
   const client = useQueryClient()
   const navigate = useGo()
-  const [refused, setRefused] = useState<Problems>({})
-  const [problem, setProblem] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
-  const [pressed, setPressed] = useState(false)
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
-  const servers = useServersOf(draft, preselected, datacenters, change)
+  const head = useRef<HTMLDivElement>(null)
+  const form = useForm({
+    initial: blank,
+    read: (typed) => {
+      const fields = clusterProblems(typed, taken, versions.items)
+      return Object.keys(fields).length === 0 ? { ok: true, body: bodyOf(typed, confirmed) } : { ok: false, fields }
+    },
+    // The button leads through the steps; the last one creates the cluster.
+    send: async (body, key): Promise<Made | undefined> => {
+      if (shown === 'review') return create(() => call(clusterCreate, { body }, { key }))
+      go(shown === 'cluster' ? 'servers' : 'review')
+      return undefined
+    },
+    done: async (made) => {
+      if (!made) return
+      await kept.settle()
+      await refreshClusters(client)
+      await navigate(paths.cluster(made.cluster.id, 'timeline'))
+    },
+    failed: async (error) => {
+      if (!(error instanceof CallError)) return
+      // What is on a disk has changed: it is shown as it is now.
+      if (error.code === 'disk_not_confirmed') await servers.refetch()
+      const { servers: ofServers, ...ofFirst } = problemsOf(error.fields)
+      if (Object.keys(ofFirst).length > 0) go('cluster')
+      else if (error.code === 'server_taken' || error.code === 'not_eligible' || ofServers) go('servers')
+    },
+    at: problemsOf,
+  })
+  const { values: draft, set: change } = form
+  const kept = useDraft(form, 'cluster/new', KeptDraft)
+  const servers = useServersOf(draft, kept.ready ? preselected : undefined, datacenters, change)
   const disks = chosenDisks(draft, servers.data ?? [])
   const confirmed = confirmedOf(disks, ticked)
-  const problems = clusterProblems(draft, taken, versions.items)
-  const ready = Object.keys(problems).length === 0
-  const shown = step !== 'cluster' && !ready ? 'cluster' : step === 'review' && !canReview(draft).ok ? 'servers' : step
-  const head = useRef<HTMLDivElement>(null)
+  const shown =
+    step !== 'cluster' && Object.keys(clusterProblems(draft, taken, versions.items)).length > 0
+      ? 'cluster'
+      : step === 'review' && !canReview(draft).ok
+        ? 'servers'
+        : step
   const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
   const talos = draft.talos === '' ? versions.items[0]?.talos_version : draft.talos
   const kubernetes = draft.kubernetes === '' ? versions.items.find((v) => v.talos_version === talos)?.kubernetes_versions[0] : draft.kubernetes
@@ -117,64 +145,24 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
     last.current = shown
   }, [shown])
 
-  const edit: typeof change = (patch) => {
-    setRefused({})
-    setProblem(null)
-    change(patch)
+  /** Servers without a patch of a person are named first; networking is often what such a patch is for. Undefined where the person goes no further. */
+  async function create(send: () => Promise<Made>): Promise<Made | undefined> {
+    const chosen = (servers.data ?? []).filter((s) => draft.servers[s.id])
+    const patches = await Promise.all(chosen.map((s) => client.fetchQuery(query(patchList, { params: { id: s.id } }))))
+    const without = chosen.filter((s, i) => draft.servers[s.id]?.patch === undefined && !patches[i]!.items.some((p) => !p.read_only))
+    if (without.length === 0) return send()
+    let made: Promise<Made> | undefined
+    await confirmServersWithoutPatch({
+      servers: without.map((s) => ({ id: s.id, name: s.name, ...(s.nodeAddresses[0] !== undefined && { address: s.nodeAddresses[0] }) })),
+      // A failure is said by the form.
+      onConfirm: async () => {
+        made = send()
+        await made.catch(() => undefined)
+      },
+    })
+    return made
   }
 
-  async function create() {
-    try {
-      const { cluster } = await call(clusterCreate, { body: bodyOf(draft, confirmed) }, { key: attempt })
-      await discard()
-      await refreshClusters(client)
-      await navigate(paths.cluster(cluster.id, 'timeline'))
-    } catch (error) {
-      const fields = error instanceof CallError ? problemsOf(error.fields) : {}
-      setRefused(fields)
-      // What belongs to a field is said there, and only there.
-      setProblem(Object.keys(fields).length > 0 ? null : reasonOf(error))
-      // What is on a disk has changed: it is shown as it is now.
-      if (error instanceof CallError && error.code === 'disk_not_confirmed') await servers.refetch()
-      const { servers: _, ...ofFirst } = fields
-      if (Object.keys(ofFirst).length > 0) go('cluster')
-      else if (error instanceof CallError && (error.code === 'server_taken' || error.code === 'not_eligible' || fields.servers)) go('servers')
-    }
-  }
-
-  /** Servers without a patch of a person are named first; networking is often what such a patch is for. */
-  async function ask() {
-    setBusy(true)
-    setProblem(null)
-    try {
-      const chosen = (servers.data ?? []).filter((s) => draft.servers[s.id])
-      const patches = await Promise.all(chosen.map((s) => client.fetchQuery(query(patchList, { params: { id: s.id } }))))
-      const without = chosen.filter((s, i) => draft.servers[s.id]?.patch === undefined && !patches[i]!.items.some((p) => !p.read_only))
-      if (without.length === 0) return await create()
-      modals.open(
-        'confirmServersWithoutPatch',
-        { servers: without.map((s) => ({ id: s.id, name: s.name, ...(s.nodeAddresses[0] !== undefined && { address: s.nodeAddresses[0] }) })) },
-        { onConfirm: create },
-      )
-    } catch (error) {
-      setProblem(reasonOf(error))
-    } finally {
-      setBusy(false)
-    }
-    return undefined
-  }
-
-  const next = () => {
-    if (shown === 'review') return void ask()
-    if (shown === 'cluster') {
-      setPressed(true)
-      if (!ready) {
-        queueMicrotask(() => document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
-        return undefined
-      }
-    }
-    return go(shown === 'cluster' ? 'servers' : 'review')
-  }
   const count = Object.keys(draft.servers).length
   // Of one moment: another look asks anew.
   const preview = useQuery({
@@ -185,6 +173,7 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
     retry: false,
   })
   const canCreate = (): Verdict => both(allowed(clusterCreate), previewVerdict(preview), canWipe(disks, confirmed))
+  if (!kept.ready) return <SkeletonRows rows={8} />
 
   return (
     <div className={css['page']}>
@@ -199,25 +188,16 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
           </span>
         )}
       </div>
-      <Problem text={problem} />
-      {shown === 'cluster' && (
-        <StepCluster
-          draft={draft}
-          change={edit}
-          problems={{ ...problems, ...refused }}
-          all={pressed || Object.keys(refused).length > 0}
-          datacenters={datacenters}
-          versions={versions}
-        />
-      )}
+      <Problem text={form.problem} />
+      {shown === 'cluster' && <StepCluster form={form} datacenters={datacenters} versions={versions} />}
       {shown === 'servers' && (
         <StepServers
           draft={draft}
-          change={edit}
+          change={change}
           servers={servers}
           datacenter={datacenter?.code ?? ''}
           talosVersion={talos ?? ''}
-          refused={refused.servers}
+          refused={form.errorOf('servers')}
           writeBody={writeBody}
         />
       )}
@@ -238,15 +218,21 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
               />
             </span>
           )}
-          <Button kind="ghost" onClick={() => void discard().then(() => go('cluster'))}>
+          <Button
+            kind="ghost"
+            onClick={() => {
+              kept.discard()
+              go('cluster')
+            }}
+          >
             Discard
           </Button>
           <Button
             kind="primary"
-            busy={busy}
+            busy={form.busy}
             busyText="Loading"
             can={shown === 'servers' ? canReview(draft) : shown === 'review' ? canCreate() : undefined}
-            onClick={() => next()}
+            onClick={() => void form.submit()}
           >
             {shown === 'cluster' ? 'Choose servers' : shown === 'servers' ? `Review ${counted(count, 'server')}` : 'Create cluster'}
           </Button>
@@ -257,7 +243,7 @@ function Form({ draft, change, discard, attempt, step, preselected, go, datacent
 }
 
 /** The servers of the chosen datacenter. `?servers=` in the address chooses some, and with them their datacenter. */
-function useServersOf(draft: Draft, preselected: string | undefined, datacenters: FormProps['datacenters'], change: FormProps['change']) {
+function useServersOf(draft: Draft, preselected: string | undefined, datacenters: StepsProps['datacenters'], change: Form<Draft>['set']) {
   const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
   const all = useQuery({ ...query(serverList, {}), enabled: preselected !== undefined })
   const taken = useRef(false)

@@ -4,30 +4,19 @@ import { type Operation, operationRetry, type operationRetryDisks } from '#contr
 import type { Answer } from '#contract/operation.ts'
 import { no, yes } from '#contract/rule.ts'
 import { call } from '../../api/client.ts'
-import { newKey } from '../../api/http.ts'
 import { curlOf } from '../../lib/shell.ts'
+import { FormDialog } from '../../ui/form/FormDialog.tsx'
+import { useForm } from '../../ui/form/use-form.ts'
+import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
-import { Button } from '../../ui/inputs/Button.tsx'
-import { Dialog } from '../../ui/overlay/Dialog.tsx'
-import { Problem } from '../../ui/feedback/Status.tsx'
-import { useAct } from '../../ui/feedback/use-act.ts'
 import { refreshClusters } from './cluster-queries.ts'
 import { keyOf } from './create-draft.ts'
 import { DiskChecks } from './DisksToWipe.tsx'
 
 /** Asks for the disks that hold something else than when the cluster was created, before a retry wipes them. */
-export function RetryDisks({
-  operation,
-  disks,
-  onClose,
-}: {
-  operation: Pick<Operation, 'id'>
-  disks: Answer<typeof operationRetryDisks>['items']
-  onClose: () => void
-}) {
+export default function RetryDisks({ operation, disks }: { operation: Pick<Operation, 'id'>; disks: Answer<typeof operationRetryDisks>['items'] }) {
   const client = useQueryClient()
-  const { busy, problem, act } = useAct()
-  const [key] = useState(newKey)
+  const { close } = useDialog()
   const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set())
   const unnamed = disks.find((d) => d.by === null)
   const left = disks.filter((d) => d.by !== null && !ticked.has(keyOf(d))).length
@@ -37,40 +26,31 @@ export function RetryDisks({
       ? no('Confirm each disk first')
       : yes
   const body = { confirmed_disks: disks.flatMap((d) => (d.by !== null && ticked.has(keyOf(d)) ? [d.by] : [])) }
-  const retry = async () => {
-    const done = await act(async () => {
-      await call(operationRetry, { params: { id: operation.id }, body }, { key })
+  const form = useForm({
+    initial: {},
+    read: () => ({ ok: true, body }),
+    send: (confirmed, key) => call(operationRetry, { params: { id: operation.id }, body: confirmed }, { key }),
+    done: async () => {
       await refreshClusters(client)
-    })
-    if (done) onClose()
-  }
+      close()
+    },
+  })
   return (
-    <Dialog
-      open
-      onClose={onClose}
-      locked={busy}
+    <FormDialog
+      form={form}
       title="Retry and wipe?"
-      footer={
-        <>
-          <span className="grow hide-sm">
-            <AsCommand complete={can.ok} api={curlOf(operationRetry, { id: operation.id }, body, { origin: location.origin })} />
-          </span>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="danger" busy={busy} busyText="Retrying" can={can} onClick={() => void retry()}>
-            Wipe and retry
-          </Button>
-        </>
-      }
+      submit="Wipe and retry"
+      busyText="Retrying"
+      danger
+      can={can}
+      command={<AsCommand complete={can.ok} api={curlOf(operationRetry, { id: operation.id }, body, { origin: location.origin })} />}
     >
-      <div className="stack stack3">
-        <Problem text={problem} />
-        <DiskChecks
-          disks={disks}
-          ticked={ticked}
-          onTick={setTicked}
-          text="These disks hold something else than what was agreed to be wiped. Confirm each one: what is on it is lost."
-        />
-      </div>
-    </Dialog>
+      <DiskChecks
+        disks={disks}
+        ticked={ticked}
+        onTick={setTicked}
+        text="These disks hold something else than what was agreed to be wiped. Confirm each one: what is on it is lost."
+      />
+    </FormDialog>
   )
 }

@@ -1,11 +1,11 @@
 import { useQueries } from '@tanstack/react-query'
 import { addressPattern, type Cluster, offerIdPattern } from '#contract/clusters/clusters.ts'
 import { counted } from '#contract/words.ts'
-import type { ModalProps } from '../../layout/modals.ts'
 import { truncate } from '../../lib/text.ts'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { Copyable } from '../../ui/text/Copyable.tsx'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
+import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { Flag } from '../../ui/pictures/Flag.tsx'
 import { ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
 import { StatusDot } from '../../ui/feedback/Status.tsx'
@@ -25,18 +25,17 @@ const words = {
 }
 
 /** The modal `showClusterKey`: the clusters with their addresses and offers. Only values of exactly the right form are shown to be copied. */
-export default function ShowClusterKey({ open, data, close }: ModalProps<'showClusterKey'>) {
-  const answers = useQueries({ queries: data.clusterIds.map((id) => clusterOne(id)) })
-  const scrolls = data.clusterIds.length > clustersInSight
+export default function ShowClusterKey({ clusterIds }: { clusterIds: string[] }) {
+  const { close } = useDialog()
+  const answers = useQueries({ queries: clusterIds.map((id) => clusterOne(id)) })
+  const scrolls = clusterIds.length > clustersInSight
   return (
     <Dialog
-      open={open}
-      onClose={close}
       title="List of newly generated clusters' addresses"
       footer={
         <>
-          <span className="t3 fs13 grow">{counted(data.clusterIds.length, 'cluster')}</span>
-          <Button kind="primary" onClick={close}>
+          <span className="t3 fs13 grow">{counted(clusterIds.length, 'cluster')}</span>
+          <Button kind="primary" onClick={() => close()}>
             OK
           </Button>
         </>
@@ -44,7 +43,7 @@ export default function ShowClusterKey({ open, data, close }: ModalProps<'showCl
     >
       <ul className={scrolls ? `${css['list']} ${css['scrolls']}` : css['list']} aria-label="Clusters" {...(scrolls && { tabIndex: 0 })}>
         {answers.map((answer, i) => (
-          <li key={data.clusterIds[i]}>
+          <li key={clusterIds[i]}>
             {answer.data ? (
               <Entry cluster={answer.data} />
             ) : answer.error ? (

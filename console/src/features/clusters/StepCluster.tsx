@@ -5,12 +5,14 @@ import { type Support, supportEnded, type versionList } from '#contract/versions
 import { counted } from '#contract/words.ts'
 import { paths } from '../../lib/paths.ts'
 import { ButtonLink, Segmented } from '../../ui/inputs/Button.tsx'
+import { fieldsFor, Form } from '../../ui/form/fields.tsx'
+import type { Form as FormState } from '../../ui/form/use-form.ts'
 import { Field, Select, TextInput } from '../../ui/inputs/Field.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import { VersionNotices } from '../../ui/feedback/VersionNotices.tsx'
 import { versionShown } from './cluster-state.ts'
-import type { Draft, Problems } from './create-draft.ts'
+import type { Draft } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 
 /** In place of a version: one is typed. */
@@ -22,32 +24,19 @@ const endpointWords = {
   host: 'Of a load balancer or a DNS name of yours that leads to every control plane on port 6443.',
 }
 
+const { Text, Choose, Custom } = fieldsFor<Draft>()
+
 /** Name, place, versions, and how the cluster is reached. */
 export function StepCluster({
-  draft,
-  change,
-  problems,
-  all,
+  form,
   datacenters,
   versions,
 }: {
-  draft: Draft
-  change: (patch: Partial<Draft>) => void
-  problems: Problems
-  /** Show every problem, not just those of fields that were left. */
-  all: boolean
+  form: FormState<Draft>
   datacenters: readonly Datacenter[]
   versions: Answer<typeof versionList>
 }) {
-  const [left, setLeft] = useState<ReadonlySet<keyof Draft>>(new Set())
-  const errorOf = (field: keyof Draft) => (all || left.has(field) ? problems[field] : undefined)
-  const wire = (field: 'name' | 'vlan' | 'endpoint' | 'podCidr' | 'serviceCidr') => ({
-    value: draft[field],
-    onValue: (value: string) => change({ [field]: value }),
-    onBlur: () => setLeft(new Set([...left, field])),
-    autoComplete: 'off',
-    spellCheck: false,
-  })
+  const { values: draft, set: change, read } = form
   const { items } = versions
   const pair = items.find((v) => v.talos_version === draft.talos) ?? items[0]
   const kubernetes = draft.kubernetes || (pair?.kubernetes_versions[0] ?? '')
@@ -64,21 +53,19 @@ export function StepCluster({
   }
   const kubernetesSupport = pair?.kubernetes.find((k) => k.version === kubernetes)?.support
   return (
-    <div className={css['form']}>
+    <Form form={form} className={css['form']}>
       <Panel title="Cluster">
         <div className={css['fields']}>
-          <Field label="Name" hint="Lowercase letters, digits and hyphens, up to 25" error={errorOf('name')}>
-            <TextInput {...wire('name')} placeholder="poz-edge-01" />
-          </Field>
-          <Field label="Datacenter" error={errorOf('datacenterId')} hint={datacenters.length === 0 ? 'Add a datacenter first' : 'Its servers make the cluster'}>
-            <Select
-              value={draft.datacenterId}
-              placeholder="Choose a datacenter"
-              options={datacenters.map((d) => ({ value: d.id, text: `${d.code}, ${d.city_name}`, more: counted(d.servers, 'server') }))}
-              onValue={(datacenterId) => change({ datacenterId, servers: datacenterId === draft.datacenterId ? draft.servers : {} })}
-            />
-          </Field>
-          <Field label="Talos" error={errorOf('talos')} hint={supportHint('This Talos', pair?.support)}>
+          <Text name="name" label="Name" hint="Lowercase letters, digits and hyphens, up to 25" placeholder="poz-edge-01" />
+          <Choose
+            name="datacenterId"
+            label="Datacenter"
+            hint={datacenters.length === 0 ? 'Add a datacenter first' : 'Its servers make the cluster'}
+            placeholder="Choose a datacenter"
+            options={datacenters.map((d) => ({ value: d.id, text: `${d.code}, ${d.city_name}`, more: counted(d.servers, 'server') }))}
+            onValue={(datacenterId) => change({ datacenterId, servers: datacenterId === draft.datacenterId ? draft.servers : {} })}
+          />
+          <Custom name="talos" label="Talos" hint={supportHint('This Talos', pair?.support)}>
             <Select
               value={pair?.talos_version ?? ''}
               options={items.map((v, i) => option(v.talos_version, i, v.support))}
@@ -87,10 +74,10 @@ export function StepCluster({
                 change({ talos, kubernetes: items.find((v) => v.talos_version === talos)?.kubernetes_versions[0] ?? '' })
               }}
             />
-          </Field>
+          </Custom>
           <Field
             label="Kubernetes"
-            error={isTyped || !isKnown ? undefined : errorOf('kubernetes')}
+            error={isTyped || !isKnown ? undefined : form.errorOf('kubernetes')}
             hint={isTyped || !isKnown ? undefined : supportHint('This Kubernetes', kubernetesSupport)}
           >
             <Select
@@ -109,7 +96,7 @@ export function StepCluster({
             <Field
               label="Kubernetes version"
               hint={`Any patch release of ${pair.kubernetes_minors[0]} to ${pair.kubernetes_minors[1]}, such as ${pair.kubernetes_versions[0]}`}
-              error={problems.kubernetes}
+              error={read.ok ? undefined : read.fields['kubernetes']}
             >
               <TextInput
                 mono
@@ -142,19 +129,16 @@ export function StepCluster({
             <p className="fs13 t2">{endpointWords[draft.endpointKind]}</p>
           </div>
           {draft.endpointKind !== 'first' && (
-            <Field label={draft.endpointKind === 'virtual' ? 'Virtual IP' : 'Address or DNS name'} error={errorOf('endpoint')}>
-              <TextInput {...wire('endpoint')} mono placeholder={draft.endpointKind === 'virtual' ? '10.20.14.10' : 'api.example.org'} />
-            </Field>
+            <Text
+              name="endpoint"
+              label={draft.endpointKind === 'virtual' ? 'Virtual IP' : 'Address or DNS name'}
+              mono
+              placeholder={draft.endpointKind === 'virtual' ? '10.20.14.10' : 'api.example.org'}
+            />
           )}
-          <Field label="Pod CIDR" error={errorOf('podCidr')}>
-            <TextInput {...wire('podCidr')} mono />
-          </Field>
-          <Field label="Service CIDR" error={errorOf('serviceCidr')}>
-            <TextInput {...wire('serviceCidr')} mono />
-          </Field>
-          <Field label="VLAN ID" optional hint="1 to 4094; none for untagged" error={errorOf('vlan')}>
-            <TextInput {...wire('vlan')} inputMode="numeric" />
-          </Field>
+          <Text name="podCidr" label="Pod CIDR" mono />
+          <Text name="serviceCidr" label="Service CIDR" mono />
+          <Text name="vlan" label="VLAN ID" optional hint="1 to 4094; none for untagged" inputMode="numeric" />
         </div>
       </Panel>
       <VersionNotices versions={versions} />
@@ -170,6 +154,6 @@ export function StepCluster({
           There is no datacenter yet. Add one, and servers to it, before you create a cluster.
         </Alert>
       )}
-    </div>
+    </Form>
   )
 }

@@ -1,5 +1,5 @@
 import { type UseQueryResult, useQueries } from '@tanstack/react-query'
-import { lazy, Suspense, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { type ComponentProps, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { canHaveControlPlanes } from '#contract/clusters/clusters.ts'
 import { patchList } from '#contract/patches.ts'
 import type { Server } from '#contract/servers/servers.ts'
@@ -8,6 +8,7 @@ import { query } from '../../api/query.ts'
 import { paths } from '../../lib/paths.ts'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { Checkbox } from '../../ui/inputs/Field.tsx'
+import { dialog } from '../../ui/overlay/dialogs.ts'
 import { Menu } from '../../ui/overlay/Menu.tsx'
 import { Search } from '../../ui/inputs/Search.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
@@ -15,11 +16,12 @@ import { Problem } from '../../ui/feedback/Status.tsx'
 import { canTake, type Chosen, type Draft, firstFive, leaving, proposalText, taking, warningsOf, withRoles } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { ChosenRow, hardwareLine, rowHeads } from './ServerRow.tsx'
+import type NewPatchDialog from './NewPatchDialog.tsx'
 import type { WriteBody } from './NewPatchDialog.tsx'
 import { setForAll, withPatch } from './set-for-all.ts'
 import { SumPanel } from './SumPanel.tsx'
 
-const NewPatchDialog = lazy(() => import('./NewPatchDialog.tsx'))
+const writeNewPatch = dialog<ComponentProps<typeof NewPatchDialog>>(() => import('./NewPatchDialog.tsx'))
 
 /** Rows of the eligible that are shown at once; the search finds the others. */
 const atOnce = 8
@@ -53,7 +55,6 @@ export function StepServers({
 }) {
   const [q, setQ] = useState('')
   const [shown, setShown] = useState(atOnce)
-  const [writing, setWriting] = useState(false)
   const { data, error, refetch } = servers
   const { chosen, eligible, others } = useMemo(() => {
     const found = (data ?? []).filter((s) => q === '' || matches(s, q.toLowerCase()))
@@ -123,7 +124,12 @@ export function StepServers({
                     data,
                     (to) => change(() => ({ servers: to })),
                     (to) => withRoles(to, data),
-                    () => setWriting(true),
+                    () =>
+                      void writeNewPatch({
+                        writeBody,
+                        servers: chosen.map((s) => ({ id: s.id, name: s.name, patches: patchOf.get(s.id) ?? [], draft: draft.servers[s.id]!.patch })),
+                        onSet: (patch) => change((now) => ({ servers: withPatch(now.servers, patch) })),
+                      }),
                   )
                 }
               />
@@ -199,16 +205,6 @@ export function StepServers({
           {chosen.length + eligible.length + others.length === 0 && <p className={css['none']}>No server matches this search.</p>}
         </section>
       </div>
-      {writing && (
-        <Suspense fallback={null}>
-          <NewPatchDialog
-            writeBody={writeBody}
-            servers={chosen.map((s) => ({ id: s.id, name: s.name, patches: patchOf.get(s.id) ?? [], draft: draft.servers[s.id]!.patch }))}
-            onSet={(patch) => change((now) => ({ servers: withPatch(now.servers, patch) }))}
-            onClose={() => setWriting(false)}
-          />
-        </Suspense>
-      )}
       <SumPanel
         draft={draft}
         servers={data}

@@ -13,7 +13,7 @@ import {
 import { counted } from '#contract/words.ts'
 import { call, download } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
-import { modals } from '../../layout/modals.ts'
+import { showClusterKey } from '../../layout/modals.ts'
 import { paths } from '../../lib/paths.ts'
 import { type Action, both, confirm } from '../../ui/actions.ts'
 import { toast } from '../../ui/feedback/toast.ts'
@@ -29,7 +29,7 @@ async function save(what: 'kubeconfig' | 'talosconfig', c: Cluster): Promise<voi
   }
 }
 
-export const showKeys = (clusters: readonly Pick<Cluster, 'id'>[]): void => modals.open('showClusterKey', { clusterIds: clusters.map((c) => c.id) })
+export const showKeys = (clusters: readonly Pick<Cluster, 'id'>[]): void => void showClusterKey({ clusterIds: clusters.map((c) => c.id) })
 
 export const kubeconfigAction = (c: Cluster): Action => ({
   label: 'Kubeconfig',

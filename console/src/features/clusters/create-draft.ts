@@ -76,7 +76,8 @@ const chosen = z.object({
   workloadDisks: z.array(z.string()),
   patch: z.optional(NewPatch),
 })
-const shape = z.object({
+/** What a kept draft has to be. */
+export const KeptDraft: z.core.$ZodType<Draft> = z.object({
   name: z.string(),
   datacenterId: z.string(),
   talos: z.string(),
@@ -88,12 +89,6 @@ const shape = z.object({
   serviceCidr: z.string(),
   servers: z.record(z.string(), chosen),
 })
-
-/** A draft that an older page kept may have another shape: it is then left. */
-export function readKept(value: unknown): Draft | null {
-  const read = z.safeParse(shape, value)
-  return read.success ? read.data : null
-}
 
 type Disk = Server['resources']['disks'][number]
 

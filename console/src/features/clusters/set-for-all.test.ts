@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import * as z from 'zod/mini'
 import type { Server } from '#contract/servers/servers.ts'
-import { blank, bodyOf, readKept, taking, withRoles } from './create-draft.ts'
+import { blank, bodyOf, KeptDraft, taking, withRoles } from './create-draft.ts'
 import { replacedText, setForAll, withPatch } from './set-for-all.ts'
 
 const server = (id: string, disks: readonly string[], links: readonly string[]) =>
@@ -59,7 +60,7 @@ test('one choice is set for every chosen server that has it, and says for how ma
   const sent = () => bodyOf({ ...blank, servers: chosen }).servers.map((s) => s.patch)
   expect(sent()).toEqual([edge, edge, edge])
   // A draft that is kept in the browser has it still.
-  expect(readKept(JSON.parse(JSON.stringify({ ...blank, servers: chosen })))?.servers['a']?.patch).toEqual(edge)
+  expect(z.safeParse(KeptDraft, JSON.parse(JSON.stringify({ ...blank, servers: chosen }))).data?.servers['a']?.patch).toEqual(edge)
   pick('Patch', 'No new patch')
   expect(sent()).toEqual([undefined, undefined, undefined])
 })

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { type Datacenter, datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import type { Asked } from '#contract/operation.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
@@ -21,7 +21,7 @@ import { Search } from '../../ui/inputs/Search.tsx'
 import { Empty, Stale } from '../../ui/feedback/States.tsx'
 import { Badge } from '../../ui/feedback/Status.tsx'
 import { DatacenterDetails } from './DatacenterDetails.tsx'
-import { datacenterActions } from './datacenter-actions.ts'
+import { datacenterActions, editDatacenter } from './datacenter-actions.ts'
 import css from './DatacentersPage.module.css'
 import { SitesPanel } from './SitesPanel.tsx'
 
@@ -43,7 +43,6 @@ export function datacenterQuery(search: DatacenterSearch): Ask {
 }
 
 const detailOf = (d: Datacenter) => <DatacenterDetails datacenter={d} />
-const Form = lazy(() => import('./DatacenterDialog.tsx'))
 
 /** A count leads to the list of what was counted; none leads nowhere. */
 const linked = (n: number, href: string, what: string) =>
@@ -152,15 +151,16 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
   const { data, error, refetch, dataUpdatedAt } = useQuery({ ...asked, placeholderData: keepPreviousData })
   const { shown, setShown } = useTablePreferences('datacenters')
   const narrow = useMedia('below', 'sm')
-  const [form, setForm] = useState<{ edit: Datacenter | null } | null>(null)
-  const edit = useCallback((d: Datacenter) => setForm({ edit: d }), [])
-  const actions = useMemo(() => (d: Datacenter) => datacenterActions(client, edit, d), [client, edit])
+  const actions = useMemo(() => (d: Datacenter) => datacenterActions(client, d), [client])
   const most = Math.max(1, ...(data?.items ?? []).map((d) => d.compute_units.total))
   const cols = useMemo(() => tableColumns(most), [most])
-  const commands = useMemo<Action[]>(() => [{ label: 'Add datacenter', icon: 'add', can: allowed(datacenterCreate), run: () => setForm({ edit: null }) }], [])
+  const commands = useMemo<Action[]>(
+    () => [{ label: 'Add datacenter', icon: 'add', can: allowed(datacenterCreate), run: () => editDatacenter({ edit: null }) }],
+    [],
+  )
   useCommands('Datacenters', commands)
   const add = (
-    <Button kind="primary" icon="add" can={allowed(datacenterCreate)} onClick={() => setForm({ edit: null })}>
+    <Button kind="primary" icon="add" can={allowed(datacenterCreate)} onClick={() => void editDatacenter({ edit: null })}>
       Add datacenter
     </Button>
   )
@@ -205,11 +205,6 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
           )
         }
       />
-      {form && (
-        <Suspense fallback={null}>
-          <Form edit={form.edit} onClose={() => setForm(null)} />
-        </Suspense>
-      )}
     </>
   )
 }

@@ -5,12 +5,16 @@ import { invalidate } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { type Action, both, confirm } from '../../ui/actions.ts'
+import { dialog } from '../../ui/overlay/dialogs.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 
+/** Adds a datacenter, or changes the one that is given. */
+export const editDatacenter = dialog<{ edit: Datacenter | null }>(() => import('./DatacenterDialog.tsx'))
+
 /** Everything that can be done to a datacenter: row menu and ⌘K show this one list. */
-export const datacenterActions = (client: QueryClient, edit: (d: Datacenter) => void, d: Datacenter): Action[] => [
+export const datacenterActions = (client: QueryClient, d: Datacenter): Action[] => [
   { label: 'Show servers', icon: 'server', to: paths.servers({ datacenter: d.code }) },
-  { label: 'Edit', icon: 'edit', can: allowed(datacenterUpdate), run: () => edit(d) },
+  { label: 'Edit', icon: 'edit', can: allowed(datacenterUpdate), run: () => editDatacenter({ edit: d }) },
   {
     label: 'Remove',
     icon: 'trash',

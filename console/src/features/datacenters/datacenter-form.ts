@@ -1,28 +1,11 @@
 /** What is typed into the datacenter form, and what is sent of it. */
-import * as z from 'zod/mini'
 import { type Datacenter, datacenterCreate, type DatacenterChange, type DatacenterInput } from '#contract/datacenters.ts'
-import { fieldErrors } from '../../lib/fields.ts'
+import { type Read, readBy } from '../../lib/fields.ts'
 import { listOf } from '../../lib/text.ts'
 import { count } from '../../lib/units.ts'
 
-/** All as typed; "" is unknown. In the order of the form. */
-export interface Typed {
-  country_code: string
-  city_code: string
-  index: string
-  city_name: string
-  facility: string
-  address: string
-  tier: string
-  certifications: string
-  latitude: string
-  longitude: string
-  power_capacity_kw: string
-  rack_capacity: string
-  notes: string
-}
-
-export const blank: Typed = {
+/** All as typed, by the API's names; "" is unknown. In the order of the form. */
+export const blank = {
   country_code: '',
   city_code: '',
   index: '',
@@ -37,7 +20,7 @@ export const blank: Typed = {
   rack_capacity: '',
   notes: '',
 }
-export const fields = Object.keys(blank) as (keyof Typed)[]
+export type Typed = typeof blank
 
 const text = (value: string | number | null): string => (value === null ? '' : String(value))
 const indexOf = (code: string): string => code.split('-').at(-1) ?? ''
@@ -69,8 +52,6 @@ export function codePreview(typed: Pick<Typed, 'country_code' | 'city_code' | 'i
   return `${country}-${city}-${/^[1-9]\d{0,2}$/.test(typed.index) ? typed.index : '…'}`
 }
 
-export type Read = { ok: true; body: DatacenterInput } | { ok: false; fields: Partial<Record<keyof Typed, string>> }
-
 const sentences: Partial<Record<keyof Typed, string>> = {
   index: 'Index is a whole number from 1 to 999',
   latitude: 'Latitude is a number from -90 to 90, such as 52.41',
@@ -82,7 +63,7 @@ const sentences: Partial<Record<keyof Typed, string>> = {
 const both = 'Enter both latitude and longitude, or neither'
 
 /** Reads the form by the contract's own schema; the first sentence per field where it can't be sent. */
-export function readForm(typed: Typed): Read {
+export function readForm(typed: Typed): Read<DatacenterInput> {
   const asked = {
     country_code: typed.country_code.toUpperCase(),
     city_code: typed.city_code.toUpperCase(),
@@ -98,10 +79,10 @@ export function readForm(typed: Typed): Read {
     rack_capacity: number(typed.rack_capacity),
     notes: words(typed.notes),
   }
-  const read = z.safeParse(datacenterCreate.body, asked)
-  if (read.success) return { ok: true, body: read.data }
+  const read = readBy(datacenterCreate.body, asked)
+  if (read.ok) return read
   const wrong: Partial<Record<keyof Typed, string>> = {}
-  for (const [path, message] of Object.entries(fieldErrors(datacenterCreate.body, asked))) {
+  for (const [path, message] of Object.entries(read.fields)) {
     const field = path.split('.')[0] as keyof Typed
     wrong[field] ??= sentences[field] !== undefined && message !== both ? sentences[field] : message
   }

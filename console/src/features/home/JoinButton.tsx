@@ -1,15 +1,13 @@
-import { lazy, Suspense, useState } from 'react'
 import { useInstallation } from '../../api/installation.ts'
 import { Button, ButtonLink } from '../../ui/inputs/Button.tsx'
+import { dialog } from '../../ui/overlay/dialogs.ts'
 
 const loadDialog = () => import('./JoinWaitlist.tsx')
-const JoinWaitlist = lazy(loadDialog)
+const joinWaitlist = dialog(loadDialog)
 
 /** To the provider's own waitlist where there is one, otherwise to a small dialog. */
 export function JoinButton({ size = 'medium' }: { size?: 'medium' | 'large' }) {
   const url = useInstallation()?.waitlist_url
-  const [open, setOpen] = useState(false)
-  const [wanted, setWanted] = useState(false)
   if (url) {
     return (
       <ButtonLink size={size} href={url} rel="noreferrer">
@@ -18,22 +16,8 @@ export function JoinButton({ size = 'medium' }: { size?: 'medium' | 'large' }) {
     )
   }
   return (
-    <>
-      <Button
-        size={size}
-        onPointerEnter={() => void loadDialog()}
-        onClick={() => {
-          setWanted(true)
-          setOpen(true)
-        }}
-      >
-        Join waitlist
-      </Button>
-      {wanted && (
-        <Suspense fallback={null}>
-          <JoinWaitlist open={open} onClose={() => setOpen(false)} />
-        </Suspense>
-      )}
-    </>
+    <Button size={size} onPointerEnter={() => void loadDialog()} onClick={() => void joinWaitlist()}>
+      Join waitlist
+    </Button>
   )
 }

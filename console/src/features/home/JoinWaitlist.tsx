@@ -1,87 +1,48 @@
 import { useState } from 'react'
 import { waitlistJoin } from '#contract/users.ts'
-import { CallError, callOpen } from '../../api/client.ts'
-import { fieldErrors } from '../../lib/fields.ts'
-import { reasonOf } from '../../lib/reason.ts'
+import { callOpen } from '../../api/client.ts'
+import { readBy } from '../../lib/fields.ts'
 import { Button } from '../../ui/inputs/Button.tsx'
+import { fieldsFor } from '../../ui/form/fields.tsx'
+import { FormDialog } from '../../ui/form/FormDialog.tsx'
+import { useForm } from '../../ui/form/use-form.ts'
 import { Dialog } from '../../ui/overlay/Dialog.tsx'
-import { Field, TextInput } from '../../ui/inputs/Field.tsx'
+import { useDialog } from '../../ui/overlay/dialogs.ts'
 import { Alert } from '../../ui/feedback/Status.tsx'
 
+const blank = { name: '', company: '', email: '' }
+const { Text } = fieldsFor<typeof blank>()
+
 /** Leaves a name, a company and an email for the provider. It answers the same whether or not the email was known. */
-export default function JoinWaitlist({ open, onClose }: { open: boolean; onClose: () => void }) {
-  const [form, setForm] = useState({ name: '', company: '', email: '' })
-  const [tried, setTried] = useState(false)
-  const [state, setState] = useState<'asking' | 'sending' | 'sent'>('asking')
-  const [refused, setRefused] = useState<{ message: string; fields: Readonly<Record<string, string>> } | null>(null)
-  const errors = { ...(tried ? fieldErrors(waitlistJoin.body, form) : {}), ...refused?.fields }
-  const set = (key: keyof typeof form) => (value: string) => {
-    setForm((now) => ({ ...now, [key]: value }))
-    setRefused(null)
-  }
-  const send = async () => {
-    setTried(true)
-    if (Object.keys(fieldErrors(waitlistJoin.body, form)).length > 0) return
-    setState('sending')
-    try {
-      await callOpen(waitlistJoin, { body: form })
-      setState('sent')
-    } catch (error) {
-      setState('asking')
-      setRefused({ message: reasonOf(error), fields: error instanceof CallError ? error.fields : {} })
-    }
-  }
-  if (state === 'sent') {
+export default function JoinWaitlist() {
+  const { close } = useDialog()
+  const [sent, setSent] = useState(false)
+  const form = useForm({
+    initial: blank,
+    read: (typed) => readBy(waitlistJoin.body, typed),
+    send: (body) => callOpen(waitlistJoin, { body }),
+    done: () => setSent(true),
+  })
+  if (sent) {
     return (
       <Dialog
-        open={open}
-        onClose={onClose}
         title="Join waitlist"
         footer={
-          <Button kind="primary" onClick={onClose}>
+          <Button kind="primary" onClick={() => close()}>
             OK
           </Button>
         }
       >
-        <Alert tone="ok">You are on the list. The provider will write to {form.email}.</Alert>
+        <Alert tone="ok">You are on the list. The provider will write to {form.values.email}.</Alert>
       </Dialog>
     )
   }
   return (
-    <Dialog
-      open={open}
-      onClose={onClose}
-      title="Join waitlist"
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" busy={state === 'sending'} busyText="Loading" onClick={() => void send()}>
-            Join
-          </Button>
-        </>
-      }
-    >
-      <form
-        className="stack"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          void send()
-        }}
-      >
-        <p>Leave your address, and the provider writes to you when there is room.</p>
-        {refused !== null && Object.keys(refused.fields).length === 0 && <Alert tone="danger">{refused.message}</Alert>}
-        <Field label="Name" error={errors['name']}>
-          <TextInput value={form.name} onValue={set('name')} autoComplete="name" />
-        </Field>
-        <Field label="Company" optional error={errors['company']}>
-          <TextInput value={form.company} onValue={set('company')} autoComplete="organization" />
-        </Field>
-        <Field label="Email" error={errors['email']}>
-          <TextInput value={form.email} onValue={set('email')} type="email" autoComplete="email" />
-        </Field>
-        <button type="submit" hidden aria-hidden="true" tabIndex={-1} />
-      </form>
-    </Dialog>
+    <FormDialog form={form} title="Join waitlist" submit="Join">
+      <p>Leave your address, and the provider writes to you when there is room.</p>
+      <Text name="name" label="Name" autoComplete="name" />
+      <Text name="company" label="Company" optional autoComplete="organization" />
+      <Text name="email" label="Email" type="email" autoComplete="email" />
+    </FormDialog>
   )
 }

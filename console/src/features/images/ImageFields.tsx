@@ -5,35 +5,33 @@ import type { OfferedTalos } from '#contract/versions.ts'
 import { paths } from '../../lib/paths.ts'
 import { Segmented } from '../../ui/inputs/Button.tsx'
 import { cx } from '../../ui/cx.ts'
-import { Field, Select, Switch, TextArea } from '../../ui/inputs/Field.tsx'
+import { fieldsFor } from '../../ui/form/fields.tsx'
+import type { Form } from '../../ui/form/use-form.ts'
+import { Select, Switch } from '../../ui/inputs/Field.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import { ExtensionPicker } from './ExtensionPicker.tsx'
-import { argsOf, type Draft, type Field as FieldName, formatHints, formatNames, type Known, withDatacenter } from './image-form.ts'
+import { argsOf, type Draft, formatHints, formatNames, type Known, withDatacenter } from './image-form.ts'
 import css from './PrepareImage.module.css'
 import { TokenField } from './TokenField.tsx'
 
+const { Area, Choose, Custom } = fieldsFor<Draft>()
+
 /** Everything that can be chosen of an image. */
 export function ImageFields({
-  draft,
-  set,
+  form: { values: draft, set, errorOf },
   version,
   versions,
   offered,
   known,
-  errorOf,
-  onLeft,
   onCreateToken,
 }: {
-  draft: Draft
-  set: (patch: Partial<Draft>) => void
+  form: Form<Draft>
   /** The chosen one, or the newest. */
   version: string
   versions: readonly string[]
   /** What is known of their support. */
   offered: readonly OfferedTalos[]
   known: Omit<Known, 'tokens' | 'datacenters'> & { tokens: readonly JoinToken[]; datacenters: readonly { id: string; code: string; city_name: string }[] }
-  errorOf: (field: FieldName) => string | undefined
-  onLeft: (field: FieldName) => void
   onCreateToken: () => void
 }) {
   const moreOf = (version: string) => {
@@ -44,16 +42,14 @@ export function ImageFields({
     <>
       <Panel title="Talos">
         <div className={css['fields']}>
-          <div data-field="version">
-            <Field label="Talos version" error={errorOf('version')} hint="What boots it can join clusters of this minor version, or of an earlier one.">
-              <Select
-                value={version}
-                placeholder="Loading"
-                options={versions.map((v, i) => ({ value: v, text: i === 0 && v === known.newest ? `${v} (newest)` : v, ...moreOf(v) }))}
-                onValue={(to) => set({ version: to === known.newest ? '' : to })}
-              />
-            </Field>
-          </div>
+          <Custom name="version" label="Talos version" hint="What boots it can join clusters of this minor version, or of an earlier one.">
+            <Select
+              value={version}
+              placeholder="Loading"
+              options={versions.map((v, i) => ({ value: v, text: i === 0 && v === known.newest ? `${v} (newest)` : v, ...moreOf(v) }))}
+              onValue={(to) => set({ version: to === known.newest ? '' : to })}
+            />
+          </Custom>
           <Choice label="Architecture">
             <Segmented
               size="medium"
@@ -100,44 +96,30 @@ export function ImageFields({
         }
       >
         <div className={css['fields']}>
-          <div data-field="datacenter">
-            <Field label="Datacenter" error={errorOf('datacenter')} hint="Where the servers will stand.">
-              <Select
-                value={draft.datacenter === '' ? 'none' : draft.datacenter}
-                options={[{ value: 'none', text: 'None yet' }, ...known.datacenters.map((d) => ({ value: d.id, text: d.code, more: d.city_name }))]}
-                onValue={(id) => set(withDatacenter(draft, id === 'none' ? '' : id, known.tokens))}
-              />
-            </Field>
-          </div>
-          <div data-field="token">
-            <TokenField draft={draft} tokens={known.tokens} error={errorOf('token')} onChange={set} onLeft={() => onLeft('token')} onCreate={onCreateToken} />
-          </div>
+          <Choose
+            name="datacenter"
+            label="Datacenter"
+            hint="Where the servers will stand."
+            none="None yet"
+            options={known.datacenters.map((d) => ({ value: d.id, text: d.code, more: d.city_name }))}
+            onValue={(id) => set(withDatacenter(draft, id, known.tokens))}
+          />
+          <TokenField draft={draft} tokens={known.tokens} onChange={set} onCreate={onCreateToken} />
         </div>
       </Panel>
       <Panel title="Extensions" note={draft.extensions.length === 0 ? 'none chosen' : `${draft.extensions.length} chosen`}>
-        <div data-field="extensions">
-          <ExtensionPicker version={version} chosen={draft.extensions} onChosen={(extensions) => set({ extensions })} error={errorOf('extensions')} />
-        </div>
+        <ExtensionPicker version={version} chosen={draft.extensions} onChosen={(extensions) => set({ extensions })} error={errorOf('extensions')} />
       </Panel>
       <Panel title="Kernel arguments">
-        <div data-field="kernelArgs">
-          <Field
-            label="Extra kernel arguments"
-            optional
-            error={errorOf('kernelArgs')}
-            hint={`One a line, such as console=ttyS0. A hyphen in front takes one of Talos's own off. ${argsOf(draft.kernelArgs).length === 0 ? '' : `${argsOf(draft.kernelArgs).length} written.`}`}
-          >
-            <TextArea
-              mono
-              rows={3}
-              value={draft.kernelArgs}
-              onValue={(kernelArgs) => set({ kernelArgs })}
-              onBlur={() => onLeft('kernelArgs')}
-              spellCheck={false}
-              autoCapitalize="none"
-            />
-          </Field>
-        </div>
+        <Area
+          name="kernelArgs"
+          label="Extra kernel arguments"
+          optional
+          hint={`One a line, such as console=ttyS0. A hyphen in front takes one of Talos's own off. ${argsOf(draft.kernelArgs).length === 0 ? '' : `${argsOf(draft.kernelArgs).length} written.`}`}
+          mono
+          rows={3}
+          autoCapitalize="none"
+        />
       </Panel>
     </>
   )

@@ -4,9 +4,12 @@ import { allowed } from '../../api/session.ts'
 import { until } from '../../lib/time.ts'
 import { count } from '../../lib/units.ts'
 import { Button } from '../../ui/inputs/Button.tsx'
-import { Field, Select } from '../../ui/inputs/Field.tsx'
+import { fieldsFor } from '../../ui/form/fields.tsx'
+import { Select } from '../../ui/inputs/Field.tsx'
 import { choicesOf, type Draft, noToken, withToken } from './image-form.ts'
 import css from './PrepareImage.module.css'
+
+const { Custom } = fieldsFor<Draft>()
 
 /** "3 of 10 used, ends in 7 d" */
 const stateOf = (t: JoinToken): string =>
@@ -18,16 +21,12 @@ const stateOf = (t: JoinToken): string =>
 export function TokenField({
   draft,
   tokens,
-  error,
   onChange,
-  onLeft,
   onCreate,
 }: {
   draft: Draft
   tokens: readonly JoinToken[]
-  error: string | undefined
   onChange: (patch: Partial<Draft>) => void
-  onLeft: () => void
   onCreate: () => void
 }) {
   const { fit, others } = choicesOf(tokens, draft.datacenter)
@@ -41,12 +40,11 @@ export function TokenField({
         ? 'Servers that boot it announce themselves with the token.'
         : `${stateOf(chosen)}. Servers appear in ${chosen.datacenter?.code ?? 'no datacenter yet'} by themselves.`
   return (
-    <Field label="Join token" error={error} hint={hint}>
+    <Custom name="token" label="Join token" hint={hint}>
       <span className={css['token']}>
         <Select
           value={draft.token}
           placeholder="Choose a join token"
-          onBlur={onLeft}
           onValue={(token) => onChange(withToken(draft, token, tokens))}
           options={[
             ...fit.map((t) => ({ value: t.id, text: t.name, ...(t.datacenter !== null && { more: t.datacenter.code }) })),
@@ -59,6 +57,6 @@ export function TokenField({
           New token
         </Button>
       </span>
-    </Field>
+    </Custom>
   )
 }

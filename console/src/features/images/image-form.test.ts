@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import * as z from 'zod/mini'
 import type { Image } from '#contract/images.ts'
 import type { JoinToken } from '#contract/join-tokens.ts'
-import { argsOf, atFields, blank, choicesOf, draftOf, noToken, readDraft, readKept, withDatacenter, withToken } from './image-form.ts'
+import { argsOf, atFields, blank, choicesOf, Draft, draftOf, noToken, readDraft, withDatacenter, withToken } from './image-form.ts'
 
 const [poz, fra] = [
   { id: '0b6f2a4e-58a1-4c07-9a6c-6f1d6a1c0001', code: 'PL-POZ-1' },
@@ -46,7 +47,7 @@ test('without a token is a choice, nothing chosen is none', () => {
 test('a token that is no good any more, is gone, or puts servers elsewhere is refused with the reason', () => {
   const why = (change: Partial<typeof draft>) => {
     const read = readDraft({ ...draft, ...change }, known)
-    return read.ok ? null : read.fields.token
+    return read.ok ? null : read.fields['token']
   }
   expect(why({ token: tokens[2]!.id })).toBe('The join token was revoked')
   expect(why({ token: '7c9e6679-7425-40de-944b-e07fc1f90009' })).toBe('This join token is not there any more')
@@ -109,7 +110,7 @@ test('an earlier image fills the form, without the announcement; a token that is
 })
 
 test('only what is a draft is put back', () => {
-  expect(readKept(JSON.parse(JSON.stringify(draft)))).toEqual(draft)
-  expect(readKept({ ...draft, arch: 'sparc' })).toBeNull()
-  expect(readKept(null)).toBeNull()
+  expect(z.safeParse(Draft, JSON.parse(JSON.stringify(draft))).data).toEqual(draft)
+  expect(z.safeParse(Draft, { ...draft, arch: 'sparc' }).success).toBe(false)
+  expect(z.safeParse(Draft, null).success).toBe(false)
 })

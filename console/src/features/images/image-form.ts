@@ -2,7 +2,7 @@
 import * as z from 'zod/mini'
 import { architectures, canPutServersIn, type Image, imageCreate, type ImageFormat, imageFormats, ownKernelArgs } from '#contract/images.ts'
 import { canUseJoinToken, type JoinToken } from '#contract/join-tokens.ts'
-import { fieldErrors } from '../../lib/fields.ts'
+import { type Read, readBy } from '../../lib/fields.ts'
 
 /** Chosen, and not merely left alone: servers that boot this do not announce themselves. */
 export const noToken = 'none'
@@ -24,12 +24,6 @@ export const Draft = z.object({
 export type Draft = z.infer<typeof Draft>
 
 export const blank: Draft = { version: '', arch: 'amd64', secureboot: false, extensions: [], kernelArgs: '', format: 'iso', datacenter: '', token: '' }
-
-/** A draft that an older page may have kept; null where it isn't one. */
-export function readKept(value: unknown): Draft | null {
-  const read = z.safeParse(Draft, value)
-  return read.success ? read.data : null
-}
 
 /** An earlier image fills the form. Its token is taken over while servers may still come through it. */
 export const draftOf = (image: Image): Draft => ({
@@ -82,7 +76,6 @@ export const argsOf = (text: string): string[] =>
 
 export type Field = 'version' | 'extensions' | 'kernelArgs' | 'token' | 'datacenter'
 export type Body = z.output<typeof imageCreate.body>
-export type Read = { ok: true; body: Body } | { ok: false; fields: Partial<Record<Field, string>> }
 
 const fieldOf: Readonly<Record<string, Field>> = {
   talos_version: 'version',
@@ -120,7 +113,7 @@ export interface Known {
 }
 
 /** Reads the draft by the contract's own schema and rules. */
-export function readDraft(draft: Draft, { newest, tokens, datacenters }: Known): Read {
+export function readDraft(draft: Draft, { newest, tokens, datacenters }: Known): Read<Body> {
   const asked = {
     talos_version: draft.version === '' ? (newest ?? '') : draft.version,
     arch: draft.arch,
@@ -131,11 +124,10 @@ export function readDraft(draft: Draft, { newest, tokens, datacenters }: Known):
     datacenter_id: draft.datacenter === '' ? null : draft.datacenter,
     token_id: draft.token === '' || draft.token === noToken ? null : draft.token,
   }
-  const read = z.safeParse(imageCreate.body, asked)
-  const fields = atFields(fieldErrors(imageCreate.body, asked), draft.kernelArgs)
+  const read = readBy(imageCreate.body, asked)
+  const fields = read.ok ? {} : atFields(read.fields, draft.kernelArgs)
   const token = tokenProblem(draft, tokens, datacenters)
-  if (token !== null) fields.token = token
-  return read.success && token === null ? { ok: true, body: read.data } : { ok: false, fields }
+  return read.ok && token === null ? read : { ok: false, fields: { ...fields, ...(token !== null && { token }) } }
 }
 
 function tokenProblem(draft: Draft, tokens: readonly TokenChoice[], datacenters: Known['datacenters']): string | null {

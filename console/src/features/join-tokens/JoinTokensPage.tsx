@@ -1,9 +1,10 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { type JoinToken, joinTokenCreate, joinTokenStatuses } from '#contract/join-tokens.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
+import { createJoinToken } from '../../layout/modals.ts'
 import { PageCount } from '../../layout/PageCount.tsx'
 import { paths } from '../../lib/paths.ts'
 import { exact, moment } from '../../lib/time.ts'
@@ -21,8 +22,6 @@ import { tokenActions } from './token-actions.ts'
 import { tokensQuery } from './token-queries.ts'
 import { defaultSize, defaultSort, isFiltered, noFilters, type TokenSearch } from './token-search.ts'
 import { expiryOf, tokenStates, usesOf } from './token-state.ts'
-
-const Create = lazy(() => import('./CreateJoinToken.tsx'))
 
 const none = <span className="t3">–</span>
 const when = (at: string) => (
@@ -106,20 +105,15 @@ export function JoinTokensPage({
 }) {
   const client = useQueryClient()
   const { data, error, isRefetchError, refetch, dataUpdatedAt } = useQuery({ ...tokensQuery(search), placeholderData: keepPreviousData })
-  const [creating, setCreating] = useState({ open: false, turn: 0 })
   const { shown, setShown } = useTablePreferences('join-tokens')
   const narrow = useMedia('below', 'sm')
   const actions = useMemo(() => (t: JoinToken) => tokenActions(client, t), [client])
-  const create = () => setCreating((now) => ({ open: true, turn: now.turn + 1 }))
-  const commands = useMemo<Action[]>(
-    () => [{ label: 'Create join token', icon: 'key', can: allowed(joinTokenCreate), run: () => setCreating((now) => ({ open: true, turn: now.turn + 1 })) }],
-    [],
-  )
+  const commands = useMemo<Action[]>(() => [{ label: 'Create join token', icon: 'key', can: allowed(joinTokenCreate), run: () => createJoinToken({}) }], [])
   useCommands('Join tokens', commands)
   const sort = search['sort'] ?? defaultSort
   const onSort = (next: string) => onSearch({ sort: next === defaultSort ? undefined : next, page: undefined })
   const add = (
-    <Button kind="primary" icon="add" can={allowed(joinTokenCreate)} onClick={create}>
+    <Button kind="primary" icon="add" can={allowed(joinTokenCreate)} onClick={() => void createJoinToken({})}>
       Create token
     </Button>
   )
@@ -177,11 +171,6 @@ export function JoinTokensPage({
           )
         }
       />
-      {creating.turn > 0 && (
-        <Suspense fallback={null}>
-          <Create key={creating.turn} open={creating.open} onClose={() => setCreating((now) => ({ ...now, open: false }))} />
-        </Suspense>
-      )}
     </>
   )
 }

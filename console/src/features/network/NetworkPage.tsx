@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
+import { type ReactNode, useEffect, useMemo } from 'react'
 import { parseAddress } from '#contract/network/addresses.ts'
 import { clusterSubnetsAssign, type Subnet, subnetCreate, subnetExport, subnetImport, subnetStatuses } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
@@ -11,7 +11,6 @@ import { PageCount } from '../../layout/PageCount.tsx'
 import { SavedViews } from '../../layout/SavedViews.tsx'
 import { later } from '../../lib/later.ts'
 import { paths } from '../../lib/paths.ts'
-import { useStore } from '../../lib/store.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { sentence } from '../../lib/text.ts'
 import { useGo } from '../../lib/use-search.ts'
@@ -20,6 +19,7 @@ import type { Action } from '../../ui/actions.ts'
 import { Button, IconButton } from '../../ui/inputs/Button.tsx'
 import { ColumnsMenu, DataTable, SortMenu } from '../../ui/table/DataTable.tsx'
 import { Filters } from '../../ui/table/Filters.tsx'
+import { dialog } from '../../ui/overlay/dialogs.ts'
 import { Menu } from '../../ui/overlay/Menu.tsx'
 import { Pager } from '../../ui/table/Pager.tsx'
 import { Search } from '../../ui/inputs/Search.tsx'
@@ -28,12 +28,11 @@ import { Empty, Stale } from '../../ui/feedback/States.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { clustersQuery, datacentersQuery, subnetsQuery } from './network-queries.ts'
 import { defaultSize, filterQuery, isFiltered, type NetworkSearch, noFilters, types, viewKeys } from './network-search.ts'
-import { results, useSubnetDeeds } from './subnet-actions.ts'
+import { useSubnetDeeds } from './subnet-actions.ts'
 import { subnetColumns } from './subnet-columns.tsx'
 
 const SubnetMap = later(() => import('./SubnetMap.tsx'))
-const ImportDialog = lazy(() => import('./ImportDialog.tsx'))
-const Results = lazy(() => import('./Results.tsx'))
+const importSubnets = dialog(() => import('./ImportDialog.tsx'))
 
 const mapOf = (s: Subnet, searched: string | undefined) => <SubnetMap key={`${s.id} ${searched}`} subnet={s} at={searched} />
 
@@ -49,8 +48,6 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
   const selection = useSelection()
   const deeds = useSubnetDeeds()
   const { chosen: selected, remember } = useChosen(selection.keys, page?.items, idOf)
-  const [importing, setImporting] = useState(false)
-  const told = useStore(results)
   const { shown, setShown } = useTablePreferences('subnets')
   const sort = search.sort ?? 'name'
   /** A list that is narrowed or ordered anew begins at its first page. */
@@ -72,7 +69,7 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
     () => [
       { label: 'Add subnet', icon: 'add', can: allowed(subnetCreate), run: () => go(paths.addSubnet({ datacenter: search.datacenter })) },
       { label: 'Assign subnets', icon: 'cluster', can: allowed(clusterSubnetsAssign), run: () => go(paths.assignSubnets()) },
-      { label: 'Import subnets', icon: 'arrow-up', can: allowed(subnetImport), run: () => setImporting(true) },
+      { label: 'Import subnets', icon: 'arrow-up', can: allowed(subnetImport), run: () => importSubnets() },
       { label: 'Export subnets', icon: 'download', can: allowed(subnetExport), run: () => exportList(search) },
     ],
     [go, search],
@@ -169,10 +166,6 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
           )
         }
       />
-      <Suspense fallback={null}>
-        {importing && <ImportDialog onClose={() => setImporting(false)} />}
-        {told !== null && <Results />}
-      </Suspense>
     </>
   )
 }

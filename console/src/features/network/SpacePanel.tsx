@@ -15,12 +15,12 @@ const reachable = { tabIndex: 0 }
 
 /** What the space that is typed amounts to, as it is typed: how many addresses, in which pieces, and its picture. */
 export function SpacePanel({ draft }: { draft: SubnetDraft }) {
-  const { cidr, gateway, exclude, firstAndLast } = draft
+  const { cidr, gateway, exclude, first_and_last } = draft
   const space = useMemo(() => spaceOf(draft), [draft])
   // The picture is drawn anew only when the space changes, not with each letter of the name.
   const picture = useMemo(
-    () => declaredRuns(textOf({ cidr, gateway, exclude, firstAndLast, vlan: '', name: '', datacenterId: '', purpose: 'workload' })),
-    [cidr, gateway, exclude, firstAndLast],
+    () => declaredRuns(textOf({ cidr, gateway, exclude, first_and_last, vlan_id: '', name: '', datacenter_id: '', purpose: 'workload' })),
+    [cidr, gateway, exclude, first_and_last],
   )
   return (
     <aside className={css['space']} aria-label="The space">

@@ -1,21 +1,21 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo, useRef, useState } from 'react'
+import { useMemo, useState } from 'react'
 import type { Related } from '#contract/errors.ts'
 import { all, no, yes } from '#contract/rule.ts'
 import { canChangeCidr, canChangePurpose, type Subnet, subnetCreate, subnetGet, subnetUpdate } from '#contract/network/subnets.ts'
 import type { Datacenter } from '#contract/datacenters.ts'
 import { call, CallError } from '../../api/client.ts'
-import { newKey } from '../../api/http.ts'
 import { allowed } from '../../api/session.ts'
 import { useDraft } from '../../api/use-draft.ts'
 import { useLeaveGuard } from '../../layout/use-leave-guard.ts'
 import { paths } from '../../lib/paths.ts'
 import { curlOf } from '../../lib/shell.ts'
-import { reasonOf } from '../../lib/reason.ts'
 import { useGo } from '../../lib/use-search.ts'
+import { fieldsFor, Form } from '../../ui/form/fields.tsx'
+import { useForm } from '../../ui/form/use-form.ts'
 import { AsCommand } from '../../ui/text/AsCommand.tsx'
 import { Button } from '../../ui/inputs/Button.tsx'
-import { Checkbox, Field, Select, TextArea, TextInput } from '../../ui/inputs/Field.tsx'
+import { Field, TextInput } from '../../ui/inputs/Field.tsx'
 import { Panel } from '../../ui/text/Panel.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { refreshNetwork } from './network-queries.ts'
@@ -23,15 +23,12 @@ import { SpacePanel } from './SpacePanel.tsx'
 import {
   changesOf,
   commandOf,
-  type DraftField,
-  draftFields,
+  correctedOf,
+  Draft,
   draftOf,
   emptyDraft,
-  judge,
   merged,
-  problemsOfFields,
-  readKept,
-  sameDraft,
+  readForm,
   spaceOf,
   type SubnetDraft,
   toExclude,
@@ -39,9 +36,9 @@ import {
   withExclusion,
 } from './subnet-form.ts'
 import css from './SubnetForm.module.css'
-import { FormNotices, type Refusal } from './SubnetNotices.tsx'
+import { FormNotices } from './SubnetNotices.tsx'
 
-const how = { read: readKept, same: sameDraft }
+const { Text, Area, Choose, Check } = fieldsFor<SubnetDraft>()
 const purposes = [
   { value: 'workload', text: 'Workload' },
   { value: 'management', text: 'Management' },
@@ -68,99 +65,56 @@ export function SubnetForm({
   const client = useQueryClient()
   const go = useGo()
   const site = subnet === null ? (datacenters.find((d) => d.code === preset)?.id ?? (datacenters.length === 1 ? datacenters[0]!.id : '')) : ''
-  const saved = useMemo(() => (subnet === null ? { ...emptyDraft, datacenterId: site } : draftOf(subnet)), [subnet, site])
-  const kept = useDraft(`subnet/${subnet?.id ?? 'new'}`, saved, subnet?.version ?? null, how)
-  const { draft, setDraft, dirty } = kept
-  const { problems, corrected } = useMemo(() => judge(draft), [draft])
-  const [left, setLeft] = useState<ReadonlySet<DraftField>>(new Set())
-  const [refusal, setRefusal] = useState<Refusal | null>(null)
-  const [busy, setBusy] = useState(false)
-  const attempt = useRef(newKey())
-  const form = useRef<HTMLFormElement>(null)
-
-  useEffect(() => {
-    if (subnet === null) form.current?.querySelector('input')?.focus()
-  }, [subnet])
-  // What was refused is gone to once it is marked.
-  useEffect(() => {
-    if (refusal !== null) form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus()
-  }, [refusal])
-  const focusOn = (field: DraftField) => form.current?.querySelector<HTMLElement>(`[name="${field}"]`)?.focus()
-  const mayLeave = useLeaveGuard(dirty, 'subnet')
-
-  const refused = refusal?.kind === 'failed' ? problemsOfFields(refusal.fields) : {}
-  const errorOf = (field: DraftField): string | undefined => refused[field] ?? (left.has(field) ? problems[field] : undefined)
-  const edit = (change: Partial<SubnetDraft>) => {
-    setRefusal(null)
-    setDraft(change)
-  }
-  const leave = (field: DraftField) => setLeft((now) => new Set(now).add(field))
-  const wire = (field: 'name' | 'cidr' | 'gateway' | 'vlan') => ({
-    name: field,
-    value: draft[field],
-    onValue: (value: string) => edit({ [field]: value }),
-    onBlur: () => draft[field] !== '' && leave(field),
-    autoComplete: 'off',
-    spellCheck: false,
-  })
-
-  const send = (version: number | undefined): Promise<Subnet> =>
-    subnet === null
-      ? call(subnetCreate, { body: toSend(draft) }, { key: attempt.current })
-      : call(subnetUpdate, { params: { id: subnet.id }, body: changesOf(draft, subnet) }, version === undefined ? {} : { version })
-
-  const save = async (version = subnet?.version) => {
-    setLeft(new Set(draftFields))
-    if (busy) return
-    if (Object.keys(problems).length > 0) {
-      queueMicrotask(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus())
-      return
-    }
-    setBusy(true)
-    setRefusal(null)
-    try {
-      const done = await send(version)
+  const saved = useMemo(() => (subnet === null ? { ...emptyDraft, datacenter_id: site } : draftOf(subnet)), [subnet, site])
+  const [stale, setStale] = useState<{ error: unknown; theirs: Subnet } | null>(null)
+  const form = useForm({
+    initial: saved,
+    read: readForm,
+    send: (body, key) =>
+      subnet === null
+        ? call(subnetCreate, { body }, { key })
+        : call(subnetUpdate, { params: { id: subnet.id }, body: changesOf(body, subnet) }, { version: subnet.version }),
+    done: async (done) => {
       mayLeave(true)
       await kept.settle()
       await refreshNetwork(client)
       toast.success(subnet === null ? `${done.name} was added` : `${done.name} was changed`)
       await go(paths.network({ q: done.name, open: done.id }))
-    } catch (error) {
-      mayLeave(false)
-      setRefusal(await refusalOf(error, subnet))
-      // What is sent next is another request, and must not be answered with this one's answer.
-      if (error instanceof CallError && error.status > 0 && error.status < 500) attempt.current = newKey()
-    } finally {
-      setBusy(false)
-    }
-  }
+    },
+    failed: async (error) => {
+      if (subnet === null || !(error instanceof CallError) || error.status !== 412) return
+      setStale({ error, theirs: await call(subnetGet, { params: { id: subnet.id } }) })
+    },
+  })
+  const { values: draft, dirty, failure } = form
+  const kept = useDraft(form, `subnet/${subnet?.id ?? 'new'}`, Draft, subnet?.version ?? null)
+  const mayLeave = useLeaveGuard(dirty, 'subnet')
   const takeTheirs = (theirs: Subnet, mine: SubnetDraft) => {
-    setRefusal(null)
     kept.discard()
-    setDraft(mine)
+    form.reset(draftOf(theirs))
+    form.restore(mine)
     onNewest?.(theirs)
   }
 
-  const code = subnet?.datacenter.code ?? datacenters.find((d) => d.id === draft.datacenterId)?.code ?? 'CODE'
-  const operation = subnet === null ? subnetCreate : subnetUpdate
+  const code = subnet?.datacenter.code ?? datacenters.find((d) => d.id === draft.datacenter_id)?.code ?? 'CODE'
   const canCidr = subnet === null ? yes : canChangeCidr(subnet)
   const canPurpose = subnet === null ? yes : canChangePurpose(subnet)
-  const type = spaceOf(draft)?.type
-  const sentence = refusal?.kind === 'failed' ? (refused.cidr ?? refused.exclude ?? refusal.message) : ''
-  const stands = toExclude(sentence)
+  const refusedFor = stale !== null && stale.error === failure ? stale.theirs : null
+  const said = failure === null ? '' : (form.errorOf('cidr') ?? form.errorOf('exclude') ?? form.problem ?? '')
+  const change = subnet === null ? toSend(draft) : changesOf(toSend(draft), subnet)
 
   return (
     <>
       <h1 className="sr">{subnet === null ? 'Add subnet' : `Edit subnet ${subnet.name}`}</h1>
       <FormNotices
-        restored={dirty ? kept.restored : null}
-        newer={newer ?? null}
+        restored={kept.restored}
+        theirs={refusedFor ?? newer ?? null}
+        refused={refusedFor !== null}
         was={subnet}
-        mine={draft}
-        refusal={refusal}
+        form={form}
         onDiscard={() => {
           kept.discard()
-          focusOn('name')
+          form.focus('name')
         }}
         onTheirs={(theirs) => takeTheirs(theirs, draftOf(theirs))}
         onMerge={(theirs) => takeTheirs(theirs, merged(saved, draftOf(theirs), draft))}
@@ -170,77 +124,63 @@ export function SubnetForm({
           title={subnet === null ? 'Subnet' : subnet.name}
           note={subnet !== null && subnet.clusters.length > 0 && `of ${subnet.clusters.map((c) => c.name).join(', ')}`}
         >
-          <form
-            ref={form}
-            noValidate
-            onSubmit={(event) => {
-              event.preventDefault()
-              void save()
-            }}
-          >
+          <Form form={form} focusFirst={subnet === null}>
             <div className={css['fields']}>
-              <Field label="Name" error={errorOf('name')}>
-                <TextInput {...wire('name')} autoCapitalize="none" />
-              </Field>
-              <Field label="Datacenter" error={errorOf('datacenterId')} hint={subnet === null ? undefined : 'Fixed: its routes lead there'}>
-                {subnet === null ? (
-                  <Select
-                    value={draft.datacenterId}
-                    placeholder="Choose a datacenter"
-                    options={datacenters.map((d) => ({ value: d.id, text: d.code, more: d.city_name }))}
-                    onValue={(datacenterId) => edit({ datacenterId })}
-                    onBlur={() => leave('datacenterId')}
-                  />
-                ) : (
+              <Text name="name" label="Name" autoCapitalize="none" />
+              {subnet === null ? (
+                <Choose
+                  name="datacenter_id"
+                  label="Datacenter"
+                  placeholder="Choose a datacenter"
+                  options={datacenters.map((d) => ({ value: d.id, text: d.code, more: d.city_name }))}
+                />
+              ) : (
+                <Field label="Datacenter" hint="Fixed: its routes lead there">
                   <TextInput value={subnet.datacenter.code} readOnly />
-                )}
-              </Field>
-              <div>
-                <Field label="CIDR" note={type} error={errorOf('cidr')} hint={!canCidr.ok ? canCidr.reason : 'IPv4 or IPv6, such as 198.18.7.0/26'}>
-                  <TextInput {...wire('cidr')} mono readOnly={!canCidr.ok} />
                 </Field>
+              )}
+              <div>
+                <Text
+                  name="cidr"
+                  label="CIDR"
+                  note={spaceOf(draft)?.type}
+                  hint={!canCidr.ok ? canCidr.reason : 'IPv4 or IPv6, such as 198.18.7.0/26'}
+                  mono
+                  readOnly={!canCidr.ok}
+                />
                 <Fixes
-                  corrected={left.has('cidr') ? corrected : null}
-                  stands={stands}
-                  related={refusal?.kind === 'failed' ? refusal.related : null}
+                  corrected={form.errorOf('cidr') === undefined ? null : correctedOf(draft)}
+                  stands={toExclude(said)}
+                  related={failure instanceof CallError ? failure.related : null}
                   onCorrect={(cidr) => {
-                    edit({ cidr })
-                    focusOn('cidr')
+                    form.set({ cidr })
+                    form.focus('cidr')
                   }}
                   onExclude={(address) => {
-                    edit({ exclude: withExclusion(draft.exclude, address) })
-                    focusOn('exclude')
+                    form.set({ exclude: withExclusion(draft.exclude, address) })
+                    form.focus('exclude')
                   }}
                 />
               </div>
-              <Field label="Gateway" optional error={errorOf('gateway')} hint="The router's address in it; never handed out">
-                <TextInput {...wire('gateway')} mono />
-              </Field>
-              <Field label="VLAN ID" optional error={errorOf('vlan')} hint="1 to 4094; none where it comes untagged">
-                <TextInput {...wire('vlan')} inputMode="numeric" className="num" />
-              </Field>
-              <Field label="Purpose" error={errorOf('purpose')} hint={canPurpose.ok ? purposeHints[draft.purpose] : canPurpose.reason}>
-                <Select value={draft.purpose} options={purposes} disabled={!canPurpose.ok} onValue={(purpose) => edit({ purpose })} />
-              </Field>
-              <Field
+              <Text name="gateway" label="Gateway" optional hint="The router's address in it; never handed out" mono />
+              <Text name="vlan_id" label="VLAN ID" optional hint="1 to 4094; none where it comes untagged" inputMode="numeric" className="num" />
+              <Choose
+                name="purpose"
+                label="Purpose"
+                hint={canPurpose.ok ? purposeHints[draft.purpose] : canPurpose.reason}
+                options={purposes}
+                disabled={!canPurpose.ok}
+              />
+              <Area
+                name="exclude"
                 label="Exclude IPs"
                 optional
-                className={css['wide']}
-                error={errorOf('exclude')}
+                fieldClass={css['wide']}
                 hint="One per line or separated by commas: an address, a CIDR, or a range such as 198.18.7.2-198.18.7.9"
-              >
-                <TextArea
-                  name="exclude"
-                  value={draft.exclude}
-                  onValue={(exclude) => edit({ exclude })}
-                  onBlur={() => draft.exclude !== '' && leave('exclude')}
-                  rows={4}
-                  mono
-                  spellCheck={false}
-                />
-              </Field>
+                mono
+              />
               <div className={css['wide']}>
-                <Checkbox label="Use first and last address" checked={draft.firstAndLast} onChange={(firstAndLast) => edit({ firstAndLast })} />
+                <Check name="first_and_last" label="Use first and last address" />
                 <p className="t3 fs12">For space that is routed and not on a link: nothing there is a network or broadcast address.</p>
               </div>
             </div>
@@ -249,9 +189,9 @@ export function SubnetForm({
                 Discard
               </Button>
               <AsCommand
-                complete={Object.keys(problems).length === 0}
+                complete={form.read.ok}
                 cli={commandOf(draft, code, subnet)}
-                api={curlOf(operation, { id: subnet?.id ?? '' }, subnet === null ? toSend(draft) : changesOf(draft, subnet), {
+                api={curlOf(subnet === null ? subnetCreate : subnetUpdate, { id: subnet?.id ?? '' }, change, {
                   origin: location.origin,
                   version: subnet?.version,
                 })}
@@ -260,36 +200,19 @@ export function SubnetForm({
               <Button
                 kind="primary"
                 type="submit"
-                busy={busy}
+                busy={form.busy}
                 busyText="Saving"
                 can={subnet === null ? allowed(subnetCreate) : all(allowed(subnetUpdate), dirty ? yes : no('Nothing was changed'))}
               >
                 {subnet === null ? 'Add subnet' : 'Save subnet'}
               </Button>
             </div>
-          </form>
+          </Form>
         </Panel>
         <SpacePanel draft={draft} />
       </div>
     </>
   )
-}
-
-/** Why it was not saved; with theirs, where somebody else was quicker. */
-async function refusalOf(error: unknown, subnet: Subnet | null): Promise<Refusal> {
-  if (error instanceof CallError && error.status === 412 && subnet !== null) {
-    try {
-      return { kind: 'stale', message: error.message, theirs: await call(subnetGet, { params: { id: subnet.id } }) }
-    } catch {
-      return { kind: 'failed', message: error.message, fields: {}, related: null }
-    }
-  }
-  return {
-    kind: 'failed',
-    message: reasonOf(error),
-    fields: error instanceof CallError ? error.fields : {},
-    related: error instanceof CallError ? error.related : null,
-  }
 }
 
 /** What is wrong and can be put right with one press, or where it can be looked at. */

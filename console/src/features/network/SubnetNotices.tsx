@@ -1,48 +1,42 @@
-import type { Related } from '#contract/errors.ts'
 import type { Subnet } from '#contract/network/subnets.ts'
 import type { KeptDraft } from '../../api/use-draft.ts'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { DraftNotice } from '../../ui/feedback/DraftNotice.tsx'
-import { Alert } from '../../ui/feedback/Status.tsx'
-import { differences, draftOf, problemsOfFields, type SubnetDraft } from './subnet-form.ts'
+import { Alert, Problem } from '../../ui/feedback/Status.tsx'
+import type { Form } from '../../ui/form/use-form.ts'
+import { differences, draftOf, type SubnetDraft } from './subnet-form.ts'
 import css from './SubnetForm.module.css'
-
-/** Why a subnet was not saved. */
-export type Refusal =
-  | { kind: 'failed'; message: string; fields: Readonly<Record<string, string>>; related: Related | null }
-  | { kind: 'stale'; message: string; theirs: Subnet }
 
 /** Above the form: a draft that was put back, what somebody else changed meanwhile, and why saving failed. */
 export function FormNotices({
   restored,
-  newer,
+  theirs,
+  refused,
   was,
-  mine,
-  refusal,
+  form: { values: mine, problem },
   onDiscard,
   onTheirs,
   onMerge,
 }: {
-  restored: KeptDraft<SubnetDraft>['restored']
-  newer: Subnet | null
+  restored: KeptDraft['restored']
+  /** As somebody else has changed it; null where nobody has. */
+  theirs: Subnet | null
+  /** Whether saving was refused for it. */
+  refused: boolean
   /** As it was when the page was opened. */
   was: Subnet | null
-  mine: SubnetDraft
-  refusal: Refusal | null
+  form: Pick<Form<SubnetDraft>, 'values' | 'problem'>
   onDiscard: () => void
   onTheirs: (theirs: Subnet) => void
   onMerge: (theirs: Subnet) => void
 }) {
-  const theirs = refusal?.kind === 'stale' ? refusal.theirs : newer
-  // A field that is shown with its sentence needs no second one.
-  const atField = refusal?.kind === 'failed' && Object.keys(problemsOfFields(refusal.fields)).length > 0
   return (
     <div className={css['alerts']}>
       {restored !== null && <DraftNotice what="subnet" {...restored} onDiscard={onDiscard} />}
       {theirs !== null && was !== null && (
         <Alert tone="warn">
-          <b>{refusal?.kind === 'stale' ? refusal.message : 'Somebody else has changed this subnet since you opened it.'}</b>{' '}
-          {refusal?.kind === 'stale' && 'Nothing was saved. What you typed is still here.'}
+          <b>{refused ? problem : 'Somebody else has changed this subnet since you opened it.'}</b>{' '}
+          {refused && 'Nothing was saved. What you typed is still here.'}
           <Compared was={draftOf(was)} theirs={draftOf(theirs)} mine={mine} />
           <span className="row wrap" style={{ marginTop: 'var(--s-2)' }}>
             <Button size="small" kind="primary" onClick={() => onMerge(theirs)}>
@@ -54,7 +48,7 @@ export function FormNotices({
           </span>
         </Alert>
       )}
-      {refusal?.kind === 'failed' && !atField && <Alert tone="danger">{refusal.message}</Alert>}
+      {!refused && <Problem text={problem} />}
     </div>
   )
 }

@@ -7,20 +7,11 @@ import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
-import { createStore } from '../../lib/store.ts'
 import { reasonOf } from '../../lib/reason.ts'
-import { type Action, confirm } from '../../ui/actions.ts'
+import { type Action, confirm, showResults } from '../../ui/actions.ts'
+import type { Result } from '../../ui/overlay/Results.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { refreshNetwork } from './network-queries.ts'
-
-/** What became of one of several. */
-export interface Result {
-  name: string
-  ok: boolean
-  text: string
-}
-/** Results of the last deed on several, shown in a dialog until it is closed. */
-export const results = createStore<{ title: string; list: readonly Result[] } | null>(null)
 
 /** A workload subnet that somebody has is taken; a management subnet may be shared. */
 const canGive = (s: Pick<Subnet, 'purpose' | 'clusters'>): Verdict => {
@@ -90,19 +81,19 @@ function removeSubnets(client: QueryClient, subnets: readonly Subnet[]): Promise
       const list: Result[] = []
       for (const s of subnets) list.push(await removed(s))
       await refreshNetwork(client)
-      results.set({ title: 'Removing subnets', list })
+      void showResults({ title: 'Removing subnets', results: list, done: 'Removed' })
     },
   })
 }
 
 async function removed(s: Subnet): Promise<Result> {
   const verdict = removable(s)
-  if (!verdict.ok) return { name: s.name, ok: false, text: verdict.reason }
+  if (!verdict.ok) return { name: s.name, ok: false, reason: verdict.reason }
   try {
     await call(subnetRemove, { params: { id: s.id } }, { version: s.version })
-    return { name: s.name, ok: true, text: 'Removed' }
+    return { name: s.name, ok: true, reason: null }
   } catch (error) {
-    return { name: s.name, ok: false, text: reasonOf(error) }
+    return { name: s.name, ok: false, reason: reasonOf(error) }
   }
 }
 

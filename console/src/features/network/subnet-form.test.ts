@@ -1,16 +1,17 @@
 import { expect, test } from 'vitest'
+import * as z from 'zod/mini'
 import type { Subnet } from '#contract/network/subnets.ts'
 import {
   changesOf,
   commandOf,
+  correctedOf,
   differences,
+  Draft,
   draftOf,
   emptyDraft,
-  judge,
   merged,
   pieceText,
-  problemsOfFields,
-  readKept,
+  readForm,
   spaceOf,
   type SubnetDraft,
   toExclude,
@@ -22,10 +23,10 @@ const id = '00000000-0000-4000-8000-000000000001'
 const good: SubnetDraft = {
   ...emptyDraft,
   name: 'poz-public-b',
-  datacenterId: id,
+  datacenter_id: id,
   cidr: '198.18.7.0/26',
   gateway: '198.18.7.1',
-  vlan: '214',
+  vlan_id: '214',
   exclude: '198.18.7.2-198.18.7.9\n\n',
 }
 const stored = {
@@ -51,7 +52,8 @@ const stored = {
 } satisfies Subnet
 
 test('what is right is sent as the API has it', () => {
-  expect(judge(good)).toEqual({ problems: {}, corrected: null })
+  expect(correctedOf(good)).toBe(null)
+  expect(readForm(good)).toEqual({ ok: true, body: toSend(good) })
   expect(toSend(good)).toEqual({
     name: 'poz-public-b',
     datacenter_id: id,
@@ -64,23 +66,27 @@ test('what is right is sent as the API has it', () => {
   })
 })
 
+const problemsOf = (draft: SubnetDraft) => {
+  const read = readForm(draft)
+  return read.ok ? {} : read.fields
+}
+
 test('every wrong field says so at once, in the sentences of the rules', () => {
-  expect(judge({ ...emptyDraft, vlan: '5000', cidr: '10.0.0.0/24', gateway: '10.0.0.255', exclude: '10.0.0.1\nx' }).problems).toEqual({
+  expect(problemsOf({ ...emptyDraft, vlan_id: '5000', cidr: '10.0.0.0/24', gateway: '10.0.0.255', exclude: '10.0.0.1\nx' })).toEqual({
     name: 'Subnet name must be at least 1 character',
-    datacenterId: 'Choose a datacenter',
-    vlan: 'VLAN ID must be a whole number from 1 to 4094',
+    datacenter_id: 'Choose a datacenter',
+    vlan_id: 'VLAN ID must be a whole number from 1 to 4094',
     gateway: 'Gateway cannot be the network or broadcast address',
     exclude: 'Line 2: "x" is not an IP address, CIDR or range',
   })
-  expect(judge({ ...good, vlan: 'a' }).problems).toEqual({ vlan: 'VLAN ID must be a whole number from 1 to 4094' })
-  expect(judge({ ...good, cidr: '' }).problems).toEqual({ cidr: 'CIDR is required' })
+  expect(problemsOf({ ...good, vlan_id: 'a' })).toEqual({ vlan_id: 'VLAN ID must be a whole number from 1 to 4094' })
+  expect(problemsOf({ ...good, cidr: '' })).toEqual({ cidr: 'CIDR is required' })
 })
 
 test('host bits: the network that was probably meant', () => {
-  expect(judge({ ...good, cidr: '198.18.7.5/26', gateway: '' })).toEqual({
-    problems: { cidr: '198.18.7.5/26 is not a network address. Did you mean 198.18.7.0/26?' },
-    corrected: '198.18.7.0/26',
-  })
+  const typed = { ...good, cidr: '198.18.7.5/26', gateway: '' }
+  expect(problemsOf(typed)).toEqual({ cidr: '198.18.7.5/26 is not a network address. Did you mean 198.18.7.0/26?' })
+  expect(correctedOf(typed)).toBe('198.18.7.0/26')
 })
 
 test('the address of a server can be excluded from what the API says', () => {
@@ -89,24 +95,24 @@ test('the address of a server can be excluded from what the API says', () => {
   expect([withExclusion('', '10.0.0.5'), withExclusion('10.0.0.2\n', '10.0.0.5')]).toEqual(['10.0.0.5', '10.0.0.2\n10.0.0.5'])
 })
 
-test('what the API says is shown at the field that it is about', () => {
-  expect(problemsOfFields({ vlan_id: 'a', 'exclude.3': 'b', datacenter_id: 'c', other: 'd' })).toEqual({ vlan: 'a', exclude: 'b', datacenterId: 'c' })
-})
-
 test('the space: what remains, in pieces', () => {
   const space = spaceOf(good)!
   expect([space.type, space.total, space.pieces.map(pieceText), space.warnings]).toEqual(['IPv4', 53n, ['198.18.7.10–198.18.7.62'], []])
-  expect(spaceOf({ ...good, cidr: '2001:db8::/64', gateway: '', exclude: '', vlan: '1' })!.warnings).toHaveLength(2)
+  expect(spaceOf({ ...good, cidr: '2001:db8::/64', gateway: '', exclude: '', vlan_id: '1' })!.warnings).toHaveLength(2)
   expect(spaceOf({ ...good, gateway: '10.0.0.1' })).toBe(null)
 })
 
 test('only what was changed is sent', () => {
-  expect(changesOf(draftOf(stored), stored)).toEqual({})
-  expect(changesOf({ ...draftOf(stored), vlan: '', exclude: '', firstAndLast: true }, stored)).toEqual({ vlan_id: null, exclude: [], first_and_last: true })
+  expect(changesOf(toSend(draftOf(stored)), stored)).toEqual({})
+  expect(changesOf(toSend({ ...draftOf(stored), vlan_id: '', exclude: '', first_and_last: true }), stored)).toEqual({
+    vlan_id: null,
+    exclude: [],
+    first_and_last: true,
+  })
 })
 
 test('the form as a command', () => {
-  expect(commandOf({ ...good, exclude: '198.18.7.2, 198.18.7.4', purpose: 'management', firstAndLast: true }, 'PL-POZ-1', null)).toBe(
+  expect(commandOf({ ...good, exclude: '198.18.7.2, 198.18.7.4', purpose: 'management', first_and_last: true }, 'PL-POZ-1', null)).toBe(
     'steelyard subnet add poz-public-b --cidr 198.18.7.0/26 --datacenter PL-POZ-1 --gateway 198.18.7.1 --vlan 214 --exclude 198.18.7.2 --exclude 198.18.7.4 --first-and-last --purpose management',
   )
   expect(commandOf({ ...draftOf(stored), name: 'poz-c', gateway: '', exclude: '' }, 'PL-POZ-1', stored)).toBe(
@@ -116,16 +122,16 @@ test('the form as a command', () => {
 
 test('two people who changed different fields both keep their change', () => {
   const was = draftOf(stored)
-  const theirs = { ...was, name: 'poz-theirs', vlan: '7' }
-  const mine = { ...was, vlan: '8', gateway: '' }
+  const theirs = { ...was, name: 'poz-theirs', vlan_id: '7' }
+  const mine = { ...was, vlan_id: '8', gateway: '' }
   expect(differences(was, theirs, mine)).toEqual([
     { field: 'name', label: 'Name', was: 'poz-public-b', theirs: 'poz-theirs', mine: 'poz-public-b' },
-    { field: 'vlan', label: 'VLAN ID', was: '214', theirs: '7', mine: '8' },
+    { field: 'vlan_id', label: 'VLAN ID', was: '214', theirs: '7', mine: '8' },
   ])
-  expect(merged(was, theirs, mine)).toEqual({ ...was, name: 'poz-theirs', vlan: '8', gateway: '' })
+  expect(merged(was, theirs, mine)).toEqual({ ...was, name: 'poz-theirs', vlan_id: '8', gateway: '' })
 })
 
 test('a kept draft that is none of ours is not put back', () => {
-  expect(readKept({ ...good, base: 3 })).toEqual({ draft: good, base: 3 })
-  expect(readKept({ ...good, vlan: 7, base: null })).toBe(null)
+  expect(z.safeParse(Draft, { ...good, base: 3 }).data).toEqual(good)
+  expect(z.safeParse(Draft, { ...good, vlan_id: 7, base: null }).success).toBe(false)
 })

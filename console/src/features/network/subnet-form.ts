@@ -4,92 +4,59 @@ import { parseCidr } from '#contract/network/addresses.ts'
 import { formatRange, type Range } from '#contract/network/address-ranges.ts'
 import { piecesOf, subnetProblems, type SubnetText, subnetWarnings, totalOf } from '#contract/network/subnet-rules.ts'
 import { NewSubnet, type Subnet, type SubnetChange, subnetPurposes } from '#contract/network/subnets.ts'
-import { fieldErrors } from '../../lib/fields.ts'
+import { type Read, readBy } from '../../lib/fields.ts'
 import { cliOf, type OptionValue } from '../../lib/shell.ts'
 
 /** All of it as typed. */
 export interface SubnetDraft {
   name: string
-  datacenterId: string
+  datacenter_id: string
   cidr: string
   gateway: string
-  vlan: string
+  vlan_id: string
   /** One entry per line, or commas between. */
   exclude: string
-  firstAndLast: boolean
+  first_and_last: boolean
   purpose: (typeof subnetPurposes)[number]
 }
 
 export const emptyDraft: SubnetDraft = {
   name: '',
-  datacenterId: '',
+  datacenter_id: '',
   cidr: '',
   gateway: '',
-  vlan: '',
+  vlan_id: '',
   exclude: '',
-  firstAndLast: false,
+  first_and_last: false,
   purpose: 'workload',
 }
 
 export const draftOf = (s: Subnet): SubnetDraft => ({
   name: s.name,
-  datacenterId: s.datacenter.id,
+  datacenter_id: s.datacenter.id,
   cidr: s.cidr,
   gateway: s.gateway ?? '',
-  vlan: s.vlan_id === null ? '' : String(s.vlan_id),
+  vlan_id: s.vlan_id === null ? '' : String(s.vlan_id),
   exclude: s.exclude.join('\n'),
-  firstAndLast: s.first_and_last,
+  first_and_last: s.first_and_last,
   purpose: s.purpose,
 })
 
-/** A draft that was kept by an older page perhaps: null where it is none of ours. */
-export function readKept(value: unknown): { draft: SubnetDraft; base: number | null } | null {
-  const text = z.string()
-  const read = z.safeParse(
-    z.object({
-      name: text,
-      datacenterId: text,
-      cidr: text,
-      gateway: text,
-      vlan: text,
-      exclude: text,
-      firstAndLast: z.boolean(),
-      purpose: z.enum(subnetPurposes),
-      base: z.nullable(z.int()),
-    }),
-    value,
-  )
-  if (!read.success) return null
-  const { base, ...draft } = read.data
-  return { draft, base }
-}
+/** What a kept draft has to be. */
+export const Draft = z.object({
+  name: z.string(),
+  datacenter_id: z.string(),
+  cidr: z.string(),
+  gateway: z.string(),
+  vlan_id: z.string(),
+  exclude: z.string(),
+  first_and_last: z.boolean(),
+  purpose: z.enum(subnetPurposes),
+})
 
-export const draftFields = ['name', 'datacenterId', 'cidr', 'gateway', 'vlan', 'exclude', 'firstAndLast', 'purpose'] as const
+const draftFields = ['name', 'datacenter_id', 'cidr', 'gateway', 'vlan_id', 'exclude', 'first_and_last', 'purpose'] as const
 export type DraftField = (typeof draftFields)[number]
 export const sameDraft = (a: SubnetDraft, b: SubnetDraft): boolean => draftFields.every((field) => a[field] === b[field])
-
-/** The API's name of each field. */
-const apiNames = {
-  name: 'name',
-  datacenterId: 'datacenter_id',
-  cidr: 'cidr',
-  gateway: 'gateway',
-  vlan: 'vlan_id',
-  exclude: 'exclude',
-  firstAndLast: 'first_and_last',
-  purpose: 'purpose',
-} as const satisfies Record<DraftField, keyof NewSubnet>
-export type Problems = Partial<Record<DraftField, string>>
-
-/** What the API says per field, by the form's own names. `exclude.3` is about the exclusions. */
-export function problemsOfFields(fields: Readonly<Record<string, string>>): Problems {
-  const problems: Problems = {}
-  for (const field of draftFields) {
-    const said = Object.entries(fields).find(([path]) => path === apiNames[field] || path.startsWith(`${apiNames[field]}.`))
-    if (said) problems[field] = said[1]
-  }
-  return problems
-}
 
 const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim())
 /** A whole number, null where there is none, or what makes the contract's rule say so. */
@@ -100,16 +67,16 @@ const linesOf = (text: string): string[] => text.trimEnd().split('\n')
 export const textOf = (d: SubnetDraft): SubnetText & { exclude: string[] } => ({
   cidr: d.cidr.trim(),
   gateway: orNull(d.gateway),
-  vlan_id: vlanOf(d.vlan),
+  vlan_id: vlanOf(d.vlan_id),
   exclude: d.exclude.trim() === '' ? [] : linesOf(d.exclude),
-  first_and_last: d.firstAndLast,
+  first_and_last: d.first_and_last,
 })
 
-export const toSend = (d: SubnetDraft): NewSubnet => ({ ...textOf(d), name: d.name.trim(), datacenter_id: d.datacenterId, purpose: d.purpose })
+export const toSend = (d: SubnetDraft): NewSubnet => ({ ...textOf(d), name: d.name.trim(), datacenter_id: d.datacenter_id, purpose: d.purpose })
 
 /** Only what differs from the subnet as it was read. */
-export function changesOf(d: SubnetDraft, from: Subnet): SubnetChange {
-  const [now, was] = [toSend(d), toSend(draftOf(from))]
+export function changesOf(now: NewSubnet, from: Subnet): SubnetChange {
+  const was = toSend(draftOf(from))
   const same = (key: keyof NewSubnet) => JSON.stringify(now[key]) === JSON.stringify(was[key])
   return {
     ...(!same('name') && { name: now.name }),
@@ -122,12 +89,11 @@ export function changesOf(d: SubnetDraft, from: Subnet): SubnetChange {
   }
 }
 
-/** Sentence per field, empty where all of it may be sent; and the CIDR that was probably meant. */
-export function judge(d: SubnetDraft): { problems: Problems; corrected: string | null } {
-  const own = subnetProblems(textOf(d))
-  // The schema stops at the first field of a wrong shape; what only the subnet itself tells is asked beside it.
-  return { problems: problemsOfFields({ ...fieldErrors(NewSubnet, toSend(d)), ...own.fields }), corrected: own.corrected }
-}
+/** The subnet that is asked for, or a sentence per field. The schema stops at the first field of a wrong shape; the rules are asked beside it. */
+export const readForm = (d: SubnetDraft): Read<NewSubnet> => readBy(NewSubnet, toSend(d), subnetProblems(textOf(d)).fields)
+
+/** The CIDR that was probably meant. */
+export const correctedOf = (d: SubnetDraft): string | null => subnetProblems(textOf(d)).corrected
 
 /** The address that the API's sentence says has to be excluded first; null where it says something else. */
 export const toExclude = (sentence: string): string | null => /^Contains (\S+), the address of /.exec(sentence)?.[1] ?? null
@@ -164,7 +130,7 @@ export function commandOf(d: SubnetDraft, datacenter: string, from: Subnet | nul
       ...(purpose !== 'workload' && { purpose }),
     })
   }
-  const change = changesOf(d, from)
+  const change = changesOf(toSend(d), from)
   const options: Record<string, OptionValue> = {
     ...(change.name !== undefined && { name: change.name }),
     ...(change.cidr !== undefined && { cidr: change.cidr }),
@@ -179,12 +145,12 @@ export function commandOf(d: SubnetDraft, datacenter: string, from: Subnet | nul
 
 const labels: Readonly<Record<DraftField, string>> = {
   name: 'Name',
-  datacenterId: 'Datacenter',
+  datacenter_id: 'Datacenter',
   cidr: 'CIDR',
   gateway: 'Gateway',
-  vlan: 'VLAN ID',
+  vlan_id: 'VLAN ID',
   exclude: 'Exclusions',
-  firstAndLast: 'First and last address',
+  first_and_last: 'First and last address',
   purpose: 'Purpose',
 }
 export interface Difference {

@@ -1,11 +1,9 @@
+import { CallError, whyOf } from '../../api/http.ts'
 import type { KeptDraft } from '../../api/use-draft.ts'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { DraftNotice } from '../../ui/feedback/DraftNotice.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import css from './PatchEditor.module.css'
-
-/** Why a patch was not saved. */
-export type Refusal = { kind: 'failed'; message: string; fields: Readonly<Record<string, string>> } | { kind: 'stale' }
 
 /** Above the editor: a draft that was put back, a newer patch, and why saving failed. */
 export function Notices({
@@ -13,20 +11,22 @@ export function Notices({
   creating,
   restored,
   newer,
-  refusal,
+  failure,
   onDiscard,
   onNewest,
   onOverwrite,
 }: {
   serverId: string
   creating: boolean
-  restored: KeptDraft<object>['restored']
+  restored: KeptDraft['restored']
   newer: boolean
-  refusal: Refusal | null
+  /** Why it was not saved; null while nothing failed. */
+  failure: unknown
   onDiscard: () => void
   onNewest: () => void
   onOverwrite: () => void
 }) {
+  const isStale = failure instanceof CallError && failure.status === 412
   const loadNewer = (
     <Button size="small" onClick={onNewest}>
       Load the newer one
@@ -35,12 +35,12 @@ export function Notices({
   return (
     <div className={css['alerts']}>
       {restored !== null && <DraftNotice what="patch" {...restored} onDiscard={onDiscard} />}
-      {newer && refusal?.kind !== 'stale' && (
+      {newer && !isStale && (
         <Alert tone="warn" action={loadNewer}>
           Somebody else has changed this patch since you opened it.
         </Alert>
       )}
-      {refusal?.kind === 'stale' && (
+      {isStale && (
         <Alert
           tone="warn"
           action={
@@ -55,9 +55,9 @@ export function Notices({
           <b>Somebody else changed this patch since you opened it.</b> Nothing was saved. What you typed is still here.
         </Alert>
       )}
-      {refusal?.kind === 'failed' && (
+      {failure !== null && !isStale && (
         <Alert tone="danger">
-          <b>{creating ? `Failed to create patch for node ${serverId}` : 'The patch could not be saved'}</b> {refusal.message}
+          <b>{creating ? `Failed to create patch for node ${serverId}` : 'The patch could not be saved'}</b> {whyOf(failure)}
         </Alert>
       )}
     </div>

@@ -1,11 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo, useRef, useState } from 'react'
+import { useMemo, useRef } from 'react'
 import { canChangePatch, type Patch, patchCreate, patchLimits, type PatchProblem, patchUpdate } from '#contract/patches.ts'
 import { all } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
-import { call, CallError } from '../../api/client.ts'
-import { newKey, whyOf } from '../../api/http.ts'
+import { call } from '../../api/client.ts'
 import { allowed } from '../../api/session.ts'
+import { useDraft } from '../../api/use-draft.ts'
 import { useLeaveGuard } from '../../layout/use-leave-guard.ts'
 import { paths } from '../../lib/paths.ts'
 import { curlOf } from '../../lib/shell.ts'
@@ -15,23 +15,24 @@ import { AsCommand } from '../../ui/text/AsCommand.tsx'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { cx } from '../../ui/cx.ts'
 import { CodeEditor, type CodeEditorHandle } from '../../ui/inputs/CodeEditor.tsx'
-import { Field, TextInput } from '../../ui/inputs/Field.tsx'
+import { fieldsFor, Form } from '../../ui/form/fields.tsx'
+import { useForm } from '../../ui/form/use-form.ts'
 import { Panel } from '../../ui/text/Panel.tsx'
 import { Badge, StatusDot } from '../../ui/feedback/Status.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
-import { Notices, type Refusal } from './Notices.tsx'
+import { Notices } from './Notices.tsx'
 import type { Newest } from './PatchPlace.tsx'
 import { LabelsInput } from './LabelsInput.tsx'
-import { bodyBytes, changes, commandOf, draftOf, emptyDraft, type FieldName, type PatchDraft, problemsOf, toSend, weightOf } from './patch-form.ts'
+import { bodyBytes, changes, commandOf, Draft, draftOf, emptyDraft, type PatchDraft, readForm, toSend, weightOf } from './patch-form.ts'
 import { patchesQuery, refreshPatches } from './patch-queries.ts'
 import css from './PatchEditor.module.css'
 import type { PatchedServer } from './PatchesTable.tsx'
 import { PreviewPanel } from './PreviewPanel.tsx'
 import { useSchemaHelp } from './schema-help.ts'
-import { usePatchDraft } from './use-patch-draft.ts'
 import { usePreview } from './use-preview.ts'
 import { savingQuestion } from './verdicts.ts'
 
+const { Text, Custom } = fieldsFor<PatchDraft>()
 const noProblems: readonly PatchProblem[] = []
 
 /** Creates a patch (`patch` null), edits one, or shows one of the layers that Steelyard writes. The right side says live what it does. */
@@ -39,78 +40,42 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
   const client = useQueryClient()
   const go = useGo()
   const saved = useMemo(() => (patch === null ? emptyDraft : draftOf(patch)), [patch])
-  const kept = usePatchDraft(`patch/${server.id}/${patch?.patch_id ?? 'new'}`, saved, patch?.version ?? null)
-  const { draft, setDraft, dirty } = kept
   const readOnly = patch?.read_only ?? false
   const { data: layers } = useQuery(patchesQuery(server.id))
   const others = (layers?.items ?? []).filter((p) => p.patch_id !== patch?.patch_id).map((p) => p.name)
-  const problems = problemsOf(draft, others)
-  const blank = draft.body.trim() === ''
-  const preview = usePreview(server.id, patch?.patch_id ?? null, draft, !readOnly && !blank)
-  const [left, setLeft] = useState<ReadonlySet<FieldName>>(new Set())
-  const [busy, setBusy] = useState(false)
-  const [refusal, setRefusal] = useState<Refusal | null>(null)
-  const attempt = useRef(newKey())
-  const form = useRef<HTMLFormElement>(null)
   const editor = useRef<CodeEditorHandle>(null)
+  const overwrites = useRef(false)
   const help = useSchemaHelp()
-
-  useEffect(() => {
-    if (patch === null) form.current?.querySelector('input')?.focus()
-  }, [patch])
-  const mayLeave = useLeaveGuard(dirty, 'patch')
-
-  const errorOf = (field: FieldName): string | null => {
-    const refused = refusal?.kind === 'failed' ? refusal.fields[field] : undefined
-    return refused ?? (left.has(field) ? (problems[field] ?? null) : null)
-  }
-  const edit = (change: Partial<PatchDraft>) => {
-    setRefusal(null)
-    setDraft(change)
-  }
-  const leave = (field: FieldName) => setLeft((now) => new Set(now).add(field))
-
-  const send = async (version: number | undefined) => {
-    const id = server.id
-    if (patch === null) {
-      const made = await call(patchCreate, { params: { id }, body: toSend(draft) }, { key: attempt.current })
-      if (made === undefined) throw new Error('')
-      return
-    }
-    await call(patchUpdate, { params: { id, patchId: patch.patch_id }, body: changes(draft, patch) }, version === undefined ? {} : { version })
-  }
-  const save = async (version = patch?.version, asked = false) => {
-    setLeft(new Set(['name', 'weight', 'labels', 'body']))
-    if (busy || readOnly) return
-    if (Object.keys(problems).length > 0) {
-      if (problems.name ?? problems.weight ?? problems.labels) queueMicrotask(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus())
-      else editor.current?.focus()
-      return
-    }
-    const question = asked ? null : savingQuestion(server, preview.pending ? undefined : (preview.preview ?? undefined))
-    if (question !== null && !(await confirm(question))) return
-    setBusy(true)
-    setRefusal(null)
-    try {
-      await send(version)
+  const form = useForm({
+    initial: saved,
+    read: (typed) => readForm(typed, others),
+    ask: async () => {
+      const question = overwrites.current ? null : savingQuestion(server, preview.pending ? undefined : (preview.preview ?? undefined))
+      return question === null || confirm(question)
+    },
+    send: async (body, key) => {
+      const version = overwrites.current ? undefined : patch?.version
+      if (patch !== null) {
+        const params = { id: server.id, patchId: patch.patch_id }
+        await call(patchUpdate, { params, body: changes(draft, patch) }, version === undefined ? {} : { version })
+      } else if ((await call(patchCreate, { params: { id: server.id }, body }, { key })) === undefined) throw new Error('')
+    },
+    done: async (_, { name }) => {
       mayLeave(true)
       await kept.settle()
       await refreshPatches(client)
-      toast.success(patch === null ? `${draft.name} was created` : `${draft.name} was saved`)
+      toast.success(patch === null ? `${name} was created` : `${name} was saved`)
       await go(paths.server(server.id))
-    } catch (error) {
-      mayLeave(false)
-      if (error instanceof CallError && error.status === 412) setRefusal({ kind: 'stale' })
-      else setRefusal({ kind: 'failed', message: whyOf(error), fields: error instanceof CallError ? error.fields : {} })
-      // What is sent next is another request, and must not be answered with this one's answer.
-      if (error instanceof CallError && error.status > 0 && error.status < 500) attempt.current = newKey()
-    } finally {
-      setBusy(false)
-    }
-  }
+    },
+    invalid: (fields) => Object.keys(fields).every((field) => field === 'body') && editor.current?.focus(),
+  })
+  const { values: draft, set, dirty, busy, read } = form
+  const kept = useDraft(form, `patch/${server.id}/${patch?.patch_id ?? 'new'}`, Draft, patch?.version ?? null)
+  const blank = draft.body.trim() === ''
+  const preview = usePreview(server.id, patch?.patch_id ?? null, draft, !readOnly && !blank)
+  const mayLeave = useLeaveGuard(dirty, 'patch')
   const loadNewer = async () => {
     kept.discard()
-    setRefusal(null)
     await newest?.takeNewest()
   }
 
@@ -135,39 +100,19 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
             ? `Patch ${patch.name} of ${server.name}`
             : `Edit patch ${patch.name} of ${server.name}`}
       </h1>
-      <form
-        ref={form}
-        className={css['form']}
-        onSubmit={(event) => {
-          event.preventDefault()
-          void save()
-        }}
-      >
-        <Field label="Name" error={errorOf('name')}>
-          <TextInput
-            value={draft.name}
-            readOnly={readOnly}
-            onValue={(name) => edit({ name })}
-            onBlur={() => draft.name !== '' && leave('name')}
-            autoComplete="off"
-            autoCapitalize="none"
-            spellCheck={false}
-          />
-        </Field>
-        <Field label="Weight" note={readOnly ? undefined : `${patchLimits.weight.min} to ${patchLimits.weight.max}`} error={errorOf('weight')}>
-          <TextInput
-            value={draft.weight}
-            readOnly={readOnly}
-            onValue={(text) => edit({ weight: text })}
-            onBlur={() => leave('weight')}
-            inputMode="numeric"
-            className="num"
-            autoComplete="off"
-          />
-        </Field>
-        <Field label="Labels" optional={!readOnly} error={errorOf('labels')} className={css['labels']}>
-          <LabelsInput labels={draft.labels} disabled={readOnly} onLabels={(labels) => edit({ labels })} />
-        </Field>
+      <Form form={form} className={css['form']} focusFirst={patch === null}>
+        <Text name="name" label="Name" readOnly={readOnly} autoCapitalize="none" />
+        <Text
+          name="weight"
+          label="Weight"
+          note={readOnly ? undefined : `${patchLimits.weight.min} to ${patchLimits.weight.max}`}
+          readOnly={readOnly}
+          inputMode="numeric"
+          className="num"
+        />
+        <Custom name="labels" label="Labels" optional={!readOnly} fieldClass={css['labels']}>
+          <LabelsInput labels={draft.labels} disabled={readOnly} onLabels={(labels) => set({ labels })} />
+        </Custom>
         <div className={css['buttons']}>
           {readOnly ? (
             <Badge tone="line" icon="lock">
@@ -178,24 +123,29 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
               <Button kind="ghost" can={dirty ? undefined : { ok: false, reason: 'Nothing was changed' }} onClick={kept.discard}>
                 Discard
               </Button>
-              <AsCommand complete={Object.keys(problems).length === 0 && dirty} cli={commandOf(server.name, draft, patch)} api={asCall} />
+              <AsCommand complete={read.ok && dirty} cli={commandOf(server.name, draft, patch)} api={asCall} />
               <Button kind="primary" type="submit" busy={busy} busyText="Loading" can={may}>
                 {patch === null ? 'Create patch' : 'Save patch'}
               </Button>
             </>
           )}
         </div>
-      </form>
+      </Form>
       <Notices
         serverId={server.id}
         creating={patch === null}
-        restored={dirty ? kept.restored : null}
+        restored={kept.restored}
         // While it is saved, the newer one is one's own.
         newer={!busy && (newest?.newer ?? false)}
-        refusal={refusal}
+        failure={form.failure}
         onDiscard={kept.discard}
         onNewest={() => void loadNewer()}
-        onOverwrite={() => void save(undefined, true)}
+        onOverwrite={() => {
+          overwrites.current = true
+          void form.submit().finally(() => {
+            overwrites.current = false
+          })
+        }}
       />
       <div className={cx(css['split'], readOnly && css['single'])}>
         <Panel flush className={css['panel']} title="Patch" note={hides ? 'What may be secret is hidden from your role' : 'Strategic merge, YAML'}>
@@ -205,7 +155,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
               label="Patch body, YAML"
               value={draft.body}
               readOnly={readOnly}
-              onValue={(body) => edit({ body })}
+              onValue={(body) => set({ body })}
               problems={lineProblems}
               {...help.editor}
             />
@@ -213,7 +163,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
           <footer className={css['foot']}>
             {!readOnly && (
               <BodyState
-                problem={left.has('body') ? problems.body : undefined}
+                problem={form.errorOf('body')}
                 blank={blank}
                 count={lineProblems.length}
                 warned={preview.of === draft.body ? (preview.preview?.warnings.length ?? 0) : 0}

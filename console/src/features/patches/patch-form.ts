@@ -1,6 +1,7 @@
 /** The patch form: what was typed, what is wrong with it, and what is sent. The rules are the contract's; the body is judged by the API's preview. */
 import * as z from 'zod/mini'
 import { NewPatch, type Patch, patchLimits } from '#contract/patches.ts'
+import { type Read, readBy } from '../../lib/fields.ts'
 import { cliOf } from '../../lib/shell.ts'
 
 export interface PatchDraft {
@@ -23,26 +24,17 @@ export const draftOf = (patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'
 /** A whole number, or what makes the contract's rule say so. */
 export const weightOf = (text: string): number => (/^-?\d+$/.test(text.trim()) ? Number(text.trim()) : Number.NaN)
 
-export type FieldName = 'name' | 'weight' | 'labels' | 'body'
-export type Problems = Partial<Record<FieldName, string>>
+/** What a kept draft has to be. */
+export const Draft = z.object({ name: z.string(), weight: z.string(), labels: z.record(z.string(), z.string()), body: z.string() })
 
-/** Sentence per field; empty where all of it may be sent. `others` are the names of the server's other patches. */
-export function problemsOf(draft: PatchDraft, others: readonly string[]): Problems {
-  const problems: Problems = {}
-  const read = z.safeParse(NewPatch, toSend(draft))
-  for (const issue of read.success ? [] : read.error.issues) {
-    const field = issue.path[0]
-    if ((field === 'name' || field === 'weight' || field === 'labels' || field === 'body') && problems[field] === undefined) {
-      // What is wrong with a label's key is said inside of the issue.
-      problems[field] = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message
-    }
-  }
-  if (problems.weight !== undefined && Number.isNaN(weightOf(draft.weight))) problems.weight = 'Weight must be a whole number'
-  if (problems.name === undefined && others.includes(draft.name.trim())) problems.name = 'Patch name already exists. Please choose a different name.'
-  if (problems.body === undefined && draft.body.trim() === '') problems.body = 'Enter a patch'
-  if (problems.body === undefined && bodyBytes(draft.body) > patchLimits.bodyBytes) problems.body = 'A patch is at most 64 KiB'
-  return problems
-}
+/** The patch that is asked for, or a sentence per field. `others` are the names of the server's other patches. */
+export const readForm = (draft: PatchDraft, others: readonly string[]): Read<NewPatch> =>
+  readBy(NewPatch, toSend(draft), {
+    ...(others.includes(draft.name.trim()) && { name: 'Patch name already exists. Please choose a different name.' }),
+    ...(Number.isNaN(weightOf(draft.weight)) && { weight: 'Weight must be a whole number' }),
+    ...(draft.body.trim() === '' && { body: 'Enter a patch' }),
+    ...(bodyBytes(draft.body) > patchLimits.bodyBytes && { body: 'A patch is at most 64 KiB' }),
+  })
 
 export const toSend = (draft: PatchDraft): NewPatch => ({ name: draft.name.trim(), weight: weightOf(draft.weight), labels: draft.labels, body: draft.body })
 
@@ -77,9 +69,6 @@ function sameLabels(a: Record<string, string>, b: Record<string, string>): boole
   const keys = Object.keys(a)
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
 }
-
-export const sameDraft = (a: PatchDraft, b: PatchDraft): boolean =>
-  a.name === b.name && a.weight === b.weight && a.body === b.body && sameLabels(a.labels, b.labels)
 
 /** "key=value", or only "key"; null where there is no key. */
 export function readLabel(text: string): [key: string, value: string] | null {

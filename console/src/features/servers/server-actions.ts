@@ -25,9 +25,9 @@ import { allowed } from '../../api/session.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 import { paths } from '../../lib/paths.ts'
-import { modals } from '../../layout/modals.ts'
+import { editServerName } from '../../layout/modals.ts'
 import { anyAble, type ItemResult } from './dialogs/bulk.ts'
-import { serverDialog } from './dialogs/dialogs.ts'
+import { assignDatacenter, confirmHardware, leaveCluster, removeServers } from './dialogs/dialogs.ts'
 import { refreshServers } from './server-queries.ts'
 
 const renameVerdict = (s: Server): Verdict => all(allowed(serverUpdate), canRenameServer(s))
@@ -37,12 +37,12 @@ const removeVerdict = (s: Server): Verdict => all(allowed(serverRemove), canRemo
 
 /** What the machine or the rules refuse stays in sight with the reason. */
 const serverActions = (client: QueryClient, s: Server): Action[] => [
-  { label: 'Rename', icon: 'edit', can: renameVerdict(s), run: () => modals.open('editServerName', { serverId: s.id, name: s.name }) },
+  { label: 'Rename', icon: 'edit', can: renameVerdict(s), run: () => editServerName({ serverId: s.id, name: s.name }) },
   {
     label: 'Assign datacenter',
     icon: 'datacenter',
     can: all(allowed(serverUpdate), canMoveServer(s)),
-    run: () => serverDialog.set({ kind: 'assignDatacenter', servers: [s] }),
+    run: () => assignDatacenter({ servers: [s] }),
   },
   ...(s.identity.state === 'confirmed'
     ? []
@@ -51,7 +51,7 @@ const serverActions = (client: QueryClient, s: Server): Action[] => [
           label: 'Confirm hardware',
           icon: 'check',
           can: confirmVerdict(s),
-          run: () => serverDialog.set({ kind: 'confirmHardware', ids: [s.id] }),
+          run: () => confirmHardware({ ids: [s.id] }),
         } satisfies Action,
       ]),
   { label: 'Talosconfig', icon: 'download', can: talosconfigVerdict(s), run: () => downloadTalosconfig(s) },
@@ -64,9 +64,9 @@ const serverActions = (client: QueryClient, s: Server): Action[] => [
     icon: 'swap',
     danger: true,
     can: all(allowed(serverReset), canResetServer(s)),
-    run: () => serverDialog.set({ kind: 'resetServer', server: s }),
+    run: () => leaveCluster({ way: 'reset', server: s }),
   },
-  { label: 'Remove', icon: 'trash', danger: true, can: removeVerdict(s), run: () => serverDialog.set({ kind: 'removeServers', servers: [s] }) },
+  { label: 'Remove', icon: 'trash', danger: true, can: removeVerdict(s), run: () => removeServers({ servers: [s] }) },
   // In no cluster, that would be an ordinary removal.
   ...(s.cluster === null
     ? []
@@ -76,7 +76,7 @@ const serverActions = (client: QueryClient, s: Server): Action[] => [
           icon: 'trash',
           danger: true,
           can: all(allowed(serverRemove), canForceRemoveServer(s)),
-          run: () => serverDialog.set({ kind: 'forceRemove', server: s }),
+          run: () => leaveCluster({ way: 'remove', server: s }),
         } satisfies Action,
       ]),
 ]
@@ -108,14 +108,14 @@ const bulkActions = (servers: readonly Server[], done: (results: readonly ItemRe
     label: 'Assign datacenter',
     icon: 'datacenter',
     can: all(allowed(serverUpdate), anyAble(servers, canMoveServer)),
-    run: () => serverDialog.set({ kind: 'assignDatacenter', servers, done }),
+    run: () => assignDatacenter({ servers, done }),
   },
   {
     label: 'Remove',
     icon: 'trash',
     danger: true,
     can: all(allowed(serverRemove), anyAble(servers, canRemoveServer)),
-    run: () => serverDialog.set({ kind: 'removeServers', servers, done }),
+    run: () => removeServers({ servers, done }),
   },
 ]
 

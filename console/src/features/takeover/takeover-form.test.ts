@@ -4,15 +4,20 @@ import { blank, readForm, readProof, standsInTheWay } from './takeover-form.ts'
 const datacenterId = '0198c0de-0000-7000-8000-000000000001'
 
 test('a bundle needs an address, a talosconfig has its own', () => {
-  expect(readForm({ ...blank, secrets: 'cluster: {}', datacenterId })).toEqual({ ok: false, fields: { addresses: 'Enter the address of a control plane' } })
-  expect(readForm({ ...blank, secrets: 'cluster: {}', addresses: '10.0.0.1, 10.0.0.2\n10.0.0.3', datacenterId })).toEqual({
+  expect(readForm({ ...blank, secrets: 'cluster: {}', datacenter_id: datacenterId })).toEqual({
+    ok: false,
+    fields: { addresses: 'Enter the address of a control plane' },
+  })
+  expect(readForm({ ...blank, secrets: 'cluster: {}', addresses: '10.0.0.1, 10.0.0.2\n10.0.0.3', datacenter_id: datacenterId })).toEqual({
     ok: true,
     body: { secrets: 'cluster: {}', addresses: ['10.0.0.1', '10.0.0.2', '10.0.0.3'], datacenter_id: datacenterId },
   })
-  expect(readForm({ ...blank, kind: 'talosconfig', talosconfig: 'context: a', kubeconfig: 'kind: Config', name: 'ours', datacenterId })).toEqual({
-    ok: true,
-    body: { talosconfig: 'context: a', kubeconfig: 'kind: Config', name: 'ours', addresses: [], datacenter_id: datacenterId },
-  })
+  expect(readForm({ ...blank, kind: 'talosconfig', talosconfig: 'context: a', kubeconfig: 'kind: Config', name: 'ours', datacenter_id: datacenterId })).toEqual(
+    {
+      ok: true,
+      body: { talosconfig: 'context: a', kubeconfig: 'kind: Config', name: 'ours', addresses: [], datacenter_id: datacenterId },
+    },
+  )
 })
 
 test('what is missing is named at its field, and only what is chosen is sent', () => {

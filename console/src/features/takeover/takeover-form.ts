@@ -1,4 +1,5 @@
 /** What is typed to take over a cluster, and what is asked for it: pure. */
+import type { Read } from '../../lib/fields.ts'
 import type { Asked } from '#contract/operation.ts'
 import type { clusterImportPreview, Takeover } from '#contract/clusters/takeover.ts'
 
@@ -11,33 +12,28 @@ export interface Typed {
   readonly kubeconfig: string
   /** Several, with commas, spaces or line breaks between. */
   readonly addresses: string
-  readonly datacenterId: string
+  readonly datacenter_id: string
   readonly name: string
 }
 
-export const blank: Typed = { kind: 'secrets', secrets: '', talosconfig: '', kubeconfig: '', addresses: '', datacenterId: '', name: '' }
+export const blank: Typed = { kind: 'secrets', secrets: '', talosconfig: '', kubeconfig: '', addresses: '', datacenter_id: '', name: '' }
 
 export type Body = Asked<typeof clusterImportPreview>['body']
-export type Fields = Readonly<Record<string, string | undefined>>
 
 /** The proof alone: also for a cluster that is known. */
-export function readProof({
-  kind,
-  secrets,
-  talosconfig,
-}: Typed): { ok: true; body: { secrets?: string; talosconfig?: string } } | { ok: false; fields: Fields } {
+export function readProof({ kind, secrets, talosconfig }: Typed): Read<{ secrets?: string; talosconfig?: string }> {
   if (kind === 'secrets')
     return secrets.trim() === '' ? { ok: false, fields: { secrets: 'Choose or paste the secrets bundle' } } : { ok: true, body: { secrets } }
   return talosconfig.trim() === '' ? { ok: false, fields: { talosconfig: 'Choose or paste the talosconfig' } } : { ok: true, body: { talosconfig } }
 }
 
-export function readForm(typed: Typed): { ok: true; body: Body } | { ok: false; fields: Fields } {
+export function readForm(typed: Typed): Read<Body> {
   const proof = readProof(typed)
   const addresses = typed.addresses.split(/[\s,]+/).filter((address) => address !== '')
-  const fields: Fields = {
+  const fields = {
     ...(proof.ok ? {} : proof.fields),
     ...(typed.kind === 'secrets' && addresses.length === 0 && { addresses: 'Enter the address of a control plane' }),
-    ...(typed.datacenterId === '' && { datacenter_id: 'Choose a datacenter' }),
+    ...(typed.datacenter_id === '' && { datacenter_id: 'Choose a datacenter' }),
   }
   if (!proof.ok || Object.keys(fields).length > 0) return { ok: false, fields }
   return {
@@ -47,7 +43,7 @@ export function readForm(typed: Typed): { ok: true; body: Body } | { ok: false; 
       ...(typed.kind === 'talosconfig' && typed.kubeconfig.trim() !== '' && { kubeconfig: typed.kubeconfig }),
       ...(typed.name !== '' && { name: typed.name }),
       addresses,
-      datacenter_id: typed.datacenterId,
+      datacenter_id: typed.datacenter_id,
     },
   }
 }

@@ -1,17 +1,13 @@
 import { useCallback, useRef, useState } from 'react'
 import { reasonOf } from '../../lib/reason.ts'
 
-/** State of a button's action: whether it runs, and why the last run failed. */
+/** State of a button's action: whether it runs, and why the last run failed. Forms have `useForm`. */
 export interface Act {
   busy: boolean
   /** A sentence for users, or null. */
   problem: string | null
-  setProblem: (problem: string | null) => void
-  /**
-   * Runs the action unless it is running already. An error becomes `problem`, unless `refused` handles it, for instance by showing it at the form's fields,
-   * and returns true. Resolves to true on success.
-   */
-  act: (what: () => unknown, refused?: (error: unknown) => boolean) => Promise<boolean>
+  /** Runs the action unless it is running already. An error becomes `problem`. Resolves to true on success. */
+  act: (what: () => unknown) => Promise<boolean>
 }
 
 export function useAct(): Act {
@@ -19,7 +15,7 @@ export function useAct(): Act {
   const [problem, setProblem] = useState<string | null>(null)
   // A second click may come before the first one's change renders.
   const going = useRef(false)
-  const act = useCallback<Act['act']>(async (what, refused) => {
+  const act = useCallback<Act['act']>(async (what) => {
     if (going.current) return false
     going.current = true
     setBusy(true)
@@ -28,12 +24,12 @@ export function useAct(): Act {
       await what()
       return true
     } catch (error) {
-      if (!refused?.(error)) setProblem(reasonOf(error))
+      setProblem(reasonOf(error))
       return false
     } finally {
       going.current = false
       setBusy(false)
     }
   }, [])
-  return { busy, problem, setProblem, act }
+  return { busy, problem, act }
 }

@@ -1,84 +1,24 @@
-import { useState } from 'react'
-import { useStore } from '../../lib/store.ts'
-import { asked } from '../actions.ts'
-import { Button } from '../inputs/Button.tsx'
-import { Dialog } from './Dialog.tsx'
-import { Field, TextInput } from '../inputs/Field.tsx'
-import { Problem } from '../feedback/Status.tsx'
-import { useAct } from '../feedback/use-act.ts'
+import { no, yes } from '#contract/rule.ts'
+import type { Confirmation } from '../actions.ts'
+import { FormDialog, TypeToConfirm } from '../form/FormDialog.tsx'
+import { useForm } from '../form/use-form.ts'
+import { useDialog } from './dialogs.ts'
 
-/** Shows the question of `confirm()`. Once, in the layout. */
-export function ConfirmHost() {
-  const question = useStore(asked)
-  // Keeps the last question during the closing animation.
-  const [shown, setShown] = useState(question)
-  if (question !== null && question !== shown) setShown(question)
-  if (shown === null) return null
-  return <Question key={shown.title} {...shown} open={question !== null} />
-}
-
-function Question({
-  title,
-  text,
-  label,
-  out = 'Cancel',
-  danger = false,
-  typed,
-  act,
-  answer,
-  open,
-}: NonNullable<ReturnType<typeof asked.get>> & { open: boolean }) {
-  const [name, setName] = useState('')
-  const { busy, problem, act: begin } = useAct()
-  const held = typed !== undefined && name !== typed
-  const verb = label ?? title.split(' ')[0] ?? 'OK'
-  const go = async () => {
-    if (!held && (await begin(() => act?.()))) answer(true)
-  }
+/** What `confirm()` asks. */
+export default function Confirm({ title, text, label, out, danger = false, typed = '', act }: Confirmation) {
+  const { close } = useDialog()
+  const form = useForm({ initial: { typed: '' }, read: () => ({ ok: true, body: null }), send: () => act?.(), done: () => close(true) })
   return (
-    <Dialog
-      open={open}
-      onClose={() => answer(false)}
+    <FormDialog
+      form={form}
       title={title}
-      locked={busy}
-      footer={
-        <>
-          <Button data-way-out="" onClick={() => answer(false)}>
-            {out}
-          </Button>
-          <Button
-            kind={danger ? 'danger-fill' : 'primary'}
-            busy={busy}
-            busyText="Loading"
-            can={held ? { ok: false, reason: `Type ${typed} first` } : undefined}
-            onClick={() => void go()}
-          >
-            {verb}
-          </Button>
-        </>
-      }
+      submit={label ?? title.split(' ')[0] ?? 'OK'}
+      wayOut={out}
+      danger={danger}
+      can={form.values.typed === typed ? yes : no(`Type ${typed} first`)}
     >
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void go()
-        }}
-      >
-        <div>{text}</div>
-        {typed !== undefined && (
-          <Field
-            label={
-              <>
-                Type <span className="mono">{typed}</span> to confirm
-              </>
-            }
-          >
-            <TextInput value={name} onValue={setName} autoComplete="off" spellCheck={false} />
-          </Field>
-        )}
-        <Problem text={problem} />
-      </form>
-    </Dialog>
+      <div>{text}</div>
+      {typed !== '' && <TypeToConfirm words={typed} />}
+    </FormDialog>
   )
 }

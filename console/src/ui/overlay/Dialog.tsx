@@ -1,17 +1,16 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { patiently } from '../../lib/code.ts'
 import { useMedia } from '../../lib/use-media.ts'
+import { useDialog } from './dialogs.ts'
 import { useFocusBack } from './focus-back.ts'
 
 export interface DialogProps {
-  open: boolean
-  onClose: () => void
   title: ReactNode
-  /** Buttons, right-aligned; on a bottom sheet they share the width. */
+  /** Buttons, right-aligned; on a sheet they share the width. */
   footer?: ReactNode
-  /** CSS width of the centred dialog. Default: 27.5rem. */
-  width?: string
-  /** Prevents closing with Escape or a click outside, for instance during a request. */
+  /** CSS width of the centred dialog; 27.5rem unless told otherwise. */
+  width?: string | undefined
+  /** No closing by Escape or by a click outside, such as while something is being sent. */
   locked?: boolean
   children?: ReactNode
 }
@@ -19,20 +18,26 @@ export interface DialogProps {
 export interface ShapeProps extends DialogProps {
   /** At the bottom of a narrow screen, instead of centred. */
   sheet: boolean
+  open: boolean
+  onClose: () => void
   onCloseAutoFocus: (event: Event) => void
 }
 
 const View = lazy(patiently(() => import('./DialogView.tsx')))
 
-/** A dialog: centred on wide screens, a bottom sheet up to `sm`. Its code loads when first opened. It traps and returns the focus, and a click outside doesn't discard typed input. */
+/**
+ * The frame of a dialog that `dialog()` opened: centred on wide screens, a bottom sheet at or below `sm`. Focus goes in, stays in, and comes back; what was
+ * typed is not lost by a press beside it.
+ */
 export function Dialog(props: DialogProps) {
+  const { open, close } = useDialog()
   const narrow = useMedia('upto', 'sm')
   const [wanted, setWanted] = useState(false)
-  if (props.open && !wanted) setWanted(true)
-  const onCloseAutoFocus = useFocusBack(props.open)
+  if (open && !wanted) setWanted(true)
+  const onCloseAutoFocus = useFocusBack(open)
   return wanted ? (
     <Suspense fallback={null}>
-      <View {...props} sheet={narrow} onCloseAutoFocus={onCloseAutoFocus} />
+      <View {...props} open={open} onClose={() => close()} sheet={narrow} onCloseAutoFocus={onCloseAutoFocus} />
     </Suspense>
   ) : null
 }

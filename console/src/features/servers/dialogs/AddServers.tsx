@@ -1,10 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { hasEnded, operationCancel, operationGet, canCancelOperation, type Step } from '#contract/operations.ts'
 import { all } from '#contract/rule.ts'
 import { serverAdd } from '#contract/servers/servers.ts'
 import { count, counted } from '#contract/words.ts'
-import { call, CallError } from '../../../api/client.ts'
+import { call } from '../../../api/client.ts'
 import { invalidate, query } from '../../../api/query.ts'
 import { allowed } from '../../../api/session.ts'
 import { cliOf, curlOf } from '../../../lib/shell.ts'
@@ -12,8 +12,11 @@ import { paths } from '../../../lib/paths.ts'
 import { reasonOf } from '../../../lib/reason.ts'
 import { AsCommand } from '../../../ui/text/AsCommand.tsx'
 import { Button } from '../../../ui/inputs/Button.tsx'
+import { fieldsFor } from '../../../ui/form/fields.tsx'
+import { FormDialog } from '../../../ui/form/FormDialog.tsx'
+import { useForm } from '../../../ui/form/use-form.ts'
 import { Dialog } from '../../../ui/overlay/Dialog.tsx'
-import { Field, Select, TextArea } from '../../../ui/inputs/Field.tsx'
+import { DialogContext, useDialog } from '../../../ui/overlay/dialogs.ts'
 import { ErrorState, SkeletonRows } from '../../../ui/feedback/States.tsx'
 import { Problem, StatusDot, type Tone } from '../../../ui/feedback/Status.tsx'
 import { readAddresses } from './add-servers.ts'
@@ -21,108 +24,78 @@ import css from './AddServers.module.css'
 import { HardwareToConfirm } from './ConfirmHardware.tsx'
 import { datacentersQuery, refreshServers } from '../server-queries.ts'
 
-const none = 'none'
-
 /**
  * Adds servers by address: what to probe, then the results one by one as they come, then the hardware to confirm.
  * `state` is `new` or the id of the operation, and stands in the address of the page: a reload goes on where it was.
  */
-export function AddServers({ state, onState }: { state: string | undefined; onState: (state: string | undefined) => void }) {
+export default function AddServers({ state, onState }: { state: string | undefined; onState: (state: string | undefined) => void }) {
   const [last, setLast] = useState(state)
   if (state !== undefined && state !== last) setLast(state)
-  const close = () => onState(undefined)
   if (last === undefined) return null
-  return last === 'new' ? (
-    <WhatToAdd open={state !== undefined} onClose={close} onBegun={onState} />
-  ) : (
-    <Progress id={last} open={state !== undefined} onClose={close} onAgain={() => onState('new')} />
+  return (
+    <DialogContext value={{ open: state !== undefined, close: () => onState(undefined) }}>
+      {last === 'new' ? <WhatToAdd onBegun={onState} /> : <Progress id={last} onAgain={() => onState('new')} />}
+    </DialogContext>
   )
 }
 
-function WhatToAdd({ open, onClose, onBegun }: { open: boolean; onClose: () => void; onBegun: (operation: string) => void }) {
-  const { data: datacenters } = useQuery({ ...datacentersQuery, enabled: open })
-  const [text, setText] = useState('')
-  const [datacenter, setDatacenter] = useState(none)
-  const [touched, setTouched] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const [refused, setRefused] = useState<{ field: boolean; message: string } | null>(null)
-  const area = useRef<HTMLDivElement>(null)
-  const read = readAddresses(text)
-  const wanted: { addresses?: string[]; cidr?: string } = read.ok ? read.body : {}
-  const site = datacenters?.items.find((d) => d.id === datacenter)
-  const submit = async () => {
-    setTouched(true)
-    if (busy) return
-    if (!read.ok) return area.current?.querySelector('textarea')?.focus()
-    setBusy(true)
-    setRefused(null)
-    try {
-      const { operation } = await call(serverAdd, { body: { ...read.body, datacenter_id: datacenter === none ? null : datacenter } })
-      onBegun(operation.id)
-    } catch (error) {
-      const sentence = error instanceof CallError ? (error.fields['addresses'] ?? error.fields['cidr']) : undefined
-      setRefused({ field: sentence !== undefined, message: sentence ?? reasonOf(error) })
-    } finally {
-      setBusy(false)
-    }
-    return undefined
-  }
+const blank = { addresses: '', datacenter_id: '' }
+const { Area, Choose } = fieldsFor<typeof blank>()
+
+function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
+  const { data: datacenters } = useQuery(datacentersQuery)
+  const form = useForm({
+    initial: blank,
+    read: ({ addresses, datacenter_id }) => {
+      const wanted = readAddresses(addresses)
+      return wanted.ok ? { ok: true, body: { ...wanted.body, datacenter_id: datacenter_id || null } } : { ok: false, fields: { addresses: wanted.problem } }
+    },
+    send: (body, key) => call(serverAdd, { body }, { key }),
+    done: ({ operation }) => onBegun(operation.id),
+    // Both are typed into the one field.
+    at: ({ addresses, cidr, ...rest }) => ({ ...rest, addresses: addresses ?? cidr }),
+  })
+  const wanted = readAddresses(form.values.addresses)
+  const { addresses = [], cidr }: { addresses?: string[]; cidr?: string } = wanted.ok ? wanted.body : {}
+  const site = datacenters?.items.find((d) => d.id === form.values.datacenter_id)
   return (
-    <Dialog
-      open={open}
-      onClose={onClose}
-      locked={busy}
+    <FormDialog
+      form={form}
       width="34rem"
       title="Add servers by address"
-      footer={
-        <>
-          <span className={css['command']}>
-            <AsCommand
-              complete={read.ok}
-              cli={cliOf(['server', 'add', ...(wanted.addresses ?? [])], { cidr: wanted.cidr, datacenter: site?.code })}
-              api={curlOf(serverAdd, {}, { ...wanted, datacenter_id: site?.id ?? null }, { origin: location.origin })}
-            />
-          </span>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" busy={busy} busyText="Loading" can={allowed(serverAdd)} onClick={() => void submit()}>
-            {read.ok && read.count > 1 ? `Look at ${count(read.count)} addresses` : 'Add servers'}
-          </Button>
-        </>
+      submit={wanted.ok && wanted.count > 1 ? `Look at ${count(wanted.count)} addresses` : 'Add servers'}
+      can={allowed(serverAdd)}
+      command={
+        <AsCommand
+          complete={form.read.ok}
+          cli={cliOf(['server', 'add', ...addresses], { cidr, datacenter: site?.code })}
+          api={curlOf(serverAdd, {}, form.read.ok ? form.read.body : {}, { origin: location.origin })}
+        />
       }
     >
-      <div className="stack" ref={area}>
-        <p className="fs13 t2">Servers that have booted Talos and wait in maintenance mode are found by asking their addresses. Nothing is changed on them.</p>
-        <Field
-          label="Addresses or a CIDR"
-          hint={
-            read.ok
-              ? `${counted(read.count, 'address', 'addresses')} will be asked.`
-              : 'One address per line or commas between, or one CIDR of at most a /22: 10.20.14.0/24'
-          }
-          error={refused?.field ? refused.message : touched && !read.ok ? read.problem : null}
-        >
-          <TextArea
-            mono
-            rows={5}
-            value={text}
-            onValue={setText}
-            onBlur={() => setTouched(text !== '')}
-            autoComplete="off"
-            autoCapitalize="none"
-            spellCheck={false}
-            placeholder={'10.20.14.37\n10.20.14.38'}
-          />
-        </Field>
-        <Field label="Datacenter" optional>
-          <Select
-            value={datacenter}
-            onValue={setDatacenter}
-            options={[{ value: none, text: 'None yet' }, ...(datacenters?.items ?? []).map((d) => ({ value: d.id, text: d.code, more: d.city_name }))]}
-          />
-        </Field>
-        <Problem text={refused?.field === false ? refused.message : null} />
-      </div>
-    </Dialog>
+      <p className="fs13 t2">Servers that have booted Talos and wait in maintenance mode are found by asking their addresses. Nothing is changed on them.</p>
+      <Area
+        name="addresses"
+        label="Addresses or a CIDR"
+        hint={
+          wanted.ok
+            ? `${counted(wanted.count, 'address', 'addresses')} will be asked.`
+            : 'One address per line or commas between, or one CIDR of at most a /22: 10.20.14.0/24'
+        }
+        mono
+        rows={5}
+        autoComplete="off"
+        autoCapitalize="none"
+        placeholder={'10.20.14.37\n10.20.14.38'}
+      />
+      <Choose
+        name="datacenter_id"
+        label="Datacenter"
+        optional
+        none="None yet"
+        options={(datacenters?.items ?? []).map((d) => ({ value: d.id, text: d.code, more: d.city_name }))}
+      />
+    </FormDialog>
   )
 }
 
@@ -144,7 +117,8 @@ const addressOf = (step: Step): string => (step.key.startsWith('probe/') ? step.
 const order: Record<Step['status'], number> = { done: 0, running: 1, waiting: 1, failed: 2, skipped: 4, todo: 5 }
 const rankOf = (step: Step): number => (isListed(step) ? 3 : order[step.status])
 
-function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; onClose: () => void; onAgain: () => void }) {
+function Progress({ id, onAgain }: { id: string; onAgain: () => void }) {
+  const { close } = useDialog()
   const client = useQueryClient()
   const { data: operation, error, refetch } = useQuery(query(operationGet, { params: { id } }))
   const over = operation !== undefined && hasEnded(operation)
@@ -163,8 +137,6 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
   }
   return (
     <Dialog
-      open={open}
-      onClose={onClose}
       width="44rem"
       title={
         over
@@ -179,7 +151,7 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
         over ? (
           <>
             <Button onClick={onAgain}>Add more</Button>
-            <Button kind="primary" onClick={onClose}>
+            <Button kind="primary" onClick={() => close()}>
               Done
             </Button>
           </>
@@ -190,7 +162,7 @@ function Progress({ id, open, onClose, onAgain }: { id: string; open: boolean; o
                 Cancel
               </Button>
             )}
-            <Button kind="primary" onClick={onClose}>
+            <Button kind="primary" onClick={() => close()}>
               Go on in the background
             </Button>
           </>

@@ -1,82 +1,53 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { useState } from 'react'
+import { no, yes } from '#contract/rule.ts'
 import { canRemoveServer, serverRemove } from '#contract/servers/servers.ts'
 import { count, counted } from '#contract/words.ts'
 import { call } from '../../../api/client.ts'
-import { Button } from '../../../ui/inputs/Button.tsx'
-import { Dialog } from '../../../ui/overlay/Dialog.tsx'
-import { Field, TextInput } from '../../../ui/inputs/Field.tsx'
+import { showResults } from '../../../ui/actions.ts'
+import { FormDialog, TypeToConfirm } from '../../../ui/form/FormDialog.tsx'
+import { useForm } from '../../../ui/form/use-form.ts'
+import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import { toast } from '../../../ui/feedback/toast.ts'
 import { Unable } from './AssignDatacenter.tsx'
-import { type BulkDialog, type ItemResult, namesOf, removalWords, sorted, toEach } from './bulk.ts'
-import { BulkResultsDialog } from './BulkResults.tsx'
+import { type BulkDialog, namesOf, removalWords, resultsTitle, sorted, toEach } from './bulk.ts'
 import { refreshServers } from '../server-queries.ts'
 
-/** Removes servers that are in no cluster, each for itself: what can't be is told by name and stays selected. */
-export default function RemoveServers({ servers, open, onClose, done }: BulkDialog) {
+/** Removes servers that are in no cluster, each for itself: what can't be removed is named and stays selected. */
+export default function RemoveServers({ servers, done }: BulkDialog) {
   const client = useQueryClient()
+  const { close } = useDialog()
   const [{ able, unable }] = useState(() => sorted(servers, canRemoveServer))
-  const [typed, setTyped] = useState('')
-  const [ended, setEnded] = useState<number | null>(null)
-  const [results, setResults] = useState<readonly ItemResult[] | null>(null)
-  const formId = useId()
+  const [ended, setEnded] = useState(0)
   const one = able.length === 1 ? able[0] : undefined
-  const what = one?.name ?? counted(able.length, 'server')
   const wanted = removalWords(able)
-  const busy = ended !== null
-
-  const submit = async (event: FormEvent) => {
-    event.preventDefault()
-    if (typed !== wanted || busy) return
-    setEnded(0)
-    const all = [...(await toEach(able, (s) => call(serverRemove, { params: { id: s.id } }), setEnded)), ...unable]
-    await refreshServers(client)
-    setEnded(null)
-    const gone = all.filter((r) => r.ok)
-    if (gone.length > 0) toast.success(gone.length === 1 ? `${gone[0]!.name} was removed` : `${counted(gone.length, 'server')} were removed`)
-    done?.(all)
-    if (gone.length === all.length) onClose()
-    else setResults(all)
-  }
-  if (results !== null) return <BulkResultsDialog results={results} done="Removed" open={open} onClose={onClose} />
+  const form = useForm({
+    initial: { typed: '' },
+    read: () => ({ ok: true, body: null }),
+    send: () => toEach(able, (s) => call(serverRemove, { params: { id: s.id } }), setEnded),
+    done: async (removals) => {
+      await refreshServers(client)
+      const all = [...removals, ...unable]
+      const gone = all.filter((r) => r.ok)
+      if (gone.length > 0) toast.success(gone.length === 1 ? `${gone[0]!.name} was removed` : `${counted(gone.length, 'server')} were removed`)
+      done?.(all)
+      close()
+      if (gone.length < all.length) void showResults({ title: resultsTitle(all, 'removed'), done: 'Removed', results: all })
+    },
+  })
   return (
-    <Dialog
-      open={open}
-      onClose={onClose}
-      locked={busy}
-      title={`Remove ${what}?`}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            kind="danger-fill"
-            type="submit"
-            form={formId}
-            busy={busy}
-            busyText={able.length > 1 ? `${count(ended ?? 0)} of ${count(able.length)}` : 'Loading'}
-            can={typed === wanted ? undefined : { ok: false, reason: `Type ${wanted} first` }}
-          >
-            Remove
-          </Button>
-        </>
-      }
+    <FormDialog
+      form={form}
+      title={`Remove ${one?.name ?? counted(able.length, 'server')}?`}
+      submit="Remove"
+      danger
+      busyText={able.length > 1 ? `${count(ended)} of ${count(able.length)}` : 'Loading'}
+      can={form.values.typed === wanted ? yes : no(`Type ${wanted} first`)}
     >
-      <form id={formId} className="stack" onSubmit={(event) => void submit(event)}>
-        {unable.length > 0 && <Unable results={unable} what="can’t be removed, and stays selected" plural="can’t be removed, and stay selected" />}
-        {one === undefined && <p className="fs13 t2">{namesOf(able)}</p>}
-        <div>
-          Nothing is wiped. {one ? 'The server' : 'Each'} is kept in the history as deleted; a machine that announces itself again becomes a new server.
-        </div>
-        <Field
-          label={
-            <>
-              Type <span className="mono">{wanted}</span> to confirm
-            </>
-          }
-        >
-          <TextInput value={typed} onValue={setTyped} autoComplete="off" spellCheck={false} />
-        </Field>
-      </form>
-    </Dialog>
+      {unable.length > 0 && <Unable results={unable} what="can’t be removed, and stays selected" plural="can’t be removed, and stay selected" />}
+      {one === undefined && <p className="fs13 t2">{namesOf(able)}</p>}
+      <div>Nothing is wiped. {one ? 'The server' : 'Each'} is kept in the history as deleted; a machine that announces itself again becomes a new server.</div>
+      <TypeToConfirm words={wanted} />
+    </FormDialog>
   )
 }

@@ -1,8 +1,8 @@
 import { truncate } from '../../../lib/text.ts'
-import { Button } from '../../../ui/inputs/Button.tsx'
-import { Dialog } from '../../../ui/overlay/Dialog.tsx'
-import { Badge, Problem } from '../../../ui/feedback/Status.tsx'
-import { useAct } from '../../../ui/feedback/use-act.ts'
+import { Badge } from '../../../ui/feedback/Status.tsx'
+import { FormDialog } from '../../../ui/form/FormDialog.tsx'
+import { useForm } from '../../../ui/form/use-form.ts'
+import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import css from './ServersWithoutPatch.module.css'
 
 /** Specified measures: past five servers the list scrolls; a row is this high, in px; addresses keep their ends. */
@@ -13,46 +13,19 @@ const addressEnds = [6, 5] as const
 /** Talos's own page on networking. */
 const networkingDocs = 'https://docs.siderolabs.com/talos/v1.13/networking/configuration/overview'
 
-/** What the modal is opened with. */
-export interface ServersWithoutPatchData {
-  servers: readonly { id: string; name: string; address?: string }[]
-}
-
 /** The modal `confirmServersWithoutPatch`: says which servers have no patch of a person, and asks whether to go on. */
 export default function ServersWithoutPatch({
-  open,
-  data: { servers },
+  servers,
   onConfirm,
-  close,
 }: {
-  open: boolean
-  data: ServersWithoutPatchData
-  onConfirm?: (() => unknown) | undefined
-  close: () => void
+  servers: readonly { id: string; name: string; address?: string }[]
+  onConfirm: () => unknown
 }) {
-  const { busy, problem, act } = useAct()
-  const proceed = async () => {
-    if (await act(() => onConfirm?.())) close()
-  }
+  const { close } = useDialog()
+  const form = useForm({ initial: {}, read: () => ({ ok: true, body: null }), send: () => onConfirm(), done: () => close() })
   const scrolls = servers.length > rowsInSight
   return (
-    <Dialog
-      open={open}
-      onClose={close}
-      locked={busy}
-      width="27.5rem"
-      title="Custom Talos Patches have not been created for these servers"
-      footer={
-        <>
-          <Button data-way-out="" onClick={close}>
-            Cancel
-          </Button>
-          <Button kind="primary" busy={busy} busyText="Loading" onClick={() => void proceed()}>
-            Proceed
-          </Button>
-        </>
-      }
-    >
+    <FormDialog form={form} width="27.5rem" title="Custom Talos Patches have not been created for these servers" submit="Proceed">
       <ul
         className={scrolls ? `${css['list']} ${css['scrolls']}` : css['list']}
         style={scrolls ? { maxHeight: rowHeight * rowsInSight } : undefined}
@@ -84,7 +57,6 @@ export default function ServersWithoutPatch({
         </a>{' '}
         before you go on.
       </p>
-      <Problem text={problem} />
-    </Dialog>
+    </FormDialog>
   )
 }

@@ -1,24 +1,23 @@
 /** The same thing done to many servers: each has a result of its own. */
 import type { Server } from '#contract/servers/servers.ts'
 import type { Verdict } from '#contract/rule.ts'
-import { count } from '#contract/words.ts'
+import { count, counted } from '#contract/words.ts'
 import { reasonOf } from '../../../lib/reason.ts'
+import type { Result } from '../../../ui/overlay/Results.tsx'
 
-export interface ItemResult {
+export interface ItemResult extends Result {
   id: string
-  name: string
-  ok: boolean
-  /** Why it was not done. */
-  reason: string | null
 }
 
-/** What a dialog is given that does one thing to each of the servers; `done` hears what became of them. */
+/** Props of a dialog that does one thing to each of several servers. `done` is called with the results. */
 export interface BulkDialog {
   servers: readonly Server[]
-  open: boolean
-  onClose: () => void
-  done?: ((results: readonly ItemResult[]) => void) | undefined
+  done?: (results: readonly ItemResult[]) => void
 }
+
+/** "2 of 5 servers not removed" */
+export const resultsTitle = (results: readonly ItemResult[], done: string): string =>
+  `${count(results.filter((r) => !r.ok).length)} of ${counted(results.length, 'server')} not ${done}`
 
 /** Of whom a dialog speaks: some of them may be out of sight, on another page or under a filter. "a, b, c, d, e, f and 3 more". */
 export function namesOf(servers: readonly Pick<Server, 'name'>[], most = 6): string {

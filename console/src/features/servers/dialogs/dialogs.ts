@@ -1,14 +1,12 @@
 import type { Server } from '#contract/servers/servers.ts'
-import { createStore } from '../../../lib/store.ts'
-import type { ItemResult } from './bulk.ts'
+import { dialog } from '../../../ui/overlay/dialogs.ts'
+import type { BulkDialog } from './bulk.ts'
 
-export type ServerDialog =
-  /** `done` is told what became of each: what failed stays selected. */
-  | { kind: 'assignDatacenter'; servers: readonly Server[]; done?: (results: readonly ItemResult[]) => void }
-  | { kind: 'removeServers'; servers: readonly Server[]; done?: (results: readonly ItemResult[]) => void }
-  | { kind: 'forceRemove'; server: Server }
-  | { kind: 'resetServer'; server: Server }
-  | { kind: 'confirmHardware'; ids: readonly string[] }
-
-/** Which dialog about servers is open, besides the global modals: one at a time, shown by `ServerDialogs`. */
-export const serverDialog = createStore<ServerDialog | null>(null)
+/** Sets where servers stand. */
+export const assignDatacenter = dialog<BulkDialog>(() => import('./AssignDatacenter.tsx'))
+/** Removes servers that are in no cluster. */
+export const removeServers = dialog<BulkDialog>(() => import('./RemoveServers.tsx'))
+/** Takes a server out of its cluster: wiped, or forgotten by force. */
+export const leaveCluster = dialog<{ server: Server; way: 'reset' | 'remove' }>(() => import('./LeaveCluster.tsx'))
+/** Shows the hardware of servers that a person has to confirm. */
+export const confirmHardware = dialog<{ ids: readonly string[] }>(() => import('./ConfirmHardwareDialog.tsx'))

@@ -25,7 +25,6 @@ import { useServerActions } from '../server-actions.ts'
 import { serverColumns } from './server-columns.tsx'
 import { datacentersQuery, serversQuery } from '../server-queries.ts'
 import { defaultSize, isFiltered, noFilters, type ServerSearch, sizeOf, viewKeys } from './server-search.ts'
-import { ServerDialogs } from '../dialogs/ServerDialogs.tsx'
 import css from './ServersPage.module.css'
 import { ToConfirm } from './ToConfirm.tsx'
 import { useArrivals } from './use-arrivals.ts'
@@ -37,7 +36,7 @@ export type SetSearch = (patch: { [Key in keyof ServerSearch]: string | undefine
 const ServerDetails = lazy(async () => ({ default: (await import('../page/ServerDetails.tsx')).ServerDetails }))
 const idOf = (s: Server) => s.id
 const detailOf = (s: Server) => <ServerDetails server={s} />
-const AddServers = lazy(async () => ({ default: (await import('../dialogs/AddServers.tsx')).AddServers }))
+const AddServers = lazy(() => import('../dialogs/AddServers.tsx'))
 const FirstServer = lazy(() => import('./FirstServer.tsx'))
 
 export function ServersPage({ search, setSearch }: { search: ServerSearch; setSearch: SetSearch }) {
@@ -163,7 +162,6 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
           <AddServers state={search.add} onState={(state) => setSearch({ add: state })} />
         </Suspense>
       )}
-      <ServerDialogs />
     </>
   )
 }

@@ -2,7 +2,7 @@ import type { Server } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
 import { Button } from '../../../ui/inputs/Button.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
-import { serverDialog } from '../dialogs/dialogs.ts'
+import { confirmHardware } from '../dialogs/dialogs.ts'
 
 /** "Two machines have the UUID of amber-falcon-204." */
 function alarmOf(changed: readonly Server[]): string {
@@ -16,7 +16,7 @@ export function ToConfirm({ servers }: { servers: readonly Server[] }) {
   const changed = servers.filter((s) => s.status !== 'deleted' && s.identity.state === 'changed')
   const waiting = servers.filter((s) => s.status !== 'deleted' && (s.identity.state === 'unconfirmed' || s.identity.state === 'announced'))
   const review = (list: readonly Server[]) => (
-    <Button size="small" onClick={() => serverDialog.set({ kind: 'confirmHardware', ids: list.map((s) => s.id) })}>
+    <Button size="small" onClick={() => void confirmHardware({ ids: list.map((s) => s.id) })}>
       Review
     </Button>
   )

@@ -19,7 +19,6 @@ import { storageNote } from './HardwareTables.tsx'
 import { IdentityAlarm } from './IdentityAlarm.tsx'
 import { useServerActions } from '../server-actions.ts'
 import { ServerStatus } from '../list/server-columns.tsx'
-import { ServerDialogs } from '../dialogs/ServerDialogs.tsx'
 import { ServerEvents } from './ServerEvents.tsx'
 import { ServerHardware } from './ServerHardware.tsx'
 import { ServerLogs } from './ServerLogs.tsx'
@@ -72,7 +71,6 @@ export function ServerPage({
       {tab === 'hardware' && <ServerHardware server={server} />}
       {tab === 'events' && <ServerEvents id={server.id} />}
       {tab === 'logs' && <ServerLogs server={server} />}
-      <ServerDialogs />
     </>
   )
 }

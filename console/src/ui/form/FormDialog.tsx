@@ -1,0 +1,75 @@
+import type { ReactNode } from 'react'
+import type { Verdict } from '#contract/rule.ts'
+import { Problem } from '../feedback/Status.tsx'
+import { Button } from '../inputs/Button.tsx'
+import { Dialog } from '../overlay/Dialog.tsx'
+import { useDialog } from '../overlay/dialogs.ts'
+import { fieldsFor, Form } from './fields.tsx'
+import type { Form as FormState } from './use-form.ts'
+
+/** A form in a dialog: its fields, the way out and the button that sends it. It can't be closed while it is sent. */
+export function FormDialog<Values, Body>({
+  form,
+  title,
+  submit,
+  busyText = 'Loading',
+  danger = false,
+  can,
+  wayOut = 'Cancel',
+  width,
+  command,
+  children,
+}: {
+  form: FormState<Values, Body>
+  title: ReactNode
+  /** What the button says. */
+  submit: string
+  busyText?: string
+  danger?: boolean
+  /** Whether it may be sent at all; what is wrong with the fields is said at the fields. */
+  can?: Verdict | undefined
+  wayOut?: string | undefined
+  width?: string
+  /** The form as a command. */
+  command?: ReactNode
+  children: ReactNode
+}) {
+  const { close } = useDialog()
+  return (
+    <Dialog
+      locked={form.busy}
+      width={width}
+      title={title}
+      footer={
+        <>
+          {command && <span className="grow hide-sm">{command}</span>}
+          <Button data-way-out="" onClick={() => close()}>
+            {wayOut}
+          </Button>
+          <Button kind={danger ? 'danger-fill' : 'primary'} type="submit" form={form.id} busy={form.busy} busyText={busyText} can={can}>
+            {submit}
+          </Button>
+        </>
+      }
+    >
+      <Form form={form} className="stack">
+        {children}
+        <Problem text={form.problem} />
+      </Form>
+    </Dialog>
+  )
+}
+
+const { Text } = fieldsFor<{ typed: string }>()
+
+/** What has to be typed before data is lost: the field `typed` of a form. */
+export const TypeToConfirm = ({ words }: { words: string }) => (
+  <Text
+    name="typed"
+    label={
+      <>
+        Type <span className="mono">{words}</span> to confirm
+      </>
+    }
+  />
+)

@@ -1,0 +1,17 @@
+import { Suspense, useEffect } from 'react'
+import { useStore } from '../../lib/store.ts'
+import { closeDialog, closeDialogs, DialogContext, openedDialogs, shownDialog } from './dialogs.ts'
+
+/** Renders the dialogs that were opened, at most one of them shown. Stands once in each frame. */
+export function DialogHost() {
+  const opened = useStore(openedDialogs)
+  const shown = shownDialog(opened)
+  useEffect(() => closeDialogs, [])
+  return opened.map(({ id, View, props, open }) => (
+    <Suspense key={id} fallback={null}>
+      <DialogContext value={{ open: open && id === shown?.id, close: (answer) => closeDialog(id, answer) }}>
+        <View {...props} />
+      </DialogContext>
+    </Suspense>
+  ))
+}

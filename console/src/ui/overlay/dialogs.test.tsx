@@ -1,0 +1,82 @@
+// @vitest-environment happy-dom
+import { cleanup, render, screen, waitFor } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Button } from '../inputs/Button.tsx'
+import { Dialog } from './Dialog.tsx'
+import { DialogHost } from './DialogHost.tsx'
+import { closeDialogs, dialog, openedDialogs, useDialog } from './dialogs.ts'
+
+function Question({ text }: { text: string }) {
+  const { close } = useDialog()
+  return (
+    <Dialog title={text} footer={<Button onClick={() => close('yes')}>Yes</Button>}>
+      <input aria-label="Note" />
+    </Dialog>
+  )
+}
+const question = (rank?: number) => dialog<{ text: string }, string>(() => Promise.resolve({ default: Question }), rank)
+
+beforeEach(() => render(<DialogHost />))
+afterEach(() => {
+  cleanup()
+  vi.useRealTimers()
+  openedDialogs.set([])
+})
+
+test('a dialog is opened with its data, and answers with what it was closed with', async () => {
+  const answer = question()({ text: 'Go on?' })
+  await screen.findByRole('dialog', { name: 'Go on?' })
+  await userEvent.click(screen.getByRole('button', { name: 'Yes' }))
+  expect(await answer).toBe('yes')
+  await waitFor(() => expect(screen.queryByRole('dialog')).toBeNull())
+})
+
+test('a dialog that is dismissed answers nothing', async () => {
+  const answer = question()({ text: 'Go on?' })
+  await screen.findByRole('dialog')
+  await userEvent.keyboard('{Escape}')
+  expect(await answer).toBeUndefined()
+})
+
+test('one is shown at a time: the lowest rank first, then the one that was opened last', async () => {
+  const [third, first, other, another] = [question(3), question(1), question(), question()]
+  void third({ text: 'third' })
+  await screen.findByRole('dialog', { name: 'third' })
+  void first({ text: 'first' })
+  await screen.findByRole('dialog', { name: 'first' })
+  expect(screen.getAllByRole('dialog')).toHaveLength(1)
+  closeDialogs()
+  void other({ text: 'other' })
+  void another({ text: 'another' })
+  await screen.findByRole('dialog', { name: 'another' })
+  await userEvent.click(screen.getByRole('button', { name: 'Yes' }))
+  await screen.findByRole('dialog', { name: 'other' })
+})
+
+test('the data of a closed dialog goes after a moment', async () => {
+  void question()({ text: 'Go on?' })
+  await screen.findByRole('dialog')
+  vi.useFakeTimers()
+  closeDialogs()
+  expect(openedDialogs.get()).toMatchObject([{ open: false, props: { text: 'Go on?' } }])
+  vi.runAllTimers()
+  expect(openedDialogs.get()).toEqual([])
+})
+
+test('a dialog that is opened again takes the place of the first one', async () => {
+  const open = question()
+  const first = open({ text: 'first' })
+  void open({ text: 'second' })
+  expect(await first).toBeUndefined()
+  await screen.findByRole('dialog', { name: 'second' })
+  expect(openedDialogs.get().filter((one) => one.open)).toHaveLength(1)
+})
+
+test('leaving the page closes whatever is open, and the focus goes in while it is open', async () => {
+  const answer = question()({ text: 'Go on?' })
+  await screen.findByRole('dialog')
+  await waitFor(() => expect(screen.getByRole('dialog').contains(document.activeElement)).toBe(true))
+  cleanup()
+  expect(await answer).toBeUndefined()
+})

@@ -1,0 +1,77 @@
+import { type ComponentType, createContext, lazy, useContext } from 'react'
+import { patiently } from '../../lib/code.ts'
+import { createStore } from '../../lib/store.ts'
+
+/** A dialog that was opened. It stays in the list for a moment after it was closed, so that it can fade out with its data. */
+export interface OpenedDialog {
+  id: number
+  View: ComponentType
+  props: object
+  open: boolean
+  rank: number
+}
+
+/** Every dialog that is open or fading out; `DialogHost` renders them. */
+export const openedDialogs = createStore<readonly OpenedDialog[]>([])
+
+/** How long a closed dialog keeps its data, in ms. Specified: "after a short delay". */
+const resetMs = 300
+
+/** Dialogs of the lowest rank are shown first; of one rank, the one that was opened last. */
+const ordinary = 9
+
+let lastId = 0
+const answers = new Map<number, (answer: unknown) => void>()
+
+/**
+ * Declares a dialog; calling what this returns opens it. Its code is fetched at the first opening. The promise holds what the dialog was closed
+ * with, or undefined where it was dismissed or its page was left.
+ */
+export function dialog<Props extends object | undefined = undefined, Answer = void>(
+  load: () => Promise<{ default: ComponentType<NonNullable<Props>> }>,
+  rank = ordinary,
+): (...props: Props extends object ? [Props] : []) => Promise<Answer | undefined> {
+  const View = lazy(patiently(load)) as unknown as ComponentType
+  return (...[props]) =>
+    new Promise((resolve) => {
+      for (const same of openedDialogs.get()) if (same.View === View) closeDialog(same.id)
+      lastId += 1
+      answers.set(lastId, resolve as (answer: unknown) => void)
+      openedDialogs.set((now) => [...now.filter((one) => one.View !== View), { id: lastId, View, props: props ?? {}, open: true, rank }])
+    })
+}
+
+/** The one that is shown; null while none is open. */
+export function shownDialog(opened: readonly OpenedDialog[]): OpenedDialog | null {
+  const open = opened.filter((one) => one.open)
+  const first = Math.min(...open.map((one) => one.rank))
+  return open.findLast((one) => one.rank === first) ?? null
+}
+
+/** Closes a dialog with its answer. Its data goes a moment later. */
+export function closeDialog(id: number, answer?: unknown): void {
+  openedDialogs.set((now) => now.map((one) => (one.id === id ? { ...one, open: false } : one)))
+  answers.get(id)?.(answer)
+  answers.delete(id)
+  setTimeout(() => openedDialogs.set((now) => now.filter((one) => one.id !== id)), resetMs)
+}
+
+/** For when another page is shown, or the session has ended. */
+export function closeDialogs(): void {
+  for (const { id, open } of openedDialogs.get()) if (open) closeDialog(id)
+}
+
+/** Whether the dialog that a component is in is shown, and how it closes. */
+export interface DialogScope {
+  open: boolean
+  close: (answer?: unknown) => void
+}
+
+/** Provided by the host, or by a page whose dialog stands in its address. */
+export const DialogContext = createContext<DialogScope | null>(null)
+
+export function useDialog(): DialogScope {
+  const scope = useContext(DialogContext)
+  if (scope === null) throw new Error('A dialog stands outside of DialogContext')
+  return scope
+}
