@@ -11,7 +11,15 @@ const Amount = amounts(z.int())
 const Bytes = amounts(z.number().check(z.gte(0)))
 
 /** By urgency. */
-const attentionKinds = ['cluster_failed', 'cluster_degraded', 'cluster_troubled', 'server_unreachable', 'server_not_ready', 'server_drifted'] as const
+const attentionKinds = [
+  'cluster_failed',
+  'cluster_locked_out',
+  'cluster_degraded',
+  'cluster_troubled',
+  'server_unreachable',
+  'server_not_ready',
+  'server_drifted',
+] as const
 const Attention = z.object({
   kind: z.enum(attentionKinds),
   id: z.uuid(),

@@ -1,4 +1,4 @@
-/** A real browser, and what every page is held to: no error on the console, no violation of the content policy, nothing that axe finds. */
+/** A real browser, and the checks for every page: no error on the console, no violation of the content policy, no finding of axe. */
 import AxeBuilder from '@axe-core/playwright'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -21,7 +21,7 @@ export async function launch(): Promise<Browser> {
   })
 }
 
-/** Errors of a page that no journey may cause. */
+/** A page and the errors that it has logged. */
 export interface Watched {
   page: Page
   context: BrowserContext
@@ -40,7 +40,7 @@ export async function open(browser: Browser, url: string, options: { width?: num
   page.setDefaultTimeout(20_000)
   const errors: string[] = []
   page.on('pageerror', (error) => errors.push(`page error: ${error.message}`))
-  // The browser writes a line for every answer that is not a success; those are the journeys' own business.
+  // The browser logs every answer that is no success; the journeys check those themselves.
   page.on(
     'console',
     (message) => message.type() === 'error' && !message.text().startsWith('Failed to load resource') && errors.push(`console: ${message.text()}`),
@@ -56,7 +56,7 @@ export async function signIn(page: Page, who = admin): Promise<void> {
   await page.waitForURL((to) => !to.pathname.startsWith('/auth'))
 }
 
-/** Puts text in place of what the YAML editor holds, by the keys that a person has for it. `fill` would edit past the editor, and Chromium then writes style attributes of its own. */
+/** Replaces the text of the YAML editor by keyboard. `fill` would bypass the editor, and Chromium then writes style attributes that the content policy blocks. */
 export async function write(page: Page, text: string): Promise<void> {
   await page.getByRole('textbox', { name: 'Patch body, YAML' }).click()
   await page.keyboard.press('ControlOrMeta+a')
@@ -64,13 +64,13 @@ export async function write(page: Page, text: string): Promise<void> {
   await page.keyboard.insertText(text)
 }
 
-/** The engine of axe as its package delivers it for pages: half of what the builder would send, anew and twice for each judgement. */
+/** The minified axe for pages. The builder would send twice as much, two times for each check. */
 const axe = readFileSync(createRequire(createRequire(import.meta.url).resolve('@axe-core/playwright')).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Fails on any violation of WCAG 2.2 AA that axe knows, or of the given rules alone: colours are what a second theme changes. */
+/** Fails on violations of WCAG 2.2 AA that axe finds, or of the given rules only: a second theme changes nothing but colours. */
 export async function expectAccessible(page: Page, what: string, rules?: string[]): Promise<void> {
   if (!(await page.evaluate<boolean>(`typeof axe === 'object'`))) await page.evaluate(axe)
-  // Legacy mode judges in the page itself instead of one more blank page; there are no frames. The engine is there: nothing is left to be sent.
+  // Legacy mode runs in the page itself instead of a blank one; there are no frames. The engine is loaded already, so the source is empty.
   const judge = new AxeBuilder({ page, axeSource: 'void 0' }).setLegacyMode().options({ resultTypes: ['violations'] })
   const judged = rules ? judge.withRules(rules) : judge.withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'])
   const { violations } = await judged.analyze()
@@ -78,13 +78,13 @@ export async function expectAccessible(page: Page, what: string, rules?: string[
   expect(found).toEqual([])
 }
 
-/** After a failed test: says where the page was and what could be read there. */
+/** After a failed test: writes the address and the text of the page to standard error. */
 export async function tell(page: Page | undefined, state: string | undefined): Promise<void> {
   if (state !== 'fail' || page === undefined || page.isClosed()) return
   process.stderr.write(`The page was ${page.url()}\n${(await page.locator('body').ariaSnapshot()).slice(0, 12_000)}\n`)
 }
 
-/** Keeps a picture where STEELYARD_SHOTS names a folder. */
+/** Saves a screenshot if STEELYARD_SHOTS names a folder. */
 export async function shot(page: Page, name: string): Promise<void> {
   const folder = process.env['STEELYARD_SHOTS']
   if (!folder) return
@@ -93,8 +93,8 @@ export async function shot(page: Page, name: string): Promise<void> {
 }
 
 /**
- * Tests that tell one story, each from where the one before ended: after the first that fails, the rest would only fail for the same cause and wait for it, and is skipped by its name.
- * Every one is held to a page without errors; of one that fails, where the page was is said.
+ * For tests that continue each other: after the first failure the rest is skipped with its name, because it would only fail for the same cause.
+ * Every test also fails on errors of the page; a failed one writes where the page was.
  */
 export function inOneStory(seen: () => { page: Page; errors: string[] }): void {
   let broken: string | undefined

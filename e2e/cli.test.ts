@@ -1,4 +1,4 @@
-/** The command line against the real program and simulated servers, each command a process of its own, as a person or a script runs it. */
+/** The command line against the real program and simulated servers. Each command is a process, as a person or a script runs it. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -51,11 +51,11 @@ async function json<T>(line: string): Promise<T> {
 const sessionFile = () => join(folder, 'steelyard', 'sessions.json')
 
 describe('signing in', () => {
-  test('before it, nothing is told', async () => {
+  test('every command asks to sign in first', async () => {
     expect(await steelyard('server list')).toMatchObject({ code: 3, out: '' })
   })
 
-  test('a wrong password keeps nothing, the right one a session for this user alone', async () => {
+  test('a wrong password stores nothing; the right one stores a session that only this user can read', async () => {
     expect(await steelyard(`login ${admin.email} --password-stdin`, { input: 'not the password\n' })).toMatchObject({
       code: 3,
       err: 'Invalid email or password\n',
@@ -65,7 +65,7 @@ describe('signing in', () => {
     expect((await json<Page<{ email: string }>>('user list')).items.map((u) => u.email)).toEqual([admin.email])
   })
 
-  test('many commands at once renew an ended token once, and the session outlives it', async () => {
+  test('many commands at once renew an expired token once, and the session goes on', async () => {
     const stored = JSON.parse(readFileSync(sessionFile(), 'utf8')) as { sessions: Record<string, { access_token: string; refresh_token: string }> }
     const before = stored.sessions[installation.url]!.refresh_token
     stored.sessions[installation.url]!.access_token = 'ended'
@@ -78,7 +78,7 @@ describe('signing in', () => {
 })
 
 describe('servers', () => {
-  test('are listed, shown and renamed by name', async () => {
+  test('list, show and rename servers by name', async () => {
     const { items } = await json<Page<Server>>('server list --status maintenance --sort name')
     expect(items.length).toBeGreaterThan(5)
     const [first, second] = items as [Server, Server]
@@ -96,13 +96,13 @@ describe('servers', () => {
     expect((await steelyard('patch show from-the-terminal static-system')).out).toContain('from-the-terminal')
   })
 
-  test('that may not be dialled are refused with the sentence of the API', async () => {
+  test('refuse addresses that may not be dialled, with the sentence of the API', async () => {
     expect(await steelyard('server add 169.254.169.254')).toMatchObject({ code: 2, err: expect.stringContaining('169.254.169.254') as string })
   })
 })
 
 describe('clusters', () => {
-  test('a cluster is made by the API alone, as docs/api-first-cluster.md says, and its escrow opens without the program', async () => {
+  test('the API alone makes a cluster, as docs/api-first-cluster.md says, and its escrow file opens without the program', async () => {
     const ran = await node(['docs/first-cluster.mjs', 'first'], { env: { STEELYARD_EMAIL: admin.email, STEELYARD_PASSWORD: admin.password } })
     expect(`${ran.code}\n${ran.err}`).toMatch(/^0\n/)
     expect(ran.out).toMatch(/^apiVersion: v1$/m)
@@ -117,7 +117,7 @@ describe('clusters', () => {
     expect(readFileSync(join(escrow, `${cluster.id}.bin`), 'utf8')).not.toContain('trustdinfo')
   }, 180_000)
 
-  test('one is created from the terminal, watched, left alone by Ctrl-C, and handed out', async () => {
+  test('a cluster is created and watched from the terminal; Ctrl-C only ends the watching; its kubeconfig downloads', async () => {
     const { items } = await json<Page<Server>>('server list --eligible true')
     const first = items.find((s) => items.some((other) => other !== s && other.datacenter!.id === s.datacenter!.id && other.talos.version === s.talos.version))!
     const [cp, worker] = items.filter((s) => s.datacenter!.id === first.datacenter!.id && s.talos.version === first.talos.version) as [Server, Server]
@@ -146,8 +146,8 @@ describe('clusters', () => {
   }, 180_000)
 })
 
-describe('the program and the client that it hands out', () => {
-  test('the client at /cli is of the same version', async () => {
+describe('the program and the client that it serves', () => {
+  test('the client at /cli has the same version', async () => {
     const file = join(folder, 'steelyard.mjs')
     const answer = await fetch(`${installation.url}/cli`)
     expect(answer.status).toBe(200)
@@ -157,7 +157,7 @@ describe('the program and the client that it hands out', () => {
     expect((await node([file, 'server', 'list'])).code).toBe(0)
   })
 
-  test('commands of the program run on its machine', async () => {
+  test('the commands of the program run on its own machine', async () => {
     const env = { STEELYARD_DATA: installation.data }
     const doctor = await steelyard('doctor --json', { env })
     expect(JSON.parse(doctor.out)).toContainEqual(expect.objectContaining({ check: 'database', verdict: 'good' }))
@@ -165,7 +165,7 @@ describe('the program and the client that it hands out', () => {
     expect((await json<Page<{ email: string }>>('user list')).items).toHaveLength(1)
   })
 
-  test('after logging out, the session is over on both sides', async () => {
+  test('logging out ends the session on both sides', async () => {
     const kept = readFileSync(sessionFile(), 'utf8')
     expect((await steelyard('logout')).code).toBe(0)
     expect(await steelyard('server list')).toMatchObject({ code: 3 })

@@ -1,4 +1,4 @@
-/** The main job, as a person does it in the browser: from free servers to a running cluster whose kubeconfig opens it, and all of it still there after a restart. */
+/** The main journey in the browser: from free servers to a running cluster, its kubeconfig, and everything still there after a restart. */
 import { request } from 'node:https'
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
@@ -13,7 +13,7 @@ let installation: Installation
 let browser: Browser
 let page: Page
 let errors: string[]
-/** The five that make the cluster, by address. */
+/** Addresses of the five servers of the cluster. */
 let servers: Server[]
 
 beforeAll(async () => {
@@ -35,12 +35,12 @@ inOneStory(() => ({ page, errors }))
 const go = (to: string) => page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: to }).click()
 const patches = () => page.getByRole('table', { name: 'Patches' })
 const body = () => page.getByRole('textbox', { name: 'Patch body, YAML' })
-/** What stands beside the cluster's name. */
+/** The status beside the cluster's name. */
 const status = (word: string) => page.getByRole('heading', { level: 1, name }).locator('../..').getByText(word, { exact: true })
 const difference = () => page.getByRole('group', { name: 'Merged configuration before and after' })
 
 describe('the first path', () => {
-  test('signing in leads to the overview', async () => {
+  test('signing in opens the overview', async () => {
     await page.goto('/')
     await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
     await signIn(page)
@@ -51,7 +51,7 @@ describe('the first path', () => {
     await page.keyboard.press('Escape')
   })
 
-  test('servers show their hardware in the row that opens', async () => {
+  test('an expanded row shows the hardware of the server', async () => {
     await go('Servers')
     await page.getByRole('heading', { level: 1, name: /^Servers\s*12$/ }).waitFor()
     const [first] = servers
@@ -68,7 +68,7 @@ describe('the first path', () => {
     await page.getByRole('heading', { level: 1, name: first!.name }).waitFor()
   })
 
-  test('a patch is written with its effect beside it, saved, edited and deleted', async () => {
+  test('a patch is written beside its preview, saved, edited and deleted', async () => {
     await page.getByRole('link', { name: 'Create patch' }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('kernel-tuning')
     await write(page, 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n')
@@ -110,7 +110,7 @@ describe('the first path', () => {
       .waitFor()
   })
 
-  test('three steps make a cluster of three control planes and two workers, and it comes up while one watches', async () => {
+  test('three steps create a cluster of three control planes and two workers, and the timeline follows it until it is ready', async () => {
     await go('Clusters')
     await page.getByRole('heading', { name: 'No clusters yet' }).waitFor()
     await page.getByRole('button', { name: 'Create cluster' }).first().click()
@@ -120,7 +120,7 @@ describe('the first path', () => {
     await page.getByRole('button', { name: 'Choose servers' }).click()
 
     for (const server of servers) await page.getByRole('checkbox', { name: server.name }).check()
-    // Three are proposed, and the person has others in mind.
+    // The form proposes three control planes; the test chooses others.
     await page.getByText(/^Proposed as control planes: .*, the smallest of the chosen by compute units/).waitFor()
     expect(
       await page
@@ -167,7 +167,7 @@ describe('the first path', () => {
     for (const step of steps) expect(step).toMatch(/, (done|skipped)/)
   })
 
-  test('the key dialog shows its address, and a click copies all of it', async () => {
+  test('the key dialog shows the address of the cluster, and a click copies the whole of it', async () => {
     await page.getByRole('button', { name: 'More actions' }).click()
     await page.getByRole('menuitem', { name: 'Show cluster key' }).click()
     const dialog = page.getByRole('dialog', { name: "List of newly generated clusters' addresses" })
@@ -183,7 +183,7 @@ describe('the first path', () => {
     await dialog.waitFor({ state: 'detached' })
   })
 
-  test('the kubeconfig downloads and opens the cluster', async () => {
+  test('the downloaded kubeconfig opens the cluster', async () => {
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Kubeconfig', exact: true }).click()])
     expect(download.suggestedFilename()).toBe(`${name}-kubeconfig.yaml`)
     const kubeconfig = parse(await readFile(await download.path(), 'utf8')) as Kubeconfig
@@ -198,7 +198,7 @@ describe('the first path', () => {
     expect(ready.map((n) => n.metadata.name).toSorted()).toEqual(servers.map((s) => s.name).toSorted())
   })
 
-  test('after a restart all of it is still there and true', async () => {
+  test('everything is still there after a restart', async () => {
     await installation.restart()
     errors.splice(0)
     await page.reload()

@@ -1,11 +1,11 @@
-/** A connection to an installation that can be held back: for its browser it is a server that takes questions and never answers. */
+/** A proxy before an installation that can hold traffic back: the browser sees a server that accepts connections and never answers. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface Gate {
   url: string
-  /** From now on nothing passes in either direction; connections stay open, and new ones are taken. */
+  /** Nothing passes in either direction any more; connections stay open, and new ones are accepted. */
   shut(): void
-  /** What was held back passes. */
+  /** Passes on what was held back. */
   open(): void
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** A whole installation for a test: program and simulator as processes, furnished as `npm start` furnishes its demo, gone afterwards. */
+/** A whole installation for a test: program and simulator as processes, set up as by `npm start`, and removed afterwards. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,16 +17,16 @@ export const admin = { email: 'admin@steelyard.demo', password: 'a password for 
 export interface Installation {
   url: string
   data: string
-  /** Calls the API as the admin, signed in anew when the token is old. */
+  /** Calls the API as the admin; signs in again when the token is old. */
   call: <O extends Operation>(operation: O, asked: Partial<Asked<O>>) => Promise<Answer<O>>
-  /** Asks the simulator of the servers: GET, or POST where something is sent. */
+  /** Calls the control socket of the simulator: GET, or POST with a body. */
   simulator: <T>(path: string, sent?: object) => Promise<T>
-  /** Stops both processes as Ctrl-C does, and starts them again on the same data. */
+  /** Stops both processes as Ctrl-C does, and starts them again with the same data. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Waits until `look` gives something other than null, undefined or false. @throws Error naming `what` after the time: where it is a function, as it is then. */
+/** Waits until `look` returns something other than null, undefined or false. @throws Error with `what`, or its result if it is a function, when the time is up */
 export async function until<T>(what: string | (() => string), look: () => Promise<T | null | undefined | false>, timeoutMs = 60_000): Promise<T> {
   const began = Date.now()
   for (;;) {
@@ -37,7 +37,7 @@ export async function until<T>(what: string | (() => string), look: () => Promis
   }
 }
 
-/** Waits until the cluster is ready. @throws Error with what it waits for after a minute. */
+/** Waits until the cluster is ready. @throws Error with its status and reason after a minute */
 export async function untilReady({ call }: Pick<Installation, 'call'>, id: string): Promise<void> {
   let seen: Cluster | undefined
   await until(
@@ -49,7 +49,7 @@ export async function untilReady({ call }: Pick<Installation, 'call'>, id: strin
   )
 }
 
-/** `speed`: how much faster than real the simulated servers are. `special`: what single servers are, by number, as simulator/README.md has it. Each installation has addresses of its own, so that several can run beside each other. */
+/** `speed`: factor by which the simulated servers are faster than real ones. `special`: overrides by server number, see simulator/README.md. Each installation has its own addresses, so several can run at once. */
 export async function startInstallation(options: { servers?: number; speed?: number; special?: Record<number, object> } = {}): Promise<Installation> {
   const data = mkdtempSync(join(tmpdir(), 'sy-e2e-'))
   const port = await freePort()
@@ -64,7 +64,7 @@ export async function startInstallation(options: { servers?: number; speed?: num
     const child = spawn(process.execPath, ['tools/demo.ts', '--subnet-offset', String(offset), ...(options.speed ? ['--speed', String(options.speed)] : [])], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
-        // Not what this run of the tests is told by STEELYARD_…: the program refuses settings that it does not know.
+        // Without the test run's own STEELYARD_… variables: the program refuses settings that it doesn't know.
         ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('STEELYARD_'))),
         PORT: String(port),
         STEELYARD_DATA: data,

@@ -1,4 +1,4 @@
-/** The screens about images, join tokens and what servers can come to, and what they show. */
+/** Screens of images, join tokens and servers in trouble, with the data that they show. */
 import type { Page } from 'playwright-core'
 import { imageCreate, imageFactoryGet } from '#contract/images.ts'
 import { joinTokenArrivals, joinTokenCreate, joinTokenRevoke } from '#contract/join-tokens.ts'
@@ -6,17 +6,17 @@ import { type Server, serverList } from '#contract/servers/servers.ts'
 import { type Installation, until } from './installation.ts'
 import type { Screen } from './screens.ts'
 
-/** What they show, beside the rest of the world. */
+/** Data of these screens, besides that of screens.ts. */
 export interface JoiningWorld {
-  /** A prepared image, whose token has let one server in. */
+  /** A prepared image, with whose token one server has joined. */
   image: { id: string; tokenName: string }
-  /** A server whose UUID a second machine has. */
+  /** A server whose UUID a second machine has too. */
   doubted: { id: string; name: string }
-  /** A worker of the cluster that is ready. */
+  /** A worker of the ready cluster. */
   worker: { id: string; name: string }
 }
 
-/** `twin` is a free server that a second machine is made of; `worker` the one that the ready cluster has. */
+/** `twin`: a free server whose UUID a second machine gets. `worker`: of the ready cluster. */
 export async function furnishJoining({ call, simulator }: Installation, twin: Server, worker: Server): Promise<JoiningWorld> {
   const [factory, token, spent] = await Promise.all([
     call(imageFactoryGet, {}),
@@ -92,13 +92,13 @@ export const joiningScreens: readonly Screen[] = [
     path: '/infra/servers/prepare-image',
     async ready(page) {
       await page.getByRole('list', { name: /^Extensions for v/ }).waitFor()
-      // A draft that was kept has a token already.
+      // A kept draft has a token already.
       await press(page, 'Start over')
       await page.getByLabel('Extra kernel arguments').fill('two words')
       await press(page, 'Generate')
       await page.getByText('Choose a join token, or none', { exact: true }).waitFor()
       await page.getByText(/^Line 1: /).waitFor()
-      // The first mistake was led to: seen from the top, at any width, nothing lies half under the page's head.
+      // The focus scrolled to the first error: back to the top, so that nothing lies half under the header.
       await page.evaluate('scrollTo(0, 0)')
     },
   },
@@ -197,7 +197,7 @@ export const joiningScreens: readonly Screen[] = [
     path: '/infra/servers',
     async ready(page, { server, worker }) {
       for (const { name } of [server, worker]) await page.getByRole('checkbox', { name: `Select ${name}` }).check()
-      // Where there is little room it is in the menu of the selection.
+      // On narrow screens it is in the menu of the selection.
       const assign = page.getByRole('region', { name: 'Selection' }).getByRole('button', { name: 'Assign datacenter' })
       if (await assign.isVisible()) await assign.click()
       else {

@@ -1,4 +1,4 @@
-/** Servers that join by themselves, as a new user comes to them: a datacenter, a join token, an image; machines boot it and are there. Then what goes wrong. */
+/** Servers that join by themselves, for a new user: a datacenter, a join token, an image, and machines that boot it. Then what can go wrong. */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ let installation: Installation
 let browser: Browser
 let page: Page
 let errors: string[]
-/** What the prepared image boots with, as the page printed it. */
+/** Kernel command line of the prepared image, as the page shows it. */
 let commandLine: string
 let booted: Booted[]
 
@@ -41,7 +41,7 @@ afterAll(async () => {
 inOneStory(() => ({ page, errors }))
 
 const run = promisify(execFile)
-/** What a person does with the simulator beside it: `npm run simulate -- …`. */
+/** Runs `npm run simulate -- …`. */
 const simulate = async (...words: string[]): Promise<string> =>
   (await run(process.execPath, ['simulator/src/main.ts', ...words, '--data', join(installation.data, 'simulator')])).stdout
 const go = (to: string) => page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: to }).click()
@@ -52,7 +52,7 @@ const generated = () => page.getByRole('region', { name: 'Generated image' })
 const snippet = (name: string) => generated().getByRole('region', { name })
 const fleet = async (): Promise<Server[]> => (await installation.call(serverList, { query: {} })).items
 const tokenId = async (name: string): Promise<string> => (await installation.call(joinTokenList, { query: { q: name } })).items.find((t) => t.name === name)!.id
-/** What this browser keeps of what was typed and not sent. */
+/** Drafts that this browser has stored. */
 const keptDrafts = (): Promise<string> =>
   page.evaluate(`new Promise((resolve) => {
     const opened = indexedDB.open('steelyard')
@@ -61,7 +61,7 @@ const keptDrafts = (): Promise<string> =>
       all.onsuccess = () => { opened.result.close(); resolve(JSON.stringify(all.result)) }
     }
   })`)
-/** The value of the option that begins so. */
+/** The value of the option whose text begins so. */
 const option = (select: string, text: RegExp) => page.getByLabel(select, { exact: true }).getByRole('option', { name: text }).getAttribute('value')
 
 async function choose(select: string, text: RegExp): Promise<void> {
@@ -75,7 +75,7 @@ async function addExtension(name: string): Promise<void> {
 }
 
 describe('servers that join by themselves', () => {
-  test('a datacenter is added, its code shown before it is made', async () => {
+  test('the form shows the code of a new datacenter before it is added', async () => {
     await go('Datacenters')
     await page.getByRole('button', { name: 'Add datacenter' }).first().click()
     const form = dialog('Add datacenter')
@@ -98,7 +98,7 @@ describe('servers that join by themselves', () => {
     await table('Datacenters').getByText('2400 kW').waitFor()
   })
 
-  test('an image with two extensions and a new join token is generated, and confirmed by the image factory', async () => {
+  test('an image with two extensions and a new join token is generated, and the image factory confirms it', async () => {
     await go('Servers')
     await page.getByRole('link', { name: 'Prepare image' }).click()
     await page.getByRole('heading', { level: 1, name: 'Talos OS Image Configuration' }).first().waitFor()
@@ -149,14 +149,14 @@ describe('servers that join by themselves', () => {
     await generated().getByText('Confirmed by the image factory').waitFor()
   })
 
-  test('four servers boot with the printed command line and are there within 10 s, in the right datacenter, with their hardware', async () => {
+  test('four servers that boot with the shown command line are listed within 10 s, in the right datacenter, with their hardware', async () => {
     await go('Servers')
     await page.getByRole('heading', { level: 1, name: /^Servers\s*4$/ }).waitFor()
     booted = (JSON.parse(await simulate('--boot-with', commandLine, '--count', '4', '--json')) as { servers: Booted[] }).servers
     expect(booted).toHaveLength(4)
     await page.getByText(/^4 servers joined: /).waitFor()
     await page.getByRole('heading', { level: 1, name: /^Servers\s*8$/ }).waitFor()
-    // From when the last of them had booted and said so: how long that takes is the machines' business, and that of the command beside them.
+    // Counted from the moment that the last of them had booted; the boot itself is the simulator's time.
     const announced = (await installation.call(joinTokenArrivals, { params: { id: await tokenId('warsaw-rack-7') }, query: {} })).items.map((a) =>
       Date.parse(a.at),
     )
@@ -186,7 +186,7 @@ describe('servers that join by themselves', () => {
     for (const s of joined) await table('Servers').getByRole('link', { name: s.name, exact: true }).waitFor()
   })
 
-  test('the join token tells what came through it', async () => {
+  test('the join token lists the servers that used it', async () => {
     await go('Servers')
     await page.getByRole('link', { name: 'Join tokens' }).click()
     await table('Join tokens')
@@ -201,7 +201,7 @@ describe('servers that join by themselves', () => {
     }
   })
 
-  test('a revoked token lets none in, and the audit says so', async () => {
+  test('a revoked token admits no server, and the audit log says so', async () => {
     await page.getByRole('button', { name: 'Actions for warsaw-rack-7' }).click()
     await page.getByRole('menuitem', { name: 'Revoke' }).click()
     const question = dialog('Revoke warsaw-rack-7?')
@@ -218,7 +218,7 @@ describe('servers that join by themselves', () => {
     )
     const row = table('What came through warsaw-rack-7').getByRole('row').filter({ hasText: late.address })
     await row.getByText('The join token was revoked').waitFor()
-    // It waits in maintenance mode all the same, and would be registered by now.
+    // It waits in maintenance mode: with a good token it would be registered by now.
     await until('it reached maintenance', async () =>
       (await installation.simulator<{ servers: { uuid: string; stage: string }[] }>('/servers')).servers.find(
         (s) => s.uuid === late.uuid && s.stage === 'maintenance',
@@ -233,7 +233,7 @@ describe('servers that join by themselves', () => {
     await page.getByRole('heading', { level: 1, name: /^Servers\s*8$/ }).waitFor()
   })
 
-  test('an earlier image fills the form again; its spent token has to be chosen anew', async () => {
+  test('an earlier image fills the form again, without its used-up token', async () => {
     await go('Servers')
     await page.getByRole('link', { name: 'Prepare image' }).click()
     const earlier = table('Earlier images').getByRole('row').filter({ hasText: 'warsaw-rack-7' })
@@ -244,7 +244,7 @@ describe('servers that join by themselves', () => {
     expect(await page.getByLabel('Extra kernel arguments').inputValue()).toBe('console=ttyS0,115200')
     await page.getByRole('button', { name: 'Generate' }).click()
     await page.getByText('Choose a join token, or none', { exact: true }).waitFor()
-    // What was chosen outlasts the page.
+    // The choice outlasts a reload.
     await page.getByRole('button', { name: 'Remove amd-ucode' }).click()
     await until('it is kept', async () => {
       const kept = await keptDrafts()
@@ -255,7 +255,7 @@ describe('servers that join by themselves', () => {
     expect(await page.getByRole('button', { name: 'Remove amd-ucode' }).count()).toBe(0)
   })
 
-  test('with the image factory down an image is kept, with the reason, until it is confirmed', async () => {
+  test('while the image factory is down, an image is stored with the reason until it is confirmed', async () => {
     await simulate('factory', 'down')
     await page.goto('/infra/servers/prepare-image')
     await choose('Join token', /^None/)
@@ -264,7 +264,7 @@ describe('servers that join by themselves', () => {
       .getByText(/The image factory has not confirmed this schematic/)
       .waitFor()
     await generated().getByRole('button', { name: 'Try again' }).click()
-    // It is asked more than once: until that has ended the button is busy.
+    // Steelyard asks the factory more than once; the button is busy meanwhile.
     await generated().getByRole('button', { name: 'Loading' }).waitFor({ state: 'detached' })
     await generated().getByRole('button', { name: 'Try again' }).waitFor()
     expect((await installation.call(imageList, { query: {} })).items[0]).toMatchObject({ factory: { registered_at: null }, token: null })
@@ -281,14 +281,14 @@ describe('servers that join by themselves', () => {
     expect(await installation.call(imageList, { query: {} })).toMatchObject({ total: 1 })
   })
 
-  test('of a selection each server has its own result', async () => {
+  test('an action on a selection shows a result for each server', async () => {
     await go('Servers')
     const joined = (await fleet()).filter((s) => s.datacenter?.code === 'PL-WAW-1').toSorted((a, b) => (a.name < b.name ? -1 : 1))
     for (const s of joined.slice(0, 2)) await page.getByRole('checkbox', { name: `Select ${s.name}` }).check()
     const selection = page.getByRole('region', { name: 'Selection' })
     await selection.getByRole('button', { name: 'Remove' }).click()
     const question = dialog('Remove 2 servers?')
-    // Somebody else is quicker with one of them.
+    // Somebody else renames one of them meanwhile.
     await installation.call(serverRemove, { params: { id: joined[0]!.id } })
     await question.getByRole('textbox', { name: /^Type/ }).fill('remove 2 servers')
     await question.getByRole('button', { name: 'Remove' }).click()

@@ -1,4 +1,4 @@
-/** Datacenter, join token, image and subnet by the keyboard alone: where one is can be seen at every stop, and is nowhere lost. */
+/** Datacenter, join token, image and subnet by keyboard alone: the focus is visible at every stop and never lost. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clusterCreate } from '#contract/clusters/clusters.ts'
@@ -44,12 +44,12 @@ const button = (name: string | RegExp) => page.getByRole('button', { name, exact
 const dialog = (name: string | RegExp) => page.getByRole('dialog', { name })
 const main = () => page.getByRole('main')
 const section = (name: string) => page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name })
-/** By its label, behind which stands that it may be left empty, or what kind of space it is. */
+/** A field by its label, which may be followed by "optional" or the kind of network. */
 const field = (name: string) => page.getByLabel(new RegExp(`^${name}(\\s*(optional|IPv[46].*))?$`))
 const map = () => page.getByRole('grid', { name: /^Addresses of / })
 const row = (name: string) => page.getByRole('table', { name: 'Subnets', exact: true }).getByRole('row', { name: new RegExp(`Actions for ${name}`) })
 
-/** What a screen reader is told unasked. */
+/** Live regions, which a screen reader announces. */
 const told = (text: string | RegExp) => page.locator('[aria-live="polite"], [role="status"], [role="alert"]').getByText(text).first().waitFor()
 const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
 
@@ -64,12 +64,12 @@ async function act(item: string | RegExp): Promise<void> {
   await keys.key('Enter')
 }
 
-describe('by the keyboard alone', () => {
-  test('a datacenter is added; what is wrong is gone to, and the focus comes back', async () => {
+describe('by keyboard alone', () => {
+  test('a datacenter is added; the focus goes to errors and comes back after the dialog', async () => {
     await keys.enter(section('Datacenters'))
     const add = main().getByRole('button', { name: 'Add datacenter' })
     await keys.enter(add)
-    // A form opens on what it asks first.
+    // The first field has the focus.
     await keys.focused(field('Country code'))
     await write('Country code', 'pl')
     await write('City code', 'waw')
@@ -78,7 +78,7 @@ describe('by the keyboard alone', () => {
     await keys.focused(field('City'))
     await expect.poll(() => field('City').getAttribute('aria-invalid')).toBe('true')
     await keys.type('Warsaw')
-    // What stands above the form closes alone, and a press beside what was typed into loses nothing.
+    // Escape closes only the popover above the form, and a press beside the form loses nothing.
     await keys.enter(dialog('Add datacenter').getByRole('button', { name: 'Command' }))
     await dialog('As a command').waitFor()
     await keys.key('Escape')
@@ -92,7 +92,7 @@ describe('by the keyboard alone', () => {
     await keys.focused(add)
   })
 
-  test('a join token is made, copied, and leads to an image', async () => {
+  test('a join token is created and copied, and links to a new image', async () => {
     await keys.enter(section('Servers'), 'Shift+Tab')
     await keys.enter(main().getByRole('link', { name: 'Join tokens' }))
     const add = main().getByRole('button', { name: 'Create token' }).first()
@@ -115,7 +115,7 @@ describe('by the keyboard alone', () => {
       .waitFor()
   })
 
-  test('an image with two extensions is prepared, and its kernel command line copied', async () => {
+  test('an image with two extensions is prepared, and its kernel command line is copied', async () => {
     await keys.enter(section('Servers'), 'Shift+Tab')
     await keys.enter(main().getByRole('link', { name: 'Prepare image' }))
     await page.getByText('Simulated image factory').first().waitFor()
@@ -133,7 +133,7 @@ describe('by the keyboard alone', () => {
       await chosen.getByText(name, { exact: true }).waitFor()
       await keys.focused(box)
     }
-    // What is taken off takes the focus not with it.
+    // Removing an item doesn't lose the focus.
     await keys.enter(button('Remove gvisor'), 'Shift+Tab')
     await keys.focused(button('Remove amd-ucode'))
     await keys.enter(button('Generate'))
@@ -147,7 +147,7 @@ describe('by the keyboard alone', () => {
     await keys.focused(field('Talos version'))
   })
 
-  test('an earlier image is removed, and the page keeps the focus', async () => {
+  test('removing an earlier image keeps the focus on the page', async () => {
     await keys.enter(button(/^Actions for the image of/))
     await keys.walkTo('Remove')
     await keys.key('Enter')
@@ -159,7 +159,7 @@ describe('by the keyboard alone', () => {
     await keys.focusedIn(main())
   })
 
-  test('a subnet with exclusions is added; the page that it leads to has the focus', async () => {
+  test('a subnet with exclusions is added, and the focus is on the page that opens', async () => {
     await keys.enter(section('Network'), 'Shift+Tab')
     await keys.enter(main().getByRole('button', { name: 'Add subnet' }).first())
     await keys.focused(field('Name'))
@@ -180,7 +180,7 @@ describe('by the keyboard alone', () => {
     await keys.focusedIn(main())
   })
 
-  test('what overlaps is refused at its field, and the other is a Tab away', async () => {
+  test('an overlap is refused at its field, and Tab reaches the link to the other subnet', async () => {
     await keys.enter(main().getByRole('button', { name: 'Add subnet' }), 'Shift+Tab')
     await keys.focused(field('Name'))
     await keys.type('poz-too-much')
@@ -199,7 +199,7 @@ describe('by the keyboard alone', () => {
     await keys.focusedIn(main())
   })
 
-  test('the address map is walked with the arrows, and left with Tab', async () => {
+  test('arrow keys move in the address map, and Tab leaves it', async () => {
     await keys.tabTo(map())
     const at = () => map().evaluate((grid) => grid.ownerDocument.getElementById(grid.getAttribute('aria-activedescendant') ?? '')?.getAttribute('aria-label'))
     expect(await at()).toBe('198.18.7.0, reserved')
@@ -228,7 +228,7 @@ describe('by the keyboard alone', () => {
     await keys.focused(map())
   })
 
-  test('it is assigned in three steps, each of which begins with the focus, until it is Active', async () => {
+  test('a subnet is assigned in three steps, each of which takes the focus, until it is Active', async () => {
     await untilReady(installation, cluster.id)
     await keys.tabTo(button(`Actions for ${own}`), 'Shift+Tab')
     await act('Assign to a cluster')
@@ -246,7 +246,7 @@ describe('by the keyboard alone', () => {
     await keys.tabTo(has)
     await keys.key('Enter')
     await there.getByRole('option', { name: new RegExp(own) }).waitFor()
-    // The list that it was in is empty: the other one goes on.
+    // Its list is empty now, so the focus is in the other list.
     await keys.focused(there)
     await told('Nothing to change')
     await keys.key('Space')
@@ -273,7 +273,7 @@ describe('by the keyboard alone', () => {
     await keys.focusedIn(main())
   })
 
-  test('it is taken back at once, by the name of the cluster, and removed', async () => {
+  test('a subnet is taken back at once after the name of the cluster was typed, and removed', async () => {
     await act(`Unassign from ${cluster.name}`)
     const atOnce = page.getByRole('checkbox', { name: /^Don't wait/ })
     await atOnce.waitFor()
@@ -300,7 +300,7 @@ describe('by the keyboard alone', () => {
     await keys.focusedIn(main())
   })
 
-  test('at 200 % the form is a sheet, which has the focus and keeps it', async () => {
+  test('at 200 % zoom the form is a sheet that keeps the focus', async () => {
     await page.setViewportSize({ width: 640, height: 450 })
     await page.goto('/infra/datacenters')
     const add = main().getByRole('button', { name: 'Add datacenter' })

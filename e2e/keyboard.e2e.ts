@@ -1,4 +1,4 @@
-/** The first path by the keyboard alone: no pointer, and at every stop one can see where one is. */
+/** The main journey by keyboard alone: no pointer, and a visible focus at every stop. */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Server, serverList } from '#contract/servers/servers.ts'
@@ -17,7 +17,7 @@ let type: Keys['type']
 let focused: Keys['focused']
 let tabTo: Keys['tabTo']
 let walkTo: Keys['walkTo']
-/** By name, as the list has them. */
+/** Servers by name, in the order of the list. */
 let servers: Server[]
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ inOneStory(() => ({ page, errors }))
 
 const button = (name: string | RegExp) => page.getByRole('button', { name })
 
-describe('by the keyboard alone', () => {
+describe('by keyboard alone', () => {
   test('sign in, and skip to the content', async () => {
     await page.goto('/auth/login')
     await tabTo(page.getByRole('textbox', { name: 'Email' }))
@@ -49,7 +49,7 @@ describe('by the keyboard alone', () => {
     await focused(page.getByRole('main'))
   })
 
-  test('the palette opens, goes, and gives the focus back when it is left', async () => {
+  test('the command palette opens, navigates, and returns the focus when it closes', async () => {
     await tabTo(button(/^Go to or do anything/), 'Shift+Tab')
     await key('Control+k')
     const palette = page.getByRole('dialog', { name: 'Search and commands' })
@@ -65,7 +65,7 @@ describe('by the keyboard alone', () => {
     await page.getByRole('heading', { level: 1, name: /^Servers/ }).waitFor()
   })
 
-  test('rows are walked with the arrows, opened with Space, entered with Enter', async () => {
+  test('arrow keys move between rows, Space expands one, Enter opens it', async () => {
     const wanted = servers.findIndex((s) => s.datacenter?.code === 'PL-POZ-1' && s.eligibility.every((e) => e.ok))
     const rows = page.getByRole('table', { name: 'Servers', exact: true }).locator('tr[data-row]')
     await tabTo(rows.first())
@@ -83,7 +83,7 @@ describe('by the keyboard alone', () => {
     await page.getByRole('heading', { level: 1, name: servers[wanted]!.name }).waitFor()
   })
 
-  test('renaming by the menu gives the focus back to where it was opened', async () => {
+  test('renaming from the menu returns the focus to the menu button', async () => {
     const more = button('More actions')
     await tabTo(more)
     await key('Enter')
@@ -108,7 +108,7 @@ describe('by the keyboard alone', () => {
     await type('kernel-tuning')
     const editor = page.getByRole('textbox', { name: 'Patch body, YAML' })
     await tabTo(editor)
-    // The editor steps in below a key by itself.
+    // The editor indents the line below a key.
     await type('machine:\nsysctls:\nnet.core.somaxconn: "4096')
     await expect.poll(async () => (await editor.innerText()).replaceAll(/\n+/g, '\n')).toContain('machine:\n  sysctls:\n    net.core.somaxconn: "4096"')
     await page.getByRole('group', { name: 'Merged configuration before and after' }).getByText('net.core.somaxconn').waitFor()
@@ -123,12 +123,12 @@ describe('by the keyboard alone', () => {
       .waitFor()
   })
 
-  test('a question is left with Escape, and the focus comes back to what asked it', async () => {
+  test('Escape closes a confirmation, and the focus returns to the button that opened it', async () => {
     const bin = button('Delete kernel-tuning')
     await tabTo(bin)
     await key('Enter')
     const question = page.getByRole('dialog', { name: 'Delete kernel-tuning?' })
-    // On the way out, so that Enter by mistake loses nothing.
+    // Cancel has the focus, so that Enter by mistake loses nothing.
     await focused(question.getByRole('button', { name: 'Cancel' }))
     await tabTo(question.getByRole('button', { name: 'Delete' }))
     await key('Escape')
@@ -169,7 +169,7 @@ describe('by the keyboard alone', () => {
     await page.getByText(/^done in /).waitFor({ timeout: 60_000 })
   })
 
-  test('the key is copied, the kubeconfig downloaded, the session ended', async () => {
+  test('the key is copied, the kubeconfig downloads, and logging out ends the session', async () => {
     const more = button('More actions')
     await tabTo(more)
     await key('Enter')

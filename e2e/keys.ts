@@ -1,4 +1,4 @@
-/** A page by the keyboard alone: no pointer, and at every stop one can see where one is. */
+/** Uses a page by keyboard alone, and checks that the focus is visible at every stop. */
 import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 
@@ -7,24 +7,24 @@ export const isFocused = (locator: Locator): Promise<boolean> => locator.evaluat
 export interface Keys {
   key: (name: string) => Promise<void>
   type: (text: string) => Promise<void>
-  /** Waits until it has the focus. @throws Error that names what has it instead */
+  /** Waits until the element has the focus. @throws Error that names the element that has it instead */
   focused: (locator: Locator) => Promise<void>
-  /** Waits until something in it has the focus, or it itself, and that is seen. */
+  /** Waits until the element or something in it has a visible focus. */
   focusedIn: (locator: Locator) => Promise<void>
-  /** Tab after Tab until it is there. Every stop on the way is seen. */
+  /** Presses Tab until the element has the focus, which is visible at every stop. */
   tabTo: (wanted: Locator, by?: 'Tab' | 'Shift+Tab') => Promise<void>
-  /** Tabs there and presses Enter. */
+  /** Tabs to the element and presses Enter. */
   enter: (wanted: Locator, by?: 'Tab' | 'Shift+Tab') => Promise<void>
-  /** Down the open menu to an item. */
+  /** Moves down the open menu to an item. */
   walkTo: (item: string | RegExp) => Promise<void>
-  /** Tabs to a select and goes down it, to the option that begins so. */
+  /** Tabs to a select and moves down to the option whose text begins so. */
   choose: (select: Locator, text: string) => Promise<void>
 }
 
 export function keysOf(page: Page): Keys {
   const key = (name: string) => page.keyboard.press(name)
 
-  /** What has the focus, and whether that can be seen: an outline on it, on what stands around it, on the mark beside a hidden input, or on a grid's ring. */
+  /** The focused element, and whether its focus is visible: an outline on it, on its frame, on the mark beside a hidden input, or on the ring of a grid. */
   const focus = () =>
     page.evaluate<{ what: string; seen: boolean }>(`(() => {
       const element = document.activeElement
@@ -51,7 +51,7 @@ export function keysOf(page: Page): Keys {
       await key(by)
       const { what, seen } = await focus()
       way.push(what)
-      // Past the last stop of the page the browser's own follow.
+      // After the last stop of the page the browser's own controls follow.
       if (what.startsWith('body ')) continue
       expect({ what, seen }).toEqual({ what, seen: true })
     }
@@ -66,7 +66,7 @@ export function keysOf(page: Page): Keys {
     async focusedIn(locator) {
       await holds(locator, () => locator.evaluate((element) => element.contains(element.ownerDocument.activeElement)))
       const { what, seen } = await focus()
-      // The page as a whole has no outline.
+      // The body has no outline.
       if (!what.startsWith('main ')) expect({ what, seen }).toEqual({ what, seen: true })
     },
     tabTo,

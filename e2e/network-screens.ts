@@ -1,4 +1,4 @@
-/** The screens of subnets, and what they show. */
+/** Screens of subnets, with the data that they show. */
 import type { Page } from 'playwright-core'
 import { datacenterList } from '#contract/datacenters.ts'
 import { clusterSubnetsAssign, type NewSubnet, type Subnet, subnetCreate, subnetGet } from '#contract/network/subnets.ts'
@@ -6,15 +6,15 @@ import { type Installation, until } from './installation.ts'
 import type { Screen } from './screens.ts'
 
 export interface NetworkWorld {
-  /** Given to the cluster that is ready, some of its addresses in use… */
+  /** Assigned to the ready cluster, with some addresses in use… */
   subnet: { id: string; name: string }
-  /** …one that nobody has, one of IPv6, and one of 65,536 addresses. */
+  /** …one that is unassigned, one of IPv6, and one of 65,536 addresses. */
   spare: { id: string; name: string }
   six: { id: string; name: string }
   wide: { id: string; name: string }
 }
 
-/** Subnets of each kind; the first is the pool of `cluster`, whose Services have their addresses of it. */
+/** Makes subnets of each kind. The Services of `cluster` have their addresses from the first. */
 export async function furnishNetwork({ call }: Installation, cluster: { id: string }): Promise<NetworkWorld> {
   const sites = (await call(datacenterList, { query: {} })).items
   const add = (code: string, subnet: Partial<NewSubnet> & { name: string; cidr: string }): Promise<Subnet> =>
@@ -39,7 +39,7 @@ const map = (page: Page) => page.getByRole('grid', { name: /^Addresses of / })
 const form = '/infra/network/add-subnet?datacenter=PL-POZ-1'
 
 async function typed(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
-  // A draft of another screen may have been put back meanwhile.
+  // A draft of another screen may have been restored meanwhile.
   const discard = page.getByRole('button', { name: 'Discard the draft' })
   await page.getByLabel('CIDR').waitFor()
   if (await discard.isVisible()) await discard.click()

@@ -1,4 +1,4 @@
-/** Addresses from end to end: a subnet is added, refused where it overlaps, assigned to a cluster, looked into, and taken back. */
+/** A subnet from end to end: added, refused where it overlaps, assigned to a cluster, inspected, and taken back. */
 import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -66,8 +66,8 @@ async function press(name: string | RegExp): Promise<void> {
   await page.getByRole('button', { name }).click()
 }
 
-describe('a subnet from its first address to its last', () => {
-  test('the menu leads to an empty list, and that to the form', async () => {
+describe('the life of a subnet', () => {
+  test('the empty list links to the form', async () => {
     await page.goto('/')
     await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Network' }).click()
     await page.getByRole('heading', { name: 'No subnets yet' }).waitFor()
@@ -75,7 +75,7 @@ describe('a subnet from its first address to its last', () => {
     await page.waitForURL('**/infra/network/add-subnet')
   })
 
-  test('the form says what is wrong where it is wrong, and puts right with one press what it can', async () => {
+  test('the form shows errors at their fields, and one press corrects what can be corrected', async () => {
     await page.getByRole('combobox', { name: 'Datacenter' }).selectOption({ label: `${site.code}  Poznań` })
     await page.getByLabel('CIDR').fill('198.18.7.5/26')
     await page.getByLabel('Gateway').fill('198.18.7.63')
@@ -88,7 +88,7 @@ describe('a subnet from its first address to its last', () => {
     await page.locator('input[name="name"]:focus').waitFor()
   })
 
-  test('a /26 with exclusions is added; what it amounts to is drawn before', async () => {
+  test('the form draws a /26 with exclusions before it is added', async () => {
     await page.getByLabel('Name', { exact: true }).fill(own.name)
     await page.getByLabel('Gateway').fill(own.gateway)
     await page.getByLabel('VLAN ID').fill('214')
@@ -113,7 +113,7 @@ describe('a subnet from its first address to its last', () => {
     })
   })
 
-  test('what overlaps is refused, and the other is a link', async () => {
+  test('an overlap is refused with a link to the other subnet', async () => {
     await page.goto(`/infra/network/add-subnet?datacenter=${site.code}`)
     await page.getByLabel('Name', { exact: true }).fill('poz-too-much')
     await page.getByLabel('CIDR').fill('198.18.7.32/27')
@@ -121,14 +121,14 @@ describe('a subnet from its first address to its last', () => {
     await page.getByText(`Overlaps with subnet ${own.name} (${own.cidr}) in ${site.code}`).waitFor()
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('poz-too-much')
     await page.getByRole('link', { name: `Show subnet ${own.name}` }).click()
-    // What was typed is not lost unasked.
+    // Leaving the form asks before it drops what was typed.
     await page.getByRole('dialog', { name: 'Leave without saving?' }).getByRole('button', { name: 'Leave' }).click()
     await map().waitFor()
     expect(await list().getByRole('row').count()).toBeGreaterThan(1)
     expect(await subnetNamed('poz-too-much')).toBe(undefined)
   })
 
-  test('the draft is there again, and can be discarded', async () => {
+  test('the draft is restored, and can be discarded', async () => {
     await page.goto('/infra/network/add-subnet')
     await page.getByText(/^A draft of .* was put back/).waitFor()
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('poz-too-much')
@@ -136,7 +136,7 @@ describe('a subnet from its first address to its last', () => {
     await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('')
   })
 
-  test('assigning: only a cluster of the same datacenter, what changes in it, and then Active', async () => {
+  test('assigning offers clusters of the same datacenter, shows what changes, and ends with Active', async () => {
     await page.goto('/infra/network')
     await act(own.name, 'Assign to a cluster')
     const clusters = page.getByRole('radiogroup', { name: 'Cluster' })
@@ -151,7 +151,7 @@ describe('a subnet from its first address to its last', () => {
     await press('Review')
     const manifest = page.getByRole('group', { name: 'Manifest before and after' })
     await manifest.getByText('CiliumLoadBalancerIPPool').waitFor()
-    // All that may be handed out, and nothing else.
+    // Exactly the addresses that may be handed out.
     expect((await manifest.innerText()).match(/198\.18\.7\.\d+/g)).toEqual(['198.18.7.10', '198.18.7.19', '198.18.7.21', '198.18.7.62'])
     await press('Assign 1 subnet')
     await page.getByText('Done: the subnets of poz-render-01 are as asked.').waitFor({ timeout: 60_000 })
@@ -161,7 +161,7 @@ describe('a subnet from its first address to its last', () => {
     await row(own.name).getByRole('link', { name: 'poz-render-01' }).waitFor()
   })
 
-  test('the map says who uses an address, to the keyboard too, and copies it', async () => {
+  test('the map tells who uses an address, by mouse and keyboard, and copies it', async () => {
     await until('Services have addresses', async () => ((await subnetNamed(own.name))?.used ?? 0) > 0)
     await page.goto('/infra/network')
     await press(`Details of ${own.name}`)
@@ -191,7 +191,7 @@ describe('a subnet from its first address to its last', () => {
     expect(new URL(page.url()).searchParams.get('open')).toBe((await subnetNamed(own.name))!.id)
   })
 
-  test('an address finds its subnet, with its map open there', async () => {
+  test('searching for an address opens the map of its subnet there', async () => {
     await page.goto('/infra/network')
     await page.getByRole('searchbox', { name: 'Search subnets' }).fill('198.18.7.33')
     await page.getByRole('group', { name: 'About 198.18.7.33' }).waitFor()
@@ -201,7 +201,7 @@ describe('a subnet from its first address to its last', () => {
     await row(own.name).waitFor()
   })
 
-  test('what a cluster has can not be removed or changed in its space, and says why', async () => {
+  test('an assigned subnet can not be removed or resized, and says why', async () => {
     const { used } = (await subnetNamed(own.name))!
     await page.getByRole('button', { name: `Actions for ${own.name}` }).click()
     const remove = page.getByRole('menuitem', { name: /^Remove/ })
@@ -212,7 +212,7 @@ describe('a subnet from its first address to its last', () => {
     expect(await page.getByLabel('CIDR').isEditable()).toBe(false)
   })
 
-  test('the cluster shows what it has, and its manifest', async () => {
+  test('the cluster shows its subnets and the manifest', async () => {
     await page.goto(`/infra/clusters/${cluster.id}?tab=addresses`)
     const has = page.getByRole('table', { name: 'Subnets of poz-render-01' })
     await has.getByRole('row', { name: new RegExp(own.name) }).waitFor()
@@ -222,7 +222,7 @@ describe('a subnet from its first address to its last', () => {
     expect(new URL(page.url()).search).toBe('?cluster=poz-render-01')
   })
 
-  test('unassigning drains: Services keep what they have until it is taken at once, by the name of the cluster', async () => {
+  test('unassigning drains: Services keep their addresses until a person types the name of the cluster to take them at once', async () => {
     await act(own.name, 'Unassign from poz-render-01')
     const losing = page.getByRole('list', { name: 'Services with these addresses' })
     await losing.getByRole('listitem').first().waitFor()
@@ -242,7 +242,7 @@ describe('a subnet from its first address to its last', () => {
     await row(own.name).getByText('Unassigned').waitFor()
   })
 
-  test('then it can be removed', async () => {
+  test('an unassigned subnet can be removed', async () => {
     await act(own.name, 'Remove')
     await page
       .getByRole('dialog', { name: `Remove ${own.name}?` })
@@ -253,7 +253,7 @@ describe('a subnet from its first address to its last', () => {
 })
 
 describe('many subnets', () => {
-  test('a file is checked whole, corrected, and read in; what is written out reads in again without a change', async () => {
+  test('a file is checked as a whole, corrected and imported; an export imports again without a change', async () => {
     await page.goto('/infra/network')
     await press('Import')
     const dialog = page.getByRole('dialog', { name: 'Import subnets' })
@@ -288,7 +288,7 @@ describe('many subnets', () => {
     await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
 
-  test('filters stand in the address', async () => {
+  test('the URL holds the filters', async () => {
     await press('Datacenter: Any')
     await page.getByRole('menuitemcheckbox', { name: new RegExp(`^${elsewhere.code}`) }).click()
     await expect
@@ -305,7 +305,7 @@ describe('many subnets', () => {
     await row('poz-a').waitFor()
   })
 
-  test('a /16 opens in blocks, and one goes down into them and up again', async () => {
+  test('a /16 opens in blocks, which open and close', async () => {
     await press('Details of fra-a')
     await map().waitFor()
     expect(await map().getByRole('gridcell').count()).toBe(1024)
@@ -316,11 +316,11 @@ describe('many subnets', () => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
     await expect.poll(() => map().getByRole('gridcell').count()).toBe(1024)
-    // The cursor stands on the block that one came from.
+    // The cursor is on the block that was open.
     await page.getByRole('group', { name: 'About 10.9.200.64/26' }).waitFor()
   })
 
-  test('two lists by keyboard alone', async () => {
+  test('the two lists work by keyboard alone', async () => {
     await page.goto(`/infra/network/assign-subnets?cluster=${cluster.id}&step=subnets`)
     const there = page.getByRole('listbox', { name: `In ${site.code}` })
     await there.focus()
@@ -339,7 +339,7 @@ describe('many subnets', () => {
     await expect.poll(() => has.getByRole('option').count()).toBe(1)
   })
 
-  test('somebody else changed it meanwhile: what they changed is shown, and both changes can be kept', async () => {
+  test('a change that somebody else made meanwhile is shown, and both changes can be kept', async () => {
     const before = (await subnetNamed('poz-a'))!
     await page.goto(`/infra/network/${before.id}/edit`)
     await page.getByLabel('VLAN ID').fill('77')
@@ -356,7 +356,7 @@ describe('many subnets', () => {
     expect(await subnetNamed('poz-theirs')).toMatchObject({ vlan_id: 77 })
   })
 
-  test('several are removed at once, and what became of each is told', async () => {
+  test('removing several subnets at once shows a result for each', async () => {
     await installation.call(subnetCreate, { body: { name: 'poz-c', cidr: '198.18.2.0/24', datacenter_id: site.id } })
     await page.goto('/infra/network')
     await row('poz-c').waitFor()
@@ -369,7 +369,7 @@ describe('many subnets', () => {
     await page.getByRole('heading', { name: 'No subnets yet' }).waitFor()
   })
 
-  test('who may only look sees the list and why nothing can be done', async () => {
+  test('a viewer sees the list and why nothing can be changed', async () => {
     await installation.call(subnetCreate, { body: { name: 'poz-seen', cidr: '198.18.3.0/24', datacenter_id: site.id } })
     const viewer = { email: 'viewer@network.demo', password: 'only looking at networks' }
     await installation.call(userCreate, { body: { ...viewer, name: 'Viewer', role: 'viewer' } })

@@ -1,7 +1,7 @@
-/** Every screen, at four widths, dark and light: nothing for axe to find, nothing wider than the screen, no error of the page, nothing that the content policy blocked. */
+/** Every screen at four widths, dark and light: no finding of axe, nothing wider than the screen, no error of the page, nothing that the content policy blocks. */
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { clusterCreate, clusterTalosconfig } from '#contract/clusters/clusters.ts'
+import { clusterCreate, clusterGet, clusterTalosconfig } from '#contract/clusters/clusters.ts'
 import { serverDrift } from '#contract/servers/drift.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverAdd, serverGet, serverList, serverRemove } from '#contract/servers/servers.ts'
@@ -12,7 +12,7 @@ import { furnishJoining } from './joining-screens.ts'
 import { furnishNetwork } from './network-screens.ts'
 import { type Screen, screens, type World } from './screens.ts'
 
-/** One server all of whose disks hold something, and one without any. */
+/** One server whose disks all hold something, and one without disks. */
 const special = {
   3: {
     hardware: 'dell-r760',
@@ -25,7 +25,7 @@ const special = {
 let installation: Installation
 let browser: Browser
 let world: World
-/** Pages to look with, of a visitor and of somebody signed in: each is used by one test at a time. */
+/** Pages of a visitor and of a signed-in person; each is used by one test at a time. */
 const free: Record<'visitor' | 'person', Watched[]> = { visitor: [], person: [] }
 
 beforeAll(async () => {
@@ -46,19 +46,19 @@ interface Simulated {
   address: string
 }
 
-/** A little of everything: through the API and the simulator's own controls, as people and machines would. */
+/** Makes the data of the screens, through the API and the simulator. */
 async function furnish(): Promise<World> {
   const { call, simulator } = installation
   const { items } = await call(serverList, { query: {} })
   const simulated = (await simulator<{ servers: Simulated[] }>('/servers')).servers
   const machineOf = (s: Server) => simulated.find((m) => m.uuid === s.identity.uuid)!.name
   const at = (code: string) => items.filter((s) => s.datacenter?.code === code && s.eligibility.every((e) => e.ok))
-  const [one, two] = at('DE-FRA-1').toSorted((a, b) => ((a.talos.version ?? '') < (b.talos.version ?? '') ? -1 : 1))
+  const [one, two, filled, silent] = at('DE-FRA-1').toSorted((a, b) => ((a.talos.version ?? '') < (b.talos.version ?? '') ? -1 : 1))
   const holds = (s: Server) => s.resources.disks.some(({ content }) => content !== 'empty')
   const [server, removed, controlPlane, worker, twin] = at('PL-POZ-1').toSorted((a, b) => Number(holds(b)) - Number(holds(a)) || (a.name < b.name ? -1 : 1))
-  if (!one || !two || !server || !removed || !controlPlane || !worker || !twin) throw new Error('Too few free servers')
+  if (!one || !two || !filled || !silent || !server || !removed || !controlPlane || !worker || !twin) throw new Error('Too few free servers')
 
-  const made = (name: string, cp: Server, w: Server) =>
+  const made = (name: string, cp: Server, w?: Server) =>
     call(clusterCreate, {
       body: {
         name,
@@ -66,22 +66,29 @@ async function furnish(): Promise<World> {
         talos_version: cp.talos.version!,
         servers: [
           { node_id: cp.id, role: 'control_plane' },
-          { node_id: w.id, role: 'worker' },
+          ...(w ? [{ node_id: w.id, role: 'worker' as const }] : []),
         ],
       },
     })
   await simulator(`/servers/${machineOf(two)}/fault`, { kind: 'vanish', stage: 'installing' })
-  const [patch, { cluster: ready }, { cluster: waiting }] = await Promise.all([
+  await simulator(`/servers/${machineOf(filled)}/fault`, { kind: 'disks', what: 'filled' })
+  const [patch, { cluster: ready }, { cluster: waiting }, { cluster: unwiped }, { cluster: troubled }] = await Promise.all([
     call(patchCreate, {
       params: { id: server.id },
       body: { name: 'kernel-tuning', weight: 520, labels: { team: 'storage' }, body: 'machine:\n  sysctls:\n    net.core.somaxconn: "4096"\n' },
     }),
     made('poz-ready-01', controlPlane, worker),
     made('fra-waiting-01', one, two),
+    made('fra-unwiped-01', filled),
+    made('fra-troubled-01', silent),
     call(serverRemove, { params: { id: removed.id } }),
   ])
   await call(serverAdd, { body: { addresses: [removed.nodeAddresses[0]!], datacenter_id: removed.datacenter!.id } })
-  await untilReady(installation, ready.id)
+  await Promise.all([untilReady(installation, ready.id), untilReady(installation, troubled.id)])
+  // Slow at first, so that the patch is checked and saved, but not yet sent when the server refuses everything.
+  await simulator(`/servers/${machineOf(silent)}/fault`, { kind: 'delay', ms: 20_000 })
+  await call(patchCreate, { params: { id: silent.id }, body: { name: 'late', body: 'machine:\n  sysctls:\n    vm.swappiness: "1"\n' } })
+  await simulator(`/servers/${machineOf(silent)}/fault`, { kind: 'refuse', port: 'apid' })
   const unconfirmed = await until('the removed server is found again', async () =>
     (await call(serverList, { query: {} })).items.find((s) => s.identity.state === 'unconfirmed'),
   )
@@ -91,6 +98,7 @@ async function furnish(): Promise<World> {
   await simulator(`/servers/${machineOf(worker)}/configuration`, { replace: 'debug: false', by: 'debug: true' })
   await until('what others have changed is seen', async () => (await call(serverDrift, { params: { id: worker.id } })).state === 'drifted')
   const opens = await call(clusterTalosconfig, { params: { id: ready.id } })
+  await until('the patch can not be sent', async () => (await call(clusterGet, { params: { id: troubled.id } })).troubles.length > 0)
   const joining = await furnishJoining(installation, twin, worker)
   const network = await furnishNetwork(installation, ready)
   return {
@@ -102,12 +110,14 @@ async function furnish(): Promise<World> {
     removed,
     ready,
     waiting,
+    unwiped,
+    troubled,
     drifted: worker,
     talosconfig: opens,
   }
 }
 
-/** What is still on its way has come: nothing says that it is busy. */
+/** Waits until nothing on the page is busy. */
 const settled = (page: Page) => until('the page is settled', async () => (await page.locator('[aria-busy="true"]:visible').count()) === 0, 20_000)
 
 async function enter(page: Page, screen: Screen): Promise<void> {
@@ -121,7 +131,7 @@ const tooWide = (page: Page) => page.evaluate<number>('document.documentElement.
 
 const height = 900
 
-/** Whether there are so many dialogs, each standing still where it can be seen. */
+/** Whether exactly so many dialogs are visible and have stopped moving. */
 const stand = (dialogs: Locator, count: number) =>
   dialogs.evaluateAll(
     (all, wanted) =>
@@ -133,16 +143,16 @@ const stand = (dialogs: Locator, count: number) =>
     { count, height },
   )
 
-/** What a change of the width leads to has begun: pages hear of it when they are drawn next. */
+/** Waits for the next frame, in which a page reacts to its new width. */
 const drawn = (page: Page) => page.evaluate('new Promise((heard) => requestAnimationFrame(() => heard()))')
 
-/** `count`: the dialogs of the screen, as they were where it was entered. */
+/** `count`: the number of dialogs when the screen was opened. */
 async function look(page: Page, screen: Screen, width: number, count: number): Promise<void> {
   const dialogs = page.getByRole('dialog')
-  // One becomes a sheet on narrow screens, whose code may be on its way and which slides in: until it is there, the page behind it is hidden and nothing else is shown.
+  // A dialog becomes a sheet on narrow screens. Its code may still load and it slides in; until then only a hidden page is there.
   await until('the dialogs stand where they can be seen', () => stand(dialogs, count))
   const what = `${screen.name} at ${width}`
-  // Keys that lead to a screen scroll it; what then lies halfway under the header would be judged by the half that is seen.
+  // Keys may have scrolled the screen; axe would judge what lies half under the header by its visible half.
   await page.evaluate('scrollTo(0, 0)')
   expect(await tooWide(page), `${what} is wider than the screen by`).toBeLessThanOrEqual(0)
   const everyTheme = width === 375 || width === 1280
@@ -155,7 +165,7 @@ async function look(page: Page, screen: Screen, width: number, count: number): P
 }
 
 describe('every screen', () => {
-  // As many at once as vitest.config.ts has in maxConcurrency.
+  // As many at once as maxConcurrency in vitest.config.ts.
   test.concurrent.for(screens)('$name', async (screen) => {
     const pages = free[screen.signedOut ? 'visitor' : 'person']
     const watched = pages.pop()
@@ -183,7 +193,7 @@ describe('every screen', () => {
   })
 })
 
-test.each(['dark', 'light'] as const)('without a choice, the theme is the system’s: %s', async (theme) => {
+test.each(['dark', 'light'] as const)('the theme follows the system until a person chooses one: %s', async (theme) => {
   const { page, context, errors } = await open(browser, installation.url, { theme })
   await page.goto('/')
   await page.getByRole('main').getByRole('link', { name: 'Sign in' }).waitFor()

@@ -1,23 +1,26 @@
-/** Every screen of the console, and how one comes to it. `screens.e2e.ts` holds each to what every screen is held to, and keeps its picture. */
+/** Every screen of the console and how to open it. `screens.e2e.ts` checks each and saves its picture. */
 import type { Page } from 'playwright-core'
 import { write } from './browser.ts'
 import { joiningScreens, type JoiningWorld } from './joining-screens.ts'
 import { networkScreens, type NetworkWorld } from './network-screens.ts'
 
-/** What the screens show: made by `furnish` in screens.e2e.ts. */
+/** Data that the screens show, made by `furnish` in screens.e2e.ts. */
 export interface World extends JoiningWorld, NetworkWorld {
-  /** A link by which somebody sets a password, from its path on. */
+  /** Path of a link to set a password. */
   passwordLink: string
-  /** A free server with a patch, all of whose disks hold something… */
+  /** A free server with a patch, whose disks all hold something… */
   server: { id: string; name: string; patchId: string }
-  /** …one whose hardware a person has yet to confirm… */
+  /** …one whose hardware is unconfirmed… */
   unconfirmed: { id: string; name: string }
-  /** …and one that was removed. */
+  /** …and a removed one. */
   removed: { id: string; name: string }
-  /** A cluster that is ready, and one that waits for a server that went dark. */
+  /** A ready cluster, and one that waits for a server that went dark. */
   ready: { id: string; name: string }
   waiting: { id: string; name: string }
-  /** A server of the one that is ready, whose configuration others have changed; and what opens that cluster. */
+  /** A cluster that failed because its disk was filled after it was chosen, and one whose server doesn't take a patch. */
+  unwiped: { id: string; name: string }
+  troubled: { id: string; name: string }
+  /** A server of the ready cluster whose configuration was changed outside, and a talosconfig of that cluster. */
   drifted: { id: string; name: string }
   talosconfig: string
 }
@@ -25,15 +28,15 @@ export interface World extends JoiningWorld, NetworkWorld {
 export interface Screen {
   name: string
   path: string | ((world: World) => string)
-  /** Waits for what the screen is about, and opens what lies on it. */
+  /** Waits for the content of the screen, and opens its dialog or menu. */
   ready: (page: Page, world: World) => Promise<unknown>
   /** For visitors. */
   signedOut?: true
-  /** Only at this width: what narrow screens have instead. */
+  /** Only at this width. */
   only?: number
-  /** What the page may write to the browser's console here. */
+  /** Errors that the page may log here. */
   mayLog?: RegExp
-  /** What lies on it goes when the window is resized: opened anew at each width. */
+  /** Its menu closes when the window is resized, so it is opened again at each width. */
   anew?: true
 }
 
@@ -48,7 +51,7 @@ async function rowAction(page: Page, row: string, item: string): Promise<void> {
   await page.getByRole('menuitem', { name: item }).click()
 }
 
-/** The steps of creating a cluster, up to the one that is wanted. `full`: a server whose disks hold something is among those of the cluster. */
+/** Goes through the steps of creating a cluster, up to `step`. `full`: name of a server whose disks hold something; it joins the cluster. */
 async function creating(page: Page, step: 'servers' | 'review' | 'question', full: string): Promise<void> {
   await page.getByLabel('Name', { exact: true }).fill('poz-looks-01')
   const site = await page.getByRole('option', { name: /^PL-POZ-1/ }).getAttribute('value')
@@ -56,7 +59,7 @@ async function creating(page: Page, step: 'servers' | 'review' | 'question', ful
   await press(page, 'Choose servers')
   await page.getByText(/eligible in PL-POZ-1/).waitFor()
   const chosen = page.getByRole('region', { name: 'Servers' }).getByRole('group', { name: /^Role of / })
-  // A draft that was kept has them already.
+  // A kept draft has them already.
   const choose = page.getByRole('button', { name: /^Choose \d$/ })
   await chosen.first().or(choose).first().waitFor()
   if (await choose.isVisible()) await choose.click()
@@ -378,6 +381,19 @@ export const screens: readonly Screen[] = [
         .locator('[aria-current="step"]')
         .first()
         .waitFor(),
+  },
+  {
+    name: 'cluster-retry-disks',
+    path: (w) => `/infra/clusters/${w.unwiped.id}`,
+    async ready(page) {
+      await press(page, 'Retry')
+      await dialog(page, 'Retry and wipe?')
+    },
+  },
+  {
+    name: 'cluster-troubled',
+    path: (w) => `/infra/clusters/${w.troubled.id}`,
+    ready: (page) => page.getByText('Something that Steelyard does for this cluster fails.').waitFor(),
   },
   {
     name: 'cluster-keys',

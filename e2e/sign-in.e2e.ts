@@ -1,4 +1,4 @@
-/** Signing in and out, and what keeps strangers out. */
+/** Signing in and out, and guarded pages. */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { serverList } from '#contract/servers/servers.ts'
@@ -48,7 +48,7 @@ const token = async (type: 'access' | 'refresh'): Promise<string> => {
   return (JSON.parse(found[1]) as { value: string }).value
 }
 
-test('an empty form says what is missing, and asks nobody', async () => {
+test('an empty form shows what is missing and sends nothing', async () => {
   let asked = 0
   const scripts: string[] = []
   page.on('request', (request) => request.url().endsWith('/v1/authorize') && asked++)
@@ -56,7 +56,7 @@ test('an empty form says what is missing, and asks nobody', async () => {
   await page.goto('/auth/login')
   await email().waitFor()
   await expect.poll(() => email().evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
-  // What only the pages behind it need is not fetched for a visitor: the sign-in page has a budget.
+  // The sign-in page has a budget: it doesn't fetch what only the pages behind it need.
   expect(scripts.filter((url) => /\/app-/.test(url))).toEqual([])
   await submit()
   await page.getByText('Enter your email').waitFor()
@@ -67,7 +67,7 @@ test('an empty form says what is missing, and asks nobody', async () => {
   expect(asked).toBe(0)
 })
 
-test('a wrong password is said beside the form and as a notice; the right one, spaces and all, leads in', async () => {
+test('a wrong password shows an error and a notice; the right one, with its spaces, signs in', async () => {
   await page.goto('/auth/login')
   await email().fill(`  ${admin.email} `)
   await password().fill(admin.password.trim().replace('tests', 'test'))
@@ -76,7 +76,7 @@ test('a wrong password is said beside the form and as a notice; the right one, s
   await notice('An unexpected error occurred: Invalid email or password').waitFor()
   expect(path()).toBe('/auth/login')
   await password().fill(` ${admin.password} `)
-  // What stands beside the form already is of the attempt before.
+  // The error of the attempt before may still be there.
   await Promise.all([page.waitForResponse((response) => response.url().endsWith('/v1/authorize')), submit()])
   await expect.poll(async () => (await page.getByRole('button', { name: 'Sign in', exact: true }).getAttribute('aria-busy')) === null).toBe(true)
   await alert().getByText('Invalid email or password').waitFor()
@@ -86,7 +86,7 @@ test('a wrong password is said beside the form and as a notice; the right one, s
   expect(path()).toBe('/')
 })
 
-test('the password can be looked at, and is hidden at first', async () => {
+test('the password is hidden and can be shown', async () => {
   await page.goto('/auth/login')
   await password().fill('abc')
   expect(await password().getAttribute('type')).toBe('password')
@@ -97,7 +97,7 @@ test('the password can be looked at, and is hidden at first', async () => {
   expect(await password().getAttribute('type')).toBe('password')
 })
 
-test('?error= shows a known code in our words and anything else as inert text', async () => {
+test('?error= shows our sentence for a known code, and anything else as plain text', async () => {
   await page.goto('/auth/login?error=session_expired')
   await alert().getByText('Session expired. Please sign in again.').waitFor()
   const hostile = '<img src=x onerror="document.title=1"><b>hello</b>'
@@ -108,7 +108,7 @@ test('?error= shows a known code in our words and anything else as inert text', 
   expect((await alert().innerText()).match(/x/g)).toHaveLength(300)
 })
 
-test('a guarded page leads to the login page and back to where one wanted to go, signed in', async () => {
+test('a guarded page redirects to the login page, and back after signing in', async () => {
   await page.goto('/infra/servers?status=maintenance&q=a')
   await page.waitForURL('**/auth/login')
   await email().fill(admin.email)
@@ -132,19 +132,19 @@ test.each(['/infra', '/infra/datacenters', '/infra/servers', '/infra/clusters', 
   },
 )
 
-test('the login page sends those who are signed in home', async () => {
+test('the login page redirects signed-in people home', async () => {
   await signIn(page)
   await page.goto('/auth/login')
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
   expect(path()).toBe('/')
 })
 
-test('a session that was revoked elsewhere ends with a notice on the login page, and nothing stays stored', async () => {
+test('a session that was revoked elsewhere ends on the login page with a notice, and nothing stays stored', async () => {
   await signIn(page)
   await page.goto('/infra/servers')
   await page.getByRole('table', { name: 'Servers', exact: true }).waitFor()
   await apiClient(installation.url).call(authorizeLogout, { body: { refresh_token: await token('refresh') } })
-  // The next call is answered that nobody is signed in; unless the end of the live events was noticed before, and the link is gone.
+  // The next call gets a 401, unless the end of the live events was noticed first and the link is gone.
   await page
     .getByRole('navigation', { name: 'Sections' })
     .getByRole('link', { name: 'Clusters' })
@@ -162,13 +162,13 @@ test('a session that was revoked elsewhere ends with a notice on the login page,
   expect(await page.evaluate('sessionStorage.length')).toBe(0)
 })
 
-test('a page that is opened with a revoked session says so as well', async () => {
+test('opening a page with a revoked session shows the same notice', async () => {
   await signIn(page)
   await apiClient(installation.url).call(authorizeLogout, { body: { refresh_token: await token('refresh') } })
   await page.goto('/infra/clusters')
   await notice('Session expired. Please sign in again.').waitFor()
   expect(path()).toBe('/auth/login')
-  // Once, and the reason is on the browser's console.
+  // Once, with the reason on the browser's console.
   expect(
     await page
       .getByRole('region', { name: /^Notices/ })
@@ -178,12 +178,12 @@ test('a page that is opened with a revoked session says so as well', async () =>
   expect(errors.splice(0)).toEqual([expect.stringMatching(/^console: The session could not be validated:/)])
 })
 
-test('an access token that does not hold is renewed unseen, once for all calls', async () => {
+test('an invalid access token is renewed in the background, once for all calls', async () => {
   await signIn(page)
   const before = await token('access')
   let refreshes = 0
   page.on('request', (request) => request.url().endsWith('/v1/authorize/refresh') && refreshes++)
-  // Between two pages: the one that goes would renew it at once.
+  // Between two pages: an open page would renew it at once.
   await page.addInitScript(`for (const [key, value] of Object.entries(localStorage)) if (key.endsWith('.access')) {
     localStorage.setItem(key, JSON.stringify({ ...JSON.parse(value), expiresAt: Date.now() - 1000 }))
   }`)
@@ -193,7 +193,7 @@ test('an access token that does not hold is renewed unseen, once for all calls',
   expect(await token('access')).not.toBe(before)
 })
 
-test('logging out ends the session at once, here, in the other tab and at the server', async () => {
+test('logging out ends the session at once: here, in the other tab and on the server', async () => {
   await signIn(page)
   const other = await context.newPage()
   await other.goto('/infra/servers')
@@ -213,7 +213,7 @@ test('logging out ends the session at once, here, in the other tab and at the se
   expect(await page.getByRole('navigation', { name: 'Sections' }).count()).toBe(0)
 })
 
-test('what was typed outlasts an ended session, asks nobody on the way out, and is there again after signing in; logging out asks first, and deletes it', async () => {
+test('a draft outlasts an ended session without a question, and is restored after signing in; logging out asks first, and deletes it', async () => {
   await signIn(page)
   const { items } = await apiClient(installation.url, await token('access')).call(serverList, {})
   const editor = `/infra/servers/${items[0]!.id}/create-patch`
@@ -222,7 +222,7 @@ test('what was typed outlasts an ended session, asks nobody on the way out, and 
   await name.fill('kept')
   await write(page, 'machine: {}')
   await apiClient(installation.url).call(authorizeLogout, { body: { refresh_token: await token('refresh') } })
-  // The preview is asked for, and answered that nobody is signed in; unless the live events have been told before.
+  // The preview gets a 401, unless the live events ended first.
   await page.keyboard.insertText(' # more')
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
   await email().fill(admin.email)
@@ -239,7 +239,7 @@ test('what was typed outlasts an ended session, asks nobody on the way out, and 
   await question.getByRole('button', { name: 'Log out' }).click()
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
   expect(await stored()).toEqual({})
-  // In the same tab, whose connection to the drafts ended when the log out cleared the site's storage.
+  // In the same tab: its connection to the drafts ended when logging out cleared the site's storage.
   await email().fill(admin.email)
   await password().fill(admin.password)
   await submit()
@@ -259,7 +259,7 @@ test('what was typed outlasts an ended session, asks nobody on the way out, and 
   expect(await name.inputValue()).toBe('kept-again')
 })
 
-test('visitors see what this is, are asked whether they have an account, and can join the waitlist', async () => {
+test('visitors see what Steelyard is, a link to sign in, and the waitlist', async () => {
   await page.goto('/')
   await page.getByRole('banner').getByText('Already have an account?').waitFor()
   expect(await page.getByText(packageFile.version).count()).toBe(1)
@@ -279,13 +279,13 @@ test('visitors see what this is, are asked whether they have an account, and can
   await page.getByRole('heading', { level: 1, name: 'Sign in to your account' }).waitFor()
 })
 
-test('a server that takes questions and answers none is said to be silent in every tab within seconds, and to be live once it answers', async () => {
+test('every tab says within seconds that a hanging server is silent, and live again once it answers', async () => {
   const gate = await gateTo(installation.url)
   const { context: gated, page: one, errors: seen } = await open(browser, gate.url)
   try {
     await signIn(one)
     await one.getByText('Live', { exact: true }).waitFor()
-    // One tab reads the stream, the other is told by it.
+    // One tab reads the stream and passes it to the other.
     const two = await gated.newPage()
     await two.goto('/infra/servers')
     await two.getByText('Live', { exact: true }).waitFor()

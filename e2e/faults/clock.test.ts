@@ -13,13 +13,13 @@ afterAll(() => site.stop())
 const file = `${site.folder}/clock-shift`
 const jump = async (ms: number) => {
   writeFileSync(file, String(ms))
-  // Until the program has read it.
+  // Wait until the program has read it.
   await pause(300)
 }
 writeFileSync(file, '0')
 const program = await site.start({ CLOCK_SHIFT_FILE: file, NODE_OPTIONS: `--import ${home}e2e/faults/testing/shifted-clock.mjs` })
 
-/** Fewer wrong passwords than slow anybody down: what a wrong clock makes of their times must not either. */
+/** Fewer wrong passwords than the sign-in limit; their times under a wrong clock must not trigger it either. */
 async function mistype(): Promise<void> {
   for (let n = 0; n < 3; n++)
     await expect(apiClient(program.url).call(authorize, { body: { email: administrator.email, password: `wrong ${n} and long enough` } })).rejects.toThrow(
@@ -30,12 +30,12 @@ async function mistype(): Promise<void> {
 test.each([
   { name: 'ahead', shiftMs: dayMs },
   { name: 'back', shiftMs: -dayMs },
-])('a clock that jumps a day $name in the middle of a creation, and returns, fails no server and keeps nobody out', async ({ name, shiftMs }) => {
+])('a clock that jumps a day $name during a creation, and back, fails no server and locks nobody out', async ({ name, shiftMs }) => {
   let call = await signIn(program.url)
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, `clock-${name}`, nodes)
   const look = () => patiently(() => call(operationGet, { params: { id: operation.id } }))
-  // The certificates of the cluster are made: their times are the machine's, and no clock that is wrong then can be told from a right one.
+  // The certificates of the cluster exist by now. A clock that is wrong while they are made can't be noticed.
   while ((await look()).steps.find((s) => s.key === 'secrets')?.status !== 'done') await pause(50)
   await jump(shiftMs)
   await mistype()

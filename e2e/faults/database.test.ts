@@ -13,7 +13,7 @@ let program: Program
 let call: Caller
 
 beforeAll(async () => {
-  // The third test's machines take their time: their creation has to outlast several crashes.
+  // The machines of the third test are slow, so that their creation outlasts several crashes.
   const slow = { slowness: 40 }
   site = await openSite({ servers: 13, seed: 'database', special: { 9: slow, 10: slow, 11: slow, 12: slow } })
   program = await site.start()
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => site.stop())
 
-/** Ends the database's server at once whenever it has come back, for a while. */
+/** Kills the database server each time it has come back, for a while. */
 async function holdDown(forMs: number): Promise<void> {
   let last = 0
   for (const end = Date.now() + forMs; Date.now() < end;) {
@@ -30,13 +30,13 @@ async function holdDown(forMs: number): Promise<void> {
       if (pid !== last) process.kill(pid, 'SIGQUIT')
       last = pid
     } catch {
-      // Between its end and its next start there is none.
+      // It is not running between its end and its next start.
     }
     await pause(50)
   }
 }
 
-test('the database is gone for a while in the middle of a creation and comes back: it goes on by itself', async () => {
+test('a creation goes on by itself after the database was away for a while', async () => {
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'outage', nodes)
   await pause(400)
@@ -58,7 +58,7 @@ test('the database is gone for a while in the middle of a creation and comes bac
   expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
 })
 
-test('what was acknowledged before the database was killed is there after it', async () => {
+test('everything that was acknowledged outlasts a kill of the database', async () => {
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'acknowledged', nodes)
   process.kill(databaseOf(site.folder).pid, 'SIGKILL')
@@ -67,7 +67,7 @@ test('what was acknowledged before the database was killed is there after it', a
   expect(await findings(call, site, cluster.id, nodes, end)).toEqual([])
 })
 
-test('a database that crashes every 2.5 s holds up a creation and does not starve it: nothing waits for a lease to run out', async () => {
+test('a creation goes on while the database crashes every 2.5 s, and nothing waits for a lease to expire', async () => {
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'crashes', nodes)
   let crashes = 0
@@ -77,7 +77,7 @@ test('a database that crashes every 2.5 s holds up a creation and does not starv
       process.kill(databaseOf(site.folder).pid, crashes % 2 === 0 ? 'SIGKILL' : 'SIGQUIT')
       const next = Date.now() + 2_500
       await pause(500)
-      // On a busy machine it takes its time to recover: what is never back has nothing to show.
+      // Recovery takes longer on a busy machine.
       await patiently(() => call(operationGet, { params: { id: operation.id } }))
       await pause(Math.max(1_000, next - Date.now()))
     }
@@ -89,7 +89,7 @@ test('a database that crashes every 2.5 s holds up a creation and does not starv
   expect(program.log()).not.toMatch(/run\.taken_over|run\.unreleased/)
 }, 180_000)
 
-test('a creation whose escrow file can not be written says where and why, counts it, and goes on by itself once it can', async () => {
+test('a creation whose escrow file can not be written says where and why, counts it, and goes on once it can be written', async () => {
   const nodes = await site.take(call, 1)
   const escrow = join(site.folder, 'escrow')
   const aside = `${escrow}.aside`

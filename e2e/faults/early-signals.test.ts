@@ -6,7 +6,7 @@ import { freeBlock } from '../free-block.ts'
 import { isAtLength } from './testing/length.ts'
 import { administrator, home, outsideEnvironment, processesOf, startProgram, temporaryFolder } from './testing/processes.ts'
 
-/** What a person types, the same without a simulator, and the program as a service manager starts it. */
+/** `npm start`, `npm run serve`, and the program as a service manager starts it. */
 const commands = {
   demo: ['npm', 'start', '--'],
   serve: ['npm', 'run', 'serve', '--'],
@@ -48,13 +48,13 @@ function begin(command: keyof typeof commands, folder: string, offset: number): 
   return { child, ready: Promise.race([ready, ended]), ended, words: () => words }
 }
 
-/** What still runs a while after the end, as command lines; nothing as a rule. */
+/** Command lines of the processes that still run a while after the end; normally none. */
 async function leftBehind(folder: string): Promise<string[]> {
   for (const until = Date.now() + 10_000; Date.now() < until; await pause(50)) if (processesOf(folder).length === 0) return []
   return processesOf(folder)
 }
 
-/** The same folder again and again, so that each start finds what the one before has left; `fresh` ones have no database yet, which takes longest. */
+/** The folder is reused, so that each start finds what the one before has left; a `fresh` one has no database yet, which takes longest. */
 async function tryMoments(command: keyof typeof commands, moments: number, { fresh }: { fresh: boolean }): Promise<string[]> {
   const wrong: string[] = []
   const offset = await freeBlock(1)
@@ -79,7 +79,7 @@ async function tryMoments(command: keyof typeof commands, moments: number, { fre
     if (fresh) own.remove()
   }
   if (!fresh) {
-    // What so many ends have left is whole.
+    // The data is intact after all these ends.
     const program = await startProgram(`${kept.folder}/data`)
     const { status } = await fetch(`${program.url}/readyz`)
     if (status !== 200) wrong.push(`The database that ${moments} ends have left: /readyz answers ${status}`)
@@ -102,7 +102,7 @@ test(`a start that is asked to end at any of ${moments.demo + moments.serve + mo
   expect(wrong.flat()).toEqual([])
 })
 
-test('a start that finds the addresses of its servers taken ends by itself and leaves no process behind', async () => {
+test('a start whose server addresses are taken ends by itself and leaves no process behind', async () => {
   const { folder, remove } = temporaryFolder()
   const offset = await freeBlock(1)
   const other = createServer().listen(50_000, `127.20.${offset + 1}.1`)
@@ -114,14 +114,14 @@ test('a start that finds the addresses of its servers taken ends by itself and l
   remove()
 })
 
-test('a log that nobody reads any more ends nothing', async () => {
+test('the program goes on when nobody reads its log any more', async () => {
   const { folder, remove } = temporaryFolder()
   const run = begin('demo', `${folder}/data`, await freeBlock(1))
   await run.ready
   const url = /Steelyard is ready at (http:\S+)/.exec(run.words())![1]!
   run.child.stdout!.destroy()
   run.child.stderr!.destroy()
-  // Each of them is a line of the log.
+  // Each request writes a line to the log.
   for (let n = 0; n < 20; n++) expect((await fetch(`${url}/v1/nodes`)).status).toBe(401)
   await pause(300)
   expect((await fetch(`${url}/readyz`)).status).toBe(200)

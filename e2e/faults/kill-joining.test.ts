@@ -10,8 +10,8 @@ const count = 60
 const site = await openSite({ servers: 1, seed: 'kill-joining', speed: 20 })
 afterAll(() => site.stop())
 
-test('servers that boot while the program is killed −9 again and again all come in, none twice', { timeout: 150_000 }, async () => {
-  // The port stands in what the machines were booted with: the program comes back there.
+test('servers that boot while the program is killed −9 repeatedly all join, none twice', { timeout: 150_000 }, async () => {
+  // The kernel command line of the machines names the port, so the program comes back there.
   const settings = { PORT: String(await freePort()) }
   let program = await site.start(settings)
   let call: Caller = await signIn(program.url)
@@ -32,7 +32,7 @@ test('servers that boot while the program is killed −9 again and again all com
     kernel_command_line: `talos.platform=metal ${kernel_argument}`,
     count,
   })
-  // With announcements under way, with machines being asked, and with many of them in.
+  // While announcements arrive, while machines are dialled, and after many have joined.
   for (const least of [0, 1, 20]) {
     await until(least)
     await program.kill()

@@ -20,7 +20,7 @@ beforeAll(async () => {
   cluster = made.cluster
 }, 90_000)
 
-/** Pools that the simulated cluster holds, by name. */
+/** Pools of the simulated cluster, by name. */
 const pools = async () => {
   const { pools: held } = await site.simulator.ask<{ pools: { name: string; spec: { disabled?: boolean } }[] }>('GET', `/clusters/${cluster.name}`)
   return Object.fromEntries(held.map((p) => [p.name, p.spec.disabled === true]))
@@ -33,7 +33,7 @@ const add = (): Promise<Subnet> => {
   return patiently(() => call(subnetCreate, { body: { name: `net-${n}`, cidr: `203.0.113.${n * 16}/28`, datacenter_id: site.datacenterId } }))
 }
 
-/** Does `act` in a program that is killed at the point, and starts another; answers the operation as it ended there. */
+/** Runs `act` in a program that is killed at the point, starts another, and returns the operation as it ended there. */
 async function killedAt(point: string, act: () => ReturnType<typeof assign>) {
   await program.kill()
   const doomed = await site.start({ FAILPOINT: point })

@@ -13,7 +13,7 @@ let program: Program = await site.start()
 let call: Caller = await signIn(program.url)
 let nodes: readonly Server[] = []
 let cluster: Cluster
-/** Control planes and workers that are still in the cluster: it loses one with every case. */
+/** Control planes and workers that are still in the cluster; every case removes one. */
 const left = { control_planes: 3, workers: 5 }
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ const until = async <T>(ask: () => Promise<T>, is: (value: T) => boolean): Promi
   }
 }
 
-/** Does `act` in a program that is killed at the point, and starts another. */
+/** Runs `act` in a program that is killed at the point, and starts another. */
 const killedAt = async <T>(point: string, act: () => Promise<T>): Promise<T> => {
   await program.kill()
   const doomed = await site.start({ FAILPOINT: point })
@@ -71,7 +71,7 @@ test.each([
   await staysReady()
 })
 
-test('a removal by force killed −9 after etcd was told is a removal, and the others stay a majority', async () => {
+test('a forced removal that is killed −9 after the call to etcd completes, and the others keep a majority', async () => {
   const server = nodes[2]!
   await site.simulator.ask('POST', `/servers/${server.identity.uuid}/power-off`)
   await until(
@@ -84,7 +84,7 @@ test('a removal by force killed −9 after etcd was told is a removal, and the o
   await staysReady()
 })
 
-test('a control plane that was told to reset before the program was killed −9 leaves etcd and is free', async () => {
+test('a control plane whose reset was ordered before a kill −9 leaves etcd and is free', async () => {
   const server = nodes[1]!
   const { operation } = await killedAt(`reset/${server.id}:after`, () => call(serverReset, { params: { id: server.id }, body: {} }))
   expect((await ended(call, operation.id)).status).toBe('done')

@@ -1,6 +1,6 @@
 /**
- * Writes with an `Idempotency-Key` under way when the program is killed with −9: sent again with the same key to the next process, each is answered within
- * five seconds, by its first answer where it had one, and was done once. Ten kills at length, three in `npm test`; 24 calls at each.
+ * Writes with an `Idempotency-Key` while the program is killed with −9. Sent again with the same key to the next process, each is answered within five
+ * seconds, with its first answer if it had one, and was done once. Ten kills in a long run, three in `npm test`; 24 calls at each.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ const data = `${folder}/data`
 let program: Program = await startProgram(data)
 afterAll(async () => {
   await program.kill()
-  // A last start adopts the database, so that it is ended with its program.
+  // A last start adopts the database, so that it ends with its program.
   await (await startProgram(data)).stop()
   remove()
 })
@@ -34,7 +34,7 @@ interface Write {
   readonly key: string
   readonly body: object
 }
-/** What each makes has a name of its own, so that one that was made twice is seen. */
+/** Each call makes an object with its own name, so that a second one would be seen. */
 const write = (kill: number, i: number): Write => {
   const n = kill * callsAtOnce + i
   const key = `key-${n}`
@@ -51,7 +51,7 @@ async function send({ operation, key, body }: Write): Promise<{ status: number; 
   })
   return { status: answer.status, text: await answer.text(), retryAfter: answer.headers.get('retry-after') }
 }
-/** As a client does: what is told to come back does. */
+/** Sends again, as a client does, what is answered with "try later". */
 async function sendAgain(one: Write): Promise<{ status: number; text: string; ms: number }> {
   const began = performance.now()
   for (;;) {
@@ -62,10 +62,10 @@ async function sendAgain(one: Write): Promise<{ status: number; text: string; ms
   }
 }
 
-/** The worst moments, and any: claimed and nothing done, committed and not answered. */
+/** The worst moments (claimed and nothing done; committed and not answered), and random ones. */
 const points = ['claim:after', 'answer:after', undefined]
 
-test(`the same key after a kill −9: ${kills * callsAtOnce} calls in ${kills} kills`, async () => {
+test(`the same key after kill −9: ${kills * callsAtOnce} calls in ${kills} kills`, async () => {
   const wrong: string[] = []
   for (let kill = 0; kill < kills; kill++) {
     const point = points[kill % points.length]

@@ -7,7 +7,7 @@ import type { Caller } from '../../tools/api-client.ts'
 import { databaseOf, type Program } from './testing/processes.ts'
 import { create, ended, findings, openSite, type Site, signIn } from './testing/world.ts'
 
-// Two programs on one PostgreSQL, each with its own folder: they share the work and never do it twice.
+// Two programs on one PostgreSQL, each with its own folder: they share the work and do nothing twice.
 let site: Site
 let first: Program
 let second: Program
@@ -41,7 +41,7 @@ const expectOnce = async (nodes: readonly Server[]) => {
   expect(counted.reduce((calls, s) => calls + s.bootstraps, 0)).toBe(1)
 }
 
-test('both work on clusters at once, and everything is done once', async () => {
+test('two processes create clusters at once, and everything is done once', async () => {
   const groups = [await site.take(call, 4), await site.take(call, 4), await site.take(call, 4)]
   const creations = await Promise.all(groups.map((nodes, i) => create(call, site, `shared-${i}`, nodes)))
   const owners = new Set<string>()
@@ -63,7 +63,7 @@ test('both work on clusters at once, and everything is done once', async () => {
   expect(owners.size).toBe(2)
 })
 
-/** Waits until the first program is at work on a cluster or one of its servers. */
+/** Waits until the first program holds a cluster or one of its servers. */
 async function holdsSomething(): Promise<void> {
   const name = readFileSync(`${site.folder}/process-id`, 'utf8').trim()
   for (let tries = 0; tries < 2_000; tries++) {
@@ -74,7 +74,7 @@ async function holdsSomething(): Promise<void> {
   throw new Error('The first program was never seen at work')
 }
 
-test('one is stopped past its lease and resumed: what it held is taken over, what it then wants to write is refused', async () => {
+test('a process that is stopped past its lease loses its objects, and its late writes are refused', async () => {
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'paused', nodes)
   await holdsSomething()
@@ -87,7 +87,7 @@ test('one is stopped past its lease and resumed: what it held is taken over, wha
   expect(await findings(call, site, cluster.id, nodes, await ended(call, operation.id))).toEqual([])
 })
 
-test('one is killed −9 in the middle of a creation: the other takes over within 30 s', async () => {
+test('after kill −9 of one process during a creation the other takes over within 30 s', async () => {
   const nodes = await site.take(call, 4)
   const { cluster, operation } = await create(call, site, 'widowed', nodes)
   await holdsSomething()

@@ -1,4 +1,4 @@
-/** A creation of a cluster is killed at each of the given points, in a site of its own: a file of tests for each kind of point, so that two run beside each other. */
+/** Kills the creation of a cluster at each of the given points, in its own site. Each kind of point has its own test file, so that two run at once. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import type { Caller } from '../../../tools/api-client.ts'
@@ -6,7 +6,7 @@ import type { KillPoint } from './points.ts'
 import type { Program } from './processes.ts'
 import { create, dismiss, ended, findings, openSite, signIn } from './world.ts'
 
-/** Defines a test for each point: from free servers to a ready cluster, with a kill −9 on the way. */
+/** Defines a test for each point: from free servers to a ready cluster, with one kill −9. */
 export async function killAtEach(points: readonly KillPoint[], seed: string): Promise<void> {
   const site = await openSite({ servers: points.length * 5, seed })
   afterAll(() => site.stop())

@@ -1,4 +1,4 @@
-/** The points of a creation at which the program is killed: before and after every effect, and at moments that only the seed knows. */
+/** Points of a creation at which the program is killed: before and after every effect, and at random moments by seed. */
 import type { Server } from '#contract/servers/servers.ts'
 import { isAtLength } from './length.ts'
 
@@ -11,7 +11,7 @@ export interface KillPoint {
 
 const at = (name: string, failpoint: (nodes: readonly Server[]) => string): KillPoint => ({ name, failpoint, afterMs: 0 })
 
-/** Of the five servers of a creation, three control planes and two workers, those at whose effects the program is killed. */
+/** Of the five servers of a creation (three control planes, two workers), those at whose effects the program is killed. */
 const killedAt = isAtLength ? [0, 1, 2, 3, 4] : [0, 4]
 
 const effectsAt = (when: 'before' | 'after'): readonly KillPoint[] =>
@@ -23,10 +23,10 @@ const effectsAt = (when: 'before' | 'after'): readonly KillPoint[] =>
       ),
     )
 
-/** The effects of a creation of five servers, each before and after: 30 points at length, 18 in `npm test`. */
+/** Before and after each effect of a creation of five servers: 30 points in a long run, 18 in `npm test`. */
 export const effectPoints = { before: effectsAt('before'), after: effectsAt('after') }
 
-/** Moments between the effects, by seed: mulberry32, so that a number is enough to replay them. */
+/** Moments between the effects, by seed (mulberry32), so that the seed replays them. */
 export function momentPoints(seed: number, count: number): KillPoint[] {
   let state = seed >>> 0
   const next = () => {

@@ -1,6 +1,6 @@
 /**
- * The program and the simulator as processes of their own, as they run in life: the program is killed with −9, the servers and the database
- * live on. Everything is asked for through the API and the simulator's control socket.
+ * The program and the simulator as separate processes, as in production: the program is killed with −9, the servers and the database
+ * live on. Tests use only the API and the control socket of the simulator.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -16,7 +16,7 @@ export const home = fileURLToPath(new URL('../../../', import.meta.url))
 const node = join(home, 'node_modules/.bin/node')
 export const administrator = { email: 'admin@example.com', password: 'a password for the tests' }
 
-/** What was started here and still runs: ended with this process at the latest, so that a test that fails leaves nothing behind. */
+/** Processes that were started here and still run. They end with this process, so that a failed test leaves nothing behind. */
 const children = new Set<ChildProcess>()
 const folders = new Set<string>()
 process.once('exit', () => {
@@ -25,13 +25,13 @@ process.once('exit', () => {
     try {
       process.kill(databaseOf(join(folder, 'data')).pid, 'SIGQUIT')
     } catch {
-      // It has ended in order.
+      // It has ended normally.
     }
     for (const line of processesOf(folder)) {
       try {
         process.kill(Number.parseInt(line, 10), 'SIGKILL')
       } catch {
-        // Its parent has taken it along.
+        // It has ended with its parent.
       }
     }
   }
@@ -39,15 +39,15 @@ process.once('exit', () => {
 
 export interface Running {
   readonly child: ChildProcess
-  /** What the line that says "ready" carries. */
+  /** The rest of the line that says "ready". */
   readonly line: string
   /** Resolves with the signal or code that ended it. */
   readonly ended: Promise<NodeJS.Signals | number>
-  /** What it wrote to its log, the last lines of it. */
+  /** The last lines of its log. */
   readonly log: () => string
 }
 
-/** What this run of the tests inherits, without what is meant for a program or for vitest. */
+/** The environment of this test run, without variables for the program or vitest. */
 export const outsideEnvironment = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(process.env).filter(
@@ -55,7 +55,7 @@ export const outsideEnvironment = (): Record<string, string> =>
     ),
   )
 
-/** Command lines of the processes that name a folder in their arguments or their environment: the program and the simulator of a data folder, its database, npm. */
+/** Command lines of the processes that name the folder in their arguments or environment: program, simulator, database, npm. */
 export function processesOf(folder: string): string[] {
   if (process.platform !== 'linux')
     return execFileSync('ps', ['-axwwE', '-o', 'pid=,command='], { encoding: 'utf8' })
@@ -68,13 +68,13 @@ export function processesOf(folder: string): string[] {
         const [command, environment] = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${pid}/${name}`, 'utf8'))
         return `${command}${environment}`.includes(folder) ? [`${pid} ${command!.replaceAll('\0', ' ').trim()}`] : []
       } catch {
-        // It has ended meanwhile, or is another user's.
+        // It has ended meanwhile, or belongs to another user.
         return []
       }
     })
 }
 
-/** Starts a program and waits for the line that says it is ready; rejects with its last words where it ends before. */
+/** Starts a program and waits until it says that it is ready; rejects with its last lines if it ends before. */
 export async function start(args: readonly string[], environment: Readonly<Record<string, string>>, ready: RegExp): Promise<Running> {
   const child = spawn(node, [...args], { cwd: home, env: { ...outsideEnvironment(), ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
   children.add(child)
@@ -114,7 +114,7 @@ export interface SimulatorProcess {
   stop(): Promise<void>
 }
 
-/** What differs between the simulated racks of the tests: fields of the simulator's scenario. */
+/** Fields of the simulator's scenario. */
 export interface SiteOptions {
   servers: number
   seed: string
@@ -123,7 +123,7 @@ export interface SiteOptions {
 }
 
 export async function startSimulator(folder: string, options: SiteOptions & { speed: number }): Promise<SimulatorProcess> {
-  // A block of addresses of its own, so that fleets of several processes on one machine don't meet.
+  // Its own block of addresses, so that fleets of several processes don't collide.
   const offset = String(await freeBlock(1))
   const scenario = join(folder, 'scenario.json')
   writeFileSync(scenario, JSON.stringify({ special: {}, ...options, datacenters: ['PL-POZ-1'], talos: ['v1.13.9'] }))
@@ -154,13 +154,13 @@ export interface Program {
   readonly pid: number
   readonly ended: Running['ended']
   readonly log: () => string
-  /** −9: it has no chance to say anything. */
+  /** Kills it with −9. */
   kill(): Promise<void>
-  /** Asked politely; answers the exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<NodeJS.Signals | number>
 }
 
-/** Private keys of authorities, made once per machine: no test waits for RSA-4096, and none of them is ever used for a real cluster. */
+/** Private keys of authorities, made once per machine, so that no test waits for RSA-4096. For tests only. */
 export function keysFile(): string {
   const file = join(tmpdir(), `steelyard-fault-keys-${userInfo().uid}.json`)
   if (existsSync(file)) return file
@@ -204,7 +204,7 @@ export async function startProgram(folder: string, more: Readonly<Record<string,
   }
 }
 
-/** A folder that is gone after the tests and that the database's own account can enter. */
+/** A folder that the database's account can enter, removed after the tests. */
 export function temporaryFolder(): { folder: string; remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'steelyard-faults-'))
   chmodSync(folder, 0o711)
@@ -218,7 +218,7 @@ export function temporaryFolder(): { folder: string; remove: () => void } {
   }
 }
 
-/** Where the embedded database of a data folder listens, and its process (PostgreSQL, `postmaster.pid`: line 1 the process, line 5 the socket's folder). */
+/** Socket folder and process id of the embedded database (PostgreSQL's `postmaster.pid`: line 1 is the process, line 5 the folder). */
 export function databaseOf(dataFolder: string): { pid: number; url: string } {
   const file = join(dataFolder, 'postgres', 'postmaster.pid')
   if (!existsSync(file)) throw new Error(`No database runs in ${dataFolder}`)

@@ -1,5 +1,5 @@
-// Loaded before the program (`NODE_OPTIONS=--import`): its clock is as many milliseconds ahead as the file CLOCK_SHIFT_FILE says, and jumps when that changes.
-// Timers go on as they do when somebody sets the clock of a machine: they count by the monotonic clock.
+// Loaded before the program (`NODE_OPTIONS=--import`): shifts its clock by the milliseconds in the file CLOCK_SHIFT_FILE, and jumps when that changes.
+// Timers use the monotonic clock, so they don't jump, as on a machine whose clock is set.
 import { readFileSync } from 'node:fs'
 
 const file = process.env.CLOCK_SHIFT_FILE
@@ -12,7 +12,7 @@ function shift() {
     try {
       shiftMs = Number(readFileSync(file, 'utf8'))
     } catch {
-      // Being written at this moment: as before.
+      // The file is being written: keep the last value.
     }
   }
   return shiftMs

@@ -1,4 +1,4 @@
-/** A site of simulated servers, the program's API before them, and what has to be true at the end of every trouble. */
+/** A site of simulated servers with the API of the program, and what must hold after every fault. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { clusterCreate, clusterDelete, clusterGet } from '#contract/clusters/clusters.ts'
@@ -9,7 +9,7 @@ import { authorize } from '#contract/sessions.ts'
 import { apiClient, type Caller } from '../../../tools/api-client.ts'
 import { administrator, type Program, type SimulatorProcess, type SiteOptions, startProgram, startSimulator, temporaryFolder } from './processes.ts'
 
-/** Failures of the connection and answers that say "later" are what trouble looks like from outside: asked again. */
+/** Repeats calls that fail in the connection or are answered with "try later". */
 export async function patiently<T>(ask: () => Promise<T>, withinMs = 30_000): Promise<T> {
   for (const end = Date.now() + withinMs; ;) {
     try {
@@ -31,14 +31,14 @@ export interface Site {
   readonly folder: string
   readonly simulator: SimulatorProcess
   readonly datacenterId: string
-  /** Adds and confirms the next servers of the site: the program knows only those that a case needs, so that nothing else keeps it busy. */
+  /** Adds and confirms the next servers of the site. The program knows only those that a case needs, so that it has nothing else to do. */
   take(call: Caller, count: number): Promise<Server[]>
   /** Starts the program on this site's data folder. */
   start(more?: Readonly<Record<string, string>>): Promise<Program>
   stop(): Promise<void>
 }
 
-/** Starts simulator and program, makes the datacenter, and ends the program again: what follows is a warm start. */
+/** Starts simulator and program, makes the datacenter, and stops the program, so that the next start is a warm one. */
 export async function openSite(options: SiteOptions): Promise<Site> {
   const { folder, remove } = temporaryFolder()
   const simulator = await startSimulator(folder, { speed: 200, ...options })
@@ -57,7 +57,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
       if (chosen.length < count) throw new Error('The site has no more servers')
       let known = new Map<string | null, Server>()
       const missing = () => chosen.filter(({ uuid }) => !known.has(uuid.toLowerCase()))
-      // On a busy machine one may miss its time limit, which is not what is tested here: it is asked again.
+      // On a busy machine a server may miss its time limit, which is not what is tested here: try again.
       for (let tries = 0; tries < 3 && missing().length > 0; tries++) {
         const { operation } = await call(serverAdd, { body: { addresses: missing().map((m) => m.address), datacenter_id: datacenterId } })
         await ended(call, operation.id)
@@ -75,7 +75,7 @@ export async function openSite(options: SiteOptions): Promise<Site> {
     },
     async stop() {
       for (const each of started) await each.kill()
-      // A last start adopts the database, so that it is ended with its program.
+      // A last start adopts the database, so that it ends with its program.
       await (await startProgram(data)).stop()
       await simulator.stop()
       remove()
@@ -96,14 +96,14 @@ export async function ended(call: Caller, id: string, withinMs = 60_000): Promis
   }
 }
 
-/** Asks for a cluster: three control planes and workers, or one and workers where there are fewer than four servers. */
+/** Creates a cluster of three control planes and workers, or of one and workers if there are fewer than four servers. */
 export async function create(call: Caller, site: Site, name: string, nodes: readonly Server[]): Promise<{ cluster: Cluster; operation: Operation }> {
   const controlPlanes = nodes.length < 4 ? 1 : 3
   const servers = nodes.map(({ id }, i) => ({ node_id: id, role: i < controlPlanes ? ('control_plane' as const) : ('worker' as const) }))
   return call(clusterCreate, { body: { name, datacenter_id: site.datacenterId, servers } })
 }
 
-/** What is wrong at the end, as sentences; nothing where all is as it must be: the cluster ready, etcd made once, nobody installed twice, nobody lost. */
+/** What is wrong at the end, as sentences. Empty if the cluster is ready, etcd was bootstrapped once, and no server was installed twice or lost. */
 export async function findings(call: Caller, site: Site, clusterId: string, nodes: readonly Server[], end: Operation): Promise<string[]> {
   const wrong: string[] = []
   const cluster = await patiently(() => call(clusterGet, { params: { id: clusterId } }))
@@ -125,7 +125,7 @@ export async function findings(call: Caller, site: Site, clusterId: string, node
   return wrong
 }
 
-/** Forgets a cluster that is done with and its servers, so that the next case has the program to itself. */
+/** Forgets the cluster and its servers, so that the next case has the program to itself. */
 export async function dismiss(call: Caller, site: Site, clusterId: string, nodes: readonly Server[]): Promise<void> {
   const { operation } = await patiently(() => call(clusterDelete, { params: { id: clusterId }, query: { force: 'true' } }))
   await ended(call, operation.id)

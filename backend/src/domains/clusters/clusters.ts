@@ -4,7 +4,7 @@ import { canDeleteCluster, canDownloadKubeconfig, canDownloadTalosconfig } from 
 import { Problem } from '#contract/errors.ts'
 import type { Answer, Input } from '#contract/operation.ts'
 import { hasEnded, type Operation } from '#contract/operations.ts'
-import type { clusterSecretsImport } from '#contract/clusters/takeover.ts'
+import { type clusterSecretsImport, lockedOutSentences } from '#contract/clusters/takeover.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
 import type { Page } from '#contract/page.ts'
 import { kubeconfig } from '#talos/access/kubeconfig.ts'
@@ -247,13 +247,17 @@ export function clusters(parts: ClusterParts): Clusters {
       return {
         counts: { total: counts.reduce((sum, c) => sum + c.n, 0), by_status: Object.fromEntries(counts.map((c) => [c.status, c.n])) },
         ailing: [
-          ...ailing.map(({ id, name, status, reason }) => ({
-            kind: status === 'failed' ? ('cluster_failed' as const) : ('cluster_degraded' as const),
-            id,
-            name,
-            since: null,
-            reason,
-          })),
+          ...ailing.map(({ id, name, status, reason, locked_out, locked_out_since }) =>
+            status === 'failed' || locked_out === null
+              ? { kind: status === 'failed' ? ('cluster_failed' as const) : ('cluster_degraded' as const), id, name, since: null, reason }
+              : {
+                  kind: 'cluster_locked_out' as const,
+                  id,
+                  name,
+                  since: locked_out_since?.toISOString() ?? null,
+                  reason: lockedOutSentences[locked_out],
+                },
+          ),
           ...troubled.map(({ id, name }) => ({ kind: 'cluster_troubled' as const, id, name, since: null, reason: troubles.get(id)![0]!.message })),
         ],
       }

@@ -138,14 +138,15 @@ export const countByStatus = (on: On) =>
     .groupBy('status')
     .execute()
 
-/** Those that are not as they should be, failed ones first. */
+/** Those that are not as they should be: failed ones first, then those whose machines refuse Steelyard. */
 export const ailing = (on: On) =>
   on
     .selectFrom('cluster')
-    .select(['id', 'name', 'status', 'reason'])
+    .select(['id', 'name', 'status', 'reason', 'locked_out', 'locked_out_since'])
     .where('deleted_at', 'is', null)
-    .where('status', 'in', ['failed', 'degraded'])
-    .orderBy(sql`status = 'degraded'`)
+    .where((e) => e.or([e('status', 'in', ['failed', 'degraded']), e('locked_out', 'is not', null)]))
+    .orderBy(sql`status <> 'failed'`)
+    .orderBy(sql`locked_out is null`)
     .orderBy('updated_at', 'desc')
     .execute()
 

@@ -130,7 +130,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   )
   return (
     <>
-      {/* The head of the page may say it already. */}
+      {/* What the head of the page says is not said again. */}
       {running && operation.reason !== null && operation.reason !== cluster.reason && !list.some((p) => p.reason === operation.reason) && (
         <Alert tone="warn" className={css['alert'] ?? ''}>
           {operation.reason}
@@ -138,9 +138,11 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
       )}
       {operation.status === 'failed' &&
         (isCurrent ? (
-          <Alert tone="danger" className={css['alert'] ?? ''}>
-            <b>{operationTitle(operation)} failed.</b> {operation.reason ?? failed?.reason}
-          </Alert>
+          operation.reason !== cluster.reason && (
+            <Alert tone="danger" className={css['alert'] ?? ''}>
+              <b>{operationTitle(operation)} failed.</b> {operation.reason ?? failed?.reason}
+            </Alert>
+          )
         ) : (
           <Alert tone="info" className={css['alert'] ?? ''}>
             {goneOn}: this is how it stood when it failed.
@@ -170,7 +172,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
               ...(phase.held !== null &&
                 (phase.state === 'failed' || phase.state === 'waiting') && {
                   more: (
-                    <HeldUp clusterId={cluster.id} server={phase.held} failed={phase.state === 'failed'}>
+                    <HeldUp clusterId={cluster.id} server={phase.held} failed={phase.state === 'failed'} sent={!/\/(?:config|apply)$/.test(phase.key)}>
                       {phase.state === 'failed' && isCurrent && operation.kind !== 'clusterDelete' && (
                         <Button
                           size="small"
@@ -238,16 +240,19 @@ function HeldUp({
   clusterId,
   server,
   failed,
+  sent,
   children,
 }: {
   clusterId: string
   server: { node_id: string; name: string }
   failed: boolean
+  /** It has its configuration, so it may have said what fails. */
+  sent: boolean
   children: ReactNode
 }) {
   return (
     <>
-      {failed ? <KeptLog clusterId={clusterId} server={server} /> : <LiveLog server={server} />}
+      {failed ? <KeptLog clusterId={clusterId} server={server} sent={sent} /> : <LiveLog server={server} />}
       <div className="row wrap">
         {children}
         <a className="fs13" href={paths.server(server.node_id, 'logs')}>
@@ -279,9 +284,10 @@ function LiveLog({ server }: { server: { node_id: string; name: string } }) {
 }
 
 /** The last lines of the boot in which a server failed: what it says now is about another one. */
-function KeptLog({ clusterId, server }: { clusterId: string; server: { node_id: string; name: string } }) {
+function KeptLog({ clusterId, server, sent }: { clusterId: string; server: { node_id: string; name: string }; sent: boolean }) {
   const { data, error } = useQuery(query(clusterServerFailure, { params: { id: clusterId, node_id: server.node_id } }))
   if (data === undefined) return error ? <div className="t2">{reasonOf(error)}</div> : null
+  if (data.log === null && !sent) return null
   if (data.log === null)
     return <div className="t2">What it said as it failed is gone: Talos keeps its log in memory, and it could not be read before the server restarted.</div>
   return (

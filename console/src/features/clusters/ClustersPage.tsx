@@ -67,9 +67,9 @@ const clusterColumns = columns<Cluster>([
     sortable: true,
     card: 'state',
     cell: (c) => {
-      const { tone, word } = clusterSaid(c)
+      const { tone, word, why } = clusterSaid(c)
       return (
-        <StatusReason tone={tone} why={c.reason} tall>
+        <StatusReason tone={tone} why={why} tall>
           {word}
         </StatusReason>
       )

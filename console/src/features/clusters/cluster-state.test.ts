@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Server } from '#contract/servers/servers.ts'
-import { canShowNewKeys, contactSaid, nodeSaid } from './cluster-state.ts'
+import { canShowNewKeys, clusterSaid, contactSaid, nodeSaid } from './cluster-state.ts'
 
 const since = '2026-11-20T10:00:00.000Z'
 const server = {
@@ -21,6 +21,14 @@ test('a node that is dead in Kubernetes is not ready, and one that nobody could 
   expect(nodeSaid(node({ ready: false, reason: dead, since }))).toEqual({ tone: 'danger', word: 'Not ready', why: dead })
   expect(nodeSaid(node({ ready: null, reason: 'The Kubernetes API does not answer', since }))).toMatchObject({ tone: 'off', word: 'Unknown' })
   expect(nodeSaid(node(null))).toMatchObject({ tone: 'off', word: 'Not joined yet' })
+})
+
+test('a ready cluster that needs a person is not shown as well', () => {
+  const cluster = { status: 'ready' as const, reason: null, locked_out: null, troubles: [] }
+  expect(clusterSaid(cluster)).toEqual({ tone: 'ok', word: 'Ready', why: null })
+  expect(clusterSaid({ ...cluster, locked_out: { authority: 'talos_ca', since } })).toEqual({ tone: 'danger', word: 'Ready', why: 'locked out' })
+  const troubles = [{ node_id: null, message: 'It can not be looked after: no secrets' }]
+  expect(clusterSaid({ ...cluster, troubles })).toEqual({ tone: 'warn', word: 'Ready', why: troubles[0]!.message })
 })
 
 test('where there are no clusters, it is not said that they all have their offers', () => {

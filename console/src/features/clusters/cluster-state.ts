@@ -17,7 +17,13 @@ const said: Readonly<Record<ClusterStatus, { tone: Tone; word: string }>> = {
   deleting: { tone: 'busy', word: 'Deleting' },
 }
 
-export const clusterSaid = (c: Pick<Cluster, 'status'>): { tone: Tone; word: string } => said[c.status]
+/** A cluster that is Ready may still need a person: its machines refuse Steelyard, or something fails again and again. */
+export function clusterSaid(c: Pick<Cluster, 'status' | 'reason' | 'locked_out' | 'troubles'>): Said {
+  const shown = { ...said[c.status], why: c.reason }
+  if (c.status !== 'ready') return shown
+  if (c.locked_out) return { ...shown, tone: 'danger', why: 'locked out' }
+  return c.troubles.length > 0 ? { ...shown, tone: 'warn', why: c.troubles[0]!.message } : shown
+}
 
 /** Whether it is still being made or unmade: its timeline is then what one wants to see. */
 export const isUnderWay = (c: Pick<Cluster, 'status'>): boolean => !['ready', 'degraded'].includes(c.status)

@@ -8,6 +8,7 @@ import css from './Overview.module.css'
 
 const said: Readonly<Record<Attention['kind'], { tone: Tone; word: string; to: (id: string) => string }>> = {
   cluster_failed: { tone: 'danger', word: 'Failed', to: (id) => paths.cluster(id) },
+  cluster_locked_out: { tone: 'danger', word: 'Locked out', to: (id) => paths.cluster(id) },
   cluster_degraded: { tone: 'warn', word: 'Degraded', to: (id) => paths.cluster(id) },
   cluster_troubled: { tone: 'warn', word: 'Stuck', to: (id) => paths.cluster(id) },
   server_unreachable: { tone: 'danger', word: 'Unreachable', to: (id) => paths.server(id) },

@@ -59,12 +59,11 @@ const found = (chosen: Chosen, device: string, now: readonly Present[]): string 
   return disk && `/dev/${disk.id}`
 }
 
-/** Why Talos must not be installed now: the install disk is gone, or another one bears its name. */
+/** Why Talos must not be installed now: another disk bears the name of the install disk. One that is gone is told by `wipeProblem`. */
 export function installProblem(chosen: Chosen, now: readonly Present[]): string | null {
   const { name, install_disk: device } = chosen
   const at = found(chosen, device, now)
-  if (at === undefined) return `${device} is not in ${name} any more`
-  if (at === device || chosen.install_wwid !== null) return null
+  if (at === undefined || at === device || chosen.install_wwid !== null) return null
   return `${name} names its disks anew since it restarted: what was ${device} is ${at} now. Restart it, or put another server in its place`
 }
 
@@ -113,14 +112,15 @@ export function notAgreed(chosen: ToWipe, disks: readonly Told[], wiping: Wiping
 export function wipeProblem(chosen: ToWipe, now: readonly Disk[], wiping: Wiping): string | null {
   const disks = now.map(({ content, ...disk }) => ({ ...disk, content: content || null }))
   const gone = devicesOf(chosen, wiping).find((device) => found(chosen, device, disks) === undefined)
-  if (gone !== undefined) return `${gone} (${diskName(chosen.agreed_disks[gone] ?? nobodyAgreed)}) is not in ${chosen.name} any more: nothing was wiped`
+  if (gone !== undefined)
+    return `${chosen.name} no longer has ${gone} (${diskName(chosen.agreed_disks[gone] ?? nobodyAgreed)}). Nothing was wiped: put the disk back and retry, or put another server in its place`
   const [first] = notAgreed(chosen, disks, wiping)
   if (first === undefined) return null
   const { disk, agreed } = first
   const sentence = diskSentence({ server: chosen.name, device: first.now, disk, media: mediaOf(disk), content: contentOf(disk) })
-  const then = `it was agreed to wipe ${diskName(agreed)}, ${agreed.content === emptyContent ? 'which was empty' : `which held ${agreed.content}`}`
-  const way = first.isAnother ? '' : ': retry and confirm it, empty the disk and retry, or put another server in its place'
-  return `${sentence}, but ${then}. Nothing was wiped${way}`
+  const held = agreed.content === emptyContent ? 'was empty' : `held ${agreed.content}`
+  if (first.isAnother) return `${sentence}, but it was agreed to wipe ${diskName(agreed)}, which ${held}. Nothing was wiped`
+  return `${sentence}, but it ${held} when its wiping was agreed. Nothing was wiped: retry and confirm it, empty the disk and retry, or put another server in its place`
 }
 
 /** The workload disks as they are called now, and those that are gone. The disk that Talos is on is never one of them. */

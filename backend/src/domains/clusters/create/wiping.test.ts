@@ -65,7 +65,7 @@ test('a disk that has been filled since it was chosen is not wiped; a retry asks
   const { operation } = await world.create([clean], { servers: only(clean.id, { install_disk: 'nvme0n1' }) })
   const end = await world.ended(operation.id)
   expect(end).toMatchObject({ status: 'failed' })
-  expect(end.reason).toContain('it holds ext4 "data", but it was agreed to wipe')
+  expect(end.reason).toContain('it holds ext4 "data", but it was empty when its wiping was agreed')
   expect(end.reason).toContain('Nothing was wiped')
   expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
 
@@ -93,7 +93,7 @@ test(
     await addFault(machine, { kind: 'disks', what: 'lost' })
     const { cluster, operation } = (await admin.call(clusterCreate, { body })).answer!
     const end = await world.ended(operation.id)
-    expect(end).toMatchObject({ status: 'failed', reason: expect.stringContaining(`/dev/${disk.id} is not in ${thin.name} any more`) as string })
+    expect(end).toMatchObject({ status: 'failed', reason: expect.stringContaining(`${thin.name} no longer has /dev/${disk.id} (${disk.model}, serial ${disk.serial}`) as string })
     expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
 
     // Nobody chooses here: the default disk of the other server holds something too.

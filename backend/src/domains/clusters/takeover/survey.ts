@@ -92,7 +92,7 @@ export async function askAt<T>(
 ): Promise<T> {
   const connection = servers.connectionAt(address)
   const field = proof.bundle === null ? 'talosconfig' : 'secrets'
-  const [whose, whosePast] = proof.bundle === null ? ['this talosconfig', 'The talosconfig'] : ['these secrets', 'The secrets']
+  const whose = proof.bundle === null ? 'this talosconfig' : 'these secrets'
   try {
     return await connection.secure(proof.credentials, act, { signal, deadlineMs, lane: 'act' })
   } catch (error) {
@@ -102,7 +102,9 @@ export async function askAt<T>(
       if (isFree) throw invalid('addresses', `The machine at ${address} is in maintenance mode, so it is in no cluster`)
       throw invalid(
         field,
-        `${whosePast} belong${proof.bundle === null ? 's' : ''} to another cluster: the certificate of the machine at ${address} is not signed by its authority`,
+        proof.bundle === null
+          ? `The talosconfig belongs to another cluster, or is older than a change of its authority: it did not sign the certificate of the machine at ${address}`
+          : `The secrets belong to another cluster, or are older than a change of its authority: it did not sign the certificate of the machine at ${address}`,
       )
     }
     if (error.kind === 'refused')

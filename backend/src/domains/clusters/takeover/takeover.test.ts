@@ -3,6 +3,7 @@ import { parse, stringify } from 'yaml'
 import { type Cluster, clusterDelete, clusterEvents, clusterGet, clusterKubeconfig, clusterTalosconfig } from '#contract/clusters/clusters.ts'
 import { serverDrift } from '#contract/servers/drift.ts'
 import { operationGet } from '#contract/operations.ts'
+import { overviewGet } from '#contract/overview.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverList, serverRemove } from '#contract/servers/servers.ts'
 import { clusterImport, clusterImportPreview, clusterSecretsImport, type Takeover } from '#contract/clusters/takeover.ts'
@@ -72,7 +73,7 @@ test.each<[string, () => Promise<object> | object, RegExp]>([
   [
     'a bundle of another cluster',
     async () => ({ secrets: writeSecrets(await otherBundle()) }),
-    /^The secrets belong to another cluster: the certificate of the machine at 127\.20\./,
+    /^The secrets belong to another cluster, or are older than a change of its authority: it did not sign the certificate of the machine at 127\.20\./,
   ],
   [
     'a bundle with the id of another cluster',
@@ -233,6 +234,7 @@ test('after a rotation of the authority by others it is said, and the new secret
     (c) => c.locked_out != null,
   )
   expect(locked.locked_out).toMatchObject({ authority: 'talos_ca' })
+  expect((await admin.call(overviewGet)).answer!.attention.items).toContainEqual(expect.objectContaining({ kind: 'cluster_locked_out', name: 'ours' }))
   const after = { params: { id: nodes[0]!.id }, body: { name: 'after', body: 'machine:\n  sysctls:\n    vm.dirty_ratio: "9"\n' } }
   expect((await admin.call(patchCreate, after)).problem).toMatchObject({ error: expect.stringContaining('import the new secrets') as string })
   const config = talosconfig({ context: 'theirs', endpoints: [addressOf(nodes[0]!)], ...(await adminOf(rotated)) })
