@@ -64,10 +64,7 @@ async function furnish(): Promise<World> {
         name,
         datacenter_id: cp.datacenter!.id,
         talos_version: cp.talos.version!,
-        servers: [
-          { node_id: cp.id, role: 'control_plane' },
-          ...(w ? [{ node_id: w.id, role: 'worker' as const }] : []),
-        ],
+        servers: [{ node_id: cp.id, role: 'control_plane' }, ...(w ? [{ node_id: w.id, role: 'worker' as const }] : [])],
       },
     })
   await simulator(`/servers/${machineOf(two)}/fault`, { kind: 'vanish', stage: 'installing' })

@@ -63,7 +63,11 @@ export function DisksToWipe({ chosen, ...ticks }: { chosen: readonly ChosenDisks
   if (disks.length === 0) return null
   return (
     <Panel className={css['wipe']} title="Disks to be wiped" note={<Badge tone="danger">{counted(disks.length, 'disk')}</Badge>}>
-      <DiskChecks disks={disks} {...ticks} text="These disks hold something, or may. Confirm each one: what is on it is lost. The installation wipes the install disk; workload disks are wiped when their server leaves the cluster." />
+      <DiskChecks
+        disks={disks}
+        {...ticks}
+        text="These disks hold something, or may. Confirm each one: what is on it is lost. The installation wipes the install disk; workload disks are wiped when their server leaves the cluster."
+      />
     </Panel>
   )
 }

@@ -93,7 +93,9 @@ describe('right before the order', () => {
   })
 
   test('nothing is wiped where a disk is gone, or another stands in its place', () => {
-    expect(problem([told('sda', 'empty')])).toBe('web-1 no longer has /dev/sdb (PM9A3, serial S-sdb, WWID naa.sdb). Nothing was wiped: put the disk back and retry, or put another server in its place')
+    expect(problem([told('sda', 'empty')])).toBe(
+      'web-1 no longer has /dev/sdb (PM9A3, serial S-sdb, WWID naa.sdb). Nothing was wiped: put the disk back and retry, or put another server in its place',
+    )
     expect(problem([told('sda', 'empty', { serial: 'S-other' }), told('sdb', 'ext4 "data"')])).toContain('Nothing was wiped')
     const byPath = { ...agreed, disk_wwids: {}, install_wwid: null }
     expect(wipeProblem(byPath, [told('sda', 'empty', { serial: 'S-other', wwid: '' }), told('sdb', 'ext4 "data"')], first)).toContain('S-other')

@@ -93,7 +93,10 @@ test(
     await addFault(machine, { kind: 'disks', what: 'lost' })
     const { cluster, operation } = (await admin.call(clusterCreate, { body })).answer!
     const end = await world.ended(operation.id)
-    expect(end).toMatchObject({ status: 'failed', reason: expect.stringContaining(`${thin.name} no longer has /dev/${disk.id} (${disk.model}, serial ${disk.serial}`) as string })
+    expect(end).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining(`${thin.name} no longer has /dev/${disk.id} (${disk.model}, serial ${disk.serial}`) as string,
+    })
     expect(machine.disk.state.counters).toMatchObject({ applies: 0, installs: 0 })
 
     // Nobody chooses here: the default disk of the other server holds something too.

@@ -126,7 +126,8 @@ export function describe(c: ClusterFacts): { status: ClusterStatus; reason: stri
   const unsecured = joined.filter((m) => m.role === 'control_plane' && !m.secured)
   if (!c.bootstrap) {
     const unsent = unsecured.filter((m) => !m.sent)
-    if (unsent.length > 0 && unsent.length === unsecured.length) return { status: 'configuring', reason: `Sending ${names(unsent)} ${unsent.length === 1 ? 'its' : 'their'} configuration` }
+    if (unsent.length > 0 && unsent.length === unsecured.length)
+      return { status: 'configuring', reason: `Sending ${names(unsent)} ${unsent.length === 1 ? 'its' : 'their'} configuration` }
     if (unsecured.length === 0) return { status: 'bootstrapping', reason: 'Choosing the control plane that etcd is started on' }
     return { status: 'installing', reason: `Waiting for ${names(unsecured)} to install and restart` }
   }
