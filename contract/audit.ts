@@ -1,8 +1,8 @@
 /** Who did what to what, when, from where, with what result. Append-only; each entry carries the hash of the one before. */
 import * as z from 'zod/mini'
-import { operation } from './operation.ts'
+import { list, listOperation } from './list.ts'
 import { type OperationKind, operationTable } from './operations.ts'
-import { listQuery, pageOf, time } from './page.ts'
+import { time } from './page.ts'
 import { counted } from './words.ts'
 
 const ofOperations = Object.fromEntries(Object.values(operationTable).map(({ audit, event }) => [audit, event])) as Record<
@@ -100,17 +100,21 @@ export const AuditEntry = z.object({
 })
 export type AuditEntry = z.infer<typeof AuditEntry>
 
-export const auditList = operation({
+const text = (length: number) => z.string().check(z.maxLength(length))
+const audit = list<AuditEntry>()({
+  nouns: ['entry', 'entries'],
+  columns: { seq: { label: 'Number', kind: 'number', sort: true, value: (e: AuditEntry) => e.seq } },
+  filters: {
+    action: { label: 'Action', help: 'Only entries of this action, such as `cluster.created`', schema: text(60) },
+    target: { label: 'Object', help: 'Only entries about this object, by its id', schema: text(64) },
+    actor: { label: 'Who', help: 'Only entries of this person, by their name', schema: text(254) },
+  },
+  order: '-seq',
+})
+
+export const auditList = listOperation(audit, AuditEntry, {
   name: 'auditList',
   summary: 'The audit log, newest first.',
-  method: 'GET',
   path: '/v1/audit',
   scope: 'users:manage',
-  query: z.strictObject({
-    ...listQuery(['seq']),
-    action: z.optional(z.string().check(z.maxLength(60))),
-    target: z.optional(z.string().check(z.maxLength(64))),
-    actor: z.optional(z.string().check(z.maxLength(254))),
-  }),
-  answer: pageOf(AuditEntry),
 })

@@ -3,9 +3,10 @@
  * Codes are ISO 3166-1 country, UN/LOCODE place, running index: PL-POZ-1.
  */
 import * as z from 'zod/mini'
+import { list, listOperation } from './list.ts'
 import { seen } from './names.ts'
 import { operation } from './operation.ts'
-import { byId, listQuery, pageOf, time } from './page.ts'
+import { byId, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { count, counted } from './words.ts'
 
@@ -92,14 +93,33 @@ const creation = z
   })
   .check(z.refine((d) => (d.latitude === null) === (d.longitude === null), { error: 'Enter both latitude and longitude, or neither', path: ['longitude'] }))
 
-export const datacenterList = operation({
+const datacenters = list<Datacenter>()({
+  nouns: ['datacenter', 'datacenters'],
+  columns: {
+    code: { label: 'Code', sort: true, value: (d: Datacenter) => d.code },
+    country: { label: 'Country', value: (d: Datacenter) => d.country_code },
+    city_name: { label: 'City', sort: true, value: (d: Datacenter) => d.city_name },
+    tier: { label: 'Tier', kind: 'number', sort: true, value: (d: Datacenter) => d.tier },
+    certifications: { label: 'Certifications', value: (d: Datacenter) => d.certifications.join(', ') || null },
+    servers: { label: 'Servers', kind: 'number', sort: true, value: (d: Datacenter) => d.servers },
+    clusters: { label: 'Clusters', kind: 'number', value: (d: Datacenter) => d.clusters },
+    subnets: { label: 'Subnets', kind: 'number', value: (d: Datacenter) => d.subnets },
+    free: {
+      label: 'Free CU',
+      help: 'Compute units: 1 physical core with 4 GiB of memory. Servers whose hardware is unknown are left out.',
+      kind: 'number',
+      sort: true,
+      value: (d: Datacenter) => d.compute_units.free,
+    },
+  },
+  order: 'code',
+})
+
+export const datacenterList = listOperation(datacenters, Datacenter, {
   name: 'datacenterList',
   summary: 'The datacenters, with what stands in each.',
-  method: 'GET',
   path: '/v1/datacenters',
   scope: 'datacenters:read',
-  query: z.strictObject(listQuery(['code', 'city_name', 'tier', 'servers', 'free'])),
-  answer: pageOf(Datacenter),
 })
 
 export const datacenterGet = operation({

@@ -1,8 +1,9 @@
 /** Boot images. Steelyard writes the schematic and computes its id; the image factory confirms the id and builds the image. */
 import * as z from 'zod/mini'
 import { joinTokenStatuses } from './join-tokens.ts'
+import { list, listOperation } from './list.ts'
 import { operation } from './operation.ts'
-import { byId, listQuery, pageOf, time } from './page.ts'
+import { byId, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { talosVersionText } from './versions.ts'
 
@@ -50,17 +51,22 @@ export const Extension = z.object({
   tier: z.nullable(z.enum(extensionTiers)),
 })
 export type Extension = z.infer<typeof Extension>
-export const extensionList = operation({
+const extensions = list<Extension>()({
+  nouns: ['extension', 'extensions'],
+  columns: {
+    name: { label: 'Name', sort: true, value: (e: Extension) => e.name },
+    tier: { label: 'Tier', value: (e: Extension) => e.tier },
+    description: { label: 'Description', value: (e: Extension) => e.description },
+  },
+  order: 'name',
+})
+
+export const extensionList = listOperation(extensions, Extension, {
   name: 'extensionList',
   summary: 'Extensions that the factory has for a Talos version.',
-  method: 'GET',
   path: '/v1/images/extensions',
   scope: 'servers:read',
-  query: z.strictObject({
-    ...listQuery(['name']),
-    version: talosVersionText(),
-  }),
-  answer: pageOf(Extension),
+  more: { version: talosVersionText() },
   errors: ['factory_unreachable', 'factory_refused'],
 })
 
@@ -137,14 +143,29 @@ export const Image = z.object({
 })
 export type Image = z.infer<typeof Image>
 
-export const imageList = operation({
+const images = list<Image>()({
+  nouns: ['image', 'images'],
+  columns: {
+    id: { label: 'Id', kind: 'mono', value: (i: Image) => i.id },
+    created_at: { label: 'Made', kind: 'time', sort: true, value: (i: Image) => i.created_at },
+    talos_version: { label: 'Talos', sort: true, value: (i: Image) => i.talos_version },
+    arch: { label: 'Arch', value: (i: Image) => `${i.arch}${i.secureboot ? ', SecureBoot' : ''}` },
+    extensions: { label: 'Extensions', value: (i: Image) => i.extensions.map((e) => e.replace(/^siderolabs\//, '')).join(', ') || null },
+    datacenter: { label: 'Datacenter', value: (i: Image) => i.datacenter?.code ?? null },
+    token: { label: 'Token', value: (i: Image) => i.token?.name ?? null },
+    factory: {
+      label: 'Factory',
+      value: (i: Image) => (i.factory.registered_at === null ? 'not registered' : i.factory.simulated ? 'simulated' : 'registered'),
+    },
+  },
+  order: '-created_at',
+})
+
+export const imageList = listOperation(images, Image, {
   name: 'imageList',
   summary: 'Images that were prepared, newest first.',
-  method: 'GET',
   path: '/v1/images',
   scope: 'servers:read',
-  query: z.strictObject(listQuery(['created_at', 'talos_version'])),
-  answer: pageOf(Image),
 })
 export const imageGet = operation({
   name: 'imageGet',

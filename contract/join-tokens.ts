@@ -3,9 +3,10 @@
  * configuration. It is part of an image's kernel arguments; Steelyard stores only its hash.
  */
 import * as z from 'zod/mini'
+import { list, listOperation } from './list.ts'
 import { nameOf } from './names.ts'
 import { operation } from './operation.ts'
-import { byId, listQuery, pageOf, time } from './page.ts'
+import { byId, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { count } from './words.ts'
 
@@ -59,14 +60,27 @@ export const NewJoinToken = z.strictObject({
 })
 export type NewJoinToken = z.infer<typeof NewJoinToken>
 
-export const joinTokenList = operation({
+const joinTokens = list<JoinToken>()({
+  nouns: ['join token', 'join tokens'],
+  columns: {
+    name: { label: 'Name', sort: true, value: (t: JoinToken) => t.name },
+    status: { label: 'Status', kind: 'word', sort: true, value: (t: JoinToken) => t.status },
+    uses: { label: 'Uses', help: 'One use is one machine, by its UUID. A machine that boots again uses nothing.', sort: true },
+    expires_at: { label: 'Expires', kind: 'time', sort: true, value: (t: JoinToken) => t.expires_at },
+    datacenter: { label: 'Datacenter', value: (t: JoinToken) => t.datacenter?.code ?? null },
+    last_used: { label: 'Last used', kind: 'time', value: (t: JoinToken) => t.last_used_at },
+    created_at: { label: 'Created', kind: 'time', sort: true, value: (t: JoinToken) => t.created_at },
+    created_by: { label: 'By', value: (t: JoinToken) => t.created_by },
+  },
+  filters: { status: { label: 'Status', help: 'Only in this status', choices: joinTokenStatuses } },
+  order: '-created_at',
+})
+
+export const joinTokenList = listOperation(joinTokens, JoinToken, {
   name: 'joinTokenList',
   summary: 'Join tokens, newest first, with how often each was used; never the tokens themselves.',
-  method: 'GET',
   path: '/v1/join-tokens',
   scope: 'servers:read',
-  query: z.strictObject({ ...listQuery(['created_at', 'name', 'expires_at', 'uses', 'status']), status: z.optional(z.enum(joinTokenStatuses)) }),
-  answer: pageOf(JoinToken),
 })
 export const joinTokenGet = operation({
   name: 'joinTokenGet',
@@ -120,15 +134,26 @@ export const Arrival = z.object({
   server: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
 })
 export type Arrival = z.infer<typeof Arrival>
-export const joinTokenArrivals = operation({
+const arrivals = list<Arrival>()({
+  nouns: ['arrival', 'arrivals'],
+  columns: {
+    at: { label: 'When', kind: 'time', sort: true, value: (a: Arrival) => a.at },
+    server: { label: 'Server', value: (a: Arrival) => a.server?.name ?? null },
+    address: { label: 'Address', kind: 'mono', value: (a: Arrival) => a.address },
+    uuid: { label: 'UUID', kind: 'mono', value: (a: Arrival) => a.uuid },
+    serial: { label: 'Serial', kind: 'mono', value: (a: Arrival) => a.serial },
+    result: { label: 'Result', kind: 'word', value: (a: Arrival) => a.result },
+    reason: { label: 'Reason', value: (a: Arrival) => a.reason },
+  },
+  order: '-at',
+})
+
+export const joinTokenArrivals = listOperation(arrivals, Arrival, {
   name: 'joinTokenArrivals',
   summary: 'What announced itself with a join token, newest first.',
-  method: 'GET',
   path: '/v1/join-tokens/{id}/arrivals',
   scope: 'servers:read',
   params: byId,
-  query: z.strictObject(listQuery(['at'])),
-  answer: pageOf(Arrival),
   errors: ['not_found'],
 })
 

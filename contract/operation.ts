@@ -32,6 +32,8 @@ export interface Operation<Params extends Schema = Schema, Query extends Schema 
    * create (201), begin (202) or remove something (DELETE), or say so.
    */
   readonly kept: boolean
+  /** Of the parameters of its query, for the documentation: those that mean the same in no other call. */
+  readonly meanings?: Readonly<Record<string, string>>
   /** What can go wrong beside what every call can answer: 400, 401, 403, 422, 429, 503. */
   readonly errors: readonly ErrorCode[]
 }

@@ -3,8 +3,9 @@ import * as z from 'zod/mini'
 import { joiningSteps, leavingSteps, subnetSteps, wholeSteps } from './clusters/steps.ts'
 import { ConfirmedDisk, ConfirmedDisks, Disk } from './servers/disks.ts'
 import { commandEnds, type MachineCommand, machineCommandKinds, machineCommands } from './servers/machine-commands.ts'
+import { list, listOperation } from './list.ts'
 import { operation } from './operation.ts'
-import { byId, listQuery, pageOf, time } from './page.ts'
+import { byId, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
 interface KindRow {
@@ -145,20 +146,29 @@ export function canCancelOperation(o: Pick<Operation, 'status'>): Verdict {
 
 export const canRetryOperation = (o: Pick<Operation, 'status'>): Verdict => (o.status === 'failed' ? yes : no('Only a failed operation can be retried'))
 
-export const operationList = operation({
+const operations = list<Operation>()({
+  nouns: ['operation', 'operations'],
+  columns: {
+    id: { label: 'Id', kind: 'mono', value: (o: Operation) => o.id },
+    kind: { label: 'Kind', value: (o: Operation) => o.kind },
+    target: { label: 'Of', value: (o: Operation) => o.target.name },
+    status: { label: 'Status', kind: 'word', value: (o: Operation) => o.status },
+    created_at: { label: 'Begun', kind: 'time', sort: true, value: (o: Operation) => o.created_at },
+    created_by: { label: 'By', value: (o: Operation) => o.created_by },
+  },
+  filters: {
+    status: { label: 'Status', help: 'Only in this status, or open', choices: [...operationStatuses, 'open'] },
+    kind: { label: 'Kind', help: 'Only of this kind', choices: operationKinds },
+    target: { label: 'Of', help: 'Only of the server or cluster with this id', schema: z.uuid(), value: 'ID' },
+  },
+  order: '-created_at',
+})
+
+export const operationList = listOperation(operations, Operation, {
   name: 'operationList',
   summary: 'Operations on what the caller may see, newest first.',
-  method: 'GET',
   path: '/v1/operations',
   scope: 'signed_in',
-  query: z.strictObject({
-    ...listQuery(['created_at']),
-    status: z.optional(z.enum([...operationStatuses, 'open'])),
-    kind: z.optional(z.enum(operationKinds)),
-    /** Id of the server or cluster that it is about. */
-    target: z.optional(z.uuid()),
-  }),
-  answer: pageOf(Operation),
 })
 export const operationGet = operation({
   name: 'operationGet',

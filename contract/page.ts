@@ -21,21 +21,6 @@ export const wholeInQuery = (least: number, most: number) =>
     z.int().check(z.gte(least), z.lte(most)),
   )
 
-/** Query of a list; exact filters come beside it. `sort` is a column, descending with a leading minus; absent, the order that the call's summary names, or the first column. */
-export const listQuery = <const Column extends string>(columns: readonly Column[], perPage = 50) => ({
-  q: z.optional(z.string().check(z.trim(), z.maxLength(200))),
-  sort: z.optional(z.enum(columns.flatMap((c): (Column | `-${Column}`)[] => [c, `-${c}`]))),
-  page: z._default(wholeInQuery(1, 1_000_000), 1),
-  per_page: z._default(wholeInQuery(1, 1000), perPage),
-})
-
-/** The order that is asked for, or else the usual one of the list. */
-export function orderOf<Sort extends string>(sort: Sort | undefined, usual: NoInfer<Sort>): { column: Exclude<Sort, `-${string}`>; direction: 'asc' | 'desc' } {
-  const wanted = sort ?? usual
-  const isDown = wanted.startsWith('-')
-  return { column: (isDown ? wanted.slice(1) : wanted) as Exclude<Sort, `-${string}`>, direction: isDown ? 'desc' : 'asc' }
-}
-
 /** Path parameters of a call about one object. */
 export const byId = z.strictObject({ id: z.uuid() })
 

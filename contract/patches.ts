@@ -1,6 +1,7 @@
 /** Patches: layers of Talos machine configuration of one server. Steelyard writes two of them, which are read-only. */
 import * as z from 'zod/mini'
 import { nameOf } from './names.ts'
+import { list } from './list.ts'
 import { operation } from './operation.ts'
 import { byId, pageOf, time } from './page.ts'
 import { no, type Verdict, yes } from './rule.ts'
@@ -46,16 +47,32 @@ export type Patch = z.infer<typeof Patch>
 
 const ofPatch = z.strictObject({ id: z.uuid(), patchId: z.string().check(z.maxLength(64)) })
 
-export const patchList = operation({
-  name: 'patchList',
-  summary: 'The layers of a server in the order in which they are merged.',
-  method: 'GET',
-  path: '/v1/nodes/{id}/patches',
-  scope: 'servers:read',
-  params: byId,
-  answer: pageOf(Patch),
-  errors: ['not_found'],
+const patches = list<Patch>()({
+  nouns: ['patch', 'patches'],
+  columns: {
+    name: { label: 'Name', sort: true, value: (p: Patch) => p.name },
+    weight: { label: 'Weight', kind: 'number', sort: true, value: (p: Patch) => p.weight },
+    id: { label: 'ID', kind: 'mono', value: (p: Patch) => p.patch_id },
+    created_at: { label: 'Created at', kind: 'time', sort: true, value: (p: Patch) => p.created_at },
+    labels: { label: 'Labels' },
+  },
+  order: '-weight',
 })
+
+/** Answered whole, because a server has few: whoever shows them orders them. */
+export const patchList = {
+  ...operation({
+    name: 'patchList',
+    summary: 'The layers of a server in the order in which they are merged.',
+    method: 'GET',
+    path: '/v1/nodes/{id}/patches',
+    scope: 'servers:read',
+    params: byId,
+    answer: pageOf(Patch),
+    errors: ['not_found'],
+  }),
+  list: patches,
+}
 export const patchGet = operation({
   name: 'patchGet',
   summary: 'One patch.',

@@ -1,8 +1,9 @@
 /** Sign-in, refresh and log out. The first two calls and their camel case are specified. */
 import * as z from 'zod/mini'
+import { list, listOperation } from './list.ts'
 import { seen } from './names.ts'
 import { operation } from './operation.ts'
-import { byId, listQuery, pageOf, time } from './page.ts'
+import { byId, time } from './page.ts'
 import { Scope } from './permissions.ts'
 import { no, type Verdict, yes } from './rule.ts'
 
@@ -141,14 +142,26 @@ export const Session = z.object({
 })
 export type Session = z.infer<typeof Session>
 
-export const sessionList = operation({
+const sessions = list<Session>()({
+  nouns: ['session', 'sessions'],
+  columns: {
+    id: { label: 'Id', kind: 'mono', value: (s: Session) => s.id },
+    user: { label: 'User', value: (s: Session) => s.user.email },
+    ip: { label: 'Address', kind: 'mono', value: (s: Session) => s.ip },
+    last_used_at: { label: 'Last used', kind: 'time', sort: true, value: (s: Session) => s.last_used_at },
+    created_at: { label: 'Signed in', kind: 'time', sort: true, hidden: true, value: (s: Session) => s.created_at },
+    expires_at: { label: 'Ends', kind: 'time', value: (s: Session) => s.expires_at },
+    program: { label: 'Program', value: (s: Session) => s.user_agent },
+  },
+  order: '-last_used_at',
+})
+
+export const sessionList = listOperation(sessions, Session, {
   name: 'sessionList',
   summary: "One's own sessions, last used first; those of others with `users:manage`.",
-  method: 'GET',
   path: '/v1/sessions',
   scope: 'signed_in',
-  query: z.strictObject({ ...listQuery(['last_used_at', 'created_at']), user_id: z.optional(z.union([z.literal('all'), z.uuid()])) }),
-  answer: pageOf(Session),
+  more: { user_id: z.optional(z.union([z.literal('all'), z.uuid()])) },
 })
 export const sessionEnd = operation({
   name: 'sessionEnd',

@@ -1,8 +1,9 @@
 /** Users of this installation. */
 import * as z from 'zod/mini'
+import { list, listOperation } from './list.ts'
 import { seen } from './names.ts'
 import { operation } from './operation.ts'
-import { byId, listQuery, pageOf, time } from './page.ts'
+import { byId, time } from './page.ts'
 import { Role } from './permissions.ts'
 import { no, type Verdict, yes } from './rule.ts'
 import { email, newPassword } from './sessions.ts'
@@ -29,14 +30,24 @@ export const NewUser = z.strictObject({
   password: newPassword,
 })
 
-export const userList = operation({
+const users = list<Person>()({
+  nouns: ['user', 'users'],
+  columns: {
+    email: { label: 'Email', sort: true, value: (u: Person) => u.email },
+    name: { label: 'Name', sort: true, value: (u: Person) => u.name },
+    role: { label: 'Role', sort: true, value: (u: Person) => u.role },
+    status: { label: 'Status', value: (u: Person) => (u.disabled_at === null ? 'active' : 'disabled') },
+    last_sign_in: { label: 'Last sign-in', kind: 'time', value: (u: Person) => u.last_sign_in_at },
+    created_at: { label: 'Added', kind: 'time', sort: true, value: (u: Person) => u.created_at },
+  },
+  order: 'email',
+})
+
+export const userList = listOperation(users, Person, {
   name: 'userList',
   summary: 'The users of this installation.',
-  method: 'GET',
   path: '/v1/users',
   scope: 'users:manage',
-  query: z.strictObject(listQuery(['email', 'name', 'role', 'created_at'])),
-  answer: pageOf(Person),
 })
 export const userCreate = operation({
   name: 'userCreate',
@@ -115,14 +126,21 @@ export const waitlistJoin = operation({
 })
 
 export const WaitlistEntry = z.object({ name: z.string(), company: z.string(), email: z.string(), created_at: time, invited_at: z.nullable(time) })
-export const waitlistList = operation({
+type WaitlistEntry = z.infer<typeof WaitlistEntry>
+const waitlist = list<WaitlistEntry>()({
+  nouns: ['entry', 'entries'],
+  columns: {
+    created_at: { label: 'Asked', kind: 'time', sort: true, value: (e: WaitlistEntry) => e.created_at },
+    email: { label: 'Email', sort: true, value: (e: WaitlistEntry) => e.email },
+  },
+  order: 'created_at',
+})
+
+export const waitlistList = listOperation(waitlist, WaitlistEntry, {
   name: 'waitlistList',
   summary: 'Who asked to join.',
-  method: 'GET',
   path: '/v1/waitlist',
   scope: 'users:manage',
-  query: z.strictObject(listQuery(['created_at', 'email'])),
-  answer: pageOf(WaitlistEntry),
 })
 
 /** What the console needs before sign-in. */

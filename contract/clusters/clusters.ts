@@ -3,10 +3,11 @@ import * as z from 'zod/mini'
 import { parseAddress, parseCidr } from '../network/addresses.ts'
 import { ConfirmedDisks, devicePath } from '../servers/disks.ts'
 import { nameOf } from '../names.ts'
+import { list, listOperation } from '../list.ts'
 import { operation } from '../operation.ts'
 import { begun, Operation } from '../operations.ts'
 import { NewPatch } from '../patches.ts'
-import { byId, listQuery, pageOf, time } from '../page.ts'
+import { byId, time } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { kubernetesVersionText, talosVersionText } from '../versions.ts'
 
@@ -153,19 +154,26 @@ export const leastMemoryBytes: Readonly<Record<ClusterRole, number>> = { control
 
 export const Check = z.object({ check: z.string(), ok: z.boolean(), message: z.string() })
 
-export const clusterList = operation({
-  name: 'clusterList',
-  summary: 'Clusters.',
-  method: 'GET',
-  path: '/v1/clusters',
-  scope: 'clusters:read',
-  query: z.strictObject({
-    ...listQuery(['name', 'datacenter', 'status', 'kubernetes_version', 'talos_version', 'created_at']),
-    status: z.optional(z.enum(clusterStatuses)),
-    datacenter: z.optional(z.string().check(z.trim(), z.maxLength(40))),
-  }),
-  answer: pageOf(Cluster),
+const clusters = list<Cluster>()({
+  nouns: ['cluster', 'clusters'],
+  columns: {
+    name: { label: 'Name', sort: true, value: (c: Cluster) => c.name },
+    datacenter: { label: 'Location', sort: true, value: (c: Cluster) => c.datacenter.code },
+    servers: { label: 'Servers', help: 'Control planes + workers', value: (c: Cluster) => `${c.control_planes} + ${c.workers}` },
+    kubernetes_version: { label: 'Kubernetes', sort: true, value: (c: Cluster) => c.kubernetes_version },
+    talos_version: { label: 'Talos', sort: true, value: (c: Cluster) => c.talos_version },
+    subnets: { label: 'IP subnets', kind: 'mono', value: (c: Cluster) => c.subnets.map((s) => s.cidr).join(', ') || null },
+    status: { label: 'Status', sort: true },
+    created_at: { label: 'Created', kind: 'time', sort: true, hidden: true, value: (c: Cluster) => c.created_at },
+  },
+  filters: {
+    status: { label: 'Status', help: 'Only in this status', choices: clusterStatuses },
+    datacenter: { label: 'Datacenter', help: 'Only in this datacenter, by its code or id', value: 'CODE' },
+  },
+  order: 'name',
 })
+
+export const clusterList = listOperation(clusters, Cluster, { name: 'clusterList', summary: 'Clusters.', path: '/v1/clusters', scope: 'clusters:read' })
 export const clusterGet = operation({
   name: 'clusterGet',
   summary: 'One cluster.',

@@ -4,10 +4,11 @@
  */
 import * as z from 'zod/mini'
 import { addressStates } from './address-map.ts'
+import { list, listOperation, narrowingOf } from '../list.ts'
 import { nameOf } from '../names.ts'
 import { type Answer, operation } from '../operation.ts'
 import { begun } from '../operations.ts'
-import { byId, listQuery, pageOf, time } from '../page.ts'
+import { byId, time } from '../page.ts'
 import { no, type Verdict, yes } from '../rule.ts'
 import { Subnet, subnetPurposes, subnetStatuses } from './subnet.ts'
 import { mostExclusions, subnetProblems, type SubnetText, tooManyExclusions } from './subnet-rules.ts'
@@ -71,24 +72,34 @@ const change = z.strictObject({
 })
 export type SubnetChange = z.infer<typeof change>
 
-const filters = {
-  status: z.optional(z.enum(subnetStatuses)),
-  /** Name or id. */
-  cluster: z.optional(z.string().check(z.trim(), z.maxLength(40))),
-  /** Code or id. */
-  datacenter: z.optional(z.string().check(z.trim(), z.maxLength(40))),
-  type: z.optional(z.literal(['IPv4', 'IPv6'])),
-  purpose: z.optional(z.enum(subnetPurposes)),
-}
+const subnets = list<Subnet>()({
+  nouns: ['subnet', 'subnets'],
+  columns: {
+    name: { label: 'Name', sort: true, value: (s: Subnet) => s.name },
+    type: { label: 'Type', sort: true, value: (s: Subnet) => s.type },
+    cidr: { label: 'CIDR', kind: 'mono', sort: true, value: (s: Subnet) => s.cidr },
+    gateway: { label: 'Gateway', kind: 'mono', sort: true, value: (s: Subnet) => s.gateway },
+    vlan_id: { label: 'VLAN', kind: 'number', sort: true, value: (s: Subnet) => s.vlan_id },
+    datacenter: { label: 'Datacenter', sort: true, value: (s: Subnet) => s.datacenter.code },
+    cluster: { label: 'Cluster', sort: true, value: (s: Subnet) => s.clusters.map((c) => c.name).join(', ') || null },
+    used: { label: 'Used', sort: true },
+    status: { label: 'Status', sort: true },
+  },
+  filters: {
+    cluster: { label: 'Cluster', help: 'Only of this cluster, by its name or id', value: 'NAME' },
+    datacenter: { label: 'Datacenter', help: 'Only in this datacenter, by its code or id', value: 'CODE' },
+    status: { label: 'Status', help: 'Only in this status', choices: subnetStatuses },
+    type: { label: 'Type', help: 'Only of this type', choices: ['IPv4', 'IPv6'] },
+    purpose: { label: 'Purpose', help: 'Only for this purpose', choices: subnetPurposes },
+  },
+  order: 'name',
+})
 
-export const subnetList = operation({
+export const subnetList = listOperation(subnets, Subnet, {
   name: 'subnetList',
   summary: 'Subnets with their utilisation. `q` is part of a name, a CIDR, or an address, which finds the subnet that holds it.',
-  method: 'GET',
   path: '/v1/subnets',
   scope: 'network:read',
-  query: z.strictObject({ ...listQuery(['name', 'type', 'cidr', 'gateway', 'vlan_id', 'datacenter', 'cluster', 'used', 'status']), ...filters }),
-  answer: pageOf(Subnet),
 })
 export const subnetGet = operation({
   name: 'subnetGet',
@@ -185,7 +196,7 @@ export const subnetExport = operation({
   method: 'GET',
   path: '/v1/subnets/export',
   scope: 'network:read',
-  query: z.strictObject({ q: z.optional(z.string().check(z.trim(), z.maxLength(200))), ...filters }),
+  query: z.strictObject(narrowingOf(subnets)),
   answer: z.string(),
   media: 'text/csv',
 })

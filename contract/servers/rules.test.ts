@@ -5,7 +5,6 @@ import { computeUnits } from '../capacity.ts'
 import { canHaveControlPlanes, NewCluster } from '../clusters/clusters.ts'
 import { errors } from '../errors.ts'
 import { nameOf } from '../names.ts'
-import { orderOf } from '../page.ts'
 import { permits, scopesOf } from '../permissions.ts'
 import {
   canBecome,
@@ -187,13 +186,4 @@ test('a server with an installed Talos joins only in that version and on that di
   for (const version of ['v1.12.11', 'v1.13.0']) expect(canJoinCluster(s, version)).toEqual(other)
   expect(canKeepInstalled(installed, 'v1.13.1', '/dev/sdb')).toEqual({ ok: true })
   expect(canKeepInstalled(installed, 'v1.13.1', '/dev/sda')).toEqual({ ok: false, reason: 'Talos is installed on /dev/sdb; choose that disk, not /dev/sda' })
-})
-
-test('a list uses the requested order, or its default', () => {
-  const order = (sort?: 'name' | '-name' | 'at' | '-at') => orderOf(sort, '-at')
-  expect([order(), order('name'), order('-name')]).toEqual([
-    { column: 'at', direction: 'desc' },
-    { column: 'name', direction: 'asc' },
-    { column: 'name', direction: 'desc' },
-  ])
 })

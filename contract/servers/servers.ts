@@ -1,174 +1,31 @@
-/**
- * Servers. The API's paths call them nodes. `status` is Steelyard's view (free, in a cluster, removed);
- * `stage` is Talos's name for what the machine is doing; `reachable` says whether it answers. They are independent.
- */
+/** Calls about servers, and their rules. */
 import * as z from 'zod/mini'
 import type { Cluster } from '../clusters/clusters.ts'
-import { Disk } from './disks.ts'
 import { type MachineCommand, machineCommandKinds, machineCommands } from './machine-commands.ts'
 import { nameOf } from '../names.ts'
 import { operation } from '../operation.ts'
 import { begun } from '../operations.ts'
-import { byId, listQuery, pageOf, time, wholeInQuery } from '../page.ts'
+import { byId, time, wholeInQuery } from '../page.ts'
 import { all, no, type Verdict, yes } from '../rule.ts'
 import { counted } from '../words.ts'
+import { Server, type ServerStatus } from './server.ts'
 
-export const serverStatuses = ['ready', 'maintenance', 'deleted'] as const
-export const ServerStatus = z.enum(serverStatuses)
-export type ServerStatus = (typeof serverStatuses)[number]
-
-export const nodeTypes = ['unknown', 'control_plane', 'worker'] as const
-export const NodeType = z.enum(nodeTypes)
-export type NodeType = (typeof nodeTypes)[number]
-
-/** Talos's MachineStatus stages (machine.MachineStatusEvent), and `unknown`. */
-const stages = ['unknown', 'booting', 'installing', 'maintenance', 'running', 'rebooting', 'shutting_down', 'resetting', 'upgrading'] as const
-export type Stage = (typeof stages)[number]
-
-const text = z.optional(z.string())
-const amount = z.optional(z.number())
-const list = <T extends z.core.$ZodType>(item: T) => z._default(z.array(item), [])
-
-/** Its configuration was changed outside of Steelyard. */
-const ServerDrift = z.object({
-  /** When the change was first seen. */
-  since: time,
-  /** Digest of the configuration that was seen. A decision names it, so that it applies to what the user looked at. */
-  seen: z.string(),
-})
-
-/** Parsed resources of the specification: all lists default to empty, all fields but `id` are optional. Sizes in bytes, max_speed in MHz. */
-export const Resources = z.object({
-  node_addresses: list(z.string()),
-  processors: list(
-    z.object({ id: z.string(), socket: text, manufacturer: text, product_name: text, cpu_cores: amount, thread_count: amount, max_speed: amount }),
-  ),
-  memory: list(z.object({ id: z.string(), size: amount, manufacturer: text, device_locator: text })),
-  disks: list(Disk),
-  interfaces: list(z.object({ id: z.string(), link_state: z.optional(z.boolean()), driver: text, product: text, vendor: text, hardware_addr: text })),
-})
-export type Resources = z.infer<typeof Resources>
-
-/** Checks that a server must pass to join a cluster. */
-export const eligibilityChecks = [
-  'free',
-  'reachable',
-  'identity',
-  'talos_version',
-  'installed_version',
-  'disks',
-  'memory',
-  'link',
-  'management_address',
-  'name',
-] as const
-export const Eligibility = z.object({ check: z.enum(eligibilityChecks), ok: z.boolean(), reason: z.nullable(z.string()) })
-export type Eligibility = z.infer<typeof Eligibility>
-
-/** Fields that a search matches, beside the name. */
-const searchedParts = ['address', 'serial', 'id', 'uuid', 'cluster', 'mac', 'wwid', 'model'] as const
-export type SearchedPart = (typeof searchedParts)[number]
-const partWords: Readonly<Record<SearchedPart, string>> = {
-  address: 'Address',
-  serial: 'Serial',
-  id: 'Id',
-  uuid: 'UUID',
-  cluster: 'Cluster',
-  mac: 'MAC',
-  wwid: 'WWID',
-  model: 'Model',
-}
-/** Why a search found a server: "MAC b8:ce:f6:aa:7a:46". Null if its name matched. */
-export const matchedText = ({ matched }: Pick<Server, 'matched'>): string | null => (matched ? `${partWords[matched.what]} ${matched.value}` : null)
-
-const identityStates = ['announced', 'unconfirmed', 'confirmed', 'changed'] as const
-
-export const Server = z.object({
-  id: z.uuid(),
-  name: z.string(),
-  status: ServerStatus,
-  type: NodeType,
-  nodeAddresses: z.array(z.string()),
-  resources: Resources,
-  datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
-  cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
-  capacity_commitment: z.nullable(z.object({ id: z.uuid(), status: z.string() })),
-  talos: z.object({
-    version: z.nullable(z.string()),
-    schematic: z.nullable(z.string()),
-    /** An installed Talos: a cluster can use it only on this disk and in this version. Null if none is installed or it is unknown. */
-    installed: z.nullable(z.object({ version: z.string(), disk: z.string() })),
-    stage: z.enum(stages),
-    /** null until the first contact. */
-    reachable: z.nullable(z.boolean()),
-    last_contact_at: z.nullable(time),
-    unreachable_since: z.nullable(time),
-    /** Why the last contact failed, or what the machine reports as missing. */
-    reason: z.nullable(z.string()),
-  }),
-  /** Its Kubernetes node as last seen; null outside of a cluster, and until the node was seen. */
-  kubernetes: z.nullable(
-    z.object({
-      /** null: the Kubernetes API does not answer, and `reason` says why. */
-      ready: z.nullable(z.boolean()),
-      reason: z.nullable(z.string()),
-      /** Since when. */
-      since: time,
-    }),
-  ),
-  identity: z.object({
-    state: z.enum(identityStates),
-    uuid: z.nullable(z.string()),
-    serial: z.nullable(z.string()),
-    /** SHA-256 of the maintenance certificate's public key in base64, as the server's console prints it. */
-    fingerprint: z.nullable(z.string()),
-    since: time,
-    /** In state `changed`: the other hardware that answered at its address, which the user may confirm instead. */
-    seen: z.optional(z.nullable(z.object({ uuid: z.string(), serial: z.string() }))),
-    /** A note: other hardware at this address, or the removed server that this one was. */
-    note: z.nullable(z.string()),
-  }),
-  eligibility: z.array(Eligibility),
-  /** Its configuration was changed outside of Steelyard and nobody has decided yet; see `serverDrift`. */
-  drift: z.optional(z.nullable(ServerDrift)),
-  /** The operation that runs on it, if any. */
-  operation_id: z.nullable(z.uuid()),
-  /** In search results: what matched, if not the name. */
-  matched: z.optional(z.object({ what: z.enum(searchedParts), value: z.string() })),
-  version: z.int(),
-  created_at: time,
-  updated_at: time,
-})
-export type Server = z.infer<typeof Server>
+export {
+  Eligibility,
+  eligibilityChecks,
+  matchedText,
+  NodeType,
+  nodeTypes,
+  Resources,
+  type SearchedPart,
+  Server,
+  serverList,
+  ServerStatus,
+  serverStatuses,
+  type Stage,
+} from './server.ts'
 
 export const serverName = nameOf('Server')
-
-export const serverList = operation({
-  name: 'serverList',
-  summary:
-    'Servers. Removed ones only when asked for by status. `q` finds them by name, id, serial, address, cluster, MAC address in any notation, model or WWID.',
-  method: 'GET',
-  path: '/v1/nodes',
-  scope: 'servers:read',
-  query: z.strictObject({
-    ...listQuery(['name', 'datacenter', 'cluster', 'type', 'status', 'contact', 'created_at'], 1000),
-    status: z.optional(ServerStatus),
-    nodeType: z.optional(NodeType),
-    /** Code or id. */
-    datacenter: z.optional(z.string().check(z.trim(), z.maxLength(40))),
-    /** Name or id. */
-    cluster: z.optional(z.string().check(z.trim(), z.maxLength(40))),
-    /** Whether it answers; `away` where it doesn't because something is done to it. */
-    reachable: z.optional(z.enum(['true', 'false', 'away'])),
-    /** Whether a person has confirmed the hardware; not, too, where other hardware answered since. */
-    confirmed: z.optional(z.enum(['true', 'false'])),
-    /** Whether it may join a cluster now. */
-    eligible: z.optional(z.enum(['true', 'false'])),
-    /** `summary` leaves out disks and interfaces. */
-    fields: z.optional(z.enum(['summary'])),
-  }),
-  answer: pageOf(Server),
-})
 
 export const serverGet = operation({
   name: 'serverGet',

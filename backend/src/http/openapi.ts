@@ -76,13 +76,10 @@ function parameters(operation: Operation, components: Components): Json[] {
       properties?: Record<string, Json>
       required?: string[]
     }
-    return Object.entries(properties).map(([name, { description, ...rest }]) => ({
-      name,
-      in: where,
-      required: where === 'path' || required.includes(name),
-      ...(description !== undefined && { description }),
-      schema: rest,
-    }))
+    return Object.entries(properties).map(([name, { description: general, ...rest }]) => {
+      const description = operation.meanings?.[name] ?? general
+      return { name, in: where, required: where === 'path' || required.includes(name), ...(description !== undefined && { description }), schema: rest }
+    })
   }
   return [...of('path', operation.params), ...of('query', operation.query), ...headersOf(operation)]
 }

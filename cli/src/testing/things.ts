@@ -34,6 +34,7 @@ export const aServer = (more: Partial<Server> = {}): Server => ({
     reason: null,
   },
   kubernetes: null,
+  hardware: { maker: 'Supermicro', model: 'AS-1115CS', disk_bytes: 1_920_383_410_176 },
   identity: { state: 'confirmed', uuid: id(90), serial: 'S-1', fingerprint: null, since: at, note: null },
   eligibility: [{ check: 'reachable', ok: true, reason: null }],
   operation_id: null,

@@ -1,12 +1,10 @@
 /** Who did what to what, when, from where, with what result. Append-only; `verify` finds what was edited, removed, added or put in another order. */
-import { sql } from 'kysely'
 import type * as z from 'zod/mini'
 import { type AuditEntry, type auditList, auditSentence } from '#contract/audit.ts'
 import type { ClusterEvent } from '#contract/clusters/clusters.ts'
 import type { Input } from '#contract/operation.ts'
-import { orderOf } from '#contract/page.ts'
 import type { Page } from '#contract/page.ts'
-import { type Db, likePattern, type Tx } from '../../db/db.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import { SealBroken } from '../../vault/cipher.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { type AuditFields, type Chain, type ChainHead, keyedHash, openChain, unkeyedHash } from '../events/chain.ts'
@@ -52,26 +50,8 @@ const fields = ({ seq: _seq, hash: _hash, previous_hash: _previous, at, ...rest 
 export function audit({ db, vault }: { db: Db; vault: Vault }): Audit {
   return {
     async list(query) {
-      let matching = db.selectFrom('audit_entry')
-      if (query.action) matching = matching.where('action', '=', query.action)
-      if (query.target) matching = matching.where('target_id', '=', query.target)
-      if (query.actor) matching = matching.where('actor_name', '=', query.actor)
-      if (query.q) {
-        const pattern = likePattern(query.q)
-        matching = matching.where((e) =>
-          e.or([e('action', 'ilike', pattern), e('actor_name', 'ilike', pattern), e('target_name', 'ilike', pattern), e('target_id', 'ilike', pattern)]),
-        )
-      }
-      const [rows, count] = await Promise.all([
-        matching
-          .selectAll()
-          .orderBy('seq', orderOf(query.sort, '-seq').direction)
-          .limit(query.per_page)
-          .offset((query.page - 1) * query.per_page)
-          .execute(),
-        matching.select(sql<number>`count(*)::int`.as('n')).executeTakeFirstOrThrow(),
-      ])
-      return { items: rows.map(present), page: query.page, per_page: query.per_page, total: count.n }
+      const { rows, total } = await store.page(db, query)
+      return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
     },
 
     events: async ({ kind, id }, limit) =>

@@ -1,9 +1,9 @@
 /** SQL for clusters. Nothing else knows these tables. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import type { clusterList } from '#contract/clusters/clusters.ts'
+import { clusterList } from '#contract/clusters/clusters.ts'
 import type { Input } from '#contract/operation.ts'
-import { orderOf } from '#contract/page.ts'
-import { type Db, likePattern, type Tx } from '../../db/db.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.ts'
 
 type On = Db | Tx
@@ -21,15 +21,6 @@ export interface ListedCluster extends ClusterRow {
   /** Those that have left, or are leaving a cluster that stays. */
   readonly formerMembers: readonly ListedMember[]
 }
-
-const orderBy = {
-  name: sql.ref('cluster.name'),
-  datacenter: sql.ref('datacenter.code'),
-  status: sql.ref('cluster.status'),
-  kubernetes_version: sql`string_to_array(cluster.kubernetes_version, '.')::int[]`,
-  talos_version: sql`string_to_array(split_part(ltrim(cluster.talos_version, 'v'), '-', 1), '.')::int[]`,
-  created_at: sql.ref('cluster.created_at'),
-} as const
 
 const listed = (on: On) =>
   on
@@ -61,37 +52,26 @@ async function withMembers<T extends ClusterRow>(on: On, rows: readonly T[]): Pr
   })
 }
 
+const readers: SqlReaders<typeof clusterList.list> = {
+  sort: {
+    name: sql.ref('cluster.name'),
+    datacenter: sql.ref('datacenter.code'),
+    status: sql.ref('cluster.status'),
+    kubernetes_version: sql`string_to_array(cluster.kubernetes_version, '.')::int[]`,
+    talos_version: sql`string_to_array(split_part(ltrim(cluster.talos_version, 'v'), '-', 1), '.')::int[]`,
+    created_at: sql.ref('cluster.created_at'),
+  },
+  filters: {
+    status: (status) => sql`cluster.status = ${status}`,
+    datacenter: (wanted) => sql`(datacenter.code = ${wanted} or cluster.datacenter_id::text = ${wanted})`,
+  },
+  search: containing('cluster.name', 'datacenter.code', 'cluster.talos_version', 'cluster.kubernetes_version', 'cluster.status'),
+  tie: sql`cluster.id`,
+}
+
 export async function page(db: Db, query: Input<typeof clusterList>['query']): Promise<{ rows: ListedCluster[]; total: number }> {
-  let matching = listed(db)
-  const { q, status, datacenter } = query
-  if (q) {
-    const pattern = likePattern(q)
-    matching = matching.where((e) =>
-      e.or([
-        e('cluster.name', 'ilike', pattern),
-        e('datacenter.code', 'ilike', pattern),
-        e('cluster.talos_version', 'ilike', pattern),
-        e('cluster.kubernetes_version', 'ilike', pattern),
-        e(sql<string>`cluster.status`, 'ilike', pattern),
-      ]),
-    )
-  }
-  if (status) matching = matching.where('cluster.status', '=', status)
-  if (datacenter) matching = matching.where((e) => e.or([e('datacenter.code', '=', datacenter), e(sql`cluster.datacenter_id::text`, '=', datacenter)]))
-  const { column, direction } = orderOf(query.sort, 'name')
-  const [rows, count] = await Promise.all([
-    matching
-      .orderBy(orderBy[column], direction)
-      .orderBy('cluster.id')
-      .limit(query.per_page)
-      .offset((query.page - 1) * query.per_page)
-      .execute(),
-    db
-      .selectFrom(matching.as('m'))
-      .select(sql<number>`count(*)::int`.as('n'))
-      .executeTakeFirstOrThrow(),
-  ])
-  return { rows: await withMembers(db, rows), total: count.n }
+  const { rows, total } = await readPage(listed(db), clusterList.list, readers, query)
+  return { rows: await withMembers(db, rows), total }
 }
 
 /** A cluster that is not deleted, as it is shown. */

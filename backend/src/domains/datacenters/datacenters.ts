@@ -1,8 +1,8 @@
 /** What can be done with datacenters. Each change is one transaction: rows, audit entry and event together. */
-import { canRemoveDatacenter, type Datacenter, type DatacenterChange, type DatacenterInput, type datacenterList, lastIndex } from '#contract/datacenters.ts'
+import { canRemoveDatacenter, type Datacenter, type DatacenterChange, type DatacenterInput, datacenterList, lastIndex } from '#contract/datacenters.ts'
 import { Problem } from '#contract/errors.ts'
+import { type MemoryReaders, memoryPage } from '#contract/list.ts'
 import type { Input } from '#contract/operation.ts'
-import { orderOf } from '#contract/page.ts'
 import type { Page } from '#contract/page.ts'
 import { counted } from '#contract/words.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
@@ -14,13 +14,18 @@ import * as store from './store.ts'
 
 export type Datacenters = ReturnType<typeof datacenters>
 
-type Sortable = 'code' | 'city_name' | 'tier' | 'servers' | 'free'
-const sortKeys: Record<Sortable, (d: Datacenter) => string | number> = {
-  code: (d) => `${d.country_code}-${d.city_code}-${String(d.code.split('-').at(-1)).padStart(3, '0')}`,
-  city_name: (d) => d.city_name.toLowerCase(),
-  tier: (d) => d.tier ?? 0,
-  servers: (d) => d.servers,
-  free: (d) => d.compute_units.free,
+const byCode = (d: Datacenter) => `${d.country_code}-${d.city_code}-${String(d.code.split('-').at(-1)).padStart(3, '0')}`
+const readers: MemoryReaders<typeof datacenterList.list, Datacenter> = {
+  sort: {
+    code: byCode,
+    city_name: (d) => d.city_name.toLowerCase(),
+    tier: (d) => d.tier ?? 0,
+    servers: (d) => d.servers,
+    free: (d) => d.compute_units.free,
+  },
+  filters: {},
+  search: (d, wanted) => d.code.toLowerCase().includes(wanted) || d.city_name.toLowerCase().includes(wanted),
+  ties: [byCode],
 }
 const targetOf = ({ id, code }: { readonly id: string; readonly code: string }) => ({ kind: 'datacenter', id, name: code })
 const unknown = () => new Problem('not_found', 'There is no such datacenter')
@@ -61,17 +66,8 @@ export function datacenters({ db, clock, record, contents }: Platform & { conten
   return {
     async list(query: Input<typeof datacenterList>['query']): Promise<Page<Datacenter>> {
       const [rows, inside] = await Promise.all([store.all(db), contents()])
-      const wanted = query.q?.toLowerCase()
-      const matching = rows
-        .filter((r) => wanted === undefined || r.code.toLowerCase().includes(wanted) || r.city_name.toLowerCase().includes(wanted))
-        .map((r) => present(r, inside.get(r.id) ?? nothing))
-      const { column, direction } = orderOf(query.sort, 'code')
-      const key = sortKeys[column]
-      const sign = direction === 'desc' ? -1 : 1
-      const compare = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0)
-      const sorted = matching.toSorted((a, b) => sign * compare(key(a), key(b)) || compare(sortKeys.code(a), sortKeys.code(b)))
-      const from = (query.page - 1) * query.per_page
-      return { items: sorted.slice(from, from + query.per_page), page: query.page, per_page: query.per_page, total: sorted.length }
+      const all = rows.map((r) => present(r, inside.get(r.id) ?? nothing))
+      return memoryPage(datacenterList.list, all, readers, query)
     },
 
     /** @throws Problem not_found */

@@ -3,8 +3,9 @@
  * An image counts as good once the factory answers the same id; until then it is kept with the reason.
  */
 import { Problem } from '#contract/errors.ts'
-import type { Extension, extensionList, Image, ImageFactory, imageList, NewImage } from '#contract/images.ts'
+import { type Extension, extensionList, type Image, type ImageFactory, type imageList, type NewImage } from '#contract/images.ts'
 import { canUseJoinToken } from '#contract/join-tokens.ts'
+import { type MemoryReaders, memoryPage } from '#contract/list.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { schematicId, schematicText } from '#talos/schematic/schematic.ts'
@@ -20,6 +21,13 @@ import { FactoryError } from './factory-call.ts'
 import { type Factory, isPrerelease, knownAs, ownVersions } from './factory.ts'
 import { audited, present, schematicOf } from './present.ts'
 import * as store from './store.ts'
+
+const extensionReaders: MemoryReaders<typeof extensionList.list, Extension> = {
+  sort: { name: (e) => e.name },
+  filters: {},
+  search: (e, wanted) => e.name.toLowerCase().includes(wanted) || e.description.toLowerCase().includes(wanted),
+  ties: [],
+}
 
 export interface ImageParts {
   readonly factory: Factory
@@ -80,17 +88,15 @@ export function images({ db, clock, record, config, factory, datacenters, joinin
     },
 
     /** @throws Problem bad_request, factory_unreachable, factory_refused */
-    async extensions({ version: given, q, sort, page, per_page }: Input<typeof extensionList>['query']): Promise<Page<Extension>> {
+    async extensions(query: Input<typeof extensionList>['query']): Promise<Page<Extension>> {
+      const { version: given } = query
       const version = supportedVersion(given)
       if (version === undefined) throw new Problem('bad_request', unsupported(given), { version: unsupported(given) })
       try {
         const versions = await factory.versions()
         if (!versions.items.includes(version)) throw notBuilt(version)
         const { items } = await factory.extensions(version)
-        const wanted = q?.toLowerCase()
-        const matching = items.filter((e) => wanted === undefined || e.name.toLowerCase().includes(wanted) || e.description.toLowerCase().includes(wanted))
-        const sorted = sort === '-name' ? matching.toReversed() : matching
-        return { items: sorted.slice((page - 1) * per_page, page * per_page), page, per_page, total: sorted.length }
+        return memoryPage(extensionList.list, items, extensionReaders, query)
       } catch (error) {
         throw asProblem(error)
       }

@@ -1,6 +1,9 @@
 /** SQL of join tokens and of what announced itself. Nothing else knows these tables. */
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely'
-import { type Db, likePattern, type Tx } from '../../db/db.ts'
+import { joinTokenArrivals } from '#contract/join-tokens.ts'
+import type { Input } from '#contract/operation.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.ts'
 
 export type TokenRow = Selectable<Tables['join_token']>
@@ -38,28 +41,15 @@ export const changeToken = (tx: Tx, id: string, change: Updateable<Tables['join_
 export const countUses = (tx: Tx, id: string, uses: number, at: Date) =>
   tx.updateTable('join_token').set({ uses, last_used_at: at }).where('id', '=', id).execute()
 
-export async function arrivals(
-  db: Db,
-  tokenId: string,
-  { q, direction, page, per_page }: { q: string | undefined; direction: 'asc' | 'desc'; page: number; per_page: number },
-): Promise<{ rows: ArrivalRow[]; total: number }> {
-  let matching = db.selectFrom('join_arrival').where('token_id', '=', tokenId)
-  if (q) {
-    const pattern = likePattern(q)
-    matching = matching.where((e) => e.or((['uuid', 'serial', 'address', 'mac', 'reason'] as const).map((column) => e(column, 'ilike', pattern))))
-  }
-  const [rows, count] = await Promise.all([
-    matching
-      .selectAll()
-      .orderBy('at', direction)
-      .orderBy('id')
-      .limit(per_page)
-      .offset((page - 1) * per_page)
-      .execute(),
-    matching.select(sql<number>`count(*)::int`.as('n')).executeTakeFirstOrThrow(),
-  ])
-  return { rows, total: count.n }
+const readers: SqlReaders<typeof joinTokenArrivals.list> = {
+  sort: { at: sql`at` },
+  filters: {},
+  search: containing('uuid', 'serial', 'address', 'mac', 'reason'),
+  tie: sql`id`,
 }
+
+export const arrivals = (db: Db, tokenId: string, query: Input<typeof joinTokenArrivals>['query']): Promise<{ rows: ArrivalRow[]; total: number }> =>
+  readPage(db.selectFrom('join_arrival').selectAll().where('token_id', '=', tokenId), joinTokenArrivals.list, readers, query)
 
 /** Rows of these UUIDs through these tokens. */
 export const arrivalsOf = (tx: Tx, tokenIds: readonly string[], uuids: readonly string[]): Promise<ArrivalRow[]> =>

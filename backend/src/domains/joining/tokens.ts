@@ -7,12 +7,12 @@ import {
   joinArgument,
   type JoinToken,
   type joinTokenArrivals,
-  type joinTokenList,
+  joinTokenList,
   type NewJoinToken,
 } from '#contract/join-tokens.ts'
+import { type MemoryReaders, memoryPage } from '#contract/list.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
-import { orderOf } from '#contract/page.ts'
 import type { Page } from '#contract/page.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
@@ -42,15 +42,19 @@ export type Tokens = ReturnType<typeof joinTokens>
 /** Joining as other domains see it. */
 export type Joining = Pick<Tokens, 'tokenFor'>
 
-type Sortable = 'created_at' | 'name' | 'expires_at' | 'uses' | 'status'
 /** One that doesn't expire comes after all that do. */
 const never = '9999'
-const sortKeys: Record<Sortable, (t: JoinToken) => string | number> = {
-  created_at: (t) => t.created_at,
-  name: (t) => t.name,
-  expires_at: (t) => t.expires_at ?? never,
-  uses: (t) => t.uses,
-  status: (t) => t.status,
+const readers: MemoryReaders<typeof joinTokenList.list, JoinToken> = {
+  sort: {
+    created_at: (t) => t.created_at,
+    name: (t) => t.name,
+    expires_at: (t) => t.expires_at ?? never,
+    uses: (t) => t.uses,
+    status: (t) => t.status,
+  },
+  filters: { status: (t, status) => t.status === status },
+  search: (t, wanted) => t.name.includes(wanted),
+  ties: [(t) => t.name],
 }
 const unknown = () => new Problem('not_found', 'There is no such join token')
 
@@ -74,18 +78,9 @@ export function joinTokens({ db, clock, record, config, key, datacenters, server
   return {
     async list(query: Input<typeof joinTokenList>['query']): Promise<Page<JoinToken>> {
       const [rows, known] = await Promise.all([store.tokens(db), codes()])
-      const wanted = query.q?.toLowerCase()
       const now = clock.now()
-      const matching = rows
-        .map((row) => present(row, { codes: known, now }))
-        .filter((t) => (wanted === undefined || t.name.includes(wanted)) && (query.status === undefined || t.status === query.status))
-      const { column, direction } = orderOf(query.sort, '-created_at')
-      const of = sortKeys[column]
-      const sign = direction === 'desc' ? -1 : 1
-      const compare = (a: JoinToken, b: JoinToken) => (of(a) < of(b) ? -1 : of(a) > of(b) ? 1 : 0)
-      const sorted = matching.toSorted((a, b) => sign * compare(a, b) || (a.name < b.name ? -1 : 1))
-      const from = (query.page - 1) * query.per_page
-      return { items: sorted.slice(from, from + query.per_page), page: query.page, per_page: query.per_page, total: sorted.length }
+      const all = rows.map((row) => present(row, { codes: known, now }))
+      return memoryPage(joinTokenList.list, all, readers, query)
     },
 
     /** @throws Problem not_found */
@@ -137,7 +132,7 @@ export function joinTokens({ db, clock, record, config, key, datacenters, server
     /** @throws Problem not_found */
     async arrivals(id: string, query: Input<typeof joinTokenArrivals>['query']): Promise<Page<Arrival>> {
       if (!(await store.token(db, id))) throw unknown()
-      const { rows, total } = await store.arrivals(db, id, { ...query, q: query.q, direction: orderOf(query.sort, '-at').direction })
+      const { rows, total } = await store.arrivals(db, id, query)
       const ids = rows.flatMap((r) => r.server_id ?? [])
       const names = await servers.namesOf(db, ids)
       return { items: rows.map((row) => presentArrival(row, names)), page: query.page, per_page: query.per_page, total }

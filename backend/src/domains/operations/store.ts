@@ -1,9 +1,9 @@
 /** SQL for operations and their steps. Nothing else knows these tables. */
 import { type Selectable, sql } from 'kysely'
 import type { Input } from '#contract/operation.ts'
-import type { operationList } from '#contract/operations.ts'
-import { orderOf } from '#contract/page.ts'
-import { type Db, likePattern, type Tx } from '../../db/db.ts'
+import { operationList } from '#contract/operations.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.ts'
 
 export type OperationRow = Selectable<Tables['operation']>
@@ -30,25 +30,28 @@ const withSteps = async (db: Db | Tx, rows: OperationRow[]): Promise<Found[]> =>
   return rows.map((row) => ({ row, steps: byOperation.get(row.id) ?? [] }))
 }
 
-/** `scopes`: those of the reader; what is about something else isn't there for them. */
+const readers: SqlReaders<typeof operationList.list> = {
+  sort: { created_at: sql`created_at` },
+  filters: {
+    status: (status) => (status === 'open' ? sql`ended_at is null` : sql`status = ${status}`),
+    kind: (kind) => sql`kind = ${kind}`,
+    target: (id) => sql`target_id = ${id}`,
+  },
+  search: containing('target_name', 'created_by_name'),
+  tie: sql`id`,
+}
+
+/** Of what the reader may see: what has no scope, or one of theirs. */
+const visible = (db: Db, scopes: readonly string[]) =>
+  db
+    .selectFrom('operation')
+    .selectAll()
+    .where((e) => e.or([e('scope', 'is', null), ...(scopes.length > 0 ? [e('scope', 'in', scopes)] : [])]))
+
+/** `scopes`: those of the reader. */
 export async function page(db: Db, query: Input<typeof operationList>['query'], scopes: readonly string[]) {
-  let matching = db.selectFrom('operation').where((e) => e.or([e('scope', 'is', null), ...(scopes.length > 0 ? [e('scope', 'in', scopes)] : [])]))
-  if (query.status === 'open') matching = matching.where('ended_at', 'is', null)
-  else if (query.status) matching = matching.where('status', '=', query.status)
-  if (query.kind) matching = matching.where('kind', '=', query.kind)
-  if (query.target) matching = matching.where('target_id', '=', query.target)
-  if (query.q) matching = matching.where((e) => e.or([e('target_name', 'ilike', likePattern(query.q!)), e('created_by_name', 'ilike', likePattern(query.q!))]))
-  const [rows, count] = await Promise.all([
-    matching
-      .selectAll()
-      .orderBy('created_at', orderOf(query.sort, '-created_at').direction)
-      .orderBy('id')
-      .limit(query.per_page)
-      .offset((query.page - 1) * query.per_page)
-      .execute(),
-    matching.select(sql<number>`count(*)::int`.as('n')).executeTakeFirstOrThrow(),
-  ])
-  return { rows: await withSteps(db, rows), total: count.n }
+  const { rows, total } = await readPage(visible(db, scopes), operationList.list, readers, query)
+  return { rows: await withSteps(db, rows), total }
 }
 
 export async function get(db: Db | Tx, id: string): Promise<Found | undefined> {
@@ -174,14 +177,10 @@ export const openOn = (tx: Tx, objects: readonly { queue: string; key: string }[
     .execute()
 
 export async function recent(db: Db, which: 'running' | 'failed', scopes: readonly string[], limit: number) {
-  const visible = db
-    .selectFrom('operation')
-    .selectAll()
-    .where((e) => e.or([e('scope', 'is', null), ...(scopes.length > 0 ? [e('scope', 'in', scopes)] : [])]))
   const rows = await (
     which === 'running'
-      ? visible.where('ended_at', 'is', null).orderBy('created_at', 'desc')
-      : visible.where('status', '=', 'failed').orderBy('ended_at', 'desc')
+      ? visible(db, scopes).where('ended_at', 'is', null).orderBy('created_at', 'desc')
+      : visible(db, scopes).where('status', '=', 'failed').orderBy('ended_at', 'desc')
   )
     .orderBy('id')
     .limit(limit)

@@ -1,7 +1,10 @@
 /** Row → contract. The only place where a server's columns become its fields. */
 import { capacityOf } from '#contract/capacity.ts'
+import type { FilterReaders, SortReaders } from '#contract/list.ts'
+import { parseAddress } from '#contract/network/addresses.ts'
 import type { Disk } from '#contract/servers/disks.ts'
-import type { Eligibility, Resources, Server } from '#contract/servers/servers.ts'
+import type { Eligibility, Resources, Server, serverList } from '#contract/servers/server.ts'
+import { contactStateOf } from '#contract/servers/server-trouble.ts'
 import { talosContent } from '#talos/client/disk-content.ts'
 import { eligibility } from './eligibility.ts'
 import type { ServerFacts, Wanted } from './for-clusters.ts'
@@ -113,6 +116,7 @@ export function present(row: ServerRow, contact: Date | null): Server {
       seen: row.identity_state === 'changed' && row.seen_uuid !== null ? { uuid: row.seen_uuid, serial: row.seen_serial ?? '' } : null,
       note: row.identity_note,
     },
+    hardware: { maker: row.manufacturer || null, model: row.product || null, disk_bytes: row.hardware && capacityOf(row.hardware).disk_bytes },
     eligibility: eligibilityOf(row),
     drift: driftOf(row),
     operation_id: row.operation_id,
@@ -121,6 +125,53 @@ export function present(row: ServerRow, contact: Date | null): Server {
     updated_at: row.updated_at.toISOString(),
   }
 }
+
+/** A server in memory, with the time of its last contact. */
+export interface Entry {
+  readonly row: ServerRow
+  readonly contact: Date | null
+}
+
+/** v1.9.0 comes before v1.13.0. */
+const versionKey = (version: string | null): number | null =>
+  version === null ? null : (version.match(/\d+/g) ?? []).slice(0, 3).reduce((key, part) => key * 1000 + Number(part), 0)
+/** In the order of numbers, IPv4 before IPv6. */
+function addressKey(text: string | undefined): string | null {
+  const address = text === undefined ? null : parseAddress(text)
+  return address && `${address.family}${address.value.toString(16).padStart(32, '0')}`
+}
+
+/** What the list of servers is ordered by. */
+export const sortReaders: SortReaders<typeof serverList.list, Entry> = {
+  name: ({ row }) => row.name,
+  datacenter: ({ row }) => row.datacenter_code,
+  cluster: ({ row }) => row.cluster_name,
+  type: ({ row }) => row.type,
+  status: ({ row }) => row.status,
+  maker: ({ row }) => row.manufacturer || null,
+  model: ({ row }) => row.product || null,
+  serial: ({ row }) => row.serial,
+  cores: ({ row }) => row.hardware && capacityOf(row.hardware).cores,
+  memory: ({ row }) => row.hardware && capacityOf(row.hardware).memory_bytes,
+  disks: ({ row }) => row.hardware && capacityOf(row.hardware).disk_bytes,
+  address: ({ row }) => addressKey(addressesOf(row)[0]),
+  talos_version: ({ row }) => versionKey(row.talos_version),
+  contact: ({ contact }) => contact?.getTime() ?? null,
+  created_at: ({ row }) => row.created_at.getTime(),
+}
+
+const contactStates = { true: 'answers', false: 'unreachable', away: 'away' } as const
+
+/** What narrows the list of servers at a time in ms since the epoch. */
+export const filterReaders = <E extends Entry>(now: number, isEligible: (entry: E) => boolean): FilterReaders<typeof serverList.list, E> => ({
+  status: ({ row }, status) => row.status === status,
+  nodeType: ({ row }, type) => row.type === type,
+  datacenter: ({ row }, wanted) => row.datacenter_code === wanted || row.datacenter_id === wanted,
+  cluster: ({ row }, wanted) => row.cluster_name === wanted || row.cluster_id === wanted,
+  reachable: ({ row }, wanted) => contactStateOf({ status: row.status, operation_id: row.operation_id, talos: contactOf(row) }, now) === contactStates[wanted],
+  confirmed: ({ row }, wanted) => String(row.identity_state === 'confirmed') === wanted,
+  eligible: (entry, wanted) => String(isEligible(entry)) === wanted,
+})
 
 /** What the audit log keeps of a change: no hardware, which a reader finds at the server. */
 export function audited(row: ServerRow): object {

@@ -1,9 +1,9 @@
 /** SQL for sessions, refresh tokens and preferences. Nothing else knows these tables. */
 import { sql } from 'kysely'
 import type { Input } from '#contract/operation.ts'
-import { orderOf } from '#contract/page.ts'
-import type { sessionList } from '#contract/sessions.ts'
-import { type Db, likePattern, type Tx } from '../../db/db.ts'
+import { sessionList } from '#contract/sessions.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 
 export interface NewSession {
   readonly id: string
@@ -40,35 +40,26 @@ const withPerson = (db: Db | Tx) =>
 export const session = (db: Db | Tx, id: string) => withPerson(db).where('session.id', '=', id).executeTakeFirst()
 export const sessions = (db: Db, ids: readonly string[]) => withPerson(db).where('session.id', 'in', ids).execute()
 
+const readers: SqlReaders<typeof sessionList.list> = {
+  sort: { last_used_at: sql`session.last_used_at`, created_at: sql`session.created_at` },
+  filters: {},
+  search: containing('person.email', 'session.ip', 'session.user_agent'),
+  tie: sql`session.id`,
+}
+
 /** Those that stand. `personId` undefined: everybody's. */
-export async function openPage(
+export function openPage(
   db: Db,
   query: Input<typeof sessionList>['query'],
   { personId, now, usedAfter }: { personId: string | undefined; now: Date; usedAfter: Date },
 ) {
-  const pattern = likePattern(query.q ?? '')
-  let matching = withPerson(db)
+  const open = withPerson(db)
     .where('session.revoked_at', 'is', null)
     .where('person.disabled_at', 'is', null)
     .where('session.expires_at', '>', now)
     .where('session.last_used_at', '>', usedAfter)
-    .where((e) => e.or([e('person.email', 'ilike', pattern), e('session.ip', 'ilike', pattern), e('session.user_agent', 'ilike', pattern)]))
-  if (personId !== undefined) matching = matching.where('session.person_id', '=', personId)
-  const { column, direction } = orderOf(query.sort, '-last_used_at')
-  const [rows, count] = await Promise.all([
-    matching
-      .select(['session.created_at', 'session.ip', 'session.user_agent'])
-      .orderBy(`session.${column}`, direction)
-      .orderBy('session.id')
-      .limit(query.per_page)
-      .offset((query.page - 1) * query.per_page)
-      .execute(),
-    matching
-      .clearSelect()
-      .select(sql<number>`count(*)::int`.as('n'))
-      .executeTakeFirstOrThrow(),
-  ])
-  return { rows, total: count.n }
+    .select(['session.created_at', 'session.ip', 'session.user_agent'])
+  return readPage(personId === undefined ? open : open.where('session.person_id', '=', personId), sessionList.list, readers, query)
 }
 
 export const insertToken = (tx: Tx, token: { hash: Buffer; session_id: string; parent_hash: Buffer | null; created_at: Date }) =>

@@ -1,9 +1,9 @@
 /** SQL of what is shown of subnets, with what the pools domain knows of them: assignments and use are only read here. */
 import { type Selectable, sql, type SqlBool } from 'kysely'
 import type { Input } from '#contract/operation.ts'
-import { orderOf } from '#contract/page.ts'
-import type { subnetList, SubnetStatus } from '#contract/network/subnets.ts'
+import { subnetList, type SubnetStatus } from '#contract/network/subnets.ts'
 import type { Db, Tx } from '../../db/db.ts'
+import { narrowed, readPage, type SqlReaders } from '../../db/list.ts'
 import { search } from './search.ts'
 import type { SubnetTable } from './tables.ts'
 
@@ -112,54 +112,39 @@ const columns = (held?: Held) =>
     'assigned.observed_at',
   ] as const
 
-function matching(on: On, { q, status: wanted, cluster, datacenter, type, purpose }: Filters) {
-  let rows = shown(on)
-  if (q) rows = rows.where(search(q))
-  if (wanted) rows = rows.where(status, '=', wanted)
-  if (datacenter) rows = rows.where((e) => e.or([e('datacenter.code', '=', datacenter), e(sql`datacenter.id::text`, '=', datacenter)]))
-  if (cluster)
-    rows = rows.where(
-      sql<SqlBool>`exists (select from subnet_assignment a join cluster c on c.id = a.cluster_id
-        where a.subnet_id = subnet.id and (c.name = ${cluster} or c.id::text = ${cluster}))`,
-    )
-  if (type) rows = rows.where(sql`family(subnet.cidr)`, '=', type === 'IPv4' ? 4 : 6)
-  if (purpose) rows = rows.where('subnet.purpose', '=', purpose)
-  return rows
-}
-
 export const byName = sql`subnet.name collate "C"`
 const share = (held?: Held) => sql<number | null>`${usedOf(held)} / greatest(subnet.total, 1)`
-/** What has no value, or an unknown one, comes last in both directions. */
-const orders = {
-  name: () => byName,
-  type: () => sql`family(subnet.cidr)`,
-  cidr: () => sql`subnet.cidr`,
-  gateway: () => sql`subnet.gateway`,
-  vlan_id: () => sql`subnet.vlan_id`,
-  datacenter: () => sql`datacenter.code collate "C"`,
-  cluster: () => sql`assigned.first_cluster collate "C"`,
-  used: share,
-  status: () => sql`array_position(array['error', 'draining', 'applying', 'active', 'unassigned'], ${status})`,
-} as const
+const readers = (held?: Held): SqlReaders<typeof subnetList.list> => ({
+  sort: {
+    name: byName,
+    type: sql`family(subnet.cidr)`,
+    cidr: sql`subnet.cidr`,
+    gateway: sql`subnet.gateway`,
+    vlan_id: sql`subnet.vlan_id`,
+    datacenter: sql`datacenter.code collate "C"`,
+    cluster: sql`assigned.first_cluster collate "C"`,
+    used: share(held),
+    status: sql`array_position(array['error', 'draining', 'applying', 'active', 'unassigned'], ${status})`,
+  },
+  filters: {
+    cluster: (wanted) => sql`exists (select from subnet_assignment a join cluster c on c.id = a.cluster_id
+      where a.subnet_id = subnet.id and (c.name = ${wanted} or c.id::text = ${wanted}))`,
+    datacenter: (wanted) => sql`(datacenter.code = ${wanted} or datacenter.id::text = ${wanted})`,
+    status: (wanted) => sql`${status} = ${wanted}`,
+    type: (wanted) => sql`family(subnet.cidr) = ${wanted === 'IPv4' ? 4 : 6}`,
+    purpose: (wanted) => sql`subnet.purpose = ${wanted}`,
+  },
+  search,
+  tie: byName,
+  nullsLast: true,
+})
 
-export async function page(on: On, query: Input<typeof subnetList>['query'], held: Held): Promise<{ rows: SubnetRow[]; total: number }> {
-  const rows = matching(on, query)
-  const { column, direction } = orderOf(query.sort, 'name')
-  const [found, count] = await Promise.all([
-    rows
-      .select(columns(held))
-      .orderBy(sql`${orders[column](held)} ${direction === 'desc' ? sql`desc` : sql`asc`} nulls last`)
-      .orderBy(byName)
-      .limit(query.per_page)
-      .offset((query.page - 1) * query.per_page)
-      .execute(),
-    rows.select(sql<number>`count(*)::int`.as('n')).executeTakeFirstOrThrow(),
-  ])
-  return { rows: found, total: count.n }
-}
+export const page = (on: On, query: Input<typeof subnetList>['query'], held: Held): Promise<{ rows: SubnetRow[]; total: number }> =>
+  readPage(shown(on).select(columns(held)), subnetList.list, readers(held), query)
 
 /** Every match, by name. */
-export const all = (on: On, filters: Filters): Promise<SubnetRow[]> => matching(on, filters).select(columns()).orderBy(byName).execute()
+export const all = (on: On, filters: Filters): Promise<SubnetRow[]> =>
+  narrowed(shown(on), subnetList.list, readers(), filters).select(columns()).orderBy(byName).execute()
 
 export const byIds = (on: On, ids: readonly string[], held?: Held): Promise<SubnetRow[]> =>
   ids.length === 0

@@ -1,30 +1,22 @@
 /** SQL for people. Nothing else knows this table; the sessions' SQL joins it. */
 import { type Selectable, sql, type Updateable } from 'kysely'
 import type { Input } from '#contract/operation.ts'
-import { orderOf } from '#contract/page.ts'
-import type { userList } from '#contract/users.ts'
-import { type Db, likePattern, type Tx } from '../../db/db.ts'
+import { userList } from '#contract/users.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 import type { Tables } from '../../db/tables.ts'
 
 type Row = Selectable<Tables['person']>
 
-export async function page(db: Db, query: Input<typeof userList>['query']): Promise<{ rows: Row[]; total: number }> {
-  const { column, direction } = orderOf(query.sort, 'email')
-  const matching = query.q
-    ? db.selectFrom('person').where((e) => e.or([e('email', 'ilike', likePattern(query.q!)), e('name', 'ilike', likePattern(query.q!))]))
-    : db.selectFrom('person')
-  const [rows, count] = await Promise.all([
-    matching
-      .selectAll()
-      .orderBy(column, direction)
-      .orderBy('id')
-      .limit(query.per_page)
-      .offset((query.page - 1) * query.per_page)
-      .execute(),
-    matching.select(sql<number>`count(*)::int`.as('n')).executeTakeFirstOrThrow(),
-  ])
-  return { rows, total: count.n }
+const readers: SqlReaders<typeof userList.list> = {
+  sort: { email: sql`email`, name: sql`name`, role: sql`role`, created_at: sql`created_at` },
+  filters: {},
+  search: containing('email', 'name'),
+  tie: sql`id`,
 }
+
+export const page = (db: Db, query: Input<typeof userList>['query']): Promise<{ rows: Row[]; total: number }> =>
+  readPage(db.selectFrom('person').selectAll(), userList.list, readers, query)
 
 export const insert = (tx: Tx, { at, ...person }: { email: string; name: string; role: Row['role']; password_hash: string; at: Date }): Promise<Row> =>
   tx

@@ -1,9 +1,9 @@
 /** SQL for the waitlist. Nothing else knows this table. */
 import { sql } from 'kysely'
 import type { Input } from '#contract/operation.ts'
-import { orderOf } from '#contract/page.ts'
-import type { waitlistList } from '#contract/users.ts'
-import { type Db, likePattern, type Tx } from '../../db/db.ts'
+import { waitlistList } from '#contract/users.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { containing, readPage, type SqlReaders } from '../../db/list.ts'
 
 /** Undefined where the email is known already; nothing changes then. */
 export async function insert(tx: Tx, entry: { email: string; name: string; company: string }, at: Date): Promise<string | undefined> {
@@ -16,21 +16,12 @@ export async function insert(tx: Tx, entry: { email: string; name: string; compa
   return row?.id
 }
 
-export async function page(db: Db, query: Input<typeof waitlistList>['query']) {
-  const pattern = likePattern(query.q ?? '')
-  const matching = db
-    .selectFrom('waitlist_entry')
-    .where((e) => e.or([e('email', 'ilike', pattern), e('name', 'ilike', pattern), e('company', 'ilike', pattern)]))
-  const { column, direction } = orderOf(query.sort, 'created_at')
-  const [rows, count] = await Promise.all([
-    matching
-      .selectAll()
-      .orderBy(column, direction)
-      .orderBy('id')
-      .limit(query.per_page)
-      .offset((query.page - 1) * query.per_page)
-      .execute(),
-    matching.select(sql<number>`count(*)::int`.as('n')).executeTakeFirstOrThrow(),
-  ])
-  return { rows, total: count.n }
+const readers: SqlReaders<typeof waitlistList.list> = {
+  sort: { created_at: sql`created_at`, email: sql`email` },
+  filters: {},
+  search: containing('email', 'name', 'company'),
+  tie: sql`id`,
 }
+
+export const page = (db: Db, query: Input<typeof waitlistList>['query']) =>
+  readPage(db.selectFrom('waitlist_entry').selectAll(), waitlistList.list, readers, query)

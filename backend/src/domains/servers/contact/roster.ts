@@ -1,5 +1,5 @@
 import type { Watched } from '../../../talos-fleet/contact.ts'
-import type { Entry } from '../list/catalogue.ts'
+import type { Entry } from '../present.ts'
 
 /** Whom contact is kept with: every server that isn't removed; live, where it matters within seconds whether it answers. */
 export function rosterOf(entries: Iterable<Entry>): Watched[] {

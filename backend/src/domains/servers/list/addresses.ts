@@ -1,6 +1,6 @@
 /** Which addresses servers have: for the networks that must not hand them out, and for the map of those that do. */
 import { type Cidr, contains, formatAddress, parseAddress, parseCidr } from '#contract/network/addresses.ts'
-import type { Entry } from './catalogue.ts'
+import type { Entry } from '../present.ts'
 import type { ServerRow } from '../store.ts'
 
 export interface ServerAddress {

@@ -3,21 +3,16 @@
  * that such a list costs). Before each use the database is asked what changed, by transaction number, so that every process reads what any
  * process has committed.
  */
+import { comparing, passing } from '#contract/list.ts'
 import type { Input } from '#contract/operation.ts'
-import { contactStateOf } from '#contract/servers/server-trouble.ts'
-import type { Server, serverList } from '#contract/servers/servers.ts'
+import { type Server, serverList } from '#contract/servers/server.ts'
 import type { Clock } from '../../../clock.ts'
 import type { Db } from '../../../db/db.ts'
-import { contactOf, present } from '../present.ts'
+import { type Entry, filterReaders, present, sortReaders } from '../present.ts'
 import { isFound, matchOf, needlesOf, searchText } from './search.ts'
 import { changesSince, type ServerRow } from '../store.ts'
 
 type Query = Input<typeof serverList>['query']
-
-export interface Entry {
-  readonly row: ServerRow
-  readonly contact: Date | null
-}
 
 interface Kept extends Entry {
   row: ServerRow
@@ -44,9 +39,6 @@ export interface Catalogue {
 
 /** Answers kept until the next change. */
 const mostPages = 16
-
-/** What `reachable` of the list asks for. */
-const contactStates = { true: 'answers', false: 'unreachable', away: 'away' } as const
 
 export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
   const kept = new Map<string, Kept>()
@@ -133,25 +125,14 @@ export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
   const isEligible = (entry: Kept): boolean => (entry.isEligible ??= serverOf(entry).eligibility.every((e) => e.ok))
 
   const matches = (query: Query, needles: readonly string[]): ((entry: Kept) => boolean) => {
-    const { status, nodeType, datacenter, cluster, reachable, confirmed, eligible } = query
-    return (entry) => {
-      const { row } = entry
-      if (status ? row.status !== status : row.status === 'deleted') return false
-      if (nodeType && row.type !== nodeType) return false
-      if (datacenter && row.datacenter_code !== datacenter && row.datacenter_id !== datacenter) return false
-      if (cluster && row.cluster_name !== cluster && row.cluster_id !== cluster) return false
-      if (reachable && contactStateOf({ status: row.status, operation_id: row.operation_id, talos: contactOf(row) }, clock.now()) !== contactStates[reachable])
-        return false
-      if (confirmed && String(row.identity_state === 'confirmed') !== confirmed) return false
-      if (eligible && String(isEligible(entry)) !== eligible) return false
-      return isFound(searchOf(entry), needles)
-    }
+    const passes = passing(serverList.list, filterReaders(clock.now(), isEligible), query)
+    return (entry) => (query.status !== undefined || entry.row.status !== 'deleted') && passes(entry) && isFound(searchOf(entry), needles)
   }
 
-  const ordered = (sort: string): Kept[] => {
+  const ordered = (sort: Query['sort'] = serverList.list.order): Kept[] => {
     const known = orders.get(sort)
     if (known) return known
-    const made = [...kept.values()].toSorted(comparing(sort))
+    const made = [...kept.values()].toSorted(comparing(serverList.list, sortReaders, sort, [sortReaders.name, ({ row }) => row.id]))
     orders.set(sort, made)
     return made
   }
@@ -164,7 +145,7 @@ export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
       const known = pages.get(key)
       if (known) return known
       const needles = needlesOf(query.q ?? '')
-      const found = ordered(query.sort ?? 'name').filter(matches(query, needles))
+      const found = ordered(query.sort).filter(matches(query, needles))
       const start = (query.page - 1) * query.per_page
       const textOf = query.fields === 'summary' ? summaryOf : fullOf
       const items = found.slice(start, start + query.per_page).map((entry) => (needles.length === 0 ? textOf(entry) : withMatch(textOf(entry), entry, needles)))
@@ -190,31 +171,5 @@ export function catalogue({ db, clock }: { db: Db; clock: Clock }): Catalogue {
       return rows.find((r) => r.status !== 'deleted' && (r.address === address || r.hardware?.addresses.includes(address)))
     },
     known: (id) => kept.get(id),
-  }
-}
-
-const keys: Record<string, (entry: Entry) => string | number | null> = {
-  name: ({ row }) => row.name,
-  datacenter: ({ row }) => row.datacenter_code,
-  cluster: ({ row }) => row.cluster_name,
-  type: ({ row }) => row.type,
-  status: ({ row }) => row.status,
-  contact: ({ contact }) => contact?.getTime() ?? null,
-  created_at: ({ row }) => row.created_at.getTime(),
-}
-
-/** By the column, then by name, then by id; what has no value comes last in both directions. */
-function comparing(sort: string): (a: Entry, b: Entry) => number {
-  const isDown = sort.startsWith('-')
-  const key = keys[isDown ? sort.slice(1) : sort]!
-  return (a, b) => {
-    const [x, y] = [key(a), key(b)]
-    if (x !== y) {
-      if (x === null) return 1
-      if (y === null) return -1
-      return x < y === isDown ? 1 : -1
-    }
-    if (a.row.name !== b.row.name) return a.row.name < b.row.name ? -1 : 1
-    return a.row.id < b.row.id ? -1 : 1
   }
 }

@@ -3,7 +3,7 @@ import { capacityOf, computeUnits } from '#contract/capacity.ts'
 import type { Attention, Overview } from '#contract/overview.ts'
 import { driftSentence } from '#contract/servers/drift.ts'
 import { contactStateOf, troubleOf } from '#contract/servers/server-trouble.ts'
-import type { Entry } from './catalogue.ts'
+import type { Entry } from '../present.ts'
 import { contactOf, nodeOf } from '../present.ts'
 
 type Capacity = Overview['capacity'][number]

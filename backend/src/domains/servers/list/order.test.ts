@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { comparing, type SortKey } from '#contract/list.ts'
+import { serverList } from '#contract/servers/server.ts'
+import { type Entry, sortReaders } from '../present.ts'
+import type { ServerRow } from '../store.ts'
+
+const entry = (name: string, row: Partial<ServerRow>): Entry => ({ row: { name, address: '10.0.0.1', hardware: null, ...row } as ServerRow, contact: null })
+const ordered = (sort: SortKey<typeof serverList.list>, entries: Entry[], direction: '' | '-' = '') =>
+  entries.toSorted(comparing<typeof serverList.list, Entry>(serverList.list, sortReaders, `${direction}${sort}`, [sortReaders.name])).map((e) => e.row.name)
+
+test('versions and addresses are ordered as numbers', () => {
+  const versions = [entry('c', { talos_version: 'v1.13.0' }), entry('a', { talos_version: null }), entry('b', { talos_version: 'v1.9.10' })]
+  expect([ordered('talos_version', versions), ordered('talos_version', versions, '-')]).toEqual([
+    ['b', 'c', 'a'],
+    ['c', 'b', 'a'],
+  ])
+  expect(ordered('address', [entry('v6', { address: '::1' }), entry('ten', { address: '10.0.0.10' }), entry('nine', { address: '10.0.0.9' })])).toEqual([
+    'nine',
+    'ten',
+    'v6',
+  ])
+})
+
+test('hardware that is not known comes last, and so does a maker who left the name empty', () => {
+  const cores = (n: number) => ({ hardware: { processors: [{ id: '0', cpu_cores: n }], memory: [], disks: [] } as unknown as ServerRow['hardware'] })
+  const servers = [entry('unknown', {}), entry('small', cores(8)), entry('large', cores(64))]
+  expect([ordered('cores', servers), ordered('cores', servers, '-')]).toEqual([
+    ['small', 'large', 'unknown'],
+    ['large', 'small', 'unknown'],
+  ])
+  expect(ordered('maker', [entry('none', { manufacturer: '' }), entry('dell', { manufacturer: 'Dell' })], '-')).toEqual(['dell', 'none'])
+})

@@ -1,0 +1,38 @@
+/** Every list of the contract, asked by each of its sort keys and filters: generated, so that a new key is in it by being declared. */
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { allOperations } from '#contract/all.ts'
+import { type AnyList, choicesOf, filterKeys, type ListFilter, sortKeys } from '#contract/list.ts'
+import type { Operation } from '#contract/operation.ts'
+import { startBackend } from '../testing/backend.ts'
+
+const backend = await startBackend()
+const { accessToken } = await backend.signIn({ role: 'admin' })
+
+const lists = (allOperations as readonly (Operation & { readonly list?: AnyList })[]).flatMap(({ name, path, list }) =>
+  // The image factory answers its extensions, and a server its patches, in tests of their own.
+  list === undefined || path.includes('{') || name === 'extensionList' ? [] : [{ name, path, list }],
+)
+const valuesOf = (filter: ListFilter): string[] => choicesOf(filter)?.map(([value]) => value) ?? [randomUUID()]
+
+test('lists are found in the contract', () => {
+  expect(lists.map((l) => l.name)).toEqual(expect.arrayContaining(['serverList', 'clusterList', 'subnetList', 'operationList', 'auditList']))
+})
+
+test.each(lists.map((l) => [l.name, l] as const))('%s is answered in each order and by each filter', async (_name, { path, list }) => {
+  const queries = [
+    'q=a%25b',
+    ...sortKeys(list).flatMap((key: string) => [`sort=${key}`, `sort=-${key}`]),
+    ...filterKeys(list).flatMap((key: string) => valuesOf(list.filters[key]).map((value) => `${key}=${value}`)),
+  ]
+  for (const query of queries) {
+    const response = await backend.app.inject({ method: 'GET', url: `${path}?${query}`, headers: { authorization: `Bearer ${accessToken}` } })
+    expect({ query, status: response.statusCode, ...response.json<object>() }).toMatchObject({
+      query,
+      status: 200,
+      items: expect.any(Array) as unknown[],
+      page: 1,
+      per_page: list.perPage,
+    })
+  }
+})

@@ -1,0 +1,197 @@
+/**
+ * A server as the API answers it, and the list of them. The API's paths call servers nodes. `status` is Steelyard's view (free, in a cluster, removed);
+ * `stage` is Talos's name for what the machine is doing; `reachable` says whether it answers. They are independent.
+ */
+import * as z from 'zod/mini'
+import { capacityOf } from '../capacity.ts'
+import { list, listOperation } from '../list.ts'
+import { time } from '../page.ts'
+import { Disk } from './disks.ts'
+
+export const serverStatuses = ['ready', 'maintenance', 'deleted'] as const
+export const ServerStatus = z.enum(serverStatuses)
+export type ServerStatus = (typeof serverStatuses)[number]
+
+export const nodeTypes = ['unknown', 'control_plane', 'worker'] as const
+export const NodeType = z.enum(nodeTypes)
+export type NodeType = (typeof nodeTypes)[number]
+
+/** Talos's MachineStatus stages (machine.MachineStatusEvent), and `unknown`. */
+const stages = ['unknown', 'booting', 'installing', 'maintenance', 'running', 'rebooting', 'shutting_down', 'resetting', 'upgrading'] as const
+export type Stage = (typeof stages)[number]
+
+const text = z.optional(z.string())
+const amount = z.optional(z.number())
+const several = <T extends z.core.$ZodType>(item: T) => z._default(z.array(item), [])
+
+/** Its configuration was changed outside of Steelyard. */
+const ServerDrift = z.object({
+  /** When the change was first seen. */
+  since: time,
+  /** Digest of the configuration that was seen. A decision names it, so that it applies to what the user looked at. */
+  seen: z.string(),
+})
+
+/** Parsed resources of the specification: all lists default to empty, all fields but `id` are optional. Sizes in bytes, max_speed in MHz. */
+export const Resources = z.object({
+  node_addresses: several(z.string()),
+  processors: several(
+    z.object({ id: z.string(), socket: text, manufacturer: text, product_name: text, cpu_cores: amount, thread_count: amount, max_speed: amount }),
+  ),
+  memory: several(z.object({ id: z.string(), size: amount, manufacturer: text, device_locator: text })),
+  disks: several(Disk),
+  interfaces: several(z.object({ id: z.string(), link_state: z.optional(z.boolean()), driver: text, product: text, vendor: text, hardware_addr: text })),
+})
+export type Resources = z.infer<typeof Resources>
+
+/** Checks that a server must pass to join a cluster. */
+export const eligibilityChecks = [
+  'free',
+  'reachable',
+  'identity',
+  'talos_version',
+  'installed_version',
+  'disks',
+  'memory',
+  'link',
+  'management_address',
+  'name',
+] as const
+export const Eligibility = z.object({ check: z.enum(eligibilityChecks), ok: z.boolean(), reason: z.nullable(z.string()) })
+export type Eligibility = z.infer<typeof Eligibility>
+
+/** Fields that a search matches, beside the name. */
+const searchedParts = ['address', 'serial', 'id', 'uuid', 'cluster', 'mac', 'wwid', 'model'] as const
+export type SearchedPart = (typeof searchedParts)[number]
+const partWords: Readonly<Record<SearchedPart, string>> = {
+  address: 'Address',
+  serial: 'Serial',
+  id: 'Id',
+  uuid: 'UUID',
+  cluster: 'Cluster',
+  mac: 'MAC',
+  wwid: 'WWID',
+  model: 'Model',
+}
+/** Why a search found a server: "MAC b8:ce:f6:aa:7a:46". Null if its name matched. */
+export const matchedText = ({ matched }: Pick<Server, 'matched'>): string | null => (matched ? `${partWords[matched.what]} ${matched.value}` : null)
+
+const identityStates = ['announced', 'unconfirmed', 'confirmed', 'changed'] as const
+
+export const Server = z.object({
+  id: z.uuid(),
+  name: z.string(),
+  status: ServerStatus,
+  type: NodeType,
+  nodeAddresses: z.array(z.string()),
+  resources: Resources,
+  datacenter: z.nullable(z.object({ id: z.uuid(), code: z.string() })),
+  cluster: z.nullable(z.object({ id: z.uuid(), name: z.string() })),
+  capacity_commitment: z.nullable(z.object({ id: z.uuid(), status: z.string() })),
+  talos: z.object({
+    version: z.nullable(z.string()),
+    schematic: z.nullable(z.string()),
+    /** An installed Talos: a cluster can use it only on this disk and in this version. Null if none is installed or it is unknown. */
+    installed: z.nullable(z.object({ version: z.string(), disk: z.string() })),
+    stage: z.enum(stages),
+    /** null until the first contact. */
+    reachable: z.nullable(z.boolean()),
+    last_contact_at: z.nullable(time),
+    unreachable_since: z.nullable(time),
+    /** Why the last contact failed, or what the machine reports as missing. */
+    reason: z.nullable(z.string()),
+  }),
+  /** Its Kubernetes node as last seen; null outside of a cluster, and until the node was seen. */
+  kubernetes: z.nullable(
+    z.object({
+      /** null: the Kubernetes API does not answer, and `reason` says why. */
+      ready: z.nullable(z.boolean()),
+      reason: z.nullable(z.string()),
+      /** Since when. */
+      since: time,
+    }),
+  ),
+  identity: z.object({
+    state: z.enum(identityStates),
+    uuid: z.nullable(z.string()),
+    serial: z.nullable(z.string()),
+    /** SHA-256 of the maintenance certificate's public key in base64, as the server's console prints it. */
+    fingerprint: z.nullable(z.string()),
+    since: time,
+    /** In state `changed`: the other hardware that answered at its address, which the user may confirm instead. */
+    seen: z.optional(z.nullable(z.object({ uuid: z.string(), serial: z.string() }))),
+    /** A note: other hardware at this address, or the removed server that this one was. */
+    note: z.nullable(z.string()),
+  }),
+  /** Of its hardware, what lists show as well. Null if unknown. Size of all disks together, in bytes. */
+  hardware: z.object({ maker: z.nullable(z.string()), model: z.nullable(z.string()), disk_bytes: z.nullable(z.number()) }),
+  eligibility: z.array(Eligibility),
+  /** Its configuration was changed outside of Steelyard and nobody has decided yet; see `serverDrift`. */
+  drift: z.optional(z.nullable(ServerDrift)),
+  /** The operation that runs on it, if any. */
+  operation_id: z.nullable(z.uuid()),
+  /** In search results: what matched, if not the name. */
+  matched: z.optional(z.object({ what: z.enum(searchedParts), value: z.string() })),
+  version: z.int(),
+  created_at: time,
+  updated_at: time,
+})
+export type Server = z.infer<typeof Server>
+
+const servers = list<Server>()({
+  nouns: ['server', 'servers'],
+  columns: {
+    name: { label: 'Name', sort: true, value: (s: Server) => s.name },
+    datacenter: { label: 'Datacenter', sort: true, value: (s: Server) => s.datacenter?.code ?? null },
+    cluster: { label: 'Cluster', sort: true, value: (s: Server) => s.cluster?.name ?? null },
+    cc: { label: 'CC', kind: 'word', value: (s: Server) => s.capacity_commitment?.status ?? null },
+    type: { label: 'Node type', kind: 'word', sort: true, value: (s: Server) => s.type },
+    status: { label: 'Status', sort: true },
+    maker: { label: 'Maker', sort: true, hidden: true, value: (s: Server) => s.hardware.maker },
+    model: { label: 'Model', sort: true, hidden: true, value: (s: Server) => s.hardware.model },
+    serial: { label: 'Serial', kind: 'mono', sort: true, hidden: true, value: (s: Server) => s.identity.serial },
+    cores: { label: 'Cores', kind: 'number', sort: true, hidden: true, value: (s: Server) => capacityOf(s.resources).cores },
+    memory: { label: 'Memory', kind: 'memory', sort: true, hidden: true, value: (s: Server) => capacityOf(s.resources).memory_bytes },
+    disks: { label: 'Disks', help: 'Size of all disks together', kind: 'disk', sort: true, hidden: true, value: (s: Server) => s.hardware.disk_bytes },
+    address: { label: 'Address', kind: 'mono', sort: true, hidden: true, value: (s: Server) => s.nodeAddresses[0] ?? null },
+    talos_version: { label: 'Talos', kind: 'mono', sort: true, hidden: true, value: (s: Server) => s.talos.version },
+    contact: { label: 'Last Talos connection', help: "Time of the last answer from this server's Talos API", sort: true },
+    created_at: { label: 'Registered', kind: 'time', sort: true, hidden: true, value: (s: Server) => s.created_at },
+  },
+  filters: {
+    status: { label: 'Status', help: 'Only in this status', choices: serverStatuses },
+    nodeType: { label: 'Node type', help: 'Only of this node type', choices: nodeTypes, flag: 'type', value: 'TYPE' },
+    datacenter: { label: 'Datacenter', help: 'Only in this datacenter, by its code or id', value: 'CODE' },
+    reachable: {
+      label: 'Contact',
+      help: 'Only those that answer, do not, or are away because something is done to them',
+      choices: { true: 'Answers', false: 'Unreachable', away: 'Away on our order' },
+      value: 'WHETHER',
+    },
+    confirmed: {
+      label: 'Hardware',
+      help: 'Only those whose hardware a person has confirmed, or has yet to',
+      choices: { true: 'Confirmed', false: 'To confirm' },
+      value: 'WHETHER',
+    },
+    cluster: { label: 'Cluster', help: 'Only of this cluster, by its name or id', value: 'NAME' },
+    eligible: {
+      label: 'Cluster use',
+      help: 'Only those that may join a cluster now, or may not',
+      choices: { true: 'Eligible', false: 'Not eligible' },
+      value: 'WHETHER',
+    },
+  },
+  order: 'name',
+  perPage: 1000,
+})
+
+export const serverList = listOperation(servers, Server, {
+  name: 'serverList',
+  summary:
+    'Servers. Removed ones only when asked for by status. `q` finds them by name, id, serial, address, cluster, MAC address in any notation, model or WWID.',
+  path: '/v1/nodes',
+  scope: 'servers:read',
+  // `summary` leaves out disks and interfaces.
+  more: { fields: z.optional(z.enum(['summary'])) },
+})
