@@ -42,6 +42,11 @@ export interface NodeConfig {
   virtualAddresses: { address: string; link: string }[]
 }
 
+/** The static pods of a control plane. */
+export const STATIC_PODS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const
+
+export const staticPodImage = ({ cluster }: NodeConfig, name: string): string => `registry.k8s.io/${name}:${cluster.apiServerVersion}`
+
 const texts = (value: unknown): string[] => list(value).map(text)
 const textMap = (value: unknown): Record<string, string> => Object.fromEntries(Object.entries(object(value)).map(([key, item]) => [key, text(item)]))
 

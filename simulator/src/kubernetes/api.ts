@@ -12,7 +12,7 @@ import { Objects } from './objects.ts'
 import { locate, type Place } from './place.ts'
 import { columnsOf } from './printing/columns.ts'
 import { formOf, listMetadata, metadataOf, tableOf } from './printing/table.ts'
-import { type Source, withNodeLeases } from './reading/leases.ts'
+import { type Source, withReported } from './reading/reported.ts'
 import { pageOf } from './reading/listing.ts'
 import { PROTOBUF, readProtobuf } from './reading/protobuf.ts'
 import { badRequest, conflict, Refusal } from './refusal.ts'
@@ -65,8 +65,7 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
   observe?.()
   // All versions of a kind share the same objects.
   const shown = (body: Body): Body => ({ ...(isNode ? presentNode(machine.world, body) : body), apiVersion: apiVersionOf(place.kind) })
-  const isLease = place.kind.plural === 'leases' && place.kind.group === 'coordination.k8s.io'
-  const source = isLease ? withNodeLeases(objects, machine.world) : objects
+  const source = withReported(objects, machine.world, place.kind)
   const forms = formsOf(machine, objects, source, place, request, shown)
   if (isWatch) return { watch: watch(cluster, objects, place, query, forms.event(), observe) }
   if (place.name === '') {

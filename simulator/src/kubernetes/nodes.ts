@@ -113,7 +113,7 @@ export const observeNodes = (world: World, cluster: EtcdCluster, objects: Object
 const signatureOf = ({ status }: Body): string => JSON.stringify(status, (key, value: unknown) => (/^last.*Time$/.test(key) ? undefined : value))
 
 /** The machine of a node, if it still has that name, and whether its kubelet reports. */
-const reporterOf = (world: World, stored: Body) => {
+export const reporterOf = (world: World, stored: Body) => {
   const metadata = object(stored.metadata)
   const server = text(object(metadata.annotations)[SERVER_ANNOTATION])
   const machine = world.machines.find(({ plan }) => plan.name === server)

@@ -43,6 +43,22 @@ test('each node has a lease that its kubelet renews, and events of its arrival',
   expect((items as { reason: string }[]).map(({ reason }) => reason).toSorted()).toEqual(['RegisteredNode', 'Starting'])
 })
 
+test('a control plane has mirror pods of its static pods, ready while it runs, which nobody can delete', async () => {
+  const { ask, machine } = await setup()
+  const path = '/api/v1/namespaces/kube-system/pods'
+  const pod = `kube-apiserver-${machine.hostname}`
+  // `talosctl health --server=false` asks like this.
+  expect(await names(ask, `${path}?labelSelector=k8s-app%3Dkube-apiserver`)).toEqual([pod])
+  expect(await names(ask, `/api/v1/pods?fieldSelector=spec.nodeName%3D${machine.hostname}`)).toHaveLength(3)
+  expect((await ask('GET', `${path}/${pod}`)).body).toMatchObject({
+    metadata: { annotations: { 'kubernetes.io/config.source': 'file' } },
+    status: { phase: 'Running', conditions: expect.arrayContaining([expect.objectContaining({ type: 'Ready', status: 'True' })]) as unknown[] },
+  })
+  expect((await ask('DELETE', `${path}/${pod}`)).status).toBe(404)
+  machine.nodeReady = false
+  expect((await ask('GET', `${path}/${pod}`)).body).toMatchObject({ status: { containerStatuses: [{ ready: false }] } })
+})
+
 test('lists and objects are printed as tables, custom kinds with the columns of their definition', async () => {
   const { ask, machine } = await setup()
   const table = async (path: string) => {

@@ -4,7 +4,7 @@ import { Interrupted } from '../clock.ts'
 import type { EtcdCluster } from '../cluster/etcd.ts'
 import { loadConfig, type Loaded } from '../config/load.ts'
 import { keepsAddress } from '../config/network.ts'
-import { readNodeConfig, type NodeConfig } from '../config/node-config.ts'
+import { readNodeConfig, STATIC_PODS, type NodeConfig } from '../config/node-config.ts'
 import { minorOf } from '../config/versions.ts'
 import type { Fault, Stage } from '../fleet/faults.ts'
 import { hardwareOf, type Hardware, type Link, rearranged } from '../fleet/hardware.ts'
@@ -260,10 +260,7 @@ export class Machine {
     const down = required.filter((id) => !this.services.isUp(id)).map((id) => `${id} ${this.services.isRunning(id) ? 'not healthy' : 'not running'}`)
     if (down.length > 0) unmet.push({ name: 'services', reason: down.join(', ') })
     if (isControlPlane && !this.apiServerUp)
-      unmet.push({
-        name: 'staticPods',
-        reason: 'kube-system/kube-apiserver not running, kube-system/kube-controller-manager not running, kube-system/kube-scheduler not running',
-      })
+      unmet.push({ name: 'staticPods', reason: STATIC_PODS.map((name) => `kube-system/${name} not running`).join(', ') })
     if (!this.nodeReady) unmet.push({ name: 'nodeReady', reason: `node "${this.hostname}" status is not ready` })
     this.stage.conditions(unmet)
   }

@@ -3,6 +3,7 @@ import { IdentitySpecSchema, InfoSpecSchema, MemberSpecSchema } from '#talos/pro
 import { MemberSpecSchema as EtcdMemberSpecSchema } from '#talos/proto/gen/definitions/etcd_pb.ts'
 import { NodeStatusSpecSchema, NodenameSpecSchema, StaticPodStatusSpecSchema } from '#talos/proto/gen/definitions/k8s_pb.ts'
 import { MachineType } from '#talos/proto/gen/definitions/enums_pb.ts'
+import { STATIC_PODS } from '../config/node-config.ts'
 import type { Machine } from '../machine/machine.ts'
 import { kubernetesOf, nodeLabels } from '../kubernetes/nodes.ts'
 import { ipBytes, item, kind, type Item, type Kind } from './resource.ts'
@@ -46,7 +47,7 @@ const members = (machine: Machine): Item[] => {
 
 const staticPods = (machine: Machine): Item[] =>
   machine.apiServerUp
-    ? ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'].map((name) => {
+    ? STATIC_PODS.map((name) => {
         const podStatus = { phase: 'Running', hostIP: machine.plan.address, conditions: [{ type: 'Ready', status: 'True' }] }
         return item(`kube-system/${name}-${machine.hostname}`, StaticPodStatusSpecSchema, { podStatus }, { podStatus })
       })

@@ -69,6 +69,12 @@ test('streams of several machines come in one, an error of one as its part', asy
   expect(resource?.spec?.yamlSpec).toContain(worker.hostname)
   await expect(state.get(asked, { headers })).rejects.toMatchObject({ code: 3, rawMessage: expect.stringContaining('one-2-many proxying is not supported') })
 
+  // Handlers check the first caller's roles as well: an admin may read secrets through another machine, a reader may not.
+  const secret = { namespace: 'config', type: 'MachineConfigs.config.talos.dev', id: 'v1alpha1' }
+  const readerState = createClient(State, await rawTransport(control.plan.address, bundle, ['os:reader']))
+  expect((await state.get(secret, { headers: { node: worker.plan.address } })).resource?.spec?.yamlSpec).toContain('type: worker')
+  await expect(readerState.get(secret, { headers: { node: worker.plan.address } })).rejects.toMatchObject({ code: 7, rawMessage: 'not authorized' })
+
   // A worker answers for itself and passes nothing on.
   const own = await calls(worker.plan.address, bundle)
   expect((await own.hostname({}, { headers: { nodes: worker.plan.address } })).messages[0]?.hostname).toBe(worker.hostname)

@@ -18,6 +18,8 @@ export const guard: Interceptor = (next) => async (request) => {
   if (peer.mode === 'maintenance' && !answersInMaintenance(machine.talosMinor, method))
     throw new ConnectError('API is not implemented in maintenance mode', Code.Unimplemented)
   const roles = effectiveRoles(peer, request.header)
+  // Handlers check roles too: for a forwarded call those of its first caller.
+  request.contextValues.set(PEER, { ...peer, roles })
   const own = async (call: typeof request): Promise<Awaited<ReturnType<typeof next>>> => {
     if (!mayCall(roles, method)) throw new ConnectError('not authorized', Code.PermissionDenied)
     return answered(machine, method, call.stream, () => next(call))

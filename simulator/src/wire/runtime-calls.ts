@@ -7,6 +7,7 @@ import {
   type ContainerInfoSchema,
   type ConnectRecordSchema,
 } from '#talos/proto/gen/machine/machine_pb.ts'
+import { STATIC_PODS, staticPodImage } from '../config/node-config.ts'
 import type { Machine } from '../machine/machine.ts'
 import { seeded } from '../random.ts'
 import { below } from './files.ts'
@@ -20,7 +21,6 @@ const FIRST_PID = 1000
 const PIDS_APART = 64
 const KUBERNETES = 'k8s.io'
 const SYSTEM = 'system'
-const STATIC_PODS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler']
 const PORTS: readonly { port: number; service: string }[] = [
   { port: 50_000, service: 'apid' },
   { port: 50_001, service: 'trustd' },
@@ -57,7 +57,7 @@ const imageOf = (machine: Machine, name: string): string => {
   const node = machine.config?.node
   if (name === 'kubelet') return `ghcr.io/siderolabs/kubelet:${node?.kubeletVersion ?? ''}`
   if (name === 'etcd') return 'registry.k8s.io/etcd:v3.6.12'
-  return STATIC_PODS.includes(name) ? `registry.k8s.io/${name}:${node?.cluster.apiServerVersion ?? ''}` : `talos/${name}`
+  return node && STATIC_PODS.some((pod) => pod === name) ? staticPodImage(node, name) : `talos/${name}`
 }
 
 const containersOf = (machine: Machine, namespace: string): MessageInitShape<typeof ContainerInfoSchema>[] =>

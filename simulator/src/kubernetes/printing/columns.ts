@@ -106,7 +106,7 @@ const COLUMNS: Readonly<Record<string, readonly Column[]>> = {
   configmaps: [column('Data', ({ data, binaryData }) => size(data) + size(binaryData), { type: 'integer' }), AGE],
   serviceaccounts: [column('Secrets', (body) => list(body.secrets).length, { type: 'integer' }), AGE],
   pods: [
-    column('Ready', (body) => `0/${list(spec(body).containers).length}`),
+    column('Ready', (body) => `${list(status(body).containerStatuses).filter((item) => object(item).ready).length}/${list(spec(body).containers).length}`),
     column('Status', (body) => text(status(body).phase) || 'Pending'),
     column('Restarts', () => 0, { type: 'integer' }),
     AGE,

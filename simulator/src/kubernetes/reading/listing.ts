@@ -1,7 +1,7 @@
 import { object, text } from '../../config/shape.ts'
 import type { Target } from '../objects.ts'
 import { badRequest } from '../refusal.ts'
-import type { Source } from './leases.ts'
+import type { Source } from './reported.ts'
 import { chooser } from './selectors.ts'
 
 type Body = Record<string, unknown>

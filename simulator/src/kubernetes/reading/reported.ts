@@ -1,0 +1,94 @@
+import { object, text } from '../../config/shape.ts'
+import { STATIC_PODS, staticPodImage } from '../../config/node-config.ts'
+import type { World } from '../../world.ts'
+import { apiVersionOf, builtIn, type ResourceKind } from '../kinds.ts'
+import { heartbeatOf, reporterOf } from '../nodes.ts'
+import type { Objects, Target } from '../objects.ts'
+import { notFound } from '../refusal.ts'
+
+type Body = Record<string, unknown>
+
+/** The read side of `Objects`. */
+export type Source = Pick<Objects, 'list' | 'get' | 'resourceVersion'>
+
+/**
+ * The stored objects of a kind, and those that kubelets report: their leases, and the mirror pods of a control plane's static pods. Reported objects aren't stored but
+ * derived from the nodes at each read, so they can't be changed or deleted, and watches don't tell of them.
+ */
+export const withReported = (objects: Objects, world: World, { group, plural }: ResourceKind): Source => {
+  const report = plural === 'leases' && group !== '' ? leaseOf : plural === 'pods' && group === '' ? mirrorPodsOf : null
+  if (report === null) return objects
+  const reported = (namespace: string): Body[] =>
+    objects
+      .list(builtIn('nodes'), '')
+      .flatMap((node) => report(world, node))
+      .filter(({ metadata }) => namespace === '' || object(metadata).namespace === namespace)
+  return {
+    resourceVersion: objects.resourceVersion,
+    list: (kind, namespace) => [...objects.list(kind, namespace), ...reported(namespace)],
+    get(target: Target) {
+      if (objects.has(target)) return objects.get(target)
+      const found = reported(target.namespace).find(({ metadata }) => object(metadata).name === target.name)
+      if (!found) throw notFound(group === '' ? plural : `${plural}.${group}`, target.name)
+      return found
+    },
+  }
+}
+
+/** Metadata of the `index`th object that a node reports, with a UID that stays the same. */
+const ownedBy = (node: Body, index: number): Body => {
+  const { name, uid, creationTimestamp, resourceVersion } = object(node.metadata)
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid }]
+  return { uid: text(uid).replace(/^.{8}/, String(index).padStart(8, '0')), creationTimestamp, resourceVersion, ownerReferences }
+}
+
+const leaseOf = (world: World, node: Body): Body[] => {
+  const { name } = object(node.metadata)
+  const renewTime = heartbeatOf(world, node).replace(/(\.\d{3})?Z$/, '.000000Z')
+  return [
+    {
+      kind: 'Lease',
+      apiVersion: 'coordination.k8s.io/v1',
+      metadata: { name, namespace: 'kube-node-lease', ...ownedBy(node, 0) },
+      spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime },
+    },
+  ]
+}
+
+/** Labels as Talos sets them (Talos: controllers/k8s/control_plane_static_pod.go); `kubernetes.io/config.mirror` makes `kubectl drain` skip a pod. */
+const mirrorPodsOf = (world: World, node: Body): Body[] => {
+  const { machine, isAlive } = reporterOf(world, node)
+  if (machine?.config?.node?.role !== 'controlplane') return []
+  const nodeName = text(object(node.metadata).name)
+  const startedAt = object(node.metadata).creationTimestamp
+  const ready = isAlive && machine.apiServerUp
+  const conditions = ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'].map((type, index) => ({
+    type,
+    status: ready || index < 2 ? 'True' : 'False',
+    lastTransitionTime: startedAt,
+  }))
+  return STATIC_PODS.map((name, index) => {
+    const image = staticPodImage(machine.config!.node!, name)
+    const owned = ownedBy(node, index + 1)
+    return {
+      kind: 'Pod',
+      apiVersion: apiVersionOf(builtIn('pods')),
+      metadata: {
+        name: `${name}-${nodeName}`,
+        namespace: 'kube-system',
+        labels: { tier: 'control-plane', 'k8s-app': name, component: name, 'app.kubernetes.io/name': name, 'app.kubernetes.io/component': 'control-plane' },
+        annotations: { 'kubernetes.io/config.mirror': owned.uid, 'kubernetes.io/config.source': 'file' },
+        ...owned,
+      },
+      spec: { nodeName, hostNetwork: true, priority: 2_000_000_000, priorityClassName: 'system-cluster-critical', containers: [{ name, image }] },
+      status: {
+        phase: 'Running',
+        hostIP: machine.plan.address,
+        podIP: machine.plan.address,
+        startTime: startedAt,
+        conditions,
+        containerStatuses: [{ name, image, ready, started: ready, restartCount: 0, state: { running: { startedAt } } }],
+      },
+    }
+  })
+}
