@@ -52,6 +52,24 @@ test("Talos's authority is changed in the three steps of rotate-ca, and the old 
   await expect((async () => (await openSecure(machine!, bundle)).version())()).rejects.toMatchObject({ kind: 'certificate' })
 })
 
+test('a worker whose authority was changed gets its certificate from trustd again when it reboots', async () => {
+  const simulator = await fleet({ scenario: rack(2) })
+  const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
+  const [worker] = workers
+  const other = await otherSecrets()
+  const changed: SecretsBundle = { ...bundle, certs: { ...bundle.certs, os: other.certs.os } }
+  for (const [number, { issues, accepts }] of steps(bundle.certs.os, other.certs.os).entries())
+    for (const machine of [...controlPlanes, ...workers]) {
+      const client = await openSecure(machine, number === 2 ? changed : bundle)
+      // Workers have no key of the authority.
+      await give(client, machine, 'machine', { accepts, issues: machine === worker ? { ...issues, key: '' } : issues })
+    }
+  const { bootId } = worker!
+  await (await openSecure(worker!, changed)).reboot()
+  await until('the worker answers after its reboot', () => worker!.bootId !== bootId && worker!.mode === 'secured')
+  expect((await (await openSecure(worker!, changed)).version()).tag).toBe('v1.13.9')
+})
+
 test("Kubernetes' authority is changed likewise: the kubelet starts anew, and both authorities are taken meanwhile", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)

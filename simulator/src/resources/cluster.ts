@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { IdentitySpecSchema, InfoSpecSchema, MemberSpecSchema } from '#talos/proto/gen/definitions/cluster_pb.ts'
 import { MemberSpecSchema as EtcdMemberSpecSchema } from '#talos/proto/gen/definitions/etcd_pb.ts'
-import { NodeStatusSpecSchema, NodenameSpecSchema, StaticPodStatusSpecSchema } from '#talos/proto/gen/definitions/k8s_pb.ts'
+import { BootstrapManifestsConfigSpecSchema, NodeStatusSpecSchema, NodenameSpecSchema, StaticPodStatusSpecSchema } from '#talos/proto/gen/definitions/k8s_pb.ts'
 import { MachineType } from '#talos/proto/gen/definitions/enums_pb.ts'
 import { STATIC_PODS } from '../config/node-config.ts'
+import { object, text } from '../config/shape.ts'
 import type { Machine } from '../machine/machine.ts'
 import { kubernetesOf, nodeLabels } from '../kubernetes/nodes.ts'
 import { ipBytes, item, kind, type Item, type Kind } from './resource.ts'
@@ -53,6 +54,22 @@ const staticPods = (machine: Machine): Item[] =>
       })
     : []
 
+/** What Talos installs into a new cluster. `talosctl health` reads from it whether the cluster brings its own network plugin. */
+const bootstrapManifests = ({ config }: Machine): Item[] => {
+  if (config?.node?.role !== 'controlplane') return []
+  const { network, proxy, coreDNS } = object(config.loaded.v1alpha1?.cluster)
+  const cniName = text(object(object(network).cni).name) || 'flannel'
+  const spec = {
+    server: config.node.cluster.endpoint,
+    clusterDomain: text(object(network).dnsDomain) || 'cluster.local',
+    proxyEnabled: object(proxy).disabled !== true,
+    flannelEnabled: cniName === 'flannel',
+    cniName,
+  }
+  const coreDnsEnabled = object(coreDNS).disabled !== true
+  return [item('manifests', BootstrapManifestsConfigSpecSchema, { ...spec, coreDnsEnabled }, { ...spec, coreDNSEnabled: coreDnsEnabled })]
+}
+
 const nodeStatus = (machine: Machine): Item[] => {
   const cluster = kubernetesOf(machine)
   if (!cluster || !machine.nodeReady) return []
@@ -77,6 +94,7 @@ export const CLUSTER: Kind[] = [
   kind('Nodenames.kubernetes.talos.dev', (machine) =>
     machine.config?.node ? [item('nodename', NodenameSpecSchema, { nodename: machine.hostname, hostnameVersion: '1', skipNodeRegistration: false })] : [],
   ),
+  kind('BootstrapManifestsConfigs.kubernetes.talos.dev', bootstrapManifests),
   kind('StaticPodStatuses.kubernetes.talos.dev', staticPods),
   kind('EtcdMembers.etcd.talos.dev', (machine) => {
     const memberId = machine.disk.state.etcd?.member

@@ -50,9 +50,9 @@ const handle = connectNodeAdapter({
 
 export const openTrustd = async (machine: Machine): Promise<void> => {
   if (!machine.hasAddress) return
-  const node = machine.config!.node!
   await machine.ports.trustd.open(async () => {
-    const identity = await issue(node.talosCa!, {
+    // By the configuration of that moment: the authority may have been changed since.
+    const identity = await issue(machine.config!.node!.talosCa!, {
       commonName: machine.hostname,
       names: machine.ownNames,
       usages: ['serverAuth'],

@@ -15,7 +15,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file definitions/k8s.proto.
  */
 export const file_definitions_k8s: GenFile = /*@__PURE__*/
-  fileDesc("ChVkZWZpbml0aW9ucy9rOHMucHJvdG8SHnRhbG9zLnJlc291cmNlLmRlZmluaXRpb25zLms4cyJaCgxOb2RlbmFtZVNwZWMSEAoIbm9kZW5hbWUYASABKAkSGAoQaG9zdG5hbWVfdmVyc2lvbhgCIAEoCRIeChZza2lwX25vZGVfcmVnaXN0cmF0aW9uGAMgASgIIvsCCg5Ob2RlU3RhdHVzU3BlYxIQCghub2RlbmFtZRgBIAEoCRISCgpub2RlX3JlYWR5GAIgASgIEhUKDXVuc2NoZWR1bGFibGUYAyABKAgSSgoGbGFiZWxzGAQgAygLMjoudGFsb3MucmVzb3VyY2UuZGVmaW5pdGlvbnMuazhzLk5vZGVTdGF0dXNTcGVjLkxhYmVsc0VudHJ5ElQKC2Fubm90YXRpb25zGAUgAygLMj8udGFsb3MucmVzb3VyY2UuZGVmaW5pdGlvbnMuazhzLk5vZGVTdGF0dXNTcGVjLkFubm90YXRpb25zRW50cnkSJwoKcG9kX2NpZF9ycxgGIAMoCzITLmNvbW1vbi5OZXRJUFByZWZpeBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGjIKEEFubm90YXRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJCChNTdGF0aWNQb2RTdGF0dXNTcGVjEisKCnBvZF9zdGF0dXMYASABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ij8KDEVuZHBvaW50U3BlYxIgCglhZGRyZXNzZXMYASADKAsyDS5jb21tb24uTmV0SVASDQoFaG9zdHMYAiADKAliBnByb3RvMw", [file_common_common, file_google_protobuf_struct]);
+  fileDesc("ChVkZWZpbml0aW9ucy9rOHMucHJvdG8SHnRhbG9zLnJlc291cmNlLmRlZmluaXRpb25zLms4cyJaCgxOb2RlbmFtZVNwZWMSEAoIbm9kZW5hbWUYASABKAkSGAoQaG9zdG5hbWVfdmVyc2lvbhgCIAEoCRIeChZza2lwX25vZGVfcmVnaXN0cmF0aW9uGAMgASgIIvsCCg5Ob2RlU3RhdHVzU3BlYxIQCghub2RlbmFtZRgBIAEoCRISCgpub2RlX3JlYWR5GAIgASgIEhUKDXVuc2NoZWR1bGFibGUYAyABKAgSSgoGbGFiZWxzGAQgAygLMjoudGFsb3MucmVzb3VyY2UuZGVmaW5pdGlvbnMuazhzLk5vZGVTdGF0dXNTcGVjLkxhYmVsc0VudHJ5ElQKC2Fubm90YXRpb25zGAUgAygLMj8udGFsb3MucmVzb3VyY2UuZGVmaW5pdGlvbnMuazhzLk5vZGVTdGF0dXNTcGVjLkFubm90YXRpb25zRW50cnkSJwoKcG9kX2NpZF9ycxgGIAMoCzITLmNvbW1vbi5OZXRJUFByZWZpeBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGjIKEEFubm90YXRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJCChNTdGF0aWNQb2RTdGF0dXNTcGVjEisKCnBvZF9zdGF0dXMYASABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ij8KDEVuZHBvaW50U3BlYxIgCglhZGRyZXNzZXMYASADKAsyDS5jb21tb24uTmV0SVASDQoFaG9zdHMYAiADKAkiogEKHEJvb3RzdHJhcE1hbmlmZXN0c0NvbmZpZ1NwZWMSDgoGc2VydmVyGAEgASgJEhYKDmNsdXN0ZXJfZG9tYWluGAIgASgJEhUKDXByb3h5X2VuYWJsZWQYBCABKAgSGAoQY29yZV9kbnNfZW5hYmxlZBgHIAEoCBIXCg9mbGFubmVsX2VuYWJsZWQYCyABKAgSEAoIY25pX25hbWUYFSABKAliBnByb3RvMw", [file_common_common, file_google_protobuf_struct]);
 
 /**
  * @generated from message talos.resource.definitions.k8s.NodenameSpec
@@ -124,4 +124,46 @@ export type EndpointSpec = Message<"talos.resource.definitions.k8s.EndpointSpec"
  */
 export const EndpointSpecSchema: GenMessage<EndpointSpec> = /*@__PURE__*/
   messageDesc(file_definitions_k8s, 3);
+
+/**
+ * @generated from message talos.resource.definitions.k8s.BootstrapManifestsConfigSpec
+ */
+export type BootstrapManifestsConfigSpec = Message<"talos.resource.definitions.k8s.BootstrapManifestsConfigSpec"> & {
+  /**
+   * @generated from field: string server = 1;
+   */
+  server: string;
+
+  /**
+   * @generated from field: string cluster_domain = 2;
+   */
+  clusterDomain: string;
+
+  /**
+   * @generated from field: bool proxy_enabled = 4;
+   */
+  proxyEnabled: boolean;
+
+  /**
+   * @generated from field: bool core_dns_enabled = 7;
+   */
+  coreDnsEnabled: boolean;
+
+  /**
+   * @generated from field: bool flannel_enabled = 11;
+   */
+  flannelEnabled: boolean;
+
+  /**
+   * @generated from field: string cni_name = 21;
+   */
+  cniName: string;
+};
+
+/**
+ * Describes the message talos.resource.definitions.k8s.BootstrapManifestsConfigSpec.
+ * Use `create(BootstrapManifestsConfigSpecSchema)` to create a new message.
+ */
+export const BootstrapManifestsConfigSpecSchema: GenMessage<BootstrapManifestsConfigSpec> = /*@__PURE__*/
+  messageDesc(file_definitions_k8s, 4);
 
