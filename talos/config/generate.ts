@@ -75,6 +75,7 @@ function clusterSection(input: GenerateInput) {
     ...head,
     network,
     token,
+    aescbcEncryptionSecret: secrets.secrets.aescbcEncryptionSecret,
     secretboxEncryptionSecret: secrets.secrets.secretboxEncryptionSecret,
     ca: encodePair(certs.k8s),
     aggregatorCA: encodePair(certs.k8sAggregator),

@@ -14,6 +14,8 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { generateConfig } from '../config/generate.ts'
+import { secretsOfControlPlane } from '../secrets/from-config.ts'
 import { generateSecrets, readSecrets, type SecretsBundle, writeSecrets } from '../secrets/bundle.ts'
 import { readyKeys } from '../testing/keys.ts'
 import { issueCertificate } from './certificates.ts'
@@ -65,8 +67,28 @@ describe('secrets file', () => {
     expect(readSecrets(writeSecrets(bundle))).toEqual(bundle)
   })
 
+  test('reads the bundle of an older cluster, whose encryption key is one for AES-CBC, and writes it into the configuration of control planes', () => {
+    const { bootstrapToken, secretboxEncryptionSecret: key } = bundle.secrets
+    const older = { ...bundle, secrets: { bootstrapToken, aescbcEncryptionSecret: key! } }
+    expect(readSecrets(writeSecrets(older))).toEqual(older)
+    const config = generateConfig({
+      role: 'control_plane',
+      clusterName: 'older',
+      endpoint: 'https://10.0.0.1:6443',
+      talosVersion: 'v1.13.9',
+      kubernetesVersion: '1.36.3',
+      secrets: older,
+      installDisk: '/dev/sda',
+      installImage: 'ghcr.io/siderolabs/installer:v1.13.9',
+    })
+    expect(config).toContain(`aescbcEncryptionSecret: ${key}`)
+    expect(config).not.toContain('secretboxEncryptionSecret')
+    expect(secretsOfControlPlane(config)).toEqual(older)
+  })
+
   test('names what is missing or unreadable', () => {
     const text = writeSecrets(bundle)
+    expect(() => readSecrets(text.replace(/ {4}secretbox.*\n/, ''))).toThrow('Secrets: secrets.secretboxencryptionsecret is missing')
     expect(() => readSecrets(text.replace(/trustdinfo:\n {4}token: .*\n/, ''))).toThrow('Secrets: trustdinfo.token is missing')
     expect(() => readSecrets(text.replace(/(os:\n {8}crt: )\S+/, '$1aGVsbG8='))).toThrow('Secrets: certs.os.crt is not the PEM text')
     expect(() => readSecrets('- just a list')).toThrow('is missing')

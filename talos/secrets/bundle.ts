@@ -11,7 +11,8 @@ import { type Contract, contractOf, has } from '../versions.ts'
 export interface SecretsBundle {
   /** `id` names the cluster to the discovery service and must never change. */
   cluster: { id: string; secret: string }
-  secrets: { bootstrapToken: string; secretboxEncryptionSecret: string }
+  /** Kubernetes' encryption keys: a new cluster has the one for secretbox, clusters made before Talos 1.3 have the one for AES-CBC, or both. */
+  secrets: { bootstrapToken: string; secretboxEncryptionSecret?: string; aescbcEncryptionSecret?: string }
   /** The machine token: lets a worker ask trustd for its certificate. */
   trustdInfo: { token: string }
   /** PEM. `os` signs Talos's API, `k8s` the Kubernetes API. The service account has a key only. */
@@ -62,7 +63,11 @@ export function writeSecrets(bundle: SecretsBundle): string {
   return stringify(
     {
       cluster: bundle.cluster,
-      secrets: { bootstraptoken: bundle.secrets.bootstrapToken, secretboxencryptionsecret: bundle.secrets.secretboxEncryptionSecret },
+      secrets: {
+        bootstraptoken: bundle.secrets.bootstrapToken,
+        aescbcencryptionsecret: bundle.secrets.aescbcEncryptionSecret,
+        secretboxencryptionsecret: bundle.secrets.secretboxEncryptionSecret,
+      },
       trustdinfo: bundle.trustdInfo,
       certs: {
         etcd: encodePair(certs.etcd),
@@ -79,11 +84,15 @@ export function writeSecrets(bundle: SecretsBundle): string {
 /** Reads talosctl's `secrets.yaml`. Throws an Error that names the first field that is missing or unreadable. */
 export function readSecrets(yaml: string): SecretsBundle {
   const root: unknown = parse(yaml, { schema: 'failsafe' })
-  const text = (...path: string[]): string => {
+  const optional = (...path: string[]): string | undefined => {
     let at: unknown = root
     for (const key of path) at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined
-    if (typeof at !== 'string' || at === '') throw new Error(`Secrets: ${path.join('.')} is missing`)
-    return at
+    return typeof at === 'string' && at !== '' ? at : undefined
+  }
+  const text = (...path: string[]): string => {
+    const found = optional(...path)
+    if (found === undefined) throw new Error(`Secrets: ${path.join('.')} is missing`)
+    return found
   }
   const pem = (label: RegExp, ...path: string[]): string => {
     const decoded = Buffer.from(text(...path), 'base64').toString('utf8')
@@ -100,9 +109,16 @@ export function readSecrets(yaml: string): SecretsBundle {
     return decoded
   }
   const pair = (name: string): KeyPair => ({ crt: pem(/^-----BEGIN CERTIFICATE-----/, 'certs', name, 'crt'), key: key('certs', name, 'key') })
+  const cluster = { id: text('cluster', 'id'), secret: text('cluster', 'secret') }
+  const aescbc = optional('secrets', 'aescbcencryptionsecret')
+  const secretbox = aescbc === undefined ? text('secrets', 'secretboxencryptionsecret') : optional('secrets', 'secretboxencryptionsecret')
   return {
-    cluster: { id: text('cluster', 'id'), secret: text('cluster', 'secret') },
-    secrets: { bootstrapToken: text('secrets', 'bootstraptoken'), secretboxEncryptionSecret: text('secrets', 'secretboxencryptionsecret') },
+    cluster,
+    secrets: {
+      bootstrapToken: text('secrets', 'bootstraptoken'),
+      ...(aescbc !== undefined && { aescbcEncryptionSecret: aescbc }),
+      ...(secretbox !== undefined && { secretboxEncryptionSecret: secretbox }),
+    },
     trustdInfo: { token: text('trustdinfo', 'token') },
     certs: {
       os: pair('os'),

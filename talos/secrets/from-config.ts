@@ -6,7 +6,11 @@ import { stringify } from 'yaml'
 /** Fields of a bundle, and where a control plane's configuration has them. Certificates and keys are in base64 in both. */
 const places = {
   cluster: { id: 'cluster.id', secret: 'cluster.secret' },
-  secrets: { bootstraptoken: 'cluster.token', secretboxencryptionsecret: 'cluster.secretboxEncryptionSecret' },
+  secrets: {
+    bootstraptoken: 'cluster.token',
+    aescbcencryptionsecret: 'cluster.aescbcEncryptionSecret',
+    secretboxencryptionsecret: 'cluster.secretboxEncryptionSecret',
+  },
   trustdinfo: { token: 'machine.token' },
   certs: {
     etcd: { crt: 'cluster.etcd.ca.crt', key: 'cluster.etcd.ca.key' },

@@ -79,6 +79,8 @@ export const bundleOf = (config: string, name: string): SecretsBundle =>
     }
   })
 
+const encryptionKeys = ({ secrets }: SecretsBundle): string => `${secrets.secretboxEncryptionSecret ?? ''} ${secrets.aescbcEncryptionSecret ?? ''}`
+
 /** Names of what differs, for people; empty where both are of one cluster at one time. */
 export function differences(one: SecretsBundle, other: SecretsBundle): string[] {
   const pem = (text: string) => text.replaceAll(/\s+/g, '')
@@ -87,7 +89,7 @@ export function differences(one: SecretsBundle, other: SecretsBundle): string[] 
     ['the secret of the cluster', one.cluster.secret, other.cluster.secret],
     ['the machine token', one.trustdInfo.token, other.trustdInfo.token],
     ['the bootstrap token', one.secrets.bootstrapToken, other.secrets.bootstrapToken],
-    ['the encryption key of Kubernetes', one.secrets.secretboxEncryptionSecret, other.secrets.secretboxEncryptionSecret],
+    ['the encryption key of Kubernetes', encryptionKeys(one), encryptionKeys(other)],
     ["Talos's authority", one.certs.os.crt, other.certs.os.crt],
     ["Kubernetes' authority", one.certs.k8s.crt, other.certs.k8s.crt],
     ["etcd's authority", one.certs.etcd.crt, other.certs.etcd.crt],

@@ -6,6 +6,7 @@ import { operationGet } from '#contract/operations.ts'
 import { overviewGet } from '#contract/overview.ts'
 import { patchCreate } from '#contract/patches.ts'
 import { type Server, serverList, serverRemove } from '#contract/servers/servers.ts'
+import { subnetCreate, subnetRemove } from '#contract/network/subnets.ts'
 import { clusterImport, clusterImportPreview, clusterSecretsImport, type Takeover } from '#contract/clusters/takeover.ts'
 import { addFault, clearFaults } from '#simulator/src/machine/trouble.ts'
 import { readTalosconfig, talosconfig } from '#talos/access/talosconfig.ts'
@@ -154,6 +155,18 @@ test('the preview shows the machines, and who of them is known by its UUID', asy
   // The same by an admin's talosconfig, from which the secrets are read off the control plane.
   expect((await preview({ talosconfig: files.talosconfig, kubeconfig: files.kubeconfig })).answer).toEqual(shown)
   expect(applies()).toEqual(before)
+})
+
+test('the preview warns of subnets that the networks of the cluster overlap', async () => {
+  const subnet = (await admin.call(subnetCreate, { body: { name: 'front', cidr: '10.244.7.0/24', datacenter_id: datacenterId } })).answer!
+  const { answer } = await preview()
+  expect(answer!.checks).toContainEqual({
+    check: 'warning',
+    ok: true,
+    message: 'Its pod network 10.244.0.0/16 overlaps with subnet front (10.244.7.0/24): its pods do not reach servers there',
+  })
+  expect(answer!.seen).toBe(shown.seen)
+  await admin.call(subnetRemove, { params: { id: subnet.id } })
 })
 
 test('taken over, the cluster is ready with its servers, and nothing was sent to them', async () => {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod/mini'
 import { canHaveControlPlanes, type Cluster, defaultPodCidr, defaultServiceCidr } from '#contract/clusters/clusters.ts'
+import { overlap, parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
 import { nameOf, nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
@@ -39,6 +40,17 @@ interface Looked {
 }
 
 const isName = (name: string): boolean => z.safeParse(nameOf('Cluster'), name).success
+
+/** Pods don't reach addresses that lie in their own networks. A cluster that runs can't change those, so this is no reason to refuse it. */
+const shadowedSubnets = ({ podCidr, serviceCidr }: Survey, subnets: readonly { name: string; cidr: string }[]): string[] =>
+  [
+    { what: 'pod', cidr: podCidr || defaultPodCidr },
+    { what: 'service', cidr: serviceCidr || defaultServiceCidr },
+  ].flatMap(({ what, cidr }) => {
+    const network = parseCidr(cidr)
+    const shadowed = network ? subnets.filter((subnet) => overlap(parseCidr(subnet.cidr)!, network)) : []
+    return shadowed.map(({ name, cidr: own }) => `Its ${what} network ${cidr} overlaps with subnet ${name} (${own}): its pods do not reach servers there`)
+  })
 
 export function takingOver(parts: ClusterParts, secrets: ClusterSecrets, outside: Outside): TakingOver {
   const { db, clock, servers, operations, recorder, engine } = parts
@@ -88,7 +100,11 @@ export function takingOver(parts: ClusterParts, secrets: ClusterSecrets, outside
               ? '1 machine did not answer: bring it back, or take it out of the cluster first'
               : `${silent.length} machines did not answer: bring them back, or take them out of the cluster first`,
       },
-      ...(odd.ok ? [] : [{ check: 'warning', ok: true, message: odd.reason }]),
+      ...[...(odd.ok ? [] : [odd.reason]), ...shadowedSubnets(found, await parts.subnets.inDatacenter(on, asked.datacenter_id))].map((message) => ({
+        check: 'warning',
+        ok: true,
+        message,
+      })),
       {
         check: 'adds',
         ok: true,
