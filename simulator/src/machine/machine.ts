@@ -259,8 +259,7 @@ export class Machine {
     const unmet: Unmet[] = this.isTimeSynced ? [] : [{ name: 'time', reason: 'time is not synced' }]
     const down = required.filter((id) => !this.services.isUp(id)).map((id) => `${id} ${this.services.isRunning(id) ? 'not healthy' : 'not running'}`)
     if (down.length > 0) unmet.push({ name: 'services', reason: down.join(', ') })
-    if (isControlPlane && !this.apiServerUp)
-      unmet.push({ name: 'staticPods', reason: STATIC_PODS.map((name) => `kube-system/${name} not running`).join(', ') })
+    if (isControlPlane && !this.apiServerUp) unmet.push({ name: 'staticPods', reason: STATIC_PODS.map((name) => `kube-system/${name} not running`).join(', ') })
     if (!this.nodeReady) unmet.push({ name: 'nodeReady', reason: `node "${this.hostname}" status is not ready` })
     this.stage.conditions(unmet)
   }
