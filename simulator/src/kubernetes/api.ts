@@ -67,7 +67,7 @@ export const answer = (machine: Machine, cluster: EtcdCluster, user: User, reque
   const shown = (body: Body): Body => ({ ...(isNode ? presentNode(machine.world, body) : body), apiVersion: apiVersionOf(place.kind) })
   const source = withReported(objects, machine.world, place.kind)
   const forms = formsOf(machine, objects, source, place, request, shown)
-  if (isWatch) return { watch: watch(cluster, objects, place, query, forms.event(), observe) }
+  if (isWatch) return { watch: watch(cluster, source, place, query, forms.event(), observe) }
   if (place.name === '') {
     if (method === 'GET') return { status: 200, json: forms.list() }
     if (method === 'DELETE') return { status: 200, json: removedAll(objects, place, query) }

@@ -54,6 +54,9 @@ test('a control plane has mirror pods of its static pods, ready while it runs, w
     metadata: { annotations: { 'kubernetes.io/config.source': 'file' } },
     status: { phase: 'Running', conditions: expect.arrayContaining([expect.objectContaining({ type: 'Ready', status: 'True' })]) as unknown[] },
   })
+  // `kubectl wait` reads the first events of a watch.
+  const watch = (await ask('GET', `${path}?watch=1&sendInitialEvents=true&timeoutSeconds=0&fieldSelector=metadata.name%3D${pod}`)).text
+  expect(JSON.parse(watch)).toMatchObject({ type: 'ADDED', object: { metadata: { name: pod } } })
   expect((await ask('DELETE', `${path}/${pod}`)).status).toBe(404)
   machine.nodeReady = false
   expect((await ask('GET', `${path}/${pod}`)).body).toMatchObject({ status: { containerStatuses: [{ ready: false }] } })

@@ -1,7 +1,8 @@
 import { object, text } from '../../config/shape.ts'
 import type { EtcdCluster } from '../../cluster/etcd.ts'
-import type { Objects, Target } from '../objects.ts'
+import type { Target } from '../objects.ts'
 import { apiVersionOf } from '../kinds.ts'
+import type { Source } from '../reading/reported.ts'
 import { chooser } from '../reading/selectors.ts'
 import { badRequest, Refusal } from '../refusal.ts'
 import { type Change, historyOf } from './history.ts'
@@ -29,7 +30,7 @@ const DEFAULT_TIMEOUT_S = 1_800
  */
 export const watch = (
   cluster: EtcdCluster,
-  objects: Objects,
+  objects: Source,
   { kind, namespace, name }: Target,
   query: URLSearchParams,
   present: (body: Body) => object,
