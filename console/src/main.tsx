@@ -14,7 +14,7 @@ import { followLinks, router } from './router.tsx'
 
 if (nonce !== undefined) setNonce(nonce)
 
-// The guards are asked again when the session is confirmed, lost or begun in another tab.
+// Re-runs the guards when the session is validated, lost, or started in another tab.
 authStatus.subscribe(() => void router.invalidate())
 whenSessionEnds(({ explicit }) => {
   const { pathname, href } = router.state.location

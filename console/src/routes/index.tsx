@@ -14,7 +14,7 @@ export const load: Load = async ({ client }) => {
   await client.ensureQueryData(overviewQuery())
 }
 
-/** Home: the overview for those who are signed in, what this is for the others. */
+/** Home: the overview for signed-in users, an introduction for visitors. */
 export function Page() {
   const status = useAuthStatus()
   return <Suspense fallback={<PendingPage />}>{status === 'signedIn' ? <Overview /> : <SignedOut />}</Suspense>

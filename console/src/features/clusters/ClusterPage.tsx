@@ -34,7 +34,7 @@ export type ClusterTab = (typeof clusterTabs)[number]
 /** The servers of a cluster with their hardware and state. */
 const clusterServersQuery = (id: string) => query(serverList, { query: { cluster: id } })
 
-/** One cluster. While it is being made, its timeline is what one sees first. What the tab Addresses shows is a feature of its own. */
+/** One cluster. During creation it opens on the timeline. The tab Addresses is a separate feature. */
 export function ClusterPage({
   id,
   tab,
@@ -47,7 +47,7 @@ export function ClusterPage({
   /** Id of the operation whose timeline is shown. */
   operation: string | undefined
   addresses: (cluster: Cluster) => ReactNode
-  /** What its servers need a person for. */
+  /** Notices about its servers that need a decision. */
   above: ReactNode
 }) {
   const { data: cluster, error, refetch } = useQuery(clusterOne(id))
@@ -57,7 +57,7 @@ export function ClusterPage({
   return <Shown cluster={cluster} tab={current} operation={operation} addresses={addresses} above={above} />
 }
 
-/** Deleted, or never there: also while it is looked at. */
+/** The cluster doesn't exist, or was deleted while the page was open. */
 function NotFound({ sentence }: { sentence: string }) {
   return (
     <>
@@ -177,7 +177,7 @@ function Shown({
   )
 }
 
-/** What Steelyard can't do with the cluster now, whatever is looked at of it. */
+/** What Steelyard can't do with the cluster now, shown on every tab. */
 function Troubles({ troubles }: Pick<Cluster, 'troubles'>) {
   if (troubles.length === 0) return null
   return (
@@ -354,7 +354,7 @@ function Servers({ cluster }: { cluster: Cluster }) {
   )
 }
 
-/** What opens the cluster: credentials made for one download, and its address. No private key is ever shown. */
+/** Access to the cluster: its address, and credentials made for one download. Never shows a private key. */
 function Keys({ cluster }: { cluster: Cluster }) {
   const kube = both(allowed(clusterKubeconfig), canDownloadKubeconfig(cluster))
   const talos = both(allowed(clusterTalosconfig), canDownloadTalosconfig(cluster))

@@ -8,7 +8,7 @@ import { endpointShown, versionShown } from './cluster-state.ts'
 
 const mono = (text: string) => <span className="mono">{text}</span>
 
-/** What was settled when the cluster was made, and how to end it. `ending` are the actions that do. */
+/** Settings from the creation, and the actions in `ending` that delete the cluster. */
 export function ClusterSettings({ cluster: c, ending }: { cluster: Cluster; ending: readonly Action[] }) {
   return (
     <div className={css['cols']}>

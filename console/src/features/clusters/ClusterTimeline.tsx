@@ -39,7 +39,7 @@ import { logLine, matricesOf } from './timeline.ts'
 const replaceServer = dialog<ComponentProps<typeof ReplaceServer>>(() => import('./ReplaceServer.tsx'))
 const retryWithDisks = dialog<ComponentProps<typeof RetryDisks>>(() => import('./RetryDisks.tsx'))
 
-/** An operation on the cluster, step by step as it happens, and a list of all: `chosen` in the address, else what is under way, else the last one. */
+/** An operation on the cluster, live, and a list of all operations. Shows `chosen` from the URL, else the running one, else the last one. */
 export function ClusterTimeline({ cluster, chosen }: { cluster: Cluster; chosen: string | undefined }) {
   const all = useQuery(operationsOf(cluster.id))
   const id = chosen ?? all.data?.items.find((o) => !hasEnded(o))?.id ?? cluster.operation_id ?? all.data?.items[0]?.id
@@ -80,7 +80,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   const took = duration((operation.ended_at ? Date.parse(operation.ended_at) : now) - began)
   const failed = list.find((p) => p.state === 'failed')
   const matrices = matricesOf(operation, members, !running)
-  // A creation that another operation goes on with is history: what it failed on is done there.
+  // A creation that another operation continues is history: its failed steps continue there.
   const isCurrent = operation.kind === 'clusterSubnetsAssign' || operation.id === cluster.operation_id
   const retry = async () => {
     try {
@@ -130,7 +130,7 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   )
   return (
     <>
-      {/* What the head of the page says is not said again. */}
+      {/* The page's header may show it already. */}
       {running && operation.reason !== null && operation.reason !== cluster.reason && !list.some((p) => p.reason === operation.reason) && (
         <Alert tone="warn" className={css['alert'] ?? ''}>
           {operation.reason}
@@ -221,11 +221,11 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
   )
 }
 
-/** The sentence that explains a wait or a failure, with the server it is about. */
+/** The reason of a wait or a failure, with its server. */
 function whyOf({ held, reason, state }: Phase): ReactNode {
   if (reason === null || state === 'todo') return undefined
   if (held === null) return reason
-  // Many sentences begin with the server that they are about.
+  // Many reasons begin with the server's name.
   const said = reason.startsWith(`${held.name} `) ? reason.slice(held.name.length) : `: ${reason}`
   return (
     <>
@@ -235,7 +235,7 @@ function whyOf({ held, reason, state }: Phase): ReactNode {
   )
 }
 
-/** What the server that holds a phase up says: now, while it can be asked, or when it failed. */
+/** The log of the server that a phase waits for: live while it answers, else from when it failed. */
 function HeldUp({
   clusterId,
   server,
@@ -265,7 +265,7 @@ function HeldUp({
 
 const tail = 6
 
-/** The last lines of a server that is waited for; one that installs is dark and shows none. */
+/** The last log lines of the server that a phase waits for. A server that installs doesn't answer and shows none. */
 function LiveLog({ server }: { server: { node_id: string; name: string } }) {
   const { data, isError } = useQuery({
     ...query(serverLogs, { params: { id: server.node_id }, query: { tail, service: 'kernel' } }),
@@ -273,7 +273,7 @@ function LiveLog({ server }: { server: { node_id: string; name: string } }) {
     refetchInterval: 3000,
     staleTime: 0,
   })
-  // What it said before it went dark is no longer what it does.
+  // Lines from before it stopped answering are out of date.
   const lines = isError ? [] : (data ?? '').split('\n').filter(Boolean).slice(-tail)
   if (lines.length === 0) return null
   return (
@@ -283,7 +283,7 @@ function LiveLog({ server }: { server: { node_id: string; name: string } }) {
   )
 }
 
-/** The last lines of the boot in which a server failed: what it says now is about another one. */
+/** The last lines of the boot in which the server failed. Its current log is from a later boot. */
 function KeptLog({ clusterId, server, sent }: { clusterId: string; server: { node_id: string; name: string }; sent: boolean }) {
   const { data, error } = useQuery(query(clusterServerFailure, { params: { id: clusterId, node_id: server.node_id } }))
   if (data === undefined) return error ? <div className="t2">{reasonOf(error)}</div> : null
@@ -302,7 +302,7 @@ function KeptLog({ clusterId, server, sent }: { clusterId: string; server: { nod
   )
 }
 
-/** What a log says last is what it is read for. */
+/** Scrolls a log to its end. */
 const atItsEnd = (log: HTMLElement | null): void => {
   if (log) log.scrollTop = log.scrollHeight
 }
@@ -323,7 +323,7 @@ function Lines({ name, lines, children }: { name: string; lines: readonly string
 
 const operationTone = (o: Operation) => (o.status === 'done' ? 'ok' : o.status === 'failed' ? 'danger' : hasEnded(o) ? 'off' : 'busy')
 
-/** Everything that was done to the cluster, each leading to its own timeline. */
+/** All operations on the cluster, with links to their timelines. */
 function AllOperations({ cluster, current, operations, total }: { cluster: Cluster; current: string; operations: readonly Operation[]; total: number }) {
   return (
     <Panel title="Operations" note={operations.length < total ? `the newest ${operations.length} of ${total}` : `${total}`}>

@@ -137,7 +137,7 @@ export function ClustersPage({
       </Button>
     </>
   )
-  // The empty list has the button then: one is enough.
+  // The empty list has the button already.
   const isEmpty = page?.total === 0 && search['q'] === undefined
   const total = page?.total ?? 0
   return (

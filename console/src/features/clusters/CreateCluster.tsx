@@ -48,7 +48,7 @@ export const datacentersQuery = () => query(datacenterList, { query: { per_page:
 export const versionsQuery = () => query(versionList)
 const namesQuery = () => query(clusterList, { query: { per_page: 1000 } })
 
-/** Creating a cluster in three steps. The step stands in the address, what was chosen in a draft that outlasts a reload. */
+/** Creates a cluster in three steps. The step is in the URL, the choices in a draft that survives a reload. */
 export function CreateCluster({
   search,
   setSearch,
@@ -101,7 +101,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
       const fields = clusterProblems(typed, taken, versions.items)
       return Object.keys(fields).length === 0 ? { ok: true, body: bodyOf(typed, confirmed) } : { ok: false, fields }
     },
-    // The button leads through the steps; the last one creates the cluster.
+    // The button goes to the next step; on the last one it creates the cluster.
     send: async (body, key): Promise<Made | undefined> => {
       if (shown === 'review') return create(() => call(clusterCreate, { body }, { key }))
       go(shown === 'cluster' ? 'servers' : 'review')
@@ -115,7 +115,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     },
     failed: async (error) => {
       if (!(error instanceof CallError)) return
-      // What is on a disk has changed: it is shown as it is now.
+      // The content of a disk has changed: show the current one.
       if (error.code === 'disk_not_confirmed') await servers.refetch()
       const { servers: ofServers, ...ofFirst } = problemsOf(error.fields)
       if (Object.keys(ofFirst).length > 0) go('cluster')
@@ -138,14 +138,14 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
   const talos = draft.talos === '' ? versions.items[0]?.talos_version : draft.talos
   const kubernetes = draft.kubernetes === '' ? versions.items.find((v) => v.talos_version === talos)?.kubernetes_versions[0] : draft.kubernetes
 
-  // A form whose step was changed begins at its head, also for those who hear it.
+  // After a change of step the focus goes to the top of the form, also for screen readers.
   const last = useRef(shown)
   useEffect(() => {
     if (last.current !== shown) head.current?.focus()
     last.current = shown
   }, [shown])
 
-  /** Servers without a patch of a person are named first; networking is often what such a patch is for. Undefined where the person goes no further. */
+  /** Asks about servers without a user's patch before creating, because such patches often configure the network. Undefined if the user cancels. */
   async function create(send: () => Promise<Made>): Promise<Made | undefined> {
     const chosen = (servers.data ?? []).filter((s) => draft.servers[s.id])
     const patches = await Promise.all(chosen.map((s) => client.fetchQuery(query(patchList, { params: { id: s.id } }))))
@@ -154,7 +154,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     let made: Promise<Made> | undefined
     await confirmServersWithoutPatch({
       servers: without.map((s) => ({ id: s.id, name: s.name, ...(s.nodeAddresses[0] !== undefined && { address: s.nodeAddresses[0] }) })),
-      // A failure is said by the form.
+      // The form shows a failure.
       onConfirm: async () => {
         made = send()
         await made.catch(() => undefined)
@@ -164,7 +164,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
   }
 
   const count = Object.keys(draft.servers).length
-  // Of one moment: another look asks anew.
+  // Valid for one moment: every visit fetches again.
   const preview = useQuery({
     ...query(clusterPreview, { body: bodyOf(draft) }),
     enabled: shown === 'review',
@@ -209,7 +209,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
           {shown === 'review' && (
             <span className="hide-sm">
               <AsCommand
-                // The command takes a patch from a file, and there is none.
+                // The command reads patches from files, which don't exist here.
                 {...(!Object.values(draft.servers).some((c) => c.patch) && {
                   cli: createCommand(draft, servers.data ?? [], datacenter?.code ?? '', confirmed),
                 })}
@@ -242,7 +242,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
   )
 }
 
-/** The servers of the chosen datacenter. `?servers=` in the address chooses some, and with them their datacenter. */
+/** The servers of the chosen datacenter. `?servers=` in the URL preselects some and their datacenter. */
 function useServersOf(draft: Draft, preselected: string | undefined, datacenters: StepsProps['datacenters'], change: Form<Draft>['set']) {
   const datacenter = datacenters.find((d) => d.id === draft.datacenterId)
   const all = useQuery({ ...query(serverList, {}), enabled: preselected !== undefined })

@@ -7,7 +7,7 @@ import { Badge } from '../../ui/feedback/Status.tsx'
 import { keyOf } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 
-/** Which disk it is and what is lost with it, as a person looks for it in the rack. */
+/** A disk with its identifiers and content. */
 const DiskToWipe = ({ one }: { one: DiskToConfirm }) => (
   <>
     <span>
@@ -17,7 +17,7 @@ const DiskToWipe = ({ one }: { one: DiskToConfirm }) => (
   </>
 )
 
-/** A box to tick for each disk that has to be named before it is wiped. */
+/** A checkbox for each disk whose wipe needs a confirmation. */
 export function DiskChecks({
   disks,
   ticked,
@@ -57,7 +57,7 @@ export function DiskChecks({
   )
 }
 
-/** The disks that hold something or are removable, each to be confirmed before it is wiped; nothing where there is none. */
+/** Asks to confirm the wipe of disks with content and of removable disks. Nothing if there are none. */
 export function DisksToWipe({ chosen, ...ticks }: { chosen: readonly ChosenDisks[] } & Pick<Parameters<typeof DiskChecks>[0], 'ticked' | 'onTick'>) {
   const disks = disksToConfirm(chosen)
   if (disks.length === 0) return null

@@ -11,7 +11,7 @@ import { Alert, Problem } from '../../ui/feedback/Status.tsx'
 import css from './CreateCluster.module.css'
 import { replacedText } from './set-for-all.ts'
 
-/** Where the body of a patch is written and previewed: a feature of its own. */
+/** Renders the editor and preview of a patch body, which is a separate feature. */
 export type WriteBody = (asked: {
   servers: readonly { id: string; name: string }[]
   name: string
@@ -23,22 +23,22 @@ export type WriteBody = (asked: {
 interface Patched {
   id: string
   name: string
-  /** The patches that the server has already. */
+  /** Existing patches of the server. */
   patches: readonly { name: string }[]
-  /** The one that the draft gives it so far. */
+  /** The new patch in the draft so far. */
   draft: NewPatch | undefined
 }
 
 const { Text } = fieldsFor<{ name: string; weight: string; body: string }>()
 
-/** Writes one patch for all chosen servers. It is kept in the draft, and made on each of them with the cluster. */
+/** Writes a patch for all selected servers. It stays in the draft and is created on each server with the cluster. */
 export default function NewPatchDialog({ servers, writeBody, onSet }: { servers: readonly Patched[]; writeBody: WriteBody; onSet: (patch: NewPatch) => void }) {
   const { close } = useDialog()
   const before = servers.find((s) => s.draft)?.draft
   const replaced = replacedText(servers, before)
   const form = useForm({
     initial: { name: before?.name ?? '', weight: String(before?.weight ?? patchLimits.weight.default), body: before?.body ?? '' },
-    // The body is merged, and judged, in the review.
+    // The review merges and validates the body.
     read: ({ name, weight, body }) => {
       const holder = servers.find((s) => s.patches.some((p) => p.name === name))
       const patch = { name, weight: /^\d+$/.test(weight) ? Number(weight) : Number.NaN, labels: before?.labels ?? {}, body }

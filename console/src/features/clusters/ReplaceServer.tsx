@@ -21,7 +21,7 @@ import { diskLine } from './ServerRow.tsx'
 const blank = { node_id: '' }
 const { Choose } = fieldsFor<typeof blank>()
 
-/** Gives the place of a server that failed to another free one of the same datacenter. */
+/** Replaces a failed server with a free one of the same datacenter. */
 export default function ReplaceServer({ cluster, server }: { cluster: Cluster; server: { node_id: string; name: string } }) {
   const client = useQueryClient()
   const { close } = useDialog()

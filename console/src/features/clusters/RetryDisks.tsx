@@ -13,7 +13,7 @@ import { refreshClusters } from './cluster-queries.ts'
 import { keyOf } from './create-draft.ts'
 import { DiskChecks } from './DisksToWipe.tsx'
 
-/** Asks for the disks that hold something else than when the cluster was created, before a retry wipes them. */
+/** Before a retry, asks to confirm disks whose content has changed since the creation. */
 export default function RetryDisks({ operation, disks }: { operation: Pick<Operation, 'id'>; disks: Answer<typeof operationRetryDisks>['items'] }) {
   const client = useQueryClient()
   const { close } = useDialog()

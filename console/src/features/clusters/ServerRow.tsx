@@ -14,14 +14,14 @@ import { type Chosen, installDisks, workloadText } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 import { onDisk } from './set-for-all.ts'
 
-/** "64 CU, 768 GiB": what one has to know to choose a role. */
+/** "64 CU, 768 GiB", for choosing a role. */
 function sizeLine(s: Server): string {
   const { memory_bytes } = capacityOf(s.resources)
   const units = computeUnits(s.resources)
   return [units === null ? 'Unknown CU' : `${units} CU`, memory_bytes === null ? 'unknown memory' : memory(memory_bytes)].join(', ')
 }
 
-/** "64 CU, 768 GiB, 5 disks of 19.2 TB, 2 links up": what one has to know to choose. */
+/** "64 CU, 768 GiB, 5 disks of 19.2 TB, 2 links up", for choosing a server. */
 export function hardwareLine(s: Server): string {
   const { disks } = s.resources
   const links = s.resources.interfaces.filter((i) => i.link_state === true).length
@@ -29,18 +29,18 @@ export function hardwareLine(s: Server): string {
   return [sizeLine(s), `${disks.length} disk${disks.length === 1 ? '' : 's'}${whole}`, `${links} link${links === 1 ? '' : 's'} up`].join(', ')
 }
 
-/** "a USB disk, empty": what has to be known of a disk before it is wiped. */
+/** "a USB disk, empty": kind and content of a disk. */
 const diskHolds = (d: DiskFacts): string => [notByDefault(d), contentOf(d)].filter(Boolean).join(', ')
-/** "480 GB, Samsung PM9A3, empty"; of a disk that holds something "ext4, 480 GB, Samsung PM9A3": what is lost is seen in a narrow control too. */
+/** "480 GB, Samsung PM9A3, empty"; a disk with content "ext4, 480 GB, Samsung PM9A3", so that the content is visible in a narrow control. */
 export function diskLine(d: DiskFacts): string {
   const what = [d.size ? disk(d.size) : '', d.model]
   return (diskHolds(d) === emptyContent ? [...what, emptyContent] : [diskHolds(d), ...what]).filter(Boolean).join(', ')
 }
 
-/** Heads of the columns that a chosen server's row has where there is room for one line. */
+/** Column headings of selected servers on wide screens. */
 export const rowHeads = ['Role', 'Workload interface', 'Install disk', 'Workload disks', 'Patch']
 
-/** One choice, under its own head where the rows have no columns. The control says by itself what it is of. */
+/** A control, with its own heading on narrow screens. The control has an accessible name. */
 function Cell({ head, className, children }: { head: string; className: 'link' | 'disk' | 'work'; children: ReactNode }) {
   return (
     <div className={css[className]}>
@@ -52,7 +52,7 @@ function Cell({ head, className, children }: { head: string; className: 'link' |
   )
 }
 
-/** A chosen server: role, interface, disks, and the patch that it has. */
+/** A selected server: role, interface, disks and patch. */
 export function ChosenRow({
   server: s,
   chosen,
@@ -63,9 +63,9 @@ export function ChosenRow({
 }: {
   server: Server
   chosen: Chosen
-  /** Patches of a person; undefined until they are known. */
+  /** Patches of users; undefined until loaded. */
   patches: readonly Patch[] | undefined
-  /** Why it can't join any more. */
+  /** Why it can no longer join. */
   lost: Verdict | undefined
   onSet: (patch: Partial<Chosen>) => void
   onLeave: () => void

@@ -13,18 +13,18 @@ import { unrecorded } from '../../ui/text/unrecorded.ts'
 import { clusterOne } from './cluster-queries.ts'
 import css from './ShowClusterKey.module.css'
 
-/** Specified: past three clusters the list scrolls, 240 px high; addresses keep 5 characters in front and 4 at the back. */
+/** Specified: with more than three clusters the list scrolls at 240 px; addresses keep 5 characters in front and 4 at the end. */
 const clustersInSight = 3
 const addressEnds = [5, 4] as const
 
-/** What stands in place of an address or an offer that isn't there; the sentences are the specification's. */
+/** Specified texts for a missing address or offer. */
 const words = {
   noAddress: 'List of assign servers',
   looking: 'Looking for Offers',
   notFound: "OfferID wasn't detected automatically. Please contact the provider team.",
 }
 
-/** The modal `showClusterKey`: the clusters with their addresses and offers. Only values of exactly the right form are shown to be copied. */
+/** The modal `showClusterKey`: clusters with addresses and offers. Only values in the exact form can be copied. */
 export default function ShowClusterKey({ clusterIds }: { clusterIds: string[] }) {
   const { close } = useDialog()
   const answers = useQueries({ queries: clusterIds.map((id) => clusterOne(id)) })

@@ -15,7 +15,7 @@ import { versionShown } from './cluster-state.ts'
 import type { Draft } from './create-draft.ts'
 import css from './CreateCluster.module.css'
 
-/** In place of a version: one is typed. */
+/** The choice to enter a version. */
 const otherVersion = 'other'
 
 const endpointWords = {
@@ -26,7 +26,7 @@ const endpointWords = {
 
 const { Text, Choose, Custom } = fieldsFor<Draft>()
 
-/** Name, place, versions, and how the cluster is reached. */
+/** Name, datacenter, versions and endpoint. */
 export function StepCluster({
   form,
   datacenters,

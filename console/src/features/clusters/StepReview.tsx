@@ -15,7 +15,7 @@ import css from './CreateCluster.module.css'
 import { DisksToWipe } from './DisksToWipe.tsx'
 import { findingsOf } from './review-findings.ts'
 
-/** Exactly what each server will be given, what speaks against it, and what will happen in which order. */
+/** The configuration of each server, problems and warnings, and the steps in order. */
 export function StepReview({
   draft,
   preview,

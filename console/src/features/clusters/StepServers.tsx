@@ -23,18 +23,18 @@ import { SumPanel } from './SumPanel.tsx'
 
 const writeNewPatch = dialog<ComponentProps<typeof NewPatchDialog>>(() => import('./NewPatchDialog.tsx'))
 
-/** Rows of the eligible that are shown at once; the search finds the others. */
+/** Eligible servers shown at first; the search finds the others. */
 const atOnce = 8
 
 const matches = (s: Server, q: string) => [s.name, s.identity.serial ?? '', ...s.nodeAddresses].some((text) => text.toLowerCase().includes(q))
 
-/** The rule for the number of control planes: its own sentence where it doesn't hold; before anything was chosen it is no fault yet. */
+/** Checks the number of control planes. Before a selection it is not an error. */
 function controlPlaneCheck(chosen: number): { ok: boolean | 'warn'; text: string } {
   const verdict = canHaveControlPlanes(chosen)
   return verdict.ok ? { ok: true, text: 'Odd number of control planes' } : { ok: chosen === 0 ? 'warn' : false, text: verdict.reason }
 }
 
-/** Which servers, in which role, on which disks. Those that can't join are listed with why. */
+/** Selects servers with roles and disks. Ineligible servers are listed with the reason. */
 export function StepServers({
   draft,
   change,
@@ -48,7 +48,7 @@ export function StepServers({
   change: (patch: (now: Draft) => Partial<Draft>) => void
   servers: UseQueryResult<Server[]>
   datacenter: string
-  /** Of the cluster: the one that was chosen, or the newest. */
+  /** The cluster's version: the chosen one, or the newest. */
   talosVersion: string
   refused: string | undefined
   writeBody: WriteBody
@@ -66,7 +66,7 @@ export function StepServers({
     }
   }, [data, draft.servers, q, talosVersion])
   const patches = useQueries({ queries: chosen.map((s) => query(patchList, { params: { id: s.id } })) })
-  // A server that is taken or left moves to other rows; the focus goes with it (WCAG 2.4.3).
+  // A server moves to another list when it is added or removed, and the focus moves with it (WCAG 2.4.3).
   const list = useRef<HTMLElement>(null)
   const moved = useRef<string | null>(null)
   useLayoutEffect(() => {
@@ -90,7 +90,7 @@ export function StepServers({
   }
   const set = (id: string, patch: Partial<Chosen>) => change((now) => ({ servers: { ...now.servers, [id]: { ...now.servers[id]!, ...patch } } }))
   const without = chosen.filter((s) => patchOf.get(s.id)?.length === 0 && draft.servers[s.id]!.patch === undefined)
-  // Chosen earlier, and meanwhile taken, removed or unreachable, or for another version.
+  // A selected server may meanwhile be taken, removed, unreachable or for another version.
   const verdictOf = (s: Server) => canTake(s, talosVersion, draft.servers[s.id])
   const lost = chosen.filter((s) => !verdictOf(s).ok)
   const proposed = proposalText(draft.servers, data)

@@ -7,7 +7,7 @@ import css from './CreateCluster.module.css'
 
 const unknown = (value: number | null, say: (n: number) => string) => (value === null ? 'Unknown' : say(value))
 
-/** What the choice adds up to, and what speaks for and against it. */
+/** Sums of the selection, with checks and warnings. */
 export function SumPanel({ draft, servers, checks }: { draft: Draft; servers: readonly Server[]; checks: readonly { ok: boolean | 'warn'; text: string }[] }) {
   const sum = sumOf(draft, servers)
   return (

@@ -1,4 +1,4 @@
-/** Everything that can be done to clusters: row menu, page header and ⌘K show this one list. */
+/** Actions on clusters, for row menu, page header and ⌘K. */
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import {

@@ -24,7 +24,7 @@ function clusterQuery(search: ClusterSearch): Asked<typeof clusterList>['query']
 export const clustersQuery = (search: ClusterSearch) => ({ ...query(clusterList, { query: clusterQuery(search) }), placeholderData: keepPreviousData })
 export const clusterOne = (id: string) => query(clusterGet, { params: { id } })
 export const operationOne = (id: string) => query(operationGet, { params: { id } })
-/** The operations on a cluster, newest first. */
+/** Operations on a cluster, newest first. */
 export const operationsOf = (id: string) => query(operationList, { query: { target: id, per_page: 100 } })
 
 export const refreshClusters = (client: QueryClient): Promise<unknown> => invalidate(client, clusterList, clusterGet, operationList, operationGet)

@@ -1,4 +1,4 @@
-/** How a cluster's state is said. */
+/** Texts of a cluster's state. */
 import type { Cluster, ClusterStatus } from '#contract/clusters/clusters.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { contactStateOf, troubleOf } from '#contract/servers/server-trouble.ts'
@@ -25,13 +25,13 @@ export function clusterSaid(c: Pick<Cluster, 'status' | 'reason' | 'locked_out' 
   return c.troubles.length > 0 ? { ...shown, tone: 'warn', why: c.troubles[0]!.message } : shown
 }
 
-/** Whether it is still being made or unmade: its timeline is then what one wants to see. */
+/** Whether it is being created or deleted, so that its page opens on the timeline. */
 export const isUnderWay = (c: Pick<Cluster, 'status'>): boolean => !['ready', 'degraded'].includes(c.status)
 
 /** "https://10.20.14.10:6443" → "10.20.14.10:6443". */
 export const endpointShown = (endpoint: string): string => endpoint.replace(/^https:\/\//, '')
 
-/** Versions are shown with their v, as tags and release notes have them: "1.36.3" is "v1.36.3". */
+/** Versions are shown with a v, as in tags and release notes: "1.36.3" is "v1.36.3". */
 export const versionShown = (version: string): string => (version === '' || version.startsWith('v') ? version : `v${version}`)
 
 interface Said {
@@ -40,7 +40,7 @@ interface Said {
   why: string | null
 }
 
-/** What Kubernetes says of a server's node; a reason where it isn't Ready. No alarm while something is done to the server. */
+/** The state of a server's Kubernetes node, with the reason if it isn't Ready. No alarm while an operation runs on the server. */
 export function nodeSaid(server: Pick<Server, 'status' | 'operation_id' | 'talos' | 'kubernetes'>, now = Date.now()): Said {
   const { kubernetes: node } = server
   if (node === null) return { tone: 'off', word: 'Not joined yet', why: null }
@@ -49,7 +49,7 @@ export function nodeSaid(server: Pick<Server, 'status' | 'operation_id' | 'talos
   return { tone: troubleOf(server, now) === null ? 'busy' : 'danger', word: 'Not ready', why: node.reason }
 }
 
-/** Whether a server of the cluster answers; since when and why it doesn't. */
+/** Whether a server of the cluster answers; if not, since when and why. */
 export function contactSaid(server: Pick<Server, 'status' | 'operation_id' | 'talos'>, now = Date.now()): Said {
   const { stage, unreachable_since: since, reason } = server.talos
   const doing = stage === 'running' || stage === 'maintenance' || stage === 'unknown' ? null : stage.replace('_', ' ')
@@ -61,7 +61,7 @@ export function contactSaid(server: Pick<Server, 'status' | 'operation_id' | 'ta
   return { tone: 'danger', word: 'Unreachable', why: silent }
 }
 
-/** Whether there are keys of new clusters, those without an offer, to be shown; of what is on the page. */
+/** Whether the page has new clusters without an offer, whose keys can be shown. */
 export function canShowNewKeys(shown: readonly Pick<Cluster, 'offerId'>[]): Verdict {
   if (shown.length === 0) return no('There are no clusters here yet')
   return shown.some((c) => c.offerId === null) ? yes : no('Every cluster here has its offer already')

@@ -1,10 +1,10 @@
-/** Creating a cluster as a command of the command line, which takes servers by name. */
+/** The CLI command that creates a cluster. It takes servers by name. */
 import { defaultPodCidr, defaultServiceCidr } from '#contract/clusters/clusters.ts'
 import type { ConfirmedDisk } from '#contract/servers/disks.ts'
 import { cliOf } from '../../lib/shell.ts'
 import type { Draft } from './create-draft.ts'
 
-/** `servers` are those of the datacenter, `datacenter` its code. What is left to Steelyard is left out. */
+/** `servers` are those of the datacenter, `datacenter` is its code. Options with default values are omitted. */
 export function createCommand(
   draft: Draft,
   servers: readonly { id: string; name: string }[],

@@ -1,4 +1,4 @@
-/** What is chosen in the three steps of creating a cluster, what of it is wrong, and what is sent. */
+/** The draft of a new cluster: its choices, their validation, and the request body. */
 import * as z from 'zod/mini'
 import { overlap, parseCidr } from '#contract/network/addresses.ts'
 import { capacityOf, computeUnits } from '#contract/capacity.ts'
@@ -31,14 +31,14 @@ import { disk } from '../../lib/units.ts'
 
 export interface Chosen {
   role: ClusterRole
-  /** A person set the role: proposals leave it. */
+  /** The user set the role, so proposals don't change it. */
   roleSet: boolean
-  /** '' leaves it to Steelyard: the link on which it reaches the server. */
+  /** '' is the default: the link on which Steelyard reaches the server. */
   link: string
   /** Names of disks without /dev. */
   installDisk: string
   workloadDisks: string[]
-  /** Made with the cluster, beside the patches that the server has. */
+  /** Created with the cluster, in addition to the server's patches. */
   patch?: NewPatch | undefined
 }
 
@@ -76,7 +76,7 @@ const chosen = z.object({
   workloadDisks: z.array(z.string()),
   patch: z.optional(NewPatch),
 })
-/** What a kept draft has to be. */
+/** Schema of a stored draft. */
 export const KeptDraft: z.core.$ZodType<Draft> = z.object({
   name: z.string(),
   datacenterId: z.string(),
@@ -94,19 +94,19 @@ type Disk = Server['resources']['disks'][number]
 
 type Machine = Pick<Server, 'resources'> & { talos: Pick<Server['talos'], 'installed'> }
 
-/** Disks that Talos can be installed on, the default first. Where Talos is installed it stays. */
+/** Disks on which Talos can be installed, the default first. An installed Talos stays. */
 export const installDisks = ({ resources, talos: { installed } }: Machine): Disk[] =>
   installed !== null ? resources.disks.filter((d) => devicePath(d.id) === installed.disk) : installable(resources.disks)
 
-/** The disk that Talos is on, or would be installed on where nobody chose; none that is removable. */
+/** The disk with an installed Talos, or the default install disk. Never removable. */
 export const firstDisk = (s: Machine): Disk | undefined =>
   s.talos.installed === null ? (defaultInstallDisk(s.resources.disks) ?? undefined) : installDisks(s)[0]
 
-/** Whether a server may join a cluster of this Talos version, and as it was chosen, where it was. */
+/** Whether a server may join a cluster with this Talos version and, if selected, with its choices. */
 export const canTake = (s: Server, talosVersion: string, chosen?: Chosen): Verdict =>
   all(canJoinCluster(s, talosVersion), chosen ? canKeepInstalled(s.talos.installed, talosVersion, devicePath(chosen.installDisk)) : yes)
 
-/** "None", "4 × 7.68 TB"; where they differ, how many and what they hold together. */
+/** "None", "4 × 7.68 TB", or number and total size if the disks differ. */
 export function workloadText(disks: readonly { size?: number | undefined }[]): string {
   const [first] = disks
   if (first === undefined) return 'None'
@@ -115,7 +115,7 @@ export function workloadText(disks: readonly { size?: number | undefined }[]): s
   return `${disks.length} disks, ${disk(disks.reduce((sum, d) => sum + (d.size ?? 0), 0))}`
 }
 
-/** How a server is taken when it is chosen: its other empty disks are for the workload. Its role is proposed with those of the others. */
+/** Initial choices of a selected server: its other empty disks are workload disks. The role is proposed together with the others. */
 function firstChoice(s: Machine): Chosen {
   const installDisk = firstDisk(s)?.id ?? ''
   return {
@@ -129,10 +129,10 @@ function firstChoice(s: Machine): Chosen {
 
 type Known = Machine & Pick<Server, 'id' | 'name'>
 
-/** Three where there are three servers: etcd then goes on while one of them is down. */
+/** Three if there are three servers, so that etcd survives the loss of one. */
 const proposedControlPlanes = (servers: number): number => (servers >= 3 ? 3 : Math.min(1, servers))
 
-/** Servers with the least to lose to a control plane first: by compute units, then memory, then name. Those that are too small for one, or unknown, come last. */
+/** Sorts candidates for control planes: smallest first by compute units, memory and name. Servers that are too small or unknown come last. */
 export function bySize<T extends Known>(servers: readonly T[]): T[] {
   const sizeOf = (s: Known): readonly [boolean, number, number] => {
     const bytes = capacityOf(s.resources).memory_bytes
@@ -149,10 +149,10 @@ export function bySize<T extends Known>(servers: readonly T[]): T[] {
     )
     .map(({ server }) => server)
 }
-/** Two that are unknown are alike: Infinity less Infinity is no number. */
+/** Two unknown values are equal: Infinity − Infinity is NaN. */
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b)
 
-/** The roles that nobody set, proposed: the smallest are control planes, the others workers. `known`: the servers with their hardware. */
+/** Proposes roles that the user hasn't set: the smallest servers are control planes, the others workers. `known`: the servers with hardware. */
 export function withRoles(chosen: Draft['servers'], known: readonly Known[]): Draft['servers'] {
   const entries = Object.entries(chosen)
   const open = bySize(known.filter((s) => chosen[s.id]?.roleSet === false))
@@ -161,24 +161,24 @@ export function withRoles(chosen: Draft['servers'], known: readonly Known[]): Dr
   return Object.fromEntries(entries.map(([id, c]) => [id, c.roleSet ? c : { ...c, role: proposed.has(id) ? 'control_plane' : 'worker' }]))
 }
 
-/** The choice with these servers taken as well; what a person chose before stays as it is. `known`: all that may be chosen. */
+/** Adds servers to the selection. Earlier choices stay. `known`: all selectable servers. */
 export function taking(servers: readonly Known[], chosen: Draft['servers'] = {}, known: readonly Known[] = servers): Draft['servers'] {
   const taken = { ...chosen }
   for (const s of servers) taken[s.id] ??= firstChoice(s)
   return withRoles(taken, known)
 }
 
-/** The choice without one of its servers. */
+/** Removes a server from the selection. */
 export const leaving = (id: string, chosen: Draft['servers'], known: readonly Known[]): Draft['servers'] =>
   withRoles(Object.fromEntries(Object.entries(chosen).filter(([key]) => key !== id)), known)
 
-/** Five to begin with: the three smallest that could be control planes, and the first two of the others. */
+/** A first proposal of five servers: the three smallest that could be control planes, and the first two of the others. */
 export function firstFive<T extends Known>(eligible: readonly T[]): T[] {
   const small = bySize(eligible).slice(0, proposedControlPlanes(eligible.length))
   return [...small, ...eligible.filter((s) => !small.includes(s)).slice(0, 2)]
 }
 
-/** Why which servers are control planes, while that is a proposal; null where a person set every role, or all have the same. */
+/** Explains the proposed control planes; null if the user set every role, or all roles are equal. */
 export function proposalText(chosen: Draft['servers'], known: readonly Known[]): string | null {
   const proposed = known.filter((s) => chosen[s.id]?.roleSet === false && chosen[s.id]?.role === 'control_plane').map((s) => s.name)
   if (proposed.length === 0 || Object.values(chosen).every((c) => c.role === 'control_plane')) return null
@@ -186,7 +186,7 @@ export function proposalText(chosen: Draft['servers'], known: readonly Known[]):
   return `${what}: ${proposed.join(', ')}, the smallest of the chosen by compute units, then memory. Change any role as you like.`
 }
 
-/** The chosen servers' disks, of which some are to be wiped. */
+/** The disks of selected servers and the ones to wipe. */
 export const chosenDisks = (draft: Draft, servers: readonly (Machine & Pick<Server, 'id' | 'name'>)[]): ChosenDisks[] =>
   servers.flatMap((s) => {
     const how = draft.servers[s.id]
@@ -195,14 +195,14 @@ export const chosenDisks = (draft: Draft, servers: readonly (Machine & Pick<Serv
       : [{ server: s.name, disks: s.resources.disks, devices: [how.installDisk, ...how.workloadDisks].map(devicePath), kept: s.talos.installed?.disk ?? null }]
   })
 
-/** Of one disk as it is now: what is on it has to be confirmed anew once that has changed. */
+/** Key of a disk with its current content, so that a change of content needs a new confirmation. */
 export const keyOf = ({ server, device, by }: DiskToConfirm): string => JSON.stringify([server, device, by])
 
-/** What was confirmed, of the disks that are chosen now. */
+/** The confirmations of the disks that are chosen now. */
 export const confirmedOf = (chosen: readonly ChosenDisks[], ticked: ReadonlySet<string>): ConfirmedDisk[] =>
   disksToConfirm(chosen).flatMap((one) => (one.by !== null && ticked.has(keyOf(one)) ? [one.by] : []))
 
-/** The body of clusterCreate and clusterPreview. `confirmed`: the disks that may be wiped though they hold something. */
+/** The body of clusterCreate and clusterPreview. `confirmed`: disks with content that may be wiped. */
 export function bodyOf(draft: Draft, confirmed: readonly ConfirmedDisk[] = []): NewClusterAsked {
   return {
     name: draft.name,
@@ -225,7 +225,7 @@ export function bodyOf(draft: Draft, confirmed: readonly ConfirmedDisk[] = []): 
   }
 }
 
-/** Field of the form that a path in the body belongs to. */
+/** Form field by path in the body. */
 const fieldOf: Readonly<Record<string, keyof Draft>> = {
   name: 'name',
   datacenter_id: 'datacenterId',
@@ -241,7 +241,7 @@ const fieldOf: Readonly<Record<string, keyof Draft>> = {
 
 export type Problems = Partial<Record<keyof Draft, string>>
 
-/** What the server's refusal says per field, as fields of the form. */
+/** Maps the server's field errors to form fields. */
 export function problemsOf(fields: Readonly<Record<string, string>>): Problems {
   const problems: Problems = {}
   for (const [path, sentence] of Object.entries(fields)) {
@@ -253,7 +253,7 @@ export function problemsOf(fields: Readonly<Record<string, string>>): Problems {
 
 const placeholder = { node_id: '00000000-0000-4000-8000-000000000000', role: 'control_plane' } as const
 
-/** What is wrong in the first step, by the contract's own schema. `taken` are the names of the clusters that are there, `versions` those that are offered. */
+/** Validates the first step with the contract's schema. `taken`: names of existing clusters. `versions`: offered versions. */
 export function clusterProblems(draft: Draft, taken: readonly string[], versions: readonly OfferedTalos[] = []): Problems {
   const problems: Problems = {}
   const read = z.safeParse(NewCluster, { ...bodyOf(draft), servers: [placeholder] })
@@ -275,7 +275,7 @@ export function clusterProblems(draft: Draft, taken: readonly string[], versions
   return problems
 }
 
-/** Whether the choice of servers makes a cluster. */
+/** Whether the selected servers can form a cluster. */
 export function canReview(draft: Draft): Verdict {
   const taken = Object.values(draft.servers)
   if (taken.length === 0) return no('Choose at least one server')
@@ -294,7 +294,7 @@ export interface Sum {
   workloadBytes: number
 }
 
-/** What the chosen servers add up to; null where one of them has not told. */
+/** Sums of the selected servers; null if a value is unknown for one of them. */
 export function sumOf(draft: Draft, servers: readonly Server[]): Sum {
   const mine = servers.filter((s) => draft.servers[s.id])
   const add = (values: readonly (number | null)[]) => values.reduce<number | null>((sum, v) => (sum === null || v === null ? null : sum + v), 0)
@@ -305,7 +305,7 @@ export function sumOf(draft: Draft, servers: readonly Server[]): Sum {
     controlPlanes: roles.filter((r) => r === 'control_plane').length,
     workers: roles.filter((r) => r === 'worker').length,
     units,
-    // A compute unit is sold as two.
+    // A compute unit is sold as two vCPUs.
     vcpu: units === null ? null : 2 * units,
     memoryBytes: add(mine.map((s) => capacityOf(s.resources).memory_bytes)),
     workloadBytes: mine.reduce(
@@ -315,7 +315,7 @@ export function sumOf(draft: Draft, servers: readonly Server[]): Sum {
   }
 }
 
-/** What is allowed but unwise. */
+/** Warnings about choices that are allowed but unwise. */
 export function warningsOf(draft: Draft): string[] {
   const { controlPlanes } = sumOf(draft, [])
   const one = controlPlanes > 0 ? controlPlaneWarning(controlPlanes) : null

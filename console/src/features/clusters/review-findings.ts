@@ -1,4 +1,4 @@
-/** What the preview of a cluster found: what keeps it from being created, and what is allowed but unwise. */
+/** Errors and warnings of a cluster's preview. */
 import type { clusterPreview } from '#contract/clusters/clusters.ts'
 import type { Answer } from '#contract/operation.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
@@ -7,15 +7,15 @@ import { reasonOf } from '../../lib/reason.ts'
 type Preview = Answer<typeof clusterPreview>
 
 export interface Findings {
-  /** The cluster can't be created: sentences. */
+  /** Sentences about why the cluster can't be created. */
   readonly errors: readonly string[]
   readonly warnings: readonly string[]
 }
 
-/** Each sentence once: the same may be true of several servers. */
+/** Removes duplicates: a sentence may apply to several servers. */
 const unique = (sentences: readonly string[]): string[] => [...new Set(sentences)]
 
-/** Whether a disk was confirmed is asked on the page itself. */
+/** Skips the check of confirmed disks, which the page handles itself. */
 export const findingsOf = ({ checks, servers }: Pick<Preview, 'checks' | 'servers'>): Findings => ({
   errors: unique(checks.filter((c) => !c.ok && c.check !== 'confirmed_disks').map((c) => c.message)),
   warnings: unique([
@@ -24,7 +24,7 @@ export const findingsOf = ({ checks, servers }: Pick<Preview, 'checks' | 'server
   ]),
 })
 
-/** Whether what was previewed may be created; a no says why, as the button does. */
+/** Whether the previewed cluster may be created, with the reason for the disabled button. */
 export function previewVerdict({ data, error }: { data: Pick<Preview, 'checks' | 'servers'> | undefined; error: unknown }): Verdict {
   if (data === undefined) return no(error ? `It could not be checked: ${reasonOf(error)}` : 'It is being checked')
   const { errors } = findingsOf(data)

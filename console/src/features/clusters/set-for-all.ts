@@ -1,4 +1,4 @@
-/** One choice for every chosen server that it can be made for. */
+/** Sets a value for every selected server that supports it. */
 import type { NewPatch } from '#contract/patches.ts'
 import type { Server } from '#contract/servers/servers.ts'
 import { counted } from '#contract/words.ts'
@@ -8,14 +8,14 @@ import { type Chosen, type Draft, firstDisk, installDisks } from './create-draft
 
 type Set = (servers: Draft['servers']) => void
 
-/** How many of the servers have each of these ids, in the order of their first. */
+/** Counts servers by id, in order of first appearance. */
 function tally(ids: readonly (readonly string[])[]): [id: string, n: number][] {
   const counts = new Map<string, number>()
   for (const id of ids.flat()) counts.set(id, (counts.get(id) ?? 0) + 1)
   return [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** The choice with `what` set for each server of it; a server that it answers null for stays as it is. */
+/** Applies `what` to each selected server. A server for which it returns null doesn't change. */
 function settingAll(chosen: Draft['servers'], servers: readonly Server[], what: (server: Server, now: Chosen) => Partial<Chosen> | null): Draft['servers'] {
   const set = { ...chosen }
   for (const s of servers) {
@@ -31,18 +31,18 @@ const allOther = (s: Server, now: Chosen): Partial<Chosen> => ({
   workloadDisks: defaultWorkloadDisks(s.resources.disks.filter((d) => d.id !== now.installDisk)).map((d) => d.id),
 })
 
-/** The choice with the same new patch for every chosen server, or with none. */
+/** Sets the same new patch for every selected server, or removes it. */
 export const withPatch = (chosen: Draft['servers'], patch: NewPatch | undefined): Draft['servers'] =>
   Object.fromEntries(Object.entries(chosen).map(([id, now]) => [id, { ...now, patch }]))
 
-/** Which drafted patches another one takes the place of, on which servers; null where it is none. `one`: the draft that is edited. */
+/** Says which drafted patches on which servers are replaced; null if none. `one`: the draft that is edited. */
 export function replacedText(servers: readonly { name: string; draft: NewPatch | undefined }[], one: NewPatch | undefined): string | null {
   const others = servers.filter((s) => s.draft !== undefined && JSON.stringify(s.draft) !== JSON.stringify(one))
   if (others.length === 0) return null
   return `It replaces what is drafted so far: ${others.map((s) => `${s.draft!.name} of ${s.name}`).join(', ')}.`
 }
 
-/** The menu "Set for all selected". What only some of the servers have says so, and is set for those. `propose`: roles as Steelyard proposes them; `writePatch` asks for a patch. */
+/** The menu "Set for all selected". Values that only some servers support say so and apply to those. `propose` proposes roles; `writePatch` opens the patch dialog. */
 export function setForAll(
   chosen: Draft['servers'],
   servers: readonly Server[],

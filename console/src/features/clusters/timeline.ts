@@ -1,4 +1,4 @@
-/** Steps of an operation on a cluster as a matrix of every server by every step, and lines of its servers' logs. */
+/** The matrix of servers by steps of a cluster's operation, and log lines of its servers. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import type { Operation, Step } from '#contract/operations.ts'
 import { atRest, shortOf } from '../../lib/phases.ts'
@@ -6,15 +6,15 @@ import { clock } from '../../lib/time.ts'
 
 type Member = Cluster['servers'][number]
 
-/** Places of a server on its way out of a cluster, and into it. */
+/** Steps of a server that leaves a cluster, and of one that joins. */
 const ways: readonly (readonly string[])[] = [
   ['reset', 'release'],
   ['config', 'apply', 'install', 'boot', 'etcd', 'join'],
 ]
 
 /**
- * A matrix of servers by steps for those that leave and one for those that join, where the operation has such: columns that it has, and a row per server,
- * undefined where a phase does not concern it.
+ * One matrix for servers that leave and one for servers that join, if the operation has such: the columns, and a row per server,
+ * undefined for steps that don't apply.
  */
 export const matricesOf = (operation: Pick<Operation, 'steps'>, members: readonly Member[], isOver = false) =>
   ways.map((way) => matrixOf(way, operation, members, isOver)).filter(({ rows }) => rows.length > 0)
@@ -38,14 +38,14 @@ function matrixOf(way: readonly string[], operation: Pick<Operation, 'steps'>, m
   }
 }
 
-/** What a row is marked by: a failure, or else an attempt that is not the first. */
+/** The mark of a row: a failure, or a repeated attempt. */
 function heat(steps: readonly (Step | undefined)[], isOver: boolean): 'failed' | 'waiting' | undefined {
   if (steps.some((s) => s?.status === 'failed')) return 'failed'
   return !isOver && steps.some((s) => s?.status === 'waiting' && s.attempt > 1) ? 'waiting' : undefined
 }
 
-/** Of a line of a service "2026-…Z …", of the kernel "user: warning: [2026-…Z]: [talos] …", as Talos writes them. */
+/** Prefix of Talos's log lines: "2026-…Z …" in services, "user: warning: [2026-…Z]: [talos] …" in the kernel log. */
 const linePrefix = /^(?:[a-z]+: +[a-z]+: +)?\[?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)(?:\]:)? +(?:\[talos\] +)?/
 
-/** A line of a log beside a step: only when on the clock, so that what it says has room. */
+/** A log line beside a step, with only the time of day. */
 export const logLine = (line: string): string => line.replace(linePrefix, (_, at: string) => `${clock(at)} `)

@@ -8,7 +8,7 @@ import css from './DatacentersPage.module.css'
 
 const unknown = <span className="t3">Unknown</span>
 
-/** What opens under a datacenter's row: what was declared of it. */
+/** Detail of a datacenter's row. */
 export function DatacenterDetails({ datacenter: d }: { datacenter: Datacenter }) {
   return (
     <div className={css['detail']}>

@@ -17,7 +17,7 @@ import css from './DatacentersPage.module.css'
 const tiers = ['1', '2', '3', '4'].map((t) => ({ value: t, text: `Tier ${t}` }))
 const { Text, Area, Choose } = fieldsFor<Typed>()
 
-/** Adds a datacenter, or changes one. Country and city make the code, so they are fixed once something stands there. */
+/** Adds or edits a datacenter. Country and city form the code, so they are fixed once the datacenter is in use. */
 export default function DatacenterDialog({ edit }: { edit: Datacenter | null }) {
   const client = useQueryClient()
   const { close } = useDialog()

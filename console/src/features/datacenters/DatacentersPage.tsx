@@ -44,7 +44,7 @@ export function datacenterQuery(search: DatacenterSearch): Ask {
 
 const detailOf = (d: Datacenter) => <DatacenterDetails datacenter={d} />
 
-/** A count leads to the list of what was counted; none leads nowhere. */
+/** A count, linked to its list unless it is 0. */
 const linked = (n: number, href: string, what: string) =>
   n === 0 ? (
     0
@@ -164,7 +164,7 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
       Add datacenter
     </Button>
   )
-  // The empty list has the button then: one is enough.
+  // The empty list has the button already.
   const isEmpty = data?.total === 0 && search['q'] === undefined
   return (
     <>

@@ -5,7 +5,7 @@ import { Panel } from '../../ui/text/Panel.tsx'
 import { SiteMap } from '../../ui/pictures/SiteMap.tsx'
 import css from './DatacentersPage.module.css'
 
-/** The map of the sites whose place is known; the table below is its list for those who can't see it. */
+/** Map of the sites with known coordinates. The table below is the accessible version. */
 export function SitesPanel({ items }: { items: readonly Datacenter[] }) {
   const sites = items.flatMap((d) =>
     d.latitude !== null && d.longitude !== null

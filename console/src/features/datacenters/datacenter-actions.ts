@@ -8,10 +8,10 @@ import { type Action, both, confirm } from '../../ui/actions.ts'
 import { dialog } from '../../ui/overlay/dialogs.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 
-/** Adds a datacenter, or changes the one that is given. */
+/** Adds a datacenter, or edits the given one. */
 export const editDatacenter = dialog<{ edit: Datacenter | null }>(() => import('./DatacenterDialog.tsx'))
 
-/** Everything that can be done to a datacenter: row menu and ⌘K show this one list. */
+/** Actions on a datacenter, for row menu and ⌘K. */
 export const datacenterActions = (client: QueryClient, d: Datacenter): Action[] => [
   { label: 'Show servers', icon: 'server', to: paths.servers({ datacenter: d.code }) },
   { label: 'Edit', icon: 'edit', can: allowed(datacenterUpdate), run: () => editDatacenter({ edit: d }) },

@@ -1,10 +1,10 @@
-/** What is typed into the datacenter form, and what is sent of it. */
+/** Values of the datacenter form, and the request body. */
 import { type Datacenter, datacenterCreate, type DatacenterChange, type DatacenterInput } from '#contract/datacenters.ts'
 import { type Read, readBy } from '../../lib/fields.ts'
 import { listOf } from '../../lib/text.ts'
 import { count } from '../../lib/units.ts'
 
-/** All as typed, by the API's names; "" is unknown. In the order of the form. */
+/** Values as typed, by the API's names, in the form's order; "" is unknown. */
 export const blank = {
   country_code: '',
   city_code: '',
@@ -41,11 +41,11 @@ export const typedOf = (d: Datacenter): Typed => ({
   notes: text(d.notes),
 })
 
-/** "52.41" → 52.41, "" → null; anything else stays text, so that the schema refuses it. */
+/** "52.41" → 52.41, "" → null. Other text stays a string, so that the schema refuses it. */
 const number = (typed: string): unknown => (typed === '' ? null : /^-?\d{1,9}(?:\.\d{1,10})?$/.test(typed) ? Number(typed) : typed)
 const words = (typed: string): string | null => (typed === '' ? null : typed)
 
-/** What the code will be: the number is the next of the city unless it is given. Null where country and city make none yet. */
+/** Preview of the code. The default index is the city's next one. Null until country and city are valid. */
 export function codePreview(typed: Pick<Typed, 'country_code' | 'city_code' | 'index'>): string | null {
   const [country, city] = [typed.country_code.toUpperCase(), typed.city_code.toUpperCase()]
   if (!/^[A-Z]{2}$/.test(country) || !/^[A-Z2-9]{3}$/.test(city)) return null
@@ -62,7 +62,7 @@ const sentences: Partial<Record<keyof Typed, string>> = {
 }
 const both = 'Enter both latitude and longitude, or neither'
 
-/** Reads the form by the contract's own schema; the first sentence per field where it can't be sent. */
+/** Validates the form with the contract's schema. Returns the body, or the first sentence per field. */
 export function readForm(typed: Typed): Read<DatacenterInput> {
   const asked = {
     country_code: typed.country_code.toUpperCase(),
@@ -86,14 +86,14 @@ export function readForm(typed: Typed): Read<DatacenterInput> {
     const field = path.split('.')[0] as keyof Typed
     wrong[field] ??= sentences[field] !== undefined && message !== both ? sentences[field] : message
   }
-  // The schema asks for the pair only once all else is right, and at its second half: here it is said at the half that is missing, with the rest.
+  // The schema checks the coordinate pair last and reports it at longitude. Report it at the missing half, together with other errors.
   if (wrong.longitude === both) delete wrong.longitude
   const missing = typed.latitude === '' ? 'latitude' : 'longitude'
   if ((typed.latitude === '') !== (typed.longitude === '')) wrong[missing] = both
   return { ok: false, fields: wrong }
 }
 
-/** What of the form is sent to change `d`: what makes the code only while nothing refers to it, and the number only where it is another. */
+/** The body that changes `d`: parts of the code only while nothing refers to it, and the index only if changed. */
 export function changeOf(d: Datacenter, body: DatacenterInput, isFixed: boolean): DatacenterChange {
   const { country_code, city_code, index, ...rest } = body
   if (isFixed) return rest

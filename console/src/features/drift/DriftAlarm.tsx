@@ -21,8 +21,8 @@ import css from './DriftAlarm.module.css'
 
 type Drifted = Pick<Server, 'id' | 'name' | 'drift'>
 
-/** Stands on the page of a server whose configuration others have changed, and on its cluster's, until a person has chosen. */
-export function DriftAlarm({ server, link = false }: { server: Drifted; /** The server is named, with a link to its page. */ link?: boolean }) {
+/** Alarm on the pages of a drifted server and its cluster, until a user decides. */
+export function DriftAlarm({ server, link = false }: { server: Drifted; /** Names the server with a link to its page. */ link?: boolean }) {
   const { data, error, isPending, refetch } = useQuery({ ...query(serverDrift, { params: { id: server.id } }), enabled: !!server.drift })
   if (!server.drift) return null
   const { since } = server.drift
@@ -72,7 +72,7 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
   if (drift.state === 'overwriting') return <span>It is being overwritten with what Steelyard has.</span>
   const params = { id: server.id }
   const send = async (operation: typeof serverDriftKeep) => {
-    // Refused or not, it may have changed again.
+    // Refresh in any case: the configuration may have changed again.
     await call(operation, { params, body: { seen } }).finally(() => void refresh())
   }
   const canKeep: Verdict = keep?.how === 'secrets' ? no(keep.reason) : yes
@@ -114,7 +114,7 @@ function Difference({ server, drift, onRetry }: { server: Drifted; drift: Drift;
   )
 }
 
-/** The same for every server of a cluster that has drifted. */
+/** The alarms of all drifted servers of a cluster. */
 export function ClusterDrift({ clusterId }: { clusterId: string }) {
   const { data } = useQuery(query(serverList, { query: { cluster: clusterId } }))
   return data?.items.filter((server) => server.drift).map((server) => <DriftAlarm key={server.id} server={server} link />)

@@ -2,7 +2,7 @@ import css from './Beam.module.css'
 
 const notches = Array.from({ length: 33 }, (_, i) => 128 + i * 10)
 
-/** What Steelyard is, in one sentence and one drawing: racks on one arm, compute units on the other. */
+/** Steelyard in one sentence and one drawing: racks on one arm, compute units on the other. */
 export function Beam({ title: Title = 'h2', children }: { title?: 'h1' | 'h2'; children?: React.ReactNode }) {
   return (
     <section className={css['beam']} aria-label="What Steelyard is">

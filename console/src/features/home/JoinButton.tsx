@@ -5,7 +5,7 @@ import { dialog } from '../../ui/overlay/dialogs.ts'
 const loadDialog = () => import('./JoinWaitlist.tsx')
 const joinWaitlist = dialog(loadDialog)
 
-/** To the provider's own waitlist where there is one, otherwise to a small dialog. */
+/** Opens the provider's own waitlist if there is one, else a small dialog. */
 export function JoinButton({ size = 'medium' }: { size?: 'medium' | 'large' }) {
   const url = useInstallation()?.waitlist_url
   if (url) {

@@ -13,7 +13,7 @@ import { Alert } from '../../ui/feedback/Status.tsx'
 const blank = { name: '', company: '', email: '' }
 const { Text } = fieldsFor<typeof blank>()
 
-/** Leaves a name, a company and an email for the provider. It answers the same whether or not the email was known. */
+/** Sends a name, a company and an email to the provider. The answer doesn't reveal whether the email was known. */
 export default function JoinWaitlist() {
   const { close } = useDialog()
   const [sent, setSent] = useState(false)

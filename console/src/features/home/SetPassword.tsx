@@ -12,16 +12,16 @@ import css from './SignIn.module.css'
 
 type State =
   | { at: 'looking' }
-  /** The link is good. */
+  /** The link is valid. */
   | { at: 'form'; email: string }
-  /** `again`: Steelyard didn't answer; else the link is none, or is one no more. */
+  /** `again`: Steelyard didn't answer. Otherwise the link is invalid or expired. */
   | { at: 'problem'; text: string; again: boolean }
   | { at: 'done' }
 
 const incomplete = 'This link is not complete: open it again as it was sent to you.'
 
 let taken = ''
-/** The token of the link, taken out of the address, so that it stands neither on the screen nor in the history. */
+/** Takes the token out of the URL, so that it is neither on the screen nor in the history. */
 function takeToken(): string {
   const token = location.hash.slice(1)
   if (token !== '') {
@@ -41,7 +41,7 @@ async function lookAt(token: string): Promise<State> {
   }
 }
 
-/** Sets a password by the token of a link, which stands behind the # so that it reaches no log. */
+/** Sets a password with the token of a link. The token is in the fragment, so that no server logs it. */
 export function SetPassword() {
   const [token, setToken] = useState(takeToken)
   const [state, setState] = useState<State>(token === '' ? { at: 'problem', text: incomplete, again: false } : { at: 'looking' })
@@ -57,7 +57,7 @@ export function SetPassword() {
   useEffect(() => {
     if (state.at === 'form') form.current?.querySelector<HTMLInputElement>('[name="new_password"]')?.focus({ preventScroll: true })
   }, [state.at])
-  // Another link, opened in this very tab.
+  // Another link opened in the same tab.
   useEffect(() => {
     const again = () => {
       if (location.hash.length > 1) setState({ at: 'looking' })
@@ -71,7 +71,7 @@ export function SetPassword() {
     const value = form.current === null ? null : new FormData(form.current).get('new_password')
     return typeof value === 'string' ? value : ''
   }
-  /** The sentence about what is written, as far as it can be judged here. */
+  /** The sentence about the typed password, as far as the browser can check it. */
   const judge = (email: string): string | undefined => {
     const verdict = mayBePassword(written(), email)
     return fieldErrors(newPassword, written())[''] ?? (verdict.ok ? undefined : verdict.reason)
@@ -112,7 +112,7 @@ export function SetPassword() {
             For <strong>{state.email}</strong>. Wherever you are signed in, you will be signed out.
           </p>
           <Problem text={refused} />
-          {/* For password managers: whose password it is. */}
+          {/* Tells password managers the account. */}
           <input hidden type="text" name="username" autoComplete="username" value={state.email} readOnly />
           <Field label="New password" error={error} hint="12 to 128 characters">
             <TextInput

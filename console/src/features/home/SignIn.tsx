@@ -10,12 +10,12 @@ import { Problem } from '../../ui/feedback/Status.tsx'
 import { Beam } from './Beam.tsx'
 import css from './SignIn.module.css'
 
-/** The rules of the form come with the first character that is typed. */
+/** The validation rules load with the first typed character. */
 const rules = () => import('./sign-in-rules.ts')
 
 const read = (form: HTMLFormElement) => {
   const data = new FormData(form)
-  // The password is what was typed, spaces and all.
+  // The password is not trimmed.
   const text = (name: string) => {
     const value = data.get(name)
     return typeof value === 'string' ? value : ''
@@ -23,7 +23,7 @@ const read = (form: HTMLFormElement) => {
   return { email: text('email').trim(), password: text('password') }
 }
 
-/** Signs in and goes back to where a guard came from. A browser form, so that password managers know it. */
+/** Signs in and returns to the guarded page. A native form, so that password managers recognise it. */
 export function SignIn() {
   const router = useRouter()
   const { search } = useSearch()
@@ -63,7 +63,7 @@ export function SignIn() {
     }
     return undefined
   }
-  // After the first try every change is judged at once.
+  // After the first attempt every change is validated at once.
   const again = () => void (Object.keys(errors).length > 0 && check())
   return (
     <div className={css['page']}>

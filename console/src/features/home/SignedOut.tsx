@@ -15,7 +15,7 @@ const does = [
   ['Hold', 'Free and used capacity per datacenter, every address with who uses it, contact with every server, and each operation with what it waits for.'],
 ] as const
 
-/** Home for visitors: what this is, signing in, the waitlist. */
+/** Home for visitors: introduction, sign-in and waitlist. */
 export function SignedOut() {
   useEffect(() => {
     document.title = 'Steelyard'

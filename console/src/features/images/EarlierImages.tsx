@@ -92,7 +92,7 @@ const imageColumns = (use: (image: Image) => ReactNode) =>
     { id: 'use', head: 'Again', width: 108, from: 'sm', cell: use },
   ])
 
-/** Images that were prepared before: what they are, whether servers may still come through them, and one click to begin with one. */
+/** Earlier images: their properties, whether servers can still join with them, and a button to reuse one. */
 export function EarlierImages({
   page,
   onPage,

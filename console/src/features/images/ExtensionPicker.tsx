@@ -12,7 +12,7 @@ import { found, missing, perPage, shortName, tierWords } from './extensions.ts'
 import { extensionsQuery } from './image-queries.ts'
 import css from './PrepareImage.module.css'
 
-/** Extensions of a Talos version: found by typing, a page at a time; what is chosen stands above and is taken off there. */
+/** Picks extensions of a Talos version: a search with pages, and the selected ones above, where they can be removed. */
 export function ExtensionPicker({
   version,
   chosen,
@@ -34,7 +34,7 @@ export function ExtensionPicker({
   const full = chosen.length >= imageLimits.extensions
   const chips = useRef<HTMLUListElement>(null)
   const root = useRef<HTMLDivElement>(null)
-  /** The button goes with what it takes off: the next one has the focus then, or else the search. */
+  /** Removes an extension and moves the focus to the next one, or to the search. */
   const takeOff = (name: string) => {
     const buttons = [...(chips.current?.querySelectorAll('button') ?? [])]
     const at = chosen.indexOf(name)

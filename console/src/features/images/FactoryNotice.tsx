@@ -4,7 +4,7 @@ import { Button } from '../../ui/inputs/Button.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import { simulatedSentence } from './ImageResult.tsx'
 
-/** What has to be known of the factory before anything is made: that it is simulated, or that it does not answer. */
+/** Says that the factory is simulated, or that it does not answer. */
 export function FactoryNotice({ factory, onRetry }: { factory: z.output<typeof ImageFactory>; onRetry: () => void }) {
   return (
     <>

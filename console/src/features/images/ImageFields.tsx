@@ -16,7 +16,7 @@ import { TokenField } from './TokenField.tsx'
 
 const { Area, Choose, Custom } = fieldsFor<Draft>()
 
-/** Everything that can be chosen of an image. */
+/** The fields of an image. */
 export function ImageFields({
   form: { values: draft, set, errorOf },
   version,
@@ -26,10 +26,10 @@ export function ImageFields({
   onCreateToken,
 }: {
   form: Form<Draft>
-  /** The chosen one, or the newest. */
+  /** The chosen version, or the newest. */
   version: string
   versions: readonly string[]
-  /** What is known of their support. */
+  /** Support of the versions. */
   offered: readonly OfferedTalos[]
   known: Omit<Known, 'tokens' | 'datacenters'> & { tokens: readonly JoinToken[]; datacenters: readonly { id: string; code: string; city_name: string }[] }
   onCreateToken: () => void
@@ -125,7 +125,7 @@ export function ImageFields({
   )
 }
 
-/** Label and hint of a choice that is no single control. */
+/** Label and hint of a group of controls. */
 function Choice({ label, hint, children }: { label: string; hint?: string; children: ReactNode }) {
   return (
     <div className={css['choose']}>

@@ -14,7 +14,7 @@ import css from './PrepareImage.module.css'
 
 export const simulatedSentence = 'Simulated image factory: these files boot no real machine'
 
-/** What an image is made of and where its files are: all of it can be copied. */
+/** An image's schematic, kernel arguments and links, each with a copy button. */
 export function ImageResult({ image }: { image: Image }) {
   const chosenFirst = image.links.toSorted((a, b) => Number(b.format === image.format) - Number(a.format === image.format))
   return (
@@ -52,7 +52,7 @@ export function ImageResult({ image }: { image: Image }) {
   )
 }
 
-/** Whether the factory knows the schematic; where it doesn't, why not and another try. */
+/** Whether the factory has confirmed the schematic; if not, why, and a retry. */
 function Registered({ image }: { image: Image }) {
   const client = useQueryClient()
   const { busy, problem, act } = useAct()

@@ -28,7 +28,7 @@ import { Summary } from './Summary.tsx'
 
 export type ImageSearch = Readonly<Record<string, string | undefined>>
 
-/** What servers will boot: chosen on the left, made and shown on the right, what was made before below. */
+/** Prepares an image: the form on the left, the result on the right, earlier images below. */
 export function PrepareImage({ search, onSearch }: { search: ImageSearch; onSearch: (change: Record<string, string | undefined>) => void }) {
   const client = useQueryClient()
   const { data: factory, error: unknown, refetch } = useQuery(factoryQuery)
@@ -38,7 +38,7 @@ export function PrepareImage({ search, onSearch }: { search: ImageSearch; onSear
   const result = useRef<HTMLDivElement>(null)
   const { data: image, error: lost } = useQuery({ ...imageQuery(search['image'] ?? ''), enabled: search['image'] !== undefined })
 
-  // What was made is led to: on a narrow screen it stands below all that was filled in.
+  // Scrolls to the result, which is below the form on a narrow screen.
   const made = useRef<string | null>(null)
   useEffect(() => {
     if (made.current === null || image?.id !== made.current) return
@@ -68,13 +68,13 @@ export function PrepareImage({ search, onSearch }: { search: ImageSearch; onSear
     createJoinToken({
       datacenter: now.datacenter,
       onMade: (token) => {
-        // It can be chosen at once; the list is asked again behind.
+        // Makes the token selectable at once; the list is refetched in the background.
         client.setQueryData(tokensQuery.queryKey, (page) => page && { ...page, items: [token, ...page.items], total: page.total + 1 })
         set((typed) => withToken(typed, token.id, [token, ...known.tokens]))
       },
     })
 
-  // A link from the list of join tokens says which one to begin with; it is taken once, and then off the address.
+  // A link from the list of join tokens preselects one. It is applied once and removed from the URL.
   const taken = useRef<string | undefined>(undefined)
   const wanted = tokens?.items.find((t) => t.id === search['token'])
   const isRead = kept.ready
@@ -113,7 +113,7 @@ export function PrepareImage({ search, onSearch }: { search: ImageSearch; onSear
       <h1 className="sr">Talos OS image configuration</h1>
       {unknown !== null && factory === undefined && <ErrorState boxed error={unknown} onRetry={() => void refetch()} />}
       {factory !== undefined && <FactoryNotice factory={factory} onRetry={() => void refetch()} />}
-      {/* Whether the factory answers is said above. */}
+      {/* The notice above says whether the factory answers. */}
       {offered !== undefined && <VersionNotices versions={{ ...offered, reason: null }} />}
       <div className={css['cols']}>
         <Form form={form} className={css['form']}>

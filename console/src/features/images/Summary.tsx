@@ -2,7 +2,7 @@ import { KeyValue } from '../../ui/text/Panel.tsx'
 import { shortName } from './extensions.ts'
 import { argsOf, type Draft, formatNames, noToken } from './image-form.ts'
 
-/** Before anything is made: what will be, in words. */
+/** Describes the image before it is made. */
 export function Summary({ draft, version, site, token }: { draft: Draft; version: string; site: string | undefined; token: string | undefined }) {
   const args = argsOf(draft.kernelArgs)
   return (

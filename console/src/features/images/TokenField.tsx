@@ -17,7 +17,7 @@ const stateOf = (t: JoinToken): string =>
     .filter(Boolean)
     .join(', ')
 
-/** The join token that the image carries: one that is usable, a new one, or none. */
+/** Picks the image's join token: a usable one, a new one, or none. */
 export function TokenField({
   draft,
   tokens,
@@ -30,7 +30,7 @@ export function TokenField({
   onCreate: () => void
 }) {
   const { fit, others } = choicesOf(tokens, draft.datacenter)
-  // What was chosen stays in sight where it is no good any more: the error says why.
+  // A chosen token that is no longer usable stays in the list; the error says why.
   const spent = tokens.filter((t) => t.id === draft.token && !fit.includes(t) && !others.includes(t))
   const chosen = tokens.find((t) => t.id === draft.token)
   const hint =

@@ -1,9 +1,9 @@
-/** Finding extensions: every one of a version is known at once, so that typing finds without a wait. */
+/** Searches the extensions of a version, which are all in memory. */
 import type { Extension, extensionTiers } from '#contract/images.ts'
 
 export const perPage = 8
 
-/** "siderolabs/gvisor" is "gvisor": all of the factory's own begin so. */
+/** "siderolabs/gvisor" is "gvisor": the factory's own extensions share this prefix. */
 export const shortName = (name: string): string => name.replace(/^siderolabs\//, '')
 
 export const tierWords: Readonly<Record<(typeof extensionTiers)[number], { word: string; what: string }>> = {
@@ -12,7 +12,7 @@ export const tierWords: Readonly<Record<(typeof extensionTiers)[number], { word:
   contrib: { word: 'Contributed', what: 'Kept by those who use it' },
 }
 
-/** Those whose name, author or description holds every word that was typed; what begins with it comes first. */
+/** Extensions whose name, author or description contains every typed word. Names with the text as prefix come first. */
 export function found(extensions: readonly Extension[], typed: string): Extension[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
   const text = (e: Extension) => `${e.name} ${e.author} ${e.description}`.toLowerCase()
@@ -20,6 +20,6 @@ export function found(extensions: readonly Extension[], typed: string): Extensio
   return extensions.filter((e) => words.every((w) => text(e).includes(w))).toSorted((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
 }
 
-/** Chosen ones that the version has not. Nothing where the list is not known. */
+/** Chosen extensions that the version lacks. Empty if the list is unknown. */
 export const missing = (chosen: readonly string[], extensions: readonly Extension[] | undefined): string[] =>
   extensions === undefined ? [] : chosen.filter((name) => !extensions.some((e) => e.name === name))

@@ -1,10 +1,10 @@
-/** What is chosen in "Prepare image", kept as a draft, and what is sent of it. */
+/** The draft of "Prepare image", and the request body. */
 import * as z from 'zod/mini'
 import { architectures, canPutServersIn, type Image, imageCreate, type ImageFormat, imageFormats, ownKernelArgs } from '#contract/images.ts'
 import { canUseJoinToken, type JoinToken } from '#contract/join-tokens.ts'
 import { type Read, readBy } from '../../lib/fields.ts'
 
-/** Chosen, and not merely left alone: servers that boot this do not announce themselves. */
+/** The explicit choice of no token: servers do not announce themselves. */
 export const noToken = 'none'
 
 export const Draft = z.object({
@@ -13,7 +13,7 @@ export const Draft = z.object({
   arch: z.enum(architectures),
   secureboot: z.boolean(),
   extensions: z.array(z.string()),
-  /** One argument a line. */
+  /** One argument per line. */
   kernelArgs: z.string(),
   format: z.enum(imageFormats),
   /** An id, or "" for none. */
@@ -25,7 +25,7 @@ export type Draft = z.infer<typeof Draft>
 
 export const blank: Draft = { version: '', arch: 'amd64', secureboot: false, extensions: [], kernelArgs: '', format: 'iso', datacenter: '', token: '' }
 
-/** An earlier image fills the form. Its token is taken over while servers may still come through it. */
+/** Fills the form from an earlier image. Its token is kept if it is still usable. */
 export const draftOf = (image: Image): Draft => ({
   version: image.talos_version,
   arch: image.arch,
@@ -39,7 +39,7 @@ export const draftOf = (image: Image): Draft => ({
 
 type TokenChoice = Pick<JoinToken, 'id' | 'name' | 'status' | 'datacenter'>
 
-/** A token puts its servers into its own datacenter, so the two are chosen together: picking the one settles the other, or undoes it. */
+/** A token decides the datacenter of its servers, so choosing one of the two sets or clears the other. */
 export const withToken = (draft: Draft, token: string, tokens: readonly TokenChoice[]): Partial<Draft> => {
   const site = tokens.find((t) => t.id === token)?.datacenter?.id
   return { token, ...(draft.datacenter === '' && site !== undefined && { datacenter: site }) }
@@ -48,7 +48,7 @@ export const withDatacenter = (draft: Draft, datacenter: string, tokens: readonl
   const chosen = tokens.find((t) => t.id === draft.token)
   return { datacenter, ...(chosen !== undefined && (chosen.datacenter?.id ?? '') !== datacenter && { token: '' }) }
 }
-/** Tokens that servers may still come through: those that fit the datacenter, and those that don't. */
+/** Usable tokens: those that fit the datacenter, and the others. */
 export const choicesOf = <T extends TokenChoice>(tokens: readonly T[], datacenter: string): { fit: T[]; others: T[] } => {
   const usable = tokens.filter((t) => canUseJoinToken(t).ok)
   const fits = (t: T) => datacenter === '' || t.datacenter?.id === datacenter
@@ -67,7 +67,7 @@ export const formatHints: Readonly<Record<ImageFormat, string>> = {
 export const madeFor = (i: Pick<Image, 'talos_version' | 'arch' | 'secureboot'>): string =>
   [i.talos_version, i.arch, i.secureboot && 'SecureBoot'].filter(Boolean).join(', ')
 
-/** Arguments as typed: one a line. Commas belong to an argument: `console=ttyS0,115200`. */
+/** Arguments, one per line. Commas are part of an argument: `console=ttyS0,115200`. */
 export const argsOf = (text: string): string[] =>
   text
     .split('\n')
@@ -85,7 +85,7 @@ const fieldOf: Readonly<Record<string, Field>> = {
   datacenter_id: 'datacenter',
 }
 
-/** "kernel_args.1" and its sentence, at the field of the form: "Line 2: …". Empty lines are counted as the person sees them. */
+/** Maps an error at "kernel_args.1" to the form's field: "Line 2: …". Empty lines count, as the user sees them. */
 function placed(path: string, sentence: string, kernelArgs: string): [Field, string] | null {
   const [name = '', index] = path.split('.')
   const field = fieldOf[name]
@@ -95,7 +95,7 @@ function placed(path: string, sentence: string, kernelArgs: string): [Field, str
   return [field, `Line ${lines[Number(index)] ?? Number(index) + 1}: ${sentence}`]
 }
 
-/** Sentences of the API, at the fields of the form. */
+/** Maps the API's field errors to form fields. */
 export function atFields(errors: Readonly<Record<string, string>>, kernelArgs: string): Partial<Record<Field, string>> {
   const fields: Partial<Record<Field, string>> = {}
   for (const [path, sentence] of Object.entries(errors)) {
@@ -105,14 +105,14 @@ export function atFields(errors: Readonly<Record<string, string>>, kernelArgs: s
   return fields
 }
 
-/** What the reading of a draft needs to know besides. `newest` is the version where none was chosen. */
+/** Further input of `readDraft`. `newest` is the default version. */
 export interface Known {
   newest: string | undefined
   tokens: readonly TokenChoice[]
   datacenters: readonly { id: string; code: string }[]
 }
 
-/** Reads the draft by the contract's own schema and rules. */
+/** Validates the draft with the contract's schema and rules. */
 export function readDraft(draft: Draft, { newest, tokens, datacenters }: Known): Read<Body> {
   const asked = {
     talos_version: draft.version === '' ? (newest ?? '') : draft.version,

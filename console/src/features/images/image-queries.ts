@@ -1,4 +1,4 @@
-/** What "Prepare image" asks of the API. */
+/** Queries of "Prepare image". */
 import { datacenterList } from '#contract/datacenters.ts'
 import { extensionList, imageFactoryGet, imageGet, imageList } from '#contract/images.ts'
 import { joinTokenList } from '#contract/join-tokens.ts'
@@ -6,13 +6,13 @@ import { versionList } from '#contract/versions.ts'
 import { query } from '../../api/query.ts'
 
 export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
-/** Every join token, for the choice and for what is said of earlier images. */
+/** Every join token, for the choice and for the state of earlier images. */
 export const tokensQuery = query(joinTokenList, { query: { per_page: 1000, sort: '-created_at' } })
-/** Asked again whenever the page is opened: whether the factory answers is what people come to see. */
+/** Refetched on every visit, to show whether the factory answers. */
 export const factoryQuery = { ...query(imageFactoryGet), staleTime: 5_000 }
-/** What is said of the versions that the factory builds. */
+/** Support of the versions that the factory builds. */
 export const versionsQuery = query(versionList)
-/** All extensions of a version, so that typing finds at once. */
+/** All extensions of a version, for a search without waiting. */
 export const extensionsQuery = (version: string) => ({ ...query(extensionList, { query: { version, per_page: 1000 } }), staleTime: 10 * 60_000 })
 export const imageQuery = (id: string) => query(imageGet, { params: { id } })
 

@@ -12,10 +12,10 @@ import css from './JoinTokens.module.css'
 import { arrivalsPerPage, arrivalsQuery } from './token-queries.ts'
 import { arrivalResults } from './token-state.ts'
 
-/** Who is refused makes no event, or strangers could set every open console fetching: while a token's row is open, it asks by itself, this often in ms. */
+/** Poll interval of an open token row, in ms. Refusals make no event, or strangers could make every open console fetch. */
 const refusalsMs = 5_000
 
-/** What announced itself with a join token, newest first: each machine with what became of it. */
+/** Announcements with a join token, newest first, with their result. */
 export function Arrivals({ token }: { token: JoinToken }) {
   const [page, setPage] = useState(1)
   const { data, error, refetch } = useQuery({ ...arrivalsQuery(token.id, page), placeholderData: keepPreviousData, refetchInterval: refusalsMs })

@@ -27,7 +27,7 @@ type MadeToken = Answer<typeof joinTokenCreate>
 
 const { Text, Choose } = fieldsFor<Typed>()
 
-/** Makes a join token. It is shown once; with `onMade` it goes into something that carries it, and isn't shown. */
+/** Creates a join token and shows it once. With `onMade` the token is passed on instead of shown. */
 export default function CreateJoinToken({ onMade, datacenter = '' }: { onMade?: (token: JoinToken) => void; datacenter?: string }) {
   const client = useQueryClient()
   const { close } = useDialog()

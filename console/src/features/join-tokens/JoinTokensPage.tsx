@@ -95,7 +95,7 @@ const tokenColumns = columns<JoinToken>([
 const statusOptions = joinTokenStatuses.map((value) => ({ value, text: tokenStates[value].word }))
 const detailOf = (t: JoinToken) => <Arrivals token={t} />
 
-/** The join tokens, and under each what came through it. */
+/** The join tokens. Each row opens its announcements. */
 export function JoinTokensPage({
   search,
   onSearch,
@@ -117,7 +117,7 @@ export function JoinTokensPage({
       Create token
     </Button>
   )
-  // The empty list has the button then: one is enough.
+  // The empty list has the button already.
   const isEmpty = data?.total === 0 && !isFiltered(search)
   return (
     <>

@@ -9,7 +9,7 @@ import { paths } from '../../lib/paths.ts'
 import { type Action, confirm } from '../../ui/actions.ts'
 import { toast } from '../../ui/feedback/toast.ts'
 
-/** Everything that can be done to a join token: row menu and ⌘K show this one list. */
+/** Actions on a join token, for row menu and ⌘K. */
 export const tokenActions = (client: QueryClient, t: JoinToken): Action[] => [
   { label: 'Prepare image', icon: 'disk', can: all(allowed(imageCreate), canUseJoinToken(t)), to: paths.prepareImage({ token: t.id }) },
   {

@@ -1,8 +1,8 @@
-/** What is typed into the form of a new join token, and what is sent of it. */
+/** Values of the form of a new join token, and the request body. */
 import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { readBy } from '../../lib/fields.ts'
 
-/** By the API's names. `lifetime` is hours as text, `never`, or `other`: then `lifetime_hours` says how many. `max_uses` "" is any number. */
+/** By the API's names. `lifetime` is hours as text, `never`, or `other` with `lifetime_hours`. `max_uses` "" is unlimited. */
 export const blank = { name: '', lifetime: '168', lifetime_hours: '', max_uses: '', datacenter_id: '' }
 export type Typed = typeof blank
 
@@ -15,7 +15,7 @@ export const lifetimes = [
   { value: 'other', text: 'Other' },
 ] as const
 
-/** What is no whole number stays text, so that the schema refuses it with its own sentence. */
+/** Text that is no whole number stays a string, so that the schema refuses it. */
 const whole = (text: string): unknown => (/^\d{1,9}$/.test(text) ? Number(text) : text)
 
 export const readForm = ({ name, lifetime, lifetime_hours, max_uses, datacenter_id }: Typed) =>

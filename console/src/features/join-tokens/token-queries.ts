@@ -1,4 +1,4 @@
-/** What the pages about join tokens ask of the API. */
+/** Queries of the join token pages. */
 import { datacenterList } from '#contract/datacenters.ts'
 import { joinTokenArrivals, joinTokenList } from '#contract/join-tokens.ts'
 import { query } from '../../api/query.ts'
@@ -9,5 +9,5 @@ export const tokensQuery = (search: TokenSearch) => query(joinTokenList, { query
 export const arrivalsPerPage = 25
 export const arrivalsQuery = (id: string, page: number) => query(joinTokenArrivals, { params: { id }, query: { page, per_page: arrivalsPerPage } })
 
-/** Every datacenter there is, for choices. */
+/** Every datacenter, for choices. */
 export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })

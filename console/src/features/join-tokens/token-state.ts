@@ -1,4 +1,4 @@
-/** How a join token's state, uses and end are said. */
+/** Texts of a join token's state, uses and expiry. */
 import type { Arrival, JoinToken } from '#contract/join-tokens.ts'
 import { until } from '../../lib/time.ts'
 import { count } from '../../lib/units.ts'

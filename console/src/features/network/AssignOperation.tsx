@@ -16,7 +16,7 @@ import css from './AssignSubnets.module.css'
 import { clusterSubnetsOf, operationOne, refreshNetwork } from './network-queries.ts'
 import { subnetSaid } from './subnet-state.ts'
 
-/** An assignment as it happens, until each subnet was seen in the cluster as it is wanted there. */
+/** A running assignment, until the cluster holds each subnet as wanted. */
 export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: Cluster; onMore: () => void }) {
   const client = useQueryClient()
   const { data: operation, error, refetch } = useQuery(operationOne(id))
@@ -99,7 +99,7 @@ export function AssignOperation({ id, cluster, onMore }: { id: string; cluster: 
         </Panel>
       </div>
       <div className={css['foot']}>
-        {/* On a narrow screen the way back is the arrow of the header alone: what only stands here has the room. */}
+        {/* On a narrow screen only the header's arrow leads back, so that the other buttons have room. */}
         <span className="hide-sm">
           <ButtonLink href={paths.network({ cluster: cluster.name })} icon="arrow-left">
             Back to Network

@@ -25,7 +25,7 @@ import { refreshNetwork } from './network-queries.ts'
 
 const providers = { cilium: 'Cilium', metallb: 'MetalLB' } as const
 
-/** What an assignment changes in the cluster: its manifest before and after, who loses an address, and the last word. */
+/** Review of an assignment: the manifest before and after, Services that lose an address, and the confirmation. */
 export function AssignReview({
   cluster,
   choice,
@@ -36,10 +36,10 @@ export function AssignReview({
 }: {
   cluster: Cluster
   choice: Choice
-  /** The cluster's version that the choice rests on; null where the choice is another one by now. */
+  /** The cluster's version for the choice; null if the choice has changed. */
   versionOf: () => Promise<number | null>
   onBack: () => void
-  /** The operation that it became. */
+  /** Called with the id of the operation. */
   onBegun: (operationId: string) => void
   onRefused: () => void
 }) {
@@ -50,7 +50,7 @@ export function AssignReview({
     placeholderData: keepPreviousData,
     staleTime: 0,
   })
-  // Those that are drained already have waited: there is nothing but to take them at once.
+  // Subnets that already drain can only be taken at once.
   const [force, setForce] = useState(choice.removed.length > 0 && choice.removed.every((s) => s.status === 'draining'))
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<CallError | Error | null>(null)
@@ -171,7 +171,7 @@ export function AssignReview({
   )
 }
 
-/** What the cluster's load balancer would be given, against what it has. */
+/** Diff of the load balancer's manifest. */
 function Manifest({ preview, cluster }: { preview: PoolChange; cluster: Cluster }) {
   const { copied, copy } = useCopy()
   return (
@@ -201,7 +201,7 @@ function Manifest({ preview, cluster }: { preview: PoolChange; cluster: Cluster 
   )
 }
 
-/** Services that hold addresses of what goes, and whether they are waited for. */
+/** Services with addresses of removed subnets, and the choice to wait for them. */
 function Losing({
   preview,
   subnets,

@@ -24,12 +24,12 @@ import { subnetSaid, usedText } from './subnet-state.ts'
 type Search = Readonly<Record<string, string | undefined>>
 type SetSearch = (change: Record<string, string | undefined>, how?: { push?: boolean }) => void
 
-/** A cluster, what it is to have, and what that changes in it. Everything that was chosen stands in the address, so that a reload goes on there. */
+/** Assigns subnets to a cluster: choice, review, progress. All choices are in the URL, so a reload continues there. */
 export function AssignSubnets({ search, setSearch }: { search: Search; setSearch: SetSearch }) {
   const clusters = useQuery(clustersQuery)
   const head = useRef<HTMLDivElement>(null)
   const [add, remove] = useMemo(() => [idsOf(search['subnets']), idsOf(search['remove'])], [search])
-  // The lists stand, and the focus in them, while those that were just moved are read.
+  // Keeps the lists and their focus while the moved subnets load.
   const given = useQuery({ ...subnetsByIds(add), placeholderData: keepPreviousData })
   const cluster = clusters.data?.items.find((c) => c.id === search['cluster'] || c.name === search['cluster'])
   const subnets = useQuery({ ...subnetsOf(cluster?.datacenter.code ?? ''), enabled: cluster !== undefined })
@@ -37,7 +37,7 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
   const wantedStep = steps.find((s) => s.id === search['step'])?.id ?? 'cluster'
   const step: StepId = cluster === undefined ? 'cluster' : wantedStep === 'review' && choice !== null && !canReview(choice).ok ? 'subnets' : wantedStep
 
-  // A form whose step was changed begins at its head, also for those who hear it; so does what becomes of it.
+  // After a change of step, and when the operation starts, the focus goes to the top, also for screen readers.
   const at = search['operation'] === undefined ? step : 'operation'
   const last = useRef<string>(at)
   useEffect(() => {
@@ -45,7 +45,7 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
     last.current = at
   }, [at])
 
-  // Which cluster may be chosen depends on what is given.
+  // The given subnets decide which clusters can be chosen.
   if (clusters.data === undefined || given.data === undefined)
     return clusters.error ? <ErrorState boxed error={clusters.error} onRetry={() => void clusters.refetch()} /> : <SkeletonRows rows={8} />
   if (search['operation'] !== undefined && cluster !== undefined)
@@ -54,7 +54,7 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
         <AssignOperation id={search['operation']} cluster={cluster} onMore={() => setSearch({ operation: undefined, step: 'subnets' }, { push: true })} />
       </div>
     )
-  // The list is sent as a whole, so it is read once more; the version before it, which is then never newer than the list.
+  // The whole list is sent, so it is read again. The version is read first, so that it is never newer than the list.
   const versionOf = async (of: Cluster, reviewed: Choice): Promise<number | null> => {
     const { version } = await call(clusterGet, { params: { id: of.id } })
     const { data } = await subnets.refetch({ throwOnError: true })

@@ -25,7 +25,7 @@ const rows = columns<Subnet>([
 ])
 const providers = { cilium: 'Cilium', metallb: 'MetalLB' } as const
 
-/** The subnets of a cluster with their state, and the manifest that its load balancer is given. */
+/** The subnets of a cluster with their state, and the manifest of its load balancer. */
 export default function ClusterAddresses({ cluster }: { cluster: { id: string; name: string; status: string } }) {
   const { data, error, refetch } = useQuery(clusterSubnetsOf(cluster.id))
   const go = useGo()
@@ -66,7 +66,7 @@ export default function ClusterAddresses({ cluster }: { cluster: { id: string; n
   )
 }
 
-/** What the load balancer is given; where none is known, for copying. */
+/** The manifest of the load balancer, to copy if none is known. */
 function Manifest({ manifest, provider }: { manifest: string; provider: string | null }) {
   const { copied, copy } = useCopy()
   return (

@@ -22,14 +22,14 @@ type Outcome = Answer<typeof subnetImport>
 
 const tones = { create: 'ok', update: 'accent', nothing: 'neutral' } as const
 const doing = { create: 'Add', update: 'Change', nothing: 'No change' } as const
-/** So many lines of a table are drawn: a file may have thousands, and the rest is told as a number. */
+/** Most table rows shown. A file may have thousands; the rest is a number. */
 const most = 200
-/** A box that scrolls has to be reached by keyboard (WCAG 2.1.1). */
+/** Scrollable boxes must be focusable (WCAG 2.1.1). */
 const reachable = { tabIndex: 0 }
 
 const { Area } = fieldsFor<{ csv: string }>()
 
-/** Subnets from CSV: checked first, with every problem by its line and what each row would do; written only when there are none. */
+/** Imports subnets from CSV. It first checks the file and shows problems by line and the effect of each row; it writes only if there are no problems. */
 export default function ImportDialog() {
   const client = useQueryClient()
   const { close } = useDialog()
@@ -55,7 +55,7 @@ export default function ImportDialog() {
   const outcome = checked?.csv === csv ? checked.outcome : null
   const summary = outcome && summaryOf(outcome)
   const ready = summary !== null && summary.problems === 0
-  /** Whether this very text was checked and may be imported. */
+  /** Whether exactly this text was checked without problems. */
   function isChecked(text: string): boolean {
     return checked?.csv === text && summaryOf(checked.outcome).problems === 0
   }
@@ -126,7 +126,7 @@ export default function ImportDialog() {
   )
 }
 
-/** The first lines of a table, and how many more there are. The last cell of each takes the room that is left. */
+/** The first rows of a table, and the number of further ones. The last column takes the remaining width. */
 function Listed({ label, noun, heads, rows }: { label: string; noun: string; heads: readonly string[]; rows: readonly (readonly ReactNode[])[] }) {
   return (
     <div className={css['box']} role="group" aria-label={label} {...reachable}>

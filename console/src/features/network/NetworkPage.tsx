@@ -40,7 +40,7 @@ type SetSearch = (change: { [Key in keyof NetworkSearch]: string | undefined }, 
 
 const idOf = (s: Subnet) => s.id
 
-/** Subnets with their use; a row opens its address map. */
+/** Subnets with their utilisation. A row opens its address map. */
 export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setSearch: SetSearch }) {
   const client = useQueryClient()
   const go = useGo()
@@ -53,7 +53,7 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
   /** A list that is narrowed or ordered anew begins at its first page. */
   const set = (key: keyof NetworkSearch, value: string) => setSearch({ page: undefined, [key]: value === '' ? undefined : value })
 
-  /** Everything that matches, past this page too. */
+  /** Selects all matches, on all pages. */
   const selectMatching = async () => {
     const found = new Map<string, Subnet>()
     for (let at = 1; found.size < (page?.total ?? 0); at++) {
@@ -79,7 +79,7 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
   useCommands(selected.length > 0 ? `Act on ${counted(selected.length, 'selected subnet')}` : 'Network', commands)
   const [add, assign, bring, save] = general as [Action, Action, Action, Action]
 
-  // The map's code is there before the first row is opened.
+  // Preloads the map's code before the first row opens.
   const any = (page?.items.length ?? 0) > 0
   useEffect(() => {
     if (any) SubnetMap.load()
@@ -87,7 +87,7 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
 
   const searched = search.q !== undefined && parseAddress(search.q) !== null ? search.q : undefined
   const opened = useMemo(() => new Set(search.open === undefined ? [] : [search.open]), [search.open])
-  // Whoever looks for an address wants its map: of the one subnet that holds it.
+  // A search for an address opens the map of the subnet that contains it.
   const only = searched !== undefined && page?.items.length === 1 ? page.items[0]!.id : undefined
   useEffect(() => {
     if (only !== undefined) setSearch({ open: only })
@@ -123,7 +123,7 @@ export function NetworkPage({ search, setSearch }: { search: NetworkSearch; setS
         actions={deeds.actions}
         detail={(s) => mapOf(s, searched)}
         opened={opened}
-        // One map at a time: the one that was pressed last.
+        // One map at a time: the last one clicked.
         onOpened={(keys) => setSearch({ open: [...keys].at(-1) })}
         sort={sort}
         onSort={(next) => set('sort', next)}
@@ -199,9 +199,9 @@ function Toolbar({
   assign: Action
   bring: Action
   save: Action
-  /** There is nothing yet, and the list itself says how to begin: its button is enough. */
+  /** The list is empty and has its own button. */
   isEmpty: boolean
-  /** Which views there are, and which columns. */
+  /** Menus of views and columns. */
   choices: ReactNode
 }) {
   const narrow = useMedia('below', 'sm')
@@ -212,7 +212,7 @@ function Toolbar({
     {
       label: 'Cluster',
       ...of('cluster'),
-      // An address may name a cluster by its id.
+      // The URL may have a cluster's id.
       value: clusters?.items.find((c) => c.id === search.cluster)?.name ?? search.cluster ?? '',
       options: (clusters?.items ?? []).map((c) => ({ value: c.name, text: c.name, hint: c.datacenter.code })),
     },

@@ -8,16 +8,16 @@ import { Alert } from '../../ui/feedback/Status.tsx'
 import { pieceText, spaceOf, type SubnetDraft, textOf } from './subnet-form.ts'
 import css from './SubnetForm.module.css'
 
-/** So many pieces are listed; the rest is told as a number. */
+/** Most pieces listed; the rest is a number. */
 const most = 40
-/** A box that scrolls has to be reached by keyboard (WCAG 2.1.1). */
+/** Scrollable boxes must be focusable (WCAG 2.1.1). */
 const reachable = { tabIndex: 0 }
 
-/** What the space that is typed amounts to, as it is typed: how many addresses, in which pieces, and its picture. */
+/** Live summary of the typed address space: number of addresses, pieces, and a map. */
 export function SpacePanel({ draft }: { draft: SubnetDraft }) {
   const { cidr, gateway, exclude, first_and_last } = draft
   const space = useMemo(() => spaceOf(draft), [draft])
-  // The picture is drawn anew only when the space changes, not with each letter of the name.
+  // The map re-renders only when the space changes, not with each letter of the name.
   const picture = useMemo(
     () => declaredRuns(textOf({ cidr, gateway, exclude, first_and_last, vlan_id: '', name: '', datacenter_id: '', purpose: 'workload' })),
     [cidr, gateway, exclude, first_and_last],

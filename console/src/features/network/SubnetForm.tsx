@@ -45,7 +45,7 @@ const purposes = [
 ] as const
 const purposeHints = { workload: 'A cluster hands out its addresses', management: 'Carries the addresses of servers; clusters may share it' } as const
 
-/** Adds a subnet (`subnet` null), or changes one. What the space amounts to is drawn beside it as it is typed. */
+/** Adds a subnet (`subnet` null) or edits one, with a live summary of its address space. */
 export function SubnetForm({
   subnet,
   newer,
@@ -54,12 +54,12 @@ export function SubnetForm({
   preset,
 }: {
   subnet: Subnet | null
-  /** Somebody changed it since the page was opened. */
+  /** A newer version by somebody else, since the page opened. */
   newer?: Subnet | null
-  /** Goes on from theirs. */
+  /** Continues with the newer version. */
   onNewest?: (subnet: Subnet) => void
   datacenters: readonly Datacenter[]
-  /** Code of the datacenter that is chosen to begin with. */
+  /** Code of the preselected datacenter. */
   preset?: string | undefined
 }) {
   const client = useQueryClient()
@@ -215,7 +215,7 @@ export function SubnetForm({
   )
 }
 
-/** What is wrong and can be put right with one press, or where it can be looked at. */
+/** Buttons that fix an error, or links to its cause. */
 function Fixes({
   corrected,
   stands,
@@ -224,7 +224,7 @@ function Fixes({
   onExclude,
 }: {
   corrected: string | null
-  /** The address of a server that stands in it. */
+  /** The address of a server in the subnet. */
   stands: string | null
   related: Related | null
   onCorrect: (cidr: string) => void

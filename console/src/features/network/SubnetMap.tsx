@@ -13,7 +13,7 @@ import css from './NetworkPage.module.css'
 import { mapOf } from './network-queries.ts'
 import { SubnetStatus } from './subnet-columns.tsx'
 
-/** Every address of a subnet: free, excluded, reserved, or in use by whom. `at` is the address that was searched for. */
+/** The address map of a subnet. `at` is the address that was searched for. */
 export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string | undefined }) {
   const { data, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(mapOf(subnet.id))
   const runs = useMemo(() => data && readMap(data), [data])
@@ -55,7 +55,7 @@ export default function SubnetMap({ subnet, at }: { subnet: Subnet; at: string |
   )
 }
 
-/** Who has an address, as a link where there is a page about them. */
+/** The user of an address, as a link if it has a page. */
 function By({ run }: { run: MapRun }) {
   if (run.by === null) return null
   return run.nodeId === null ? run.by : <a href={paths.server(run.nodeId)}>{run.by}</a>

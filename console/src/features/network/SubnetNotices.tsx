@@ -7,7 +7,7 @@ import type { Form } from '../../ui/form/use-form.ts'
 import { differences, draftOf, type SubnetDraft } from './subnet-form.ts'
 import css from './SubnetForm.module.css'
 
-/** Above the form: a draft that was put back, what somebody else changed meanwhile, and why saving failed. */
+/** Notices above the form: a restored draft, changes by somebody else, and why saving failed. */
 export function FormNotices({
   restored,
   theirs,
@@ -19,11 +19,11 @@ export function FormNotices({
   onMerge,
 }: {
   restored: KeptDraft['restored']
-  /** As somebody else has changed it; null where nobody has. */
+  /** The version changed by somebody else, or null. */
   theirs: Subnet | null
-  /** Whether saving was refused for it. */
+  /** Whether saving was refused because of it. */
   refused: boolean
-  /** As it was when the page was opened. */
+  /** The version at the time the page opened. */
   was: Subnet | null
   form: Pick<Form<SubnetDraft>, 'values' | 'problem'>
   onDiscard: () => void

@@ -31,12 +31,12 @@ export function AddSubnet({ datacenter }: { datacenter: string | undefined }) {
   return <SubnetForm subnet={null} datacenters={data.items} preset={datacenter} />
 }
 
-/** The subnet as it was when the page opened: what is typed would be lost if a newer one took its place by itself. That there is a newer one is said. */
+/** Edits the subnet as it was when the page opened, so that a newer version doesn't discard typed input. A notice says that there is a newer one. */
 export function EditSubnet({ id }: { id: string }) {
   const { data: newest, error, refetch } = useQuery(subnetOne(id))
   const { data: datacenters } = useQuery(datacentersQuery)
   const [held, setHeld] = useState<Subnet | undefined>(newest)
-  // A newer one whose fields are the same (who has it has changed) takes its place unnoticed.
+  // A newer version with equal fields (only its clusters changed) replaces it silently.
   const same = held !== undefined && newest !== undefined && sameDraft(draftOf(held), draftOf(newest))
   if (newest !== undefined && (held === undefined || (same && newest.version !== held.version))) setHeld(newest)
   const subnet = held ?? newest

@@ -10,7 +10,7 @@ export interface Entry {
   can: Verdict
 }
 
-/** Two lists, and what is chosen in one goes to the other: by the buttons between, by a double click, or by Enter. */
+/** Two lists with buttons that move the selection between them. A double click or Enter moves too. */
 export function TwoLists({
   left,
   right,
@@ -32,7 +32,7 @@ export function TwoLists({
 }) {
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
   const root = useRef<HTMLDivElement>(null)
-  // A list whose last entry was moved is gone, and the focus with it: the other one goes on.
+  // After the last entry has moved, the empty list is gone. The focus goes to the other one.
   const before = useRef<number | null>(null)
   useEffect(() => {
     if (before.current === null || before.current === left.length) return
@@ -64,7 +64,7 @@ export function TwoLists({
   )
 }
 
-/** Arrows walk, Space chooses, Ctrl+A chooses all, Enter sends over what is chosen, or else the one that is walked to. */
+/** A list. Keys: arrows move, Space selects, Ctrl+A selects all, Enter moves the selection or the current entry. */
 function List({
   title,
   entries,

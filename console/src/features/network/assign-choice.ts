@@ -1,4 +1,4 @@
-/** What the page for assigning has in its address, and what comes of it. */
+/** The URL state of the assignment page and its meaning. */
 import type { Cluster } from '#contract/clusters/clusters.ts'
 import { no, type Verdict, yes } from '#contract/rule.ts'
 import { canAssignSubnet, type Subnet } from '#contract/network/subnets.ts'
@@ -11,13 +11,13 @@ export const steps = [
 ] as const
 export type StepId = (typeof steps)[number]['id']
 
-/** Ids with commas between; what is none of an id is left out. */
+/** Comma-separated ids; invalid ones are dropped. */
 export const idsOf = (text: string | undefined): string[] => [...new Set((text ?? '').split(',').filter((id) => /^[0-9a-f-]{36}$/i.test(id)))]
 export const textOfIds = (ids: Iterable<string>): string | undefined => [...ids].join(',') || undefined
 
 type Place = Pick<Cluster, 'id' | 'name' | 'status' | 'datacenter'>
 
-/** Whether a cluster may be chosen for the given subnets: only one of their datacenter, and one that stands. */
+/** Whether a cluster may get the subnets: it must be in their datacenter and ready. */
 export function canChoose(cluster: Place, given: readonly Subnet[]): Verdict {
   if (cluster.status === 'deleting') return no('The cluster is being deleted')
   if (cluster.status !== 'ready' && cluster.status !== 'degraded') return no(`${cluster.name} is not ready yet: it can be given subnets once it is`)
@@ -29,20 +29,20 @@ export function canChoose(cluster: Place, given: readonly Subnet[]): Verdict {
 }
 
 export interface Choice {
-  /** What the cluster would have. */
+  /** Subnets of the cluster after the change. */
   wanted: Subnet[]
   added: Subnet[]
   removed: Subnet[]
-  /** What may be added, and what may not with the sentence why. */
+  /** Further subnets, with the reason if they can't be added. */
   free: { subnet: Subnet; can: Verdict }[]
 }
 
 const has = (s: Subnet, clusterId: string) => s.clusters.some((c) => c.id === clusterId)
 
-/** It has it, or is on its way out of it: then it can be given back. */
+/** The cluster has the subnet, or is draining it; then it can be reassigned. */
 const stays = (s: Subnet, clusterId: string) => has(s, clusterId) && s.status !== 'draining'
 
-/** `all` are the subnets of the cluster's datacenter; `add` and `remove` ids of the address. Ids of what is gone or taken meanwhile come to nothing. */
+/** `all`: subnets of the cluster's datacenter. `add` and `remove`: ids of the URL. Ids of subnets that are gone or taken have no effect. */
 export function choiceOf(cluster: Place, all: readonly Subnet[], add: readonly string[], remove: readonly string[]): Choice {
   const [adding, removing] = [new Set(add), new Set(remove)]
   const removed = all.filter((s) => has(s, cluster.id) && removing.has(s.id))
@@ -59,7 +59,7 @@ export function choiceOf(cluster: Place, all: readonly Subnet[], add: readonly s
   }
 }
 
-/** Whether two choices ask the same of the cluster. */
+/** Whether two choices are equal. */
 export const sameWish = (a: Choice, b: Choice): boolean => {
   const ids = (list: readonly Subnet[]) =>
     list

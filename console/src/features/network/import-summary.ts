@@ -2,14 +2,14 @@ import type { Answer } from '#contract/operation.ts'
 import type { subnetImport } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
 
-/** An import in words: what its rows would do, or how much is wrong. */
+/** Summary of an import: effects of its rows, or the number of problems. */
 export function summaryOf({ rows, problems }: Pick<Answer<typeof subnetImport>, 'rows' | 'problems'>): {
   problems: number
   changes: number
   text: string
-  /** Of the button that does it. */
+  /** Label of the button. */
   verb: string
-  /** Afterwards. */
+  /** Message after the import. */
   done: string
 } {
   const of = (does: 'create' | 'update' | 'nothing') => rows.filter((row) => row.does === does).length

@@ -1,7 +1,7 @@
 import { type MapRun, runsOfParts } from '#contract/network/address-map.ts'
 import type { SubnetMap } from '#contract/network/subnets.ts'
 
-/** An answer is read once, however often its map is opened: it may have a run for each of 65,536 addresses. */
+/** Caches parsed answers, which may have a run for each of 65,536 addresses. */
 const known = new WeakMap<SubnetMap, MapRun[]>()
 
 export function readMap(map: SubnetMap): MapRun[] {

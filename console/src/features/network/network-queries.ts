@@ -1,4 +1,4 @@
-/** What the pages about subnets ask of the API. */
+/** Queries of the subnet pages. */
 import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { datacenterList } from '#contract/datacenters.ts'
@@ -12,7 +12,7 @@ import { type NetworkSearch, subnetQuery } from './network-search.ts'
 
 export const subnetsQuery = (search: NetworkSearch) => ({ ...query(subnetList, { query: subnetQuery(search) }), placeholderData: keepPreviousData })
 export const subnetOne = (id: string) => query(subnetGet, { params: { id } })
-/** Those that are left of several: what is gone meanwhile is not among them. */
+/** The existing ones of several subnets. */
 export const subnetsByIds = (ids: readonly string[]) =>
   queryOptions<Subnet[]>({
     queryKey: [keyOf(subnetGet), { several: ids }],
@@ -22,7 +22,7 @@ export const subnetsByIds = (ids: readonly string[]) =>
     },
   })
 export const mapOf = (id: string) => query(subnetMap, { params: { id } })
-/** Every subnet of a datacenter, by its code: what can be chosen from. All pages, because an assignment is the whole list of a cluster: one that isn't read would be taken away. */
+/** Every subnet of a datacenter, by code. Reads all pages, because an assignment replaces the cluster's whole list and would remove a missing one. */
 export const subnetsOf = (datacenter: string) =>
   queryOptions<Subnet[]>({
     queryKey: [keyOf(subnetList), { every: datacenter }],
@@ -30,10 +30,10 @@ export const subnetsOf = (datacenter: string) =>
   })
 export const clusterSubnetsOf = (id: string) => query(clusterSubnets, { params: { id } })
 export const operationOne = (id: string) => query(operationGet, { params: { id } })
-/** Every datacenter and cluster there is, for filters and choices. */
+/** Every datacenter and cluster, for filters and choices. */
 export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
 export const clustersQuery = query(clusterList, { query: { per_page: 1000, sort: 'name' } })
 
-/** After a change of subnets or of who has them. */
+/** Refetches after a change of subnets or assignments. */
 export const refreshNetwork = (client: QueryClient): Promise<unknown> =>
   invalidate(client, subnetList, subnetGet, subnetMap, clusterSubnets, clusterList, clusterGet, datacenterList, overviewGet)

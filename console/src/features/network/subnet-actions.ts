@@ -1,4 +1,4 @@
-/** Everything that can be done to subnets: row menu, bulk bar and ⌘K show these lists. */
+/** Actions on subnets, for row menu, bulk bar and ⌘K. */
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { all, no, type Verdict, yes } from '#contract/rule.ts'
@@ -13,7 +13,7 @@ import type { Result } from '../../ui/overlay/Results.tsx'
 import { toast } from '../../ui/feedback/toast.ts'
 import { refreshNetwork } from './network-queries.ts'
 
-/** A workload subnet that somebody has is taken; a management subnet may be shared. */
+/** Whether a subnet can be assigned: an assigned workload subnet can't, a management subnet may be shared. */
 const canGive = (s: Pick<Subnet, 'purpose' | 'clusters'>): Verdict => {
   const [first] = s.clusters
   return s.purpose === 'workload' && first ? no(`It is assigned to ${first.name} already`) : yes
@@ -26,7 +26,7 @@ const subnetActions = (client: QueryClient, s: Subnet): Action[] => [
   ...(s.clusters.length === 0
     ? [{ label: 'Unassign', icon: 'minus', can: no('No cluster has it') } satisfies Action]
     : s.clusters.map((c): Action => ({
-        // What drains is waited for; who can't wait takes it at once.
+        // A draining subnet can also be taken at once.
         label: s.status === 'draining' ? `Take from ${c.name} at once` : `Unassign from ${c.name}`,
         icon: 'minus',
         can: allowed(clusterSubnetsAssign),
@@ -35,7 +35,7 @@ const subnetActions = (client: QueryClient, s: Subnet): Action[] => [
   { label: 'Remove', icon: 'trash', danger: true, can: removable(s), run: () => removeSubnets(client, [s]) },
 ]
 
-/** What the first of them refuses, by its name, if every one does. */
+/** The first refusal, with the subnet's name, if all subnets refuse. */
 function any(subnets: readonly Subnet[], judge: (s: Subnet) => Verdict): Verdict {
   if (subnets.some((s) => judge(s).ok)) return yes
   const verdict = subnets[0] ? judge(subnets[0]) : yes
@@ -63,7 +63,7 @@ const bulkActions = (client: QueryClient, subnets: readonly Subnet[], clear: () 
   },
 ]
 
-/** Removes what may be removed, one after another; what became of each is told where there were several. */
+/** Removes the removable subnets one after another, and reports the result of each if there are several. */
 function removeSubnets(client: QueryClient, subnets: readonly Subnet[]): Promise<boolean> {
   const one = subnets.length === 1 ? subnets[0] : undefined
   const kept = subnets.filter((s) => !canRemoveSubnet(s).ok).length

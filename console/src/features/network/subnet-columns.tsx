@@ -16,7 +16,7 @@ const none = (
   </span>
 )
 
-/** A shape, a word, and what it waits for or why it is not as it should be. `whole`: not in a table's cell, where the reason has the room that it needs. */
+/** A subnet's status with its reason. `whole`: outside of a table cell, the full reason. */
 export function SubnetStatus({ subnet, whole = false }: { subnet: Pick<Subnet, 'status' | 'reason'>; whole?: boolean }) {
   const { tone, word } = subnetSaid(subnet)
   return whole ? (
@@ -30,7 +30,7 @@ export function SubnetStatus({ subnet, whole = false }: { subnet: Pick<Subnet, '
   )
 }
 
-/** On narrow screens with the CIDR under it: there is no column for that. */
+/** The name; on narrow screens with the CIDR below, which has no column there. */
 function SubnetName({ subnet: s }: { subnet: Subnet }) {
   return (
     <>
@@ -40,7 +40,7 @@ function SubnetName({ subnet: s }: { subnet: Subnet }) {
   )
 }
 
-/** How much of it is in use, as the cluster told last. */
+/** Utilisation, as last reported by the cluster. */
 export function SubnetUse({ subnet }: { subnet: Subnet }) {
   const text = usedText(subnet)
   if (text === null)

@@ -1,4 +1,4 @@
-/** The form of a subnet: what was typed, what is wrong with it, and what is sent. The rules are the contract's. */
+/** The subnet form: values, validation by the contract's rules, and the request body. */
 import * as z from 'zod/mini'
 import { parseCidr } from '#contract/network/addresses.ts'
 import { formatRange, type Range } from '#contract/network/address-ranges.ts'
@@ -7,14 +7,14 @@ import { NewSubnet, type Subnet, type SubnetChange, subnetPurposes } from '#cont
 import { type Read, readBy } from '../../lib/fields.ts'
 import { cliOf, type OptionValue } from '../../lib/shell.ts'
 
-/** All of it as typed. */
+/** Values as typed. */
 export interface SubnetDraft {
   name: string
   datacenter_id: string
   cidr: string
   gateway: string
   vlan_id: string
-  /** One entry per line, or commas between. */
+  /** Entries on lines or separated by commas. */
   exclude: string
   first_and_last: boolean
   purpose: (typeof subnetPurposes)[number]
@@ -42,7 +42,7 @@ export const draftOf = (s: Subnet): SubnetDraft => ({
   purpose: s.purpose,
 })
 
-/** What a kept draft has to be. */
+/** Schema of a stored draft. */
 export const Draft = z.object({
   name: z.string(),
   datacenter_id: z.string(),
@@ -59,9 +59,9 @@ export type DraftField = (typeof draftFields)[number]
 export const sameDraft = (a: SubnetDraft, b: SubnetDraft): boolean => draftFields.every((field) => a[field] === b[field])
 
 const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim())
-/** A whole number, null where there is none, or what makes the contract's rule say so. */
+/** A whole number, null if empty, or NaN, which the contract's rule refuses. */
 const vlanOf = (text: string): number | null => (text.trim() === '' ? null : /^\d{1,6}$/.test(text.trim()) ? Number(text.trim()) : Number.NaN)
-/** Lines as they stand, so that a sentence names the line that one sees; empty ones at the end are none. */
+/** Lines as entered, so that errors name the visible line. Trailing empty lines are dropped. */
 const linesOf = (text: string): string[] => text.trimEnd().split('\n')
 
 export const textOf = (d: SubnetDraft): SubnetText & { exclude: string[] } => ({
@@ -74,7 +74,7 @@ export const textOf = (d: SubnetDraft): SubnetText & { exclude: string[] } => ({
 
 export const toSend = (d: SubnetDraft): NewSubnet => ({ ...textOf(d), name: d.name.trim(), datacenter_id: d.datacenter_id, purpose: d.purpose })
 
-/** Only what differs from the subnet as it was read. */
+/** Only the changed fields. */
 export function changesOf(now: NewSubnet, from: Subnet): SubnetChange {
   const was = toSend(draftOf(from))
   const same = (key: keyof NewSubnet) => JSON.stringify(now[key]) === JSON.stringify(was[key])
@@ -89,18 +89,18 @@ export function changesOf(now: NewSubnet, from: Subnet): SubnetChange {
   }
 }
 
-/** The subnet that is asked for, or a sentence per field. The schema stops at the first field of a wrong shape; the rules are asked beside it. */
+/** The requested subnet, or a sentence per field, from the schema and the rules. */
 export const readForm = (d: SubnetDraft): Read<NewSubnet> => readBy(NewSubnet, toSend(d), subnetProblems(textOf(d)).fields)
 
-/** The CIDR that was probably meant. */
+/** The CIDR that was probably meant, or null. */
 export const correctedOf = (d: SubnetDraft): string | null => subnetProblems(textOf(d)).corrected
 
-/** The address that the API's sentence says has to be excluded first; null where it says something else. */
+/** The address that must be excluded, according to the API's sentence; null for other sentences. */
 export const toExclude = (sentence: string): string | null => /^Contains (\S+), the address of /.exec(sentence)?.[1] ?? null
-/** The exclusions with one more line. */
+/** Adds a line to the exclusions. */
 export const withExclusion = (text: string, entry: string): string => (text.trim() === '' ? entry : `${text.trimEnd()}\n${entry}`)
 
-/** What the space amounts to, once it is valid. */
+/** Summary of a valid address space. */
 export interface Space {
   type: 'IPv4' | 'IPv6'
   total: bigint
@@ -115,7 +115,7 @@ export function spaceOf(d: SubnetDraft): Space | null {
 }
 export const pieceText = (piece: Range): string => formatRange(piece).replace('-', '–')
 
-/** The form as a command. Without `from` the subnet is added. */
+/** The form as a CLI command. Without `from` it adds the subnet. */
 export function commandOf(d: SubnetDraft, datacenter: string, from: Subnet | null): string {
   const entries = (lines: readonly string[]) => lines.flatMap((line) => line.split(',').map((entry) => entry.trim())).filter((entry) => entry !== '')
   if (from === null) {
@@ -163,13 +163,13 @@ export interface Difference {
 const shown = (value: string | boolean): string =>
   typeof value === 'boolean' ? (value ? 'used' : 'not used') : value === '' ? 'none' : value.replaceAll('\n', ', ')
 
-/** What another person changed since the form was opened, beside what was typed here. */
+/** Changes by somebody else since the form opened, compared with the values here. */
 export const differences = (was: SubnetDraft, theirs: SubnetDraft, mine: SubnetDraft): Difference[] =>
   draftFields
     .filter((field) => was[field] !== theirs[field])
     .map((field) => ({ field, label: labels[field], was: shown(was[field]), theirs: shown(theirs[field]), mine: shown(mine[field]) }))
 
-/** Theirs, with what was changed here upon it: so nobody's change is lost where the two are about different fields. */
+/** Applies this form's changes to the other version, so that changes of different fields are all kept. */
 export function merged(was: SubnetDraft, theirs: SubnetDraft, mine: SubnetDraft): SubnetDraft {
   const changed = Object.fromEntries(draftFields.flatMap((field) => (mine[field] === was[field] ? [] : [[field, mine[field]]])))
   return { ...theirs, ...changed }

@@ -1,4 +1,4 @@
-/** How a subnet's state and use are said. */
+/** Texts of a subnet's state and utilisation. */
 import type { Subnet, SubnetStatus } from '#contract/network/subnets.ts'
 import { count } from '../../lib/units.ts'
 import type { Tone } from '../../ui/feedback/Status.tsx'
@@ -12,15 +12,15 @@ const said: Readonly<Record<SubnetStatus, { tone: Tone; word: string }>> = {
 }
 export const subnetSaid = (s: Pick<Subnet, 'status'>): { tone: Tone; word: string } => said[s.status]
 
-/** "37 of 253"; of IPv6 the used ones alone, as a share of 2^64 says nothing; null where the cluster has not told. */
+/** "37 of 253"; for IPv6 only the used number; null if unknown. */
 export function usedText(s: Pick<Subnet, 'used' | 'total' | 'type'>): string | null {
   if (s.used === null) return null
   return s.type === 'IPv6' || s.total === null ? `${count(s.used)} in use` : `${count(s.used)} of ${count(s.total)}`
 }
 
-/** Whether there is a share to draw. */
+/** Whether there is a share to show. */
 export const hasShare = (s: Pick<Subnet, 'used' | 'total' | 'type'>): s is { used: number; total: number; type: 'IPv4' } =>
   s.used !== null && s.total !== null && s.type === 'IPv4'
 
-/** The datacenter's country, from its code: "PL" of PL-POZ-1. */
+/** Country of a datacenter code: "PL" in PL-POZ-1. */
 export const countryOf = (code: string): string => code.slice(0, 2)

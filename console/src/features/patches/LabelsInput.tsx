@@ -4,7 +4,7 @@ import { Icon } from '../../ui/pictures/Icon.tsx'
 import css from './LabelsInput.module.css'
 import { labelText, readLabel } from './patch-form.ts'
 
-/** Labels as chips: Enter, a comma or a space ends one, Backspace in the empty field takes the last one back. */
+/** Labels as chips. Enter, a comma or a space ends one; Backspace in the empty field removes the last one. */
 export function LabelsInput({
   labels,
   onLabels,

@@ -5,7 +5,7 @@ import { DraftNotice } from '../../ui/feedback/DraftNotice.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import css from './PatchEditor.module.css'
 
-/** Above the editor: a draft that was put back, a newer patch, and why saving failed. */
+/** Notices above the editor: a restored draft, a newer patch, and why saving failed. */
 export function Notices({
   serverId,
   creating,
@@ -20,7 +20,7 @@ export function Notices({
   creating: boolean
   restored: KeptDraft['restored']
   newer: boolean
-  /** Why it was not saved; null while nothing failed. */
+  /** Why saving failed, or null. */
   failure: unknown
   onDiscard: () => void
   onNewest: () => void

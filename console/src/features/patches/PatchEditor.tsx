@@ -35,7 +35,7 @@ import { savingQuestion } from './verdicts.ts'
 const { Text, Custom } = fieldsFor<PatchDraft>()
 const noProblems: readonly PatchProblem[] = []
 
-/** Creates a patch (`patch` null), edits one, or shows one of the layers that Steelyard writes. The right side says live what it does. */
+/** Creates a patch (`patch` null), edits one, or shows a system layer. The right side is a live preview. */
 export function PatchEditor({ server, patch, newest }: { server: PatchedServer; patch: Patch | null; newest?: Newest }) {
   const client = useQueryClient()
   const go = useGo()
@@ -87,7 +87,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
   })
   const hides = patch !== null && !readOnly && !allowed({ scope: 'secrets:read' }).ok
   const weight = weightOf(draft.weight)
-  // Rounded up: what is written is never 0.0.
+  // Rounded up, so that a non-empty body is never 0.0.
   const kib = (Math.ceil(bodyBytes(draft.body) / 102.4) / 10).toFixed(1)
   const lineProblems = preview.of === draft.body ? (preview.preview?.errors ?? noProblems) : noProblems
 
@@ -135,7 +135,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
         serverId={server.id}
         creating={patch === null}
         restored={kept.restored}
-        // While it is saved, the newer one is one's own.
+        // During saving the newer version is the user's own.
         newer={!busy && (newest?.newer ?? false)}
         failure={form.failure}
         onDiscard={kept.discard}
@@ -191,7 +191,7 @@ export function PatchEditor({ server, patch, newest }: { server: PatchedServer; 
   )
 }
 
-/** Under the editor: what is wrong with the body, or that nothing is. */
+/** Below the editor: problems of the body, or that there are none. */
 function BodyState({
   problem,
   blank,
@@ -203,7 +203,7 @@ function BodyState({
   problem: string | undefined
   blank: boolean
   count: number
-  /** How much saving would break. */
+  /** Number of warnings. */
   warned: number
   checking: boolean
   versions: string

@@ -7,20 +7,20 @@ import { ButtonLink } from '../../ui/inputs/Button.tsx'
 import { Empty, ErrorState, SkeletonRows } from '../../ui/feedback/States.tsx'
 import { patchQuery } from './patch-queries.ts'
 
-/** Whether somebody else changed the patch meanwhile, and how to go on with theirs. */
+/** Whether somebody else changed the patch, and a function to continue with their version. */
 export interface Newest {
   newer: boolean
   takeNewest: () => Promise<void>
 }
 
 /**
- * The patch that a page edits, as it was when the page opened: what is typed would be lost if a newer one took its place by itself.
- * That there is a newer one is said, and the person decides.
+ * The patch as it was when the page opened, so that a newer version doesn't discard typed input.
+ * A notice says that there is a newer one, and the user decides.
  */
 export function PatchPlace({ serverId, patchId, children }: { serverId: string; patchId: string; children: (patch: Patch, others: Newest) => ReactNode }) {
   const { data: newest, error, isFetching, refetch } = useQuery(patchQuery(serverId, patchId))
   const [patch, setPatch] = useState<Patch>()
-  // One that was seen before and has changed since is not begun with: what is on its way is.
+  // Doesn't start with a cached version that may be old, but waits for the fetch.
   if (patch === undefined && newest !== undefined && !isFetching) setPatch(newest)
   if (patch === undefined) {
     if (error instanceof CallError && error.status === 404) {

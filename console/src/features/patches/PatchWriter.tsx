@@ -10,7 +10,7 @@ import { PreviewPanel } from './PreviewPanel.tsx'
 import { useSchemaHelp } from './schema-help.ts'
 import { usePreview } from './use-preview.ts'
 
-/** The body of one patch for several free servers: completed as in the editor of patches, and shown as what it makes of each of them. */
+/** Editor of a patch body for several free servers, with completion and a preview per server. */
 export default function PatchWriter({
   servers,
   name,
@@ -21,7 +21,7 @@ export default function PatchWriter({
   /** At least one. */
   servers: readonly { id: string; name: string }[]
   name: string
-  /** As it was typed. */
+  /** As typed. */
   weight: string
   body: string
   onBody: (body: string) => void

@@ -21,7 +21,7 @@ import { deletionText, matches, sorted, weightText } from './patch-list.ts'
 import { patchesQuery, refreshPatches } from './patch-queries.ts'
 import css from './PatchesTable.module.css'
 
-/** What the table has to know of the server that the patches belong to. */
+/** The server's fields that the table needs. */
 export interface PatchedServer {
   id: string
   name: string
@@ -30,7 +30,7 @@ export interface PatchedServer {
 }
 
 const two = (n: number) => String(n).padStart(2, '0')
-/** "2026-11-20 13:52", local: columns of times line up. */
+/** "2026-11-20 13:52", local, so that times align in a column. */
 function dayAndTime(iso: string): string {
   const d = new Date(iso)
   return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${two(d.getHours())}:${two(d.getMinutes())}`
@@ -57,7 +57,7 @@ function Labels({ patch }: { patch: Patch }) {
   )
 }
 
-/** The row's own link. A table that is told where its rows lead would draw an arrow too, beside the pencil that leads there. */
+/** The row's link. Not `href` of the table, which would add an arrow beside the pencil. */
 const PatchLink = ({ patch }: { patch: Patch }) => (
   <a href={paths.patch(patch.node_id, patch.patch_id)} data-rowlink="" tabIndex={-1}>
     {patch.name}
@@ -66,7 +66,7 @@ const PatchLink = ({ patch }: { patch: Patch }) => (
 
 const mayRemove = (p: Patch) => all(allowed(patchRemove), canChangePatch(p))
 
-/** What the table does when a row's bin is pressed. */
+/** Called when a row's delete button is clicked. */
 const Remove = createContext<(p: Patch) => void>(() => undefined)
 
 function RowButtons({ patch: p }: { patch: Patch }) {
@@ -126,7 +126,7 @@ const patchColumns = columns<Patch>([
   { id: 'actions', head: 'Actions', width: 80, cell: (p) => <RowButtons patch={p} /> },
 ])
 
-/** The layers of a server's configuration: those of people, and the two that Steelyard writes. */
+/** The layers of a server's configuration: users' patches and the two system layers. */
 export function PatchesTable({
   server,
   q,

@@ -14,7 +14,7 @@ import css from './PatchEditor.module.css'
 import type { PreviewState } from './use-preview.ts'
 import { verdicts, warningTitle } from './verdicts.ts'
 
-/** The merged configuration without and with the patch, the layer that each line comes from, and what saving does. */
+/** The merged configuration without and with the patch, the layer of each line, and the effect of saving. */
 export function PreviewPanel({
   state,
   blank,
@@ -24,7 +24,7 @@ export function PreviewPanel({
   onGoTo,
 }: {
   state: PreviewState
-  /** There is nothing to preview yet. */
+  /** There is no body yet. */
   blank: boolean
   /** The server is in a cluster. */
   isJoined: boolean
@@ -142,7 +142,7 @@ export function PreviewPanel({
   )
 }
 
-/** Sentences about the body, each with a way to its line. */
+/** Sentences about the body, each with a link to its line. */
 function Lines({ problems, onGoTo }: { problems: readonly (Preview['errors'][number] | Preview['warnings'][number])[]; onGoTo: (line: number) => void }) {
   return (
     <ul>
@@ -154,7 +154,7 @@ function Lines({ problems, onGoTo }: { problems: readonly (Preview['errors'][num
             </button>
           )}
           <span>
-            {/* A sentence that names the field needs it not before it. */}
+            {/* No prefix if the sentence names the field already. */}
             {'path' in problem && problem.path !== null && problem.path !== '' && !problem.message.includes(problem.path) && (
               <code className="mono">{problem.path}</code>
             )}{' '}

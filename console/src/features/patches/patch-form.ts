@@ -1,4 +1,4 @@
-/** The patch form: what was typed, what is wrong with it, and what is sent. The rules are the contract's; the body is judged by the API's preview. */
+/** The patch form: values, validation by the contract's rules, and the request body. The API's preview validates the patch body. */
 import * as z from 'zod/mini'
 import { NewPatch, type Patch, patchLimits } from '#contract/patches.ts'
 import { type Read, readBy } from '../../lib/fields.ts'
@@ -6,7 +6,7 @@ import { cliOf } from '../../lib/shell.ts'
 
 export interface PatchDraft {
   name: string
-  /** As typed: only a whole number is one. */
+  /** As typed; valid only if it is a whole number. */
   weight: string
   labels: Record<string, string>
   body: string
@@ -21,13 +21,13 @@ export const draftOf = (patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'
   body: patch.body,
 })
 
-/** A whole number, or what makes the contract's rule say so. */
+/** A whole number, or NaN, which the contract's rule refuses. */
 export const weightOf = (text: string): number => (/^-?\d+$/.test(text.trim()) ? Number(text.trim()) : Number.NaN)
 
-/** What a kept draft has to be. */
+/** Schema of a stored draft. */
 export const Draft = z.object({ name: z.string(), weight: z.string(), labels: z.record(z.string(), z.string()), body: z.string() })
 
-/** The patch that is asked for, or a sentence per field. `others` are the names of the server's other patches. */
+/** The requested patch, or a sentence per field. `others`: names of the server's other patches. */
 export const readForm = (draft: PatchDraft, others: readonly string[]): Read<NewPatch> =>
   readBy(NewPatch, toSend(draft), {
     ...(others.includes(draft.name.trim()) && { name: 'Patch name already exists. Please choose a different name.' }),
@@ -38,7 +38,7 @@ export const readForm = (draft: PatchDraft, others: readonly string[]): Read<New
 
 export const toSend = (draft: PatchDraft): NewPatch => ({ name: draft.name.trim(), weight: weightOf(draft.weight), labels: draft.labels, body: draft.body })
 
-/** What changed against the patch as it was read: only that is sent. */
+/** The changed fields, which alone are sent. */
 export function changes(draft: PatchDraft, patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'>): Partial<NewPatch> {
   const next = toSend(draft)
   return {
@@ -49,7 +49,7 @@ export function changes(draft: PatchDraft, patch: Pick<Patch, 'name' | 'weight' 
   }
 }
 
-/** The same as a command line, the body in a here-document. A change names what changed alone. */
+/** The CLI command, with the body in a here-document. For an edit it has only the changed fields. */
 export function commandOf(server: string, draft: PatchDraft, patch: Pick<Patch, 'name' | 'weight' | 'labels' | 'body'> | null): string {
   const { name, weight, labels, body } = patch === null ? toSend(draft) : changes(draft, patch)
   const given = labels && Object.entries(labels).map(([key, value]) => `${key}=${value}`)
@@ -59,7 +59,7 @@ export function commandOf(server: string, draft: PatchDraft, patch: Pick<Patch, 
       ? cliOf(['patch', 'create', server, name ?? ''], options)
       : cliOf(['patch', 'edit', server, patch.name], { name, ...options, 'no-labels': given?.length === 0 })
   if (body === undefined) return command
-  // A line of the body that is the word would end it.
+  // The delimiter must not be a line of the body.
   let end = 'EOF'
   while (body.split('\n').includes(end)) end += '_'
   return `${command} <<'${end}'\n${body.replace(/\n$/, '')}\n${end}`
@@ -70,7 +70,7 @@ function sameLabels(a: Record<string, string>, b: Record<string, string>): boole
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
 }
 
-/** "key=value", or only "key"; null where there is no key. */
+/** "key=value" or "key"; null without a key. */
 export function readLabel(text: string): [key: string, value: string] | null {
   const [key = '', ...rest] = text.trim().split('=')
   return key.trim() === '' ? null : [key.trim(), rest.join('=').trim()]

@@ -1,17 +1,17 @@
-/** The patches table's search and order, both done here: a server has few patches. */
+/** Search and order of the patches table, in the browser, because a server has few patches. */
 import { type Patch, systemLayers } from '#contract/patches.ts'
 import { labelText } from './patch-form.ts'
 
 const patchSorts = ['name', 'weight', 'created_at'] as const
 
-/** Name, id or label. */
+/** Matches name, id or label. */
 export function matches(patch: Pick<Patch, 'name' | 'patch_id' | 'labels'>, q: string): boolean {
   const wanted = q.trim().toLowerCase()
   if (wanted === '') return true
   return [patch.name, patch.patch_id, ...Object.entries(patch.labels).map(labelText)].some((text) => text.toLowerCase().includes(wanted))
 }
 
-/** Sorted by a column; the highest weight first where nothing is asked. Equal weights keep the order in which they are merged, turned the same way. */
+/** Sorts by a column; by default the highest weight first. Equal weights keep their merge order, in the same direction. */
 export function sorted(patches: readonly Patch[], sort: string | undefined): Patch[] {
   const by = sort ?? '-weight'
   const column = patchSorts.find((c) => c === by.replace(/^-/, '')) ?? 'weight'
@@ -27,7 +27,7 @@ function compare(a: Patch, b: Patch, column: (typeof patchSorts)[number]): numbe
   return x < y ? -1 : x > y ? 1 : 0
 }
 
-/** "node-tuning 520", "default-node −888": how a layer is named beside a line of the merged configuration. */
+/** Name of a layer beside a configuration line: "node-tuning 520", "default-node −888". */
 export function layerOf(layer: string, patches: readonly Pick<Patch, 'patch_id' | 'name' | 'weight'>[]): { name: string; weight: number | null } {
   const patch = patches.find((p) => p.patch_id === layer || p.name === layer)
   if (patch) return { name: patch.name, weight: patch.weight }
@@ -38,7 +38,7 @@ export function layerOf(layer: string, patches: readonly Pick<Patch, 'patch_id' 
 /** A minus sign, not a hyphen. */
 export const weightText = (weight: number): string => (weight < 0 ? `−${-weight}` : String(weight))
 
-/** What comes of deleting a patch of this server. */
+/** The consequence of deleting a patch of this server. */
 export const deletionText = ({ name, cluster }: { name: string; cluster: { name: string } | null }): string =>
   cluster
     ? `It is deleted for good. ${name} is in the cluster ${cluster.name}: its configuration without this patch is applied at once, and the server reboots if Talos asks for it.`

@@ -5,8 +5,8 @@ import { invalidate, query } from '../../api/query.ts'
 
 export const patchesQuery = (serverId: string) => query(patchList, { params: { id: serverId } })
 export const patchQuery = (serverId: string, patchId: string) => query(patchGet, { params: { id: serverId, patchId } })
-/** Does not change while Steelyard runs. */
+/** Constant while Steelyard runs. */
 export const schemaQuery = { ...query(patchSchema), staleTime: Number.POSITIVE_INFINITY }
 
-/** After a change: the layers, and the server, whose eligibility depends on them. */
+/** Refetches after a change: the layers, and the server, whose eligibility depends on them. */
 export const refreshPatches = (client: QueryClient): Promise<unknown> => invalidate(client, patchList, patchGet, serverGet, serverList)

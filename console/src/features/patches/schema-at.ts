@@ -1,4 +1,4 @@
-/** What the JSON Schema of a patch says about a place in the YAML: the editor's completion and hover. Pure; a half-written document is the rule here, so it works on lines, not on parsed YAML. */
+/** Completion and hover of the patch editor from the JSON Schema. Works on lines instead of parsed YAML, because the document is usually incomplete. */
 
 export interface SchemaNode {
   $ref?: string
@@ -20,19 +20,19 @@ export interface SchemaNode {
   examples?: readonly unknown[]
 }
 
-/** A place: the keys that lead there (items of lists as `[]`), and the document's `kind`, where it has one. */
+/** A position: the path of keys (list items as `[]`) and the document's `kind`, if any. */
 export interface Place {
   path: readonly string[]
   kind: string | null
-  /** Keys that are there already, beside the one at the cursor. */
+  /** Other keys of the same mapping. */
   siblings: readonly string[]
-  /** The cursor stands behind `key:`. */
+  /** The cursor is after `key:`. */
   inValue: boolean
 }
 
 interface Line {
   indent: number
-  /** Columns of the dashes before the key: each opens an item of a list. */
+  /** Columns of the dashes before the key; each starts a list item. */
   dashes: readonly number[]
   key: string | null
 }
@@ -51,7 +51,7 @@ function readLine(text: string): Line {
 
 const blank = (line: string) => /^\s*(?:#.*)?$/.test(line)
 
-/** Where a line and column (both from 0) stand. */
+/** The place at a line and column, both from 0. */
 export function placeAt(lines: readonly string[], line: number, column: number): Place {
   let from = line
   while (from > 0 && !/^---(?:\s|$)/.test(lines[from - 1] ?? '')) from--
@@ -63,7 +63,7 @@ export function placeAt(lines: readonly string[], line: number, column: number):
   const indent = bare ? column : here.indent
   const path: string[] = []
   let limit = indent
-  // An item's dash stands at or right of its list's key, so the key is looked for left of the key inside and at the dash.
+  // An item's dash is at or right of its list's key, so the search for that key includes the dash's column.
   let dashed = !bare && here.dashes.length > 0
   if (!bare) for (const _ of here.dashes) path.unshift('[]')
   if (dashed) limit = (here.dashes[0] ?? 0) + 1
@@ -78,7 +78,7 @@ export function placeAt(lines: readonly string[], line: number, column: number):
       dashed = dashes.length > 0
       limit = dashed ? (dashes[0] ?? 0) + 1 : i
     } else if (!dashed && dashes.length > 0 && (dashes[0] ?? 0) < limit && i === limit) {
-      // A sibling that opened the item: its dash belongs to every key of the item.
+      // A sibling started the item; its dash belongs to every key of the item.
       for (const _ of dashes) path.unshift('[]')
       dashed = true
       limit = (dashes[0] ?? 0) + 1
@@ -101,7 +101,7 @@ export function placeAt(lines: readonly string[], line: number, column: number):
   return { path: inValue && here.key !== null ? [...path, here.key] : path, kind: kind ?? null, siblings, inValue }
 }
 
-/** Whether two lines are in the same mapping: nothing further left stands between them. */
+/** Whether two lines are in the same mapping: no line between them is indented less. */
 function connected(lines: readonly string[], a: number, b: number, indent: number): boolean {
   const [low, high] = a < b ? [a, b] : [b, a]
   for (let at = low + 1; at <= high; at++) {
@@ -131,7 +131,7 @@ function resolve(root: SchemaNode, node: SchemaNode | undefined, depth = 0): Sch
   return target && { ...target, ...own }
 }
 
-/** The node and everything that it may also be. */
+/** The node and its alternatives. */
 function* variants(root: SchemaNode, given: SchemaNode | undefined, depth = 0): Generator<SchemaNode> {
   const node = resolve(root, given)
   if (node === undefined || depth > most) return
@@ -145,11 +145,11 @@ const kindOf = (root: SchemaNode, node: SchemaNode): string | null => {
   return typeof value === 'string' ? value : null
 }
 
-/** Every description of what may stand at a path. Documents with a `kind` are told apart by it; without one it is the machine configuration. */
+/** All schema nodes of a path. The `kind` selects the document; without one it is the machine configuration. */
 export function nodesAt(root: SchemaNode, path: readonly string[], kind: string | null): SchemaNode[] {
   const documents = [...variants(root, root)]
   const told = documents.filter((d) => kindOf(root, d) === kind)
-  // Before it has said its kind, a document may become any of them.
+  // Without a kind yet, a document may become any of them.
   const open = kind === null && (path.length === 0 || (path.length === 1 && (path[0] === 'kind' || path[0] === 'apiVersion')))
   let nodes = open || told.length === 0 ? documents : told
   for (const key of path) {
@@ -172,7 +172,7 @@ export interface Suggestion {
   /** "string", "list", "object". */
   type: string
   text: string
-  /** Whether it is a key, to be followed by a colon, or a value. */
+  /** A key, completed with a colon, or a value. */
   is: 'key' | 'value'
 }
 
@@ -183,7 +183,7 @@ const typeText = (node: SchemaNode): string => {
   return node.enum ? 'one of a list' : node.properties ? 'object' : ''
 }
 
-/** What may be written at a place: keys that are not there yet, or the values that a key allows. */
+/** Completions at a place: missing keys, or allowed values. */
 export function suggestions(root: SchemaNode, place: Place): Suggestion[] {
   const found = new Map<string, Suggestion>()
   const fits = (node: SchemaNode) => place.path.length > 0 || place.inValue || place.siblings.every((key) => node.properties?.[key] !== undefined)
@@ -203,7 +203,7 @@ export function suggestions(root: SchemaNode, place: Place): Suggestion[] {
   return [...found.values()]
 }
 
-/** What the key at a line is: shown when the pointer rests on it. Null where the schema says nothing. */
+/** Hover text of the key at a line; null if the schema has none. */
 export function hint(root: SchemaNode, lines: readonly string[], line: number): { key: string; type: string; text: string; values: readonly string[] } | null {
   const { key, indent } = readLine(lines[line] ?? '')
   if (key === null) return null

@@ -8,7 +8,7 @@ const listed = (versions: readonly string[]): string =>
   versions.length < 2 ? (versions[0] ?? '') : `${versions.slice(0, -1).join(', ')} and ${versions.at(-1)}`
 const minor = (version: string): string => /^v?\d+\.\d+/.exec(version)?.[0] ?? version
 
-/** What the editor offers and explains, from the schema that the API gives. Without an answer it offers nothing, and everything else works. */
+/** Completion and hover from the API's schema. Without an answer there are none, and everything else works. */
 export function useSchemaHelp() {
   const { data } = useQuery(schemaQuery)
   return useMemo(() => {

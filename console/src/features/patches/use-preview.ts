@@ -5,21 +5,21 @@ import { call } from '../../api/client.ts'
 import { reasonOf } from '../../lib/reason.ts'
 import { bodyBytes, type PatchDraft, weightOf } from './patch-form.ts'
 
-/** How long typing has to pause, in ms, before the API is asked. */
+/** Pause in typing, in ms, before the preview is fetched. */
 const pauseMs = 350
 
 export interface PreviewState {
-  /** The last answer; it stays while a newer one is out. */
+  /** The last answer, kept while a newer one loads. */
   preview: Preview | null
-  /** The body that it is about. */
+  /** The body of that answer. */
   of: string
-  /** The body on the screen has no answer yet. */
+  /** The current body has no answer yet. */
   pending: boolean
   error: Error | null
   retry: () => void
 }
 
-/** What the patch would do, asked anew as it is typed. An answer that was overtaken is dropped. Not `wanted`: nothing is asked. */
+/** Live preview of a patch. Outdated answers are dropped. Fetches nothing unless `wanted`. */
 export function usePreview(serverId: string, patchId: string | null, draft: PatchDraft, wanted: boolean): PreviewState {
   const [answer, setAnswer] = useState<{ preview: Preview; key: string; of: string } | null>(null)
   const [failure, setFailure] = useState<{ error: Error; key: string } | null>(null)

@@ -3,7 +3,7 @@ import type { IconName } from '../../ui/pictures/Icon.tsx'
 
 type Kind = Preview['verdict']['kind']
 
-/** What happens when the patch is saved, in a word. */
+/** The effect of saving, in a word. */
 export const verdicts: Readonly<Record<Kind, { word: string; tone: 'ok' | 'warn' | 'danger' | 'info'; icon: IconName }>> = {
   no_reboot: { word: 'No reboot', tone: 'ok', icon: 'check' },
   reboot: { word: 'Reboot', tone: 'warn', icon: 'refresh' },
@@ -12,13 +12,13 @@ export const verdicts: Readonly<Record<Kind, { word: string; tone: 'ok' | 'warn'
   unknown: { word: 'Unknown', tone: 'warn', icon: 'help' },
 }
 
-/** What a preview's warnings come to, in a few words. */
+/** Title of a preview's warnings. */
 export function warningTitle(warnings: Preview['warnings'], isJoined: boolean): string {
   if (warnings.every(({ check }) => check === null)) return warnings.length === 1 ? 'A link is missing' : 'Links are missing'
   return isJoined ? 'Saving may cut the server off' : 'Saving makes the server ineligible'
 }
 
-/** What is asked before a patch of a server in a cluster is saved; null where saving changes nothing at once. */
+/** The question before saving a patch of a server in a cluster; null if saving has no immediate effect. */
 export function savingQuestion(
   server: { name: string; cluster: { name: string } | null },
   preview: Pick<Preview, 'verdict' | 'warnings'> | undefined,

@@ -15,13 +15,13 @@ import { Button } from '../../ui/inputs/Button.tsx'
 import { Alert } from '../../ui/feedback/Status.tsx'
 import css from './Restored.module.css'
 
-/** Servers are being asked in the background: what is not known yet is soon. */
+/** Poll interval in ms. Steelyard contacts servers in the background. */
 const againMs = 5_000
 const shownFirst = 4
 
 const listed = (names: readonly string[]) => (names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', '))
 
-/** What is known of the servers of a held cluster, and what goes on when it is resumed. */
+/** The state of a held cluster's servers, and the operations that resume. */
 function heldText({ servers, unasked, unreachable, operations }: HeldCluster): string {
   const asked =
     unasked.length > 0
@@ -34,7 +34,7 @@ function heldText({ servers, unasked, unreachable, operations }: HeldCluster): s
   return operations.length === 0 ? asked : `${asked}; goes on with ${operations.map((o) => operationTitle(o)).join(', ')}`
 }
 
-/** On every page as long as anything is held since a restore: what it is, and the way to let it go on. */
+/** Banner on every page while objects are held after a restore, with the way to resume them. */
 export default function Restored() {
   const { data } = useQuery({ ...query(restorationGet), refetchInterval: ({ state }) => (state.data?.restored ? againMs : false) })
   const client = useQueryClient()

@@ -1,4 +1,4 @@
-/** Everything that can be done to servers: row menu, page header, bulk bar and ⌘K show these lists. */
+/** Actions on servers, for row menu, page header, bulk bar and ⌘K. */
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { clusterCreate } from '#contract/clusters/clusters.ts'
@@ -35,7 +35,7 @@ export const confirmVerdict = (s: Server): Verdict => all(allowed(serverConfirm)
 export const talosconfigVerdict = (s: Server): Verdict => all(allowed(serverTalosconfig), canControlServer(s))
 const removeVerdict = (s: Server): Verdict => all(allowed(serverRemove), canRemoveServer(s))
 
-/** What the machine or the rules refuse stays in sight with the reason. */
+/** Refused actions stay visible with the reason. */
 const serverActions = (client: QueryClient, s: Server): Action[] => [
   { label: 'Rename', icon: 'edit', can: renameVerdict(s), run: () => editServerName({ serverId: s.id, name: s.name }) },
   {
@@ -67,7 +67,7 @@ const serverActions = (client: QueryClient, s: Server): Action[] => [
     run: () => leaveCluster({ way: 'reset', server: s }),
   },
   { label: 'Remove', icon: 'trash', danger: true, can: removeVerdict(s), run: () => removeServers({ servers: [s] }) },
-  // In no cluster, that would be an ordinary removal.
+  // Outside of a cluster it would be an ordinary removal.
   ...(s.cluster === null
     ? []
     : [
@@ -83,7 +83,7 @@ const serverActions = (client: QueryClient, s: Server): Action[] => [
 
 const idle = (s: Server): Verdict => (s.operation_id === null ? yes : no('An operation on the server has not ended'))
 
-/** What the whole selection allows: the first server that does not says why, by its name. */
+/** The verdict for a whole selection: the first refusal, with the server's name. */
 function each(servers: readonly Server[], judge: (s: Server) => Verdict): Verdict {
   for (const s of servers) {
     const verdict = judge(s)
@@ -92,11 +92,11 @@ function each(servers: readonly Server[], judge: (s: Server) => Verdict): Verdic
   return yes
 }
 
-/** A server may be offered for a cluster while it is free; whether it is eligible is said in the form, server by server. */
+/** Whether a server is free for a new cluster. The form shows the eligibility of each. */
 const free = (s: Server): Verdict =>
   s.status === 'maintenance' && s.cluster === null ? yes : no(s.cluster ? `is in the cluster ${s.cluster.name}` : 'was removed')
 
-/** `done` is told what became of each of them. */
+/** `done` receives the result of each server. */
 const bulkActions = (servers: readonly Server[], done: (results: readonly ItemResult[]) => void): Action[] => [
   {
     label: 'Create cluster',

@@ -1,4 +1,4 @@
-/** What the pages about servers ask of the API. */
+/** Queries of the server pages. */
 import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
 import { datacenterList } from '#contract/datacenters.ts'
 import type { Page } from '#contract/page.ts'
@@ -10,7 +10,7 @@ import { type ServerSearch, serverQuery } from './list/server-search.ts'
 
 const readable = (s: Server): Server => ({ ...s, resources: resourcesOf(s.resources) })
 
-/** A page of the list, cached under `servers`. Disks and interfaces are left out: a row that is opened fetches its own. */
+/** A page of the list, cached under `servers`, without disks and interfaces. An opened row fetches its own. */
 export function serversQuery(search: ServerSearch) {
   const asked = { query: { ...serverQuery(search), fields: 'summary' as const } }
   return queryOptions<Page<Server>>({
@@ -23,7 +23,7 @@ export function serversQuery(search: ServerSearch) {
   })
 }
 
-/** One server with its hardware. The error of one that isn't there is the specification's sentence. */
+/** One server with its hardware. A missing one throws the specified sentence. */
 export function serverQueryOf(id: string) {
   return queryOptions<Server>({
     queryKey: [keyOf(serverGet), { params: { id } }],
@@ -40,10 +40,10 @@ export function serverQueryOf(id: string) {
 
 const notFound = (id: string): string => `Server ${id} not found`
 
-/** Every datacenter there is, for filters and choices. */
+/** Every datacenter, for filters and choices. */
 export const datacentersQuery = query(datacenterList, { query: { per_page: 1000, sort: 'code' } })
 
-/** After a change: the lists, and the server itself. */
+/** Refetches the lists and the server after a change. */
 export const refreshServers = (client: QueryClient, id?: string): Promise<unknown> =>
   Promise.all([
     client.invalidateQueries({ queryKey: [keyOf(serverList)] }),

@@ -1,4 +1,4 @@
-/** How a server's status, contact and identity are said. A server that does not answer keeps its status; what is wrong with it is said beside that, in front of all else. */
+/** Texts of a server's status, contact and identity. An unreachable server keeps its status, with the problem beside it. */
 import { contactStateOf, type Trouble, troubleOf } from '#contract/servers/server-trouble.ts'
 import type { Eligibility, Server, Stage } from '#contract/servers/servers.ts'
 import { moment } from '../../lib/time.ts'
@@ -8,9 +8,9 @@ export interface Said {
   tone: Tone
   word: string
   why: string | null
-  /** What is more to say where there is room for it. */
+  /** Further text if there is room. */
   more: string | null
-  /** What is wrong with it now: "Unreachable". */
+  /** The current problem: "Unreachable". */
   trouble: Trouble | null
 }
 
@@ -55,10 +55,10 @@ function maintenance(s: Stateful, stage: string | null): Pick<Said, 'why' | 'mor
   return failed === undefined ? only('free to use') : { why: 'not eligible', more: failed.reason }
 }
 
-/** What the column "Last Talos connection" says: when it answered last, and how that is to be taken. */
+/** Content of the column "Last Talos connection". */
 export type Contact =
   | { kind: 'answered' | 'silent'; at: string }
-  /** It does not answer, and nobody expects it to: something is being done to it. */
+  /** It doesn't answer because of a running operation. */
   | { kind: 'away'; at: string | null }
   | { kind: 'never'; silent: boolean }
 
@@ -69,7 +69,7 @@ export function contactOf(s: Parameters<typeof troubleOf>[0] & Pick<Server, 'tal
   return at === null ? { kind: 'never', silent: isSilent } : { kind: isSilent ? 'silent' : 'answered', at }
 }
 
-/** "since 21:38, connection refused": what stands beside the word of a trouble. */
+/** Reason of a problem: "since 21:38, connection refused". */
 const troubleWhy = ({ since, reason }: Trouble, now = Date.now()): string =>
   [since === null ? null : `since ${moment(since, now)}`, reason].filter((part) => part !== null).join(', ')
 
@@ -86,5 +86,5 @@ const checkTitles: Readonly<Record<Eligibility['check'], string>> = {
   name: 'Has a name of its own',
 }
 
-/** What a check makes sure of, said as the sentence that holds. */
+/** Title of a check, as the sentence that is true if it passes. */
 export const checkTitle = (check: Eligibility['check']): string => checkTitles[check]

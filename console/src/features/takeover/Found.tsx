@@ -36,7 +36,7 @@ const serverColumns = columns<TakeoverServer>([
   },
 ])
 
-/** What a look at the cluster has shown. */
+/** The findings of a takeover's survey. */
 export function Found({ takeover, children }: { takeover: Takeover; children: ReactNode }) {
   const { name, endpoint, virtual_ip, talos_version, kubernetes_version, pod_cidr, service_cidr, servers, checks } = takeover
   return (

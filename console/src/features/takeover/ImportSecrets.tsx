@@ -14,7 +14,7 @@ import { blank, readProof, type Typed } from './takeover-form.ts'
 
 const withTalosconfig: Typed = { ...blank, kind: 'talosconfig' }
 
-/** Gives Steelyard the authorities of a cluster whose machines refuse it. */
+/** Imports the changed authorities of a cluster whose machines refuse Steelyard. */
 export default function ImportSecrets({ cluster }: { cluster: Cluster }) {
   const client = useQueryClient()
   const { close } = useDialog()

@@ -10,7 +10,7 @@ const mostBytes = 128 * 1024
 const { Area } = fieldsFor<Typed>()
 type Of = Pick<Form<Typed>, 'values' | 'set' | 'refuse'>
 
-/** A file of secrets: chosen or pasted. It stays in this page's memory and is kept nowhere. */
+/** A file of secrets, chosen or pasted. It is only in this page's memory. */
 function SecretFile({
   form,
   name,
@@ -55,7 +55,7 @@ function SecretFile({
   )
 }
 
-/** What proves that the cluster is one's own. */
+/** Fields for the proof of ownership. */
 export function ProofFields({ form, withKubeconfig = false }: { form: Of; withKubeconfig?: boolean }) {
   return (
     <>

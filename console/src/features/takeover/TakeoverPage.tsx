@@ -32,7 +32,7 @@ interface Looked {
   readonly takeover: Takeover
 }
 
-/** A cluster that others made becomes one of ours: looked at first, then taken over as it was shown. What is typed here is kept nowhere. */
+/** Takes over a cluster that was made elsewhere: first a survey, then the takeover as shown. Nothing typed here is stored in the browser. */
 export function TakeoverPage() {
   const { data: sites, error, refetch } = useQuery(takeoverSites)
   if (error && !sites) return <ErrorState boxed error={error} onRetry={() => void refetch()} />
@@ -56,7 +56,7 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
       setLast({ body, takeover })
     },
   })
-  // What was found belongs to what was asked.
+  // The findings are valid only for the same input.
   const looked = last !== null && form.read.ok && JSON.stringify(form.read.body) === JSON.stringify(last.body) ? last : null
   const taking = useForm({
     initial: {},
@@ -67,7 +67,7 @@ function TakeoverForm({ sites }: { sites: readonly { id: string; code: string; c
       toast.success(`${cluster.name} was taken over`)
       await go(paths.cluster(cluster.id))
     },
-    // What was found is not what stands there any more.
+    // The cluster has changed since the survey.
     failed: (failure) => failure instanceof CallError && failure.status === 412 && setLast(null),
   })
   const { values: typed, read, busy } = form

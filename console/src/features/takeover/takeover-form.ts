@@ -1,4 +1,4 @@
-/** What is typed to take over a cluster, and what is asked for it: pure. */
+/** Values of the takeover form, and the request body. */
 import type { Read } from '../../lib/fields.ts'
 import type { Asked } from '#contract/operation.ts'
 import type { clusterImportPreview, Takeover } from '#contract/clusters/takeover.ts'
@@ -10,7 +10,7 @@ export interface Typed {
   readonly secrets: string
   readonly talosconfig: string
   readonly kubeconfig: string
-  /** Several, with commas, spaces or line breaks between. */
+  /** Separated by commas, spaces or line breaks. */
   readonly addresses: string
   readonly datacenter_id: string
   readonly name: string
@@ -20,7 +20,7 @@ export const blank: Typed = { kind: 'secrets', secrets: '', talosconfig: '', kub
 
 export type Body = Asked<typeof clusterImportPreview>['body']
 
-/** The proof alone: also for a cluster that is known. */
+/** Only the proof, which also serves known clusters. */
 export function readProof({ kind, secrets, talosconfig }: Typed): Read<{ secrets?: string; talosconfig?: string }> {
   if (kind === 'secrets')
     return secrets.trim() === '' ? { ok: false, fields: { secrets: 'Choose or paste the secrets bundle' } } : { ok: true, body: { secrets } }
@@ -48,7 +48,7 @@ export function readForm(typed: Typed): Read<Body> {
   }
 }
 
-/** Why what was found can't be taken over; null where it can. */
+/** Why the cluster can't be taken over, or null. */
 export function standsInTheWay({ checks, servers }: Pick<Takeover, 'checks' | 'servers'>): string | null {
   const bad = servers.filter((s) => s.problem !== null)
   const failed = checks.find((c) => !c.ok)

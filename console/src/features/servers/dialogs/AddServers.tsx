@@ -25,8 +25,8 @@ import { HardwareToConfirm } from './ConfirmHardware.tsx'
 import { datacentersQuery, refreshServers } from '../server-queries.ts'
 
 /**
- * Adds servers by address: what to probe, then the results one by one as they come, then the hardware to confirm.
- * `state` is `new` or the id of the operation, and stands in the address of the page: a reload goes on where it was.
+ * Adds servers by address: the form, then the results as they arrive, then the hardware to confirm.
+ * `state` is `new` or the operation's id. It is in the URL, so a reload continues there.
  */
 export default function AddServers({ state, onState }: { state: string | undefined; onState: (state: string | undefined) => void }) {
   const [last, setLast] = useState(state)
@@ -52,7 +52,7 @@ function WhatToAdd({ onBegun }: { onBegun: (operation: string) => void }) {
     },
     send: (body, key) => call(serverAdd, { body }, { key }),
     done: ({ operation }) => onBegun(operation.id),
-    // Both are typed into the one field.
+    // One field takes both.
     at: ({ addresses, cidr, ...rest }) => ({ ...rest, addresses: addresses ?? cidr }),
   })
   const wanted = readAddresses(form.values.addresses)
@@ -107,13 +107,13 @@ const tones: Record<Step['status'], { tone: Tone; word: string }> = {
   failed: { tone: 'danger', word: 'Not added' },
   skipped: { tone: 'off', word: 'Not added' },
 }
-/** What was asked and turned out to be a server that is in the list has failed in nothing. */
+/** A probed address of a known server is no failure. */
 const isListed = (step: Step): boolean => step.status === 'skipped' && step.node_id !== null
 const toneOf = (step: Step): (typeof tones)[Step['status']] => (isListed(step) ? { tone: 'idle', word: 'In the list' } : tones[step.status])
-/** A step of one address has it in its key. */
+/** The address in a step's key. */
 const addressOf = (step: Step): string => (step.key.startsWith('probe/') ? step.key.slice('probe/'.length) : step.title)
 
-/** Found ones first, then what is under way, then those that were not added, those that are in the list anyway, and those that did not answer. */
+/** Order of results: found, running, not added, already known, no answer. */
 const order: Record<Step['status'], number> = { done: 0, running: 1, waiting: 1, failed: 2, skipped: 4, todo: 5 }
 const rankOf = (step: Step): number => (isListed(step) ? 3 : order[step.status])
 

@@ -16,17 +16,17 @@ import { toast } from '../../../ui/feedback/toast.ts'
 import { type BulkDialog, type ItemResult, namesOf, resultsTitle, sorted, toEach } from './bulk.ts'
 import { datacentersQuery, refreshServers } from '../server-queries.ts'
 
-/** None is a choice of its own: '' would be "nothing chosen yet". */
+/** The explicit choice of no datacenter; '' means nothing chosen yet. */
 const none = 'none'
 
 const { Choose } = fieldsFor<{ datacenter: string }>()
 
-/** Sets where servers stand. It can be undone, so it asks for no confirmation. Servers that can't be moved are named with the reason; the others are moved. */
+/** Assigns servers to a datacenter. It can be undone, so it needs no confirmation. Servers that can't be moved are listed with the reason. */
 export default function AssignDatacenter({ servers, done }: BulkDialog) {
   const client = useQueryClient()
   const { close } = useDialog()
   const { data: datacenters, error: unknown } = useQuery(datacentersQuery)
-  // As they were when the dialog opened: the list goes on living behind it.
+  // A snapshot from when the dialog opened, because the list behind it keeps updating.
   const [{ able, unable }] = useState(() => sorted(servers, canMoveServer))
   const same = new Set(able.map((s) => s.datacenter?.id ?? none))
   const [ended, setEnded] = useState(0)
@@ -90,7 +90,7 @@ export default function AssignDatacenter({ servers, done }: BulkDialog) {
   )
 }
 
-/** Before anything is done: those of the selection that it can't be done to. */
+/** The selected servers that the action doesn't apply to, shown before it runs. */
 export function Unable({ results, what, plural }: { results: readonly ItemResult[]; what: string; plural: string }) {
   return (
     <Alert tone="warn">

@@ -15,22 +15,22 @@ import { type Claim, identityAlarm } from '../page/identity-alarm.ts'
 import { confirmVerdict } from '../server-actions.ts'
 import { refreshServers, serverQueryOf } from '../server-queries.ts'
 
-/** Says to the API which machine this is: exactly the hardware that was on the screen. */
+/** Confirms exactly the hardware that was shown. */
 export const confirmServer = (s: Pick<Server, 'id'>, { uuid, serial }: Pick<Claim, 'uuid' | 'serial'>): Promise<Server> =>
   call(serverConfirm, { params: { id: s.id }, body: { uuid, serial } })
 
 const claimsOf = (s: Server): readonly Claim[] => identityAlarm(s)?.claims ?? []
 
-/** Servers whose hardware a person has to look at: what answered, and a button each. */
+/** Servers whose hardware needs a confirmation, each with a button. */
 export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
   const client = useQueryClient()
   const answers = useQueries({ queries: ids.map(serverQueryOf) })
   const [busy, setBusy] = useState<ReadonlySet<string>>(new Set())
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({})
   const [done, setDone] = useState<ReadonlySet<string>>(new Set())
-  // What was confirmed before is known; what is confirmed here stays in sight.
+  // Hides servers that were confirmed earlier and keeps those confirmed here.
   const servers = answers.flatMap((a) => (a.data !== undefined && (a.data.identity.state !== 'confirmed' || done.has(a.data.id)) ? [a.data] : []))
-  // Where something is wrong, a person decides for each alone.
+  // Servers with an identity problem are confirmed one by one.
   const waiting = servers.filter((s) => confirmVerdict(s).ok && s.identity.state !== 'changed')
   const confirm = async (list: readonly { server: Server; claim: Claim }[]) => {
     setBusy(new Set(list.map(({ server }) => server.id)))
@@ -82,7 +82,7 @@ export function HardwareToConfirm({ ids }: { ids: readonly string[] }) {
   )
 }
 
-/** One machine as it showed itself: what a person compares before saying yes. */
+/** The identity of a machine, to compare before confirming. */
 function Identity({ server: s, busy, error, onConfirm }: { server: Server; busy: boolean; error: string | undefined; onConfirm: (claim: Claim) => void }) {
   const alarm = identityAlarm(s)
   const { processors, memory } = summaryOf(s.resources)
@@ -122,7 +122,7 @@ function Identity({ server: s, busy, error, onConfirm }: { server: Server; busy:
   )
 }
 
-/** What the machine's own console printed is pasted here, and compared by the last fingerprint in it. */
+/** Compares the last fingerprint in text pasted from the machine's console. */
 function CompareFingerprint({ fingerprint }: { fingerprint: string | null }) {
   const [pasted, setPasted] = useState('')
   const found = pasted.trim() === '' ? null : compareFingerprint(pasted, fingerprint)
@@ -139,7 +139,7 @@ function CompareFingerprint({ fingerprint }: { fingerprint: string | null }) {
   )
 }
 
-/** What a person can do about it, in order. */
+/** Steps to solve the problem, in order. */
 export function WhatToDo({ steps }: { steps: readonly string[] }) {
   if (steps.length === 0) return null
   return (
@@ -151,7 +151,7 @@ export function WhatToDo({ steps }: { steps: readonly string[] }) {
   )
 }
 
-/** What is known of the machine, and beside it what answered in its place. */
+/** The known hardware beside the hardware that answered. */
 export function IdentityFacts({ server: { identity } }: { server: Server }) {
   const unknown = <span className="t3">Unknown</span>
   const seen = identity.state === 'changed' ? identity.seen : null

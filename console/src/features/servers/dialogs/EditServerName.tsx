@@ -18,7 +18,7 @@ import { refreshServers, serversQuery } from '../server-queries.ts'
 
 const { Text } = fieldsFor<{ name: string }>()
 
-/** The modal `editServerName`. The lists show the new name at once; where the server refuses they go back, and say why. */
+/** The modal `editServerName`. Lists show the new name at once and revert with the reason if the server refuses. */
 export default function EditServerName({ serverId, name: before }: { serverId: string; name: string }) {
   const client = useQueryClient()
   const { open, close } = useDialog()

@@ -15,7 +15,7 @@ import { refreshServers } from '../server-queries.ts'
 const blank = { typed: '', keep: false }
 const { Check } = fieldsFor<typeof blank>()
 
-/** Takes a server out of its cluster: by wiping it, where it answers, or by forgetting it, where it never will again. */
+/** Takes a server out of its cluster: with a reset if it answers, or by force if it is gone. */
 export default function LeaveCluster({ server: s, way }: { server: Server; way: 'reset' | 'remove' }) {
   const client = useQueryClient()
   const { close } = useDialog()

@@ -13,7 +13,7 @@ import { Unable } from './AssignDatacenter.tsx'
 import { type BulkDialog, namesOf, removalWords, resultsTitle, sorted, toEach } from './bulk.ts'
 import { refreshServers } from '../server-queries.ts'
 
-/** Removes servers that are in no cluster, each for itself: what can't be removed is named and stays selected. */
+/** Removes servers outside of clusters, one by one. Servers that can't be removed are listed and stay selected. */
 export default function RemoveServers({ servers, done }: BulkDialog) {
   const client = useQueryClient()
   const { close } = useDialog()

@@ -5,7 +5,7 @@ import { useForm } from '../../../ui/form/use-form.ts'
 import { useDialog } from '../../../ui/overlay/dialogs.ts'
 import css from './ServersWithoutPatch.module.css'
 
-/** Specified measures: past five servers the list scrolls; a row is this high, in px; addresses keep their ends. */
+/** Specified: with more than five servers the list scrolls; row height in px; addresses are shortened in the middle. */
 const rowsInSight = 5
 const rowHeight = 64.41
 const addressEnds = [6, 5] as const
@@ -13,7 +13,7 @@ const addressEnds = [6, 5] as const
 /** Talos's own page on networking. */
 const networkingDocs = 'https://docs.siderolabs.com/talos/v1.13/networking/configuration/overview'
 
-/** The modal `confirmServersWithoutPatch`: says which servers have no patch of a person, and asks whether to go on. */
+/** The modal `confirmServersWithoutPatch`: lists servers without a user's patch and asks whether to continue. */
 export default function ServersWithoutPatch({
   servers,
   onConfirm,

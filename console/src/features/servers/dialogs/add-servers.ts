@@ -1,10 +1,10 @@
-/** What was typed into "Add servers", read: addresses or one CIDR, checked by the rules that the API has. */
+/** Parses the input of "Add servers": addresses or one CIDR, by the API's rules. */
 import { hostsOf, parseAddress, readCidr, sizeOf } from '#contract/network/addresses.ts'
 import { addressesAtOnce, addressesListed } from '#contract/servers/servers.ts'
 import { listOf } from '../../../lib/text.ts'
 import { count } from '../../../lib/units.ts'
 
-/** `count`: how many addresses will be asked; the network and broadcast address of a CIDR are not. */
+/** `count`: number of probed addresses, without the network and broadcast address of a CIDR. */
 export type Wanted = { ok: true; body: { addresses: string[] } | { cidr: string }; count: number } | { ok: false; problem: string }
 
 const no = (problem: string): Wanted => ({ ok: false, problem })

@@ -1,4 +1,4 @@
-/** The same thing done to many servers: each has a result of its own. */
+/** Bulk actions on servers, with a result per server. */
 import type { Server } from '#contract/servers/servers.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { count, counted } from '#contract/words.ts'
@@ -9,7 +9,7 @@ export interface ItemResult extends Result {
   id: string
 }
 
-/** Props of a dialog that does one thing to each of several servers. `done` is called with the results. */
+/** Props of a bulk dialog. `done` receives the results. */
 export interface BulkDialog {
   servers: readonly Server[]
   done?: (results: readonly ItemResult[]) => void
@@ -19,19 +19,19 @@ export interface BulkDialog {
 export const resultsTitle = (results: readonly ItemResult[], done: string): string =>
   `${count(results.filter((r) => !r.ok).length)} of ${counted(results.length, 'server')} not ${done}`
 
-/** Of whom a dialog speaks: some of them may be out of sight, on another page or under a filter. "a, b, c, d, e, f and 3 more". */
+/** Names of the servers in a dialog, because some may be hidden by a filter or on another page: "a, b, c, d, e, f and 3 more". */
 export function namesOf(servers: readonly Pick<Server, 'name'>[], most = 6): string {
   const names = servers.slice(0, most).map((s) => s.name)
   return servers.length > most ? `${names.join(', ')} and ${count(servers.length - most)} more` : names.join(', ')
 }
 
-/** What is typed to confirm that these are removed. With plain digits: no keyboard has the space that thousands are shown with. */
+/** Text to type to confirm a removal. It has plain digits, because users can't type the narrow space between thousands. */
 export const removalWords = (servers: readonly Pick<Server, 'name'>[]): string => (servers.length === 1 ? servers[0]!.name : `remove ${servers.length} servers`)
 
-/** How many calls are under way at once. */
+/** Number of concurrent calls. */
 const atOnce = 4
 
-/** Which of the chosen it can be done to, and why not to the others. */
+/** Splits the selection into servers that the action applies to and others with the reason. */
 export function sorted(servers: readonly Server[], judge: (s: Server) => Verdict): { able: Server[]; unable: ItemResult[] } {
   const able: Server[] = []
   const unable: ItemResult[] = []
@@ -43,7 +43,7 @@ export function sorted(servers: readonly Server[], judge: (s: Server) => Verdict
   return { able, unable }
 }
 
-/** Does it to each, a few at a time, and tells as each has ended. What fails keeps nobody else from its turn. */
+/** Runs an action on each server, a few at a time, and reports each result. Failures don't stop the others. */
 export async function toEach(
   servers: readonly Server[],
   act: (s: Server) => Promise<unknown>,
@@ -67,7 +67,7 @@ export async function toEach(
   return results
 }
 
-/** A selection may be acted on where one of it may: the others keep their place in it, with their reason. The first reason stands for all of them. */
+/** Allows a bulk action if it applies to at least one server; otherwise returns the first reason. */
 export function anyAble(servers: readonly Server[], judge: (s: Server) => Verdict): Verdict {
   const verdicts = servers.map((s) => ({ s, verdict: judge(s) }))
   const first = verdicts[0]

@@ -2,11 +2,11 @@ import type { Server } from '#contract/servers/servers.ts'
 import { dialog } from '../../../ui/overlay/dialogs.ts'
 import type { BulkDialog } from './bulk.ts'
 
-/** Sets where servers stand. */
+/** Assigns servers to a datacenter. */
 export const assignDatacenter = dialog<BulkDialog>(() => import('./AssignDatacenter.tsx'))
-/** Removes servers that are in no cluster. */
+/** Removes servers outside of clusters. */
 export const removeServers = dialog<BulkDialog>(() => import('./RemoveServers.tsx'))
-/** Takes a server out of its cluster: wiped, or forgotten by force. */
+/** Takes a server out of its cluster, by reset or by force. */
 export const leaveCluster = dialog<{ server: Server; way: 'reset' | 'remove' }>(() => import('./LeaveCluster.tsx'))
-/** Shows the hardware of servers that a person has to confirm. */
+/** Shows the hardware of servers to confirm. */
 export const confirmHardware = dialog<{ ids: readonly string[] }>(() => import('./ConfirmHardwareDialog.tsx'))

@@ -5,14 +5,14 @@ import { type Server, serverName } from '#contract/servers/servers.ts'
 
 export const renameToasts = { done: 'Server name was updated successfully', failed: 'Server name could not be updated' } as const
 
-/** What is wrong with a new name, or null. The server that is being edited does not count as a holder of its name. */
+/** The problem of a new name, or null. The edited server may keep its own name. */
 export function nameProblem(entered: string, id: string, others: readonly Pick<Server, 'id' | 'name'>[]): string | null {
   const read = z.safeParse(serverName, entered)
   if (!read.success) return read.error.issues[0]?.message ?? nameSentences('Server').characters
   return others.some((s) => s.id !== id && s.name === read.data) ? nameSentences('Server').taken : null
 }
 
-/** A cached page with one server's name changed; the same object where the server is not on it. */
+/** Changes a server's name in a cached page. Returns the same object if the server is not on it. */
 export function withName<P extends { items: Pick<Server, 'id' | 'name'>[] }>(page: P, id: string, name: string): P {
   if (!page.items.some((s) => s.id === id && s.name !== name)) return page
   return { ...page, items: page.items.map((s) => (s.id === id ? { ...s, name } : s)) }

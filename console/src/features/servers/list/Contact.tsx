@@ -7,7 +7,7 @@ import { contactOf } from '../server-state.ts'
 const listeners = new Set<() => void>()
 let timer: ReturnType<typeof setInterval> | undefined
 
-/** One clock for every time on the page; a time is drawn anew only when its words change. */
+/** One timer for all times on the page. A time re-renders only when its text changes. */
 function eachSecond(listener: () => void): () => void {
   listeners.add(listener)
   timer ??= setInterval(() => {
@@ -21,7 +21,7 @@ function eachSecond(listener: () => void): () => void {
   }
 }
 
-/** "18 s ago", counting; the exact time on hover. */
+/** "18 s ago", live, with the exact time on hover. */
 function Ago({ at }: { at: string }) {
   const text = useSyncExternalStore(eachSecond, () => ago(at))
   return (
@@ -31,7 +31,7 @@ function Ago({ at }: { at: string }) {
   )
 }
 
-/** When the server answered last. Why it doesn't any more stands beside its status. */
+/** Time of the server's last answer. The reason of a failure is beside its status. */
 export function Contact({ server, sentence = false }: { server: Server; sentence?: boolean }) {
   const { talos } = server
   const contact = contactOf(server)

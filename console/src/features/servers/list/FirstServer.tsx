@@ -6,10 +6,10 @@ import { Button, ButtonLink } from '../../../ui/inputs/Button.tsx'
 import { Command } from '../../../ui/text/Copyable.tsx'
 import css from './FirstServer.module.css'
 
-/** Of an address block that is kept for examples (RFC 5737). */
+/** From a documentation block (RFC 5737). */
 const example = '192.0.2.10'
 
-/** No server yet: the three ways to the first one. */
+/** The empty list: three ways to add the first server. */
 export default function FirstServer({ onAdd }: { onAdd: () => void }) {
   const image = allowed(serverAdd)
   return (

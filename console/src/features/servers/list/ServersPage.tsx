@@ -32,7 +32,7 @@ import { useArrivals } from './use-arrivals.ts'
 /** Changes what stands in the address; undefined takes a key out. With `push`, "back" comes back to what was there. */
 export type SetSearch = (patch: { [Key in keyof ServerSearch]: string | undefined }, how?: { push?: boolean }) => void
 
-/** Comes with the first row that is opened. */
+/** Loads with the first opened row. */
 const ServerDetails = lazy(async () => ({ default: (await import('../page/ServerDetails.tsx')).ServerDetails }))
 const idOf = (s: Server) => s.id
 const detailOf = (s: Server) => <ServerDetails server={s} />
@@ -47,7 +47,7 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
   const { chosen: selected, remember } = useChosen(selection.keys, page?.items, idOf)
   const { shown, setShown } = useTablePreferences('servers')
   const narrow = useMedia('below', 'sm')
-  // Once opened it stays, so that it can go away in one piece.
+  // Stays mounted after the first opening, for the closing animation.
   const [adding, setAdding] = useState(false)
   if (search.add !== undefined && !adding) setAdding(true)
 
@@ -68,7 +68,7 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
     selection.set(all.keys())
   }
 
-  // What was done is off the selection, what was not stays in it.
+  // Servers that were changed leave the selection, the others stay.
   const keep = selection.set
   const done = useCallback((results: readonly ItemResult[]) => keep(results.flatMap((r) => (r.ok ? [] : [r.id]))), [keep])
   const bulk = useMemo(() => deeds.bulk(selected, done), [deeds, selected, done])
@@ -103,7 +103,7 @@ export function ServersPage({ search, setSearch }: { search: ServerSearch; setSe
         onAdd={() => setSearch({ add: 'new' })}
       />
       <div className={css['above']}>
-        {/* Always there, so that it is read out when something is said in it. */}
+        {/* A live region from the start, so that screen readers announce its changes. */}
         <div aria-live="polite">
           {arrivals.said !== null && (
             <Alert tone="ok" action={<IconButton size="small" icon="close" label="Dismiss" onClick={arrivals.dismiss} />}>
@@ -196,7 +196,7 @@ function Toolbar({ search, set, narrow, sort, shown, onShown, setSearch, isEmpty
   const wide = useMedia('from', 'lg')
   const widest = useMedia('from', 'xl')
   const compact = useMedia('below', 'md')
-  // Images go by the same permission; their contract is not fetched for a link.
+  // Images need the same permission. Their contract is not loaded for this link.
   const image = allowed(serverAdd)
   const sites = (datacenters?.items ?? []).map((d) => ({ value: d.code, text: d.code, hint: d.city_name }))
   const of = (key: 'status' | 'nodeType' | 'datacenter' | 'reachable' | 'confirmed' | 'cluster') => ({

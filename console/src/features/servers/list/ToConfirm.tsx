@@ -11,7 +11,7 @@ function alarmOf(changed: readonly Server[]): string {
   return one.identity.seen?.uuid === one.identity.uuid ? `Two machines have the UUID of ${one.name}.` : `Other hardware answered at ${one.name}.`
 }
 
-/** Above the list: machines that a person has to look at before anything is sent to them. */
+/** Notice above the list: servers whose hardware must be confirmed before Steelyard sends them anything. */
 export function ToConfirm({ servers }: { servers: readonly Server[] }) {
   const changed = servers.filter((s) => s.status !== 'deleted' && s.identity.state === 'changed')
   const waiting = servers.filter((s) => s.status !== 'deleted' && (s.identity.state === 'unconfirmed' || s.identity.state === 'announced'))

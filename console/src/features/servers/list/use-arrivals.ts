@@ -3,7 +3,7 @@ import type { Server } from '#contract/servers/servers.ts'
 import { createStore } from '../../../lib/store.ts'
 import { joined, joinedSentence, markedForMs } from './arrivals.ts'
 
-/** Servers whose row is marked as new. */
+/** Ids of servers marked as new. */
 export const newServers = createStore<ReadonlySet<string>>(new Set())
 
 /** What joins while the list is looked at: marks the rows, and gives the sentence that is read out; null where nothing has. `list` names the search that is shown. */
@@ -14,7 +14,7 @@ export function useArrivals(list: string, items: readonly Server[] | undefined, 
     const before = seen.list === list ? seen.ids : null
     const fresh = new Set(joined(before, items).map((s) => s.id))
     setSeen({ list, at: shownAt, ids: new Set([...(before ?? []), ...items.map((s) => s.id)]) })
-    // Those that come one after another are told together.
+    // Servers that arrive shortly after each other are announced together.
     if (fresh.size > 0) setCame([...came, ...items.filter((s) => fresh.has(s.id) && came.every((c) => c.id !== s.id))])
   }
   useEffect(() => {

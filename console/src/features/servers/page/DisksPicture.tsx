@@ -3,7 +3,7 @@ import { disk as diskSize } from '../../../lib/units.ts'
 import { deviceName, devicePath, diskType } from './hardware.ts'
 import css from './DisksPicture.module.css'
 
-/** Every disk as wide as it is large. `id` of the one that Talos is installed on stands out. */
+/** Disks with widths proportional to their sizes. `system`: id of the disk with Talos, which is highlighted. */
 export function DisksPicture({ disks, system }: { disks: Resources['disks']; system?: string | null }) {
   const known = disks.filter((d) => d.size !== undefined && d.size > 0)
   if (known.length === 0) return <p className="fs13 t3">{disks.length === 0 ? 'No disks' : 'Sizes unknown'}</p>

@@ -5,12 +5,12 @@ import { Badge } from '../../../ui/feedback/Status.tsx'
 import css from './ServerPage.module.css'
 import { checkTitle } from '../server-state.ts'
 
-/** Each check for joining a cluster: whether it holds, and what to do where it does not. */
+/** The eligibility checks with their results, and what to do about failed ones. */
 export function EligibilityPanel({ server }: { server: Server }) {
   if (server.status === 'deleted' || server.eligibility.length === 0) return null
   const passed = server.eligibility.filter((e) => e.ok).length
   const all = server.eligibility.length
-  // In a cluster the checks of a free server say nothing of use.
+  // The checks are meaningless for a server in a cluster.
   if (server.cluster !== null) return null
   return (
     <Panel

@@ -10,7 +10,7 @@ import css from './HardwareTables.module.css'
 
 const unknown = <span className="t3">Unknown</span>
 
-/** "64 CU", or nothing where cores or memory are unknown. */
+/** "64 CU", or null if cores or memory are unknown. */
 export function cuNote(resources: Resources): string | null {
   const cu = computeUnits(resources)
   return cu === null ? null : `${cu} CU`

@@ -11,7 +11,7 @@ import { confirmVerdict } from '../server-actions.ts'
 import { refreshServers } from '../server-queries.ts'
 import css from './ServerPage.module.css'
 
-/** Stands on a server's page until a person has looked at the hardware and said which machine it is. */
+/** Alarm on a server's page until a user confirms its hardware. */
 export function IdentityAlarm({ server }: { server: Server }) {
   const client = useQueryClient()
   const { busy, problem, act } = useAct()
@@ -20,7 +20,7 @@ export function IdentityAlarm({ server }: { server: Server }) {
   if (alarm === null) return null
   const confirm = async (claim: Claim) => {
     setPressed(claim.label)
-    // Refused or not, somebody may have said so meanwhile.
+    // Refresh in any case: somebody else may have confirmed it.
     await act(() => confirmServer(server, claim).finally(() => refreshServers(client, server.id)))
   }
   return (

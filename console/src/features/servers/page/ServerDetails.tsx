@@ -12,7 +12,7 @@ import { serverQueryOf } from '../server-queries.ts'
 import { talosconfigVerdict, useServerActions } from '../server-actions.ts'
 import css from './ServerDetails.module.css'
 
-/** What opens under a server's row: Server info, Storage, Platform. The list leaves disks and interfaces out, so they are fetched now. */
+/** Detail of a server's row: Server info, Storage, Platform. Fetches disks and interfaces, which the list omits. */
 export function ServerDetails({ server: listed }: { server: Server }) {
   const { data: server, error, refetch } = useQuery(serverQueryOf(listed.id))
   const deeds = useServerActions()
@@ -53,7 +53,7 @@ export function ServerDetails({ server: listed }: { server: Server }) {
   )
 }
 
-/** Where the server stands and what runs on it. */
+/** The server's datacenter and software. */
 export function Platform({ server }: { server: Server }) {
   const { talos, identity } = server
   return (
@@ -119,7 +119,7 @@ export function Platform({ server }: { server: Server }) {
   )
 }
 
-/** Every address, each copyable; "No Addresses" where there are none. */
+/** Every address with a copy button, or "No Addresses". */
 export function Addresses({ of: addresses }: { of: readonly string[] }) {
   if (addresses.length === 0) return <span className="t3">No Addresses</span>
   return (

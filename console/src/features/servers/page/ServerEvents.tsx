@@ -4,10 +4,10 @@ import { query } from '../../../api/query.ts'
 import { EventTable } from '../../../ui/table/EventTable.tsx'
 import { Alert } from '../../../ui/feedback/Status.tsx'
 
-/** Talos's own events are not in the live stream: asked anew this often, in ms. */
+/** Poll interval in ms. Talos's own events are not in the live stream. */
 const talosMs = 30_000
 
-/** What happened to the server: ours and, while it answers, Talos's own. */
+/** Steelyard's events of the server and, while it answers, Talos's own. */
 export function ServerEvents({ id }: { id: string }) {
   const { data, error, refetch } = useQuery({ ...query(serverEvents, { params: { id } }), refetchInterval: talosMs })
   return (

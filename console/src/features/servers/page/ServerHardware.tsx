@@ -15,7 +15,7 @@ const identityWords: Record<Server['identity']['state'], string> = {
   changed: 'Other hardware answered',
 }
 
-/** Everything that the machine told of itself. */
+/** The server's hardware in full. */
 export function ServerHardware({ server }: { server: Server }) {
   const { resources, identity } = server
   return (

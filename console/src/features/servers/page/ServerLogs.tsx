@@ -14,7 +14,7 @@ import { Alert, StatusDot } from '../../../ui/feedback/Status.tsx'
 import { appended, emptyLog, type LogText } from './log-lines.ts'
 import css from './ServerLogs.module.css'
 
-/** Always there, also before Talos has told which services run. The kernel's log has what Talos, its installer and the hardware say; machined's a line for each call. */
+/** Available even before Talos reports its services. The kernel's log has messages of Talos, its installer and the hardware; machined's log a line per API call. */
 const kernelLog = { id: 'kernel', state: 'Talos and the hardware' }
 const machinedLog = { id: 'machined', state: '' }
 const tails = ['100', '200', '500', '1000', '2000'] as const
@@ -28,7 +28,7 @@ interface Asked {
   tail: string
 }
 
-/** Reads a service's log until it ends or nobody looks any more. */
+/** Reads a service's log until it ends or the component unmounts. */
 function useLog({ id, service, follow, tail }: Asked): { log: LogText; state: State } {
   const [log, setLog] = useState<LogText>(emptyLog)
   const [state, setState] = useState<State>({ kind: 'asking' })
@@ -62,7 +62,7 @@ function useLog({ id, service, follow, tail }: Asked): { log: LogText; state: St
   return { log, state }
 }
 
-/** The log of one of the server's services: chosen, followed, from as many lines back as wanted. */
+/** The log of a service, with controls for service, follow and number of lines. */
 export function ServerLogs({ server }: { server: Server }) {
   const [service, setService] = useState(kernelLog.id)
   const [follow, setFollow] = useState(true)
@@ -85,7 +85,7 @@ export function ServerLogs({ server }: { server: Server }) {
         <Select aria-label="Lines from the end" value={tail} options={tails.map((n) => ({ value: n, text: `Last ${n} lines` }))} onValue={setTail} />
         <Switch label="Follow" checked={follow} onChange={setFollow} />
       </div>
-      {/* Every change of what is asked begins anew. */}
+      {/* Every change of service, follow or lines starts a new request. */}
       <Log key={`${service} ${follow} ${tail} ${turn}`} id={server.id} service={service} follow={follow} tail={tail} onRetry={() => setTurn(turn + 1)} />
     </>
   )
@@ -125,10 +125,10 @@ function Log({ onRetry, ...asked }: Asked & { onRetry: () => void }) {
   )
 }
 
-/** A box that scrolls has to be reached by keyboard (WCAG 2.1.1). */
+/** Scrollable boxes must be focusable (WCAG 2.1.1). */
 const reachable = { tabIndex: 0 }
 
-/** Keeps to the end while the reader is at the end. */
+/** Log lines. Stays scrolled to the end while the user is at the end. */
 function Lines({ log, follow, waiting, label }: { log: LogText; follow: boolean; waiting: boolean; label: string }) {
   const box = useRef<HTMLDivElement>(null)
   const atEnd = useRef(true)
@@ -138,7 +138,7 @@ function Lines({ log, follow, waiting, label }: { log: LogText; follow: boolean;
     if (follow && atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight
   }, [follow])
   useLayoutEffect(toEnd)
-  // A line's height is known once it is drawn: one that wraps is higher than it was taken for, and the end is further down.
+  // Wrapped lines are higher than estimated, so scroll again after rendering.
   useEffect(() => {
     if (lines.current === null) return undefined
     const grown = new ResizeObserver(toEnd)

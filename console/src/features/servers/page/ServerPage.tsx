@@ -27,7 +27,7 @@ import css from './ServerPage.module.css'
 export const serverTabs = ['patches', 'hardware', 'events', 'logs'] as const
 export type ServerTab = (typeof serverTabs)[number]
 
-/** One server. What the tab Patches holds and what stands above it are given by the route, since they are features of their own. */
+/** One server. The route passes the tab Patches and the notices, which are separate features. */
 export function ServerPage({
   server,
   tab,

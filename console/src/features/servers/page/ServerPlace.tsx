@@ -8,7 +8,7 @@ import { Empty, ErrorState, Skeleton, SkeletonRows, Stale, useSlow } from '../..
 import { serverQueryOf } from '../server-queries.ts'
 import css from './ServerPlace.module.css'
 
-/** What stands on a page about one server: while it is fetched, where it isn't there, where it can't be fetched, and once it is here. */
+/** Loading, not-found and error states of a page about one server. */
 export function ServerPlace({ id, children }: { id: string; children: (server: Server) => ReactNode }) {
   const { data: server, error, refetch, dataUpdatedAt, isRefetchError } = useQuery(serverQueryOf(id))
   const gone = error instanceof CallError && error.status === 404

@@ -1,4 +1,4 @@
-/** A server's hardware, summed up for people: twelve equal memory modules are one line. Sizes in bytes, clock in MHz; null is unknown, never 0. */
+/** Summaries of a server's hardware: twelve equal memory modules are one line. Sizes in bytes, clock in MHz; null is unknown, never 0. */
 import type { Resources } from '#contract/servers/servers.ts'
 import { disk, memory } from '../../../lib/units.ts'
 
@@ -17,7 +17,7 @@ export interface MemoryLine {
   totalBytes: number | null
 }
 
-/** The sum, or null where one of them is unknown or there are none. */
+/** The sum, or null if a value is unknown or there are none. */
 export const sumKnown = (values: readonly (number | undefined)[]): number | null =>
   values.length === 0 || values.some((v) => v === undefined) ? null : values.reduce<number>((sum, v) => sum + (v ?? 0), 0)
 
@@ -25,7 +25,7 @@ function grouped<T>(items: readonly T[], key: (item: T) => string): T[][] {
   return [...Map.groupBy(items, key).values()]
 }
 
-/** The text before the first place where a pattern fits; the whole where it fits nowhere. */
+/** The text before the first match of a pattern, or the whole text. */
 function upTo(text: string, pattern: RegExp): string {
   const at = text.search(pattern)
   return at === -1 ? text : text.slice(0, at)
@@ -39,7 +39,7 @@ export function shortModel(manufacturer: string | undefined, product: string | u
   return manufacturer === undefined || manufacturer === '' ? 'Unknown' : manufacturer
 }
 
-/** "MT2892 Family [ConnectX-6 Dx]" is "ConnectX-6 Dx": pci.ids has the name that it is sold by in brackets. */
+/** "MT2892 Family [ConnectX-6 Dx]" is "ConnectX-6 Dx": pci.ids has the marketing name in brackets. */
 export const shortProduct = (product: string): string => /\[([^[\]]+)\]\s*$/.exec(product)?.[1] ?? product
 
 /** "Mellanox Technologies" is "Mellanox". */
@@ -74,9 +74,9 @@ export interface HardwareSummary {
   links: { text: string; more: string } | null
 }
 
-/** The strip under a server's name: one reading and one remark each; null where the server has not told. */
+/** Facts below a server's name: a value and a note each; null if unknown. */
 export function summaryOf(r: Resources): HardwareSummary {
-  // A machine that told of anything else has told that it has no disk.
+  // A machine that reported other hardware but no disk has none.
   const known = r.processors.length + r.memory.length + r.interfaces.length > 0
   const cpu = processorLines(r.processors)
   const cores = sumKnown(r.processors.map((p) => p.cpu_cores))
@@ -111,11 +111,11 @@ export function summaryOf(r: Resources): HardwareSummary {
   }
 }
 
-/** "/dev/nvme0n1": what a patch and `talosctl` call the disk. */
+/** "/dev/nvme0n1", the disk's name in patches and `talosctl`. */
 export const devicePath = (id: string): string => (id.startsWith('/') ? id : `/dev/${id}`)
 export const deviceName = (id: string): string => id.replace(/^\/dev\//, '')
 
-/** "NVMe", "SSD", "HDD": Talos says it in lowercase. */
+/** "NVMe", "SSD", "HDD"; Talos reports lower case. */
 export const diskType = (type: string | undefined): string => {
   if (type === undefined || type === '') return 'Unknown'
   return type.toLowerCase() === 'nvme' ? 'NVMe' : type.toUpperCase()

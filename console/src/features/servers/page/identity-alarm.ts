@@ -1,9 +1,9 @@
-/** A server whose identity is in doubt: what has happened, what a person can do about it, and what may be confirmed. */
+/** Alarms about a server's identity: what happened, what to do, and what can be confirmed. */
 import type { Server } from '#contract/servers/servers.ts'
 
 type Doubted = Pick<Server, 'name' | 'status' | 'cluster' | 'identity'>
 
-/** A machine that a person may say this server is. */
+/** Hardware that a user may confirm as this server. */
 export interface Claim {
   label: string
   uuid: string
@@ -14,14 +14,14 @@ export interface IdentityAlarm {
   tone: 'warn' | 'danger'
   title: string
   text: string
-  /** What to do, in order. */
+  /** Instructions, in order. */
   steps: readonly string[]
   claims: readonly Claim[]
 }
 
 const called = (serial: string): string => (serial === '' ? 'the machine without a serial' : `serial ${serial}`)
 
-/** Null where nothing is to be done. */
+/** Null if there is no problem. */
 export function identityAlarm(s: Doubted): IdentityAlarm | null {
   const { identity } = s
   if (s.status === 'deleted' || identity.state === 'confirmed') return null
@@ -59,7 +59,7 @@ export function identityAlarm(s: Doubted): IdentityAlarm | null {
   }
 }
 
-/** Boards that left the factory with one UUID between them. */
+/** Two boards with the same UUID from the factory. */
 function twins(s: Doubted, known: Claim, otherSerial: string, text: string): IdentityAlarm {
   const same = otherSerial === known.serial
   if (same && s.cluster !== null) {

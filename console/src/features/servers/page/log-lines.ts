@@ -1,16 +1,16 @@
-/** Lines of a log that comes in pieces: a piece may end within a line, and only the newest lines are kept. */
+/** Splits streamed log chunks into lines and keeps the newest. */
 export interface LogText {
   lines: readonly string[]
-  /** The piece of a line that has not ended yet. */
+  /** The incomplete last line. */
   rest: string
-  /** How many lines were let go of, so that numbers of lines stay. */
+  /** Number of dropped lines, so that line numbers stay stable. */
   dropped: number
 }
 
 export const emptyLog: LogText = { lines: [], rest: '', dropped: 0 }
 
 const mostLines = 5000
-/** A line longer than this is cut: a service may write anything. */
+/** Longer lines are cut. */
 export const mostCharacters = 4000
 
 export function appended(log: LogText, piece: string, most = mostLines): LogText {

@@ -4,8 +4,8 @@ import { Resources } from '#contract/servers/servers.ts'
 const empty = (): Resources => z.parse(Resources, {})
 
 /**
- * A server's hardware as the API sends it: an object, or JSON text of one. What breaks its schema becomes empty lists, with a warning
- * on the console, so that one odd machine never takes a page down; text that is not JSON at all is null.
+ * Parses a server's hardware, an object or its JSON text. Input that breaks the schema becomes empty lists, with a warning
+ * on the console, so that one odd machine doesn't break the page. Text that is no JSON is null.
  */
 export function readResources(given: unknown): Resources | null {
   let value = given
@@ -23,5 +23,5 @@ export function readResources(given: unknown): Resources | null {
   return empty()
 }
 
-/** The same, for where something has to be drawn in any case. */
+/** Like `readResources`, with empty lists instead of null. */
 export const resourcesOf = (given: unknown): Resources => readResources(given) ?? empty()
