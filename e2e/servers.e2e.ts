@@ -1,8 +1,8 @@
-/** The list of servers and what is done to a server, with every rule's sentence. */
+/** The list of servers and the actions on a server, with the sentence of every rule. */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { nameSentences } from '#contract/names.ts'
-import { type Server, serverGet, serverList } from '#contract/servers/servers.ts'
+import { type Server, serverEvents, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
 import { userCreate } from '#contract/users.ts'
 import { launch, open, signIn, tell } from './browser.ts'
 import { type Installation, startInstallation } from './installation.ts'
@@ -32,10 +32,11 @@ afterEach(async ({ task }) => {
   expect(errors.splice(0)).toEqual([])
 })
 
-/** Also behind a dialog. */
+/** The row, also behind a dialog. */
 const table = () => page.getByRole('table', { name: 'Servers', exact: true, includeHidden: true })
 const link = (name: string) => table().getByRole('link', { name, exact: true, includeHidden: true })
-const names = async () => (await table().locator('a[data-rowlink]').allInnerTexts()).map((text) => text.trim())
+/** Without the line below a name that says where else the search has matched. */
+const names = async () => (await table().locator('a[data-rowlink]').allInnerTexts()).map((text) => text.trim().split('\n', 1)[0]!)
 const search = () => new URL(page.url()).search
 const notice = (text: string) => page.getByRole('region', { name: /^Notices/ }).getByText(text, { exact: true })
 const list = async (query = '') => {
@@ -48,7 +49,25 @@ async function act(server: string, item: string): Promise<void> {
 }
 
 describe('the list', () => {
-  test('the search stands in the address, finds by name, serial and address, and outlasts a reload', async () => {
+  test('a change between the loading of a page and the start of its live events shows', async () => {
+    const stream = Promise.withResolvers<void>()
+    await page.route('**/v1/events', async (route) => {
+      await stream.promise
+      await route.continue()
+    })
+    await list()
+    const { id, name } = servers[0]!
+    await installation.call(serverUpdate, { params: { id }, body: { name: 'aa-meanwhile' } })
+    const isPublished = async () => (await installation.call(serverEvents, { params: { id }, query: {} })).items.some((e) => e.type === 'server.renamed')
+    await expect.poll(isPublished).toBe(true)
+    stream.resolve()
+    await link('aa-meanwhile').waitFor()
+    await page.unroute('**/v1/events')
+    await installation.call(serverUpdate, { params: { id }, body: { name } })
+    await link(name).waitFor()
+  })
+
+  test('the search finds by name, serial and address, and the URL holds it across a reload', async () => {
     await list()
     expect(await names()).toEqual(servers.map((s) => s.name))
     const [, wanted] = servers
@@ -69,7 +88,7 @@ describe('the list', () => {
     expect(search()).toBe('')
   })
 
-  test('filters stand in the address, are taken off one by one or all together, and say where nothing matches', async () => {
+  test('the URL holds the filters; they are removed one by one or all at once, and a list without a match says so', async () => {
     await list()
     await page.getByRole('button', { name: 'Datacenter: Any' }).click()
     await page.getByRole('menuitemcheckbox', { name: /^DE-FRA-1/ }).click()
@@ -89,7 +108,7 @@ describe('the list', () => {
     expect(search()).toBe('')
   })
 
-  test('a value that nobody knows stays in the address and is not asked for', async () => {
+  test('an unknown filter value stays in the URL and is not sent', async () => {
     await list('?status=nonsense&nodeType=%27%20OR%201%3D1')
     expect(await names()).toHaveLength(servers.length)
     expect(search()).toContain('status=nonsense')
@@ -105,7 +124,7 @@ describe('the list', () => {
     await expect.poll(async () => (await names()).slice(0, 4).toSorted()).toEqual(servers.filter((s) => s.datacenter?.code === 'DE-FRA-1').map((s) => s.name))
   })
 
-  test('pages have the wanted size, and "back" goes to the page before', async () => {
+  test('the page size can be chosen, and "back" returns to the page before', async () => {
     await list()
     const size = page.getByRole('combobox', { name: 'Rows a page' })
     expect((await size.getByRole('option').allInnerTexts()).map((text) => text.split(' ')[0])).toEqual(['5', '10', '25', '50', '100', '1\u202f000'])
@@ -118,21 +137,21 @@ describe('the list', () => {
     await page.goBack()
     await page.getByText('1–5 of 12 servers').waitFor()
     expect(await page.getByRole('button', { name: 'Previous page' }).getAttribute('aria-disabled')).toBe('true')
-    // What is chosen stays chosen where it is out of sight, and is what is acted on.
+    // The selection includes rows that the filter hides, and actions apply to them.
     await table()
       .getByRole('checkbox', { name: `Select ${servers[0]!.name}` })
       .check({ force: true })
     await page.getByRole('button', { name: 'Next page' }).click()
     await expect.poll(names).toEqual(servers.slice(5, 10).map((s) => s.name))
     expect(await page.getByRole('region', { name: 'Selection' }).getByRole('link', { name: 'Create cluster' }).getAttribute('href')).toContain(servers[0]!.id)
-    // A page that is none leads back.
+    // A page number beyond the last shows a way back.
     await page.goto('/infra/servers?size=5&page=9')
     await page.getByText('The list ends before this page.').waitFor()
     await page.getByRole('button', { name: 'First page' }).click()
     await expect.poll(names).toEqual(servers.slice(0, 5).map((s) => s.name))
   })
 
-  test('columns that were hidden stay hidden after a reload, and a saved view is there', async () => {
+  test('hidden columns and saved views outlast a reload', async () => {
     await list()
     await page.getByRole('button', { name: 'Columns' }).click()
     const saved = page.waitForResponse((response) => response.url().endsWith('/v1/session/preferences') && response.request().method() === 'PUT')
@@ -165,7 +184,7 @@ describe('renaming', () => {
   const field = () => dialog().getByRole('textbox', { name: 'Server name' })
   const save = () => dialog().getByRole('button', { name: 'Save' })
 
-  test('every rule has its sentence, and nothing is saved until it holds', async () => {
+  test('every rule shows its sentence, and nothing is saved until all hold', async () => {
     await list()
     const [first, second] = servers
     await act(first!.name, 'Rename')
@@ -190,12 +209,12 @@ describe('renaming', () => {
     expect((await installation.call(serverGet, { params: { id: first!.id } })).name).toBe(first!.name)
   })
 
-  test('the new name shows before the answer is here, and then stays', async () => {
+  test('the new name shows before the server answers, and stays', async () => {
     await list()
     const [first] = servers
     await act(first!.name, 'Rename')
     await field().fill('aa-renamed')
-    // The answer is held, not slowed: nobody knows how long a busy machine takes to look.
+    // The answer is held back, not delayed by a time: a busy machine may take long to look.
     const mayAnswer = Promise.withResolvers<void>()
     await page.route('**/v1/nodes/*', async (route) => {
       if (route.request().method() === 'PATCH') await mayAnswer.promise
@@ -212,7 +231,7 @@ describe('renaming', () => {
     await link('aa-renamed').waitFor()
   })
 
-  test('where it fails the old name comes back, with the reason', async () => {
+  test('the old name comes back with the reason when renaming fails', async () => {
     await list()
     const [first] = servers
     await act(first!.name, 'Rename')
@@ -234,7 +253,7 @@ describe('renaming', () => {
 describe('adding and removing', () => {
   const dialog = () => page.getByRole('dialog', { name: 'Add servers by address' })
 
-  test('what is no address, and what may not be dialled, is said at the field', async () => {
+  test('an invalid address, or one that may not be dialled, is refused at the field', async () => {
     await list()
     await page.getByRole('button', { name: 'Add servers' }).click()
     const field = dialog().getByRole('textbox', { name: 'Addresses or a CIDR' })
@@ -262,7 +281,7 @@ describe('adding and removing', () => {
     expect(await installation.call(serverList, { query: {} })).toMatchObject({ total: servers.length })
   })
 
-  test('a server goes when its name is typed, and comes back by its address once a person confirmed its hardware', async () => {
+  test('a server is removed after its name was typed, and comes back by its address once its hardware is confirmed', async () => {
     const wanted = servers.find((s) => s.datacenter?.code === 'PL-POZ-1')!
     await list()
     await act(wanted.name, 'Remove')
@@ -295,7 +314,7 @@ describe('adding and removing', () => {
     await expect.poll(names).toEqual([wanted.name])
   })
 
-  test('an address where nothing answers is said with the reason', async () => {
+  test('an address where nothing answers shows the reason', async () => {
     await list('?add=new')
     const silent = servers[0]!.nodeAddresses[0]!.replace(/\d+$/, '250')
     await dialog().getByRole('textbox', { name: 'Addresses or a CIDR' }).fill(silent)
@@ -310,8 +329,8 @@ describe('adding and removing', () => {
   })
 })
 
-describe('what is not there', () => {
-  test('an unknown server is said by its id', async () => {
+describe('pages that do not exist', () => {
+  test('an unknown server shows its id', async () => {
     for (const id of ['00000000-0000-4000-8000-000000000000', 'abc']) {
       await page.goto(`/infra/servers/${id}`)
       await page.getByText(`Server ${id} not found`).waitFor()
@@ -320,7 +339,7 @@ describe('what is not there', () => {
     await table().waitFor()
   })
 
-  test('an unknown path is Page Not Found, with ways back and home', async () => {
+  test('an unknown path shows Page Not Found, with links back and home', async () => {
     await list()
     await page.goto('/infra/no/such/page')
     await page.getByRole('heading', { level: 1, name: 'Page Not Found' }).waitFor()
@@ -333,7 +352,7 @@ describe('what is not there', () => {
   })
 })
 
-test('a viewer sees everything and is told why nothing may be changed', async () => {
+test('a viewer sees everything, and disabled actions say why', async () => {
   const viewer = { email: 'viewer@steelyard.demo', password: 'only looking at things' }
   await installation.call(userCreate, { body: { ...viewer, name: 'Vera Viewer', role: 'viewer' } })
   const watched = await open(browser, installation.url)
