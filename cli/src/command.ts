@@ -108,20 +108,6 @@ export const globalOptions = {
   help: { kind: 'flag', help: 'Show this help' },
 } as const satisfies Options
 
-/** Options of a list; its filters come beside them. */
-export const listOptions = <const Column extends string>(columns: readonly Column[]) =>
-  ({
-    search: { kind: 'text', value: 'TEXT', help: 'Only what contains the text' },
-    sort: {
-      kind: 'text',
-      value: 'COLUMN',
-      help: `Order, descending as --sort=-${columns[0]}`,
-      choices: columns.flatMap((c): (Column | `-${Column}`)[] => [c, `-${c}`]),
-    },
-    page: { kind: 'number', value: 'N', help: 'Page, from 1' },
-    'per-page': { kind: 'number', value: 'N', help: 'Rows per page, at most 1000' },
-  }) as const
-
 /** The object without the keys that were not given: an undefined filter is no filter. */
 export const given = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as { [K in keyof T]: Exclude<T[K], undefined> }

@@ -8,17 +8,17 @@ import {
   clusterPreview,
   clusterServerFailure,
   clusterServerReplace,
-  clusterStatuses,
   clusterTalosconfig,
 } from '#contract/clusters/clusters.ts'
 import { clusterResume } from '#contract/restoration.ts'
 import { writeSecretFile } from '../api/secret-file.ts'
 import { lockedOutSentences } from '#contract/clusters/takeover.ts'
-import { command, type Command, type Context, given, listOptions } from '../command.ts'
+import { listCommand } from '../list-command.ts'
+import { command, type Command, type Context } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { clusterId, memberId, serverId } from '../resolve.ts'
 import { beSure, sureOption } from '../sure.ts'
-import { type Column, facts, shownOf, table } from '../table.ts'
+import { facts, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
 import { localTime, oneLine, words } from '../text.ts'
 import { confirmedDisks, confirmOption, withDisks } from './confirm-disks.ts'
@@ -27,17 +27,6 @@ import { resumedText, waitOption, waitOr } from './operations.ts'
 
 const colours: Partial<Record<Cluster['status'], Colour>> = { ready: 'green', failed: 'red', degraded: 'red' }
 const colourOf = (c: Cluster): Colour | null => colours[c.status] ?? 'yellow'
-
-const columns: readonly Column<Cluster>[] = [
-  { title: 'NAME', text: (c) => c.name },
-  { title: 'STATUS', text: (c) => c.status, colour: colourOf },
-  { title: 'DATACENTER', text: (c) => c.datacenter.code },
-  { title: 'CONTROL PLANES', text: (c) => String(c.control_planes), right: true },
-  { title: 'WORKERS', text: (c) => String(c.workers), right: true },
-  { title: 'KUBERNETES', text: (c) => c.kubernetes_version },
-  { title: 'TALOS', text: (c) => c.talos_version },
-  { title: 'REASON', text: (c) => c.reason ?? (c.locked_out ? lockedOutSentences[c.locked_out.authority] : '') },
-]
 
 const clusterText = (terminal: Terminal, c: Cluster): string =>
   `${facts(terminal, [
@@ -95,19 +84,18 @@ function credentials(what: 'kubeconfig' | 'talosconfig', operation: typeof clust
 }
 
 export const clusterCommands: Command[] = [
-  command({
+  listCommand({
     name: 'cluster list',
     summary: 'The clusters.',
-    options: {
-      status: { kind: 'text', value: 'STATUS', help: 'Only in this status', choices: clusterStatuses },
-      datacenter: { kind: 'text', value: 'CODE', help: 'Only in this datacenter' },
-      ...listOptions(['name', 'datacenter', 'status', 'kubernetes_version', 'talos_version', 'created_at']),
-    },
     examples: ['cluster list', 'cluster list --status ready --json'],
-    async run({ terminal, api, show }, { options }) {
-      const { status, datacenter, search, sort, page, 'per-page': perPage } = options
-      const query = given({ status, datacenter, q: search, sort, page, per_page: perPage })
-      show(await api.call(clusterList, { query }), (found) => table(terminal, found.items, columns, 'No clusters') + shownOf(found))
+    operation: clusterList,
+    shown: ['name', 'status', 'datacenter', 'control_planes', 'workers', 'kubernetes_version', 'talos_version', 'reason'],
+    cells: {
+      status: { text: (c) => c.status, colour: colourOf },
+      datacenter: { title: 'DATACENTER' },
+      control_planes: { text: (c) => String(c.control_planes), right: true },
+      workers: { text: (c) => String(c.workers), right: true },
+      reason: { text: (c) => c.reason ?? (c.locked_out ? lockedOutSentences[c.locked_out.authority] : '') },
     },
   }),
   command({

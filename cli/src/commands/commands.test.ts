@@ -38,6 +38,11 @@ describe('lists', () => {
     ])
     expect(api.callsOf(serverList)[0]!.query).toEqual({ status: 'maintenance', nodeType: 'worker', q: 'otter', per_page: '2' })
     expect(JSON.parse((await cli.run('server list --json')).out)).toEqual(page)
+    expect((await cli.run('server list --columns name,maker,disks')).out.split('\n')[0]).toBe('NAME             MAKER         DISK')
+    expect(await cli.run('server list --columns colour')).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('--columns is one of name, datacenter') as string,
+    })
   })
 
   test('say what is wrong with a server, since when and why, and by what it was found', async () => {
@@ -321,7 +326,7 @@ test('the completion script completes in bash', async () => {
     return stdout.trim()
   }
   expect(await complete('clu')).toBe('cluster')
-  expect(await complete('server', '')).toBe('list show rename confirm add reboot shutdown reset remove drift')
+  expect(await complete('server', '')).toBe('list show rename confirm add reboot shutdown restart-kubelet reset remove drift')
   expect(await complete('server', 'list', '--st')).toBe('--status')
   expect(await complete('server', 'list', '--status', 'm')).toBe('maintenance')
   expect(await complete('login', '--pass')).toBe('--password-stdin')

@@ -1,22 +1,11 @@
 import { type Datacenter, datacenterCreate, datacenterGet, datacenterList, datacenterRemove, datacenterUpdate } from '#contract/datacenters.ts'
-import { command, type Command, given, listOptions } from '../command.ts'
+import { listCommand } from '../list-command.ts'
+import { command, type Command, given } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { datacenterId } from '../resolve.ts'
-import { type Column, facts, shownOf, table } from '../table.ts'
+import { facts } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { oneLine } from '../text.ts'
-
-const columns: readonly Column<Datacenter>[] = [
-  { title: 'CODE', text: (d) => d.code },
-  { title: 'CITY', text: (d) => d.city_name },
-  { title: 'COUNTRY', text: (d) => d.country_code },
-  { title: 'TIER', text: (d) => (d.tier === null ? '-' : String(d.tier)), right: true },
-  { title: 'SERVERS', text: (d) => String(d.servers), right: true },
-  { title: 'CLUSTERS', text: (d) => String(d.clusters), right: true },
-  { title: 'SUBNETS', text: (d) => String(d.subnets), right: true },
-  { title: 'FREE CU', text: (d) => String(d.compute_units.free), right: true },
-  { title: 'TOTAL CU', text: (d) => String(d.compute_units.total), right: true },
-]
 
 const datacenterText = (terminal: Terminal, d: Datacenter): string =>
   facts(terminal, [
@@ -77,15 +66,13 @@ const noted = (o: Noted) =>
   })
 
 export const datacenterCommands: Command[] = [
-  command({
+  listCommand({
     name: 'datacenter list',
     summary: 'The sites, with what stands in each. CU: compute units.',
-    options: listOptions(['code', 'city_name', 'tier', 'servers', 'free']),
     examples: ['datacenter list', 'datacenter list --sort=-free'],
-    async run({ terminal, api, show }, { options }) {
-      const query = given({ q: options.search, sort: options.sort, page: options.page, per_page: options['per-page'] })
-      show(await api.call(datacenterList, { query }), (page) => table(terminal, page.items, columns, 'No datacenters') + shownOf(page))
-    },
+    operation: datacenterList,
+    shown: ['code', 'city_name', 'country', 'tier', 'servers', 'clusters', 'subnets', 'free', 'total_cu'],
+    cells: { total_cu: { text: (d) => String(d.compute_units.total), right: true } },
   }),
   command({
     name: 'datacenter show',

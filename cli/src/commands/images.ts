@@ -1,6 +1,5 @@
 import {
   architectures,
-  type Extension,
   extensionList,
   type Image,
   imageCreate,
@@ -11,28 +10,13 @@ import {
   imageRegister,
   imageRemove,
 } from '#contract/images.ts'
-import { command, type Command, given, listOptions } from '../command.ts'
+import { listCommand } from '../list-command.ts'
+import { command, type Command, given } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { datacenterId, idOf, joinTokenId } from '../resolve.ts'
-import { type Column, facts, shownOf, table } from '../table.ts'
+import { facts } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { localTime, manyLines, oneLine } from '../text.ts'
-
-const columns: readonly Column<Image>[] = [
-  { title: 'ID', text: (i) => i.id },
-  { title: 'MADE', text: (i) => localTime(i.created_at) },
-  { title: 'TALOS', text: (i) => i.talos_version },
-  { title: 'ARCH', text: (i) => `${i.arch}${i.secureboot ? ', SecureBoot' : ''}` },
-  { title: 'EXTENSIONS', text: (i) => i.extensions.map((e) => e.replace(/^siderolabs\//, '')).join(', ') },
-  { title: 'DATACENTER', text: (i) => i.datacenter?.code ?? '' },
-  { title: 'TOKEN', text: (i) => i.token?.name ?? '' },
-  { title: 'FACTORY', text: (i) => (i.factory.registered_at === null ? 'not registered' : i.factory.simulated ? 'simulated' : 'registered') },
-]
-const extensionColumns: readonly Column<Extension>[] = [
-  { title: 'NAME', text: (e) => e.name },
-  { title: 'TIER', text: (e) => e.tier ?? '' },
-  { title: 'DESCRIPTION', text: (e) => e.description },
-]
 
 function imageText(terminal: Terminal, i: Image): string {
   return [
@@ -58,15 +42,13 @@ const operand = { image: { value: 'IMAGE', help: 'Id of the image' } } as const
 const exitOf = (i: Image) => (i.factory.registered_at === null ? 1 : undefined)
 
 export const imageCommands: Command[] = [
-  command({
+  listCommand({
     name: 'image list',
     summary: 'Images that were prepared, newest first.',
-    options: listOptions(['created_at', 'talos_version']),
     examples: ['image list'],
-    async run({ terminal, api, show }, { options }) {
-      const query = given({ q: options.search, sort: options.sort, page: options.page, per_page: options['per-page'] })
-      show(await api.call(imageList, { query }), (page) => table(terminal, page.items, columns, 'No images') + shownOf(page))
-    },
+    operation: imageList,
+    shown: ['id', 'created_at', 'talos_version', 'arch', 'extensions', 'datacenter', 'token', 'factory'],
+    cells: {},
   }),
   command({
     name: 'image show',
@@ -130,15 +112,14 @@ export const imageCommands: Command[] = [
       show({ id: operands.image }, () => 'The image is forgotten\n')
     },
   }),
-  command({
+  listCommand({
     name: 'image extensions',
     summary: 'Extensions that the image factory has for a Talos version.',
-    operands: { version: { value: 'VERSION', help: 'Talos version such as v1.13.9' } },
-    options: listOptions(['name']),
     examples: ['image extensions v1.13.9 --search nvidia'],
-    async run({ terminal, api, show }, { operands, options }) {
-      const query = { version: operands.version, ...given({ q: options.search, sort: options.sort, page: options.page, per_page: options['per-page'] }) }
-      show(await api.call(extensionList, { query }), (page) => table(terminal, page.items, extensionColumns, 'No extensions') + shownOf(page))
-    },
+    operation: extensionList,
+    shown: ['name', 'tier', 'description'],
+    cells: {},
+    operands: { version: { value: 'VERSION', help: 'Talos version such as v1.13.9' } },
+    ask: async (_context, { operands }) => ({ query: { version: operands.version } }),
   }),
 ]

@@ -1,36 +1,27 @@
-import { passwordChange, type Session, sessionEnd, sessionList } from '#contract/sessions.ts'
-import { command, type Command, given, listOptions } from '../command.ts'
+import { passwordChange, sessionEnd, sessionList } from '#contract/sessions.ts'
+import { listCommand } from '../list-command.ts'
+import { command, type Command } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { readNewPassword } from '../password.ts'
 import { idOf, userOf } from '../resolve.ts'
-import { type Column, shownOf, table } from '../table.ts'
-import { ago, localTime } from '../text.ts'
-
-const columns = (now: number): readonly Column<Session>[] => [
-  { title: 'ID', text: (s) => s.id },
-  { title: 'USER', text: (s) => s.user.email },
-  { title: 'ADDRESS', text: (s) => s.ip },
-  { title: 'LAST USED', text: (s) => (s.current ? 'this one' : ago(s.last_used_at, now)) },
-  { title: 'ENDS', text: (s) => localTime(s.expires_at) },
-  { title: 'PROGRAM', text: (s) => s.user_agent },
-]
+import { ago } from '../text.ts'
 
 /** The sessions that stand, and one's own password. */
 export const openSessionCommands: Command[] = [
-  command({
+  listCommand({
     name: 'session list',
     summary: 'Where you are signed in; with --user or --all, where others are.',
+    examples: ['session list', 'session list --user grace@example.com'],
+    operation: sessionList,
+    shown: ['id', 'user', 'ip', 'last_used_at', 'expires_at', 'program'],
+    cells: { last_used_at: { text: (s, now) => (s.current ? 'this one' : ago(s.last_used_at, now)) } },
     options: {
       user: { kind: 'text', value: 'EMAIL', help: 'Sessions of this user, for administrators' },
       all: { kind: 'flag', help: "Everybody's sessions, for administrators" },
-      ...listOptions(['last_used_at', 'created_at']),
     },
-    examples: ['session list', 'session list --user grace@example.com'],
-    async run({ terminal, api, show }, { options: o }) {
-      if (o.all && o.user !== undefined) throw new CliError('usage', 'Give either --user or --all')
-      const user_id = o.all ? ('all' as const) : o.user === undefined ? undefined : (await userOf(api, o.user)).id
-      const query = given({ user_id, q: o.search, sort: o.sort, page: o.page, per_page: o['per-page'] })
-      show(await api.call(sessionList, { query }), (page) => table(terminal, page.items, columns(terminal.now()), 'No sessions') + shownOf(page))
+    async ask({ api }, { options: { user, all } }) {
+      if (all && user !== undefined) throw new CliError('usage', 'Give either --user or --all')
+      return { query: { user_id: all ? 'all' : user === undefined ? undefined : (await userOf(api, user)).id } }
     },
   }),
   command({

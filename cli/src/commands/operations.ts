@@ -1,20 +1,10 @@
-import {
-  hasEnded,
-  type Operation,
-  operationCancel,
-  operationKinds,
-  operationList,
-  operationRetry,
-  operationRetryDisks,
-  operationStatuses,
-  operationTitle,
-} from '#contract/operations.ts'
+import { hasEnded, type Operation, operationCancel, operationList, operationRetry, operationRetryDisks, operationTitle } from '#contract/operations.ts'
 import { operationResume } from '#contract/restoration.ts'
-import { command, type Command, type Context, given, listOptions } from '../command.ts'
+import { listCommand } from '../list-command.ts'
+import { command, type Command, type Context } from '../command.ts'
 import type { Colour } from '../terminal.ts'
 import { idOf } from '../resolve.ts'
-import { type Column, shownOf, table } from '../table.ts'
-import { localTime, oneLine, words } from '../text.ts'
+import { oneLine, words } from '../text.ts'
 import { confirmedDisks, confirmOption, withDisks } from './confirm-disks.ts'
 import { watch, type Watched } from '../watch.ts'
 
@@ -30,16 +20,6 @@ const stateOf = (o: Operation) => `${oneLine(`${operationTitle(o)}: ${words(o.st
 export const resumedText = ({ operations }: { operations: readonly Operation[] }) =>
   operations.length === 0 ? 'Resumed; no operation was held\n' : operations.map(stateOf).join('')
 
-const columns: readonly Column<Operation>[] = [
-  { title: 'ID', text: (o) => o.id },
-  { title: 'KIND', text: (o) => o.kind },
-  { title: 'OF', text: (o) => o.target.name },
-  { title: 'STATUS', text: (o) => words(o.status), colour: colourOf },
-  { title: 'BEGUN', text: (o) => localTime(o.created_at) },
-  { title: 'BY', text: (o) => o.created_by ?? '' },
-  { title: 'NOW', text: now },
-]
-
 /** What a command does after it began an operation: wait for it with --wait, else say how to. */
 export const waitOption = { wait: { kind: 'flag', help: 'Wait until it has ended, and show its steps' } } as const
 export async function waitOr(context: Context, id: string, wait: boolean): Promise<Watched | null> {
@@ -51,21 +31,13 @@ export async function waitOr(context: Context, id: string, wait: boolean): Promi
 const operand = { operation: { value: 'OPERATION', help: 'Id of the operation' } } as const
 
 export const operationCommands: Command[] = [
-  command({
+  listCommand({
     name: 'operation list',
     summary: 'What is being done and what was, newest first.',
-    options: {
-      status: { kind: 'text', value: 'STATUS', help: 'Only in this status, or open', choices: [...operationStatuses, 'open'] },
-      kind: { kind: 'text', value: 'KIND', help: 'Only of this kind', choices: operationKinds },
-      target: { kind: 'text', value: 'ID', help: 'Only of the server or cluster with this id' },
-      ...listOptions(['created_at']),
-    },
     examples: ['operation list --status open', 'operation list --kind clusterCreate --json'],
-    async run({ terminal, api, show }, { options }) {
-      const { status, kind, target, search, sort, page, 'per-page': perPage } = options
-      const query = given({ status, kind, target, q: search, sort, page, per_page: perPage })
-      show(await api.call(operationList, { query }), (found) => table(terminal, found.items, columns, 'No operations') + shownOf(found))
-    },
+    operation: operationList,
+    shown: ['id', 'kind', 'target', 'status', 'created_at', 'created_by', 'now'],
+    cells: { status: { colour: colourOf }, now: { text: now } },
   }),
   command({
     name: 'operation watch',

@@ -1,23 +1,13 @@
 import { contentOf, notByDefault } from '#contract/servers/disks.ts'
 import { capacityOf } from '#contract/capacity.ts'
 import { troubleOf } from '#contract/servers/server-trouble.ts'
-import {
-  canConfirmServer,
-  matchedText,
-  nodeTypes,
-  type Server,
-  serverAdd,
-  serverConfirm,
-  serverGet,
-  serverList,
-  serverStatuses,
-  serverUpdate,
-} from '#contract/servers/servers.ts'
-import { command, type Command, type Context, given, listOptions } from '../command.ts'
+import { canConfirmServer, matchedText, type Server, serverAdd, serverConfirm, serverGet, serverList, serverUpdate } from '#contract/servers/servers.ts'
+import { listCommand } from '../list-command.ts'
+import { command, type Command, type Context } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { datacenterId, serverId } from '../resolve.ts'
-import { type Column, facts, shownOf, table } from '../table.ts'
-import type { Colour, Terminal } from '../terminal.ts'
+import { type Column, facts, table } from '../table.ts'
+import type { Terminal } from '../terminal.ts'
 import { ago, disk, localTime, memory, oneLine, words } from '../text.ts'
 import { waitOption, waitOr } from './operations.ts'
 
@@ -33,27 +23,6 @@ function nodeText({ ready, reason }: NonNullable<Server['kubernetes']>): string 
   if (ready === true) return 'Ready'
   return `${ready === null ? 'unknown' : 'NotReady'}: ${reason ?? 'no reason was given'}`
 }
-
-const statusColour = (s: Server, now: number): Colour | null => (troubleOf(s, now) ? 'red' : s.status === 'ready' ? 'green' : null)
-
-/** Columns that hold nothing on this page are left out: they are about what is wrong, and about what was searched for. */
-const columnsOf = (items: readonly Server[], now: number): readonly Column<Server>[] => [
-  { title: 'NAME', text: (s) => s.name },
-  ...(items.some((s) => s.matched) ? [{ title: 'FOUND BY', text: (s: Server) => matchedText(s) ?? '' }] : []),
-  { title: 'STATUS', text: (s) => s.status, colour: (s) => statusColour(s, now) },
-  { title: 'STAGE', text: (s) => words(s.talos.stage) },
-  { title: 'TYPE', text: (s) => words(s.type) },
-  { title: 'DATACENTER', text: (s) => s.datacenter?.code ?? '' },
-  { title: 'CLUSTER', text: (s) => s.cluster?.name ?? '' },
-  { title: 'CORES', text: (s) => number(capacityOf(s.resources).cores), right: true },
-  { title: 'MEMORY', text: (s) => memory(capacityOf(s.resources).memory_bytes), right: true },
-  { title: 'DISK', text: (s) => disk(capacityOf(s.resources).disk_bytes), right: true },
-  { title: 'LAST CONTACT', text: (s) => ago(s.talos.last_contact_at, now) },
-  ...(items.some((s) => troubleOf(s, now)) ? [{ title: 'TROUBLE', text: (s: Server) => troubleText(s, now) ?? '', colour: () => 'red' as const }] : []),
-  ...(items.some((s) => s.drift)
-    ? [{ title: 'CONFIGURATION', text: (s: Server) => (s.drift ? 'changed outside of Steelyard' : ''), colour: () => 'yellow' as const }]
-    : []),
-]
 
 function serverText(terminal: Terminal, s: Server): string {
   const { cores, threads, memory_bytes, disk_bytes } = capacityOf(s.resources)
@@ -150,32 +119,23 @@ async function askForIdentity({ terminal, api }: Context, id: string): Promise<{
 const operand = { server: { value: 'SERVER', help: 'Name or id of the server' } } as const
 
 export const serverCommands: Command[] = [
-  command({
+  listCommand({
     name: 'server list',
     summary: 'The servers.',
-    options: {
-      status: { kind: 'text', value: 'STATUS', help: 'Only in this status', choices: serverStatuses },
-      type: { kind: 'text', value: 'TYPE', help: 'Only of this node type', choices: nodeTypes },
-      datacenter: { kind: 'text', value: 'CODE', help: 'Only in this datacenter' },
-      cluster: { kind: 'text', value: 'NAME', help: 'Only of this cluster' },
-      reachable: {
-        kind: 'text',
-        value: 'WHETHER',
-        help: 'Only those that answer, do not, or are away because something is done to them',
-        choices: ['true', 'false', 'away'],
-      },
-      confirmed: { kind: 'text', value: 'WHETHER', help: 'Only those whose hardware a person has confirmed, or has yet to', choices: ['true', 'false'] },
-      eligible: { kind: 'text', value: 'WHETHER', help: 'Only those that may join a cluster now, or may not', choices: ['true', 'false'] },
-      ...listOptions(['name', 'datacenter', 'cluster', 'type', 'status', 'contact', 'created_at']),
-    },
-    examples: ['server list --status maintenance --datacenter PL-POZ-1', 'server list --confirmed false', 'server list --eligible true --json'],
-    async run({ terminal, api, show }, { options }) {
-      const { status, type, datacenter, cluster, reachable, confirmed, eligible, search, sort, page, 'per-page': perPage } = options
-      const query = given({ status, nodeType: type, datacenter, cluster, reachable, confirmed, eligible, q: search, sort, page, per_page: perPage })
-      show(
-        await api.call(serverList, { query }),
-        (found) => table(terminal, found.items, columnsOf(found.items, terminal.now()), 'No servers') + shownOf(found),
-      )
+    examples: ['server list --status maintenance --datacenter PL-POZ-1', 'server list --eligible true --json', 'server list --columns name,maker,model,serial'],
+    operation: serverList,
+    shown: ['name', 'found_by', 'status', 'stage', 'type', 'datacenter', 'cluster', 'cores', 'memory', 'disks', 'contact', 'trouble', 'configuration'],
+    cells: {
+      found_by: { text: (s) => matchedText(s) ?? '', optional: true },
+      status: { text: (s) => s.status, colour: (s, now) => (troubleOf(s, now) ? 'red' : s.status === 'ready' ? 'green' : null) },
+      stage: { text: (s) => words(s.talos.stage) },
+      type: { title: 'TYPE' },
+      cores: { text: (s) => number(capacityOf(s.resources).cores) },
+      memory: { text: (s) => memory(capacityOf(s.resources).memory_bytes) },
+      disks: { title: 'DISK', text: (s) => disk(capacityOf(s.resources).disk_bytes) },
+      contact: { title: 'LAST CONTACT', text: (s, now) => ago(s.talos.last_contact_at, now) },
+      trouble: { text: (s, now) => troubleText(s, now) ?? '', colour: () => 'red', optional: true },
+      configuration: { text: (s) => (s.drift ? 'changed outside of Steelyard' : ''), colour: () => 'yellow', optional: true },
     },
   }),
   command({

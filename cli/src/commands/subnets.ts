@@ -15,15 +15,15 @@ import {
   subnetList,
   subnetPurposes,
   subnetRemove,
-  subnetStatuses,
   subnetUpdate,
 } from '#contract/network/subnets.ts'
 import { subnetWarnings, utilisation } from '#contract/network/subnet-rules.ts'
-import { command, type Command, type Context, given, listOptions } from '../command.ts'
+import { listCommand, narrowingOf, narrowingOptions } from '../list-command.ts'
+import { command, type Command, type Context, given } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { clusterId, datacenterId, subnetId } from '../resolve.ts'
 import { beSure, sureOption } from '../sure.ts'
-import { type Column, facts, shownOf, table } from '../table.ts'
+import { type Column, facts, table } from '../table.ts'
 import type { Colour, Terminal } from '../terminal.ts'
 import { ago, manyLines, oneLine } from '../text.ts'
 import { waitOption, waitOr } from './operations.ts'
@@ -37,16 +37,6 @@ function used(s: Subnet): string {
   return s.total === null || s.type === 'IPv6' ? String(s.used) : `${s.used} of ${s.total}`
 }
 
-const columns: readonly Column<Subnet>[] = [
-  { title: 'NAME', text: (s) => s.name },
-  { title: 'CIDR', text: (s) => s.cidr },
-  { title: 'GATEWAY', text: (s) => s.gateway ?? '' },
-  { title: 'VLAN', text: (s) => (s.vlan_id === null ? '' : String(s.vlan_id)), right: true },
-  { title: 'DATACENTER', text: (s) => s.datacenter.code },
-  { title: 'CLUSTER', text: clustersOf },
-  { title: 'USED', text: used, right: true },
-  { title: 'STATUS', text: (s) => s.status, colour: colourOf },
-]
 const runColumns: readonly Column<AddressRun>[] = [
   { title: 'ADDRESSES', text: (r) => (r.first === r.last ? r.first : `${r.first}-${r.last}`) },
   { title: 'STATE', text: (r) => r.state },
@@ -73,13 +63,6 @@ function subnetText(terminal: Terminal, s: Subnet): string {
 }
 
 const operand = { subnet: { value: 'SUBNET', help: 'Name or id of the subnet' } } as const
-const filters = {
-  status: { kind: 'text', value: 'STATUS', help: 'Only in this status', choices: subnetStatuses },
-  cluster: { kind: 'text', value: 'NAME', help: 'Only of this cluster' },
-  datacenter: { kind: 'text', value: 'CODE', help: 'Only in this datacenter' },
-  type: { kind: 'text', value: 'TYPE', help: 'Only of this type', choices: ['IPv4', 'IPv6'] },
-  purpose: { kind: 'text', value: 'PURPOSE', help: 'Only for this purpose', choices: subnetPurposes },
-} as const
 const gateway = { kind: 'text', value: 'ADDRESS', help: 'Gateway, inside the CIDR' } as const
 const vlan = { kind: 'number', value: 'N', help: 'VLAN ID, 1 to 4094' } as const
 const exclude = { kind: 'text', value: 'ENTRY', help: 'Address, CIDR or a-b range that is never handed out', many: true } as const
@@ -157,16 +140,13 @@ const ofCluster = {
 const dryRunOption = { 'dry-run': { kind: 'flag', help: 'Only show what the cluster would be given' } } as const
 
 export const subnetCommands: Command[] = [
-  command({
+  listCommand({
     name: 'subnet list',
     summary: 'The subnets with how much of each is used. --search with an address finds the subnet that holds it.',
-    options: { ...filters, ...listOptions(['name', 'type', 'cidr', 'gateway', 'vlan_id', 'datacenter', 'cluster', 'used', 'status']) },
     examples: ['subnet list --datacenter PL-POZ-1', 'subnet list --search 203.0.113.7'],
-    async run({ terminal, api, show }, { options }) {
-      const { search, sort, page, 'per-page': perPage, ...exact } = options
-      const query = given({ ...exact, q: search, sort, page, per_page: perPage })
-      show(await api.call(subnetList, { query }), (found) => table(terminal, found.items, columns, 'No subnets') + shownOf(found))
-    },
+    operation: subnetList,
+    shown: ['name', 'cidr', 'gateway', 'vlan_id', 'datacenter', 'cluster', 'used', 'status'],
+    cells: { used: { text: used, right: true }, status: { text: (s) => s.status, colour: colourOf } },
   }),
   command({
     name: 'subnet show',
@@ -326,11 +306,11 @@ export const subnetCommands: Command[] = [
   command({
     name: 'subnet export',
     summary: 'The subnets as CSV, which can be imported again.',
-    options: filters,
+    options: narrowingOptions(subnetList.list),
     examples: ['subnet export > subnets.csv', 'subnet export --datacenter PL-POZ-1'],
     json: false,
     async run({ terminal, api }, { options }) {
-      terminal.out(await api.call(subnetExport, { query: given({ ...options }) }))
+      terminal.out(await api.call(subnetExport, { query: narrowingOf(subnetList.list, options) }))
     },
   }),
 ]

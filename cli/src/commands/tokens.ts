@@ -1,43 +1,24 @@
-import { type Arrival, type JoinToken, joinTokenArrivals, joinTokenCreate, joinTokenList, joinTokenRevoke, joinTokenStatuses } from '#contract/join-tokens.ts'
-import { command, type Command, given, listOptions } from '../command.ts'
+import { joinTokenArrivals, joinTokenCreate, joinTokenList, joinTokenRevoke } from '#contract/join-tokens.ts'
+import { listCommand } from '../list-command.ts'
+import { command, type Command, given } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { datacenterId, joinTokenId } from '../resolve.ts'
-import { type Column, facts, shownOf, table } from '../table.ts'
-import { ago, localTime, oneLine, words } from '../text.ts'
-
-const columns: readonly Column<JoinToken>[] = [
-  { title: 'NAME', text: (t) => t.name },
-  { title: 'STATUS', text: (t) => words(t.status), colour: (t) => (t.status === 'usable' ? 'green' : null) },
-  { title: 'DATACENTER', text: (t) => t.datacenter?.code ?? '' },
-  { title: 'USES', text: (t) => (t.max_uses === null ? String(t.uses) : `${t.uses} of ${t.max_uses}`), right: true },
-  { title: 'EXPIRES', text: (t) => (t.expires_at === null ? 'never' : localTime(t.expires_at)) },
-  { title: 'LAST USED', text: (t) => localTime(t.last_used_at) },
-]
-const arrivalColumns = (now: number): readonly Column<Arrival>[] => [
-  { title: 'WHEN', text: (a) => ago(a.at, now) },
-  { title: 'SERVER', text: (a) => a.server?.name ?? '' },
-  { title: 'ADDRESS', text: (a) => a.address },
-  { title: 'UUID', text: (a) => a.uuid },
-  { title: 'SERIAL', text: (a) => a.serial },
-  { title: 'RESULT', text: (a) => a.result, colour: (a) => (a.result === 'joined' ? 'green' : a.result === 'waiting' ? 'yellow' : 'red') },
-  { title: 'REASON', text: (a) => a.reason ?? '' },
-]
+import { facts } from '../table.ts'
+import { ago, localTime, oneLine } from '../text.ts'
 
 const operand = { token: { value: 'TOKEN', help: 'Name or id of the join token' } } as const
 
 export const tokenCommands: Command[] = [
-  command({
+  listCommand({
     name: 'token list',
     summary: 'Join tokens, and how often each was used; never the tokens themselves.',
-    options: {
-      status: { kind: 'text', value: 'STATUS', help: 'Only in this status', choices: joinTokenStatuses },
-      ...listOptions(['created_at', 'name', 'expires_at', 'uses', 'status']),
-    },
     examples: ['token list --status usable'],
-    async run({ terminal, api, show }, { options }) {
-      const { status, search, sort, page, 'per-page': perPage } = options
-      const query = given({ status, q: search, sort, page, per_page: perPage })
-      show(await api.call(joinTokenList, { query }), (found) => table(terminal, found.items, columns, 'No join tokens') + shownOf(found))
+    operation: joinTokenList,
+    shown: ['name', 'status', 'datacenter', 'uses', 'expires_at', 'last_used'],
+    cells: {
+      status: { colour: (t) => (t.status === 'usable' ? 'green' : null) },
+      uses: { text: (t) => (t.max_uses === null ? String(t.uses) : `${t.uses} of ${t.max_uses}`), right: true },
+      expires_at: { text: (t) => (t.expires_at === null ? 'never' : localTime(t.expires_at)) },
     },
   }),
   command({
@@ -68,20 +49,18 @@ export const tokenCommands: Command[] = [
       )
     },
   }),
-  command({
+  listCommand({
     name: 'token arrivals',
     summary: 'What announced itself with a join token, newest first.',
-    operands: operand,
-    options: listOptions(['at']),
     examples: ['token arrivals rack-3'],
-    async run({ terminal, api, show }, { operands, options }) {
-      const id = await joinTokenId(api, operands.token)
-      const query = given({ q: options.search, sort: options.sort, page: options.page, per_page: options['per-page'] })
-      show(
-        await api.call(joinTokenArrivals, { params: { id }, query }),
-        (page) => table(terminal, page.items, arrivalColumns(terminal.now()), 'Nothing yet') + shownOf(page),
-      )
+    operation: joinTokenArrivals,
+    shown: ['at', 'server', 'address', 'uuid', 'serial', 'result', 'reason'],
+    cells: {
+      at: { text: (a, now) => ago(a.at, now) },
+      result: { colour: (a) => (a.result === 'joined' ? 'green' : a.result === 'waiting' ? 'yellow' : 'red') },
     },
+    operands: operand,
+    ask: async ({ api }, { operands }) => ({ params: { id: await joinTokenId(api, operands.token) } }),
   }),
   command({
     name: 'token revoke',

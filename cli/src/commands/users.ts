@@ -1,22 +1,13 @@
 import { roles } from '#contract/permissions.ts'
 import { type Person, userCreate, userList, userRemove, userResetPassword, userUnlock, userUpdate } from '#contract/users.ts'
-import { command, type Command, type Context, given, listOptions } from '../command.ts'
+import { listCommand } from '../list-command.ts'
+import { command, type Command, type Context } from '../command.ts'
 import { CliError } from '../exit.ts'
 import { readPassword } from '../password.ts'
 import { userOf } from '../resolve.ts'
 import { beSure, sureOption } from '../sure.ts'
-import { type Column, facts, shownOf, table } from '../table.ts'
+import { facts } from '../table.ts'
 import { localTime, oneLine } from '../text.ts'
-
-const statusOf = (u: Person) => (u.disabled_at === null ? 'active' : 'disabled')
-const columns: readonly Column<Person>[] = [
-  { title: 'EMAIL', text: (u) => u.email },
-  { title: 'NAME', text: (u) => u.name },
-  { title: 'ROLE', text: (u) => u.role },
-  { title: 'STATUS', text: statusOf, colour: (u) => (u.disabled_at === null ? 'green' : 'yellow') },
-  { title: 'LAST SIGN-IN', text: (u) => localTime(u.last_sign_in_at) },
-  { title: 'ADDED', text: (u) => localTime(u.created_at) },
-]
 
 const operand = { email: { value: 'EMAIL', help: 'Email or id of the user' } } as const
 
@@ -27,15 +18,13 @@ async function change({ api, show }: Context, email: string, body: { name?: stri
 }
 
 export const userCommands: Command[] = [
-  command({
+  listCommand({
     name: 'user list',
     summary: 'The people who may sign in.',
-    options: listOptions(['email', 'name', 'role', 'created_at']),
     examples: ['user list', 'user list --search example.com --json'],
-    async run({ terminal, api, show }, { options }) {
-      const query = given({ q: options.search, sort: options.sort, page: options.page, per_page: options['per-page'] })
-      show(await api.call(userList, { query }), (page) => table(terminal, page.items, columns, 'No users') + shownOf(page))
-    },
+    operation: userList,
+    shown: ['email', 'name', 'role', 'status', 'last_sign_in', 'created_at'],
+    cells: { status: { colour: (u) => (u.disabled_at === null ? 'green' : 'yellow') }, last_sign_in: { text: (u) => localTime(u.last_sign_in_at) } },
   }),
   command({
     name: 'user add',
