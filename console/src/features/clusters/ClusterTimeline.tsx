@@ -225,12 +225,13 @@ function OperationView({ id, cluster, children }: { id: string; cluster: Cluster
 function whyOf({ held, reason, state }: Phase): ReactNode {
   if (reason === null || state === 'todo') return undefined
   if (held === null) return reason
-  // Many reasons begin with the server's name.
-  const said = reason.startsWith(`${held.name} `) ? reason.slice(held.name.length) : `: ${reason}`
+  // Many reasons name the server themselves.
+  const at = ` ${reason}`.indexOf(` ${held.name} `)
   return (
     <>
+      {reason.slice(0, Math.max(0, at))}
       <a href={paths.server(held.node_id)}>{held.name}</a>
-      {said}
+      {at < 0 ? `: ${reason}` : reason.slice(at + held.name.length)}
     </>
   )
 }

@@ -98,6 +98,8 @@ test('the reason of a failure names its server once', () => {
   const { name } = member(3)
   const reasons = [said('It refused the configuration'), said(`${name} came back in maintenance after 5 installations`)]
   expect(reasons).toEqual([`${name}: It refused the configuration`, `${name} came back in maintenance after 5 installations`])
+  expect(said('/dev/sda of web-3 (PM9A3): it holds xfs')).toContain('/dev/sda of web-3 (PM9A3): it holds xfs')
+  expect(said('/dev/sda of web-3 (PM9A3): it holds xfs')).not.toContain('web-3: ')
 })
 
 test('without any control plane left the workers are not waited for', () => {

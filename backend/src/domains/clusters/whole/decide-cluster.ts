@@ -108,9 +108,9 @@ const names = (members: readonly Pick<Member, 'name'>[]) => listed(members.map((
 export const waitingForMembers = (left: readonly Pick<Member, 'name'>[]): string | null =>
   left.length > 0 ? `Waiting for ${names(left)} to be back in maintenance` : null
 
-/** Why a member failed, with its name in front once: many of the reasons begin with it. */
+/** Why a member failed. Its name comes first where the reason doesn't have it. */
 const failureOf = ({ name, failure }: Pick<Member, 'name' | 'failure'>): string =>
-  failure !== null && failure.startsWith(`${name} `) ? failure : `${name}: ${failure ?? 'it failed'}`
+  failure !== null && ` ${failure}`.includes(` ${name} `) ? failure : `${name}: ${failure ?? 'it failed'}`
 
 /** The status and the sentence of what it is waiting for. */
 export function describe(c: ClusterFacts): { status: ClusterStatus; reason: string | null } {
