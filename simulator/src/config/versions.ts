@@ -1,15 +1,13 @@
-/** Kubernetes minors a Talos minor accepts: six of them, ending with its default (Talos: pkg/machinery/compatibility; Talos 1.13 ends with Kubernetes 1.36). */
-export const kubernetesRange = (talosMinor: number): { min: number; max: number } => ({ min: talosMinor + 18, max: talosMinor + 23 })
+/**
+ * The Talos minors that are simulated, each with a patch release and a Kubernetes release for tests. A new minor is a row here and its differences below; documents
+ * (`fields.ts`), resource types (`resources/definitions.ts`) and extensions (`factory/catalogue.ts`) name the minor that brought them.
+ */
+export const RELEASES = {
+  12: { talos: 'v1.12.11', kubernetes: '1.35.4' },
+  13: { talos: 'v1.13.9', kubernetes: '1.36.3' },
+} as const
 
-/** The minor of a version such as `v1.13.9`: 13. NaN if it is no version. */
-export const minorOf = (version: string): number => Number(/^v?1\.(\d+)(?:\.|$)/.exec(version)?.[1] ?? NaN)
-
-/** Minors of Talos that a server can run here. */
-const MINORS: ReadonlySet<number> = new Set([12, 13])
-
-export const isTalosVersion = (version: string): boolean => /^v1\.\d+\.\d+$/.test(version) && MINORS.has(minorOf(version))
-
-/** What differs between minors, each with the first that has it; documents say it of themselves (`fields.ts`). */
+/** Differences between minors: the first minor with each. */
 const SINCE = {
   /** Memory modules are named after their bank too (Talos: pkg/machinery/resources/hardware). */
   banksInMemoryIds: 12,
@@ -19,7 +17,19 @@ const SINCE = {
   kernelLog: 13,
   /** Install and upgrade as streams (Talos: api/machine/lifecycle.proto). */
   lifecycleService: 13,
+  /** Resources of the namespace `security`. */
+  securityNamespace: 13,
 } as const
+
+export const isSimulated = (minor: number): minor is keyof typeof RELEASES => minor in RELEASES
+
+/** Kubernetes minors that a Talos minor accepts: six, the last one is its default (Talos: pkg/machinery/compatibility; Talos 1.13 ends with Kubernetes 1.36). */
+export const kubernetesRange = (talosMinor: number): { min: number; max: number } => ({ min: talosMinor + 18, max: talosMinor + 23 })
+
+/** The minor of a version such as `v1.13.9`: 13. NaN if it is no version. */
+export const minorOf = (version: string): number => Number(/^v?1\.(\d+)(?:\.|$)/.exec(version)?.[1] ?? NaN)
+
+export const isTalosVersion = (version: string): boolean => /^v1\.\d+\.\d+$/.test(version) && isSimulated(minorOf(version))
 
 /** Whether a minor has a feature of the table. */
 export const hasFeature = (talosMinor: number, feature: keyof typeof SINCE): boolean => talosMinor >= SINCE[feature]

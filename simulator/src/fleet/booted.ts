@@ -7,7 +7,7 @@ import { addressAt, type Spot } from './addresses.ts'
 import { faultSchema } from './faults.ts'
 import { MODEL_NAMES, type ModelName } from './hardware.ts'
 import { PLACES } from './places.ts'
-import { NEWEST_TALOS, PLAIN_SCHEMATIC, type ServerPlan } from './plan.ts'
+import { TALOS, PLAIN_SCHEMATIC, type ServerPlan } from './plan.ts'
 import { placeCode, schematicId, talosVersion } from './scenario.ts'
 
 const word = z.string().check(z.maxLength(128), z.regex(/^[\x20-\x7e]*$/, 'ASCII text'))
@@ -22,7 +22,7 @@ export const bootSchema = z.strictObject({
   ),
   count: z._default(z.int().check(z.minimum(1), z.maximum(5000)), 1),
   datacenter: z.optional(placeCode),
-  talos: z._default(talosVersion, NEWEST_TALOS),
+  talos: z._default(talosVersion, TALOS.at(-1)!),
   /** The image's schematic. Default: the newest one in the simulated factory whose kernel arguments occur in the command line. */
   schematic: z.optional(schematicId),
   hardware: z.optional(z.enum(MODEL_NAMES)),

@@ -1,3 +1,4 @@
+import { RELEASES } from '../config/versions.ts'
 import { HOSTS_PER_BLOCK } from './addresses.ts'
 import { seeded, type Random } from '../random.ts'
 import type { Boot } from './booted.ts'
@@ -30,8 +31,8 @@ export interface ServerPlan {
   boot: Boot | null
 }
 
-export const NEWEST_TALOS = 'v1.13.9'
-const OLDER_TALOS = 'v1.12.11'
+/** Versions for new servers, oldest first. */
+export const TALOS = Object.values(RELEASES).map(({ talos }) => talos)
 
 /** The id of a schematic without any customization (Image Factory: SHA-256 of `customization: {}`). */
 export const PLAIN_SCHEMATIC = '376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba'
@@ -83,8 +84,8 @@ const share = (servers: number, places: number): number[] => {
 }
 
 const versionOf = (scenario: Scenario, turn: number, within: number, count: number): string => {
-  if (scenario.talos) return scenario.talos[within % scenario.talos.length] ?? NEWEST_TALOS
-  return turn === 0 || within === count - 1 ? NEWEST_TALOS : OLDER_TALOS
+  if (scenario.talos) return scenario.talos[within % scenario.talos.length]!
+  return turn === 0 || within === count - 1 ? TALOS.at(-1)! : TALOS.at(-2)!
 }
 
 /** Default faulty servers of larger fleets: the last two of the first datacenter and the last of the second. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import * as z from 'zod/mini'
 import { MAX_SPEED, MIN_SPEED } from '../clock.ts'
-import { isTalosVersion } from '../config/versions.ts'
+import { isTalosVersion, RELEASES } from '../config/versions.ts'
 import { LOAD_BALANCERS } from '../kubernetes/balancing/definitions.ts'
 import { faultSchema } from './faults.ts'
 import { MODEL_NAMES } from './hardware.ts'
@@ -11,7 +11,8 @@ import { PLACES } from './places.ts'
 
 const MAX_SERVERS = 20_000
 
-export const talosVersion = z.string().check(z.refine(isTalosVersion, 'a Talos version from v1.12 or v1.13, for example v1.13.9'))
+const MINORS = Object.keys(RELEASES).map((minor) => `v1.${minor}`)
+export const talosVersion = z.string().check(z.refine(isTalosVersion, `a Talos version from ${MINORS.join(' or ')}, for example v1.13.9`))
 export const placeCode = z
   .string()
   .check(z.refine((code) => PLACES.some((place) => place.code === code), `one of ${PLACES.map((place) => place.code).join(', ')}`))

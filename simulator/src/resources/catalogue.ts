@@ -1,4 +1,5 @@
 import { NamespaceSpecSchema, ResourceDefinitionSpecSchema, ResourceDefinitionSpec_Sensitivity } from '#talos/proto/gen/cosi/meta_pb.ts'
+import { hasFeature } from '../config/versions.ts'
 import { CLUSTER } from './cluster.ts'
 import { DEFINITIONS, type Definition } from './definitions.ts'
 import { HARDWARE } from './hardware.ts'
@@ -43,7 +44,7 @@ const definitionItem = (definition: Definition): Item => {
       printColumns,
       sensitivity: sensitive ? ResourceDefinitionSpec_Sensitivity.SENSITIVE : ResourceDefinitionSpec_Sensitivity.NON_SENSITIVE,
     },
-    { type, displayType, defaultNamespace: namespace, aliases, allAliases, printColumns, ...(sensitive && { sensitivity: 'sensitive' }) },
+    { sensitivity: sensitive ? 'sensitive' : undefined },
   )
 }
 
@@ -51,7 +52,7 @@ const META: Kind[] = [
   kind('ResourceDefinitions.meta.cosi.dev', ({ talosMinor }) => [...DEFINITIONS.values()].filter(({ since }) => since <= talosMinor).map(definitionItem)),
   kind('Namespaces.meta.cosi.dev', ({ talosMinor }) =>
     Object.entries(NAMESPACES)
-      .filter(([name]) => name !== 'security' || talosMinor >= 13)
+      .filter(([name]) => name !== 'security' || hasFeature(talosMinor, 'securityNamespace'))
       .map(([name, description]) => item(name, NamespaceSpecSchema, { description })),
   ),
 ]

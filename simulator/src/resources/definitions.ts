@@ -1,6 +1,6 @@
 /**
  * The types of resources that Talos 1.13 registers, in its order (Talos: internal/app/machined/pkg/runtime/v1alpha2/v1alpha2_state.go, pkg/machinery/resources): type,
- * namespace, name for people, aliases, and behind `|` the columns of `talosctl get` with their paths. `!` only administrators read it, `+` new in 1.13, `-` the
+ * namespace, name for people, aliases, and behind `|` the columns of `talosctl get` with their paths. `!` only administrators read it, `+13` new in 1.13, `-` the
  * name in lower case is no alias.
  */
 const TABLE = `
@@ -109,19 +109,19 @@ ResolverStatuses.net.talos.dev network ResolverStatus: resolvers resolverstatus 
 ResolverSpecs.net.talos.dev network ResolverSpec: resolverspec rs | Layer {.layer}, Resolvers {.dnsServers}, Search Domains {.searchDomains}
 RouteStatuses.net.talos.dev network RouteStatus: route routes routestatus rs | Destination {.dst}, Gateway {.gateway}, Link {.outLinkName}, Metric {.priority}
 RouteSpecs.net.talos.dev network RouteSpec: routespec rs
-RoutingRuleSpecs.net.talos.dev+ network RoutingRuleSpec: routingrulespec rrs
-RoutingRuleStatuses.net.talos.dev+ network RoutingRuleStatus: routingrule routingrules routingrulestatus rrs | Src {.src}, Dst {.dst}, Table {.table}, Priority {.priority}
+RoutingRuleSpecs.net.talos.dev+13 network RoutingRuleSpec: routingrulespec rrs
+RoutingRuleStatuses.net.talos.dev+13 network RoutingRuleStatus: routingrule routingrules routingrulestatus rrs | Src {.src}, Dst {.dst}, Table {.table}, Priority {.priority}
 NetworkStatuses.net.talos.dev network NetworkStatus: netstatus netstatuses networkstatus ns | Address {.addressReady}, Connectivity {.connectivityReady}, Hostname {.hostnameReady}, Etc {.etcFilesReady}
 TimeServerStatuses.net.talos.dev network TimeServerStatus: timeserver timeservers timeserverstatus tss | Timeservers {.timeServers}
 TimeServerSpecs.net.talos.dev network TimeServerSpec: timeserverspec tss
 CPUStats.perf.talos.dev perf CPUStat: cpustat cpus | User {.cpuTotal.user}, System {.cpuTotal.system}
 MemoryStats.perf.talos.dev perf MemoryStat: memorystat ms | Used {.used}, Total {.total}
 RegistryConfigs.cri.talos.dev! cri RegistryConfig: registryconfig rc rcs
-APIServiceConfigs.runtime.talos.dev+ runtime APIServiceConfig: apiserviceconfig apisc apiscs
+APIServiceConfigs.runtime.talos.dev+13 runtime APIServiceConfig: apiserviceconfig apisc apiscs
 BootedEntries.talos.dev runtime BootedEntry: bootedentry be bes | Booted Entry {.bootedEntry}
 DevicesStatuses.runtime.talos.dev runtime DevicesStatus: devicesstatus ds | Ready {.ready}
 Diagnostics.runtime.talos.dev runtime Diagnostic: diagnostic | Message {.message}
-Environments.runtime.talos.dev+ runtime Environment: env environment | Variables {.variables}
+Environments.runtime.talos.dev+13 runtime Environment: env environment | Variables {.variables}
 EventSinkConfigs.runtime.talos.dev runtime EventSinkConfig: eventsinkconfig esc escs
 ExtensionServiceConfigs.runtime.talos.dev! runtime ExtensionServiceConfig: extensionserviceconfig esc escs
 ExtensionServiceConfigStatuses.runtime.talos.dev runtime ExtensionServiceConfigStatus: extensionserviceconfigstatus escs
@@ -144,7 +144,7 @@ OOMActions.talos.dev! runtime OOMAction: oomaction oomactions oomaction ooma oom
 PlatformMetadatas.talos.dev runtime PlatformMetadata: platformmetadata pm pms | Platform {.platform}, Type {.instanceType}, Region {.region}, Zone {.zone}
 SBOMItems.talos.dev runtime SBOMItem: sbom sboms sbomitem sbomi sbomis | Version {.version}, License {.license}, Extension {.extension}
 SecurityStates.talos.dev runtime SecurityState: securitystate ss | SecureBoot {.secureBoot}, UKISigningKeyFingerprint {.ukiSigningKeyFingerprint}, PCRSigningKeyFingerprint {.pcrSigningKeyFingerprint}, SELinuxState {.selinuxState}, ModuleSignatureEnforced {.moduleSignatureEnforced}
-ServicePIDs.runtime.talos.dev+ runtime ServicePID: servicepid spid spids | PID {.pid}
+ServicePIDs.runtime.talos.dev+13 runtime ServicePID: servicepid spid spids | PID {.pid}
 UniqueMachineTokens.runtime.talos.dev runtime UniqueMachineToken: uniquemachinetoken umt umts | Token {.token}
 Versions.runtime.talos.dev runtime Version: version | Name {.name}, Version {.version}
 WatchdogTimerConfigs.runtime.talos.dev runtime WatchdogTimerConfig: watchdogtimerconfig wtc wtcs | Device {.device}, Timeout {.timeout}
@@ -161,8 +161,8 @@ KubernetesRootSecrets.secrets.talos.dev! secrets KubernetesRootSecret: kubernete
 MaintenanceRootSecrets.secrets.talos.dev! secrets MaintenanceRootSecret: maintenancerootsecret mrs
 OSRootSecrets.secrets.talos.dev! secrets OSRootSecret: osrootsecret osrs
 TrustdCertificates.secrets.talos.dev! secrets TrustdCertificate: trustdcertificate tc tcs
-ImageVerificationRules.security.talos.dev+ security ImageVerificationRule: imageverificationrule ivr ivrs | Pattern {.imagePattern}, Skip {.skip}, Deny {.deny}
-TUFTrustedRoots.security.talos.dev+ security TUFTrustedRoot: tuftrustedroot tuftr tuftrs | Last Refresh {.lastRefreshTime}
+ImageVerificationRules.security.talos.dev+13 security ImageVerificationRule: imageverificationrule ivr ivrs | Pattern {.imagePattern}, Skip {.skip}, Deny {.deny}
+TUFTrustedRoots.security.talos.dev+13 security TUFTrustedRoot: tuftrustedroot tuftr tuftrs | Last Refresh {.lastRefreshTime}
 SiderolinkConfigs.siderolink.talos.dev! config SiderolinkConfig: siderolinkconfig sc scs | API Endpoint {.apiEndpoint}, Tunnel {.tunnel}
 SiderolinkStatuses.siderolink.talos.dev config SiderolinkStatus: siderolinkstatus ss | Host {.host}, Connected {.connected}
 SiderolinkTunnels.siderolink.talos.dev! config SiderolinkTunnel: siderolinktunnel st sts | API Endpoint {.apiEndpoint}, Link name {.linkName}, MTU {.mtu}, Node address {.nodeAddress}
@@ -187,10 +187,10 @@ export interface Definition {
   printColumns: { name: string; jsonPath: string }[]
 }
 
-const LINE = /^([A-Za-z0-9.]+)([!+-]*) (\S+) (\S+):([^|]*)(?:\| (.*))?$/
+const LINE = /^([A-Za-z0-9.]+)([!-]*)(?:\+(\d+))? (\S+) (\S+):([^|]*)(?:\| (.*))?$/
 
 const definition = (line: string): Definition => {
-  const [, type = '', marks = '', namespace = '', displayType = '', names = '', columns = ''] = LINE.exec(line) ?? []
+  const [, type = '', marks = '', since = 12, namespace = '', displayType = '', names = '', columns = ''] = LINE.exec(line) ?? []
   if (type === '') throw new Error(`no definition of a resource: ${line}`)
   const aliases = names.split(' ').filter((name) => name !== '')
   const parts = type.toLowerCase().split('.')
@@ -200,7 +200,7 @@ const definition = (line: string): Definition => {
     namespace,
     displayType,
     sensitive: marks.includes('!'),
-    since: marks.includes('+') ? 13 : 12,
+    since: Number(since),
     aliases,
     allAliases: [...own, ...aliases],
     printColumns: columns

@@ -9,6 +9,7 @@ import { generateConfig } from '#talos/config/generate.ts'
 import { mintTalosClient, type TalosRole } from '#talos/pki/clients.ts'
 import { generateSecrets, type SecretsBundle } from '#talos/secrets/bundle.ts'
 import { readyKeys } from '#talos/testing/keys.ts'
+import { RELEASES } from '../config/versions.ts'
 import type { Machine } from '../machine/machine.ts'
 import { startSimulator, type Simulator, type SimulatorOptions } from '../start.ts'
 
@@ -89,7 +90,7 @@ export const configFor = (
     clusterName: 'blue-fox',
     endpoint: `https://${endpoint}:6443`,
     talosVersion: machine.talosVersion,
-    kubernetesVersion: more.kubernetesVersion ?? (machine.talosMinor === 12 ? '1.35.4' : '1.36.3'),
+    kubernetesVersion: more.kubernetesVersion ?? RELEASES[machine.talosMinor as keyof typeof RELEASES].kubernetes,
     secrets: bundle,
     installDisk: more.installDisk ?? `/dev/${machine.hardware.disks[0]?.name ?? 'sda'}`,
     installImage: `factory.talos.dev/metal-installer/${machine.schematic}:${machine.talosVersion}`,
