@@ -19,17 +19,9 @@ export interface Unmet {
   reason: string
 }
 
-const STAGE_NUMBERS: Record<Stage, Stages> = {
-  unknown: Stages.UNKNOWN,
-  booting: Stages.BOOTING,
-  installing: Stages.INSTALLING,
-  maintenance: Stages.MAINTENANCE,
-  running: Stages.RUNNING,
-  rebooting: Stages.REBOOTING,
-  'shutting down': Stages.SHUTTING_DOWN,
-  resetting: Stages.RESETTING,
-  upgrading: Stages.UPGRADING,
-}
+/** The names of a stage in Talos's enumerations. */
+export const stageWord = (stage: Stage): Uppercase<Exclude<Stage, 'shutting down'>> | 'SHUTTING_DOWN' =>
+  stage === 'shutting down' ? 'SHUTTING_DOWN' : (stage.toUpperCase() as Uppercase<typeof stage>)
 
 /** Number of phases as in Talos's sequencer (v1alpha1_sequencer.go), for display only. */
 const PHASES: Record<Sequence, number> = { initialize: 12, install: 9, boot: 8, reboot: 6, shutdown: 6, reset: 8, upgrade: 12 }
@@ -181,7 +173,7 @@ export class StageTracker {
   #announce(actorId = ''): void {
     this.#journal.event(
       MachineStatusEventSchema,
-      { stage: STAGE_NUMBERS[this.#stage], status: { ready: this.#ready, unmetConditions: this.#unmet.map((item) => ({ ...item })) } },
+      { stage: Stages[stageWord(this.#stage)], status: { ready: this.#ready, unmetConditions: this.#unmet.map((item) => ({ ...item })) } },
       actorId,
     )
   }

@@ -34,14 +34,7 @@ const members = (machine: Machine): Item[] => {
           operatingSystem,
           ...(isControlPlane && { controlPlane: { apiServerPort: 6443n } }),
         },
-        {
-          nodeId: nodeId(other),
-          addresses: [other.plan.address],
-          hostname: other.hostname,
-          machineType: isControlPlane ? 'controlplane' : 'worker',
-          operatingSystem,
-          ...(isControlPlane && { controlPlane: { port: 6443 } }),
-        },
+        { machineType: isControlPlane ? 'controlplane' : 'worker', ...(isControlPlane && { controlPlane: { port: 6443 } }) },
       )
     })
 }
@@ -50,7 +43,7 @@ const staticPods = (machine: Machine): Item[] =>
   machine.apiServerUp
     ? STATIC_PODS.map((name) => {
         const podStatus = { phase: 'Running', hostIP: machine.plan.address, conditions: [{ type: 'Ready', status: 'True' }] }
-        return item(`kube-system/${name}-${machine.hostname}`, StaticPodStatusSpecSchema, { podStatus }, { podStatus })
+        return item(`kube-system/${name}-${machine.hostname}`, StaticPodStatusSpecSchema, { podStatus })
       })
     : []
 
@@ -66,8 +59,7 @@ const bootstrapManifests = ({ config }: Machine): Item[] => {
     flannelEnabled: cniName === 'flannel',
     cniName,
   }
-  const coreDnsEnabled = object(coreDNS).disabled !== true
-  return [item('manifests', BootstrapManifestsConfigSpecSchema, { ...spec, coreDnsEnabled }, { ...spec, coreDNSEnabled: coreDnsEnabled })]
+  return [item('manifests', BootstrapManifestsConfigSpecSchema, { ...spec, coreDnsEnabled: object(coreDNS).disabled !== true })]
 }
 
 const nodeStatus = (machine: Machine): Item[] => {

@@ -23,14 +23,13 @@ const processors = (machine: Machine): Item[] =>
       coreEnabled: processor.cores,
       threadCount: processor.threads,
     }
-    const { maxSpeed, bootSpeed, ...rest } = spec
-    return item(dashed(name), ProcessorSpecSchema, spec, { ...rest, maxSpeedMhz: maxSpeed, bootSpeedMhz: bootSpeed })
+    return item(dashed(name), ProcessorSpecSchema, spec)
   })
 
 const memoryModules = (machine: Machine): Item[] =>
   machine.hardware.memory.map(({ locator, bank, module, serial }) => {
     const id = dashed(hasFeature(machine.talosMinor, 'banksInMemoryIds') && bank !== '' ? `${locator} ${bank}` : locator)
-    if (!module) return item(id, MemoryModuleSpecSchema, {}, {})
+    if (!module) return item(id, MemoryModuleSpecSchema, {})
     const spec = {
       size: module.sizeMib,
       deviceLocator: locator,
@@ -40,8 +39,7 @@ const memoryModules = (machine: Machine): Item[] =>
       serialNumber: serial,
       productName: module.product,
     }
-    const { size, ...rest } = spec
-    return item(id, MemoryModuleSpecSchema, spec, { sizeMiB: size, ...rest })
+    return item(id, MemoryModuleSpecSchema, spec, { size: undefined, sizeMiB: spec.size })
   })
 
 /** The version field says what the rest of the tables, true to the original as it is, doesn't: that nothing of this exists. */
@@ -56,8 +54,7 @@ const systemInformation = (machine: Machine): Item[] => {
     wakeUpType: 'Power Switch',
     skuNumber: machine.hardware.sku,
   }
-  const { serialNumber, ...rest } = spec
-  return [item('systeminformation', SystemInformationSpecSchema, spec, { ...rest, serialnumber: serialNumber })]
+  return [item('systeminformation', SystemInformationSpecSchema, spec, { serialNumber: undefined, serialnumber: serial })]
 }
 
 const pciDevices = (machine: Machine): Item[] =>
@@ -73,8 +70,7 @@ const pciDevices = (machine: Machine): Item[] =>
       productId: nic.productId,
       driver: nic.driver,
     }
-    const { classId, subclassId, vendorId, productId, ...rest } = spec
-    return item(busPath, PCIDeviceSpecSchema, spec, { ...rest, class_id: classId, subclass_id: subclassId, vendor_id: vendorId, product_id: productId })
+    return item(busPath, PCIDeviceSpecSchema, spec, snakeCased)
   })
 
 const disks = (machine: Machine): Item[] => [
@@ -99,7 +95,7 @@ const disks = (machine: Machine): Item[] => [
       uuid: '',
       symlinks: disk.wwid === '' ? [] : [`/dev/disk/by-id/wwn-0x${disk.wwid.split('.')[1]}`],
     }
-    return item(disk.name, DiskSpecSchema, spec, diskYaml(spec))
+    return item(disk.name, DiskSpecSchema, spec, snakeCased)
   }),
   // What every running Talos has besides: its own image as a loop device.
   ...[0, 1].map((number) => {
@@ -115,21 +111,16 @@ const disks = (machine: Machine): Item[] => [
       secondaryDisks: [],
       symlinks: [],
     }
-    return item(`loop${number}`, DiskSpecSchema, spec, diskYaml(spec))
+    return item(`loop${number}`, DiskSpecSchema, spec, snakeCased)
   }),
 ]
 
-const diskYaml = (spec: Record<string, unknown>): object =>
-  Object.fromEntries(
-    Object.entries(spec).map(([key, value]) => [
-      key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-      typeof value === 'bigint' ? Number(value) : value,
-    ]),
-  )
+const snakeCased = (spec: object): object =>
+  Object.fromEntries(Object.entries(spec).map(([key, value]) => [key.replaceAll(/[A-Z]+/g, (letter) => `_${letter.toLowerCase()}`), value]))
 
 const systemDisks = (machine: Machine): Item[] => {
   const name = machine.systemDisk
-  return name === null ? [] : [item('system-disk', SystemDiskSpecSchema, { diskId: name, devPath: `/dev/${name}` }, { diskID: name, devPath: `/dev/${name}` })]
+  return name === null ? [] : [item('system-disk', SystemDiskSpecSchema, { diskId: name, devPath: `/dev/${name}` })]
 }
 
 const PARTITIONS = [
@@ -173,7 +164,7 @@ const discoveredVolumes = (machine: Machine): Item[] =>
       devPath: `/dev/${disk.name}`,
       prettySize: prettySize(disk.sizeBytes),
     }
-    return [item(disk.name, DiscoveredVolumeSpecSchema, spec, diskYaml(spec)), ...found.parts.map((part) => partitionItem(disk.name, part))]
+    return [item(disk.name, DiscoveredVolumeSpecSchema, spec, snakeCased), ...found.parts.map((part) => partitionItem(disk.name, part))]
   })
 
 const partitionItem = (parent: string, part: Partition): Item => {
@@ -191,7 +182,7 @@ const partitionItem = (parent: string, part: Partition): Item => {
     parentDevPath: `/dev/${parent}`,
     prettySize: prettySize(part.size),
   }
-  return item(part.name, DiscoveredVolumeSpecSchema, spec, diskYaml(spec))
+  return item(part.name, DiscoveredVolumeSpecSchema, spec, snakeCased)
 }
 
 const volumeStatuses = (machine: Machine): Item[] => {
@@ -219,11 +210,7 @@ const volumeStatuses = (machine: Machine): Item[] => {
     return item(label, VolumeStatusSpecSchema, spec, {
       phase: isReady ? 'ready' : phase === BlockVolumePhase.VOLUME_PHASE_WAITING ? 'waiting' : 'missing',
       type: 'partition',
-      location: spec.location,
-      parentLocation: spec.parentLocation,
-      size,
       filesystem: part?.filesystem === 'xfs' ? 'xfs' : 'none',
-      prettySize: spec.prettySize,
     })
   })
 }

@@ -38,55 +38,41 @@ const linkStatuses = (machine: Machine): Item[] => [
       port: NethelpersPort.OTHER,
       duplex: NethelpersDuplex.UNKNOWN,
     },
-    { index: 1, type: 'loopback', mtu: 65_536, kind: '', operationalState: 'unknown', linkState: true, port: 'Other', duplex: 'Unknown' },
+    { type: 'loopback', kind: '', operationalState: 'unknown', port: 'Other', duplex: 'Unknown' },
   ),
   ...machine.hardware.links.map(physical),
 ]
 
 const physical = (link: Link): Item => {
-  const speed = link.up ? link.nic.speedMegabits : 0
-  const common = {
-    index: link.index,
-    mtu: 1500,
-    queueDisc: 'mq',
-    kind: '',
-    slaveKind: '',
-    busPath: link.busPath,
-    pciid: `${link.nic.vendorId.slice(2).toUpperCase()}:${link.nic.productId.slice(2).toUpperCase()}`,
-    driver: link.nic.driver,
-    driverVersion: '6.18.5-talos',
-    firmwareVersion: link.nic.firmware,
-    productId: link.nic.productId,
-    vendorId: link.nic.vendorId,
-    product: link.nic.product,
-    vendor: link.nic.vendor,
-    linkState: link.up,
-  }
   return item(
     link.name,
     LinkStatusSpecSchema,
     {
-      ...common,
+      index: link.index,
       type: NethelpersLinkType.LINK_ETHER,
+      mtu: 1500,
+      queueDisc: 'mq',
+      kind: '',
+      slaveKind: '',
+      busPath: link.busPath,
+      pciid: `${link.nic.vendorId.slice(2).toUpperCase()}:${link.nic.productId.slice(2).toUpperCase()}`,
+      driver: link.nic.driver,
+      driverVersion: '6.18.5-talos',
+      firmwareVersion: link.nic.firmware,
+      productId: link.nic.productId,
+      vendorId: link.nic.vendorId,
+      product: link.nic.product,
+      vendor: link.nic.vendor,
+      linkState: link.up,
       hardwareAddr: macBytes(link.mac),
       broadcastAddr: macBytes(BROADCAST),
       permanentAddr: macBytes(link.mac),
-      speedMegabits: BigInt(speed),
+      speedMegabits: BigInt(link.up ? link.nic.speedMegabits : 0),
       port: NethelpersPort.DIRECT_ATTACH,
       operationalState: link.up ? NethelpersOperationalState.OPER_STATE_UP : NethelpersOperationalState.OPER_STATE_DOWN,
       duplex: link.up ? NethelpersDuplex.FULL : NethelpersDuplex.UNKNOWN,
     },
-    {
-      ...common,
-      type: 'ether',
-      operationalState: link.up ? 'up' : 'down',
-      hardwareAddr: link.mac,
-      broadcastAddr: BROADCAST,
-      permanentAddr: link.mac,
-      speedMbit: speed,
-      port: 'DirectAttach',
-      duplex: link.up ? 'Full' : 'Unknown',
-    },
+    { type: 'ether', operationalState: link.up ? 'up' : 'down', port: 'DirectAttach', duplex: link.up ? 'Full' : 'Unknown' },
   )
 }
 
@@ -103,7 +89,7 @@ const nodeAddresses = (machine: Machine): Item[] =>
       id,
       NodeAddressSpecSchema,
       { addresses: addresses.map((address) => ({ ip: ipBytes(address), prefixLength: PREFIX_LENGTH })) },
-      { addresses: addresses.map((address) => `${address}/${PREFIX_LENGTH}`), sortAlgorithm: 'v1' },
+      { sortAlgorithm: 'v1' },
     )
   })
 
@@ -120,7 +106,7 @@ const addressStatuses = (machine: Machine): Item[] => [
       scope: NethelpersScope.SCOPE_HOST,
       flags: 128,
     },
-    { address: '127.0.0.1/8', local: '127.0.0.1', linkIndex: 1, linkName: 'lo', family: 'inet4', scope: 'host', flags: 'permanent' },
+    { family: 'inet4', scope: 'host', flags: 'permanent' },
   ),
   ...addressesOf(machine).map((address) => {
     const { name, index } = machine.managementLink
@@ -136,16 +122,7 @@ const addressStatuses = (machine: Machine): Item[] => [
         family: NethelpersFamily.FAMILY_INET4,
         scope: NethelpersScope.SCOPE_GLOBAL,
       },
-      {
-        address: `${address}/${PREFIX_LENGTH}`,
-        local: address,
-        broadcast: '127.20.255.255',
-        linkIndex: index,
-        linkName: name,
-        family: 'inet4',
-        scope: 'global',
-        flags: '',
-      },
+      { family: 'inet4', scope: 'global', flags: '' },
     )
   }),
 ]
@@ -170,20 +147,7 @@ const routeStatuses = (machine: Machine): Item[] =>
           type: 1,
           protocol: 16,
         },
-        {
-          family: 'inet4',
-          dst: '',
-          src: address,
-          gateway: GATEWAY,
-          outLinkIndex: index,
-          outLinkName: name,
-          table: 'main',
-          priority: 1024,
-          scope: 'global',
-          type: 'unicast',
-          flags: '',
-          protocol: 'dhcp',
-        },
+        { family: 'inet4', dst: '', source: undefined, src: address, table: 'main', scope: 'global', type: 'unicast', flags: '', protocol: 'dhcp' },
       )
     })
 
@@ -194,15 +158,10 @@ export const NETWORK: Kind[] = [
   kind('RouteStatuses.net.talos.dev', routeStatuses),
   kind('HostnameStatuses.net.talos.dev', (machine) => {
     const [hostname = '', ...domain] = machine.hostname.split('.')
-    return [item('hostname', HostnameStatusSpecSchema, { hostname, domainname: domain.join('.') }, { hostname, domainname: domain.join('.') })]
+    return [item('hostname', HostnameStatusSpecSchema, { hostname, domainname: domain.join('.') })]
   }),
   kind('ResolverStatuses.net.talos.dev', () => [
-    item(
-      'resolvers',
-      ResolverStatusSpecSchema,
-      { dnsServers: RESOLVERS.map((address) => ({ ip: ipBytes(address) })) },
-      { dnsServers: RESOLVERS, searchDomains: [] },
-    ),
+    item('resolvers', ResolverStatusSpecSchema, { dnsServers: RESOLVERS.map((address) => ({ ip: ipBytes(address) })) }, { searchDomains: [] }),
   ]),
   kind('NetworkStatuses.net.talos.dev', (machine) => {
     const isReady = machine.hasAddress

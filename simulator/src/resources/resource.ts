@@ -1,4 +1,5 @@
 import { create, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf'
+import { isObject, text } from '../config/shape.ts'
 import { DEFINITIONS, type Definition } from './definitions.ts'
 import { yamlOf } from './yaml.ts'
 import type { Machine } from '../machine/machine.ts'
@@ -23,26 +24,55 @@ export const kind = (type: string, list: (machine: Machine) => Item[]): Kind => 
   return { ...definition, list }
 }
 
-/** `yaml` is given where Talos's YAML differs from the protobuf in names or forms; otherwise the two say the same. Both are made only when somebody reads the resource. */
+/**
+ * A resource of this specification. Its YAML follows from the protobuf; `yaml` names the fields that differ (undefined leaves one out), or makes it from what would
+ * follow. Both forms are only made when somebody reads the resource.
+ */
 export const item = <Desc extends DescMessage>(
   id: string,
   schema: Desc,
   init: MessageInitShape<Desc>,
-  yaml?: object,
+  yaml: object | ((spec: object) => object) = {},
   labels?: Record<string, string>,
 ): Item => ({
   id,
   proto: () => toBinary(schema, create(schema, init)),
-  yaml: () => yamlOf(yaml ?? plain(init)),
+  yaml: () => yamlOf(typeof yaml === 'function' ? yaml(plain(init) as object) : { ...(plain(init) as object), ...yaml }),
   ...(labels && { labels }),
 })
 
+/** Fields whose name in Talos's YAML isn't that of the protobuf. */
+const YAML_NAMES: Readonly<Record<string, string>> = {
+  aggregatorCa: 'aggregatorCA',
+  bootSpeed: 'bootSpeedMhz',
+  bootedWithUki: 'bootedWithUKI',
+  bootstrapTokenId: 'bootstrapTokenID',
+  certSaNs: 'certSANs',
+  certSandnsNames: 'certSANDNSNames',
+  certSaniPs: 'certSANIPs',
+  coreDnsEnabled: 'coreDNSEnabled',
+  diskId: 'diskID',
+  issuingCa: 'issuingCA',
+  pciid: 'pciID',
+  productId: 'productID',
+  vendorId: 'vendorID',
+  maxSpeed: 'maxSpeedMhz',
+  resourceType: 'type',
+  speedMegabits: 'speedMbit',
+}
+
+/** A message as Talos's YAML has it: addresses and URLs as text, hardware addresses in hexadecimal, other bytes in base64. */
 const plain = (value: unknown): unknown => {
   if (typeof value === 'bigint') return Number(value)
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
+  if (value instanceof Uint8Array) {
+    const bytes = Buffer.from(value)
+    return bytes.length === 6 ? bytes.toString('hex').replaceAll(/..(?=.)/g, '$&:') : bytes.toString('base64')
+  }
   if (Array.isArray(value)) return value.map(plain)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]))
+  if (!isObject(value)) return value
+  if (value.ip instanceof Uint8Array) return `${value.ip.join('.')}${'prefixLength' in value ? `/${text(value.prefixLength)}` : ''}`
+  if ('fullPath' in value) return value.fullPath
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [YAML_NAMES[key] ?? key, plain(inner)]))
 }
 
 /** IPv4 text as its four bytes. */

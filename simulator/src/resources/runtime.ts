@@ -12,21 +12,9 @@ import { MachineConfigSpecSchema, MachineType, MachineTypeSpecSchema } from '#ta
 import { ServiceSpecSchema } from '#talos/proto/gen/definitions/v1alpha1_pb.ts'
 import { StatusSpecSchema as TimeStatusSpecSchema } from '#talos/proto/gen/definitions/time_pb.ts'
 import { resolveExtensions } from '../factory/catalogue.ts'
-import type { Stage } from '../fleet/faults.ts'
 import type { Machine } from '../machine/machine.ts'
+import { stageWord } from '../machine/stage.ts'
 import { item, kind, type Item, type Kind } from './resource.ts'
-
-const STAGES: Record<Stage, RuntimeMachineStage> = {
-  unknown: RuntimeMachineStage.MACHINE_STAGE_UNKNOWN,
-  booting: RuntimeMachineStage.MACHINE_STAGE_BOOTING,
-  installing: RuntimeMachineStage.MACHINE_STAGE_INSTALLING,
-  maintenance: RuntimeMachineStage.MACHINE_STAGE_MAINTENANCE,
-  running: RuntimeMachineStage.MACHINE_STAGE_RUNNING,
-  rebooting: RuntimeMachineStage.MACHINE_STAGE_REBOOTING,
-  'shutting down': RuntimeMachineStage.MACHINE_STAGE_SHUTTING_DOWN,
-  resetting: RuntimeMachineStage.MACHINE_STAGE_RESETTING,
-  upgrading: RuntimeMachineStage.MACHINE_STAGE_UPGRADING,
-}
 
 const machineStatus = ({ stage }: Machine): Item[] => {
   const unmetConditions = stage.unmet.map(({ name, reason }) => ({ name, reason }))
@@ -34,8 +22,8 @@ const machineStatus = ({ stage }: Machine): Item[] => {
     item(
       'machine',
       MachineStatusSpecSchema,
-      { stage: STAGES[stage.stage], status: { ready: stage.ready, unmetConditions } },
-      { stage: stage.stage, status: { ready: stage.ready, unmetConditions } },
+      { stage: RuntimeMachineStage[`MACHINE_STAGE_${stageWord(stage.stage)}`], status: { ready: stage.ready, unmetConditions } },
+      { stage: stage.stage },
     ),
   ]
 }
@@ -74,22 +62,7 @@ const carried = (names: readonly string[], version: string): ReturnType<typeof r
 }
 
 const layer = (image: string, metadata: { name: string; version: string; author: string; description: string; extraInfo: string }): Item =>
-  item(
-    image === '' ? 'schematic' : image,
-    LayerSchema,
-    { image, metadata: { ...metadata, compatibility: { talos: { version: '' } } } },
-    {
-      image,
-      metadata: {
-        name: metadata.name,
-        version: metadata.version,
-        author: metadata.author,
-        description: metadata.description,
-        compatibility: { talos: { version: '' } },
-        extraInfo: metadata.extraInfo,
-      },
-    },
-  )
+  item(image === '' ? 'schematic' : image, LayerSchema, { image, metadata: { ...metadata, compatibility: { talos: { version: '' } } } })
 
 const platform = (machine: Machine): Item[] => {
   const spec = {
@@ -132,12 +105,9 @@ export const RUNTIME: Kind[] = [
       SecurityStateSpecSchema,
       { secureBoot: isSecureBoot, seLinuxState: RuntimeSELinuxState.SE_LINUX_STATE_PERMISSIVE, bootedWithUki: true, moduleSignatureEnforced: true },
       {
-        secureBoot: isSecureBoot,
         uKISigningKeyFingerprint: '',
         pCRSigningKeyFingerprint: '',
         seLinuxState: 'permissive',
-        bootedWithUKI: true,
-        moduleSignatureEnforced: true,
       },
     ),
   ]),

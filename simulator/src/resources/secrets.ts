@@ -4,11 +4,8 @@ import type { Machine } from '../machine/machine.ts'
 import { ipBytes, item, kind, type Item, type Kind } from './resource.ts'
 
 const bytes = (pem: string | null): Uint8Array => Buffer.from(pem ?? '')
-const protoPair = (pair: Pair | null) => ({ crt: bytes(pair?.crt ?? null), key: bytes(pair?.key ?? null) })
-const base64 = (pem: string | null): string => Buffer.from(pem ?? '').toString('base64')
-const yamlPair = (pair: Pair | null) => ({ crt: base64(pair?.crt ?? null), key: base64(pair?.key ?? null) })
-const protoAccepted = (pems: readonly string[]) => pems.map((pem) => ({ crt: bytes(pem) }))
-const yamlAccepted = (pems: readonly string[]) => pems.map((pem) => ({ crt: base64(pem) }))
+const pair = (from: Pair | null) => ({ crt: bytes(from?.crt ?? null), key: bytes(from?.key ?? null) })
+const accepted = (pems: readonly string[]) => pems.map((pem) => ({ crt: bytes(pem) }))
 
 /** Talos's authority as the machine's configuration has it; the key only where it issues (Talos: controllers/secrets/root.go). */
 const talosRoot = ({ config, plan, hostname }: Machine): Item[] => {
@@ -16,24 +13,13 @@ const talosRoot = ({ config, plan, hostname }: Machine): Item[] => {
   if (!node) return []
   const names = [hostname, ...node.certSans]
   return [
-    item(
-      'os',
-      OSRootSpecSchema,
-      {
-        issuingCa: protoPair(node.talosCa),
-        certSaniPs: [{ ip: ipBytes(plan.address) }],
-        certSandnsNames: names,
-        token: node.token,
-        acceptedCAs: protoAccepted(node.acceptedCas),
-      },
-      {
-        issuingCA: yamlPair(node.talosCa),
-        certSANIPs: [plan.address],
-        certSANDNSNames: names,
-        token: node.token,
-        acceptedCAs: yamlAccepted(node.acceptedCas),
-      },
-    ),
+    item('os', OSRootSpecSchema, {
+      issuingCa: pair(node.talosCa),
+      certSaniPs: [{ ip: ipBytes(plan.address) }],
+      certSandnsNames: names,
+      token: node.token,
+      acceptedCAs: accepted(node.acceptedCas),
+    }),
   ]
 }
 
@@ -44,36 +30,19 @@ const kubernetesRoot = ({ config }: Machine): Item[] => {
   const localEndpoint = `https://localhost:${apiServerPort}`
   const [tokenId = '', tokenSecret = ''] = token.split('.')
   return [
-    item(
-      'k8s',
-      KubernetesRootSpecSchema,
-      {
-        name,
-        endpoint: { fullPath: endpoint },
-        localEndpoint: { fullPath: localEndpoint },
-        certSaNs: apiServerSans,
-        dnsDomain: 'cluster.local',
-        issuingCa: protoPair(ca),
-        serviceAccount: { key: bytes(serviceAccountKey) },
-        aggregatorCa: protoPair(aggregatorCa),
-        bootstrapTokenId: tokenId,
-        bootstrapTokenSecret: tokenSecret,
-        acceptedCAs: protoAccepted(acceptedCas),
-      },
-      {
-        name,
-        endpoint,
-        localEndpoint,
-        certSANs: apiServerSans,
-        dnsDomain: 'cluster.local',
-        issuingCA: yamlPair(ca),
-        serviceAccount: { key: base64(serviceAccountKey) },
-        aggregatorCA: yamlPair(aggregatorCa),
-        bootstrapTokenID: tokenId,
-        bootstrapTokenSecret: tokenSecret,
-        acceptedCAs: yamlAccepted(acceptedCas),
-      },
-    ),
+    item('k8s', KubernetesRootSpecSchema, {
+      name,
+      endpoint: { fullPath: endpoint },
+      localEndpoint: { fullPath: localEndpoint },
+      certSaNs: apiServerSans,
+      dnsDomain: 'cluster.local',
+      issuingCa: pair(ca),
+      serviceAccount: { key: bytes(serviceAccountKey) },
+      aggregatorCa: pair(aggregatorCa),
+      bootstrapTokenId: tokenId,
+      bootstrapTokenSecret: tokenSecret,
+      acceptedCAs: accepted(acceptedCas),
+    }),
   ]
 }
 
