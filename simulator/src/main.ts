@@ -13,30 +13,17 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
+const TEXT_OPTIONS = (
+  'servers scenario data seed speed subnet-offset factory-port boot-with count datacenter schematic ' +
+  'talos-version hardware slowness uuid serial announce-uuid announce-serial announce-mac'
+).split(' ')
+
 const parse = (): ReturnType<typeof parseArgs> =>
   parseArgs({
     allowPositionals: true,
     strict: true,
     options: {
-      servers: { type: 'string' },
-      scenario: { type: 'string' },
-      data: { type: 'string' },
-      seed: { type: 'string' },
-      speed: { type: 'string' },
-      'subnet-offset': { type: 'string' },
-      'factory-port': { type: 'string' },
-      'boot-with': { type: 'string' },
-      count: { type: 'string' },
-      datacenter: { type: 'string' },
-      schematic: { type: 'string' },
-      'talos-version': { type: 'string' },
-      hardware: { type: 'string' },
-      slowness: { type: 'string' },
-      uuid: { type: 'string' },
-      serial: { type: 'string' },
-      'announce-uuid': { type: 'string' },
-      'announce-serial': { type: 'string' },
-      'announce-mac': { type: 'string' },
+      ...Object.fromEntries(TEXT_OPTIONS.map((name) => [name, { type: 'string' }] as const)),
       'never-answer': { type: 'boolean' },
       json: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import * as z from 'zod/mini'
+import { wholeBody } from '../body.ts'
 import { MAX_SPEED, MIN_SPEED } from '../clock.ts'
 import { factoryFaultSchema, type Factory } from '../factory/serve.ts'
 import { faultSchema } from '../fleet/faults.ts'
@@ -140,16 +141,10 @@ const find = (simulator: Simulator, which: string): Simulator['servers'][number]
 }
 
 const readJson = async (request: IncomingMessage): Promise<unknown> => {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > MAX_BODY_BYTES) throw new Refused(413, 'The body is too large')
-    chunks.push(chunk)
-  }
-  if (size === 0) return {}
+  const body = await wholeBody(request, MAX_BODY_BYTES, () => new Refused(413, 'The body is too large'))
+  if (body.length === 0) return {}
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    return JSON.parse(body.toString('utf8'))
   } catch {
     throw new Refused(400, 'The body is no JSON')
   }

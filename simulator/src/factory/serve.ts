@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import * as z from 'zod/mini'
+import { wholeBody } from '../body.ts'
 import { isObject } from '../config/shape.ts'
 import { readState, writeState } from '../store.ts'
 import { assetOf, contentOf, contentType, pxeScript } from './assets.ts'
@@ -165,7 +166,8 @@ class SimulatedFactory implements Factory {
     const { pathname, searchParams } = new URL(request.url ?? '/', this.url)
     const [, noun = '', ...rest] = pathname.split('/').map(decodeURIComponent)
     const reads = request.method === 'GET'
-    if (noun === 'schematics' && rest.length === 0) return request.method === 'POST' ? this.#create(await bodyOf(request)) : notAllowed
+    if (noun === 'schematics' && rest.length === 0)
+      return request.method === 'POST' ? this.#create(await wholeBody(request, MAX_BODY_BYTES, () => new Invalid('the schematic is too large'))) : notAllowed
     if (noun === 'image' && rest.length === 3) return reads || request.method === 'HEAD' ? this.#image(rest, searchParams.get('filename')) : notAllowed
     if (!ROUTES.test(pathname)) return plain(404, '404 page not found')
     if (!reads) return notAllowed
@@ -189,8 +191,8 @@ class SimulatedFactory implements Factory {
     return found
   }
 
-  #create(body: string): Answer {
-    const schematic = readSchematic(body)
+  #create(body: Buffer): Answer {
+    const schematic = readSchematic(body.toString('utf8'))
     this.#add(schematic)
     this.counters.schematics++
     this.#write()
@@ -242,15 +244,4 @@ const pour = (response: ServerResponse): void => {
   }
   response.on('drain', more)
   more()
-}
-
-const bodyOf = async (request: IncomingMessage): Promise<string> => {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > MAX_BODY_BYTES) throw new Invalid('the schematic is too large')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

@@ -84,141 +84,38 @@ export const DIMM = {
   samsungDdr4x64: { manufacturer: 'Samsung', product: 'M393A8G40BB4-CWE', sizeMib: 65_536, speed: 3200 },
 } satisfies Record<string, MemoryKind>
 
+type DiskRow = [model: string, sizeBytes: number, wwn: string, serial: (random: Random) => string]
+const nvme = (...[model, sizeBytes, wwn, serial]: DiskRow): DiskKind => ({ model, sizeBytes, transport: 'nvme', rotational: false, wwn, serial })
+const sata = (...[model, sizeBytes, wwn, serial]: DiskRow): DiskKind => ({ model, sizeBytes, transport: 'sata', rotational: false, wwn, serial })
+
 export const DISK = {
-  pm9a3: {
-    model: 'SAMSUNG MZQL21T9HCJR-00A07',
-    sizeBytes: 1_920_383_410_176,
-    transport: 'nvme',
-    rotational: false,
-    wwn: '36344830',
-    serial: (r) => `S64GNE0T${digits(r, 6)}`,
-  },
-  pm9a3x4: {
-    model: 'SAMSUNG MZQL23T8HCLS-00A07',
-    sizeBytes: 3_840_755_982_336,
-    transport: 'nvme',
-    rotational: false,
-    wwn: '36344630',
-    serial: (r) => `S64HNE0T${digits(r, 6)}`,
-  },
-  kioxiaCd6: {
-    model: 'KIOXIA KCD61LUL3T84',
-    sizeBytes: 3_840_755_982_336,
-    transport: 'nvme',
-    rotational: false,
-    wwn: '00000000',
-    serial: (r) => `${upper(r, 4)}A0${upper(r, 2)}T1C8`,
-  },
-  micron7450: {
-    model: 'Micron_7450_MTFDKCC7T6TFR',
-    sizeBytes: 7_681_501_126_656,
-    transport: 'nvme',
-    rotational: false,
-    wwn: '00a07501',
-    serial: (r) => `2243${upper(r, 8)}`,
-  },
-  solidigmP5520: {
-    model: 'SOLIDIGM SSDPF2KX038T1',
-    sizeBytes: 3_840_755_982_336,
-    transport: 'nvme',
-    rotational: false,
-    wwn: '01000000',
-    serial: (r) => `PHAX${digits(r, 6)}3P8CGN`,
-  },
-  intelS4510: {
-    model: 'INTEL SSDSC2KB480G8',
-    sizeBytes: 480_103_981_056,
-    transport: 'sata',
-    rotational: false,
-    wwn: '55cd2e41',
-    serial: (r) => `PHYF${digits(r, 6)}480BGN`,
-  },
-  microns5300: {
-    model: 'Micron_5300_MTFDDAK960TDS',
-    sizeBytes: 960_197_124_096,
-    transport: 'sata',
-    rotational: false,
-    wwn: '500a0751',
-    serial: (r) => `2031${upper(r, 8)}`,
-  },
-  exos16: {
-    model: 'ST16000NM001G-2KK103',
-    sizeBytes: 16_000_900_661_248,
-    transport: 'sata',
-    rotational: true,
-    wwn: '5000c500',
-    serial: (r) => `ZL2${upper(r, 5)}`,
-  },
+  pm9a3: nvme('SAMSUNG MZQL21T9HCJR-00A07', 1_920_383_410_176, '36344830', (r) => `S64GNE0T${digits(r, 6)}`),
+  pm9a3x4: nvme('SAMSUNG MZQL23T8HCLS-00A07', 3_840_755_982_336, '36344630', (r) => `S64HNE0T${digits(r, 6)}`),
+  kioxiaCd6: nvme('KIOXIA KCD61LUL3T84', 3_840_755_982_336, '00000000', (r) => `${upper(r, 4)}A0${upper(r, 2)}T1C8`),
+  micron7450: nvme('Micron_7450_MTFDKCC7T6TFR', 7_681_501_126_656, '00a07501', (r) => `2243${upper(r, 8)}`),
+  solidigmP5520: nvme('SOLIDIGM SSDPF2KX038T1', 3_840_755_982_336, '01000000', (r) => `PHAX${digits(r, 6)}3P8CGN`),
+  intelS4510: sata('INTEL SSDSC2KB480G8', 480_103_981_056, '55cd2e41', (r) => `PHYF${digits(r, 6)}480BGN`),
+  microns5300: sata('Micron_5300_MTFDDAK960TDS', 960_197_124_096, '500a0751', (r) => `2031${upper(r, 8)}`),
+  exos16: { ...sata('ST16000NM001G-2KK103', 16_000_900_661_248, '5000c500', (r) => `ZL2${upper(r, 5)}`), rotational: true },
 } satisfies Record<string, DiskKind>
 
-const MELLANOX = { vendor: 'Mellanox Technologies', vendorId: '0x15b3', driver: 'mlx5_core' }
-const INTEL = { vendor: 'Intel Corporation', vendorId: '0x8086', driver: 'ice' }
-const BROADCOM = { vendor: 'Broadcom Inc. and subsidiaries', vendorId: '0x14e4', driver: 'bnxt_en' }
+/** Network cards of one maker and driver, with two ports each. */
+const cards =
+  (vendor: string, vendorId: string, driver: string) =>
+  (product: string, productId: string, firmware: string, oui: string, speedMegabits: number): NicKind => {
+    return { vendor, product, vendorId, productId, driver, firmware, oui, ports: 2, speedMegabits }
+  }
+const mellanox = cards('Mellanox Technologies', '0x15b3', 'mlx5_core')
+const intel = cards('Intel Corporation', '0x8086', 'ice')
+const intelGigabit = cards('Intel Corporation', '0x8086', 'igb')
+const broadcom = cards('Broadcom Inc. and subsidiaries', '0x14e4', 'bnxt_en')
 
 export const NIC = {
-  connectx6lx: {
-    ...MELLANOX,
-    product: 'MT2894 Family [ConnectX-6 Lx]',
-    productId: '0x101f',
-    firmware: '26.39.1002 (MT_0000000531)',
-    oui: '94:6d:ae',
-    ports: 2,
-    speedMegabits: 25_000,
-  },
-  connectx6dx: {
-    ...MELLANOX,
-    product: 'MT2892 Family [ConnectX-6 Dx]',
-    productId: '0x101d',
-    firmware: '22.39.2048 (MT_0000000359)',
-    oui: 'b8:ce:f6',
-    ports: 2,
-    speedMegabits: 100_000,
-  },
-  connectx5: {
-    ...MELLANOX,
-    product: 'MT27800 Family [ConnectX-5]',
-    productId: '0x1017',
-    firmware: '16.35.3006 (MT_0000000012)',
-    oui: '0c:42:a1',
-    ports: 2,
-    speedMegabits: 100_000,
-  },
-  e810xxv: {
-    ...INTEL,
-    product: 'Ethernet Controller E810-XXV for SFP',
-    productId: '0x159b',
-    firmware: '4.40 0x8001c967 1.3534.0',
-    oui: 'b4:96:91',
-    ports: 2,
-    speedMegabits: 25_000,
-  },
-  e810c: {
-    ...INTEL,
-    product: 'Ethernet Controller E810-C for QSFP',
-    productId: '0x1592',
-    firmware: '4.40 0x8001c96c 1.3534.0',
-    oui: '40:a6:b7',
-    ports: 2,
-    speedMegabits: 100_000,
-  },
-  bcm57414: {
-    ...BROADCOM,
-    product: 'BCM57414 NetXtreme-E 10Gb/25Gb RDMA Ethernet Controller',
-    productId: '0x16d7',
-    firmware: '226.0.145.1/pkg 226.1.107.1',
-    oui: 'bc:97:e1',
-    ports: 2,
-    speedMegabits: 25_000,
-  },
-  i350: {
-    vendor: 'Intel Corporation',
-    vendorId: '0x8086',
-    driver: 'igb',
-    product: 'I350 Gigabit Network Connection',
-    productId: '0x1521',
-    firmware: '1.63, 0x800009fa',
-    oui: '3c:ec:ef',
-    ports: 2,
-    speedMegabits: 1_000,
-  },
+  connectx6lx: mellanox('MT2894 Family [ConnectX-6 Lx]', '0x101f', '26.39.1002 (MT_0000000531)', '94:6d:ae', 25_000),
+  connectx6dx: mellanox('MT2892 Family [ConnectX-6 Dx]', '0x101d', '22.39.2048 (MT_0000000359)', 'b8:ce:f6', 100_000),
+  connectx5: mellanox('MT27800 Family [ConnectX-5]', '0x1017', '16.35.3006 (MT_0000000012)', '0c:42:a1', 100_000),
+  e810xxv: intel('Ethernet Controller E810-XXV for SFP', '0x159b', '4.40 0x8001c967 1.3534.0', 'b4:96:91', 25_000),
+  e810c: intel('Ethernet Controller E810-C for QSFP', '0x1592', '4.40 0x8001c96c 1.3534.0', '40:a6:b7', 100_000),
+  bcm57414: broadcom('BCM57414 NetXtreme-E 10Gb/25Gb RDMA Ethernet Controller', '0x16d7', '226.0.145.1/pkg 226.1.107.1', 'bc:97:e1', 25_000),
+  i350: intelGigabit('I350 Gigabit Network Connection', '0x1521', '1.63, 0x800009fa', '3c:ec:ef', 1_000),
 } satisfies Record<string, NicKind>

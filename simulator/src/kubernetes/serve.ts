@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:https'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
+import { wholeBody } from '../body.ts'
 import type { Machine } from '../machine/machine.ts'
 import { issue } from '../wire/certificates.ts'
 import type { Speaker } from '../wire/port.ts'
@@ -61,7 +62,11 @@ const firstAddress = (cidr: string): string => {
 const handle = async (machine: Machine, request: IncomingMessage, response: ServerResponse): Promise<void> => {
   try {
     const user = userOf(request.socket as TLSSocket)
-    const body = await readBody(request)
+    const body = await wholeBody(
+      request,
+      MAX_BODY_BYTES,
+      () => new Refusal(413, 'RequestEntityTooLarge', `the request is too large: the limit is ${MAX_BODY_BYTES} bytes`),
+    )
     const cluster = machine.etcdCluster
     if (!cluster || !machine.apiServerUp) throw new Refusal(503, 'ServiceUnavailable', 'the API server is not ready')
     const given = answer(machine, cluster, impersonated(new Objects(cluster, machine.world.clock.now), user, request.headers), {
@@ -100,15 +105,4 @@ const stream = (response: ServerResponse, watch: Watch): void => {
     end: () => void response.end(),
   })
   response.once('close', stop)
-}
-
-const readBody = async (request: IncomingMessage): Promise<Buffer> => {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > MAX_BODY_BYTES) throw new Refusal(413, 'RequestEntityTooLarge', `the request is too large: the limit is ${MAX_BODY_BYTES} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }

@@ -1,6 +1,7 @@
 import { type IncomingMessage, request as overHttp } from 'node:http'
 import { request as overHttps } from 'node:https'
 import { gunzipSync } from 'node:zlib'
+import { wholeBody } from '../body.ts'
 
 /** Values of the machine for a download URL; empty ones are not known yet. */
 export interface Variables {
@@ -109,14 +110,7 @@ const get = (url: URL, localAddress: string, signal: AbortSignal): Promise<Downl
   })
 
 const read = async (response: IncomingMessage): Promise<Buffer> => {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > MAX_BYTES) throw new Error('the answer is too large')
-    chunks.push(chunk)
-  }
-  const body = Buffer.concat(chunks)
+  const body = await wholeBody(response, MAX_BYTES, () => new Error('the answer is too large'))
   return response.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
 }
 

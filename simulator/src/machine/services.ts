@@ -14,18 +14,6 @@ export interface Service {
   events: { message: string; state: ServiceState; at: number }[]
 }
 
-const ACTIONS: Record<ServiceState, ServiceStateEvent_Action> = {
-  Initialized: ServiceStateEvent_Action.INITIALIZED,
-  Preparing: ServiceStateEvent_Action.PREPARING,
-  Waiting: ServiceStateEvent_Action.WAITING,
-  Starting: ServiceStateEvent_Action.STARTING,
-  Running: ServiceStateEvent_Action.RUNNING,
-  Stopping: ServiceStateEvent_Action.STOPPING,
-  Finished: ServiceStateEvent_Action.FINISHED,
-  Failed: ServiceStateEvent_Action.FAILED,
-  Skipped: ServiceStateEvent_Action.SKIPPED,
-}
-
 /** Services without health check: Talos always reports their health as unknown. */
 const UNCHECKED = new Set(['dashboard'])
 const MAX_EVENTS = 16
@@ -74,7 +62,7 @@ export class Services {
     if (id !== 'machined') this.#journal.log(id, message)
     this.#journal.event(ServiceStateEventSchema, {
       service: id,
-      action: ACTIONS[state],
+      action: ServiceStateEvent_Action[state.toUpperCase() as Uppercase<ServiceState>],
       message,
       health: { unknown: health === null, healthy: health === true, lastMessage: '', lastChange: timestampFromMs(service.lastChange) },
     })

@@ -17,7 +17,10 @@ import { guard } from './guard.ts'
 import { maintenanceIdentity } from './maintenance-identity.ts'
 import { PEER, rolesOf, type Peer } from './peer.ts'
 import type { Speaker } from './port.ts'
-import { machineService } from './machine-service.ts'
+import { changeCalls } from './change-calls.ts'
+import { etcdCalls } from './etcd-calls.ts'
+import { observeCalls } from './observe-calls.ts'
+import { runtimeCalls } from './runtime-calls.ts'
 import { imageService, lifecycleService } from './lifecycle-service.ts'
 import { storageService, timeService } from './storage-service.ts'
 import { clusterService } from './cluster-service.ts'
@@ -63,7 +66,7 @@ const answer = connectNodeAdapter({
   contextValues: (request) => createContextValues().set(PEER, ('stream' in request && request.stream.session && peers.get(request.stream.session)) || null),
   routes: (router) =>
     router
-      .service(MachineService, machineService)
+      .service(MachineService, { ...observeCalls, ...runtimeCalls, ...changeCalls, ...etcdCalls })
       .service(LifecycleService, lifecycleService)
       .service(ImageService, imageService)
       .service(StorageService, storageService)
