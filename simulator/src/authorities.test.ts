@@ -21,7 +21,7 @@ const steps = (old: Step['issues'], next: Step['issues']): Step[] => [
   { issues: next, accepts: [] },
 ]
 
-/** With authorities of its own: those of `testing/fleet.ts` have keys that all tests share. The key of service accounts takes long to make, and is no matter here. */
+/** A bundle with new authorities, because those of `testing/fleet.ts` share their keys. The service account key is reused, because it takes long to generate. */
 const otherSecrets = async (): Promise<SecretsBundle> => {
   const { k8sServiceAccount } = await readyKeys()
   return generateSecrets({ now: new Date(), contract: 'v1.13', keys: k8sServiceAccount ? { k8sServiceAccount } : {} })
@@ -38,7 +38,7 @@ async function give(client: TalosClient, machine: Machine, where: 'machine' | 'c
   await client.applyConfiguration(text.map((document) => stringify(document)).join('---\n'), { mode: 'no-reboot' })
 }
 
-test("Talos's authority is changed in the three steps of rotate-ca, and the old one is refused at the end", async () => {
+test("Talos's authority changes in the three steps of rotate-ca, and the old one is refused at the end", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes
@@ -52,7 +52,7 @@ test("Talos's authority is changed in the three steps of rotate-ca, and the old 
   await expect((async () => (await openSecure(machine!, bundle)).version())()).rejects.toMatchObject({ kind: 'certificate' })
 })
 
-test('a worker whose authority was changed gets its certificate from trustd again when it reboots', async () => {
+test('after a change of authority a rebooted worker gets its certificate from trustd', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const [worker] = workers
@@ -70,7 +70,7 @@ test('a worker whose authority was changed gets its certificate from trustd agai
   expect((await (await openSecure(worker!, changed)).version()).tag).toBe('v1.13.9')
 })
 
-test("Kubernetes' authority is changed likewise: the kubelet starts anew, and both authorities are taken meanwhile", async () => {
+test("Kubernetes' authority changes the same way: the kubelet restarts, and both authorities are accepted meanwhile", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes

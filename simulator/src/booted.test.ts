@@ -50,7 +50,7 @@ const inMaintenance = async (...machines: Machine[]): Promise<void> => {
   await until('maintenance', () => machines.every((machine) => machine.stage.stage === 'maintenance'))
 }
 
-test('the variables of a URL are filled in as Talos does it', () => {
+test('URL variables are filled in like Talos', () => {
   const known = { uuid: 'U-1', serial: 'S 1/2', mac: 'aa:bb:cc:dd:ee:ff', hostname: '', code: '' }
   const cases = {
     'http://h/a?uuid=${uuid}&serial=${serial}&mac=${mac}': 'http://h/a?mac=aa%3Abb%3Acc%3Add%3Aee%3Aff&serial=S+1%2F2&uuid=U-1',
@@ -65,7 +65,7 @@ test('the variables of a URL are filled in as Talos does it', () => {
   expect(populate('http://h/a?n=${hostname}&u=${uuid}', known)).toEqual({ url: 'http://h/a?n=%24%7Bhostname%7D&u=U-1', missing: ['hostname'] })
 })
 
-test('machines announce themselves from their own addresses, take the name that they are given, and wait in maintenance under it', async () => {
+test('machines announce themselves from their own addresses and wait in maintenance under the given name', async () => {
   const open = await door(says(named('sy-1234')))
   const simulator = await fleet({ scenario: rack(1) })
   const machines = await simulator.boot({ kernel_command_line: announcing(open), count: 4 })
@@ -93,7 +93,7 @@ const namesOf = async ({ plan }: Machine): Promise<string> => {
   return certificate.subjectAltName ?? ''
 }
 
-test('a machine that is told nothing useful asks again and stays out of maintenance until it is', async () => {
+test("a machine retries until it gets a valid document, and isn't in maintenance before that", async () => {
   const open = await door(says('wait', 503))
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = await simulator.boot({ kernel_command_line: announcing(open) })
@@ -117,7 +117,7 @@ test('a machine that is told nothing useful asks again and stays out of maintena
   expect(machine!.hostname).toMatch(/^talos-[0-9a-z]{3}-[0-9a-z]{3}$/)
 })
 
-test('without a URL a machine is in maintenance at once, and what Talos could not boot is refused', async () => {
+test("a machine without a URL is in maintenance at once; a command line that Talos can't boot is refused", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [one] = await simulator.boot({ kernel_command_line: LINE })
   const [other] = await simulator.boot({ kernel_command_line: `${LINE} talos.config=none` })
@@ -132,7 +132,7 @@ test('without a URL a machine is in maintenance at once, and what Talos could no
   await expect(boot({ kernel_command_line: LINE, count: (255 - last) * 250 })).rejects.toThrow(/count|no room/)
 })
 
-test('a machine that boots again announces itself again, from wherever it is then', async () => {
+test('a rebooted machine announces itself again from its current address', async () => {
   const open = await door(says(STABLE))
   const dataDir = dataFolder()
   const simulator = await fleet({ scenario: rack(1), dataDir })
@@ -166,7 +166,7 @@ test('a machine that boots again announces itself again, from wherever it is the
   await expect(ask(again.control, 'DELETE', '/servers/poz-01')).rejects.toThrow('belongs to the scenario')
 })
 
-test('a machine with a configuration on its disk asks nobody, until that is wiped', async () => {
+test("a machine with a configuration on its disk doesn't fetch one until the disk is wiped", async () => {
   const open = await door(says(STABLE))
   const simulator = await fleet({ scenario: rack(1) })
   const made = await fetch(`${simulator.factory.url}/schematics`, {
@@ -188,7 +188,7 @@ test('a machine with a configuration on its disk asks nobody, until that is wipe
   expect(machine!.bootedFromDisk).toBe(true)
 })
 
-test('machines lie as they are told: about who they are, by sharing it, and by never answering', async () => {
+test('machines can announce false or shared identities, or never answer', async () => {
   const open = await door(says(STABLE))
   const simulator = await fleet({ scenario: rack(1) })
   const other = '11111111-2222-4333-8444-555555555555'
@@ -206,7 +206,7 @@ test('machines lie as they are told: about who they are, by sharing it, and by n
   await expect(readCertificate({ host: mute!.plan.address })).rejects.toMatchObject({ kind: 'unreachable' })
 })
 
-test('the image of a command line is the newest whose arguments it has, with its extensions', async () => {
+test('a command line selects the newest image with matching arguments', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const post = async (customization: object): Promise<string> =>
     ((await (await fetch(`${simulator.factory.url}/schematics`, { method: 'POST', body: JSON.stringify({ customization }) })).json()) as { id: string }).id
@@ -222,7 +222,7 @@ test('the image of a command line is the newest whose arguments it has, with its
   expect(items.map(({ spec }) => spec.metadata?.name)).toEqual(['gvisor', 'lldpd', 'schematic', 'modules.dep'])
 })
 
-test('two hundred machines boot in the same moment', async () => {
+test('two hundred machines boot at once', async () => {
   const open = await door(says(STABLE))
   const simulator = await fleet({ scenario: rack(1) })
   const machines = await simulator.boot({ kernel_command_line: announcing(open), count: 200 })

@@ -7,7 +7,7 @@ import { renewSecured } from './wire/apid.ts'
 const SEEDS = ['falcon', 'heron', 'kestrel']
 const STEPS = 25
 
-test.each(SEEDS)('whatever happens to a cluster, it is whole again when the trouble ends (seed %s)', { timeout: 60_000 }, async (seed) => {
+test.each(SEEDS)('a cluster recovers after random faults (seed %s)', { timeout: 60_000 }, async (seed) => {
   const random = seeded(seed)
   const dataDir = dataFolder()
   const said: string[] = []
@@ -40,7 +40,7 @@ test.each(SEEDS)('whatever happens to a cluster, it is whole again when the trou
   expect(said).toEqual([])
 })
 
-test('a certificate of its cluster that comes after the machine went dark is shown by nothing that follows', async () => {
+test('a certificate that arrives after the machine went dark is discarded', async () => {
   const simulator = await fleet({ scenario: rack(1), dataDir: dataFolder(), speed: 200 })
   await cluster(simulator, 1, 0)
   const machine = simulator.servers[0]!

@@ -13,14 +13,14 @@ test('time passes faster by the speed', async () => {
   expect(clock.elapsed()).toBeGreaterThan(1800)
 })
 
-test('a new speed shortens the sleeps under way', async () => {
+test('a new speed applies to current sleeps', async () => {
   const clock = createClock(1)
   const sleeping = took(clock.sleep(60_000))
   clock.setSpeed(10_000)
   expect(await sleeping).toBeLessThan(1000)
 })
 
-test('a sleep can be interrupted, before and while it lasts', async () => {
+test('a sleep can be interrupted before and during it', async () => {
   const clock = createClock(1)
   const stop = new AbortController()
   const sleeping = clock.sleep(60_000, stop.signal)
@@ -29,7 +29,7 @@ test('a sleep can be interrupted, before and while it lasts', async () => {
   await expect(clock.sleep(1, stop.signal)).rejects.toBeInstanceOf(Interrupted)
 })
 
-test('instants are those of the clock that was handed in; speeds have limits', () => {
+test('instants come from the injected clock; speeds have limits', () => {
   const clock = createClock(1, () => 42)
   expect(clock.now()).toBe(42)
   expect(() => clock.setSpeed(0)).toThrow(RangeError)

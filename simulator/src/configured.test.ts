@@ -14,7 +14,7 @@ import { standardKey } from '#talos/pki/keys.ts'
 import { issue } from './wire/certificates.ts'
 import { cluster, configFor, dataFolder, fleet, give, openMaintenance, openSecure, rack, secrets, until } from './testing/fleet.ts'
 
-test('only holders of a certificate of the cluster are let in, and their roles decide what they may do', async () => {
+test('only certificates of the cluster are accepted, and their roles limit the calls', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes
@@ -31,7 +31,7 @@ test('only holders of a certificate of the cluster are let in, and their roles d
   expect(refusal.message).toContain('certificate required')
 })
 
-test('a client certificate that is for servers too is refused', async () => {
+test('a client certificate that is also valid for servers is refused', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const { crt, key } = await issue(bundle.certs.os, {
@@ -46,7 +46,7 @@ test('a client certificate that is for servers too is refused', async () => {
   client.close()
 })
 
-test('a worker is dark until trustd of a control plane signed its certificate', async () => {
+test('a worker has no API until trustd signs its certificate', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const [first, second] = simulator.servers
   const bundle = await secrets()
@@ -59,7 +59,7 @@ test('a worker is dark until trustd of a control plane signed its certificate', 
   expect((await (await openSecure(second!, bundle)).version()).tag).toBe('v1.13.9')
 })
 
-test('trustd wants the machine token', async () => {
+test('trustd requires the machine token', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const transport = createGrpcTransport({
@@ -72,7 +72,7 @@ test('trustd wants the machine token', async () => {
   await expect(trustd.certificate({ csr: new Uint8Array() }, { headers: { token: bundle.trustdInfo.token } })).rejects.toMatchObject({ code: 3 })
 })
 
-test('bootstrap is counted, refused where it makes no sense, and done once', async () => {
+test('bootstrap is counted, refused on workers, and succeeds once', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   await expect((await openSecure(controlPlanes[0]!, bundle)).bootstrap()).rejects.toMatchObject({ kind: 'already_exists' })
@@ -84,7 +84,7 @@ test('bootstrap is counted, refused where it makes no sense, and done once', asy
   expect(workers[0]!.disk.state.counters).toMatchObject({ bootstraps: 0, bootstrapCalls: 1 })
 })
 
-test('nothing keeps two empty control planes from two etcds: the counters tell', async () => {
+test('two bootstraps on empty control planes make two etcds, and the counters show it', async () => {
   const simulator = await fleet({ scenario: rack(2), speed: 5 })
   const bundle = await secrets()
   const [a, b] = simulator.servers
@@ -96,7 +96,7 @@ test('nothing keeps two empty control planes from two etcds: the counters tell',
   expect(simulator.world.etcd.all).toHaveLength(2)
 })
 
-test('a changed configuration is taken over at once, after a reboot, or not at all', async () => {
+test('a changed configuration is applied at once, after a reboot, or refused', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes
@@ -117,7 +117,7 @@ test('a changed configuration is taken over at once, after a reboot, or not at a
   expect(machine!.config!.text).toBe(needsReboot)
 })
 
-test('a tried configuration is taken back, a staged one waits for a reboot', async () => {
+test('a tried configuration is reverted, a staged one waits for a reboot', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes
@@ -134,7 +134,7 @@ test('a tried configuration is taken back, a staged one waits for a reboot', asy
   await until('it came up with it', () => machine!.config?.text === other && machine!.stage.stage === 'running')
 })
 
-test('a configuration that drops the address that the server is reached by makes it unreachable', async () => {
+test("a configuration without the server's address makes it unreachable", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   const bundle = await secrets()
@@ -145,7 +145,7 @@ test('a configuration that drops the address that the server is reached by makes
   await expect(readCertificate({ host: machine!.plan.address })).rejects.toMatchObject({ kind: 'unreachable' })
 })
 
-test('reset of STATE and EPHEMERAL leads to maintenance with Talos installed; of everything, to an empty machine', async () => {
+test('a reset of STATE and EPHEMERAL keeps Talos installed; a full reset leaves an empty machine', async () => {
   const simulator = await fleet({ scenario: rack(3) })
   const { bundle, controlPlanes } = await cluster(simulator, 3, 0)
   const [first, second, third] = controlPlanes
@@ -162,7 +162,7 @@ test('reset of STATE and EPHEMERAL leads to maintenance with Talos installed; of
   await expect((await openSecure(first!, bundle)).etcdMembers()).rejects.toMatchObject({ kind: 'unavailable' })
 })
 
-test('the last member does not leave gracefully', async () => {
+test("the last etcd member can't leave gracefully", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes
@@ -173,7 +173,7 @@ test('the last member does not leave gracefully', async () => {
   await until('maintenance', () => machine!.stage.stage === 'maintenance')
 })
 
-test('a machine that left joins again as another member, without being installed again', async () => {
+test('a machine that left rejoins as a new member without another installation', async () => {
   const simulator = await fleet({ scenario: rack(3) })
   const { bundle, controlPlanes } = await cluster(simulator, 3, 0)
   const [first, , third] = controlPlanes
@@ -186,7 +186,7 @@ test('a machine that left joins again as another member, without being installed
   expect(third!.disk.state.counters.installs).toBe(1)
 })
 
-test('shutdown ends in a machine without power', async () => {
+test('a shutdown ends with power off', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   await (await openSecure(controlPlanes[0]!, bundle)).shutdown()
@@ -196,7 +196,7 @@ test('shutdown ends in a machine without power', async () => {
   expect(controlPlanes[0]!.disk.state.counters.installs).toBe(1)
 })
 
-test('what is on the disks and in the cluster outlives the simulator', async () => {
+test('disks and clusters survive a restart of the simulator', async () => {
   const dataDir = dataFolder()
   const first = await fleet({ scenario: rack(4), dataDir })
   const { bundle, controlPlanes, workers } = await cluster(first, 3, 1)
@@ -211,7 +211,7 @@ test('what is on the disks and in the cluster outlives the simulator', async () 
   expect(workers).toHaveLength(1)
 })
 
-test('routing keys name the machine itself; a worker passes nothing on', async () => {
+test("a worker answers calls to itself and doesn't forward", async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const credentials = await mintTalosClient(bundle, { roles: ['os:admin'], lifetimeMs: 3_600_000, now: new Date() })
@@ -234,7 +234,7 @@ test('routing keys name the machine itself; a worker passes nothing on', async (
   })
 })
 
-test('events, logs and kernel messages are followed', async () => {
+test('events, logs and kernel messages can be followed', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const client = await openSecure(controlPlanes[0]!, bundle)
@@ -249,13 +249,13 @@ test('events, logs and kernel messages are followed', async () => {
   await expect(Array.fromAsync(client.logs({ service: 'nonsense' }))).rejects.toMatchObject({ kind: 'not_found' })
 })
 
-test('Talos 1.12 goes the same way', async () => {
+test('a Talos 1.12 cluster comes up the same way', async () => {
   const simulator = await fleet({ scenario: { ...rack(2), talos: ['v1.12.11'] } })
   const { bundle, workers } = await cluster(simulator, 1, 1)
   expect((await (await openSecure(workers[0]!, bundle)).version()).tag).toBe('v1.12.11')
 })
 
-test('one control plane has the virtual address, and another takes it over', async () => {
+test('one control plane has the virtual address, and another takes over', async () => {
   const simulator = await fleet({ scenario: rack(3) })
   const bundle = await secrets()
   const virtual = simulator.servers[0]!.plan.address.replace(/\.\d+$/, '.200')
@@ -283,7 +283,7 @@ test('one control plane has the virtual address, and another takes it over', asy
   expect(controlPlanes.filter(({ virtualAddresses }) => virtualAddresses.includes(virtual))).toHaveLength(1)
 })
 
-test('Talos is upgraded by image, either way', async () => {
+test('Talos is upgraded by image through both APIs', async () => {
   const simulator = await fleet({ scenario: { ...rack(1), talos: ['v1.12.11'] } })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const [machine] = controlPlanes
@@ -310,7 +310,7 @@ test('Talos is upgraded by image, either way', async () => {
   await until('it runs the newest', () => machine!.talosVersion === 'v1.13.9' && machine!.stage.stage === 'running')
 })
 
-test('a bootstrap that was killed half-way made no etcd', async () => {
+test('a bootstrap that was killed half-way leaves no etcd', async () => {
   const dataDir = dataFolder()
   const first = await fleet({ scenario: rack(1), dataDir })
   const bundle = await secrets()

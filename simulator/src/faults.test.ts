@@ -9,7 +9,7 @@ import { readTrouble } from '#talos/client/trouble.ts'
 import { addFault, clearFaults } from './machine/trouble.ts'
 import { cluster, configFor, dataFolder, fleet, give, openMaintenance, openSecure, rack, secrets, until } from './testing/fleet.ts'
 
-test('a server that refuses is refused at once and comes back when the fault ends', async () => {
+test('the fault `refuse` refuses connections at once until it ends', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   await addFault(machine!, { kind: 'refuse', for_ms: 10_000 })
@@ -18,7 +18,7 @@ test('a server that refuses is refused at once and comes back when the fault end
   expect((await readCertificate({ host: machine!.plan.address })).mode).toBe('maintenance')
 })
 
-test('a server that hangs accepts and says nothing', async () => {
+test('the fault `hang` accepts connections and never answers', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   await addFault(machine!, { kind: 'hang' })
@@ -27,14 +27,14 @@ test('a server that hangs accepts and says nothing', async () => {
   await expect(readCertificate({ host: machine!.plan.address })).resolves.toBeDefined()
 })
 
-test('a dripping server sends one byte per second', async () => {
+test('the fault `drip` sends one byte per second', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   await addFault(machine!, { kind: 'drip' })
   await expect(readCertificate({ host: machine!.plan.address }, { timeoutMs: 400 })).rejects.toMatchObject({ kind: 'timeout' })
 })
 
-test('a server that answers garbage is no Talos server', async () => {
+test('the fault `garbage` answers with bytes that are no TLS', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   await addFault(machine!, { kind: 'garbage' })
@@ -44,7 +44,7 @@ test('a server that answers garbage is no Talos server', async () => {
   await expect(readCertificate({ host: machine!.plan.address }, { timeoutMs: 1000 })).rejects.toBeInstanceOf(TalosError)
 })
 
-test('a server changes its identity at a stage', async () => {
+test('the fault `identity` changes UUID and serial number at a stage', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   const before = await readIdentity(await openMaintenance(machine!))
@@ -54,7 +54,7 @@ test('a server changes its identity at a stage', async () => {
   expect(after.serial).not.toBe(before.serial)
 })
 
-test('a server vanishes while it installs and stays away until somebody switches it on', async () => {
+test('a server that vanishes during its installation stays off until power-on', async () => {
   const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'vanish', stage: 'installing' }] } }) })
   const [machine] = simulator.servers
   // The power may fail before the reply arrives.
@@ -67,7 +67,7 @@ test('a server vanishes while it installs and stays away until somebody switches
   expect(machine!.disk.state.installed).toBeNull()
 })
 
-test('an accepted configuration whose reply was lost is accepted all the same', async () => {
+test('a configuration is applied even if its reply is lost', async () => {
   const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'lost-reply' }] } }) })
   const [machine] = simulator.servers
   const client = await openMaintenance(machine!)
@@ -78,7 +78,7 @@ test('an accepted configuration whose reply was lost is accepted all the same', 
   expect(machine!.disk.state.counters.applies).toBe(1)
 })
 
-test('a connection is closed right after the reply to a configuration', async () => {
+test('the fault `close-after-apply` closes the connection right after the reply', async () => {
   const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'close-after-apply' }] } }) })
   const [machine] = simulator.servers
   await give(machine!, configFor(await secrets(), machine!, 'control_plane', machine!.plan.address))
@@ -86,7 +86,7 @@ test('a connection is closed right after the reply to a configuration', async ()
   expect(machine!.disk.state.faults).toEqual([])
 })
 
-test('a lost reply to the bootstrap makes one etcd, and asking again says that it is there', async () => {
+test('a bootstrap whose reply is lost makes one etcd, and the second bootstrap is refused', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   const bundle = await secrets()
@@ -110,7 +110,7 @@ test('faults are kept across a restart', async () => {
   expect(second.servers[0]!.disk.state.faults).toEqual([{ kind: 'fail-install', times: 3 }])
 })
 
-test('a control plane that loses its power is missed, and the cluster goes on without it', async () => {
+test('the cluster goes on when one control plane loses its power', async () => {
   const simulator = await fleet({ scenario: rack(3) })
   const { bundle, controlPlanes } = await cluster(simulator, 3, 0)
   await controlPlanes[2]!.lifecycle.powerOff()
@@ -120,7 +120,7 @@ test('a control plane that loses its power is missed, and the cluster goes on wi
   await expect(client.etcdMembers()).rejects.toMatchObject({ kind: 'unavailable' })
 })
 
-test('an installer that fails after partitioning leaves META: Talos counts as installed, until that disk is wiped and the machine starts again', async () => {
+test('an installer that fails after partitioning leaves META, so Talos counts as installed until the disk is wiped and the machine reboots', async () => {
   const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'fail-install', times: 1, when: 'after-partitioning' }] } }) })
   const [machine] = simulator.servers
   const bundle = await secrets()
@@ -148,7 +148,7 @@ test('an installer that fails after partitioning leaves META: Talos counts as in
   expect(machine!.disk.state.half).toBeUndefined()
 })
 
-test('what fails is found where Talos says it, and not between the lines of our own calls', async () => {
+test('failures are in the kernel log and in events, not only between the logged calls', async () => {
   const simulator = await fleet({
     scenario: { ...rack(2, { 1: { faults: [{ kind: 'no-image' }] }, 2: { faults: [{ kind: 'no-image' }] } }), talos: ['v1.13.9', 'v1.12.11'] },
   })

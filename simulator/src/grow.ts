@@ -1,5 +1,5 @@
 import { addressAt, spotOf, spots, type Spot } from './fleet/addresses.ts'
-import type { BootedFleet, BootWish } from './fleet/booted.ts'
+import type { BootedFleet, BootOptions } from './fleet/booted.ts'
 import type { Schematic } from './factory/schematic.ts'
 import type { ServerPlan } from './fleet/plan.ts'
 import type { Machine } from './machine/machine.ts'
@@ -33,7 +33,7 @@ export class Growth {
   }
 
   /** Boots new machines, all at once. Resolves when they are on. Rejects with `GrowError` if 127.20.0.0/16 has no room. */
-  boot(wish: BootWish): Promise<Machine[]> {
+  boot(wish: BootOptions): Promise<Machine[]> {
     return this.#oneByOne(async () => {
       const { booted, defaultPlace, add } = this.#parts
       const free = await this.#free(wish.count, wish.datacenter ?? null)

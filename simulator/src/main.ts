@@ -5,9 +5,9 @@ import { readScenario, ScenarioError } from './fleet/scenario.ts'
 import { startSimulator } from './start.ts'
 import { help, table } from './text.ts'
 
-/** The simulator as a program: serves until it is told to stop, or speaks to one that runs. */
+/** The command line of the simulator: runs a fleet until a signal, or sends a command to a running one. */
 
-// Whoever read our output may have gone: the servers stay.
+// The servers go on when the reader of the output is gone.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
@@ -61,7 +61,7 @@ const serve = async (values: Record<string, unknown>): Promise<void> => {
   await simulator.stop()
 }
 
-/** The body of `POST /boot` out of the options. */
+/** The body of `POST /boot`, from the options. */
 const bootWish = (values: Record<string, unknown>): object => {
   const count = number('count', values.count)
   const slowness = number('slowness', values.slowness)
@@ -88,7 +88,7 @@ const command = async (values: Record<string, unknown>, [name = '', ...rest]: st
   const show = (answer: unknown, hidden: readonly string[] = []): void => print(values.json === true ? JSON.stringify(answer, null, 2) : table(answer, hidden))
   if (typeof values['boot-with'] === 'string') {
     if (/[?&](?:uuid|serial|mac)=(?:&|\s|$)/.test(values['boot-with'])) say('Put the command line into single quotes: the shell has taken its ${…} away')
-    // Where they stand, unless it was said, is the simulator's own affair: their owner says it by the token that they boot with.
+    // Without --datacenter the simulator chooses one. Steelyard knows the datacenter by the join token, so the choice isn't shown.
     return show(await ask(socket, 'POST', '/boot', bootWish(values)), values.datacenter === undefined ? ['datacenter'] : [])
   }
   const server = (): string => {
@@ -140,7 +140,7 @@ const unreachable = (cause: unknown): string | null => {
   ].join('\n')
 }
 
-/** What was typed. An option that isn't there is asked wrongly, as a value that can't be is. */
+/** The parsed command line. Throws `ScenarioError` for an unknown option, as for a wrong value. */
 const given = (): ReturnType<typeof parse> => {
   try {
     return parse()

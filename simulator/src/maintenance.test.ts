@@ -26,7 +26,7 @@ const insecure = (machine: Machine): { machine: Client<typeof MachineService>; s
   return { machine: createClient(MachineService, transport), state: createClient(State, transport), storage: createClient(StorageService, transport) }
 }
 
-test('a server in maintenance shows a leaf for maintenance-service.talos.dev, signed by a root that it does not send', async () => {
+test("maintenance has a leaf for maintenance-service.talos.dev, signed by a root that isn't sent", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const socket = connect({ host: simulator.servers[0]!.plan.address, port: 50_000, rejectUnauthorized: false, ALPNProtocols: ['h2'] })
   onTestFinished(() => void socket.destroy())
@@ -40,7 +40,7 @@ test('a server in maintenance shows a leaf for maintenance-service.talos.dev, si
   expect(socket.alpnProtocol).toBe('h2')
 })
 
-test('the fingerprint holds while the server is up and changes with each boot', async () => {
+test('the fingerprint is stable until the next boot', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   const target = { host: machine!.plan.address }
@@ -53,7 +53,7 @@ test('the fingerprint holds while the server is up and changes with each boot', 
   expect((await readCertificate(target)).fingerprint).not.toBe(first.fingerprint)
 })
 
-test.each(['v1.13.9', 'v1.12.11'])('Talos %s tells its hardware to anybody', async (talos) => {
+test.each(['v1.13.9', 'v1.12.11'])('Talos %s shows its hardware to anybody', async (talos) => {
   const simulator = await fleet({ scenario: { ...rack(8), talos: [talos] } })
   for (const machine of simulator.servers) {
     const client = await openMaintenance(machine)
@@ -72,7 +72,7 @@ test.each(['v1.13.9', 'v1.12.11'])('Talos %s tells its hardware to anybody', asy
   }
 })
 
-test('it says that it is simulated', async () => {
+test('a server says that it is simulated', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { machine, state } = insecure(simulator.servers[0]!)
   const { resource } = await state.get({ namespace: 'hardware', type: 'SystemInformations.hardware.talos.dev', id: 'systeminformation' })
@@ -83,7 +83,7 @@ test('it says that it is simulated', async () => {
   expect(lines.join('\n')).toContain('SIMULATED')
 })
 
-test('Talos 1.13 answers what a reader may ask and refuses the rest; Talos 1.12 knows only its small maintenance server', async () => {
+test('maintenance of Talos 1.13 answers calls of a reader, that of Talos 1.12 only those of its small server', async () => {
   const simulator = await fleet({ scenario: { ...rack(2), talos: ['v1.13.9', 'v1.12.11'] } })
   const newer = insecure(simulator.servers[0]!)
   expect((await newer.machine.version({})).messages[0]?.version?.tag).toBe('v1.13.9')
@@ -105,7 +105,7 @@ test('Talos 1.13 answers what a reader may ask and refuses the rest; Talos 1.12 
   })
 })
 
-test('a second configuration is nothing for a reader: Talos 1.13 refuses it at once, 1.12 never takes it', async () => {
+test('a second configuration is refused by Talos 1.13 at once and never accepted by 1.12', async () => {
   // So slow that neither has left maintenance when it is given the second.
   const simulator = await fleet({ scenario: { ...rack(2), talos: ['v1.13.9', 'v1.12.11'] }, speed: MIN_SPEED })
   const bundle = await secrets()
@@ -128,7 +128,7 @@ test('a second configuration is nothing for a reader: Talos 1.13 refuses it at o
   for (const { disk } of simulator.servers) expect(disk.state.counters.applies).toBe(1)
 })
 
-test('resources that are secret, unknown or unwritten are refused with the codes of the access policy', async () => {
+test('sensitive and unknown resources are refused with the codes of the access policy', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { state } = insecure(simulator.servers[0]!)
   await expect(state.get({ namespace: 'config', type: 'MachineConfigs.config.talos.dev', id: 'v1alpha1' })).rejects.toMatchObject({
@@ -146,7 +146,7 @@ test('resources that are secret, unknown or unwritten are refused with the codes
   await expect(state.get({ namespace: 'runtime', type: 'Versions.runtime.talos.dev', id: 'other' })).rejects.toMatchObject({ code: 5 })
 })
 
-test('every type of Talos is defined with its names and columns, and one that is not simulated is an empty list', async () => {
+test("every resource type has its names and columns; types that aren't simulated are empty", async () => {
   const simulator = await fleet({ scenario: { ...rack(2), talos: ['v1.13.9', 'v1.12.11'] } })
   const [newer, older] = simulator.servers.map((machine) => insecure(machine).state)
   const definitions = async (state: Client<typeof State>): Promise<Map<string, ResourceDefinitionSpec>> => {
@@ -182,7 +182,7 @@ test('every type of Talos is defined with its names and columns, and one that is
   })
 })
 
-test('volumes and address lists of Kubernetes come with the configuration; the time is in its first epoch', async () => {
+test('the configuration adds volumes and address lists; the time is in its first epoch', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   const { state } = insecure(machine!)
@@ -203,7 +203,7 @@ test('volumes and address lists of Kubernetes come with the configuration; the t
   expect((await client.list(resources.volumeStatus)).items.map(({ id }) => id).toSorted()).toEqual(['EPHEMERAL', 'META', 'STATE'])
 })
 
-test('a configuration is refused with reasons, and nothing happens', async () => {
+test('a configuration is refused with reasons and changes nothing', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const [machine] = simulator.servers
   const client = await openMaintenance(machine!)
@@ -239,7 +239,7 @@ test('a configuration is refused with reasons, and nothing happens', async () =>
   expect(machine!.disk.state.counters.applies).toBe(1)
 })
 
-test('stages come in the order of a real install, over the wire', async () => {
+test('stages are in the order of a real installation', async () => {
   const simulator = await fleet({ scenario: rack(1), speed: 5 })
   const [machine] = simulator.servers
   const seen: string[] = []
@@ -256,7 +256,7 @@ test('stages come in the order of a real install, over the wire', async () => {
   expect(seen).toEqual(['booting', 'installing', 'rebooting', 'booting'])
 })
 
-test('a failed install ends in maintenance again, and the next one succeeds', async () => {
+test('a failed installation ends in maintenance, and the next one succeeds', async () => {
   const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'fail-install', times: 1 }] } }) })
   const [machine] = simulator.servers
   const config = configFor(await secrets(), machine!, 'control_plane', machine!.plan.address)
@@ -268,7 +268,7 @@ test('a failed install ends in maintenance again, and the next one succeeds', as
   expect(machine!.disk.state.config).toBe(config)
 })
 
-test('a watch tells of the machine status until the connection ends', async () => {
+test('a watch sends the machine status until the connection ends', async () => {
   const simulator = await fleet({ scenario: rack(1), speed: 5 })
   const [machine] = simulator.servers
   const { state } = insecure(machine!)
@@ -283,7 +283,7 @@ test('a watch tells of the machine status until the connection ends', async () =
   expect(stages.slice(0, 2)).toEqual(['maintenance', 'booting'])
 })
 
-test('a list of a thousand servers starts well under fifteen seconds', { timeout: 30_000 }, async () => {
+test('a thousand servers start in less than fifteen seconds', { timeout: 30_000 }, async () => {
   const begun = performance.now()
   const simulator = await fleet({ scenario: { servers: 1000 } })
   expect(simulator.servers.every(({ stage }) => stage.stage === 'maintenance')).toBe(true)

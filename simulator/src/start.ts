@@ -16,26 +16,26 @@ import { openMaintenance, openSecured, renewSecured } from './wire/apid.ts'
 import type { World } from './world.ts'
 
 export interface SimulatorOptions {
-  /** Holds everything that survives: disks, clusters, counters. The same folder continues the same fleet. */
+  /** Folder of the persistent state: disks, clusters, counters. The same folder continues the same fleet. */
   dataDir: string
-  /** A number of servers, or a whole scenario; the default fleet has twelve. */
+  /** Number of servers, in place of a whole scenario. Default: twelve. */
   servers?: number
   scenario?: unknown
   seed?: string
-  /** How much faster than the clock on the wall: 1 is the speed for people, 50 the one for tests. */
+  /** Speed relative to the wall clock: 1 for people, 50 for tests. */
   speed?: number
-  /** Added to the third byte of every address, so that fleets in several processes don't meet. */
+  /** Added to the third byte of every address, so that fleets of several processes don't collide. */
   subnetOffset?: number
-  /** Port of the image factory on 127.0.0.1; without it the one that it had the last time in this folder, or a free one. */
+  /** Port of the image factory on 127.0.0.1. Default: the last one used in this folder, or a free one. */
   factoryPort?: number
-  /** Wall clock, for tests that hold it. */
+  /** Wall clock in milliseconds since 1970, for tests. */
   now?: () => number
   say?: (line: string) => void
 }
 
 export interface Simulator {
   servers: readonly Machine[]
-  /** By name, address or UUID; throws when there is none. */
+  /** Finds a server by name, address or UUID. Throws if there is none. */
   server(which: string): Machine
   places: readonly Place[]
   clock: Clock
@@ -43,24 +43,24 @@ export interface Simulator {
   scenario: Scenario
   /** Path of the control socket. */
   control: string
-  /** Where the images of these servers are made, as far as they are. */
+  /** The simulated image factory. */
   factory: Factory
-  /** Boots machines beside those of the scenario, all at once; resolves when they are on. They are there again after the next start. */
+  /** Boots machines outside of the scenario, all at once. Resolves when they are on. They persist across starts. */
   boot(wish: z.input<typeof bootSchema>): Promise<Machine[]>
-  /** Gives a machine another address in 127.20.0.0/16 from its next boot on, and answers it. */
+  /** Assigns another address in 127.20.0.0/16 from the next boot on. Returns it. */
   move(machine: Machine, address?: string): Promise<string>
-  /** Takes a machine that was booted so away for good. */
+  /** Removes a machine outside of the scenario. */
   remove(machine: Machine): Promise<void>
-  /** Ends it as a power cut of the whole site: what is on the disks stays. */
+  /** Stops everything, like a power cut of the site: only the disks keep their state. */
   stop(): Promise<void>
 }
 
-/** Listening sockets opened at once: thousands are opened in batches, so that the system's queue isn't flooded. */
+/** Servers that start at the same time, so that thousands of sockets don't flood the system's queue. */
 const BATCH = 200
 
 /**
- * Starts simulated servers in this process and resolves when each that is on and unconfigured answers in maintenance.
- * Rejects with `ScenarioError`, or with the system's error when an address can't be had.
+ * Starts simulated servers in this process. Resolves when every unconfigured server with power answers in maintenance.
+ * Rejects with `ScenarioError`, or with the system's error if an address isn't available.
  */
 export const startSimulator = async (options: SimulatorOptions): Promise<Simulator> => {
   const scenario = parseScenario({
@@ -142,7 +142,7 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
       await stopServers()
     },
   }
-  // First of all: it also keeps a second simulator away from this folder.
+  // The control socket comes first because it also locks the folder.
   const control = await openControl(simulator)
   try {
     factory = await startFactory({ file: join(dataDir, 'factory.json'), ...(options.factoryPort !== undefined && { port: options.factoryPort }) })
@@ -155,7 +155,7 @@ export const startSimulator = async (options: SimulatorOptions): Promise<Simulat
   return simulator
 }
 
-/** A folder belongs to one fleet: with another seed its disks would be found in the wrong servers. */
+/** Whether the folder holds this fleet already. Throws for a fleet of another seed, whose disks would be in the wrong servers. */
 const continueFleet = (dataDir: string, scenario: Scenario): boolean => {
   const path = join(dataDir, 'fleet.json')
   const stored = readState(path) as { seed: string } | null

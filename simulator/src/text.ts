@@ -1,6 +1,6 @@
 import { isObject } from './config/shape.ts'
 
-/** What `--help` prints. */
+/** Output of `--help`. */
 export const help = `Simulated Talos servers: real gRPC and TLS on 127.20.0.0/16, no hardware behind them.
 
   npm run simulate -- [--servers N] [--scenario FILE] [--data DIR] [--seed TEXT] [--speed X] [--subnet-offset N] [--factory-port N]
@@ -43,7 +43,7 @@ Commands for one that runs (add --json for the whole answer):
   clusters                       simulated clusters with their Services
   speed [X]                      shows or sets the speed`
 
-/** An answer of the control socket for people: one line per thing, columns aligned, without those named in `hidden`. */
+/** An answer of the control socket as aligned columns, one line per object, without the columns in `hidden`. */
 export const table = (answer: unknown, hidden: readonly string[] = []): string => {
   if (!isObject(answer)) return String(answer)
   const lists = Object.entries(answer).filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]) && entry[0] !== 'faults')
@@ -74,7 +74,7 @@ const SHOWN: Record<string, string[]> = {
   ],
 }
 
-/** The fields of one thing that people are shown: what it is one of decides which. */
+/** The shown fields of an object, by its kind. */
 const shown = (what: string, item: Record<string, unknown>, hidden: readonly string[]): Record<string, string> =>
   Object.fromEntries(
     Object.entries(item)

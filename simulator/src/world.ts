@@ -4,28 +4,28 @@ import type { Schematic } from './factory/schematic.ts'
 import type { LoadBalancer } from './kubernetes/balancing/definitions.ts'
 import type { Machine } from './machine/machine.ts'
 
-/** How machines show themselves on port 50000. Handed in, because what answers there changes machines in turn. */
+/** The API of machines on port 50000. Injected, because its handlers depend on machines in turn. */
 export interface Api {
-  /** To anybody, without a configuration. */
+  /** Opens the API of maintenance, for anybody. */
   openMaintenance(machine: Machine): Promise<void>
-  /** To holders of the cluster's certificates; resolves once the machine has a certificate of its own. */
+  /** Opens the API for holders of the cluster's certificates. Resolves when the machine has its own certificate. */
   openSecured(machine: Machine, signal: AbortSignal): Promise<void>
-  /** With a new certificate for new names. */
+  /** Renews the certificate, for instance after new names. */
   renewSecured(machine: Machine): Promise<void>
 }
 
-/** What all simulated servers share: time, the network that joins them, and the data that lives in their clusters rather than on one of them. */
+/** What all simulated servers share: time, network, and the data of their clusters. */
 export interface World {
   clock: Clock
   machines: readonly Machine[]
   etcd: EtcdRegistry
-  /** Of new clusters. */
+  /** The load balancer of new clusters. */
   loadBalancer: LoadBalancer
   api: Api
   /** Added to the third byte of every address. */
   subnetOffset: number
-  /** What the image factory knows of a schematic. */
+  /** A schematic of the image factory; undefined if it is unknown. */
   schematic(id: string): Schematic | undefined
-  /** One line for whoever runs the simulator. */
+  /** Prints a line for the person who runs the simulator. */
   say(line: string): void
 }

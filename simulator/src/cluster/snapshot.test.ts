@@ -32,7 +32,7 @@ const readDatabase = (file: Buffer): Record<string, [key: Buffer, value: Buffer]
   )
 }
 
-test('a database has its entries in order, over as many pages and levels as they need', () => {
+test('a database has sorted entries over several pages and levels', () => {
   const entries: Entries = Array.from({ length: 20_000 }, (_, i) => [
     Buffer.from(`key-${(i * 7919) % 20_000}`),
     Buffer.alloc(i % 1000 === 0 ? 20_000 : i % 90, 1),
@@ -44,7 +44,7 @@ test('a database has its entries in order, over as many pages and levels as they
   expect(read.key).toEqual(entries.toSorted(([one], [other]) => Buffer.compare(one, other)))
 })
 
-test('a snapshot over the wire is a database of etcd with its checksum behind', async () => {
+test('a snapshot is an etcd database followed by its checksum', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const file = Buffer.concat(await Array.fromAsync((await openSecure(controlPlanes[0]!, bundle)).etcdSnapshot()))

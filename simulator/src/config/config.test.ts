@@ -37,7 +37,7 @@ const judged = (text: string, talosVersion = 'v1.13.9', installed = false): stri
   judgeConfig(loadConfig(text, minorOf(talosVersion)), { talosVersion, installed, disks }).errors
 const loaded = (text: string): ReturnType<typeof loadConfig> => loadConfig(text, 13)
 
-test('a sound configuration has nothing wrong with it and is read', () => {
+test('a valid configuration has no errors and is read', () => {
   expect(judged(CONTROL)).toEqual([])
   expect(readNodeConfig(loaded(CONTROL))).toMatchObject({
     role: 'controlplane',
@@ -108,7 +108,7 @@ describe("loading, in the words of Talos's own loader", () => {
     expect(() => loaded(text)).toThrow(expect.objectContaining({ name: 'ConfigError', message: reason }))
   })
 
-  test('refuses what is no YAML as a decode error', () => {
+  test('refuses invalid YAML with a decode error', () => {
     expect(() => loaded('a: [\n')).toThrow(/^decode error: yaml: .* at line \d+$/)
     expect(() => loaded('machine:\n  type: worker\n x: y\n')).toThrow(/^decode error: yaml: .* at line \d+$/)
   })
@@ -185,16 +185,16 @@ describe('judging', () => {
     )
   })
 
-  test('takes subnets that are none, as Talos does', () => {
+  test('accepts invalid subnets, as Talos does', () => {
     expect(judged(CONTROL.replace('10.244.0.0/16', '10.244.0.0/33'))).toEqual([])
   })
 
-  test('one that is installed already needs no disk; auto off goes with a host name', () => {
+  test('an installed server needs no install disk; `auto: off` allows a host name', () => {
     expect(judged(CONTROL.replace('disk: /dev/sda, ', ''), 'v1.13.9', true)).toEqual([])
     expect(judged(document('kind: HostnameConfig\nauto: off\nhostname: amber-falcon-204\n'))).toEqual([])
   })
 
-  test('Talos 1.12 takes another range of Kubernetes', () => {
+  test('Talos 1.12 accepts another range of Kubernetes versions', () => {
     expect(judged(CONTROL, 'v1.12.11').join()).toContain('too new')
     expect(judged(CONTROL.replace('v1.36.3', 'v1.35.4'), 'v1.12.11')).toEqual([])
     expect(kubernetesRange(13)).toEqual({ min: 31, max: 36 })
@@ -221,7 +221,7 @@ describe('the address that a server is reached by', () => {
   })
 })
 
-test('what needs a reboot', () => {
+test('names the parts that need a reboot', () => {
   const reasons = (text: string): string[] => rebootReasons(loaded(CONTROL), loaded(text))
   expect(reasons(CONTROL)).toEqual([])
   expect(reasons(CONTROL.replace('clusterName: blue', 'clusterName: red'))).toEqual([])
@@ -231,7 +231,7 @@ test('what needs a reboot', () => {
   expect(reasons(`${CONTROL}---\napiVersion: v1alpha1\nkind: HostnameConfig\nauto: off\nhostname: b\n`)).toEqual([])
 })
 
-test('disks are selected by every field given', () => {
+test('a disk must match every field of the selector', () => {
   const [sata] = disks
   expect(matchDisk({ size: '<= 1TB', type: 'ssd' }, sata!)).toBe(true)
   expect(matchDisk({ size: '> 1TB' }, sata!)).toBe(false)
@@ -240,13 +240,13 @@ test('disks are selected by every field given', () => {
   expect(matchDisk({ wwid: sata!.wwid }, sata!)).toBe(true)
 })
 
-test('tags of images', () => {
+test('reads the tag of an image reference', () => {
   expect(imageTag('ghcr.io/siderolabs/kubelet:v1.36.3')).toBe('v1.36.3')
   expect(imageTag(`registry:5000/a/b:v1@sha256:${'0'.repeat(64)}`)).toBe('v1')
   expect(imageTag('registry:5000/a/b')).toBeNull()
 })
 
-test('a diff shows what changed and what stands around it', () => {
+test('a diff shows changes with their context', () => {
   expect(lineDiff('a\nb\nc', 'a\nb\nc')).toBe('')
   // As Talos's own code writes it (pkg/machinery 1.13.9: textdiff).
   expect(lineDiff('a\nb\nc\n', 'a\nx\nc\n')).toBe('--- a\n+++ b\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n')

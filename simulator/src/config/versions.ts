@@ -21,15 +21,13 @@ const SINCE = {
   securityNamespace: 13,
 } as const
 
-export const isSimulated = (minor: number): minor is keyof typeof RELEASES => minor in RELEASES
-
 /** Kubernetes minors that a Talos minor accepts: six, the last one is its default (Talos: pkg/machinery/compatibility; Talos 1.13 ends with Kubernetes 1.36). */
 export const kubernetesRange = (talosMinor: number): { min: number; max: number } => ({ min: talosMinor + 18, max: talosMinor + 23 })
 
 /** The minor of a version such as `v1.13.9`: 13. NaN if it is no version. */
 export const minorOf = (version: string): number => Number(/^v?1\.(\d+)(?:\.|$)/.exec(version)?.[1] ?? NaN)
 
-export const isTalosVersion = (version: string): boolean => /^v1\.\d+\.\d+$/.test(version) && isSimulated(minorOf(version))
+export const isTalosVersion = (version: string): boolean => /^v1\.\d+\.\d+$/.test(version) && minorOf(version) in RELEASES
 
 /** Whether a minor has a feature of the table. */
 export const hasFeature = (talosMinor: number, feature: keyof typeof SINCE): boolean => talosMinor >= SINCE[feature]

@@ -41,7 +41,7 @@ test('the control socket shows servers and counters, switches power, and sets th
   expect((await stat(simulator.control)).mode & 0o077).toBe(0)
 })
 
-test('faults are set, shown and cleared; what makes no sense is refused', async () => {
+test('faults are set, shown and cleared; invalid ones are refused', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   expect(await ask(simulator.control, 'POST', '/servers/poz-01/fault', { kind: 'hang' })).toMatchObject({ faults: [{ kind: 'hang' }] })
   await expect(readCertificate({ host: simulator.servers[0]!.plan.address }, { timeoutMs: 200 })).rejects.toMatchObject({ kind: 'timeout' })
@@ -53,7 +53,7 @@ test('faults are set, shown and cleared; what makes no sense is refused', async 
   await expect(ask('/nowhere.sock', 'GET', '/servers')).rejects.toThrow('No simulator answers at /nowhere.sock')
 })
 
-test('the image factory is shown, made to misbehave, and itself again', async () => {
+test('faults of the image factory are set, shown and cleared', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   expect(await ask(simulator.control, 'GET', '/factory')).toEqual({ simulated: true, url: simulator.factory.url, fault: null, calls: 0, schematics: 0 })
   expect(await ask(simulator.control, 'POST', '/factory/fault', { kind: 'refuse', status: 429 })).toMatchObject({ fault: { kind: 'refuse', status: 429 } })
@@ -63,7 +63,7 @@ test('the image factory is shown, made to misbehave, and itself again', async ()
   await expect(ask(simulator.control, 'POST', '/factory/fault', { kind: 'burn' })).rejects.toThrow('kind')
 })
 
-test('counters tell how often an etcd was made for a cluster', async () => {
+test('counters show how many etcds were made for a cluster', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   await cluster(simulator, 1, 0)
   expect(await ask(simulator.control, 'GET', '/counters')).toMatchObject({
@@ -81,7 +81,7 @@ const start = async (dataDir: string, offset: number): Promise<{ child: ChildPro
   return { child, line }
 }
 
-test('the program says when it is ready, obeys its commands, and continues after it was killed', async () => {
+test('the program reports that it is ready, runs commands, and continues after a kill', async () => {
   const dataDir = dataFolder()
   const offset = await partOfNetwork
   const { child, line } = await start(dataDir, offset)
@@ -107,7 +107,7 @@ test('the program says when it is ready, obeys its commands, and continues after
   expect(await once(again.child, 'exit')).toEqual([0, null])
 })
 
-test('the program explains itself and refuses what it does not know', async () => {
+test('the program prints help and refuses unknown options', async () => {
   const { stdout } = await run(process.execPath, [MAIN, '--help'])
   expect(stdout).toContain('--scenario FILE')
   const faults = /fault NAME KIND([\s\S]*?)clear-faults/.exec(stdout)![1]!

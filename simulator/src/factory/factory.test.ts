@@ -49,7 +49,7 @@ test.each([
   expect(await kept.text()).toBe(made.schematic)
 })
 
-test('texts that YAML would read as something else are quoted as Steelyard quotes them', () => {
+test("ambiguous YAML texts are quoted like Steelyard's", () => {
   const awkward = [
     'yes',
     '1',
@@ -85,7 +85,7 @@ test('texts that YAML would read as something else are quoted as Steelyard quote
     expect(readSchematic(JSON.stringify({ customization: { meta: [{ key: 10, value }] } })).text).toBe(schematicText({ meta: [{ key: 10, value }] }))
 })
 
-test('what the real factory refuses is refused', async () => {
+test('refuses what the real factory refuses', async () => {
   const { url } = await factory()
   const refused = async (body: string): Promise<string> => {
     const answer = await post(url, body)
@@ -114,7 +114,7 @@ test('what the real factory refuses is refused', async () => {
   expect((await fetch(`${url}/versions`, { method: 'POST' })).status).toBe(405)
 })
 
-test('versions and extensions are listed, and an extension that a version lacks is refused with its image', async () => {
+test('lists versions and extensions, and refuses images with an extension that the version lacks', async () => {
   const { url } = await factory()
   const versions = (await (await fetch(`${url}/versions`)).json()) as string[]
   expect(versions).toEqual(expect.arrayContaining(['v1.12.11', 'v1.13.9', 'v1.14.0-rc.1', 'v1.11.0']))
@@ -135,7 +135,7 @@ test('versions and extensions are listed, and an extension that a version lacks 
   expect([lacking.status, await lacking.text()]).toEqual([400, 'official extension "siderolabs/intel-npu" is not available for Talos version v1.12.11\n'])
 })
 
-test('files say that they are simulated, and the scripts carry the arguments', async () => {
+test('files say that they are simulated, and scripts have the kernel arguments', async () => {
   const { url } = await factory()
   const argument = 'talos.config=http://10.0.0.5:8080/join/x?uuid=${uuid}'
   const { id } = (await (await post(url, JSON.stringify({ customization: { extraKernelArgs: [argument, '-console', '-selinux=1', '-pti=off'] } }))).json()) as {
@@ -167,7 +167,7 @@ test('files say that they are simulated, and the scripts carry the arguments', a
   expect(await (await fetch(`${url}/pxe/${id}/v1.13.9/metal-amd64-secureboot`)).text()).toContain('secureboot-uki.efi')
 })
 
-test('it misbehaves as told and is itself again afterwards', async () => {
+test('faults apply until they are cleared', async () => {
   const started = await factory()
   const { url } = started
   await started.fault({ kind: 'down' })
@@ -190,7 +190,7 @@ test('it misbehaves as told and is itself again afterwards', async () => {
   expect((await fetch(`${url}/versions`)).status).toBe(200)
 })
 
-test('it keeps its port and its schematics from one start to the next', async () => {
+test('port and schematics survive a restart', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'steelyard-factory-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'factory.json')

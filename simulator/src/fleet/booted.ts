@@ -34,7 +34,7 @@ export const bootSchema = z.strictObject({
   announce: z._default(z.strictObject({ uuid: z.optional(word), serial: z.optional(word), mac: z.optional(word) }), {}),
   faults: z._default(z.array(faultSchema), []),
 })
-export type BootWish = z.infer<typeof bootSchema>
+export type BootOptions = z.infer<typeof bootSchema>
 
 /** How a machine outside of the scenario was booted. */
 export interface Boot {
@@ -50,7 +50,7 @@ interface Record {
   spot: Spot
   place: string
   model: ModelName
-  wish: Omit<BootWish, 'count'>
+  wish: Omit<BootOptions, 'count'>
   schematic: string
 }
 
@@ -76,7 +76,7 @@ export class BootedFleet {
   }
 
   /** Adds and stores a machine for each spot. */
-  add(wish: BootWish, schematic: string | null, spots: readonly Spot[], defaultPlace: string): ServerPlan[] {
+  add(wish: BootOptions, schematic: string | null, spots: readonly Spot[], defaultPlace: string): ServerPlan[] {
     const { count: _, ...each } = wish
     let number = Math.max(0, ...this.#records.map((record) => record.number))
     const made = spots.map((spot): Record => {

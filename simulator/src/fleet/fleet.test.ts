@@ -24,21 +24,21 @@ describe('the fleet', () => {
     expect(healthy.length).toBeGreaterThanOrEqual(5)
   })
 
-  test('is the same from the same seed and another from another', () => {
+  test('depends on the seed only', () => {
     expect(plan({ seed: 'a' })).toEqual(plan({ seed: 'a' }))
     expect(plan({ seed: 'a' }).map(({ model }) => model)).not.toEqual(plan({ seed: 'b' }).map(({ model }) => model))
     expect(identityOf('a', 0, 'dell-r650')).toEqual(identityOf('a', 0, 'dell-r650'))
     expect(identityOf('a', 0, 'dell-r650')).not.toEqual(identityOf('a', 1, 'dell-r650'))
   })
 
-  test('of thousands has as many addresses and identities', () => {
+  test('of thousands has unique addresses and identities', () => {
     const plans = plan({ servers: 20_000 })
     expect(new Set(plans.map(({ address }) => address)).size).toBe(20_000)
     expect(new Set(plans.map(({ name }) => name)).size).toBe(20_000)
     expect(new Set(plans.slice(0, 5000).map(({ index, model }) => identityOf('s', index, model).uuid)).size).toBe(5000)
   })
 
-  test('stands where and as a scenario says', () => {
+  test('follows its scenario', () => {
     const plans = plan({
       servers: 3,
       datacenters: ['FI-HEL-1'],

@@ -5,7 +5,7 @@ import { mergePatch } from './changing/patch.ts'
 import { setLoadBalancer } from './balancing/controller.ts'
 import { CILIUM_POOLS, type LoadBalancer, METALLB_NAMESPACE, METALLB_POOLS } from './balancing/definitions.ts'
 import { formatAddress } from './balancing/ranges.ts'
-import { addService, SERVICES, servicesOf, type ServiceWish } from './balancing/services.ts'
+import { addService, SERVICES, servicesOf, type ServiceOptions } from './balancing/services.ts'
 import { Objects, type Target } from './objects.ts'
 import { notFound, Refusal } from './refusal.ts'
 
@@ -25,7 +25,7 @@ export interface ShownCluster {
 export interface Hand {
   show(): ShownCluster
   setLoadBalancer(wanted: LoadBalancer): void
-  addService(wish: ServiceWish): void
+  addService(wish: ServiceOptions): void
   removeService(namespace: string, name: string): void
   /** Merges a change into an object of a load balancer, like `kubectl edit`. `plural` is the plural name of its kind. */
   edit(plural: string, name: string, change: Body): void

@@ -8,7 +8,7 @@ import { APPLY, as, asker } from '../testing/kubernetes.ts'
 
 const SECRET = '/api/v1/namespaces/kube-system/secrets/steelyard-cluster-key'
 
-test('a control plane answers for its cluster: version, readiness, nodes', async () => {
+test('a control plane serves version, readiness and nodes', async () => {
   const simulator = await fleet({ scenario: rack(3) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 2)
   const ask = await as(bundle, controlPlanes[0]!.plan.address)
@@ -34,7 +34,7 @@ test('a control plane answers for its cluster: version, readiness, nodes', async
   expect(control.status.nodeInfo.systemUUID).toBe(controlPlanes[0]!.disk.identity.uuid)
 })
 
-test('without a certificate of the cluster nobody is known; with one that nobody bound, nothing is allowed', async () => {
+test('calls without a cluster certificate are 401, without a role binding 403', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const host = controlPlanes[0]!.plan.address
@@ -70,7 +70,7 @@ const generateForeign = async (): Promise<SecretsBundle> => {
   return { ...bundle, certs: { ...bundle.certs, k8s } }
 }
 
-test('a secret is applied, read, changed by its manager and defended against others', async () => {
+test("server-side apply protects a secret's fields against other managers", async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const ask = await as(bundle, controlPlanes[0]!.plan.address)
@@ -102,7 +102,7 @@ test('a secret is applied, read, changed by its manager and defended against oth
   expect((await ask('GET', '/api/v1/secrets')).body).toMatchObject({ kind: 'SecretList' })
 })
 
-test('objects of a custom kind are known once their definition is', async () => {
+test('custom objects are served after their definition is created', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const ask = await as(bundle, controlPlanes[0]!.plan.address)
@@ -127,7 +127,7 @@ test('objects of a custom kind are known once their definition is', async () => 
   expect((await ask('GET', `${pools}?labelSelector=a=b`)).body).toMatchObject({ items: [] })
 })
 
-test('a node whose server is gone becomes unknown, can be deleted, and comes back with its server', async () => {
+test('the node of a lost server becomes Unknown, can be deleted, and returns with its server', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const ask = await as(bundle, controlPlanes[0]!.plan.address)
@@ -147,7 +147,7 @@ test('a node whose server is gone becomes unknown, can be deleted, and comes bac
   await until('the node is back', async () => (await ready()) === 'True')
 })
 
-test('without quorum the cluster reads and changes nothing', async () => {
+test('without quorum reads and writes fail', async () => {
   const simulator = await fleet({ scenario: rack(3) })
   const { bundle, controlPlanes } = await cluster(simulator, 3, 0)
   const ask = await as(bundle, controlPlanes[0]!.plan.address)
@@ -158,7 +158,7 @@ test('without quorum the cluster reads and changes nothing', async () => {
   expect((await ask('GET', '/api/v1/nodes')).body).toMatchObject({ code: 500, message: 'etcdserver: no leader' })
 })
 
-test('what is in the cluster outlives the simulator', async () => {
+test('Kubernetes objects survive a restart of the simulator', async () => {
   const dataDir = dataFolder()
   const first = await fleet({ scenario: rack(1), dataDir })
   const { bundle, controlPlanes } = await cluster(first, 1, 0)
@@ -170,7 +170,7 @@ test('what is in the cluster outlives the simulator', async () => {
   expect((await ask('GET', '/api/v1/namespaces/default/configmaps/kept')).body).toMatchObject({ data: { a: 'b' } })
 })
 
-test('the kubeconfig of a control plane opens its API', async () => {
+test('the kubeconfig of a control plane gives access to its API', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const text = await (await openSecure(controlPlanes[0]!, bundle)).kubeconfig()

@@ -16,7 +16,7 @@ const setup = async () => {
 const names = async (ask: Ask, path: string): Promise<string[]> =>
   ((await ask('GET', path)).body.items as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name)
 
-test('a cluster has the Services, config maps and accounts that Kubernetes sees to, in new namespaces too', async () => {
+test("Kubernetes' own Services, config maps and service accounts exist, also in new namespaces", async () => {
   const { ask } = await setup()
   expect((await ask('GET', '/api/v1/namespaces/default/services/kubernetes')).body).toMatchObject({ spec: { type: 'ClusterIP', clusterIP: '10.96.0.1' } })
   expect(await names(ask, '/api/v1/namespaces/kube-system/services?labelSelector=kubernetes.io/cluster-service%3Dtrue')).toEqual(['kube-dns'])
@@ -33,7 +33,7 @@ test('a cluster has the Services, config maps and accounts that Kubernetes sees 
   expect(await names(ask, '/api/v1/configmaps?fieldSelector=metadata.namespace%3Ddemo')).toEqual([])
 })
 
-test('each node has a lease that its kubelet renews, and events of its arrival', async () => {
+test('each node has a renewed lease and registration events', async () => {
   const { ask, machine } = await setup()
   const lease = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${machine.hostname}`
   expect((await ask('GET', lease)).body).toMatchObject({ kind: 'Lease', spec: { holderIdentity: machine.hostname, leaseDurationSeconds: 40 } })
@@ -43,7 +43,7 @@ test('each node has a lease that its kubelet renews, and events of its arrival',
   expect((items as { reason: string }[]).map(({ reason }) => reason).toSorted()).toEqual(['RegisteredNode', 'Starting'])
 })
 
-test('a control plane has mirror pods of its static pods, ready while it runs, which nobody can delete', async () => {
+test("a control plane has mirror pods of its static pods, which can't be deleted", async () => {
   const { ask, machine } = await setup()
   const path = '/api/v1/namespaces/kube-system/pods'
   const pod = `kube-apiserver-${machine.hostname}`
@@ -62,7 +62,7 @@ test('a control plane has mirror pods of its static pods, ready while it runs, w
   expect((await ask('GET', `${path}/${pod}`)).body).toMatchObject({ status: { containerStatuses: [{ ready: false }] } })
 })
 
-test('lists and objects are printed as tables, custom kinds with the columns of their definition', async () => {
+test('lists and objects have a table form, custom kinds with the columns of their definition', async () => {
   const { ask, machine } = await setup()
   const table = async (path: string) => {
     const { columnDefinitions, rows, kind } = (await ask('GET', path, undefined, undefined, TABLE)).body as {
@@ -112,7 +112,7 @@ test('lists and objects are printed as tables, custom kinds with the columns of 
   expect((await ask('GET', '/openapi/v2')).status).toBe(404)
 })
 
-test('everybody may ask who they are and what they may do, and act as another only with permission', async () => {
+test('every user may review its own access; impersonation needs permission', async () => {
   const { ask, bundle, machine } = await setup()
   const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
   const access = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
@@ -139,7 +139,7 @@ test('everybody may ask who they are and what they may do, and act as another on
   })
 })
 
-test('objects are changed by each kind of patch, and deleted only as what they are', async () => {
+test('every patch type changes objects; deletion checks preconditions', async () => {
   const { ask, machine } = await setup()
   const node = `/api/v1/nodes/${machine.hostname}`
   const taints = [{ key: 'a', effect: 'NoSchedule' }]

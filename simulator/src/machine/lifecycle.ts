@@ -4,9 +4,9 @@ import { boot } from './boot.ts'
 import { TAKES } from './durations.ts'
 import { configUrl } from './kernel-line.ts'
 import type { Machine } from './machine.ts'
-import { rebootSequence, resetSequence, shutdownSequence, upgradeSequence, type ResetWish } from './sequences.ts'
+import { rebootSequence, resetSequence, shutdownSequence, upgradeSequence, type ResetOptions } from './sequences.ts'
 
-export type Wish = { kind: 'reboot' } | { kind: 'shutdown' } | { kind: 'reset'; reset: ResetWish } | { kind: 'upgrade'; image: string }
+export type Wish = { kind: 'reboot' } | { kind: 'shutdown' } | { kind: 'reset'; reset: ResetOptions } | { kind: 'upgrade'; image: string }
 
 /** Power and sequences of a machine: boots repeatedly until the power is cut. */
 export class Lifecycle {

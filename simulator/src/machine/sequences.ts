@@ -3,7 +3,7 @@ import { TAKES } from './durations.ts'
 import type { Machine } from './machine.ts'
 import { imageTag } from '../config/versions.ts'
 
-export interface ResetWish {
+export interface ResetOptions {
   graceful: boolean
   reboot: boolean
   /** Labels of system partitions to wipe. Null wipes the whole system disk, an empty list nothing. */
@@ -28,7 +28,7 @@ export const shutdownSequence = async (machine: Machine, actorId: string, power:
 }
 
 /** Leaves the cluster if the reset is graceful, wipes partitions and disks, and reboots or shuts down (Talos: Sequencer.Reset). */
-export const resetSequence = async (machine: Machine, wish: ResetWish, actorId: string, power: AbortSignal): Promise<'boot' | 'off'> => {
+export const resetSequence = async (machine: Machine, wish: ResetOptions, actorId: string, power: AbortSignal): Promise<'boot' | 'off'> => {
   const { stage, disk } = machine
   stage.startSequence('reset', actorId)
   if (wish.graceful) {

@@ -8,7 +8,7 @@ import { item, kind, type Item, type Kind } from './resource.ts'
 import { RUNTIME } from './runtime.ts'
 import { SECRETS } from './secrets.ts'
 
-/** Talos: internal/app/machined/pkg/runtime/v1alpha2/v1alpha2_state.go; the first two are COSI's own. */
+/** Namespaces (Talos: internal/app/machined/pkg/runtime/v1alpha2/v1alpha2_state.go). */
 const NAMESPACES: Record<string, string> = {
   meta: 'Metadata namespace which contains resource and namespace definitions.',
   runtime: 'Talos v1alpha1 subsystems glue resources.',
@@ -29,7 +29,7 @@ const NAMESPACES: Record<string, string> = {
   perf: 'Stats resources.',
 }
 
-/** By the definitions clients find types by short names, and the columns to print. */
+/** The definition of a type, from which clients read its short names and columns. */
 const definitionItem = (definition: Definition): Item => {
   const { type, displayType, namespace, aliases, allAliases, printColumns, sensitive } = definition
   return item(
@@ -59,7 +59,7 @@ const META: Kind[] = [
 
 const SIMULATED = new Map([...HARDWARE, ...NETWORK, ...RUNTIME, ...CLUSTER, ...SECRETS, ...META].map((entry) => [entry.type, entry]))
 
-/** All that Talos has: what this simulation keeps nothing of answers like the real ones, with nothing in it. */
+/** Every type of Talos. Types that aren't simulated have no resources. */
 export const KINDS: ReadonlyMap<string, Kind> = new Map(
   [...DEFINITIONS].map(([type, definition]) => [type, SIMULATED.get(type) ?? { ...definition, list: () => [] }]),
 )

@@ -11,7 +11,7 @@ import { ipBytes, item, kind, type Item, type Kind } from './resource.ts'
 
 const nodeId = (machine: Machine): string => createHash('sha256').update(`node/${machine.disk.identity.uuid}`).digest('base64url')
 
-/** Who is found through the discovery service: everybody who runs with the same cluster id and secret. */
+/** Members from discovery: all running machines with the same cluster id and secret. */
 const members = (machine: Machine): Item[] => {
   const own = machine.config?.node
   if (!own?.cluster.discovery) return []

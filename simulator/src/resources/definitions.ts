@@ -1,7 +1,7 @@
 /**
- * The types of resources that Talos 1.13 registers, in its order (Talos: internal/app/machined/pkg/runtime/v1alpha2/v1alpha2_state.go, pkg/machinery/resources): type,
- * namespace, name for people, aliases, and behind `|` the columns of `talosctl get` with their paths. `!` only administrators read it, `+13` new in 1.13, `-` the
- * name in lower case is no alias.
+ * Resource types of Talos, in its order (Talos: internal/app/machined/pkg/runtime/v1alpha2/v1alpha2_state.go, pkg/machinery/resources). Each
+ * line has type, namespace, display name, aliases, and after `|` the columns of `talosctl get` with their paths. Marks: `!` only administrators may read it, `+13` new
+ * in 1.13, `-` the name in lower case is no alias.
  */
 const TABLE = `
 Namespaces.meta.cosi.dev meta Namespace: ns namespace
@@ -179,10 +179,10 @@ export interface Definition {
   displayType: string
   /** Only os:admin reads these. */
   sensitive: boolean
-  /** The first minor of Talos that has the type, of those that are simulated. */
+  /** First simulated Talos minor with the type. */
   since: number
   aliases: string[]
-  /** Every name by which a client may ask. */
+  /** All names that clients may use. */
   allAliases: string[]
   printColumns: { name: string; jsonPath: string }[]
 }

@@ -42,7 +42,7 @@ const memoryModules = (machine: Machine): Item[] =>
     return item(id, MemoryModuleSpecSchema, spec, { size: undefined, sizeMiB: spec.size })
   })
 
-/** The version field says what the rest of the tables, true to the original as it is, doesn't: that nothing of this exists. */
+/** The version field says that the hardware is simulated. */
 const systemInformation = (machine: Machine): Item[] => {
   const { uuid, serial } = machine.disk.identity
   const spec = {
@@ -97,7 +97,7 @@ const disks = (machine: Machine): Item[] => [
     }
     return item(disk.name, DiskSpecSchema, spec, snakeCased)
   }),
-  // What every running Talos has besides: its own image as a loop device.
+  // Every running Talos has its own image as loop devices.
   ...[0, 1].map((number) => {
     const spec = {
       size: 77_402_112n,
@@ -138,19 +138,19 @@ const partitionsOf = (machine: Machine): Partition[] => {
   return made.map(({ label, filesystem, size }, index) => ({
     name: partitionName(disk.name, index + 1),
     label,
-    // A wiped partition has no file system until a configuration makes one again.
+    // A wiped partition has no file system until the next configuration.
     filesystem: (half && label === 'EFI') || ((label === 'STATE' || label === 'EPHEMERAL') && config === null && etcd === null) ? '' : filesystem,
     size: size || disk.sizeBytes - 2_310_012_928,
     index: index + 1,
   }))
 }
 
-/** What Talos found on the machine's disks: its own partitions on the disk that it is installed on, elsewhere what the scenario put there. */
+/** Volumes on the disks: Talos's partitions on the system disk, the scenario's contents elsewhere. */
 const discoveredVolumes = (machine: Machine): Item[] =>
   machine.hardware.disks.flatMap((disk) => {
     const isSystem = disk.name === machine.systemDisk
     const holds = isSystem ? undefined : machine.disk.state.contents?.[disk.name]
-    // What Talos can't read it doesn't list.
+    // Talos doesn't list disks that it can't read.
     if (holds === 'unreadable') return []
     const found = isSystem ? { name: 'gpt', label: '', parts: partitionsOf(machine) } : volumesOf(holds, disk)
     const spec = {
@@ -187,7 +187,7 @@ const partitionItem = (parent: string, part: Partition): Item => {
 
 const volumeStatuses = (machine: Machine): Item[] => {
   const parts = partitionsOf(machine)
-  // What else there is to be follows from the configuration (Talos: controllers/block/volume_config.go).
+  // The other volumes come with the configuration (Talos: controllers/block/volume_config.go).
   const labels = machine.config?.node ? ['META', 'STATE', 'EPHEMERAL'] : ['META', 'STATE']
   return labels.map((label) => {
     const part = parts.find((candidate) => candidate.label === label && candidate.filesystem !== '')

@@ -19,7 +19,7 @@ import type { Machine } from '../machine/machine.ts'
 import type { Link } from '../fleet/hardware.ts'
 import { ipBytes, item, kind, macBytes, type Item, type Kind } from './resource.ts'
 
-/** The simulated network hands out addresses in one /16 with its first address as the way out; nothing answers there. */
+/** The simulated network is a /16. Its first address is the gateway, where nothing answers. */
 const PREFIX_LENGTH = 16
 const GATEWAY = '127.20.0.1'
 const RESOLVERS = ['127.20.0.2', '127.20.0.3']
@@ -78,12 +78,12 @@ const physical = (link: Link): Item => {
 
 const addressesOf = (machine: Machine): string[] => (machine.hasAddress ? [machine.plan.address, ...machine.virtualAddresses] : [])
 
-/** Each of them but the default one also without, and with nothing but, the subnets of Kubernetes: these come with its configuration (Talos: controllers/k8s/address_filter.go). */
+/** All but `default` also exist without and with only Kubernetes' subnets, once there is a configuration (Talos: controllers/k8s/address_filter.go). */
 const ADDRESS_LISTS = ['default', 'current', 'routed', 'accumulative']
 
 const nodeAddresses = (machine: Machine): Item[] =>
   ADDRESS_LISTS.flatMap((id) => [id, ...(id !== 'default' && machine.config?.node ? [`${id}-no-k8s`, `${id}-only-k8s`] : [])]).map((id) => {
-    // The default one is single, and what is routed leaves out virtual addresses. There are no addresses of pods here.
+    // `default` has one address, and `routed` has no virtual addresses. Pods have no addresses here.
     const addresses = id.endsWith('-only-k8s') ? [] : id === 'default' || id.startsWith('routed') ? addressesOf(machine).slice(0, 1) : addressesOf(machine)
     return item(
       id,

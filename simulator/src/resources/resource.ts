@@ -4,7 +4,7 @@ import { DEFINITIONS, type Definition } from './definitions.ts'
 import { yamlOf } from './yaml.ts'
 import type { Machine } from '../machine/machine.ts'
 
-/** One resource as a machine shows it: its specification twice, as protobuf and as YAML, as Talos does. */
+/** A resource with its specification as protobuf and as YAML, like Talos's. */
 export interface Item {
   id: string
   proto: () => Uint8Array
@@ -12,12 +12,12 @@ export interface Item {
   labels?: Record<string, string>
 }
 
-/** A type of resource, and which there are of it. */
+/** A type of resource, and how to list a machine's. */
 export interface Kind extends Definition {
   list: (machine: Machine) => Item[]
 }
 
-/** The resources of a type that Talos defines. */
+/** Throws for a type that Talos doesn't define. */
 export const kind = (type: string, list: (machine: Machine) => Item[]): Kind => {
   const definition = DEFINITIONS.get(type)
   if (!definition) throw new Error(`Talos has no resources of the type ${type}`)

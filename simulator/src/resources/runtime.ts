@@ -28,7 +28,7 @@ const machineStatus = ({ stage }: Machine): Item[] => {
   ]
 }
 
-/** What the image carries beside Talos: by its schematic, as far as the image factory knows it. */
+/** Extensions of the image, from its schematic if the image factory knows it. */
 const extensions = (machine: Machine): Item[] => {
   const schematic = machine.world.schematic(machine.schematic)
   return [
@@ -52,7 +52,7 @@ const extensions = (machine: Machine): Item[] => {
   ]
 }
 
-/** None where this Talos lacks one of them: no image could have been made. */
+/** Empty if this Talos lacks one of them, because then there is no image. */
 const carried = (names: readonly string[], version: string): ReturnType<typeof resolveExtensions> => {
   try {
     return resolveExtensions(names, version)

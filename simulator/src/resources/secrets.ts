@@ -7,7 +7,7 @@ const bytes = (pem: string | null): Uint8Array => Buffer.from(pem ?? '')
 const pair = (from: Pair | null) => ({ crt: bytes(from?.crt ?? null), key: bytes(from?.key ?? null) })
 const accepted = (pems: readonly string[]) => pems.map((pem) => ({ crt: bytes(pem) }))
 
-/** Talos's authority as the machine's configuration has it; the key only where it issues (Talos: controllers/secrets/root.go). */
+/** Talos's authority from the machine's configuration. Only control planes have its key (Talos: controllers/secrets/root.go). */
 const talosRoot = ({ config, plan, hostname }: Machine): Item[] => {
   const node = config?.node
   if (!node) return []

@@ -1,11 +1,11 @@
-/** What Talos discovers on a disk that is not its own, as its `blkid` names it (go-blockdevice `blkid`). */
+/** Contents of disks as Talos discovers and names them (go-blockdevice `blkid`). */
 import type { Disk } from '../fleet/hardware.ts'
 import type { DiskContent } from '../fleet/media.ts'
 
 export interface Partition {
   name: string
   label: string
-  /** Where it is another than the file system's. */
+  /** If it differs from the file system's label. */
   partitionLabel?: string
   filesystem: string
   size: number

@@ -22,7 +22,7 @@ const tree = fc.letrec((tie) => ({
   ),
 })).value
 
-test('what is written is read back the same by a YAML parser', () => {
+test('a YAML parser reads back the written values', () => {
   fc.assert(
     fc.property(tree, (value) => {
       expect(parse(yamlOf(value))).toEqual(JSON.parse(JSON.stringify(value)))
@@ -31,7 +31,7 @@ test('what is written is read back the same by a YAML parser', () => {
   )
 })
 
-test('maps and lists stand as blocks', () => {
+test('maps and lists are written as blocks', () => {
   expect(yamlOf({ stage: 'running', status: { ready: true, unmetConditions: [{ name: 'services', reason: 'etcd not running' }] } })).toBe(
     'stage: running\nstatus:\n  ready: true\n  unmetConditions:\n    - name: services\n      reason: etcd not running\n',
   )

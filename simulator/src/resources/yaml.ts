@@ -1,6 +1,6 @@
 /**
- * Specifications as YAML, in block style. A server shows hundreds of small ones at each look, so this writes only what they hold (text, numbers, booleans, lists
- * and maps of them) and is ten times as fast as a writer for everything.
+ * Writes a specification as YAML in block style. A server writes hundreds of them per read, so this supports only plain values, lists and maps, and is ten times
+ * as fast as a YAML library.
  */
 export const yamlOf = (value: unknown, indent = ''): string => {
   if (Array.isArray(value)) return value.length === 0 ? `${indent}[]\n` : value.map((item) => entry(`${indent}-`, item, `${indent}  `)).join('')
@@ -15,7 +15,7 @@ const entry = (head: string, value: unknown, indent: string): string => {
   return head.endsWith('-') ? `${head} ${yamlOf(value, indent).slice(indent.length)}` : `${head}\n${yamlOf(value, indent)}`
 }
 
-/** Text that can't be taken for anything else stands plain; all other is quoted as JSON, which YAML 1.2 reads alike. */
+/** Unambiguous text is plain. Other text is quoted as JSON, which is valid YAML 1.2. */
 const PLAIN = /^[A-Za-z/(][A-Za-z0-9_./@()+=$-]*(?:[ :,][A-Za-z0-9_./@()+=$-]+)*$/
 const WORDS = /^(?:true|false|null|yes|no|on|off|y|n)$/i
 

@@ -13,10 +13,10 @@ import { RELEASES } from '../config/versions.ts'
 import type { Machine } from '../machine/machine.ts'
 import { startSimulator, type Simulator, type SimulatorOptions } from '../start.ts'
 
-/** Tests and other simulators run at the same time: each process takes a part of the network for itself, and holds a port there until it ends. */
+/** Reserves a part of the simulated network for this process, so that tests and other simulators can run side by side on one machine. */
 const reserve = async (): Promise<number> => {
   for (let at = 150; at < 245; at += 5) {
-    // The first is held; the others tell whether a simulator that doesn't know this custom is here.
+    // The first port is the reservation. The others detect simulators that don't reserve.
     const held = await listening(50_002, at + 1)
     if (!held) continue
     const probes = await Promise.all([1, 2, 3, 4, 5].map((block) => listening(50_000, at + block)))
@@ -43,7 +43,7 @@ export const dataFolder = (): string => {
   return folder
 }
 
-/** A fleet of healthy servers at fifty times the speed, gone when the test ends. */
+/** Starts a fleet of healthy servers at speed 50. It stops with the test. */
 export const fleet = async (options: Partial<SimulatorOptions> = {}): Promise<Simulator> => {
   const whole = {
     dataDir: options.dataDir ?? dataFolder(),
@@ -59,7 +59,7 @@ export const fleet = async (options: Partial<SimulatorOptions> = {}): Promise<Si
 
 const TAKEN_FOR_MS = 15_000
 
-/** Somebody else's fleet may pass through these addresses: theirs are short tests as well. */
+/** Retries while another test uses these addresses for a short time. */
 const patiently = async (start: () => Promise<Simulator>): Promise<Simulator> => {
   const end = performance.now() + TAKEN_FOR_MS
   for (;;) {
@@ -73,7 +73,7 @@ const patiently = async (start: () => Promise<Simulator>): Promise<Simulator> =>
   }
 }
 
-/** Everything in one datacenter, running the newest Talos. */
+/** A scenario with one datacenter and the newest Talos. */
 export const rack = (servers: number, special: Record<string, object> = {}): object => ({ servers, datacenters: ['PL-POZ-1'], special })
 
 export const secrets = async (): Promise<SecretsBundle> => generateSecrets({ now: new Date(), contract: 'v1.13', keys: await readyKeys() })
@@ -111,7 +111,7 @@ export const openSecure = async (machine: Machine, bundle: SecretsBundle, roles:
     await connectSecure({ host: machine.plan.address }, await mintTalosClient(bundle, { roles, lifetimeMs: HOUR_MS, now: new Date() }), { deadlineMs: 5000 }),
   )
 
-/** Polls until the condition holds; fails with what was waited for. */
+/** Polls until the condition holds. Fails with `what`. */
 export const until = async (what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> => {
   const end = performance.now() + timeoutMs
   while (!(await condition())) {
@@ -126,7 +126,7 @@ export interface Cluster {
   workers: Machine[]
 }
 
-/** Brings a whole cluster up the way Steelyard does: control planes, bootstrap on the first, then the workers. */
+/** Creates a cluster like Steelyard: control planes, bootstrap on the first, then the workers. */
 export const cluster = async (simulator: Pick<Simulator, 'servers'>, controls: number, workers: number): Promise<Cluster> => {
   const bundle = await secrets()
   const controlPlanes = simulator.servers.slice(0, controls)

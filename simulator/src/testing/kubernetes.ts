@@ -14,7 +14,7 @@ export type Ask = (method: string, path: string, body?: unknown, contentType?: s
 
 export const APPLY = 'application/apply-patch+yaml'
 
-/** Calls of one API server, with these TLS settings. */
+/** Calls an API server with these TLS settings. */
 export const asker =
   (host: string, tls: RequestOptions): Ask =>
   (method, path, body, contentType = 'application/json', headers = {}) =>
@@ -40,7 +40,7 @@ export interface Told {
   object: Record<string, unknown> & { metadata: { name: string; resourceVersion: string } }
 }
 
-/** A watch, with what it has told so far; ended with the test. */
+/** A watch and its events so far. It ends with the test. */
 const watcher =
   (host: string, tls: RequestOptions) =>
   (path: string, headers: Record<string, string> = {}): { told: Told[]; ended: () => boolean } => {
@@ -48,7 +48,7 @@ const watcher =
     let isEnded = false
     const call = request({ host, port: 6443, path, ...tls, agent: false, headers }, (response) => {
       const lines = createInterface({ input: response })
-      // The simulator may go before the watch does.
+      // The simulator may stop before the watch.
       response.on('error', () => (isEnded = true))
       lines.on('error', () => (isEnded = true))
       lines.on('line', (line) => told.push(JSON.parse(line) as Told))
@@ -65,7 +65,7 @@ const credentials = async (bundle: SecretsBundle, commonName: string, organizati
   return { ca, cert: crt, key: standardKey(key) }
 }
 
-/** Watches of one API server, as an administrator. */
+/** Watches an API server as an administrator. */
 export const watching = async (bundle: SecretsBundle, host: string): Promise<ReturnType<typeof watcher>> =>
   watcher(host, await credentials(bundle, 'steelyard', ['system:masters']))
 

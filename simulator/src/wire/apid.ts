@@ -27,24 +27,24 @@ import { clusterService } from './cluster-service.ts'
 import { cosiState } from './cosi.ts'
 import { askTrustd } from './trustd.ts'
 
-/** Talos allows this much in one message, both ways (constants.GRPCMaxMessageSize). */
+/** Largest message of Talos, in both directions (constants.GRPCMaxMessageSize). */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 const DAY = 24 * 3_600_000
 
-/** Whose certificates it takes, by the configuration that it has now: `machine.ca` and `machine.acceptedCAs`. */
+/** Accepted authorities of the active configuration: `machine.ca` and `machine.acceptedCAs`. */
 const authoritiesOf = (machine: Machine): string[] => {
   const node = machine.config?.node
   return node ? [...(node.talosCa ? [node.talosCa.crt] : []), ...node.acceptedCas] : []
 }
 
-/** Authorities that a machine's API was opened with last. */
+/** Authorities of a machine's API when it was last opened. */
 const trustedBy = new WeakMap<Machine, string>()
 const peers = new WeakMap<Http2Session, Peer>()
-/** Connections whose clients are answered before they have ended their request. */
+/** Connections of the fault `early-answer`: the server answers before the client ends its request. */
 const heldBack = new WeakSet<Http2Session>()
 
 const SERVICES = [MachineService, LifecycleService, ImageService, StorageService, TimeService, ClusterService, State]
-/** Calls that send one message, by their path, and whether that message is always empty. */
+/** Calls with a single request message by path, and whether that message is always empty. */
 const ASKS_NOTHING = new Map<string, boolean>(
   SERVICES.flatMap(({ typeName, methods }) =>
     methods
@@ -53,12 +53,12 @@ const ASKS_NOTHING = new Map<string, boolean>(
   ),
 )
 
-/** One handler for all machines: which one is asked stands in the connection. */
+/** The handler of all machines. The connection tells which machine was called. */
 const answer = connectNodeAdapter({
   grpc: true,
   grpcWeb: false,
   connect: false,
-  // grpc-go answers uncompressed where it is asked so.
+  // grpc-go doesn't compress an answer unless the client asks for it.
   acceptCompression: [],
   readMaxBytes: MAX_MESSAGE_BYTES,
   writeMaxBytes: MAX_MESSAGE_BYTES,
@@ -79,12 +79,12 @@ const answer = connectNodeAdapter({
 const handle = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
   const asksNothing = ASKS_NOTHING.get(request.url)
   const early = request.stream.session !== undefined && heldBack.has(request.stream.session)
-  // What another machine passes on is read to its end: its client here is not grpc-go's.
+  // Forwarded calls come from this simulator's own client, which always ends its requests.
   if (asksNothing !== undefined && request.headers.proxyfrom === undefined) endAsGrpcGo(request, response, { asksNothing, early })
   answer(request, response)
 }
 
-/** What grpc-go says of a call that it doesn't have (grpc-go: server.go, handleStream). */
+/** Answers an unknown call like grpc-go (grpc-go: server.go, handleStream). */
 const refuseUnknown = (path: string, response: Http2ServerResponse): void => {
   const [, service = '', method = ''] = path.split('/')
   const why = SERVICES.some(({ typeName }) => typeName === service) ? `unknown method ${method} for service ${service}` : `unknown service ${service}`
@@ -118,7 +118,7 @@ const speaker = async (machine: Machine, mode: ApiMode, authorities: string[]): 
   return server
 }
 
-/** The API of a machine without a complete configuration: anybody may connect, nobody is asked for a certificate. */
+/** The API of a machine without a complete configuration. It needs no client certificate. */
 export const openMaintenance = async (machine: Machine): Promise<void> => {
   machine.mode = 'maintenance'
   machine.identity = null
@@ -128,14 +128,14 @@ export const openMaintenance = async (machine: Machine): Promise<void> => {
   })
 }
 
-/** SHA-256 of the public key in base64, of the certificate that the API shows right now; null while there is none. */
+/** SHA-256 in base64 of the public key of the API's current certificate; null if it has none. */
 export const currentFingerprint = async (machine: Machine): Promise<string | null> => {
   if (machine.mode === 'maintenance') machine.identity ??= Promise.resolve(maintenanceIdentity(machine.ownNames, machine.world.clock.now()))
   return (await machine.identity)?.fingerprint ?? null
 }
 
 /**
- * The API of a configured machine. A control plane signs its own certificate; a worker has none, and no API, until trustd on some control plane gave it one
+ * The API of a configured machine. A control plane signs its own certificate. A worker has no API until trustd on a control plane signs its certificate
  * (Talos: internal/app/machined/pkg/controllers/secrets/api.go).
  */
 export const openSecured = async (machine: Machine, signal: AbortSignal): Promise<void> => {
@@ -158,13 +158,13 @@ export const openSecured = async (machine: Machine, signal: AbortSignal): Promis
   machine.service('apid', 'Running', 'Health check successful', true)
 }
 
-/** New names in the configuration mean a new certificate, for whoever connects from now on. */
+/** Renews the certificate for new connections, for instance after a change of names. */
 export const renewSecured = async (machine: Machine): Promise<void> => {
   if (machine.mode !== 'secured' || !machine.config?.node) return
   const { bootId } = machine
   const { role } = machine.config.node
   const trusted = authoritiesOf(machine).join()
-  // A worker's certificate is trustd's: it asks for another where the authorities have changed (secrets.APIController).
+  // A worker asks trustd for another certificate only if the authorities changed (secrets.APIController).
   if (role !== 'controlplane' && trustedBy.get(machine) === trusted) return
   trustedBy.set(machine, trusted)
   if (role !== 'controlplane') {
@@ -172,14 +172,14 @@ export const renewSecured = async (machine: Machine): Promise<void> => {
     return
   }
   const identity = await ownIdentity(machine)
-  // It may have restarted meanwhile, into maintenance even, where it shows no certificate of a cluster.
+  // The machine may have restarted meanwhile, even into maintenance.
   if (machine.bootId !== bootId || machine.mode !== 'secured') return
   machine.identity = Promise.resolve(identity)
   machine.ports.apid.renew()
 }
 
 const renewFromTrustd = async (machine: Machine, bootId: string, trusted: string): Promise<void> => {
-  // No longer than it takes to ask: whoever connects meanwhile is judged by the new authorities, as in Talos.
+  // Until then new connections still get the old certificate, but are verified with the new authorities, as in Talos.
   const identity = await identityFromTrustd(machine, AbortSignal.timeout(60_000)).catch(() => null)
   if (identity === null || machine.bootId !== bootId || machine.mode !== 'secured' || trustedBy.get(machine) !== trusted) return
   machine.identity = Promise.resolve(identity)

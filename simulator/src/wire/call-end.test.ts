@@ -34,7 +34,7 @@ const call = async (session: ReturnType<typeof connect>, path: string, send: (st
 
 const EMPTY_MESSAGE = Buffer.alloc(5)
 
-test('a request that does not end is answered all the same, and then reset without an error', async () => {
+test('a request without an end is answered and then reset with NO_ERROR', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const session = await open(simulator.servers[0]!)
   const late = await call(session, '/machine.MachineService/Version', (stream) => void stream.write(EMPTY_MESSAGE))
@@ -44,7 +44,7 @@ test('a request that does not end is answered all the same, and then reset witho
   expect(ended.bytes).toBe(late.bytes)
 })
 
-test('a call that does not exist is UNIMPLEMENTED', async () => {
+test('an unknown call is UNIMPLEMENTED', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const session = await open(simulator.servers[0]!)
   const send = (stream: { end(chunk: Buffer): unknown }): void => void stream.end(EMPTY_MESSAGE)
@@ -55,7 +55,7 @@ test('a call that does not exist is UNIMPLEMENTED', async () => {
   expect((await call(session, '/inspect.InspectService/ControllerRuntimeDependencies', send)).trailers).toMatchObject({ 'grpc-status': '12' })
 })
 
-test("Steelyard's client loses none of the answers that come before its request has ended", async () => {
+test("Steelyard's client keeps answers that arrive before its request ends", async () => {
   const simulator = await fleet({ scenario: rack(1, { 1: { faults: [{ kind: 'early-answer' }] } }) })
   const [machine] = simulator.servers
   const client = await openMaintenance(machine!)

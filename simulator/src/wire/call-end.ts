@@ -1,8 +1,8 @@
 import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2'
 
 /**
- * How grpc-go ends a call: a handler that takes one message answers as soon as that message is there, and where the answer is complete before the client has
- * ended its request, RST_STREAM(NO_ERROR) follows the trailers (grpc-go: internal/transport/http2_server.go, finishStream with `rst`).
+ * How grpc-go ends a call: a handler of one message answers as soon as that message arrives. If the answer is complete before the client
+ * ends its request, RST_STREAM(NO_ERROR) follows the trailers (grpc-go: internal/transport/http2_server.go, finishStream with `rst`).
  */
 
 /** The prefix of a message: whether it is compressed, and its length (gRPC over HTTP/2, Length-Prefixed-Message). */
@@ -10,10 +10,10 @@ const PREFIX_BYTES = 5
 const EMPTY_MESSAGE = Buffer.alloc(PREFIX_BYTES)
 const WINDOW_BYTES = 65_535
 
-/** From now on the client may send the headers of a call and nothing more, until the server has answered. */
+/** From now on the client can only send the headers of a call until the server has answered. */
 export const holdBack = (session: ServerHttp2Session): void => session.settings({ initialWindowSize: 0 })
 
-/** To be called before anybody reads the request. `early`: the client is held back, and a call that has nothing to ask is answered at once. */
+/** Call it before anything reads the request. With `early` the client is held back, and calls with an empty request are answered at once. */
 export const endAsGrpcGo = (
   request: Http2ServerRequest,
   response: Http2ServerResponse,
@@ -23,7 +23,7 @@ export const endAsGrpcGo = (
   let isWhole = false
   stream.once('end', () => (isWhole = true))
   response.stream.once('wantTrailers', () => {
-    // Not at once: a reset takes back what has not been written yet, the trailers among it.
+    // Later, because a reset discards what isn't written yet, including the trailers.
     setImmediate(() => {
       if (!isWhole && !stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR)
     })
@@ -40,14 +40,14 @@ async function* once(message: Promise<Buffer>): AsyncGenerator<Buffer, undefined
   return undefined
 }
 
-/** One call gets its request through on a connection that holds requests back. */
+/** Lets the request of one call through on a connection that holds requests back. */
 const letThrough = ({ stream }: Http2ServerRequest): void => {
   const session = stream.session
   session?.settings({ initialWindowSize: WINDOW_BYTES })
   stream.once('end', () => void (session?.destroyed === false && session.settings({ initialWindowSize: 0 })))
 }
 
-/** The bytes up to the end of the first message; what comes after it is read and dropped. All there is, where the request ends before. */
+/** The bytes of the first message, or all bytes if the request ends earlier. Later bytes are discarded. */
 const firstMessage = ({ stream }: Http2ServerRequest): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     let chunks: Buffer[] = []

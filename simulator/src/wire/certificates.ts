@@ -68,7 +68,7 @@ interface Authority {
 
 const authorities = new WeakMap<Pair, Promise<Authority>>()
 
-/** Throws when the pair has no key, when either part doesn't parse, or when its algorithm isn't one Talos uses. */
+/** Throws if the pair has no key, doesn't parse, or uses an algorithm that Talos doesn't. */
 const authorityOf = (pair: Pair): Promise<Authority> => {
   let found = authorities.get(pair)
   if (!found) authorities.set(pair, (found = openAuthority(pair)))
@@ -102,7 +102,7 @@ const subjectOf = ({ commonName, organizations = [] }: Leaf): Record<string, str
   ...(commonName === '' ? [] : [{ CN: [commonName] }]),
 ]
 
-/** The authority's key id as it stands there: Talos's own are random, those of Go's library a SHA-256, and OpenSSL refuses a leaf that names another. */
+/** Copies the authority's key id. Talos's ids are random, those of Go's library are a SHA-256, and OpenSSL refuses a leaf with another one. */
 const keyIdOf = async (authority: X509Certificate): Promise<Extension> => {
   const own = authority.getExtension(SubjectKeyIdentifierExtension)
   return own ? new AuthorityKeyIdentifierExtension(own.keyId) : AuthorityKeyIdentifierExtension.create(authority.publicKey)
@@ -130,7 +130,7 @@ const sign = async (authority: Authority, publicKey: CryptoKey, leaf: Leaf): Pro
   return certificate.toString('pem')
 }
 
-/** A key pair with a certificate of the given authority. */
+/** Generates a key pair with a certificate of this authority. */
 export const issue = async (ca: Pair, leaf: Leaf): Promise<ServerIdentity> => {
   const authority = await authorityOf(ca)
   const keys = await makeKeys(authority.algorithm)
@@ -138,14 +138,14 @@ export const issue = async (ca: Pair, leaf: Leaf): Promise<ServerIdentity> => {
   return { crt, key: await exportKey(keys.privateKey), fingerprint: fingerprintOf(crt) }
 }
 
-/** A certificate request as a worker sends it to trustd. */
+/** The certificate request of a worker to trustd. */
 export const createRequest = async (names: readonly string[]): Promise<{ csr: string; key: string }> => {
   const keys = await makeKeys(ED25519)
   const request = await Pkcs10CertificateRequestGenerator.create({ name: '', keys, signingAlgorithm: ED25519, extensions: [alternatives(names)] })
   return { csr: request.toString('pem'), key: await exportKey(keys.privateKey) }
 }
 
-/** Signs a worker's request as a server certificate. Throws when the request doesn't parse or its signature is wrong. */
+/** Signs a worker's request as a server certificate. Throws if the request doesn't parse or its signature is wrong. */
 export const signRequest = async (ca: Pair, csr: string, now: number): Promise<string> => {
   const request = new Pkcs10CertificateRequest(csr)
   if (!(await request.verify())) throw new Error('the certificate request has a wrong signature')

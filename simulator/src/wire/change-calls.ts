@@ -18,7 +18,7 @@ const META_KEYS = new Set([0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e,
 const peerOf = (context: HandlerContext): Peer => context.values.get(PEER)!
 const applying = new WeakSet<Machine>()
 
-/** The calls that change a machine. */
+/** Calls that change a machine. */
 export const changeCalls: MachineCalls = {
   async applyConfiguration(request, context) {
     const { machine, roles } = peerOf(context)
@@ -162,8 +162,8 @@ const decode = (data: Uint8Array): string => {
 }
 
 /**
- * What Talos allows over the API (internal/app/machined/pkg/system/system.go, services/kubelet.go): the kubelet is started and restarted, and of the services
- * that a simulated server has none is stopped. What is asked for and is so already is answered as done.
+ * Service operations that Talos allows over the API (internal/app/machined/pkg/system/system.go, services/kubelet.go): only the kubelet can be started and restarted,
+ * and none of the simulated services can be stopped. An operation without effect succeeds.
  */
 const change = async ({ machine }: Peer, id: string, action: 'start' | 'stop' | 'restart', signal: AbortSignal): Promise<string> => {
   if (!machine.services.get(id)) throw new ConnectError(`service "${id}" not defined`, Code.Unknown)

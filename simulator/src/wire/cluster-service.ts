@@ -12,7 +12,7 @@ interface Members {
   controlPlanes: readonly Machine[]
 }
 
-/** What is amiss, or null. */
+/** Describes the problem, or null. */
 type Check = (members: Members) => string | null
 
 const service =
@@ -34,7 +34,7 @@ const each =
     return names.length === 0 ? null : `${what}: [${names.join(' ')}]`
   }
 
-/** In Talos's order and words (pkg/cluster/check/default.go); those that look at pods of workloads have nothing to look at here. */
+/** Checks in Talos's order and words (pkg/cluster/check/default.go), without those of workload pods. */
 const CHECKS: readonly [string, Check][] = [
   ['etcd to be healthy', service('etcd', 'controlPlanes')],
   ['etcd members to be consistent across nodes', each('controlPlanes', (machine) => machine.etcdCluster?.hasQuorum === true, 'etcd has no leader on')],
@@ -49,7 +49,7 @@ const CHECKS: readonly [string, Check][] = [
   ['all k8s nodes to report ready', each('all', ({ nodeReady }) => nodeReady, 'some nodes are not ready')],
 ]
 
-/** The health check that a control plane makes of its cluster. */
+/** The server-side health check of a cluster, made by a control plane. */
 export const clusterService: ServiceImpl<typeof ClusterService> = {
   async *healthCheck({ waitTimeout, clusterInfo }, context) {
     const { machine } = context.values.get(PEER)!
@@ -63,7 +63,7 @@ export const clusterService: ServiceImpl<typeof ClusterService> = {
       asked.length > 0 ? clusterInfo!.controlPlaneNodes.includes(plan.address) : config?.node?.role === 'controlplane',
     )
     yield { message: `discovered nodes: [${all.map(({ plan }) => `"${plan.address}"`).join(' ')}]` }
-    // As long as the caller waits, in the time of the caller's clock.
+    // The timeout is in the caller's time, not in simulated time.
     const signal = AbortSignal.any([context.signal, AbortSignal.timeout(waitTimeout ? durationMs(waitTimeout) : 0)])
     for (const [what, check] of CHECKS) {
       yield { message: `waiting for ${what}: ...` }

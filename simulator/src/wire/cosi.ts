@@ -16,7 +16,7 @@ interface Known {
   updated: number
 }
 
-/** Versions of resources, counted since the machine booted: a resource is a new version when its text is another. */
+/** Versions of resources since the machine's boot. A resource gets a new version when its YAML changes. */
 const histories = new WeakMap<Machine, { bootId: string; known: Map<string, Known> }>()
 
 const read = (machine: Machine, kind: Kind): Resource[] => {
@@ -47,7 +47,7 @@ const read = (machine: Machine, kind: Kind): Resource[] => {
   })
 }
 
-/** The machine, and the kind if the caller may read it; the refusals are those of Talos's access policy (Talos: internal/app/resources/access.go). */
+/** The machine and the kind, if the caller may read it. Refuses like Talos's access policy (Talos: internal/app/resources/access.go). */
 const open = (context: HandlerContext, namespace: string, type: string): { machine: Machine; kind: Kind } => {
   const peer = context.values.get(PEER)!
   const kind = KINDS.get(type)
@@ -90,7 +90,7 @@ const tombstone = (kind: Kind, id: string): Resource =>
 
 type Change = { eventType: EventType; resource: Resource; old?: Resource }
 
-/** The state service, read-only as Talos has it from outside. */
+/** The state service, read-only like Talos's from outside. */
 export const cosiState: ServiceImpl<typeof State> = {
   get({ namespace, type, id }, context) {
     const { machine, kind } = open(context, namespace, type)
@@ -118,7 +118,7 @@ export const cosiState: ServiceImpl<typeof State> = {
           .filter((resource) => (single === null ? selected(resource, queries, options?.idQuery?.regexp) : resource.metadata?.id === single))
           .map((resource) => [resource.metadata?.id ?? '', resource]),
       )
-    // Says that the watch stands.
+    // Confirms the watch.
     yield { event: [] }
     const { signal } = context
     const bootId = machine.bootId

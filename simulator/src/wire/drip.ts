@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 
 const BYTE_EVERY_MS = 1_000
 
-/** A connection on which a server's bytes come one per second of real time: alive by every test but that of patience. */
+/** A connection that sends one byte per second of real time. */
 export class Drip extends Duplex {
   readonly #socket: Socket
   #timer: NodeJS.Timeout | undefined

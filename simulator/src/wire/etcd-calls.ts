@@ -9,7 +9,7 @@ import { PEER } from './peer.ts'
 
 const CHUNK_BYTES = 64 * 1024
 
-/** `call` is what Talos names the call where it refuses it. */
+/** The etcd cluster and member of a machine. `call` names the call in Talos's refusal. */
 const own = (machine: Machine, call: string): { cluster: EtcdCluster; member: Member } => {
   onControlPlane(machine, call)
   const cluster = machine.etcdCluster
@@ -24,7 +24,7 @@ const withQuorum = (cluster: EtcdCluster): void => {
 
 const number = (id: string): bigint => BigInt(`0x${id}`)
 
-/** The etcd of a control plane, and the kubeconfig that it can make. */
+/** Calls about etcd and the kubeconfig, for control planes only. */
 export const etcdCalls: MachineCalls = {
   etcdMemberList({ queryLocal }, context) {
     const { cluster } = own(context.values.get(PEER)!.machine, 'member list')
@@ -85,7 +85,7 @@ export const etcdCalls: MachineCalls = {
     const { cluster, member } = own(context.values.get(PEER)!.machine, 'etcd forfeit leadership')
     withQuorum(cluster)
     if (cluster.leader?.id !== member.id) return { messages: [{}] }
-    // The first living voter leads: whoever gives that up goes to the end of the line.
+    // The first living voter is the leader, so a member that gives up leadership moves to the end.
     cluster.change((state) => {
       state.members = [...state.members.filter(({ id }) => id !== member.id), member]
       state.term++
@@ -113,7 +113,7 @@ export const etcdCalls: MachineCalls = {
   },
 }
 
-/** A tar of one file as Talos writes it: a header and the bytes, without padding and without the blocks that should end an archive. */
+/** A tar of one file like Talos's: header and content, without padding and end-of-archive blocks. */
 const tarOf = (name: string, content: Buffer): Buffer => {
   const header = Buffer.alloc(512)
   const octal = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`

@@ -1,6 +1,6 @@
 import type { Machine } from '../machine/machine.ts'
 
-/** The few files of a simulated machine. Nothing else is on it. */
+/** All files of a simulated machine, with their content. */
 const textsOf = (machine: Machine): Map<string, string> =>
   new Map([
     ['/etc/os-release', `NAME="Talos"\nID=talos\nVERSION_ID=${machine.talosVersion}\nPRETTY_NAME="Talos (${machine.talosVersion}), simulated"\n`],
@@ -12,13 +12,13 @@ const FOLDERS = ['/dev', '/run', '/sys', '/system/state', '/tmp', '/usr', '/var/
 
 export interface Entry {
   path: string
-  /** Bytes of a file; null: a folder. */
+  /** Size of a file in bytes; null for a folder. */
   size: number | null
 }
 
 export const textOf = (machine: Machine, path: string): string | undefined => textsOf(machine).get(path)
 
-/** Files and folders by path, each folder before what lies in it. */
+/** Files and folders sorted by path, each folder before its content. */
 const tree = (machine: Machine): Entry[] => {
   const entries = new Map<string, number | null>([['/', null]])
   const folder = (path: string): void => {
@@ -32,7 +32,7 @@ const tree = (machine: Machine): Entry[] => {
   return [...entries].map(([path, size]) => ({ path, size })).toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** What is at `root` and below, with its depth below `root`, at most `depth` deep; empty where nothing is there. */
+/** Entries at and below `root` with their depth, at most `depth` levels. Empty if `root` doesn't exist. */
 export const below = (machine: Machine, root: string, depth: number): (Entry & { relative: string; depth: number })[] => {
   const base = `/${root
     .split('/')

@@ -9,7 +9,7 @@ import { rawTransport } from '../testing/transport.ts'
 const calls = async (host: string, bundle: Cluster['bundle'], roles?: Parameters<typeof rawTransport>[2]): Promise<Client<typeof MachineService>> =>
   createClient(MachineService, await rawTransport(host, bundle, roles))
 
-test('a control plane passes a call on to the others of its cluster, each named in its part of the answer', async () => {
+test('a control plane forwards calls to its cluster and names each machine in the answer', async () => {
   const simulator = await fleet({ scenario: rack(3) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const [control, worker, stranger] = [controlPlanes[0]!, workers[0]!, simulator.servers[2]!]
@@ -42,7 +42,7 @@ test('a control plane passes a call on to the others of its cluster, each named 
   })
 })
 
-test('streams of several machines come in one, an error of one as its part', async () => {
+test('streams of several machines are merged, including errors', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const [control, worker] = [controlPlanes[0]!, workers[0]!]
@@ -81,7 +81,7 @@ test('streams of several machines come in one, an error of one as its part', asy
   await expect(own.hostname({}, { headers: { node: control.plan.address } })).rejects.toMatchObject({ code: 7, rawMessage: 'no request forwarding' })
 })
 
-test('whoever follows a reset through another machine is told that the services are stopped', async () => {
+test('events of a reset through another machine include the stop of services', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const machine = await calls(controlPlanes[0]!.plan.address, bundle)

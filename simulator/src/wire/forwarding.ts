@@ -8,7 +8,7 @@ import type { ActiveConfig, Machine } from '../machine/machine.ts'
 import { issue } from './certificates.ts'
 
 /**
- * How the API of a control plane passes calls on to other machines of its cluster: over the wire, with a certificate of its own, as whoever called
+ * Forwards calls from a control plane to other machines of its cluster, over the wire, with its own certificate and the caller's roles
  * (Talos: internal/app/apid/pkg/director/director.go, internal/app/apid/pkg/backend/apid.go).
  */
 
@@ -16,7 +16,7 @@ type Call = UnaryRequest | StreamRequest
 type Answer = UnaryResponse | StreamResponse
 type Next = (call: Call) => Promise<Answer>
 
-/** Where a call goes: one machine, whose answer stays as it is, or several, each of which is named in its part of the answer. */
+/** Target of a call: one machine, whose answer is unchanged, or several, each named in its part of the answer. */
 export type Route = { kind: 'one'; node: string } | { kind: 'many'; nodes: readonly string[] }
 
 const MANY_NODES = new Set(['machine.MachineService', 'cluster.ClusterService', 'inspect.InspectService', 'storage.StorageService', 'time.TimeService'])
@@ -24,9 +24,9 @@ const API_PORT = 50_000
 const IDLE_MS = 1_000
 const DAY_MS = 24 * 3_600_000
 
-/** Null: the call is for the machine that was called. Throws what Talos answers where it doesn't forward. */
+/** The route of a call; null if it is for this machine. Throws Talos's refusal if it doesn't forward. */
 export const routeOf = (machine: Machine, method: string, header: Headers): Route | null => {
-  // In maintenance nothing is routed, whatever is asked: talosctl sends an empty `node` then (Talos: apid/pkg/director, skipRouting).
+  // Maintenance doesn't route. talosctl sends an empty `node` then (Talos: apid/pkg/director, skipRouting).
   if (header.has('proxyfrom') || machine.mode === 'maintenance') return null
   const listed = (name: string): string[] | null =>
     header
@@ -37,7 +37,7 @@ export const routeOf = (machine: Machine, method: string, header: Headers): Rout
   const nodes = listed('nodes')
   if (node && node.length !== 1) throw new ConnectError('node metadata must be single-valued', Code.InvalidArgument)
   const forwards = machine.config?.node?.role === 'controlplane'
-  // A worker knows nobody else; for itself it answers.
+  // A worker doesn't forward, but answers calls to itself.
   const isOwn = (asked: readonly string[] | null): boolean => !forwards && asked?.length === 1 && isSelf(machine, asked[0]!)
   const refused = (): never => {
     throw new ConnectError('no request forwarding', Code.PermissionDenied)
@@ -51,7 +51,7 @@ export const routeOf = (machine: Machine, method: string, header: Headers): Rout
   return null
 }
 
-/** Sends the call where it belongs; `local` is how this machine itself answers it. */
+/** Sends the call to its route. `local` answers on this machine. */
 export const forward = async (machine: Machine, roles: readonly string[], call: Call, route: Route, local: Next): Promise<Answer> => {
   const header = new Headers({ proxyfrom: machine.plan.address, 'talos-role': roles.join(',') })
   const to = (node: string): Next => (isSelf(machine, node) ? local : async (copy) => passed(await transportTo(machine, node), node, copy, header))
@@ -59,7 +59,7 @@ export const forward = async (machine: Machine, roles: readonly string[], call: 
   return call.stream ? manyStreams(call, route.nodes, to) : manyAnswers(call, route.nodes, to)
 }
 
-/** A complete answer: what the other machine sent around its messages is between it and this one. */
+/** A complete answer with this machine's own headers and trailers. */
 const answerOf = (call: Call, message: Answer['message']): Answer =>
   ({
     stream: call.stream,
@@ -83,19 +83,19 @@ const passed = async (transport: Transport, node: string, call: Call, header: He
   }
 }
 
-/** What Go says where Node has a code. */
+/** Go's messages by Node's error code. */
 const DIAL_FAILURES: Record<string, string> = {
   ECONNREFUSED: 'connect: connection refused',
   ECONNRESET: 'read: connection reset by peer',
   EHOSTUNREACH: 'connect: no route to host',
   ETIMEDOUT: 'i/o timeout',
 }
-/** Codes of OpenSSL's verification, and of Node's check of the name. */
+/** Error codes of OpenSSL's verification and of Node's check of the host name. */
 const UNTRUSTED = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_CERT_)/
 
-/** Failures to connect, in the words of grpc-go; anything else is the other machine's own answer. */
+/** Converts connection failures to the words of grpc-go. Other errors are answers of the other machine and stay. */
 const dialled = (node: string, signal: AbortSignal, error: unknown): unknown => {
-  // Node cancels the streams of a connection that breaks.
+  // Node cancels the streams of a broken connection.
   if (error instanceof ConnectError && error.code === Code.Canceled && !signal.aborted)
     return new ConnectError('error reading from server: EOF', Code.Unavailable, undefined, undefined, error)
   const cause: unknown = error instanceof ConnectError ? error.cause : error
@@ -121,7 +121,7 @@ interface Connections {
   transports: Map<string, Transport>
 }
 
-/** By the configuration whose authority signed the certificate: another configuration begins anew. */
+/** Connections by configuration, because a new configuration may have another authority. */
 const connections = new WeakMap<ActiveConfig, Connections>()
 
 const transportTo = async (machine: Machine, node: string): Promise<Transport> => {
@@ -138,7 +138,7 @@ const transportTo = async (machine: Machine, node: string): Promise<Transport> =
   let transport = own.transports.get(address)
   if (!transport) {
     const baseUrl = `https://${address}:${API_PORT}`
-    // What a machine sends comes from its own address; the option goes through to tls.connect.
+    // Send from the machine's own address. The option reaches tls.connect.
     const tls: SecureClientSessionOptions & { localAddress: string } = {
       ca: [ca.crt, ...config.node.acceptedCas],
       cert: crt,
@@ -151,7 +151,7 @@ const transportTo = async (machine: Machine, node: string): Promise<Transport> =
   return transport
 }
 
-/** Names are those of the cluster's members, which Talos resolves for itself (hostDNS.resolveMemberNames). Nothing outside of the simulated network is dialled. */
+/** The address of a node. Names are cluster members (Talos: hostDNS.resolveMemberNames). Only the simulated network is dialled. */
 const addressOf = (machine: Machine, node: string): string => {
   if (node.startsWith('127.20.') && isIP(node) === 4) return node
   if (isIP(node) !== 0) throw unreachable(isIP(node) === 6 ? `[${node}]` : node, 'connect: no route to host')
@@ -170,7 +170,7 @@ interface Named extends Message {
 
 const name = (message: object, hostname: string): void => void ((message as Named).metadata = create(MetadataSchema, { hostname }))
 
-/** An error as the part of an answer: all the other nodes' parts still arrive. */
+/** The error of one node as its part of the answer, so that the other parts still arrive. */
 const failure = (node: string, error: unknown): Metadata => {
   const { code, rawMessage } = ConnectError.from(error)
   return create(MetadataSchema, {
@@ -217,7 +217,7 @@ const manyStreams = async (call: StreamRequest, nodes: readonly string[], to: (n
   return answerOf(call, parts.length === 1 ? parts[0]! : merged(parts))
 }
 
-/** Whatever comes first, from whomever. */
+/** Merges streams in order of arrival. */
 async function* merged<T>(streams: readonly AsyncIterable<T>[]): AsyncIterable<T> {
   const iterators = streams.map((stream) => stream[Symbol.asyncIterator]())
   const next = (iterator: AsyncIterator<T>): Promise<{ iterator: AsyncIterator<T>; result: IteratorResult<T> }> =>

@@ -4,7 +4,7 @@ import { issue } from './certificates.ts'
 
 const YEAR_MS = 365 * 24 * 3_600_000
 
-/** The admin kubeconfig that a control plane makes from the cluster's Kubernetes authority (Talos: pkg/kubeconfig/generate.go). */
+/** Generates an admin kubeconfig from the cluster's Kubernetes authority (Talos: pkg/kubeconfig/generate.go). */
 export const adminKubeconfig = async (machine: Machine): Promise<string> => {
   const { cluster } = machine.config!.node!
   const { crt, key } = await issue(cluster.ca!, {

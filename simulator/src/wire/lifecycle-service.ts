@@ -7,7 +7,7 @@ import type { Machine } from '../machine/machine.ts'
 import { writeImage } from '../machine/sequences.ts'
 import { PEER } from './peer.ts'
 
-/** Images that were pulled into the system namespace, per machine and boot. */
+/** Images in the system namespace, per machine and boot. */
 const pulled = new WeakMap<Machine, { bootId: string; images: Map<string, number> }>()
 
 const imagesOf = (machine: Machine): Map<string, number> => {
@@ -20,7 +20,7 @@ const newer = (machine: Machine): void => {
   if (!hasFeature(machine.talosMinor, 'lifecycleService')) throw new ConnectError('unknown service', Code.Unimplemented)
 }
 
-/** Images, as Talos 1.13 and newer has them. */
+/** The image service of Talos 1.13 and newer. */
 export const imageService: ServiceImpl<typeof ImageService> = {
   async *list(_request, context) {
     const { machine } = context.values.get(PEER)!
@@ -37,7 +37,7 @@ export const imageService: ServiceImpl<typeof ImageService> = {
   },
 }
 
-/** Install and upgrade as streams, Talos 1.13 and newer. Neither reboots. */
+/** Install and upgrade as streams, in Talos 1.13 and newer. Neither reboots. */
 export const lifecycleService: ServiceImpl<typeof LifecycleService> = {
   async *install({ source, destination }, context) {
     const { machine } = context.values.get(PEER)!

@@ -5,7 +5,7 @@ import type { Machine } from '../machine/machine.ts'
 /** Some calls of `machine.MachineService`. */
 export type MachineCalls = Partial<ServiceImpl<typeof MachineService>>
 
-/** Etcd, kubeconfig and bootstrap are matters of control planes alone. */
+/** Refuses a call on a worker. `what` names the call. */
 export const onControlPlane = (machine: Machine, what: string): void => {
   if (machine.config?.node?.role !== 'controlplane') throw new ConnectError(`${what} is only available on control plane nodes`, Code.Unimplemented)
 }

@@ -1,9 +1,8 @@
 /**
- * The identity of the maintenance API: a leaf for `maintenance-service.talos.dev`, signed by a root that lives for this boot only and is never sent
+ * The identity of the maintenance API: a leaf for `maintenance-service.talos.dev`, signed by a root that exists for one boot and is never sent
  * (Talos: internal/app/machined/pkg/controllers/secrets/maintenance_root.go). New keys each time: the fingerprint changes.
  *
- * Written byte by byte (RFC 5280 in DER, X.690), because every boot makes one: with a library for certificates, a rack that is switched on would spend
- * a fifth of its time on them.
+ * Encoded by hand (RFC 5280, DER in X.690) because every boot makes one: with a certificate library, booting a rack takes a fifth longer.
  */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -23,7 +22,7 @@ const octets = (bytes: Uint8Array): Buffer => der(0x04, bytes)
 const yes = der(0x01, Buffer.from([0xff]))
 const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, 'hex'))
 
-/** UTCTime until 2049, as RFC 5280 wants it. */
+/** UTCTime until 2049 (RFC 5280). */
 const time = (ms: number): Buffer => {
   const text = new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, '')
   return text < '2050' ? der(0x17, Buffer.from(text.slice(2))) : der(0x18, Buffer.from(text))
@@ -43,11 +42,11 @@ const algorithm = sequence(OID.ed25519)
 const name = (kind: Buffer, text: string): Buffer => sequence(der(0x31, sequence(kind, der(0x0c, Buffer.from(text)))))
 const extension = (kind: Buffer, value: Buffer, isCritical = false): Buffer => sequence(kind, ...(isCritical ? [yes] : []), octets(value))
 
-/** Version 3. */
+/** X.509 version 3. */
 const version = der(0xa0, der(0x02, Buffer.from([2])))
 const issuer = name(OID.organization, 'talos')
 const subject = name(OID.commonName, 'maintenance-service.talos.dev')
-/** Digital signature, the first of the bits. */
+/** Digital signature is the first bit. */
 const keyUsage = extension(OID.keyUsage, bits(Buffer.from([0x80]), 7), true)
 const extKeyUsage = extension(OID.extKeyUsage, sequence(OID.serverAuth))
 

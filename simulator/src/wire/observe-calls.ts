@@ -10,7 +10,7 @@ import { cpuInfo, diskStats, loadAverage, memoryInfo, networkStats, systemStat }
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** The calls that only look. */
+/** Calls that only read. */
 export const observeCalls: MachineCalls = {
   version(_request, context) {
     const { machine } = context.values.get(PEER)!
@@ -47,7 +47,7 @@ export const observeCalls: MachineCalls = {
     const { machine } = context.values.get(PEER)!
     const { journal } = machine
     const { events } = journal
-    // Says that the stream stands.
+    // Confirms the stream.
     yield { data: { typeUrl: '', value: new Uint8Array() } }
     const from = firstEvent(events, tailEvents, tailId, tailSeconds, machine.world.clock.now())
     for await (const event of follow(journal, events, () => journal.events, from, context.signal)) {
@@ -69,10 +69,9 @@ export const observeCalls: MachineCalls = {
     const { machine } = context.values.get(PEER)!
     const { journal } = machine
     if (namespace !== 'system' && namespace !== '') throw new ConnectError(`container "${id}" not found`, Code.NotFound)
-    // Since 1.13 the kernel's messages are kept as a log too (Talos: controllers/runtime/kmsg_log_storage.go).
     const current = () => (id === 'kernel' && hasFeature(machine.talosMinor, 'kernelLog') ? journal.kernelLines : journal.logLines(id))
     const lines = current()
-    // A plain error of Go's (Talos: logging/circular.go), so without a code of its own.
+    // Talos returns a plain Go error (logging/circular.go), so the code is Unknown.
     if (!lines) throw new ConnectError(`log "${id}" was not registered`, Code.Unknown)
     const from = tailLines < 0 ? 0 : Math.max(0, lines.total - tailLines)
     for await (const line of isFollowed ? follow(journal, lines, current, from, context.signal) : lines.since(from)) yield { bytes: encode(`${line}\n`) }
@@ -109,7 +108,7 @@ const firstEvent = (events: Ring<JournalEvent>, tailEvents: number, tailId: stri
   return tailEvents < 0 ? first : Math.max(first, events.total - tailEvents)
 }
 
-/** Everything from this number on, then whatever comes, until the caller leaves or the machine starts anew (which makes another ring). */
+/** Yields the entries from this number on and then new ones, until the caller leaves or the machine restarts, which replaces the ring. */
 async function* follow<T>(journal: Journal, ring: Ring<T>, current: () => Ring<T> | undefined, from: number, signal: AbortSignal): AsyncIterable<T> {
   let next = from
   while (!signal.aborted && current() === ring) {

@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls'
 import { createContextKey } from '@connectrpc/connect'
 import type { ApiMode, Machine } from '../machine/machine.ts'
 
-/** Who is at the other end of a connection, and to which machine in which mode it was made. */
+/** The client of a connection, and the machine and its mode when it connected. */
 export interface Peer {
   machine: Machine
   mode: ApiMode
@@ -17,8 +17,8 @@ export const PEER = createContextKey<Peer | null>(null)
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2'
 
 /**
- * Roles are the organizations of the client's certificate. Null: its key usage isn't exactly client authentication, which Talos refuses
- * (Talos: internal/app/apid, VerifyExtKeyUsage), or by the machine's clock it is out of its time.
+ * The roles of a client: the organizations of its certificate. Null if the certificate isn't valid at the machine's time, or if its
+ * key usage isn't exactly client authentication (Talos: internal/app/apid, VerifyExtKeyUsage).
  */
 export const rolesOf = (socket: TLSSocket, now: number): string[] | null => {
   const certificate = socket.getPeerX509Certificate()
@@ -28,5 +28,5 @@ export const rolesOf = (socket: TLSSocket, now: number): string[] | null => {
   return organizationsOf(certificate.subject)
 }
 
-/** Every O of a subject as Node prints it: one attribute per line, those of one set joined by `+`. */
+/** The organizations of a subject in Node's format: one attribute per line, those of one set joined by `+`. */
 export const organizationsOf = (subject: string): string[] => subject.split(/\n|\+/).flatMap((line) => (line.startsWith('O=') ? [line.slice(2)] : []))

@@ -3,21 +3,21 @@ import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { Drip } from './drip.ts'
 
-/** How a listening port misbehaves towards whoever connects. `refuse` closes it. */
+/** Fault of a listening port. `refuse` closes it. */
 export type PortTrouble = 'refuse' | 'hang' | 'drip' | 'garbage' | null
 
-/** Takes a connected stream over and speaks TLS on it. */
+/** Speaks TLS on a connected stream. */
 export interface Speaker {
   emit(event: 'connection', stream: Duplex): boolean
 }
 
 const IDLE_MS = 1_000
-/** Talos stops its API gracefully; a reply on loopback needs far less than this. */
+/** Time for pending replies when the API stops. */
 const GRACE_MS = 150
 
 /**
- * One listening socket of a simulated server. The TLS side is made when somebody first connects and dropped after a while without anybody, so that a thousand
- * idle servers cost a thousand sockets and nothing else.
+ * A listening port of a simulated server. Its TLS server exists only while there are connections, so that idle servers cost nothing but
+ * their sockets.
  */
 export class Port {
   #address: string
@@ -39,17 +39,17 @@ export class Port {
     return this.#address
   }
 
-  /** From now on it is that of another address. To be called while it is closed. */
+  /** Changes the address. Call it while the port is closed. */
   move(address: string): void {
     this.#address = address
   }
 
-  /** Whether whoever connects now is accepted. */
+  /** Whether it accepts connections. */
   get isOpen(): boolean {
     return this.#servers.get(this.address)?.listening === true
   }
 
-  /** Rejects with the system's error when the address can't be had, without ever answering there. */
+  /** Rejects with the system's error if the address isn't available. Never answers. */
   async probe(): Promise<void> {
     const server = createServer()
     await started(server, this.port, this.address)
@@ -58,8 +58,8 @@ export class Port {
   }
 
   /**
-   * Starts to answer. Whoever is connected to what answered before keeps the connection for a moment, so that a reply under way arrives.
-   * Rejects with the system's error when the address can't be had.
+   * Starts to answer. Existing connections stay for a moment, so that pending replies arrive.
+   * Rejects with the system's error if the address isn't available.
    */
   async open(makeSpeaker: () => Promise<Speaker>): Promise<void> {
     this.#retire()
@@ -68,12 +68,12 @@ export class Port {
     await this.#listen()
   }
 
-  /** New connections get a new TLS side, with whatever certificate is right then; those under way stay. */
+  /** Uses a new TLS server, and thus the current certificate, for new connections. */
   renew(): void {
     this.#speaker = null
   }
 
-  /** Stops to answer: at once, as when power is lost, or after a moment for replies under way. */
+  /** Stops: at once like a power cut, or gently after pending replies. */
   close({ gently = false } = {}): void {
     this.#makeSpeaker = null
     this.#speaker = null
@@ -83,7 +83,7 @@ export class Port {
     this.#unlisten()
   }
 
-  /** Answers at these addresses too, as long as it is open and nobody else has them; the virtual addresses of a control plane. */
+  /** Also answers at these virtual addresses while the port is open, unless another machine has them. */
   async share(addresses: readonly string[]): Promise<void> {
     this.#shared = this.#makeSpeaker ? addresses : []
     for (const [address, server] of this.#servers) {
@@ -102,7 +102,7 @@ export class Port {
     else await this.#listen()
   }
 
-  /** Ends all connections without a word, as a pulled cable or a lost route would after a while. */
+  /** Ends all connections, like a pulled cable. */
   cut(): void {
     this.#cut()
   }
@@ -119,7 +119,7 @@ export class Port {
         if (this.#servers.get(address) === server) this.#servers.delete(address)
         if (address === this.address) throw cause
       }
-      // Closed while it was about to open.
+      // Closed in the meantime.
       if (this.#servers.get(address) !== server) server.close()
     }
   }
@@ -165,7 +165,7 @@ export class Port {
   }
 }
 
-/** Resolves when the server listens or was closed again before it could. */
+/** Resolves when the server listens or is closed before that. */
 const started = (server: Server, port: number, address: string): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('listening', resolve)

@@ -1,6 +1,6 @@
 import { hasFeature } from '../config/versions.ts'
 
-/** Who may call what (Talos: internal/app/machined/pkg/system/services/machined.go, the rules of the role-based access). Anything not named needs os:admin. */
+/** Roles of each call (Talos: internal/app/machined/pkg/system/services/machined.go). Other calls need os:admin. */
 const READER = ['os:admin', 'os:operator', 'os:reader']
 const OPERATOR = ['os:admin', 'os:operator']
 const BACKUP = 'os:etcd:backup'
@@ -20,7 +20,7 @@ const RULES = new Map<string, readonly string[]>([
     'cosi.resource.State/Get',
     'cosi.resource.State/List',
     'cosi.resource.State/Watch',
-    // Further checked in the handlers: a reader only while there is no complete configuration.
+    // The handlers check further: a reader only in maintenance.
     'machine.MachineService/ApplyConfiguration',
     'storage.StorageService/BlockDeviceWipe',
   ].map((method) => [method, READER] as const),
@@ -45,6 +45,6 @@ const OLD_MAINTENANCE = new Set([
   'cosi.resource.State/Watch',
 ])
 
-/** Until 1.12 a separate, small server answers in maintenance mode; since 1.13 it is the whole API with the rights of a reader. */
+/** Whether a call exists in maintenance: until 1.12 only those of a small server, since 1.13 the whole API. */
 export const answersInMaintenance = (talosMinor: number, method: string): boolean =>
   hasFeature(talosMinor, 'readerInMaintenance') || OLD_MAINTENANCE.has(method)

@@ -11,7 +11,7 @@ const all = async <T>(stream: AsyncIterable<T>): Promise<T[]> => {
   return items
 }
 
-test('a machine lists its containers, processes, mounts, connections and files', async () => {
+test('lists containers, processes, mounts, connections and files', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const machine = createClient(MachineService, await rawTransport(controlPlanes[0]!.plan.address, bundle))
@@ -49,7 +49,7 @@ test('a machine lists its containers, processes, mounts, connections and files',
   expect((await all(machine.diskUsage({ paths: ['/etc'] }))).map(({ name, size }) => [name, size])).toEqual([['/etc', file!.size]])
 })
 
-test('a control plane checks the health of its cluster and says what it waits for', async () => {
+test('the health check reports what it waits for', async () => {
   const simulator = await fleet({ scenario: rack(2) })
   const { bundle, controlPlanes, workers } = await cluster(simulator, 1, 1)
   const health = createClient(ClusterService, await rawTransport(controlPlanes[0]!.plan.address, bundle, ['os:reader']))
@@ -65,7 +65,7 @@ test('a control plane checks the health of its cluster and says what it waits fo
   await expect(named).resolves.not.toHaveLength(0)
 })
 
-test('over the API only the kubelet is restarted, and no service is stopped', async () => {
+test('only the kubelet can be restarted over the API, and no service stopped', async () => {
   const simulator = await fleet({ scenario: rack(1) })
   const { bundle, controlPlanes } = await cluster(simulator, 1, 0)
   const machine = createClient(MachineService, await rawTransport(controlPlanes[0]!.plan.address, bundle, ['os:operator']))

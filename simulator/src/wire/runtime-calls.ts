@@ -14,7 +14,7 @@ import { below } from './files.ts'
 import type { MachineCalls } from './machine-calls.ts'
 import { PEER } from './peer.ts'
 
-/** What runs on a machine, its mounts, connections and files: derived from its services, the way Talos lists them. */
+/** Programs, mounts, connections and files of a machine, derived from its services. */
 
 const MIB = 1024 * 1024
 const FIRST_PID = 1000
@@ -29,7 +29,7 @@ const PORTS: readonly { port: number; service: string }[] = [
   { port: 10_250, service: 'kubelet' },
 ]
 const FILE_MODE = 0o644
-/** As Go's os.FileMode writes it. */
+/** In the form of Go's os.FileMode. */
 const FOLDER_MODE = 0x80000000 + 0o755
 
 interface Program {
@@ -39,7 +39,7 @@ interface Program {
   memoryBytes: number
 }
 
-/** Running services of Talos, and the control plane's pods; process ids stay while the machine is up. */
+/** Running services and static pods. Process ids are stable until the next boot. */
 const programs = (machine: Machine): Program[] => {
   const services = machine.services.all.map(({ id, state }) => ({ name: id, namespace: SYSTEM, runs: state === 'Running' }))
   const pods = STATIC_PODS.map((name) => ({ name, namespace: KUBERNETES, runs: machine.apiServerUp }))
@@ -50,7 +50,7 @@ const programs = (machine: Machine): Program[] => {
   })
 }
 
-/** Services that Talos runs in containers; the others are processes of its own. */
+/** Services that Talos runs in containers; the others are plain processes. */
 const CONTAINERS = new Set(['apid', 'trustd', 'etcd', 'kubelet'])
 
 const imageOf = (machine: Machine, name: string): string => {

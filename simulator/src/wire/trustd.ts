@@ -15,7 +15,7 @@ interface Caller {
 const CALLER = createContextKey<Caller | null>(null)
 const callers = new WeakMap<object, Caller>()
 
-/** trustd: gives a worker that knows the machine token a certificate for its API (Talos: internal/app/trustd). */
+/** trustd: signs the API certificates of workers with the machine token (Talos: internal/app/trustd). */
 const handle = connectNodeAdapter({
   grpc: true,
   grpcWeb: false,
@@ -51,7 +51,7 @@ const handle = connectNodeAdapter({
 export const openTrustd = async (machine: Machine): Promise<void> => {
   if (!machine.hasAddress) return
   await machine.ports.trustd.open(async () => {
-    // By the configuration of that moment: the authority may have been changed since.
+    // Read the configuration again, because the authority may have changed.
     const identity = await issue(machine.config!.node!.talosCa!, {
       commonName: machine.hostname,
       names: machine.ownNames,
@@ -73,7 +73,7 @@ export const openTrustd = async (machine: Machine): Promise<void> => {
 
 const CALL_TIMEOUT_MS = 5_000
 
-/** Where a worker looks for trustd: the host of the cluster's endpoint, then the control planes that it learns of through discovery. */
+/** Addresses of trustd for a worker: the host of the cluster's endpoint, then the control planes from discovery. */
 const trustdAddresses = (machine: Machine): string[] => {
   const { cluster } = machine.config!.node!
   const host = new URL(cluster.endpoint).hostname
@@ -88,13 +88,13 @@ const trustdAddresses = (machine: Machine): string[] => {
   return [...new Set([...(host.startsWith('127.20.') ? [host] : []), ...discovered])]
 }
 
-/** One round over everybody who might sign; null when nobody did. The calls go over the wire from the machine's own address. */
+/** Asks every trustd once for a certificate, over the wire. Null if none signs. */
 export const askTrustd = async (machine: Machine, signal: AbortSignal): Promise<ServerIdentity | null> => {
   const node = machine.config!.node!
   const authorities = [...(node.talosCa ? [node.talosCa.crt] : []), ...node.acceptedCas]
   for (const address of trustdAddresses(machine)) {
     const baseUrl = `https://${address}:50001`
-    // What a machine sends comes from its own address; the option goes through to tls.connect.
+    // Send from the machine's own address. The option reaches tls.connect.
     const options: SecureClientSessionOptions & { localAddress: string } = { ca: authorities, localAddress: machine.plan.address }
     const sessions = new Http2SessionManager(baseUrl, {}, options)
     try {

@@ -10,7 +10,7 @@ import type {
 import type { Machine } from '../machine/machine.ts'
 import { seeded } from '../random.ts'
 
-/** Use of processors, memory and links: numbers that grow with the time a machine has been up, steadily, different on each. */
+/** Usage of processors, memory and links: numbers that grow steadily with uptime and differ per machine. */
 
 const upSeconds = (machine: Machine): number => Math.max(0, (machine.world.clock.now() - machine.journal.bootedAt) / 1000)
 const share = (machine: Machine): number => seeded(`${machine.plan.name}/usage`).next()
@@ -30,7 +30,7 @@ export const cpuInfo = (machine: Machine): MessageInitShape<typeof CPUInfoSchema
     })),
   )
 
-/** In kB, a little less than the modules together: firmware and kernel keep some. */
+/** In kB. The total is a little less than the modules, because firmware and kernel reserve some. */
 export const memoryInfo = (machine: Machine): MessageInitShape<typeof MemInfoSchema> => {
   const total = Math.round(machine.hardware.memory.reduce((sum, { module }) => sum + (module?.sizeMib ?? 0), 0) * 1024 * 0.985)
   const used = Math.round(total * (machine.config?.node ? 0.02 + share(machine) * 0.06 : 0.006))

@@ -32,7 +32,7 @@ const apply = (ask: Ask, path: string, spec: object): ReturnType<Ask> => {
 /** Addresses of Services by name. */
 const given = (shown: ShownCluster): Record<string, string> => Object.fromEntries(shown.services.map(({ name, addresses }) => [name, addresses.join()]))
 
-test('addresses are read, counted and written as both families write them', () => {
+test('IPv4 and IPv6 addresses are parsed, counted and formatted', () => {
   for (const text of ['203.0.113.7', '0.0.0.0', '2001:db8::1', '::', '2001:db8:0:1::ffff', '1:2:3:4:5:6:7:8'])
     expect(formatAddress(parseAddress(text)!)).toBe(text)
   for (const text of ['203.0.113', '010.0.0.1', 'x', 'fe80::1%eth0', '']) expect(parseAddress(text)).toBe(null)
@@ -41,7 +41,7 @@ test('addresses are read, counted and written as both families write them', () =
   expect(parseCidr('203.0.113.0/33')).toBe(null)
 })
 
-test('the kinds of Cilium are discovered, and objects listed page by page', async () => {
+test("Cilium's kinds are discovered, and objects listed in pages", async () => {
   const { ask } = await setup()
   expect((await ask('GET', '/apis/cilium.io')).body).toMatchObject({
     kind: 'APIGroup',
@@ -68,7 +68,7 @@ test('the kinds of Cilium are discovered, and objects listed page by page', asyn
   expect((await ask('GET', '/api/v1/services?limit=2&continue=!!!')).status).toBe(400)
 })
 
-test('Services get addresses of a Cilium pool; disabled it gives no new ones, deleted it takes them back', async () => {
+test('Services get addresses of a Cilium pool; a disabled pool gives no new ones, a deleted pool releases its own', async () => {
   const { simulator, ask, hand } = await setup()
   const blocks = [
     { start: '203.0.113.10', stop: '203.0.113.11' },
@@ -107,7 +107,7 @@ test('Services get addresses of a Cilium pool; disabled it gives no new ones, de
   await until('all are without', () => hand.show().services.every(({ addresses }) => addresses.length === 0))
 })
 
-test('of two Cilium pools that overlap the younger is in conflict until the other goes, and addresses follow', async () => {
+test('the younger of two overlapping Cilium pools is in conflict until the other is gone', async () => {
   const { ask, hand } = await setup()
   await apply(ask, `${POOLS}/older`, { blocks: [{ cidr: '203.0.113.0/30' }], allowFirstLastIPs: 'No' })
   await until('it is full', () => JSON.stringify(hand.show().pools[0]?.status ?? {}).includes('"cilium.io/IPsAvailable":"0"'))
@@ -121,7 +121,7 @@ test('of two Cilium pools that overlap the younger is in conflict until the othe
   expect(hand.show().pools[0]?.status).toMatchObject({ 'cilium.io/PoolConflict': 'False', 'cilium.io/IPsTotal': '8', 'cilium.io/IPsUsed': '3' })
 })
 
-test('Services that ask for an address get that one, or are told why not; selectors choose Services', async () => {
+test('Services get the requested address or a reason; pools select Services', async () => {
   const { ask, hand } = await setup()
   for (const { namespace, name } of hand.show().services) hand.removeService(namespace, name)
   await apply(ask, `${POOLS}/one`, {
@@ -138,7 +138,7 @@ test('Services that ask for an address get that one, or are told why not; select
   expect(given(hand.show())).toEqual({ a: '203.0.113.9', b: '', c: '' })
 })
 
-test('MetalLB gives out of its pools, keeps what is given when a pool no longer assigns, and refuses pools that overlap', async () => {
+test('MetalLB assigns addresses, keeps them without autoAssign, and refuses overlapping pools', async () => {
   const { ask, hand } = await setup('metallb')
   expect((await ask('GET', '/apis/cilium.io')).status).toBe(404)
   expect((await apply(ask, `${METALLB}/subnet-1`, { addresses: ['203.0.113.10-203.0.113.12', '203.0.113.32/30'], autoAssign: true })).status).toBe(201)
@@ -163,7 +163,7 @@ test('MetalLB gives out of its pools, keeps what is given when a pool no longer 
   await until('one of the others takes the last address', () => Object.values(given(hand.show())).filter((address) => address !== '').length === 2)
 })
 
-test('somebody edits and deletes pools behind the back of their owner, and changes what balances', async () => {
+test('pools can be edited and deleted through the control socket, and the load balancer replaced', async () => {
   const { simulator, ask } = await setup()
   const call = (method: string, path: string, body?: object): Promise<unknown> => control(simulator.control, method, `/clusters/blue-fox${path}`, body)
   await apply(ask, `${POOLS}/subnet-1`, { blocks: [{ start: '203.0.113.10', stop: '203.0.113.20' }] })

@@ -66,7 +66,7 @@ export const addNamespace = (objects: Objects, name: string): void => {
   objects.create(NAMESPACES, '', { metadata: { name } }, 'simulator')
 }
 
-export interface ServiceWish {
+export interface ServiceOptions {
   namespace: string
   name: string
   ports?: number[]
@@ -75,7 +75,7 @@ export interface ServiceWish {
 }
 
 /** Adds a Service of type LoadBalancer and its namespace if missing. Throws a `Refusal` if the name is taken. */
-export const addService = (objects: Objects, { namespace, name, ports = [443], labels, annotations }: ServiceWish): void => {
+export const addService = (objects: Objects, { namespace, name, ports = [443], labels, annotations }: ServiceOptions): void => {
   addNamespace(objects, namespace)
   const metadata = { name, labels: { app: name, ...labels }, ...(annotations && { annotations }) }
   const spec = {

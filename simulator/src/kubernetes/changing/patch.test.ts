@@ -5,7 +5,7 @@ import { patched } from './patch.ts'
 const STRATEGIC = 'application/strategic-merge-patch+json'
 const JSON_PATCH = 'application/json-patch+json'
 
-test('a strategic merge patch merges lists by their key and keeps to its directives', () => {
+test('a strategic merge patch merges lists by key and obeys directives', () => {
   const pod = {
     metadata: { finalizers: ['a'] },
     spec: { containers: [{ name: 'x', image: '1', env: [{ name: 'e', value: 'f' }] }, { name: 'y' }], dnsPolicy: 'Default' },
@@ -23,7 +23,7 @@ test('a strategic merge patch merges lists by their key and keeps to its directi
   expect(() => patched(pod, STRATEGIC, {}, true)).toThrow(Refusal)
 })
 
-test('a JSON patch moves, copies and replaces, or changes nothing', () => {
+test('a JSON patch applies completely or not at all', () => {
   const body = { list: [1, 2], map: { a: { b: 1 } } }
   const before = structuredClone(body)
   const apply = (...operations: object[]): unknown => patched(body, JSON_PATCH, operations, true)
@@ -48,7 +48,7 @@ test('a JSON patch moves, copies and replaces, or changes nothing', () => {
   expect(patched({}, JSON_PATCH, [{ op: 'add', path: '/__proto__', value: { polluted: true } }], true)).not.toHaveProperty('polluted')
 })
 
-test('patches that would grow without bounds are refused', () => {
+test('patches that would grow an object without bounds are refused', () => {
   const doubling = Array.from({ length: 100 }, (_, i) => ({ op: 'copy', from: '', path: `/c${i}` }))
   expect(() => patched({ a: 'x'.repeat(100) }, JSON_PATCH, doubling, true)).toThrow('too large')
   const many = Array.from({ length: 10_001 }, () => ({ op: 'add', path: '/a', value: 1 }))

@@ -17,7 +17,7 @@ const body = (apiVersion: string, kind: string, ...fields: Buffer[]): Buffer =>
     field(4, ''),
   ])
 
-test('objects in protobuf form are read as their JSON would be', () => {
+test('protobuf objects are read like their JSON', () => {
   const metadata = field(1, Buffer.concat([field(1, 'c'), field(2, ''), field(8, ''), field(11, Buffer.concat([field(1, 'k'), field(2, 'v')]))]))
   expect(readProtobuf(body('v1', 'ConfigMap', metadata, field(2, Buffer.concat([field(1, 'a'), field(2, 'b')]))))).toEqual({
     apiVersion: 'v1',
@@ -39,7 +39,7 @@ test('objects in protobuf form are read as their JSON would be', () => {
   expect(readProtobuf(body('apps/v1', 'Deployment', field(2, number(1, 0))))).toMatchObject({ spec: { replicas: 0 } })
 })
 
-test('what is not read is refused rather than dropped, and so are broken bytes', () => {
+test('unsupported fields and broken bytes are refused', () => {
   expect(() => readProtobuf(body('v1', 'Pod', field(1, 'x')))).toThrow("doesn't read objects of kind Pod")
   expect(() => readProtobuf(body('v1', 'Namespace', field(9, 'x')))).toThrow('field 9 of Namespace')
   const whole = body('v1', 'ConfigMap', field(1, field(1, 'name')))

@@ -16,7 +16,7 @@ const put = (ask: Ask, name: string, labels: object): ReturnType<Ask> => ask('PO
 const words = (told: readonly Told[]): string[] => told.map(({ type, object }) => `${type} ${object.metadata.name}`)
 const versionOf = async (ask: Ask): Promise<string> => ((await ask('GET', MAPS)).body.metadata as { resourceVersion: string }).resourceVersion
 
-test('a watch tells what is there, what changes, and what comes under a selector or leaves it', async () => {
+test('a watch sends existing objects, changes, and objects that enter or leave the selector', async () => {
   const { ask, watch } = await setup()
   const before = await versionOf(ask)
   await put(ask, 'a', { tier: 'edge' })
@@ -39,7 +39,7 @@ test('a watch tells what is there, what changes, and what comes under a selector
   expect(words(late.told)).toEqual(['ADDED b', 'MODIFIED b', 'MODIFIED b', 'DELETED b'])
 })
 
-test('a version whose changes are forgotten is answered 410 within the stream, and one that is no number 400', async () => {
+test('a watch from a forgotten version gets 410 in the stream, from an invalid one 400', async () => {
   const { ask, watch } = await setup()
   const old = watch(`${MAPS}?watch=true&resourceVersion=1`)
   await until('the stream ends', old.ended)
@@ -52,7 +52,7 @@ test('a version whose changes are forgotten is answered 410 within the stream, a
   expect(2_500 - history.oldest).toBeLessThanOrEqual(2_000)
 })
 
-test('initial events end with a bookmark, and a watch ends when its time is over', async () => {
+test('initial events end with a bookmark, and a watch ends at its timeout', async () => {
   const { watch } = await setup()
   const { told, ended } = watch(
     '/api/v1/namespaces?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1',
@@ -63,7 +63,7 @@ test('initial events end with a bookmark, and a watch ends when its time is over
   expect(told.at(-1)).toMatchObject({ type: 'BOOKMARK', object: { kind: 'Namespace', metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } } } })
 })
 
-test('a node that loses its power is told as a change, with a version of its own', async () => {
+test('a node that loses its power is a change with its own version', async () => {
   const { ask, watch, workers } = await setup(1)
   const path = `/api/v1/nodes/${workers[0]!.hostname}`
   const { body } = await ask('GET', path)
