@@ -1,15 +1,13 @@
 // The URL tree: path, search params, crumb and guard of every page. What a page fetches and shows is in its file under routes/, which is loaded when it is needed.
-import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
-import type { ComponentType } from 'react'
-import type { Load } from './api/page.ts'
+import { type AnyRoute, createRootRoute, createRoute, lazyRouteComponent, redirect, useRouterState } from '@tanstack/react-router'
+import type { PageModule, ParamsOf, SearchOf } from './api/page.ts'
 import { authStatus, sessionHolds, wasLoggedOut } from './api/auth.ts'
 import { RootFrame } from './layout/RootFrame.tsx'
 import { texts } from './lib/search.ts'
+import { useSearch } from './lib/use-search.ts'
 
-/** A fixed text, or one that is read from what the page has fetched. */
-export type Crumb =
-  | string
-  | ((params: Record<string, string>) => { key: readonly unknown[]; read: (data: unknown) => string | undefined; fallback: string } | string)
+/** A text, in which `$id` stands for a path param; or the name of what the page has fetched by its id, in words around it. */
+export type Crumb = string | { query: 'serverGet' | 'clusterGet' | 'subnetGet'; shown?: (name: string) => string; fallback?: string }
 
 declare module '@tanstack/react-router' {
   interface StaticDataRouteOption {
@@ -21,27 +19,29 @@ declare module '@tanstack/react-router' {
   }
 }
 
-interface PageModule {
-  load?: Load
-  Page: ComponentType
-}
-
-const noSearch = (): Record<string, string | undefined> => ({})
+const noSearch = () => ({})
 
 /**
  * Loader and component of a page: its code and its data are fetched side by side. The query cache comes with the first page that needs it.
  * A change of the search params alone loads beside the page that stands: as a dependency of the loader (`loaderDeps`) it would be another page to the router,
  * which on a slow line puts the pending page in its place and so drops what was typed and where the focus was.
  */
-const page = (importer: () => Promise<PageModule>) => ({
-  loader: async ({ params, location }: { params: unknown; location: { search: object } }) => {
-    const { load } = await importer()
-    if (load === undefined) return
-    const { queryClient } = await import('./api/query.ts')
-    await load({ params: params as Record<string, string>, search: location.search as Record<string, string | undefined>, client: queryClient })
-  },
-  component: lazyRouteComponent(importer, 'Page'),
-})
+function page<Route extends AnyRoute>(route: Route, importer: () => Promise<PageModule<Route>>): void {
+  const Page = lazyRouteComponent(importer, 'Page')
+  function Shown() {
+    const params = useRouterState({ select: (state) => state.matches.at(-1)?.params ?? {} })
+    return <Page params={params} {...useSearch()} />
+  }
+  route.update({
+    loader: async ({ params, location }: { params: ParamsOf<Route>; location: { search: SearchOf<Route> } }) => {
+      const { load } = await importer()
+      if (load === undefined) return
+      const { queryClient } = await import('./api/query.ts')
+      await load({ params, search: location.search, client: queryClient })
+    },
+    component: Object.assign(Shown, { preload: Page.preload }),
+  } as object)
+}
 
 const rootRoute = createRootRoute({ component: RootFrame })
 
@@ -50,7 +50,6 @@ const homeRoute = createRoute({
   path: '/',
   validateSearch: noSearch,
   staticData: { crumb: 'Overview' },
-  ...page(() => import('./routes/index.tsx')),
 })
 
 const signInRoute = createRoute({
@@ -60,14 +59,12 @@ const signInRoute = createRoute({
   beforeLoad: () => {
     if (authStatus.get() === 'signedIn') throw redirect({ to: '/', replace: true })
   },
-  ...page(() => import('./routes/auth.login.tsx')),
 })
 
 const setPasswordRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/auth/reset',
   validateSearch: noSearch,
-  ...page(() => import('./routes/auth.reset.tsx')),
 })
 
 /** Everything below /infra is for signed-in people. While the session is being validated the guard lets in; it is asked again when the answer is there. */
@@ -92,7 +89,6 @@ const datacentersRoute = createRoute({
   path: '/datacenters',
   validateSearch: texts('q', 'sort', 'page', 'size'),
   staticData: { crumb: 'Datacenters' },
-  ...page(() => import('./routes/infra.datacenters.tsx')),
 })
 
 const serversRoute = createRoute({ getParentRoute: () => infraRoute, path: '/servers', staticData: { crumb: 'Servers' } })
@@ -101,7 +97,6 @@ const serverListRoute = createRoute({
   getParentRoute: () => serversRoute,
   path: '/',
   validateSearch: texts('cluster', 'nodeType', 'q', 'status', 'datacenter', 'reachable', 'confirmed', 'sort', 'page', 'size', 'add'),
-  ...page(() => import('./routes/infra.servers.tsx')),
 })
 
 const prepareImageRoute = createRoute({
@@ -109,7 +104,6 @@ const prepareImageRoute = createRoute({
   path: '/prepare-image',
   validateSearch: texts('token', 'image', 'page'),
   staticData: { crumb: 'Talos OS Image Configuration' },
-  ...page(() => import('./routes/infra.servers.prepare-image.tsx')),
 })
 
 const joinTokensRoute = createRoute({
@@ -117,18 +111,13 @@ const joinTokensRoute = createRoute({
   path: '/join-tokens',
   validateSearch: texts('q', 'status', 'sort', 'page', 'size'),
   staticData: { crumb: 'Join Tokens' },
-  ...page(() => import('./routes/infra.servers.join-tokens.tsx')),
 })
 
 const serverRoute = createRoute({
   getParentRoute: () => serversRoute,
   path: '/$id',
   staticData: {
-    crumb: (params) => ({
-      key: ['serverGet', { params: { id: params['id'] } }],
-      read: (data) => (data as { name?: string }).name,
-      fallback: params['id'] ?? '',
-    }),
+    crumb: { query: 'serverGet' },
   },
 })
 
@@ -136,7 +125,6 @@ const serverIndexRoute = createRoute({
   getParentRoute: () => serverRoute,
   path: '/',
   validateSearch: texts('tab', 'q', 'sort'),
-  ...page(() => import('./routes/infra.servers.$id.tsx')),
 })
 
 const createPatchRoute = createRoute({
@@ -144,15 +132,13 @@ const createPatchRoute = createRoute({
   path: '/create-patch',
   validateSearch: noSearch,
   staticData: { crumb: 'Create Patch' },
-  ...page(() => import('./routes/infra.servers.$id.create-patch.tsx')),
 })
 
 const patchRoute = createRoute({
   getParentRoute: () => serverRoute,
   path: '/patches/$patchId',
   validateSearch: noSearch,
-  staticData: { crumb: (params) => `Edit Patch ${params['patchId']}` },
-  ...page(() => import('./routes/infra.servers.$id.patches.$patchId.tsx')),
+  staticData: { crumb: 'Edit Patch $patchId' },
 })
 
 const clustersRoute = createRoute({ getParentRoute: () => infraRoute, path: '/clusters', staticData: { crumb: 'Clusters' } })
@@ -161,7 +147,6 @@ const clusterListRoute = createRoute({
   getParentRoute: () => clustersRoute,
   path: '/',
   validateSearch: texts('q', 'sort', 'page', 'size'),
-  ...page(() => import('./routes/infra.clusters.tsx')),
 })
 
 const createClusterRoute = createRoute({
@@ -169,7 +154,6 @@ const createClusterRoute = createRoute({
   path: '/create',
   validateSearch: texts('step', 'datacenter', 'servers', 'q', 'sort'),
   staticData: { crumb: 'Create Cluster' },
-  ...page(() => import('./routes/infra.clusters.create.tsx')),
 })
 
 const importClusterRoute = createRoute({
@@ -177,21 +161,15 @@ const importClusterRoute = createRoute({
   path: '/import',
   validateSearch: noSearch,
   staticData: { crumb: 'Import Cluster' },
-  ...page(() => import('./routes/infra.clusters.import.tsx')),
 })
 
 const clusterRoute = createRoute({
   getParentRoute: () => clustersRoute,
   path: '/$id',
-  validateSearch: texts('tab', 'q', 'sort'),
+  validateSearch: texts('tab', 'operation', 'q', 'sort'),
   staticData: {
-    crumb: (params) => ({
-      key: ['clusterGet', { params: { id: params['id'] } }],
-      read: (data) => (data as { name?: string }).name,
-      fallback: params['id'] ?? '',
-    }),
+    crumb: { query: 'clusterGet' },
   },
-  ...page(() => import('./routes/infra.clusters.$id.tsx')),
 })
 
 const networkRoute = createRoute({ getParentRoute: () => infraRoute, path: '/network', staticData: { crumb: 'Network' } })
@@ -200,7 +178,6 @@ const networkListRoute = createRoute({
   getParentRoute: () => networkRoute,
   path: '/',
   validateSearch: texts('cluster', 'q', 'datacenter', 'status', 'type', 'purpose', 'sort', 'page', 'size', 'open'),
-  ...page(() => import('./routes/infra.network.tsx')),
 })
 
 const addSubnetRoute = createRoute({
@@ -208,7 +185,6 @@ const addSubnetRoute = createRoute({
   path: '/add-subnet',
   validateSearch: texts('datacenter'),
   staticData: { crumb: 'Add Subnet' },
-  ...page(() => import('./routes/infra.network.add-subnet.tsx')),
 })
 
 const assignSubnetsRoute = createRoute({
@@ -216,7 +192,6 @@ const assignSubnetsRoute = createRoute({
   path: '/assign-subnets',
   validateSearch: texts('cluster', 'subnets', 'remove', 'step', 'operation'),
   staticData: { crumb: 'Assign Subnets' },
-  ...page(() => import('./routes/infra.network.assign-subnets.tsx')),
 })
 
 const editSubnetRoute = createRoute({
@@ -224,13 +199,8 @@ const editSubnetRoute = createRoute({
   path: '/$id/edit',
   validateSearch: noSearch,
   staticData: {
-    crumb: (params) => ({
-      key: ['subnetGet', { params: { id: params['id'] } }],
-      read: (data) => `Edit ${(data as { name?: string }).name ?? 'subnet'}`,
-      fallback: 'Edit Subnet',
-    }),
+    crumb: { query: 'subnetGet', shown: (name) => `Edit ${name}`, fallback: 'Edit Subnet' },
   },
-  ...page(() => import('./routes/infra.network.$id.edit.tsx')),
 })
 
 export const routeTree = rootRoute.addChildren([
@@ -245,3 +215,23 @@ export const routeTree = rootRoute.addChildren([
     networkRoute.addChildren([networkListRoute, addSubnetRoute, assignSubnetsRoute, editSubnetRoute]),
   ]),
 ])
+
+// Beside the tree, so that a page's file can be typed by it.
+page(homeRoute, () => import('./routes/index.tsx'))
+page(signInRoute, () => import('./routes/auth.login.tsx'))
+page(setPasswordRoute, () => import('./routes/auth.reset.tsx'))
+page(datacentersRoute, () => import('./routes/infra.datacenters.tsx'))
+page(serverListRoute, () => import('./routes/infra.servers.tsx'))
+page(prepareImageRoute, () => import('./routes/infra.servers.prepare-image.tsx'))
+page(joinTokensRoute, () => import('./routes/infra.servers.join-tokens.tsx'))
+page(serverIndexRoute, () => import('./routes/infra.servers.$id.tsx'))
+page(createPatchRoute, () => import('./routes/infra.servers.$id.create-patch.tsx'))
+page(patchRoute, () => import('./routes/infra.servers.$id.patches.$patchId.tsx'))
+page(clusterListRoute, () => import('./routes/infra.clusters.tsx'))
+page(createClusterRoute, () => import('./routes/infra.clusters.create.tsx'))
+page(importClusterRoute, () => import('./routes/infra.clusters.import.tsx'))
+page(clusterRoute, () => import('./routes/infra.clusters.$id.tsx'))
+page(networkListRoute, () => import('./routes/infra.network.tsx'))
+page(addSubnetRoute, () => import('./routes/infra.network.add-subnet.tsx'))
+page(assignSubnetsRoute, () => import('./routes/infra.network.assign-subnets.tsx'))
+page(editSubnetRoute, () => import('./routes/infra.network.$id.edit.tsx'))

@@ -1,9 +1,26 @@
 import type { QueryClient } from '@tanstack/react-query'
+import type { AnyRoute, RegisteredRouter, RouteById, RouteIds } from '@tanstack/react-router'
 
-/** Input of a page's `load`, which starts before the page renders. */
-export interface LoadInput {
-  params: Readonly<Record<string, string>>
-  search: Readonly<Record<string, string | undefined>>
-  client: QueryClient
+type Routes = RegisteredRouter['routeTree']
+/** Id of a route, such as "/infra/servers/$id/": an index route ends in a slash. */
+export type RouteId = RouteIds<Routes>
+
+export type ParamsOf<Route extends AnyRoute> = Route['types']['allParams']
+export type SearchOf<Route extends AnyRoute> = Route['types']['fullSearchSchema']
+
+/** Some of a page's search params; undefined or '' takes one off. */
+type Change<Search> = { [Key in keyof Search]?: string | undefined }
+export type SetSearch<Search> = (change: Change<Search>, how?: { push?: boolean }) => void
+
+/** What a page's file exports. `load` starts before the page's own code has been drawn. */
+export interface PageModule<Route extends AnyRoute> {
+  load?: (input: { params: ParamsOf<Route>; search: SearchOf<Route>; client: QueryClient }) => Promise<unknown>
+  Page: (props: { params: ParamsOf<Route>; search: SearchOf<Route>; setSearch: SetSearch<SearchOf<Route>> }) => React.ReactNode
 }
-export type Load = (input: LoadInput) => Promise<unknown>
+
+export type Params<Id extends RouteId> = ParamsOf<RouteById<Routes, Id>>
+export type Search<Id extends RouteId> = SearchOf<RouteById<Routes, Id>>
+/** Search params that an address may be given. */
+export type SearchChange<Id extends RouteId> = Change<Search<Id>>
+export type Load<Id extends RouteId> = NonNullable<PageModule<RouteById<Routes, Id>>['load']>
+export type PageProps<Id extends RouteId> = Parameters<PageModule<RouteById<Routes, Id>>['Page']>[0]

@@ -10,7 +10,7 @@ import { pageCount } from './PageCount.tsx'
 interface Place {
   href: string
   crumb: Crumb
-  params: Record<string, string>
+  params: { id?: string; patchId?: string }
 }
 
 /** The page's title from its route: one crumb is a heading, several are a back arrow and links. Empty while a page loads. */
@@ -19,7 +19,7 @@ export function Breadcrumbs() {
   const places = useMatches({
     select: (matches) =>
       matches.flatMap((match): Place[] =>
-        match.staticData.crumb === undefined ? [] : [{ href: match.pathname, crumb: match.staticData.crumb, params: match.params as Record<string, string> }],
+        match.staticData.crumb === undefined ? [] : [{ href: match.pathname, crumb: match.staticData.crumb, params: match.params }],
       ),
   })
   const n = useStore(pageCount)
@@ -66,12 +66,14 @@ function useCached(key: readonly unknown[] | undefined): unknown {
 }
 
 function Text({ place, title = false }: { place: Place; title?: boolean }) {
-  const crumb = typeof place.crumb === 'function' ? place.crumb(place.params) : place.crumb
-  const from = typeof crumb === 'string' ? null : crumb
-  const data = useCached(from?.key)
-  const text = from === null ? (crumb as string) : ((data === undefined ? undefined : from.read(data)) ?? from.fallback)
+  const { crumb, params } = place
+  const data = useCached(typeof crumb === 'string' ? undefined : [crumb.query, { params: { id: params.id } }]) as { name?: string } | undefined
+  const text = typeof crumb === 'string' ? crumb.replace('$patchId', params.patchId ?? '') : named(crumb, data?.name, params.id)
   useEffect(() => {
     if (title) document.title = `${text} · Steelyard`
   }, [title, text])
   return text
 }
+
+const named = ({ shown = (name) => name, fallback }: Exclude<Crumb, string>, name: string | undefined, id = ''): string =>
+  name === undefined ? (fallback ?? id) : shown(name)

@@ -2,6 +2,7 @@ import { useNavigate, useRouter, useRouterState } from '@tanstack/react-router'
 import { useCallback, useState } from 'react'
 import { stringifySearch } from './search.ts'
 
+/** As the router has them; `api/page.ts` gives each page its own names. */
 type Search = Record<string, string | undefined>
 
 /**
@@ -33,10 +34,6 @@ export function useSearch(): { search: Search; setSearch: (change: Search, how?:
   return { search: (ahead !== undefined && ahead.on === shown ? ahead.search : shown) ?? none, setSearch }
 }
 const none: Search = {}
-
-/** The page's path params. */
-export const useParams = (): Readonly<Record<string, string>> =>
-  useRouterState({ select: (state) => (state.matches.at(-1)?.params ?? {}) as Record<string, string> })
 
 /** Goes to one of `lib/paths.ts`. */
 export function useGo(): (href: string, how?: { replace?: boolean }) => Promise<void> {

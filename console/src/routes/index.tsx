@@ -8,7 +8,7 @@ const signedOut = () => import('../features/home/SignedOut.tsx')
 const Overview = lazy(async () => ({ default: (await overview()).Overview }))
 const SignedOut = lazy(async () => ({ default: (await signedOut()).SignedOut }))
 
-export const load: Load = async ({ client }) => {
+export const load: Load<'/'> = async ({ client }) => {
   if (authStatus.get() !== 'signedIn') return
   const { overviewQuery } = await overview()
   await client.ensureQueryData(overviewQuery())

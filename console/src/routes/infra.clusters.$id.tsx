@@ -1,12 +1,11 @@
 // Query · loader · page. The tab Addresses and the drift are features of their own: only the route knows them all.
 import { lazy } from 'react'
 import type { Cluster } from '#contract/clusters/clusters.ts'
-import type { Load } from '../api/page.ts'
+import type { Load, PageProps } from '../api/page.ts'
 import { clusterOne } from '../features/clusters/cluster-queries.ts'
 import { ClusterPage } from '../features/clusters/ClusterPage.tsx'
 import { ClusterDrift } from '../features/drift/DriftAlarm.tsx'
 import { LockedOut } from '../features/takeover/LockedOut.tsx'
-import { useParams, useSearch } from '../lib/use-search.ts'
 
 const ClusterAddresses = lazy(() => import('../features/network/ClusterAddresses.tsx'))
 const addressesOf = (cluster: Cluster) => <ClusterAddresses cluster={cluster} />
@@ -19,10 +18,8 @@ const above = (id: string) => (
 )
 
 // Not awaited for its answer: what can't be had is said by the page itself.
-export const load: Load = ({ params, client }) => client.prefetchQuery(clusterOne(params['id'] ?? ''))
+export const load: Load<'/infra/clusters/$id'> = ({ params, client }) => client.prefetchQuery(clusterOne(params.id))
 
-export function Page() {
-  const { id = '' } = useParams()
-  const { search } = useSearch()
-  return <ClusterPage id={id} tab={search['tab']} operation={search['operation']} addresses={addressesOf} above={above(id)} />
+export function Page({ params: { id }, search }: PageProps<'/infra/clusters/$id'>) {
+  return <ClusterPage id={id} tab={search.tab} operation={search.operation} addresses={addressesOf} above={above(id)} />
 }

@@ -1,12 +1,11 @@
 // Query · loader · page.
-import type { Load } from '../api/page.ts'
+import type { Load, PageProps } from '../api/page.ts'
 import { EditSubnet } from '../features/network/SubnetPages.tsx'
 import { datacentersQuery, subnetOne } from '../features/network/network-queries.ts'
-import { useParams } from '../lib/use-search.ts'
 
-export const load: Load = ({ params, client }) => Promise.all([client.ensureQueryData(datacentersQuery), client.ensureQueryData(subnetOne(params['id'] ?? ''))])
+export const load: Load<'/infra/network/$id/edit'> = ({ params, client }) =>
+  Promise.all([client.ensureQueryData(datacentersQuery), client.ensureQueryData(subnetOne(params.id))])
 
-export function Page() {
-  const { id = '' } = useParams()
+export function Page({ params: { id } }: PageProps<'/infra/network/$id/edit'>) {
   return <EditSubnet key={id} id={id} />
 }

@@ -1,12 +1,10 @@
 // Query · loader · page.
-import type { Load } from '../api/page.ts'
+import type { Load, PageProps } from '../api/page.ts'
 import { AssignSubnets } from '../features/network/AssignSubnets.tsx'
 import { clustersQuery } from '../features/network/network-queries.ts'
-import { useSearch } from '../lib/use-search.ts'
 
-export const load: Load = ({ client }) => client.ensureQueryData(clustersQuery)
+export const load: Load<'/infra/network/assign-subnets'> = ({ client }) => client.ensureQueryData(clustersQuery)
 
-export function Page() {
-  const { search, setSearch } = useSearch()
+export function Page({ search, setSearch }: PageProps<'/infra/network/assign-subnets'>) {
   return <AssignSubnets search={search} setSearch={setSearch} />
 }

@@ -1,19 +1,17 @@
 // Query · loader · page.
-import type { Load } from '../api/page.ts'
+import type { Load, PageProps } from '../api/page.ts'
 import { patchesQuery, schemaQuery } from '../features/patches/patch-queries.ts'
 import { PatchEditor } from '../features/patches/PatchEditor.tsx'
 import { serverQueryOf } from '../features/servers/server-queries.ts'
 import { ServerPlace } from '../features/servers/page/ServerPlace.tsx'
-import { useParams } from '../lib/use-search.ts'
 
-export const load: Load = async ({ params, client }) => {
-  void client.prefetchQuery(serverQueryOf(params['id'] ?? ''))
-  void client.prefetchQuery(patchesQuery(params['id'] ?? ''))
+export const load: Load<'/infra/servers/$id/create-patch'> = async ({ params, client }) => {
+  void client.prefetchQuery(serverQueryOf(params.id))
+  void client.prefetchQuery(patchesQuery(params.id))
   void client.prefetchQuery(schemaQuery)
 }
 
-export function Page() {
-  const { id = '' } = useParams()
+export function Page({ params: { id } }: PageProps<'/infra/servers/$id/create-patch'>) {
   return (
     <ServerPlace key={id} id={id}>
       {(server) => <PatchEditor server={server} patch={null} />}

@@ -1,22 +1,20 @@
 // Query · loader · page.
-import type { Load } from '../api/page.ts'
+import type { Load, PageProps } from '../api/page.ts'
 import { patchesQuery, patchQuery, schemaQuery } from '../features/patches/patch-queries.ts'
 import { PatchEditor } from '../features/patches/PatchEditor.tsx'
 import { PatchPlace } from '../features/patches/PatchPlace.tsx'
 import { serverQueryOf } from '../features/servers/server-queries.ts'
 import { ServerPlace } from '../features/servers/page/ServerPlace.tsx'
-import { useParams } from '../lib/use-search.ts'
 
-export const load: Load = async ({ params, client }) => {
-  const { id = '', patchId = '' } = params
+export const load: Load<'/infra/servers/$id/patches/$patchId'> = async ({ params, client }) => {
+  const { id, patchId } = params
   void client.prefetchQuery(serverQueryOf(id))
   void client.prefetchQuery(patchQuery(id, patchId))
   void client.prefetchQuery(patchesQuery(id))
   void client.prefetchQuery(schemaQuery)
 }
 
-export function Page() {
-  const { id = '', patchId = '' } = useParams()
+export function Page({ params: { id, patchId } }: PageProps<'/infra/servers/$id/patches/$patchId'>) {
   return (
     <ServerPlace key={id} id={id}>
       {(server) => (

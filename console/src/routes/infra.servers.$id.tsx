@@ -1,7 +1,7 @@
 // Query · loader · page. The tab Patches and the drift are features of their own: only the route knows them all.
 import { useQuery } from '@tanstack/react-query'
 import { serverEvents } from '#contract/servers/servers.ts'
-import type { Load } from '../api/page.ts'
+import type { Load, PageProps } from '../api/page.ts'
 import { query } from '../api/query.ts'
 import { DriftAlarm } from '../features/drift/DriftAlarm.tsx'
 import { patchesQuery } from '../features/patches/patch-queries.ts'
@@ -9,20 +9,17 @@ import { PatchesTable } from '../features/patches/PatchesTable.tsx'
 import { serverQueryOf } from '../features/servers/server-queries.ts'
 import { ServerPage, serverTabs } from '../features/servers/page/ServerPage.tsx'
 import { ServerPlace } from '../features/servers/page/ServerPlace.tsx'
-import { useParams, useSearch } from '../lib/use-search.ts'
 
-export const load: Load = async ({ params, search, client }) => {
-  const { id = '' } = params
+export const load: Load<'/infra/servers/$id/'> = async ({ params, search, client }) => {
+  const { id } = params
   void client.prefetchQuery(patchesQuery(id))
   void client.prefetchQuery(serverQueryOf(id))
-  if (search['tab'] === 'events') void client.prefetchQuery(query(serverEvents, { params: { id } }))
+  if (search.tab === 'events') void client.prefetchQuery(query(serverEvents, { params: { id } }))
 }
 
-export function Page() {
-  const { id = '' } = useParams()
-  const { search, setSearch } = useSearch()
+export function Page({ params: { id }, search, setSearch }: PageProps<'/infra/servers/$id/'>) {
   const { data: patches } = useQuery(patchesQuery(id))
-  const tab = serverTabs.find((t) => t === search['tab']) ?? 'patches'
+  const tab = serverTabs.find((t) => t === search.tab) ?? 'patches'
   return (
     <ServerPlace key={id} id={id}>
       {(server) => (
@@ -31,9 +28,7 @@ export function Page() {
           tab={tab}
           above={<DriftAlarm server={server} />}
           patchCount={patches?.total}
-          patches={
-            <PatchesTable server={server} q={search['q'] ?? ''} sort={search['sort']} onQ={(q) => setSearch({ q })} onSort={(sort) => setSearch({ sort })} />
-          }
+          patches={<PatchesTable server={server} q={search.q ?? ''} sort={search.sort} onQ={(q) => setSearch({ q })} onSort={(sort) => setSearch({ sort })} />}
         />
       )}
     </ServerPlace>

@@ -1,18 +1,16 @@
 // Query · loader · page.
 import { useMemo } from 'react'
-import type { Load } from '../api/page.ts'
+import type { Load, PageProps } from '../api/page.ts'
 import { datacentersQuery, serversQuery } from '../features/servers/server-queries.ts'
 import { readServerSearch } from '../features/servers/list/server-search.ts'
 import { ServersPage } from '../features/servers/list/ServersPage.tsx'
-import { useSearch } from '../lib/use-search.ts'
 
 // Not awaited: the page shows the shape of what comes, and its error in its place.
-export const load: Load = async ({ search, client }) => {
+export const load: Load<'/infra/servers/'> = async ({ search, client }) => {
   void client.prefetchQuery(serversQuery(readServerSearch(search)))
   void client.prefetchQuery(datacentersQuery)
 }
 
-export function Page() {
-  const { search, setSearch } = useSearch()
+export function Page({ search, setSearch }: PageProps<'/infra/servers/'>) {
   return <ServersPage search={useMemo(() => readServerSearch(search), [search])} setSearch={setSearch} />
 }

@@ -3,6 +3,7 @@ import { useMemo } from 'react'
 import { type Cluster, clusterCreate } from '#contract/clusters/clusters.ts'
 import { no } from '#contract/rule.ts'
 import { clusterImport } from '#contract/clusters/takeover.ts'
+import type { PageProps } from '../../api/page.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
@@ -22,7 +23,7 @@ import { useChosen, useSelection } from '../../ui/table/selection.ts'
 import { Empty, Stale } from '../../ui/feedback/States.tsx'
 import { StatusReason } from '../../ui/feedback/Status.tsx'
 import { showKeys, useClusterActions } from './cluster-actions.ts'
-import { type ClusterSearch, clustersQuery, defaultSize } from './cluster-queries.ts'
+import { clustersQuery, defaultSize } from './cluster-queries.ts'
 import { canShowNewKeys, clusterSaid, versionShown } from './cluster-state.ts'
 
 const clusterColumns = columns<Cluster>([
@@ -81,19 +82,13 @@ const viewKeys = ['q', 'sort'] as const
 
 const idOf = (c: Cluster) => c.id
 
-export function ClustersPage({
-  search,
-  setSearch,
-}: {
-  search: ClusterSearch
-  setSearch: (change: Record<string, string | undefined>, how?: { push?: boolean }) => void
-}) {
+export function ClustersPage({ search, setSearch }: Pick<PageProps<'/infra/clusters/'>, 'search' | 'setSearch'>) {
   const { data: page, error, isRefetchError, dataUpdatedAt, refetch } = useQuery(clustersQuery(search))
   const go = useGo()
   const selection = useSelection()
   const { shown, setShown } = useTablePreferences('clusters')
   const narrow = useMedia('below', 'sm')
-  const sort = search['sort'] ?? 'name'
+  const sort = search.sort ?? 'name'
   const onSort = (to: string) => setSearch({ sort: to, page: undefined })
   const actions = useClusterActions('list')
   const items = useMemo(() => page?.items ?? [], [page])
@@ -138,7 +133,7 @@ export function ClustersPage({
     </>
   )
   // The empty list has the button already.
-  const isEmpty = page?.total === 0 && search['q'] === undefined
+  const isEmpty = page?.total === 0 && search.q === undefined
   const total = page?.total ?? 0
   return (
     <>
@@ -147,7 +142,7 @@ export function ClustersPage({
         <Search
           label="Search clusters"
           placeholder="Name, datacenter, version or status"
-          value={search['q'] ?? ''}
+          value={search.q ?? ''}
           onValue={(q) => setSearch({ q: q === '' ? undefined : q, page: undefined })}
         />
         {narrow && <SortMenu columns={clusterColumns} sort={sort} onSort={onSort} />}
@@ -176,7 +171,7 @@ export function ClustersPage({
         shown={shown}
         selection={selection}
         bulk={{ actions: [{ label: 'Show cluster keys', icon: 'key', run: () => showKeys(chosen) }] }}
-        filtered={search['q'] !== undefined}
+        filtered={search.q !== undefined}
         onReset={() => setSearch({ q: undefined, page: undefined })}
         error={error}
         onRetry={() => void refetch()}

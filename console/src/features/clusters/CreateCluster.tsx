@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import { clusterCreate, clusterList, clusterPreview } from '#contract/clusters/clusters.ts'
 import { versionList } from '#contract/versions.ts'
 import { datacenterList } from '#contract/datacenters.ts'
-import { canWipe } from '#contract/servers/disks.ts'
+import { canWipe, type ConfirmedDisk } from '#contract/servers/disks.ts'
 import { type Server, serverList } from '#contract/servers/servers.ts'
 import type { Answer } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
@@ -11,6 +11,7 @@ import { patchList } from '#contract/patches.ts'
 import type { Verdict } from '#contract/rule.ts'
 import { counted } from '#contract/words.ts'
 import { call, CallError } from '../../api/client.ts'
+import type { PageProps } from '../../api/page.ts'
 import { query } from '../../api/query.ts'
 import { useDraft } from '../../api/use-draft.ts'
 import { allowed } from '../../api/session.ts'
@@ -49,15 +50,7 @@ export const versionsQuery = () => query(versionList)
 const namesQuery = () => query(clusterList, { query: { per_page: 1000 } })
 
 /** Creates a cluster in three steps. The step is in the URL, the choices in a draft that survives a reload. */
-export function CreateCluster({
-  search,
-  setSearch,
-  writeBody,
-}: {
-  search: Readonly<Record<string, string | undefined>>
-  setSearch: (change: Record<string, string | undefined>, how?: { push?: boolean }) => void
-  writeBody: WriteBody
-}) {
+export function CreateCluster({ search, setSearch, writeBody }: Pick<PageProps<'/infra/clusters/create'>, 'search' | 'setSearch'> & { writeBody: WriteBody }) {
   const datacenters = useQuery(datacentersQuery())
   const versions = useQuery(versionsQuery())
   const names = useQuery(namesQuery())
@@ -67,8 +60,8 @@ export function CreateCluster({
   if (!datacenters.data || !versions.data) return <SkeletonRows rows={8} />
   return (
     <Steps
-      step={steps.find((s) => s.id === search['step'])?.id ?? 'cluster'}
-      preselected={search['servers']}
+      step={steps.find((s) => s.id === search.step)?.id ?? 'cluster'}
+      preselected={search.servers}
       go={(step) => setSearch({ step: step === 'cluster' ? undefined : step, servers: undefined }, { push: true })}
       datacenters={datacenters.data.items}
       versions={versions.data}
@@ -99,8 +92,9 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
     initial: blank,
     read: (typed) => {
       const fields = clusterProblems(typed, taken, versions.items)
-      return Object.keys(fields).length === 0 ? { ok: true, body: bodyOf(typed, confirmed) } : { ok: false, fields }
+      return Object.keys(fields).length === 0 ? { ok: true, body: bodyOf(typed) } : { ok: false, fields }
     },
+    complete: (body) => (confirmed.length === 0 ? body : { ...body, confirmed_disks: confirmed }),
     // The button goes to the next step; on the last one it creates the cluster.
     send: async (body, key): Promise<Made | undefined> => {
       if (shown === 'review') return create(() => call(clusterCreate, { body }, { key }))
@@ -127,7 +121,7 @@ function Steps({ step, preselected, go, datacenters, versions, taken, writeBody 
   const kept = useDraft(form, 'cluster/new', KeptDraft)
   const servers = useServersOf(draft, kept.ready ? preselected : undefined, datacenters, change)
   const disks = chosenDisks(draft, servers.data ?? [])
-  const confirmed = confirmedOf(disks, ticked)
+  const confirmed: ConfirmedDisk[] = confirmedOf(disks, ticked)
   const shown =
     step !== 'cluster' && Object.keys(clusterProblems(draft, taken, versions.items)).length > 0
       ? 'cluster'

@@ -2,21 +2,22 @@ import { keepPreviousData, type QueryClient } from '@tanstack/react-query'
 import { clusterGet, clusterList } from '#contract/clusters/clusters.ts'
 import { operationGet, operationList } from '#contract/operations.ts'
 import type { Asked } from '#contract/operation.ts'
+import type { Search } from '../../api/page.ts'
 import { invalidate, query } from '../../api/query.ts'
 import { pageNumber, pageSize, sortAmong } from '../../lib/list-search.ts'
 
-export type ClusterSearch = Readonly<Record<string, string | undefined>>
+type ClusterSearch = Search<'/infra/clusters/'>
 
 const sorts = ['name', 'datacenter', 'status', 'kubernetes_version', 'talos_version', 'created_at'] as const
 export const defaultSize = 50
 
 /** What is asked for a place in the address; values that nobody knows are not sent. */
 function clusterQuery(search: ClusterSearch): Asked<typeof clusterList>['query'] {
-  const sort = sortAmong(sorts, search['sort'])
+  const sort = sortAmong(sorts, search.sort)
   return {
-    page: pageNumber(search['page']),
-    per_page: pageSize(search['size'], defaultSize),
-    ...(search['q'] !== undefined && { q: search['q'].slice(0, 200) }),
+    page: pageNumber(search.page),
+    per_page: pageSize(search.size, defaultSize),
+    ...(search.q !== undefined && { q: search.q.slice(0, 200) }),
     ...(sort && { sort }),
   }
 }

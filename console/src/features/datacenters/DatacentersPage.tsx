@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useMemo } from 'react'
 import { type Datacenter, datacenterCreate, datacenterList } from '#contract/datacenters.ts'
 import type { Asked } from '#contract/operation.ts'
+import type { PageProps, Search as SearchOf } from '../../api/page.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
 import { query } from '../../api/query.ts'
 import { allowed } from '../../api/session.ts'
@@ -26,18 +27,18 @@ import css from './DatacentersPage.module.css'
 import { SitesPanel } from './SitesPanel.tsx'
 
 /** What stands in the address. */
-type DatacenterSearch = Readonly<Record<string, string | undefined>>
+type DatacenterSearch = SearchOf<'/infra/datacenters'>
 
 type Ask = Asked<typeof datacenterList>['query']
 const sorts = ['code', 'city_name', 'tier', 'servers', 'free'] as const
 
 /** What is asked for a place in the address; values that nobody knows are not sent. */
 export function datacenterQuery(search: DatacenterSearch): Ask {
-  const sort = sortAmong(sorts, search['sort'])
+  const sort = sortAmong(sorts, search.sort)
   return {
-    page: pageNumber(search['page']),
+    page: pageNumber(search.page),
     per_page: 50,
-    ...(search['q'] !== undefined && { q: search['q'].slice(0, 200) }),
+    ...(search.q !== undefined && { q: search.q.slice(0, 200) }),
     ...(sort && { sort }),
   }
 }
@@ -145,7 +146,7 @@ const tableColumns = (most: number) =>
   ])
 
 /** The sites: a map, and the table of them. */
-export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch; onSearch: (change: Record<string, string | undefined>) => void }) {
+export function DatacentersPage({ search, setSearch }: Pick<PageProps<'/infra/datacenters'>, 'search' | 'setSearch'>) {
   const client = useQueryClient()
   const asked = query(datacenterList, { query: datacenterQuery(search) })
   const { data, error, refetch, dataUpdatedAt } = useQuery({ ...asked, placeholderData: keepPreviousData })
@@ -165,13 +166,13 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
     </Button>
   )
   // The empty list has the button already.
-  const isEmpty = data?.total === 0 && search['q'] === undefined
+  const isEmpty = data?.total === 0 && search.q === undefined
   return (
     <>
       <PageCount n={data?.total} />
       {data !== undefined && data.items.length > 0 && <SitesPanel items={data.items} />}
       <div className="toolbar">
-        <Search label="Search datacenters" placeholder="Code or city" value={search['q'] ?? ''} onValue={(q) => onSearch({ q, page: undefined })} />
+        <Search label="Search datacenters" placeholder="Code or city" value={search.q ?? ''} onValue={(q) => setSearch({ q, page: undefined })} />
         <span className="row right">
           {!narrow && <ColumnsMenu columns={cols} shown={shown} onShown={setShown} />}
           {!isEmpty && add}
@@ -187,21 +188,21 @@ export function DatacentersPage({ search, onSearch }: { search: DatacenterSearch
         href={(d) => paths.servers({ datacenter: d.code })}
         detail={detailOf}
         actions={actions}
-        sort={search['sort'] ?? 'code'}
-        onSort={(sort) => onSearch({ sort, page: undefined })}
+        sort={search.sort ?? 'code'}
+        onSort={(sort) => setSearch({ sort, page: undefined })}
         shown={shown}
-        filtered={search['q'] !== undefined}
-        onReset={() => onSearch({ q: undefined, page: undefined })}
+        filtered={search.q !== undefined}
+        onReset={() => setSearch({ q: undefined, page: undefined })}
         error={error}
         onRetry={() => void refetch()}
         grows
         notice={data !== undefined && error ? <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} /> : undefined}
         empty={<Empty title="No datacenters yet" text="Add the site where your servers stand." actions={add} />}
-        onFirstPage={data !== undefined && data.total > 0 && (() => onSearch({ page: undefined }))}
+        onFirstPage={data !== undefined && data.total > 0 && (() => setSearch({ page: undefined }))}
         foot={
           data &&
           data.total > data.per_page && (
-            <Pager page={data.page} perPage={data.per_page} total={data.total} plural="datacenters" onPage={(page) => onSearch({ page: String(page) })} />
+            <Pager page={data.page} perPage={data.per_page} total={data.total} plural="datacenters" onPage={(page) => setSearch({ page: String(page) })} />
           )
         }
       />

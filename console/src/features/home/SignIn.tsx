@@ -2,8 +2,8 @@ import { useRouter, useRouterState } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { messages, signInProblem } from '../../api/messages.ts'
 import { signIn } from '../../api/auth.ts'
+import type { PageProps } from '../../api/page.ts'
 import { samePlace } from '../../lib/search.ts'
-import { useSearch } from '../../lib/use-search.ts'
 import { Button } from '../../ui/inputs/Button.tsx'
 import { Field, TextInput } from '../../ui/inputs/Field.tsx'
 import { Problem } from '../../ui/feedback/Status.tsx'
@@ -24,9 +24,8 @@ const read = (form: HTMLFormElement) => {
 }
 
 /** Signs in and returns to the guarded page. A native form, so that password managers recognise it. */
-export function SignIn() {
+export function SignIn({ search }: PageProps<'/auth/login'>) {
   const router = useRouter()
-  const { search } = useSearch()
   const from = useRouterState({ select: (state) => state.location.state.from })
   const form = useRef<HTMLFormElement>(null)
   const [errors, setErrors] = useState<Record<string, string>>({})
@@ -36,7 +35,7 @@ export function SignIn() {
     document.title = 'Sign in · Steelyard'
     form.current?.querySelector<HTMLInputElement>('[name="email"]')?.focus({ preventScroll: true })
   }, [])
-  const problem = refused ?? (search['error'] === undefined ? null : signInProblem(search['error']))
+  const problem = refused ?? (search.error === undefined ? null : signInProblem(search.error))
 
   const check = async () => {
     const { signInErrors } = await rules()

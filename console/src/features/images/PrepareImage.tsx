@@ -5,6 +5,7 @@ import { joinTokenCreate } from '#contract/join-tokens.ts'
 import { call } from '../../api/client.ts'
 import { invalidate } from '../../api/query.ts'
 import { useDraft } from '../../api/use-draft.ts'
+import type { PageProps } from '../../api/page.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
 import { createJoinToken } from '../../layout/modals.ts'
@@ -26,17 +27,15 @@ import { ImageResult } from './ImageResult.tsx'
 import css from './PrepareImage.module.css'
 import { Summary } from './Summary.tsx'
 
-export type ImageSearch = Readonly<Record<string, string | undefined>>
-
 /** Prepares an image: the form on the left, the result on the right, earlier images below. */
-export function PrepareImage({ search, onSearch }: { search: ImageSearch; onSearch: (change: Record<string, string | undefined>) => void }) {
+export function PrepareImage({ search, setSearch: onSearch }: Pick<PageProps<'/infra/servers/prepare-image'>, 'search' | 'setSearch'>) {
   const client = useQueryClient()
   const { data: factory, error: unknown, refetch } = useQuery(factoryQuery)
   const { data: offered } = useQuery(versionsQuery)
   const { data: tokens } = useQuery(tokensQuery)
   const { data: datacenters } = useQuery(datacentersQuery)
   const result = useRef<HTMLDivElement>(null)
-  const { data: image, error: lost } = useQuery({ ...imageQuery(search['image'] ?? ''), enabled: search['image'] !== undefined })
+  const { data: image, error: lost } = useQuery({ ...imageQuery(search.image ?? ''), enabled: search.image !== undefined })
 
   // Scrolls to the result, which is below the form on a narrow screen.
   const made = useRef<string | null>(null)
@@ -76,7 +75,7 @@ export function PrepareImage({ search, onSearch }: { search: ImageSearch; onSear
 
   // A link from the list of join tokens preselects one. It is applied once and removed from the URL.
   const taken = useRef<string | undefined>(undefined)
-  const wanted = tokens?.items.find((t) => t.id === search['token'])
+  const wanted = tokens?.items.find((t) => t.id === search.token)
   const isRead = kept.ready
   useEffect(() => {
     if (wanted === undefined || !isRead || taken.current === wanted.id) return
@@ -155,7 +154,7 @@ export function PrepareImage({ search, onSearch }: { search: ImageSearch; onSear
               </div>
             </div>
           </Panel>
-          {search['image'] !== undefined && (
+          {search.image !== undefined && (
             <div ref={result} className={css['made']} tabIndex={-1} aria-label="Generated image" role="region">
               <Panel title="Generated" note={image === undefined ? undefined : madeFor(image)}>
                 {image !== undefined ? <ImageResult image={image} /> : lost === null ? <SkeletonRows rows={4} /> : <ErrorState error={lost} />}
@@ -164,7 +163,7 @@ export function PrepareImage({ search, onSearch }: { search: ImageSearch; onSear
           )}
         </div>
       </div>
-      <EarlierImages page={search['page']} onPage={(page) => onSearch({ page })} onUse={useAgain} />
+      <EarlierImages page={search.page} onPage={(page) => onSearch({ page })} onUse={useAgain} />
     </div>
   )
 }

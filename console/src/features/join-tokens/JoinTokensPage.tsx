@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { type JoinToken, joinTokenCreate, joinTokenStatuses } from '#contract/join-tokens.ts'
+import type { PageProps } from '../../api/page.ts'
 import { useTablePreferences } from '../../api/preferences.ts'
 import { allowed } from '../../api/session.ts'
 import { useCommands } from '../../layout/commands.ts'
@@ -20,7 +21,7 @@ import { StatusDot } from '../../ui/feedback/Status.tsx'
 import { Arrivals } from './Arrivals.tsx'
 import { tokenActions } from './token-actions.ts'
 import { tokensQuery } from './token-queries.ts'
-import { defaultSize, defaultSort, isFiltered, noFilters, type TokenSearch } from './token-search.ts'
+import { defaultSize, defaultSort, isFiltered, noFilters } from './token-search.ts'
 import { expiryOf, tokenStates, usesOf } from './token-state.ts'
 
 const none = <span className="t3">–</span>
@@ -96,13 +97,7 @@ const statusOptions = joinTokenStatuses.map((value) => ({ value, text: tokenStat
 const detailOf = (t: JoinToken) => <Arrivals token={t} />
 
 /** The join tokens. Each row opens its announcements. */
-export function JoinTokensPage({
-  search,
-  onSearch,
-}: {
-  search: TokenSearch
-  onSearch: (change: Record<string, string | undefined>, how?: { push?: boolean }) => void
-}) {
+export function JoinTokensPage({ search, setSearch }: Pick<PageProps<'/infra/servers/join-tokens'>, 'search' | 'setSearch'>) {
   const client = useQueryClient()
   const { data, error, isRefetchError, refetch, dataUpdatedAt } = useQuery({ ...tokensQuery(search), placeholderData: keepPreviousData })
   const { shown, setShown } = useTablePreferences('join-tokens')
@@ -110,8 +105,8 @@ export function JoinTokensPage({
   const actions = useMemo(() => (t: JoinToken) => tokenActions(client, t), [client])
   const commands = useMemo<Action[]>(() => [{ label: 'Create join token', icon: 'key', can: allowed(joinTokenCreate), run: () => createJoinToken({}) }], [])
   useCommands('Join tokens', commands)
-  const sort = search['sort'] ?? defaultSort
-  const onSort = (next: string) => onSearch({ sort: next === defaultSort ? undefined : next, page: undefined })
+  const sort = search.sort ?? defaultSort
+  const onSort = (next: string) => setSearch({ sort: next === defaultSort ? undefined : next, page: undefined })
   const add = (
     <Button kind="primary" icon="add" can={allowed(joinTokenCreate)} onClick={() => void createJoinToken({})}>
       Create token
@@ -124,8 +119,8 @@ export function JoinTokensPage({
       <h1 className="sr">Join tokens</h1>
       <PageCount n={data?.total} />
       <div className="toolbar">
-        <Search label="Search join tokens" placeholder="Name" value={search['q'] ?? ''} onValue={(q) => onSearch({ q, page: undefined })} />
-        <Filter<string> label="Status" value={search['status'] ?? ''} options={statusOptions} onValue={(status) => onSearch({ status, page: undefined })} />
+        <Search label="Search join tokens" placeholder="Name" value={search.q ?? ''} onValue={(q) => setSearch({ q, page: undefined })} />
+        <Filter<string> label="Status" value={search.status ?? ''} options={statusOptions} onValue={(status) => setSearch({ status, page: undefined })} />
         {narrow && <SortMenu columns={tokenColumns} sort={sort} onSort={onSort} />}
         <span className="row right">
           {!narrow && <ColumnsMenu columns={tokenColumns} shown={shown} onShown={setShown} />}
@@ -145,7 +140,7 @@ export function JoinTokensPage({
         onSort={onSort}
         shown={shown}
         filtered={isFiltered(search)}
-        onReset={() => onSearch(noFilters)}
+        onReset={() => setSearch(noFilters)}
         error={error}
         onRetry={() => void refetch()}
         notice={isRefetchError && <Stale at={dataUpdatedAt} error={error} onRetry={() => void refetch()} />}
@@ -156,7 +151,7 @@ export function JoinTokensPage({
             actions={add}
           />
         }
-        onFirstPage={data !== undefined && data.total > 0 && (() => onSearch({ page: undefined }))}
+        onFirstPage={data !== undefined && data.total > 0 && (() => setSearch({ page: undefined }))}
         foot={
           data &&
           data.total > 0 && (
@@ -165,8 +160,8 @@ export function JoinTokensPage({
               perPage={data.per_page}
               total={data.total}
               plural={data.total === 1 ? 'join token' : 'join tokens'}
-              onPage={(page) => onSearch({ page: page === 1 ? undefined : String(page) }, { push: true })}
-              onPerPage={(n) => onSearch({ size: n === defaultSize ? undefined : String(n), page: undefined })}
+              onPage={(page) => setSearch({ page: page === 1 ? undefined : String(page) }, { push: true })}
+              onPerPage={(n) => setSearch({ size: n === defaultSize ? undefined : String(n), page: undefined })}
             />
           )
         }

@@ -4,6 +4,7 @@ import { type Cluster, clusterGet } from '#contract/clusters/clusters.ts'
 import { clusterSubnetsAssign, type Subnet } from '#contract/network/subnets.ts'
 import { counted } from '#contract/words.ts'
 import { call } from '../../api/client.ts'
+import type { PageProps } from '../../api/page.ts'
 import { allowed } from '../../api/session.ts'
 import { paths } from '../../lib/paths.ts'
 import { sentence } from '../../lib/text.ts'
@@ -21,24 +22,21 @@ import { clustersQuery, subnetsByIds, subnetsOf } from './network-queries.ts'
 import { type Entry, TwoLists } from './TwoLists.tsx'
 import { subnetSaid, usedText } from './subnet-state.ts'
 
-type Search = Readonly<Record<string, string | undefined>>
-type SetSearch = (change: Record<string, string | undefined>, how?: { push?: boolean }) => void
-
 /** Assigns subnets to a cluster: choice, review, progress. All choices are in the URL, so a reload continues there. */
-export function AssignSubnets({ search, setSearch }: { search: Search; setSearch: SetSearch }) {
+export function AssignSubnets({ search, setSearch }: Pick<PageProps<'/infra/network/assign-subnets'>, 'search' | 'setSearch'>) {
   const clusters = useQuery(clustersQuery)
   const head = useRef<HTMLDivElement>(null)
-  const [add, remove] = useMemo(() => [idsOf(search['subnets']), idsOf(search['remove'])], [search])
+  const [add, remove] = useMemo(() => [idsOf(search.subnets), idsOf(search.remove)], [search])
   // Keeps the lists and their focus while the moved subnets load.
   const given = useQuery({ ...subnetsByIds(add), placeholderData: keepPreviousData })
-  const cluster = clusters.data?.items.find((c) => c.id === search['cluster'] || c.name === search['cluster'])
+  const cluster = clusters.data?.items.find((c) => c.id === search.cluster || c.name === search.cluster)
   const subnets = useQuery({ ...subnetsOf(cluster?.datacenter.code ?? ''), enabled: cluster !== undefined })
   const choice = useMemo(() => (cluster && subnets.data ? choiceOf(cluster, subnets.data, add, remove) : null), [cluster, subnets.data, add, remove])
-  const wantedStep = steps.find((s) => s.id === search['step'])?.id ?? 'cluster'
+  const wantedStep = steps.find((s) => s.id === search.step)?.id ?? 'cluster'
   const step: StepId = cluster === undefined ? 'cluster' : wantedStep === 'review' && choice !== null && !canReview(choice).ok ? 'subnets' : wantedStep
 
   // After a change of step, and when the operation starts, the focus goes to the top, also for screen readers.
-  const at = search['operation'] === undefined ? step : 'operation'
+  const at = search.operation === undefined ? step : 'operation'
   const last = useRef<string>(at)
   useEffect(() => {
     if (last.current !== at) head.current?.focus()
@@ -48,10 +46,10 @@ export function AssignSubnets({ search, setSearch }: { search: Search; setSearch
   // The given subnets decide which clusters can be chosen.
   if (clusters.data === undefined || given.data === undefined)
     return clusters.error ? <ErrorState boxed error={clusters.error} onRetry={() => void clusters.refetch()} /> : <SkeletonRows rows={8} />
-  if (search['operation'] !== undefined && cluster !== undefined)
+  if (search.operation !== undefined && cluster !== undefined)
     return (
       <div ref={head} tabIndex={-1} role="group" aria-label={`Subnets of ${cluster.name} are changed`}>
-        <AssignOperation id={search['operation']} cluster={cluster} onMore={() => setSearch({ operation: undefined, step: 'subnets' }, { push: true })} />
+        <AssignOperation id={search.operation} cluster={cluster} onMore={() => setSearch({ operation: undefined, step: 'subnets' }, { push: true })} />
       </div>
     )
   // The whole list is sent, so it is read again. The version is read first, so that it is never newer than the list.

@@ -8,6 +8,8 @@ export interface FormOptions<Values, Body, Answer> {
   initial: Values
   /** What is sent of the values, or a sentence per field. Called at every change, so that a form can say at once what is wrong. */
   read: (values: Values) => Read<Body>
+  /** Puts in what is known only when it is sent, such as what a person has confirmed. */
+  complete?: (body: Body) => Body
   /** Asks before it is sent. A no sends nothing. */
   ask?: (body: Body) => Promise<boolean>
   /** Sends it. `key`: the Idempotency-Key, the same while the same body is tried again. */
@@ -61,7 +63,7 @@ const wrong = '[aria-invalid="true"]'
  * the rules are those of `read`, which is judged whole, so that two fields that depend on each other are never of two opinions.
  */
 export function useForm<Values extends object, Body, Answer>(options: FormOptions<Values, Body, Answer>): Form<Values, Body> {
-  const { initial, read, ask, send, done, failed, invalid, at } = options
+  const { initial, read, complete = (body) => body, ask, send, done, failed, invalid, at } = options
   const id = useId()
   const element = useRef<HTMLFormElement>(null)
   const hook = useHookForm<FieldValues, unknown, FieldValues>({
@@ -117,13 +119,14 @@ export function useForm<Values extends object, Body, Answer>(options: FormOption
     const go = async (latest: Values) => {
       const asked = read(latest)
       if (!asked.ok || (ask !== undefined && !(await ask(asked.body)))) return
-      const of = JSON.stringify(asked.body)
+      const body = complete(asked.body)
+      const of = JSON.stringify(body)
       if (attempt.current.of !== of) attempt.current = { of, key: newKey() }
       try {
-        const answer = await send(asked.body, attempt.current.key)
+        const answer = await send(body, attempt.current.key)
         attempt.current = { of: '', key: '' }
         isDone = true
-        await done?.(answer, asked.body)
+        await done?.(answer, body)
       } catch (error) {
         if (isRefused(error)) attempt.current = { of: '', key: '' }
         setFailure(error)
