@@ -22,7 +22,7 @@ import { operationRoutes } from './domains/operations/routes.ts'
 import { overviewRoutes } from './domains/overview/overview.ts'
 import { patches as makePatches } from './domains/patches/patches.ts'
 import { patchRoutes } from './domains/patches/routes.ts'
-import { poolDomain } from './domains/pools/domain.ts'
+import { poolRoutes, pools as makePools } from './domains/pools/pools.ts'
 import { restoration as makeRestoration, restorationRoutes } from './domains/restoration/restoration.ts'
 import { devices } from './domains/sessions/devices.ts'
 import { openSessions } from './domains/sessions/open-sessions.ts'
@@ -34,9 +34,8 @@ import { sessionRoutes } from './domains/sessions/routes.ts'
 import { sessions as makeSessions } from './domains/sessions/sessions.ts'
 import { throttle } from './domains/sessions/throttle.ts'
 import { tokens } from './domains/sessions/tokens.ts'
-import { latePools } from './domains/subnets/for-pools.ts'
 import { subnetRoutes } from './domains/subnets/routes.ts'
-import { subnets as makeSubnets } from './domains/subnets/subnets.ts'
+import { subnets as makeSubnets, type Subnets } from './domains/subnets/subnets.ts'
 import { accounts as makeAccounts } from './domains/users/accounts.ts'
 import { userRoutes } from './domains/users/routes.ts'
 import { users as makeUsers } from './domains/users/users.ts'
@@ -75,9 +74,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
   })
   const fleet = serverFleet(platform)
   const { servers, domain: serversDomain } = serverDomain(platform, { operations, datacenters, audit, access, fleet })
-  const patches = makePatches({ ...platform, recorder: platform, servers, access })
-  const poolAccess = latePools()
-  const subnets = makeSubnets({ ...platform, recorder: platform, servers, pools: poolAccess })
+  const patches = makePatches({ ...platform, servers, access })
+  const subnets: Subnets = makeSubnets({ ...platform, servers, pools: { changed: (tx, ids) => pools.changed(tx, ids) } })
   const { clusters, domain: clustersDomain } = clusterDomain(platform, {
     operations,
     audit,
@@ -90,8 +88,8 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     onRemoved: (tx, id) => pools.release(tx, id),
   })
   access.bind(clusters.access)
-  const { pools, domain: poolsDomain } = poolDomain(platform, { operations, clusters: clusters.pools, subnets })
-  poolAccess.bind(pools)
+  const pools = makePools({ ...platform, operations, clusters: clusters.pools, subnets })
+  platform.engine.register(pools.reconciler)
   const { joining, domain: joinsDomain } = joinDomain(platform, { servers, datacenters, fleet })
   const images = makeImages({ ...platform, factory, datacenters, joining })
   const events = makeEvents(platform)
@@ -107,7 +105,7 @@ export function buildDomains(platform: Platform, onRevoked: (sessionId: string) 
     { name: 'patches', routes: (app) => patchRoutes(app, patches) },
     { name: 'subnets', routes: (app) => subnetRoutes(app, subnets) },
     clustersDomain,
-    poolsDomain,
+    { name: 'pools', routes: (app) => poolRoutes(app, pools), start: () => pools.resume() },
     { name: 'restoration', routes: (app) => restorationRoutes(app, restoration), start: () => restoration.start() },
     { name: 'audit', routes: (app) => auditRoutes(app, audit) },
     { name: 'events', routes: (app) => eventRoutes(app, events), removeOld: () => events.removeOld() },

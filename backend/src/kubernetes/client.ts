@@ -271,3 +271,24 @@ function readNodes(text: string): KubernetesNode[] {
     return { name, ready: reason === null, reason, addresses: isRecord(status) ? addressesOf(status['addresses']) : [] }
   })
 }
+
+/** Statuses about the asker or the moment, not about the request itself: unauthorized, timeout, too many requests. */
+const passingStatuses: ReadonlySet<number> = new Set([401, 408, 429])
+
+/** Whether the cluster refuses the request, so that the same request doesn't help later. */
+export const isRefusal = (error: unknown): error is KubernetesError =>
+  error instanceof KubernetesError && error.status !== undefined && error.status >= 400 && error.status < 500 && !passingStatuses.has(error.status)
+
+/**
+ * Runs `act` with a signal that ends after `ms`, however fast single answers are: a cluster that answers each request at the last moment counts as silent.
+ * @throws KubernetesError at the end of that time
+ */
+export async function within<T>(signal: AbortSignal, ms: number, act: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const end = new AbortController()
+  const timer = setTimeout(() => end.abort(new KubernetesError(`it took longer than ${ms / 1000} s to answer everything`)), ms)
+  try {
+    return await act(AbortSignal.any([signal, end.signal]))
+  } finally {
+    clearTimeout(timer)
+  }
+}

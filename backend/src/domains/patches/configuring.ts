@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto'
 import { Problem } from '#contract/errors.ts'
 import { imagesOf, type MachineImages } from '#talos/config/compare.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import { type Db, inTransaction, type Tx } from '../../db/db.ts'
+import { inTransaction, type Tx } from '../../db/db.ts'
 import type { Job, Outcome } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
-import type { Recorder } from '../../record.ts'
+import type { Platform } from '../../platform.ts'
 import type { ClusterAccess, ForClusters } from '../servers/for-clusters.ts'
 import type { Drifts } from './drift/drift.ts'
 
@@ -18,9 +18,7 @@ export const configuringQueue = 'server-config'
 export const credentialsLifetimeMs = 3_600_000
 const applyDeadlineMs = 60_000
 
-export interface ConfiguringParts {
-  readonly db: Db
-  readonly recorder: Recorder
+interface ConfiguringParts {
   readonly servers: Pick<ForClusters, 'forPlan' | 'connection' | 'noteDrift'>
   readonly access: ClusterAccess
   readonly drifts: Pick<Drifts, 'look'>
@@ -36,7 +34,7 @@ class OtherImages extends Error {
   override readonly name = 'OtherImages'
 }
 
-export function configuring({ db, recorder: { record }, servers, access, drifts }: ConfiguringParts): (job: Job) => Promise<Outcome> {
+export function configuring({ db, record, servers, access, drifts }: Platform & ConfiguringParts): (job: Job) => Promise<Outcome> {
   const { outside } = access
   return async (job) => {
     const [server] = await servers.forPlan(db, [job.key]).catch((error: unknown) => {

@@ -1,17 +1,5 @@
-/** A line before one place that serves its people in turn: whoever sends much waits for their own, and nobody else does. */
+/** A queue before one worker that serves its users in turn: a user who sends much delays only themselves. */
 import { Problem } from '#contract/errors.ts'
-
-export interface Lanes<T> {
-  /**
-   * @param owner who asks; null for Steelyard itself, which asks for no more at once than it has work and is never refused
-   * @throws Problem `throttled`
-   */
-  push(owner: string | null, item: T): void
-  /** What is served next; undefined where nobody waits. */
-  next(): T | undefined
-  /** Nobody wants it any more. */
-  drop(item: T): void
-}
 
 export interface LanesOptions {
   /** Texts that wait, of all people and of one. */
@@ -21,12 +9,16 @@ export interface LanesOptions {
 
 const retrySeconds = 1
 
-export function lanes<T>({ most, mostOfOne }: LanesOptions): Lanes<T> {
+export function lanes<T>({ most, mostOfOne }: LanesOptions) {
   /** In the order of their turns; none is empty. */
   const waiting = new Map<string | null, T[]>()
   const count = (): number => [...waiting].reduce((sum, [owner, items]) => sum + (owner === null ? 0 : items.length), 0)
   return {
-    push(owner, item) {
+    /**
+     * @param owner who asks; null for Steelyard itself, which asks for no more at once than it has work and is never refused
+     * @throws Problem `throttled`
+     */
+    push(owner: string | null, item: T): void {
       const own = waiting.get(owner) ?? []
       if (owner !== null && own.length >= mostOfOne)
         throw new Problem('throttled', 'Too many of your patches wait to be read. Please wait for their answers, then try again.', undefined, retrySeconds)
@@ -34,7 +26,8 @@ export function lanes<T>({ most, mostOfOne }: LanesOptions): Lanes<T> {
         throw new Problem('throttled', 'Too many patches wait to be read. Please try again in a moment.', undefined, retrySeconds)
       waiting.set(owner, [...own, item])
     },
-    next() {
+    /** The next to be served; undefined where nobody waits. */
+    next(): T | undefined {
       for (const [owner, [first, ...rest]] of waiting) {
         // To the end of the line, where there is more.
         waiting.delete(owner)
@@ -43,7 +36,8 @@ export function lanes<T>({ most, mostOfOne }: LanesOptions): Lanes<T> {
       }
       return undefined
     },
-    drop(item) {
+    /** Nobody waits for it any more. */
+    drop(item: T): void {
       for (const [owner, items] of waiting) {
         const rest = items.filter((other) => other !== item)
         if (rest.length > 0) waiting.set(owner, rest)

@@ -1,80 +1,42 @@
-/** What can be done with the patches of servers, and how a server's configuration is made from its layers. */
+/** Changes of servers' patches, and how a server's configuration is made from its layers. */
 import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
 import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { canChangePatch, type NewPatch, type Patch, patchLimits, type patchPreview, type Preview, systemLayers } from '#contract/patches.ts'
+import { permits, type Scope } from '#contract/permissions.ts'
+import type { Audience } from '#talos/config/mask.ts'
 import { patchSchema } from '#talos/config/schema.ts'
 import { minors } from '#talos/versions.ts'
-import type { Clock } from '../../clock.ts'
-import type { Config } from '../../config.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
-import type { Engine } from '../../engine/engine.ts'
 import { heldSentence, holdOf } from '../../engine/holds.ts'
 import { type Caller, callerName, system } from '../../http/caller.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
-import type { Recorder } from '../../record.ts'
-import type { Vault } from '../../vault/vault.ts'
+import type { Platform } from '../../platform.ts'
 import type { ClusterAccess, ServerFacts } from '../servers/for-clusters.ts'
 import type { Servers } from '../servers/servers.ts'
-import { sentenceOf } from './check.ts'
 import { configuring, configuringQueue } from './configuring.ts'
-import { drifts, type Drifts } from './drift/drift.ts'
+import { drifts } from './drift/drift.ts'
 import { sweeping, sweepQueue } from './drift/sweep.ts'
 import { freeBase, withPlaceholders } from './free-base.ts'
 import type { RenderContext } from './layers.ts'
 import { audited, present, presentLayer } from './present.ts'
 import { type For, reader } from './reader.ts'
-import { demandValid, layersOf, type Rendered } from './render.ts'
+import { demandValid, layersOf, type Rendered, sentenceOf } from './render.ts'
 import { type PatchChange, type PatchRow, patchStore } from './store.ts'
-import { audienceOf, mayWrite } from './scopes.ts'
 import { verdictOf } from './verdict.ts'
 import { warningsOf } from './warnings.ts'
 
-export interface Patches {
-  /** In the order of merging, the two layers that Steelyard writes first. */
-  list(caller: Caller, nodeId: string): Promise<Page<Patch>>
-  get(caller: Caller, nodeId: string, patchId: string): Promise<Patch>
-  /** On a server in a cluster: asked of Talos by a dry run, saved, and then applied. */
-  create(caller: Caller, nodeId: string, patch: NewPatch): Promise<Patch>
-  update(caller: Caller, nodeId: string, patchId: string, change: PatchChange, ifMatch?: Versions): Promise<Patch>
-  remove(caller: Caller, nodeId: string, patchId: string, ifMatch?: Versions): Promise<void>
-  /** Sends nothing to a machine for those who may not change it. */
-  preview(who: For, nodeId: string, body: Input<typeof patchPreview>['body']): Promise<Preview>
-  schema(): { schema: Record<string, unknown>; versions: string[]; limits: Record<string, unknown> }
-  /** The merged configuration of a server, secrets masked; of one in no cluster, with placeholders. */
-  config(caller: Caller, nodeId: string): Promise<{ name: string; yaml: string }>
-  /** What others have changed in the configurations of machines. */
-  readonly drift: Pick<Drifts, 'get' | 'keep' | 'overwrite'>
-
-  /**
-   * For the creation of a cluster: checks and stores a patch in the caller's transaction; nothing is applied.
-   * @throws Problem `invalid` with the line, `name_taken`
-   */
-  createIn(tx: Tx, caller: Caller, nodeId: string, patch: NewPatch): Promise<void>
-  /** What is wrong with a patch body, a sentence each; none where it may be saved. */
-  check(body: string): Promise<string[]>
-  /** A merged configuration as everybody may see it. */
-  mask(yaml: string): Promise<string>
-  /**
-   * The configuration of a server of a cluster: `base` (generated) → static-system → default-node → its patches by weight, creation, id.
-   * `more` are patches that are not stored yet (the preview of a creation). Secrets in clear: seal what you keep.
-   * @throws Problem `invalid` naming the layer, where Talos would refuse the result
-   */
-  render(on: Db | Tx, nodeId: string, base: string, context: RenderContext, more?: readonly NewPatch[]): Promise<Rendered>
-}
-
 export interface PatchParts {
-  readonly config: Pick<Config, 'imageFactoryUrl'>
-  readonly db: Db
-  readonly clock: Clock
-  readonly recorder: Recorder
-  readonly engine: Engine
-  readonly vault: Vault
   readonly servers: Pick<Servers, 'forPlan' | 'connection' | 'patched' | 'locked' | 'eligibilityFor' | 'noteDrift' | 'get'>
   readonly access: ClusterAccess
 }
+export type Patches = ReturnType<typeof patches>
+
+const holds = (caller: Caller, scope: Scope): boolean => caller.kind === 'system' || (caller.kind === 'user' && permits(caller.scopes, scope).ok)
+/** What the caller may see of a patch as it was written. Merged configurations are shown to all as to everybody. */
+const audienceOf = (caller: Caller): Audience => (holds(caller, 'secrets:read') ? 'may_read_secrets' : 'everybody')
 
 /** The patch was changed between its rehearsal and its writing. */
 class Overtaken extends Problem {}
@@ -84,8 +46,8 @@ const isSystem = (id: string): id is keyof typeof systemLayers => Object.hasOwn(
 const missing = () => new Problem('not_found', 'There is no such patch')
 const taken = () => new Problem('name_taken', nameSentences('Patch').taken, { name: nameSentences('Patch').taken })
 
-export function patches({ config, db, clock, recorder, engine, vault, servers, access }: PatchParts): Patches {
-  const { record } = recorder
+export function patches(platform: Platform & PatchParts) {
+  const { config, db, clock, record, engine, vault, servers, access } = platform
   const store = patchStore({ vault })
 
   const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> => (await servers.forPlan(on, [nodeId]))[0]!
@@ -97,9 +59,9 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
   }
 
   const read = reader()
-  const drift = drifts({ db, clock, recorder, engine, servers, access, read, store })
-  engine.register({ queue: configuringQueue, reconcile: configuring({ db, recorder, servers, access, drifts: drift }), concurrency: 8 })
-  engine.register({ queue: sweepQueue, reconcile: sweeping({ db, servers, access, drifts: drift }), concurrency: 4 })
+  const drift = drifts({ ...platform, read, store })
+  engine.register({ queue: configuringQueue, reconcile: configuring({ ...platform, drifts: drift }), concurrency: 8 })
+  engine.register({ queue: sweepQueue, reconcile: sweeping({ ...platform, drifts: drift }), concurrency: 4 })
   /** What clusters ask for: they answer for how much at once. */
   const ours: For = { caller: system }
   const shownRows = async (caller: Caller, rows: readonly PatchRow[]): Promise<Patch[]> => {
@@ -143,7 +105,7 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       action: 'patch.created',
       target: { kind: 'server', id: nodeId },
       after: audited(made),
-      event: { name: 'patch.created', version: made.version, object: { kind: 'patch', id: made.id } },
+      event: { version: made.version, object: { kind: 'patch', id: made.id } },
     })
     return made
   }
@@ -192,7 +154,7 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
         target: { kind: 'server', id: nodeId },
         before: audited(before),
         after: audited(after),
-        event: { name: 'patch.updated', version: after.version, object: { kind: 'patch', id: patchId } },
+        event: { version: after.version, object: { kind: 'patch', id: patchId } },
       })
       if (reorders) await follow(tx, caller, nodeId, cluster_id)
       return after
@@ -201,15 +163,17 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
   }
 
   return {
+    /** What others have changed in the configurations of machines. */
     drift,
 
-    async list(caller, nodeId) {
+    /** In the order of merging, the two layers that Steelyard writes first. */
+    async list(caller: Caller, nodeId: string): Promise<Page<Patch>> {
       const server = await factsOf(db, nodeId)
       const items = [...(await systemRows(server)), ...(await shownRows(caller, await store.ofServer(db, nodeId)))]
       return { items, page: 1, per_page: items.length, total: items.length }
     },
 
-    async get(caller, nodeId, patchId) {
+    async get(caller: Caller, nodeId: string, patchId: string): Promise<Patch> {
       const server = await factsOf(db, nodeId)
       if (isSystem(patchId)) return (await systemRows(server)).find((p) => p.patch_id === patchId)!
       const row = await store.one(db, nodeId, patchId)
@@ -217,7 +181,8 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       return shownRow(caller, row)
     },
 
-    async create(caller, nodeId, patch) {
+    /** On a server in a cluster: asked of Talos by a dry run, saved, and then applied. */
+    async create(caller: Caller, nodeId: string, patch: NewPatch): Promise<Patch> {
       await demandBody({ caller }, patch.body)
       await rehearse({ caller }, nodeId, (stored) => ({ stored, more: [patch] }))
       const links = await read({ caller }, 'links', patch.body)
@@ -230,7 +195,7 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       })
     },
 
-    async update(caller, nodeId, patchId, asked, ifMatch) {
+    async update(caller: Caller, nodeId: string, patchId: string, asked: PatchChange, ifMatch?: Versions): Promise<Patch> {
       demandWritable(patchId)
       // Without If-Match the last write wins: what somebody else saved during the rehearsal is rehearsed with, and then replaced.
       for (let tries = 1; ; tries++) {
@@ -242,7 +207,7 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       }
     },
 
-    async remove(caller, nodeId, patchId, ifMatch) {
+    async remove(caller: Caller, nodeId: string, patchId: string, ifMatch?: Versions): Promise<void> {
       demandWritable(patchId)
       const known = await store.one(db, nodeId, patchId)
       if (!known) throw missing()
@@ -257,14 +222,14 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
           action: 'patch.removed',
           target: { kind: 'server', id: nodeId },
           before: audited(before),
-          after: null,
-          event: { name: 'patch.removed', version: before.version, object: { kind: 'patch', id: patchId } },
+          event: { version: before.version, object: { kind: 'patch', id: patchId } },
         })
         await follow(tx, caller, nodeId, cluster_id)
       })
     },
 
-    async preview(who, nodeId, asked) {
+    /** Sends nothing to a machine for those who may not change it. */
+    async preview(who: For, nodeId: string, asked: Input<typeof patchPreview>['body']): Promise<Preview> {
       const server = await factsOf(db, nodeId)
       const base = await baseOf(db, server)
       const { talosVersion } = base.context
@@ -276,13 +241,9 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       const refusals = await read(who, 'check', body, talosVersion)
       // Without the patch, also where it is stored already: so what it does is seen whole, and not only what was just typed.
       const others = stored.filter((p) => p.id !== edited?.id)
-      const changed = edited
-        ? layersOf(
-            server,
-            base.context,
-            stored.map((p) => (p.id === edited.id ? { ...p, name, weight: asked.weight, body } : p)),
-          )
-        : layersOf(server, base.context, stored, [{ name, weight: asked.weight, body }])
+      const change = { name, weight: asked.weight, body }
+      const after = stored.map((p) => (p.id === edited?.id ? { ...p, ...change } : p))
+      const changed = layersOf(server, base.context, after, edited ? [] : [change])
       const without = layersOf(server, base.context, others)
       const links = server.hardware && server.links.map((l) => l.name)
       const isBad = refusals.length > 0
@@ -290,18 +251,11 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       const input = { base: base.yaml, talosVersion, without, with: isBad ? without : changed, patch: { name, body: isBad ? '' : body }, audience, links }
       const merged = await read(who, 'preview', input)
       const errors = isBad ? refusals : merged.errors
-      const verdict = async (): Promise<Preview['verdict']> =>
-        errors[0]
-          ? { kind: 'not_allowed', reason: sentenceOf(errors[0]) }
-          : verdictOf({
-              server,
-              yaml: merged.yaml,
-              isReal: base.isReal,
-              servers,
-              access,
-              isHeld: (await holdOf(db, nodeId)) !== undefined,
-              mayAsk: mayWrite(who.caller),
-            })
+      const verdict = async (): Promise<Preview['verdict']> => {
+        if (errors[0]) return { kind: 'not_allowed', reason: sentenceOf(errors[0]) }
+        const isHeld = (await holdOf(db, nodeId)) !== undefined
+        return verdictOf({ server, yaml: merged.yaml, isReal: base.isReal, servers, access, isHeld, mayAsk: holds(who.caller, 'servers:write') })
+      }
       return {
         diff: { before: merged.before, after: isBad ? '' : merged.after },
         sources: isBad ? [] : merged.sources,
@@ -314,7 +268,8 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
 
     schema: () => ({ schema: { ...patchSchema(minors.at(-1)!.version) }, versions: minors.map((m) => m.version), limits: { ...patchLimits } }),
 
-    async config(caller, nodeId) {
+    /** The merged configuration of a server, secrets masked; of one in no cluster, with placeholders. */
+    async config(caller: Caller, nodeId: string): Promise<{ name: string; yaml: string }> {
       const server = await factsOf(db, nodeId)
       const kept = server.cluster && (await access.renderedConfig(server.cluster.id, nodeId))
       if (kept) return { name: `${server.name}.yaml`, yaml: (await read({ caller }, 'mask', kept, 'everybody')).text }
@@ -324,7 +279,11 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       return { name: `${server.name}.yaml`, yaml: withPlaceholders((await read({ caller }, 'mask', yaml, 'everybody')).text) }
     },
 
-    async createIn(tx, caller, nodeId, patch) {
+    /**
+     * For the creation of a cluster: checks and stores a patch in the caller's transaction; nothing is applied.
+     * @throws Problem `invalid` with the line, `name_taken`
+     */
+    async createIn(tx: Tx, caller: Caller, nodeId: string, patch: NewPatch): Promise<void> {
       await demandBody(ours, patch.body)
       try {
         await insert(tx, caller, nodeId, patch, await read(ours, 'links', patch.body))
@@ -334,11 +293,18 @@ export function patches({ config, db, clock, recorder, engine, vault, servers, a
       await servers.patched(tx, caller, nodeId, await store.sums(tx, nodeId))
     },
 
-    check: async (body) => (await read(ours, 'check', body)).map(sentenceOf),
+    /** What is wrong with a patch body, a sentence each; none where it may be saved. */
+    check: async (body: string): Promise<string[]> => (await read(ours, 'check', body)).map(sentenceOf),
 
-    mask: async (yaml) => (await read(ours, 'mask', yaml, 'everybody')).text,
+    /** A merged configuration as everybody may see it. */
+    mask: async (yaml: string): Promise<string> => (await read(ours, 'mask', yaml, 'everybody')).text,
 
-    async render(on, nodeId, base, context, more = []) {
+    /**
+     * The configuration of a server of a cluster: `base` (generated) → static-system → default-node → its patches by weight, creation, id.
+     * `more` are patches that are not stored yet (the preview of a creation). Secrets in clear: seal what you keep.
+     * @throws Problem `invalid` naming the layer, where Talos would refuse the result
+     */
+    async render(on: Db | Tx, nodeId: string, base: string, context: RenderContext, more: readonly NewPatch[] = []): Promise<Rendered> {
       const server = await factsOf(on, nodeId)
       return demandValid(server, await read(ours, 'compose', base, layersOf(server, context, await store.ofServer(on, nodeId), more), context))
     },

@@ -4,26 +4,23 @@ import type { Layer } from './layers.ts'
 import type { PatchRow } from './store.ts'
 
 /** @param body of the row, secrets masked */
-export const present = (row: PatchRow, body: string): Patch => ({
-  patch_id: row.id,
-  node_id: row.server_id,
-  name: row.name,
-  weight: row.weight,
-  labels: row.labels,
+export const present = ({ id, server_id, links: _links, created_by_name, ...row }: PatchRow, body: string): Patch => ({
+  ...row,
+  patch_id: id,
+  node_id: server_id,
   body,
   read_only: false,
-  version: row.version,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
-  created_by: row.created_by_name,
+  created_by: created_by_name,
 })
 
-/** A layer that Steelyard writes: it has no time and no author, because it is made anew each time. */
-export const presentLayer = (nodeId: string, layer: Layer, body: string): Patch => ({
-  patch_id: layer.id,
+/** A layer that Steelyard writes. It has no time and no author, because it is made anew each time. */
+export const presentLayer = (nodeId: string, { id, name, weight }: Layer, body: string): Patch => ({
+  patch_id: id,
   node_id: nodeId,
-  name: layer.name,
-  weight: layer.weight,
+  name,
+  weight,
   labels: {},
   body,
   read_only: true,

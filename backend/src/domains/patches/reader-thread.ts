@@ -1,12 +1,11 @@
 /** The thread beside, on which texts are read (`reader.ts`): it answers each message by the function that is named in it, one after another. */
 import { parentPort } from 'node:worker_threads'
 import { type ErrorCode, Problem } from '#contract/errors.ts'
-import { checkBody } from './check.ts'
 import { differenceOf } from './drift/difference.ts'
 import { linksOf } from './links.ts'
 import { maskText, unmask } from './masking.ts'
 import { previewOf } from './preview.ts'
-import { compose } from './render.ts'
+import { checkBody, compose } from './render.ts'
 
 const work = { check: checkBody, compose, difference: differenceOf, links: linksOf, mask: maskText, unmask, preview: previewOf }
 

@@ -3,8 +3,10 @@ import { Problem } from '#contract/errors.ts'
 import type { NewPatch, PatchProblem } from '#contract/patches.ts'
 import { apart } from '#talos/config/compare.ts'
 import { type Merged, mergePatches } from '#talos/config/merge.ts'
+import { checkPatch } from '#talos/config/patch-check.ts'
 import { ConfigError, type ConfigProblem } from '#talos/config/tree.ts'
 import { validateConfig } from '#talos/config/validate.ts'
+import { minors } from '#talos/versions.ts'
 import type { ServerFacts } from '../servers/for-clusters.ts'
 import { defaultNode, inOrder, type Layer, type RenderContext, staticSystem } from './layers.ts'
 import type { PatchRow } from './store.ts'
@@ -29,29 +31,25 @@ export const problemOf = ({ message, path, line, column }: ConfigProblem): Patch
   column: column ?? null,
 })
 
-const layerOf = (patch: PatchRow): Layer & { created_at: Date } => ({
-  id: patch.id,
-  name: patch.name,
-  weight: patch.weight,
-  body: patch.body,
-  created_at: patch.created_at,
-})
-/** One that isn't stored yet stands behind its elders of the same weight. */
-const layerOfNew = (patch: Pick<NewPatch, 'name' | 'weight' | 'body'>): Layer & { created_at: null } => ({
-  id: '~',
-  name: patch.name,
-  weight: patch.weight,
-  body: patch.body,
-  created_at: null,
-})
+/** What the rules for patches say against a body, by line; of the newest Talos unless the server's cluster has another. */
+export const checkBody = (body: string, talosVersion: string = minors.at(-1)!.version): PatchProblem[] =>
+  checkPatch(body, { talosVersion }).errors.map(problemOf)
 
-/** Every layer of a server in the order of merging. */
+/** An error of a body as a sentence. */
+export const sentenceOf = ({ line, path, message }: PatchProblem): string =>
+  `${line === null ? '' : `Line ${line}: `}${message}${path === null || path === '' || message.includes(path) ? '' : ` (${path})`}`
+
+/** Every layer of a server in the order of merging. `more` are patches that aren't stored yet: they come last among their weight. */
 export const layersOf = (
   server: ServerFacts,
   context: RenderContext,
   stored: readonly PatchRow[],
   more: readonly Pick<NewPatch, 'name' | 'weight' | 'body'>[] = [],
-): Layer[] => [staticSystem(server, context), defaultNode(server, context), ...inOrder([...stored.map(layerOf), ...more.map(layerOfNew)])]
+): Layer[] => [
+  staticSystem(server, context),
+  defaultNode(server, context),
+  ...inOrder([...stored, ...more.map((patch) => ({ ...patch, id: '~', created_at: null }))]).map(({ id, name, weight, body }) => ({ id, name, weight, body })),
+]
 
 /** Documents that a newer Talos has, in a configuration that was taken over, are kept as they are: nothing is merged into them, and they are judged by Talos alone. */
 function merge(base: string, layers: readonly Layer[]): Merged & { judged: string } {

@@ -62,13 +62,11 @@ export function patchStore({ vault }: { vault: Vault }) {
       return opened(tx, row)
     },
 
-    async update(tx: Tx, before: PatchRow, change: PatchChange & { links?: readonly string[] }, at: Date): Promise<PatchRow> {
-      const { body, labels, links, name, weight } = change
+    async update(tx: Tx, before: PatchRow, { body, labels, links, ...plain }: PatchChange & { links?: readonly string[] }, at: Date): Promise<PatchRow> {
       const row = await tx
         .updateTable('patch')
         .set({
-          ...(name !== undefined && { name }),
-          ...(weight !== undefined && { weight }),
+          ...plain,
           ...(labels !== undefined && { labels: JSON.stringify(labels) }),
           ...(links !== undefined && { links: [...links] }),
           ...(body !== undefined && { body_sealed: await seal(tx, before.server_id, body) }),

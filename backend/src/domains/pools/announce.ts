@@ -1,9 +1,8 @@
-/** What makes a cluster's addresses known on layer 2: applied, read back, put right, and removed with the last pool. */
+/** Layer 2 announcements of a cluster's addresses: applied, read back, corrected, and removed with the last pool. */
 import type { Job } from '../../engine/engine.ts'
-import type { Kubernetes } from '../../kubernetes/client.ts'
+import { isRefusal, type Kubernetes } from '../../kubernetes/client.ts'
 import { announcementsIn } from './look.ts'
 import { announcementCollection, type LinkGroup, type Manifest, pathOf, type PoolApi, type PoolSubnet, render } from './manifest.ts'
-import { isRefusal } from './refusal.ts'
 import { differences, foundInstead, hashOf } from './read-back.ts'
 
 export interface Announced {

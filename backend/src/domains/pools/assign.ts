@@ -1,24 +1,24 @@
-/** Giving subnets to a cluster and taking them back: rules and rows. What the cluster makes of it is the reconciler's. */
+/** Assigns subnets to a cluster and takes them back: rules and rows. The reconciler brings the cluster to it. */
 import { overlap, parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
 import { canAssignSubnet, type Subnet } from '#contract/network/subnets.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import type { PoolCluster } from '../clusters/for-pools.ts'
-import type { PoolParts } from './parts.ts'
+import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
 
 /** How long ago "a moment ago" may be: who chose a subnet in a form has not seen what happened since. */
 const momentMs = 10 * 60_000
 
-export interface Wish {
+export interface WantedSubnets {
   /** Subnets that the cluster is to have; all others go. */
   readonly wanted: readonly string[]
   /** Those that go leave at once, whoever uses their addresses. */
   readonly force: boolean
 }
 
-/** What a wish changed. */
+/** What an assignment changed. */
 export interface Changed {
   /** Every subnet of the cluster that is on its way in or out. */
   readonly coming: readonly Subnet[]
@@ -40,22 +40,11 @@ export async function refusal(on: Db | Tx, subnet: Subnet, cluster: PoolCluster,
     return taken(subnet, holder, verdict.reason, field, now)
   }
   const cidr = parseCidr(subnet.cidr)!
-  const clash = (
-    [
-      ['pod', cluster.pod_cidr],
-      ['service', cluster.service_cidr],
-    ] as const
-  ).find(([, network]) => {
-    const other = parseCidr(network)
-    return other !== null && overlap(cidr, other)
-  })
+  const clash = (['pod', 'service'] as const).find((what) => overlap(cidr, parseCidr(cluster[`${what}_cidr`])!))
   if (!clash) return null
-  const sentence = `Overlaps with the ${clash[0]} network ${clash[1]} of cluster ${cluster.name}`
-  return new Problem('conflict', `${subnet.name} can't be assigned: ${sentence}`, { [field]: sentence }, undefined, {
-    kind: 'cluster',
-    id: cluster.id,
-    name: cluster.name,
-  })
+  const sentence = `Overlaps with the ${clash} network ${cluster[`${clash}_cidr`]} of cluster ${cluster.name}`
+  const related = { kind: 'cluster', id: cluster.id, name: cluster.name } as const
+  return new Problem('conflict', `${subnet.name} can't be assigned: ${sentence}`, { [field]: sentence }, undefined, related)
 }
 
 type Holder = Awaited<ReturnType<typeof store.holders>>[number]
@@ -83,8 +72,8 @@ export function checkReady(cluster: PoolCluster): void {
     throw new Problem('cluster_not_ready', `${cluster.name} is not ready yet: it can be given subnets once it is`)
 }
 
-/** Rows of a wish. The cluster's row is locked by the caller. @throws Problem not_found, conflict, subnet_assigned, invalid */
-export async function writeWish(parts: PoolParts, tx: Tx, caller: Caller, cluster: PoolCluster, { wanted, force }: Wish): Promise<Changed> {
+/** Writes the rows of an assignment. The cluster's row is locked by the caller. @throws Problem not_found, conflict, subnet_assigned, invalid */
+export async function writeAssignments(parts: PoolParts, tx: Tx, caller: Caller, cluster: PoolCluster, { wanted, force }: WantedSubnets): Promise<Changed> {
   const now = new Date(parts.clock.now())
   const ids = [...new Set(wanted)]
   const known = await store.assignments(tx, cluster.id)
@@ -100,16 +89,13 @@ export async function writeWish(parts: PoolParts, tx: Tx, caller: Caller, cluste
   }
   const touched: string[] = []
   const fresh = ids.filter((id) => !rows.has(id))
-  if (fresh.length > 0)
-    await store.insertAssignments(
-      tx,
-      fresh.map((id) => {
-        const { purpose } = subnets.get(id)!
-        // Servers have their addresses on a management subnet; nothing is handed out, so there is nothing to wait for.
-        const state = purpose === 'management' ? ('active' as const) : ('applying' as const)
-        return { subnet_id: id, cluster_id: cluster.id, purpose, state, reason: null, assigned_by: callerName(caller), assigned_at: now }
-      }),
-    )
+  const added = fresh.map((id) => {
+    const { purpose } = subnets.get(id)!
+    // Nothing is handed out of a management subnet, so there is nothing to wait for.
+    const state = purpose === 'management' ? ('active' as const) : ('applying' as const)
+    return { subnet_id: id, cluster_id: cluster.id, purpose, state, reason: null, assigned_by: callerName(caller), assigned_at: now }
+  })
+  if (added.length > 0) await store.insertAssignments(tx, added)
   touched.push(...fresh)
   for (const row of rows.values()) {
     const stays = ids.includes(row.subnet_id)

@@ -1,19 +1,16 @@
-/** One look at a cluster, with everything that it gives cause for: pools applied, read back, drained, removed; announcements; use. */
+/** One look at a cluster and everything that follows from it: pools are applied, read back, drained, removed; announcements and use are updated. */
 import { parseAddress } from '#contract/network/addresses.ts'
 import { inRange } from '#contract/network/address-ranges.ts'
 import { piecesOf } from '#contract/network/subnet-rules.ts'
 import type { Job } from '../../engine/engine.ts'
-import { type Kubernetes, KubernetesError } from '../../kubernetes/client.ts'
+import { isRefusal, type Kubernetes, KubernetesError, within } from '../../kubernetes/client.ts'
 import { announce } from './announce.ts'
 import { discover } from './discovery.ts'
-import { within } from './limit.ts'
 import { poolsIn, servicesOf } from './look.ts'
 import { linkGroups, type Manifest, pathOf, poolName, renderPool } from './manifest.ts'
-import type { PoolParts } from './parts.ts'
 import { noProvider, poolSubnet } from './preview.ts'
-import { isRefusal } from './refusal.ts'
 import { type Acceptance, acceptance, differences, foundInstead, hashOf } from './read-back.ts'
-import { addressesOf, cidrOf, driftMark, type Finding, type Held, type Look, type State, type Verdict } from './state.ts'
+import { addressesOf, cidrOf, driftMark, type Finding, type Held, type Look, type PoolParts, type State, type Verdict } from './state.ts'
 import * as store from './store.ts'
 import { type LoadBalancer, type Use, usesIn } from './uses.ts'
 

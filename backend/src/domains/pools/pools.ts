@@ -1,43 +1,32 @@
-/** What can be done with a cluster's subnets. Each change is one transaction: rows, audit, events and operation together; the reconciler does the rest. */
+/** Changes of a cluster's subnets. Each is one transaction: rows, audit, events and operation together; the reconciler does the rest. */
+import type { FastifyInstance } from 'fastify'
 import { Problem } from '#contract/errors.ts'
-import type { Answer } from '#contract/operation.ts'
+import type { Answer, Input } from '#contract/operation.ts'
 import { hasEnded, type Operation } from '#contract/operations.ts'
-import type { clusterSubnets, PoolChange } from '#contract/network/subnets.ts'
+import { clusterSubnets, clusterSubnetsAssign, clusterSubnetsPreview, type PoolChange } from '#contract/network/subnets.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
-import type { Reconciler } from '../../engine/engine.ts'
 import { type Caller, system } from '../../http/caller.ts'
+import { serve } from '../../http/serve.ts'
 import { checkVersion, type Versions } from '../../http/tags.ts'
 import type { PoolCluster } from '../clusters/for-pools.ts'
-import { type Changed, checkReady, takenBy, unknownCluster, writeWish } from './assign.ts'
-import { poolQueue, type PoolParts } from './parts.ts'
+import { type Changed, checkReady, takenBy, unknownCluster, writeAssignments } from './assign.ts'
 import { preview, shownPools } from './preview.ts'
 import { poolReconciler } from './reconcile.ts'
 import { comingSteps, goingSteps } from './steps.ts'
+import { poolQueue, type PoolParts } from './state.ts'
 import * as store from './store.ts'
 
-export interface Pools {
-  /** @throws Problem not_found */
-  list(clusterId: string): Promise<Answer<typeof clusterSubnets>>
-  /** Asks the cluster what it has; where it doesn't answer, what was last known is shown, and said so. @throws Problem not_found, subnet_assigned, conflict */
-  preview(clusterId: string, subnetIds: readonly string[], signal: AbortSignal): Promise<PoolChange>
-  /**
-   * Gives a cluster exactly these subnets. Asked again for the same, it answers the operation that is on its way; asked for others, that one ends and what it
-   * had not done is part of the new one.
-   * @throws Problem not_found, stale, cluster_not_ready, operation_running, subnet_assigned, conflict
-   */
-  assign(caller: Caller, clusterId: string, wish: { subnet_ids: readonly string[]; force: boolean }, ifMatch?: Versions): Promise<{ operation: Operation }>
-  /** What a subnet hands out has changed: the clusters that have it are told after the transaction. */
-  changed(tx: Tx, subnetIds: string | readonly string[]): Promise<void>
-  /** A cluster is no more: its subnets are free again. */
-  release(tx: Tx, clusterId: string): Promise<void>
-  /** To be registered with the engine. */
-  readonly reconciler: Reconciler
-  /** At a start: clusters whose wake-ups were lost are looked at again. */
-  resume(): Promise<void>
+export type Pools = ReturnType<typeof pools>
+
+export function poolRoutes(app: FastifyInstance, pools: Pools): void {
+  const on = serve(app)
+  on(clusterSubnets, ({ params }) => pools.list(params.id))
+  on(clusterSubnetsPreview, ({ params, body, signal }) => pools.preview(params.id, body.subnet_ids, signal))
+  on(clusterSubnetsAssign, ({ caller, params, body, ifMatch }) => pools.assign(caller, params.id, body, ifMatch))
 }
 
-export function pools(parts: PoolParts): Pools {
-  const { db, clock, engine, operations, recorder, clusters, subnets } = parts
+export function pools(parts: PoolParts) {
+  const { db, clock, record, engine, operations, clusters, subnets } = parts
 
   const openOperation = async (on: Db | Tx, pool: store.PoolRow | undefined): Promise<Operation | undefined> => {
     const operation = pool?.operation_id ? await operations.read(on, pool.operation_id) : undefined
@@ -66,7 +55,7 @@ export function pools(parts: PoolParts): Pools {
     if (operation.steps.length === 0) await operations.set(tx, operation.id, { status: 'done' })
     await store.updatePool(tx, cluster.id, { operation_id: operation.id, operation_round: 1 })
     const version = changed.touched.length > 0 ? await clusters.touch(tx, caller, cluster.id) : cluster.version
-    await recorder.record(tx, caller, {
+    await record(tx, caller, {
       action: 'cluster.subnets_assigned',
       target: { kind: 'cluster', id: cluster.id, name: cluster.name },
       before: { subnets: changed.before },
@@ -77,15 +66,27 @@ export function pools(parts: PoolParts): Pools {
   }
 
   return {
-    async list(clusterId) {
+    /** @throws Problem not_found */
+    async list(clusterId: string): Promise<Answer<typeof clusterSubnets>> {
       const cluster = await clusters.find(db, clusterId)
       if (!cluster) throw unknownCluster()
       return shownPools(parts, cluster)
     },
 
-    preview: (clusterId, subnetIds, signal) => preview(parts, clusterId, subnetIds, signal),
+    /** Asks the cluster what it has; where it doesn't answer, shows what was last known, and says so. @throws Problem not_found, subnet_assigned, conflict */
+    preview: (clusterId: string, subnetIds: readonly string[], signal: AbortSignal): Promise<PoolChange> => preview(parts, clusterId, subnetIds, signal),
 
-    async assign(caller, clusterId, { subnet_ids: wanted, force }, ifMatch) {
+    /**
+     * Gives a cluster exactly these subnets. Asked again for the same, it answers the operation that is on its way; asked for others, that one ends and what it
+     * had not done is part of the new one.
+     * @throws Problem not_found, stale, cluster_not_ready, operation_running, subnet_assigned, conflict
+     */
+    async assign(
+      caller: Caller,
+      clusterId: string,
+      { subnet_ids: wanted, force }: Input<typeof clusterSubnetsAssign>['body'],
+      ifMatch?: Versions,
+    ): Promise<{ operation: Operation }> {
       try {
         return await inTransaction(db, async (tx) => {
           const cluster = await clusters.lock(tx, clusterId)
@@ -93,7 +94,7 @@ export function pools(parts: PoolParts): Pools {
           checkVersion(ifMatch, cluster.version)
           checkReady(cluster)
           await checkAlone(tx, cluster)
-          return { operation: await begin(tx, caller, cluster, await writeWish(parts, tx, caller, cluster, { wanted, force }), force) }
+          return { operation: await begin(tx, caller, cluster, await writeAssignments(parts, tx, caller, cluster, { wanted, force }), force) }
         })
       } catch (error) {
         if (violatedConstraint(error) !== 'subnet_one_cluster') throw error
@@ -101,19 +102,20 @@ export function pools(parts: PoolParts): Pools {
       }
     },
 
-    async changed(tx, subnetIds) {
-      const ids = typeof subnetIds === 'string' ? [subnetIds] : subnetIds
-      if (ids.length === 0) return
-      for (const clusterId of await store.reapply(tx, ids)) await engine.wake(tx, poolQueue, clusterId)
+    /** What subnets hand out has changed: the clusters that have them are told after the transaction. */
+    async changed(tx: Tx, subnetIds: readonly string[]): Promise<void> {
+      if (subnetIds.length === 0) return
+      for (const clusterId of await store.reapply(tx, subnetIds)) await engine.wake(tx, poolQueue, clusterId)
     },
 
-    async release(tx, clusterId) {
+    /** A cluster is removed: its subnets are free again. */
+    async release(tx: Tx, clusterId: string): Promise<void> {
       const pool = await store.removePool(tx, clusterId)
       const freed = await store.releaseAll(tx, clusterId)
       const operation = await openOperation(tx, pool)
       if (operation) await operations.set(tx, operation.id, { status: 'cancelled', reason: 'The cluster was removed' })
       for (const { id, name } of await subnets.find(tx, freed))
-        await recorder.record(tx, system, {
+        await record(tx, system, {
           action: 'subnet.unassigned',
           target: { kind: 'subnet', id, name },
           after: { cluster: null, why: 'The cluster was removed' },
@@ -121,9 +123,11 @@ export function pools(parts: PoolParts): Pools {
       await subnets.tellChanged(tx, system, freed)
     },
 
+    /** To be registered with the engine. */
     reconciler: poolReconciler(parts),
 
-    async resume() {
+    /** At a start: clusters whose wake-ups were lost are looked at again. */
+    async resume(): Promise<void> {
       await inTransaction(db, async (tx) => {
         for (const id of await store.clustersWithPools(tx)) await engine.wake(tx, poolQueue, id)
       })

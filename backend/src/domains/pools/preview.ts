@@ -5,13 +5,12 @@ import type { Answer } from '#contract/operation.ts'
 import { subnetWarnings } from '#contract/network/subnet-rules.ts'
 import type { clusterSubnets, PoolChange, Subnet } from '#contract/network/subnets.ts'
 import type { PoolCluster } from '../clusters/for-pools.ts'
-import { KubernetesError } from '../../kubernetes/client.ts'
+import { KubernetesError, within } from '../../kubernetes/client.ts'
 import { refusal, unknownCluster } from './assign.ts'
 import { discover } from './discovery.ts'
-import { within } from './limit.ts'
 import { servicesOf } from './look.ts'
 import { linkGroups, manifestText, type PoolApi, type PoolSubnet, usualApi } from './manifest.ts'
-import type { PoolParts } from './parts.ts'
+import type { PoolParts } from './state.ts'
 import * as store from './store.ts'
 import { type LoadBalancer, usesIn } from './uses.ts'
 
@@ -19,15 +18,7 @@ import { type LoadBalancer, usesIn } from './uses.ts'
 const patienceMs = 10_000
 
 /** How a subnet is rendered. */
-export const poolSubnet = (s: Subnet, draining: boolean): PoolSubnet => ({
-  id: s.id,
-  cidr: s.cidr,
-  gateway: s.gateway,
-  vlan_id: s.vlan_id,
-  exclude: s.exclude,
-  first_and_last: s.first_and_last,
-  draining,
-})
+export const poolSubnet = (subnet: Subnet, draining: boolean): PoolSubnet => ({ ...subnet, draining })
 
 const isPool = (s: Subnet) => s.purpose === 'workload'
 const known = (pool: store.PoolRow | undefined): PoolApi | null => (pool?.provider ? usualApi[pool.provider] : null)

@@ -5,10 +5,9 @@
 import { hasEnded } from '#contract/operations.ts'
 import type { Job, Outcome, Reconciler } from '../../engine/engine.ts'
 import { KubernetesError } from '../../kubernetes/client.ts'
-import { poolQueue, type PoolParts } from './parts.ts'
+import { cancelAndRetry } from './cancel-retry.ts'
 import { moved, passing } from './pass.ts'
-import { load, type Look, type State } from './state.ts'
-import { wishes } from './wishes.ts'
+import { load, type Look, poolQueue, type PoolParts, type State } from './state.ts'
 import { writing } from './write.ts'
 
 /** Pools that are as they should be are looked at this often, and the addresses in use with them. */
@@ -20,8 +19,8 @@ export function poolReconciler(parts: PoolParts): Reconciler {
   const { db, operations, random } = parts
   const pass = passing(parts)
   const write = writing(parts)
-  const obey = wishes(parts, write)
-  /** So that clusters that were looked at together are not for ever. */
+  const followRequests = cancelAndRetry(parts, write)
+  /** Spreads clusters that were looked at together. */
   const spread = (ms: number): number => Math.round(ms * (0.85 + 0.3 * random()))
 
   /** The cluster goes, and its subnets with it: `release` frees them at its end. */
@@ -36,7 +35,7 @@ export function poolReconciler(parts: PoolParts): Reconciler {
     const state = await load(parts, db, job.key)
     if (!state) return undefined
     if (state.cluster.leaving) return giveUp(job, state)
-    if (await obey(job, state)) return 'again'
+    if (await followRequests(job, state)) return 'again'
     if (state.held.length === 0) return write.nothing(job, state)
     try {
       const look = await pass(job, state)

@@ -1,12 +1,23 @@
-/** What is written down about a cluster's pools, and what a look at the cluster makes of each subnet. */
+/** What the database knows of a cluster's pools, and what a look at the cluster finds for each subnet. */
 import { parseCidr } from '#contract/network/addresses.ts'
 import { totalOf } from '#contract/network/subnet-rules.ts'
 import type { PoolProvider, Subnet } from '#contract/network/subnets.ts'
 import type { Db } from '../../db/db.ts'
-import type { PoolCluster } from '../clusters/for-pools.ts'
-import type { PoolParts } from './parts.ts'
+import type { Platform } from '../../platform.ts'
+import type { ForPools as Clusters, PoolCluster } from '../clusters/for-pools.ts'
+import type { Operations } from '../operations/operations.ts'
+import type { Subnets } from '../subnets/subnets.ts'
 import * as store from './store.ts'
 import type { Use } from './uses.ts'
+
+/** Queue of a cluster's pools; the key is the cluster's id. */
+export const poolQueue = 'cluster-pools'
+
+export interface PoolParts extends Platform {
+  readonly operations: Operations
+  readonly clusters: Clusters
+  readonly subnets: Pick<Subnets, 'lockForAssignment' | 'find' | 'byCluster' | 'tellChanged'>
+}
 
 export interface Held {
   readonly row: store.AssignmentRow
@@ -26,14 +37,8 @@ export async function load(parts: PoolParts, on: Db, clusterId: string): Promise
   const pool = await store.pool(on, clusterId)
   if (!cluster || !pool) return undefined
   const rows = (await store.assignments(on, clusterId)).filter((r) => r.purpose === 'workload')
-  const subnets = new Map(
-    (
-      await parts.subnets.find(
-        on,
-        rows.map((r) => r.subnet_id),
-      )
-    ).map((s) => [s.id, s]),
-  )
+  const ids = rows.map((r) => r.subnet_id)
+  const subnets = new Map((await parts.subnets.find(on, ids)).map((s) => [s.id, s]))
   return { cluster, pool, held: rows.flatMap((row) => (subnets.has(row.subnet_id) ? [{ row, subnet: subnets.get(row.subnet_id)! }] : [])) }
 }
 

@@ -1,11 +1,10 @@
-/** What a look at a cluster came to, written down: states, use, audit, events, and the steps that people watch. One fenced transaction. */
+/** Writes the result of a look at a cluster: states, use, audit, events, and the steps that people watch. One fenced transaction. */
 import { hasEnded } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
 import type { KubernetesError } from '../../kubernetes/client.ts'
-import type { PoolParts } from './parts.ts'
-import { driftMark, type Finding, type Held, type Look, type State } from './state.ts'
+import { driftMark, type Finding, type Held, type Look, type PoolParts, type State } from './state.ts'
 import { done, endOf, failed, running, show, type Shown, skipped, stepKey, todo, waiting } from './steps.ts'
 import { noProvider } from './preview.ts'
 import * as store from './store.ts'
@@ -13,7 +12,7 @@ import * as store from './store.ts'
 /** Two misses in a row: one lost packet makes nothing unknown. */
 const missesUntilUnknown = 2
 
-export function writing({ clusters, subnets, operations, recorder }: PoolParts) {
+export function writing({ clusters, subnets, operations, record }: PoolParts) {
   const lockAll = async (tx: Tx, clusterId: string) => {
     const cluster = await clusters.lock(tx, clusterId)
     if (!cluster) return undefined
@@ -38,18 +37,14 @@ export function writing({ clusters, subnets, operations, recorder }: PoolParts) 
     const { id, name, cidr } = f.held.subnet
     const target = { kind: 'subnet', id, name }
     if (f.verdict.is === 'gone')
-      await recorder.record(tx, system, {
+      await record(tx, system, {
         action: 'subnet.unassigned',
         target,
         before: { cluster: state.cluster.name, forced: before.forced },
         after: { cluster: null },
       })
     else if (f.verdict.is === 'active' && before.applied?.startsWith(driftMark))
-      await recorder.record(tx, system, {
-        action: 'subnet.drift_corrected',
-        target,
-        after: { cluster: state.cluster.name, cidr, found: f.found },
-      })
+      await record(tx, system, { action: 'subnet.drift_corrected', target, after: { cluster: state.cluster.name, cidr, found: f.found } })
   }
 
   /** Answers whether everything that was looked at is still so; what is not has to be looked at again. */
@@ -81,7 +76,7 @@ export function writing({ clusters, subnets, operations, recorder }: PoolParts) 
         if (before.state !== f.verdict.is || before.reason !== reason || before.used !== f.used) told.push(id)
       }
       if (look.announcementsFound)
-        await recorder.record(tx, system, {
+        await record(tx, system, {
           action: 'cluster.announcements_corrected',
           target: { kind: 'cluster', id: state.cluster.id, name: state.cluster.name },
           after: { found: look.announcementsFound },
@@ -136,16 +131,11 @@ export function writing({ clusters, subnets, operations, recorder }: PoolParts) 
 }
 
 function stepsOf({ held: { row, subnet }, verdict }: Finding): [string, Shown][] {
-  const steps = (first: Shown, second: Shown): [string, Shown][] =>
-    row.state === 'draining'
-      ? [
-          [stepKey('drain', subnet.id), first],
-          [stepKey('remove', subnet.id), second],
-        ]
-      : [
-          [stepKey('apply', subnet.id), first],
-          [stepKey('read-back', subnet.id), second],
-        ]
+  const [one, two] = row.state === 'draining' ? (['drain', 'remove'] as const) : (['apply', 'read-back'] as const)
+  const steps = (first: Shown, second: Shown): [string, Shown][] => [
+    [stepKey(one, subnet.id), first],
+    [stepKey(two, subnet.id), second],
+  ]
   switch (verdict.is) {
     case 'active':
       return steps(done, done)

@@ -1,4 +1,4 @@
-/** The import of subnets from CSV: every row is judged, against the database and the other rows, and nothing is written unless all are good. */
+/** Imports subnets from CSV. Every row is checked, against the database and the other rows; nothing is written unless all are good. */
 import * as z from 'zod/mini'
 import type { Answer, Input } from '#contract/operation.ts'
 import { Problem } from '#contract/errors.ts'
@@ -6,26 +6,29 @@ import { importLimits, type subnetImport } from '#contract/network/subnets.ts'
 import { count } from '#contract/words.ts'
 import { inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import type { Caller } from '../../http/caller.ts'
+import type { Platform } from '../../platform.ts'
 import type { ServerAddress } from '../servers/list/addresses.ts'
-import { overlapsAmong } from './among.ts'
-import { around } from './around.ts'
 import { type CsvRecord, parseCsv } from './csv.ts'
-import type { SubnetParts } from './parts.ts'
+import { neighbours } from './neighbours.ts'
+import { overlapsAmong } from './overlaps.ts'
 import { audited } from './present.ts'
 import { containsServer, type Finding, fixedWhileAssigned, shadowedBy, takesUsed } from './rules.ts'
 import * as store from './store.ts'
-import * as shown from './store-shown.ts'
-import { type ReadRow, readHeader, readRow } from './table.ts'
-import { columnsOf, handsOutSame, isSame, type Wanted } from './wanted.ts'
+import * as shown from './store-read.ts'
+import { type ReadRow, readHeader, readRow } from './csv-rows.ts'
+import { columnsOf, handsOutSame, isSame, type Wanted } from './canonical.ts'
 
 type Asked = Input<typeof subnetImport>['body']
 type Imported = Answer<typeof subnetImport>
 type Trouble = Imported['problems'][number]
 
-export interface ImportParts extends SubnetParts {
-  /** When and by whom rows are written. */
-  readonly written: (caller: Caller) => { updated_at: Date; updated_by: string }
+export interface SubnetParts {
+  readonly servers: { addresses(): Promise<ServerAddress[]> }
+  /** The addresses that assigned subnets hand out have changed: their clusters are told after the transaction. */
+  readonly pools: { changed(tx: Tx, subnetIds: readonly string[]): Promise<void> }
 }
+/** When and by whom rows are written. */
+type Written = (caller: Caller) => { updated_at: Date; updated_by: string }
 
 interface GoodRow extends ReadRow {
   readonly wanted: Wanted
@@ -39,12 +42,12 @@ const mostCells = 100
 /** Rows of one statement: each has a dozen parameters, and a statement at most 65,535. */
 const batch = 500
 
-export function importing({ db, servers, pools, recorder: { record }, written }: ImportParts) {
+export function importing({ db, record, servers, pools, written }: Platform & SubnetParts & { written: Written }) {
   /** Everything that is wrong beside what a row says on its own: names and space of all rows, so that one fault hides no other, the rest of those that are good. */
   const judge = async (tx: Tx, rows: readonly ReadRow[], subnets: readonly shown.SubnetRow[], held: readonly ServerAddress[]): Promise<Trouble[]> => {
     const troubles: Trouble[] = []
     const wrong = (line: number, column: string | null, message: string) => void troubles.push({ line, column, message })
-    const near = around(held, await store.clusterNetworks(tx))
+    const near = neighbours(held, await store.clusterNetworks(tx))
     const changed = new Set(rows.filter(isGood).map((r) => r.before?.id))
     const standing = subnets.filter((s) => !changed.has(s.id))
 
@@ -81,38 +84,26 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
     const updates = rows.filter((r) => doesOf(r) === 'update')
     for (const { before, wanted } of updates) await store.update(tx, before!.id, { ...columnsOf(wanted), ...stamp })
     const told = updates.filter(({ before, wanted }) => before!.clusters.length > 0 && !handsOutSame(before!, wanted))
-    await pools.changed(
-      tx,
-      told.map((r) => r.before!.id),
-    )
+    const toldIds = told.map((r) => r.before!.id)
+    await pools.changed(tx, toldIds)
     const creations = rows.filter((r) => r.before === null).map((r) => r.wanted)
     const ids: string[] = []
     for (let from = 0; from < creations.length; from += batch) {
       const some = creations.slice(from, from + batch)
-      const made = await store.insert(
-        tx,
-        some.map((wanted) => ({ ...columnsOf(wanted), datacenter_id: wanted.datacenter_id, created_at: stamp.updated_at, ...stamp })),
-      )
+      const fresh = some.map((wanted) => ({ ...columnsOf(wanted), datacenter_id: wanted.datacenter_id, created_at: stamp.updated_at, ...stamp }))
+      const made = await store.insert(tx, fresh)
       ids.push(...made.map((m) => m.id))
     }
     await store.demandConstraints(tx)
     const before = new Map(updates.map((r) => [r.before!.id, r.before!]))
     const after = await shown.byIds(tx, [...ids, ...before.keys()])
-    await record(
-      tx,
-      caller,
-      after.map((row) => {
-        const old = before.get(row.id)
-        const name = old ? 'subnet.updated' : 'subnet.created'
-        return {
-          action: name,
-          target: { kind: 'subnet', id: row.id, name: row.name },
-          ...(old && { before: audited(old) }),
-          after: audited(row),
-          event: { name, version: row.version },
-        }
-      }),
-    )
+    const changes = after.map((row) => {
+      const old = before.get(row.id)
+      const target = { kind: 'subnet', id: row.id, name: row.name }
+      const action = old ? ('subnet.updated' as const) : ('subnet.created' as const)
+      return { action, target, ...(old && { before: audited(old) }), after: audited(row), event: { version: row.version } }
+    })
+    await record(tx, caller, changes)
   }
 
   /** Those that the file may change: nobody assigns, changes or removes them meanwhile. */
@@ -133,17 +124,16 @@ export function importing({ db, servers, pools, recorder: { record }, written }:
     const { records, problem } = parseCsv(csv, { records: importLimits.rows + 2, cells: mostCells })
     const [head, ...body] = records
     const unreadable: Trouble[] = problem ? [{ ...problem, column: null }] : []
-    if (!head) return { written: false, rows: [], problems: unreadable.length > 0 ? unreadable : [{ line: 1, column: null, message: 'The file is empty' }] }
+    const refused = (line: number, ...messages: string[]): Imported => ({
+      written: false,
+      rows: [],
+      problems: [...messages.map((message) => ({ line, column: null, message })), ...unreadable],
+    })
+    if (!head) return problem ? refused(1) : refused(1, 'The file is empty')
     const header = readHeader(head.cells)
-    if ('troubles' in header)
-      return { written: false, rows: [], problems: [...header.troubles.map((message) => ({ line: head.line, column: null, message })), ...unreadable] }
+    if ('troubles' in header) return refused(head.line, ...header.troubles)
     const surplus: CsvRecord | undefined = body[importLimits.rows]
-    if (surplus)
-      return {
-        written: false,
-        rows: [],
-        problems: [{ line: surplus.line, column: null, message: `A file has at most ${count(importLimits.rows)} rows` }, ...unreadable],
-      }
+    if (surplus) return refused(surplus.line, `A file has at most ${count(importLimits.rows)} rows`)
 
     const held = await servers.addresses()
     const whole = inTransaction(db, async (tx) => {

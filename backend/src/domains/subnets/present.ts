@@ -1,25 +1,14 @@
 import type { Subnet } from '#contract/network/subnets.ts'
-import type { SubnetRow } from './store-shown.ts'
+import type { SubnetRow } from './store-read.ts'
 
 /** Row → contract. The only place where a subnet's columns become its fields. */
-export const present = (row: SubnetRow): Subnet => ({
-  id: row.id,
-  name: row.name,
+export const present = ({ datacenter_id: id, datacenter_code: code, updated_by: _by, ...row }: SubnetRow): Subnet => ({
+  ...row,
   type: row.cidr.includes(':') ? 'IPv6' : 'IPv4',
-  cidr: row.cidr,
-  gateway: row.gateway,
-  vlan_id: row.vlan_id,
-  exclude: row.exclude,
-  first_and_last: row.first_and_last,
-  purpose: row.purpose,
-  datacenter: { id: row.datacenter_id, code: row.datacenter_code },
+  datacenter: { id, code },
   clusters: [...row.clusters],
-  status: row.status,
-  reason: row.reason,
   total: Number(row.total) <= Number.MAX_SAFE_INTEGER ? Number(row.total) : null,
-  used: row.used,
   observed_at: row.observed_at?.toISOString() ?? null,
-  version: row.version,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })

@@ -1,14 +1,14 @@
-/** Rules of subnets that need what else there is. Pure, so that a single change and an import of thousands judge alike. */
+/** Rules that compare a subnet with what else exists. Pure, so that a single change and an import of thousands of rows are judged alike. */
 import { type Address, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { inRange } from '#contract/network/address-ranges.ts'
 import { type ErrorCode, Problem, type Related } from '#contract/errors.ts'
 import { nameSentences } from '#contract/names.ts'
 import { isPrivate, piecesOf, type SubnetText } from '#contract/network/subnet-rules.ts'
 import { canChangeCidr, canChangePurpose, type Subnet } from '#contract/network/subnets.ts'
-import type { Around } from './around.ts'
+import type { Neighbours } from './neighbours.ts'
 import type { Neighbour, Use } from './store.ts'
-import type { SubnetRow } from './store-shown.ts'
-import type { Wanted } from './wanted.ts'
+import type { SubnetRow } from './store-read.ts'
+import type { Wanted } from './canonical.ts'
 
 export interface Finding {
   readonly code: ErrorCode
@@ -30,7 +30,7 @@ export const overlaps = (other: Neighbour): Finding => ({
   related: { kind: 'subnet', id: other.id, name: other.name },
 })
 
-/** What an assigned subnet keeps. */
+/** CIDR and purpose of an assigned subnet can't be changed. */
 export function fixedWhileAssigned(
   before: Pick<SubnetRow, 'cidr' | 'purpose' | 'clusters' | 'used'>,
   { cidr, purpose }: Pick<Wanted, 'cidr' | 'purpose'>,
@@ -43,8 +43,8 @@ export function fixedWhileAssigned(
   return ofPurpose?.ok === false ? { code: 'subnet_assigned', field: 'purpose', message: ofPurpose.reason, ...related } : undefined
 }
 
-/** Pods and services of a cluster would be reached instead of the subnet. */
-export function shadowedBy(wanted: Wanted, near: Around): Finding | undefined {
+/** Traffic to these addresses would reach pods or services of a cluster instead of the subnet. */
+export function shadowedBy(wanted: Wanted, near: Neighbours): Finding | undefined {
   const shadow = near.shadow(parseCidr(wanted.cidr)!, wanted.datacenter_id)
   return (
     shadow && {
@@ -56,15 +56,15 @@ export function shadowedBy(wanted: Wanted, near: Around): Finding | undefined {
   )
 }
 
-/** Whether an address may be handed out by one, and was not by the other. */
+/** Whether an address may be handed out by `after`, and was not by `before`. */
 function newly(after: SubnetText, before: SubnetText | null): (address: Address) => boolean {
   const now = piecesOf(after)
   const then = before === null ? [] : piecesOf(before)
   return (address) => now.some((p) => inRange(p, address)) && !then.some((p) => inRange(p, address))
 }
 
-/** A cluster would hand a server's own address to somebody else. Told of what the change adds. */
-export function containsServer(wanted: Wanted, before: (SubnetText & { purpose: Subnet['purpose'] }) | null, near: Around): Finding | undefined {
+/** A cluster would hand out a server's own address. Only addresses that the change adds count. */
+export function containsServer(wanted: Wanted, before: (SubnetText & { purpose: Subnet['purpose'] }) | null, near: Neighbours): Finding | undefined {
   if (wanted.purpose !== 'workload') return undefined
   const servers = near.serversIn(parseCidr(wanted.cidr)!, wanted.datacenter_id)
   if (servers.length === 0) return undefined

@@ -1,7 +1,7 @@
-/** SQL of subnets: what is locked, written and compared. What is shown of them is in `store-shown.ts`. */
+/** SQL of subnets: what is locked, written and compared. What is shown of them is in `store-read.ts`. */
 import { type Insertable, sql, type SqlBool } from 'kysely'
 import type { Db, Tx } from '../../db/db.ts'
-import { byIds, byName, type Held, type SubnetRow } from './store-shown.ts'
+import { byIds, byName, type Held, type SubnetRow } from './store-read.ts'
 import type { SubnetTable } from './tables.ts'
 
 type On = Db | Tx

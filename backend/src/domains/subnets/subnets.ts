@@ -1,7 +1,7 @@
-/** What can be done with subnets. Each change is one transaction: rows, audit entry and event together. */
+/** Reading and changing subnets. Each change is one transaction: rows, audit entry and event together. */
 import { formatCidr, parseCidr } from '#contract/network/addresses.ts'
 import { Problem } from '#contract/errors.ts'
-import type { Answer, Input } from '#contract/operation.ts'
+import type { Input } from '#contract/operation.ts'
 import type { Page } from '#contract/page.ts'
 import { subnetProblems } from '#contract/network/subnet-rules.ts'
 import {
@@ -10,59 +10,28 @@ import {
   type Subnet,
   type SubnetChange,
   type subnetExport,
-  type subnetImport,
   type subnetList,
   type SubnetMap,
 } from '#contract/network/subnets.ts'
 import { type Db, inTransaction, type Tx, violatedConstraint } from '../../db/db.ts'
 import { type Caller, callerName } from '../../http/caller.ts'
 import { isVersion, type Versions } from '../../http/tags.ts'
+import type { Platform } from '../../platform.ts'
 import type { ServerAddress } from '../servers/list/addresses.ts'
 import { addressMap, addressRuns } from './address-map.ts'
-import { around } from './around.ts'
 import { writeCsv } from './csv.ts'
-import type { ForPools } from './for-pools.ts'
-import { importing } from './importing.ts'
-import type { SubnetParts } from './parts.ts'
+import { importing, type SubnetParts } from './importing.ts'
+import { neighbours } from './neighbours.ts'
 import { audited, present } from './present.ts'
 import { asProblem, containsServer, demand, fixedWhileAssigned, nameTaken, overlaps, scopeOf, shadowedBy, takesUsed } from './rules.ts'
 import * as store from './store.ts'
-import * as shown from './store-shown.ts'
-import { tableOf } from './table.ts'
-import { canonical, columnsOf, handsOutSame, isSame, type Wanted } from './wanted.ts'
+import * as shown from './store-read.ts'
+import { tableOf } from './csv-rows.ts'
+import { canonical, columnsOf, handsOutSame, isSame, type Wanted } from './canonical.ts'
 
-export interface Subnets extends ForPools {
-  list(query: Input<typeof subnetList>['query']): Promise<Page<Subnet>>
-  /** @throws Problem not_found */
-  get(id: string): Promise<Subnet>
-  /** @throws Problem not_found for the datacenter, name_taken, subnet_overlap, conflict (a cluster's networks, a server's address) */
-  create(caller: Caller, wanted: NewSubnet): Promise<Subnet>
-  /** @throws Problem not_found, stale, invalid, subnet_assigned, subnet_in_use, and as `create` */
-  update(caller: Caller, id: string, change: SubnetChange, ifMatch?: Versions): Promise<Subnet>
-  /** @throws Problem not_found, stale, subnet_in_use, subnet_assigned */
-  remove(caller: Caller, id: string, ifMatch?: Versions): Promise<void>
-  /** The address map as JSON text, ready to be sent. @throws Problem not_found */
-  addresses(id: string): Promise<string>
-  /** The same in parts. @throws Problem not_found */
-  map(id: string): Promise<SubnetMap>
-  export(query: Input<typeof subnetExport>['query']): Promise<string>
-  /** @throws Problem invalid for a text that is too large */
-  import(caller: Caller, body: Input<typeof subnetImport>['body']): Promise<Answer<typeof subnetImport>>
+export type Subnets = ReturnType<typeof subnets>
 
-  /** The nearest to full first, for the overview: those of clusters that told what they use. */
-  fullest(most: number): Promise<Subnet[]>
-  countByDatacenter(on: Db | Tx): Promise<ReadonlyMap<string, number>>
-  /** What a cluster shows of its subnets, by the cluster's id. */
-  namesByCluster(on: Db | Tx, clusterIds: readonly string[]): Promise<ReadonlyMap<string, { id: string; name: string; cidr: string }[]>>
-  /** What the networks of a cluster in the datacenter must not shadow. */
-  inDatacenter(on: Db | Tx, datacenterId: string): Promise<{ name: string; cidr: string }[]>
-  /**
-   * First in a transaction that adds networks (subnets, pods, services) and asks whether they collide. The order of locks is this one, the datacenter,
-   * the cluster, subnets by id.
-   */
-  lockNetworks(tx: Tx): Promise<void>
-}
-
+const targetOf = ({ id, name }: { readonly id: string; readonly name: string }) => ({ kind: 'subnet', id, name })
 const missing = () => new Problem('not_found', 'There is no such subnet')
 
 const heldOf = (addresses: readonly ServerAddress[]): shown.Held => ({
@@ -70,9 +39,8 @@ const heldOf = (addresses: readonly ServerAddress[]): shown.Held => ({
   addresses: addresses.map((a) => a.address),
 })
 
-export function subnets(parts: SubnetParts): Subnets {
-  const { db, clock, recorder, servers, pools } = parts
-  const { record, tell } = recorder
+export function subnets(parts: Platform & SubnetParts) {
+  const { db, clock, record, tell, servers, pools } = parts
   const now = () => new Date(clock.now())
 
   const written = (caller: Caller) => ({ updated_at: now(), updated_by: callerName(caller) })
@@ -94,7 +62,7 @@ export function subnets(parts: SubnetParts): Subnets {
     if (await store.isNameTaken(tx, wanted.name, id)) throw asProblem(nameTaken)
     const other = await store.overlapping(tx, wanted.cidr, scopeOf(wanted.cidr, wanted.datacenter_id), id)
     demand(other && overlaps(other))
-    const near = around(held, await store.clusterNetworks(tx, wanted.datacenter_id))
+    const near = neighbours(held, await store.clusterNetworks(tx, wanted.datacenter_id))
     demand(shadowedBy(wanted, near))
     demand(containsServer(wanted, before, near))
   }
@@ -107,18 +75,20 @@ export function subnets(parts: SubnetParts): Subnets {
   }
 
   return {
-    async list(query) {
+    async list(query: Input<typeof subnetList>['query']): Promise<Page<Subnet>> {
       const { rows, total } = await shown.page(db, query, heldOf(await servers.addresses()))
       return { items: rows.map(present), page: query.page, per_page: query.per_page, total }
     },
 
-    async get(id) {
+    /** @throws Problem not_found */
+    async get(id: string): Promise<Subnet> {
       const row = await shown.byId(db, id, heldOf(await servers.addresses()))
       if (!row) throw missing()
       return present(row)
     },
 
-    async create(caller, asked) {
+    /** @throws Problem not_found for the datacenter, name_taken, subnet_overlap, conflict (a cluster's networks, a server's address) */
+    async create(caller: Caller, asked: NewSubnet): Promise<Subnet> {
       const wanted = canonical(asked)
       const addresses = await servers.addresses()
       try {
@@ -127,12 +97,7 @@ export function subnets(parts: SubnetParts): Subnets {
           await demandFree(tx, wanted, null, addresses)
           const [made] = await store.insert(tx, [{ ...columnsOf(wanted), datacenter_id: wanted.datacenter_id, created_at: now(), ...written(caller) }])
           const row = (await shown.byId(tx, made!.id, heldOf(addresses)))!
-          await record(tx, caller, {
-            action: 'subnet.created',
-            target: { kind: 'subnet', id: row.id, name: row.name },
-            after: audited(row),
-            event: { name: 'subnet.created', version: row.version },
-          })
+          await record(tx, caller, { action: 'subnet.created', target: targetOf(row), after: audited(row), event: { version: row.version } })
           return present(row)
         })
       } catch (error) {
@@ -140,7 +105,8 @@ export function subnets(parts: SubnetParts): Subnets {
       }
     },
 
-    async update(caller, id, change, ifMatch) {
+    /** @throws Problem not_found, stale, invalid, subnet_assigned, subnet_in_use, and as `create` */
+    async update(caller: Caller, id: string, change: SubnetChange, ifMatch?: Versions): Promise<Subnet> {
       const addresses = await servers.addresses()
       let wanted: Wanted | undefined
       try {
@@ -164,10 +130,10 @@ export function subnets(parts: SubnetParts): Subnets {
           const after = (await shown.byId(tx, id, heldOf(addresses)))!
           await record(tx, caller, {
             action: 'subnet.updated',
-            target: { kind: 'subnet', id, name: after.name },
+            target: targetOf(after),
             before: audited(before),
             after: audited(after),
-            event: { name: 'subnet.updated', version: after.version },
+            event: { version: after.version },
           })
           return present(after)
         })
@@ -176,7 +142,8 @@ export function subnets(parts: SubnetParts): Subnets {
       }
     },
 
-    remove: (caller, id, ifMatch) =>
+    /** @throws Problem not_found, stale, subnet_in_use, subnet_assigned */
+    remove: (caller: Caller, id: string, ifMatch?: Versions): Promise<void> =>
       inTransaction(db, async (tx) => {
         const [row] = await store.locked(tx, [id])
         if (!row) throw missing()
@@ -185,44 +152,47 @@ export function subnets(parts: SubnetParts): Subnets {
         const verdict = canRemoveSubnet(subnet)
         const [cluster] = row.clusters
         if (!verdict.ok)
-          throw new Problem(
-            subnet.used ? 'subnet_in_use' : 'subnet_assigned',
-            verdict.reason,
-            undefined,
-            undefined,
-            cluster && { kind: 'cluster', id: cluster.id, name: cluster.name },
-          )
+          throw new Problem(subnet.used ? 'subnet_in_use' : 'subnet_assigned', verdict.reason, undefined, undefined, cluster && { kind: 'cluster', ...cluster })
         await store.remove(tx, id)
-        await record(tx, caller, {
-          action: 'subnet.removed',
-          target: { kind: 'subnet', id, name: row.name },
-          before: audited(row),
-          after: null,
-          event: { name: 'subnet.removed', version: row.version },
-        })
+        await record(tx, caller, { action: 'subnet.removed', target: targetOf(row), before: audited(row), event: { version: row.version } })
       }),
 
-    addresses: async (id) => addressRuns(...(await drawn(id))),
-    map: async (id) => addressMap(...(await drawn(id))),
+    /** The address map as JSON text, ready to be sent. @throws Problem not_found */
+    addresses: async (id: string): Promise<string> => addressRuns(...(await drawn(id))),
+    /** The same in parts. @throws Problem not_found */
+    map: async (id: string): Promise<SubnetMap> => addressMap(...(await drawn(id))),
 
-    export: async (query) => writeCsv(tableOf(await shown.all(db, query))),
+    export: async (query: Input<typeof subnetExport>['query']): Promise<string> => writeCsv(tableOf(await shown.all(db, query))),
 
+    /** @throws Problem invalid for a text that is too large */
     import: importing({ ...parts, written }),
 
-    fullest: async (most) => (await shown.fullest(db, most, heldOf(await servers.addresses()))).map(present),
-    countByDatacenter: async (on) => new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.subnets])),
-    async namesByCluster(on, clusterIds) {
+    /** The nearest to full first, for the overview: those of clusters that told what they use. */
+    fullest: async (most: number): Promise<Subnet[]> => (await shown.fullest(db, most, heldOf(await servers.addresses()))).map(present),
+    countByDatacenter: async (on: Db | Tx): Promise<ReadonlyMap<string, number>> =>
+      new Map((await store.countByDatacenter(on)).map((c) => [c.datacenter_id, c.subnets])),
+    /** What a cluster shows of its subnets, by the cluster's id. */
+    async namesByCluster(on: Db | Tx, clusterIds: readonly string[]): Promise<ReadonlyMap<string, { id: string; name: string; cidr: string }[]>> {
       const rows = await store.namesByCluster(on, clusterIds)
       const byCluster = Map.groupBy(rows, (r) => r.cluster_id)
       return new Map([...byCluster].map(([clusterId, all]) => [clusterId, all.map(({ id, name, cidr }) => ({ id, name, cidr }))]))
     },
+    /** What the networks of a cluster in the datacenter must not shadow. */
     inDatacenter: store.inDatacenter,
-    lockNetworks: async (tx) => void (await store.lockNetworks(tx)),
+    /**
+     * First in a transaction that adds networks (subnets, pods, services) and asks whether they collide. The order of locks is this one, the datacenter,
+     * the cluster, subnets by id.
+     */
+    lockNetworks: async (tx: Tx): Promise<void> => void (await store.lockNetworks(tx)),
 
-    lockForAssignment: async (tx, ids) => (await store.locked(tx, ids)).map(present),
-    find: async (on, ids) => (await shown.byIds(on, ids)).map(present),
-    byCluster: async (on, clusterId) => (await shown.byCluster(on, clusterId)).map(present),
-    async tellChanged(tx, caller, ids) {
+    /** The subnets, their rows locked in order of id until the transaction ends. Unknown ids are missing from the answer. */
+    lockForAssignment: async (tx: Tx, ids: readonly string[]): Promise<Subnet[]> => (await store.locked(tx, ids)).map(present),
+    /** The same without a lock. */
+    find: async (on: Db | Tx, ids: readonly string[]): Promise<Subnet[]> => (await shown.byIds(on, ids)).map(present),
+    /** Every subnet that is assigned to the cluster, also one that is being drained, by name. */
+    byCluster: async (on: Db | Tx, clusterId: string): Promise<Subnet[]> => (await shown.byCluster(on, clusterId)).map(present),
+    /** Publishes that assignments or the addresses in use have changed. Versions count what people change of a subnet, so they stay. */
+    async tellChanged(tx: Tx, caller: Caller, ids: readonly string[]): Promise<void> {
       for (const { id, version } of await shown.byIds(tx, ids)) await tell(tx, caller, { name: 'subnet.updated', object: { kind: 'subnet', id }, version })
     },
   }

@@ -4,7 +4,7 @@ import type { Db, Tx } from '../../../db/db.ts'
 import type { Engine, Work } from '../../../engine/engine.ts'
 import { system } from '../../../http/caller.ts'
 import { configuringQueue } from '../../patches/configuring.ts'
-import { poolQueue } from '../../pools/parts.ts'
+import { poolQueue } from '../../pools/state.ts'
 import { clusterQueue, type ClusterParts, memberQueue } from '../parts.ts'
 import * as store from '../store.ts'
 

@@ -3,7 +3,7 @@ import type { Drift } from '#contract/servers/drift.ts'
 import { apart, compareConfigs, type MachineImages, patchBetween } from '#talos/config/compare.ts'
 import { mergePatches } from '#talos/config/merge.ts'
 import { ConfigError } from '#talos/config/tree.ts'
-import { checkBody, sentenceOf } from '../check.ts'
+import { checkBody, sentenceOf } from '../render.ts'
 import { maskText, secretsOf } from '../masking.ts'
 
 export interface Difference {

@@ -1,6 +1,6 @@
 /**
- * Whether a machine still holds what it was given, and what a person chooses where it doesn't. Looked at before anything is sent, when a person asks, and
- * every few minutes (`sweep.ts`).
+ * Finds out whether a machine still holds the configuration that it was given, and carries out what a person decides where it doesn't. Machines are checked
+ * before anything is sent, when a person asks, and every few minutes (`sweep.ts`).
  */
 import { isDeepStrictEqual } from 'node:util'
 import { canConfigure, type Drift, driftSentence } from '#contract/servers/drift.ts'
@@ -9,11 +9,9 @@ import { patchLimits } from '#contract/patches.ts'
 import type { TalosClient } from '#talos/client/client.ts'
 import { imagesOf } from '#talos/config/compare.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import type { Clock } from '../../../clock.ts'
 import { type Db, inTransaction, type Tx } from '../../../db/db.ts'
-import type { Engine } from '../../../engine/engine.ts'
 import { type Caller, callerName, system } from '../../../http/caller.ts'
-import type { Recorder } from '../../../record.ts'
+import type { Platform } from '../../../platform.ts'
 import type { ClusterAccess, ServerFacts } from '../../servers/for-clusters.ts'
 import type { KeptConfigs } from '../../servers/outside.ts'
 import type { Servers } from '../../servers/servers.ts'
@@ -28,26 +26,9 @@ export interface Judged extends Difference {
   readonly configs: KeptConfigs
 }
 
-export interface Drifts {
-  /** Asks the machine. @throws Problem not_found, server_not_in_cluster */
-  get(nodeId: string): Promise<Drift>
-  /** @throws Problem stale where the configuration isn't the one that was looked at any more */
-  keep(caller: Caller, nodeId: string, seen: string): Promise<Drift>
-  overwrite(caller: Caller, nodeId: string, seen: string): Promise<Drift>
-  /** Before a change is saved that would be sent to the machine. @throws Problem config_drifted, server_unreachable */
-  demandNone(server: ServerFacts): Promise<void>
-  /**
-   * In a connection with an admin's credentials: what the machine holds, compared. What it shows is written down: images of others are taken over, and a
-   * difference stands on the server. Null where its cluster has sent it nothing.
-   */
-  look(client: TalosClient, server: ServerFacts): Promise<Judged | null>
-}
+export type Drifts = ReturnType<typeof drifts>
 
 export interface DriftParts {
-  readonly db: Db
-  readonly clock: Clock
-  readonly recorder: Recorder
-  readonly engine: Engine
   readonly servers: Pick<Servers, 'forPlan' | 'connection' | 'locked' | 'patched' | 'noteDrift' | 'get'>
   readonly access: ClusterAccess
   readonly read: Reader
@@ -59,7 +40,7 @@ const restartsWithinMs = 10 * 60_000
 const none: Drift = { state: 'none', reason: null, since: null, seen: null, diff: null, keep: null }
 const ours: For = { caller: system }
 
-export function drifts({ db, clock, recorder: { record }, engine, servers, access, read, store }: DriftParts): Drifts {
+export function drifts({ db, clock, record, engine, servers, access, read, store }: Platform & DriftParts) {
   const { outside } = access
   const factsOf = async (on: Db | Tx, nodeId: string): Promise<ServerFacts> => (await servers.forPlan(on, [nodeId]))[0]!
 
@@ -88,6 +69,7 @@ export function drifts({ db, clock, recorder: { record }, engine, servers, acces
 
   const note = async (server: ServerFacts, { configs, images, same, found }: Judged): Promise<void> => {
     const cluster = server.cluster!
+    const target = { kind: 'server', id: server.id, name: server.name }
     // Those that others took back again are told too, but only where they had put in some.
     const now = images ?? (same && configs.images !== null ? imagesOf(found.stored) : null)
     const isNew = now !== null && !isDeepStrictEqual({ ...now }, { ...configs.images })
@@ -97,27 +79,17 @@ export function drifts({ db, clock, recorder: { record }, engine, servers, acces
     await inTransaction(db, async (tx) => {
       if (isNew) {
         await outside.noteImages(tx, cluster.id, server.id, now)
-        await record(tx, system, {
-          action: 'server.images_changed_outside',
-          target: { kind: 'server', id: server.id, name: server.name },
-          before: configs.images ?? {},
-          after: now,
-        })
+        await record(tx, system, { action: 'server.images_changed_outside', target, before: configs.images ?? {}, after: now })
       }
       const row = await servers.locked(tx, server.id)
       if (row.cluster_id !== cluster.id) return
-      if (!same && row.drift_seen !== found.seen)
-        await record(tx, system, {
-          action: 'server.config_changed_outside',
-          target: { kind: 'server', id: server.id, name: server.name },
-          after: { seen: found.seen },
-        })
+      if (!same && row.drift_seen !== found.seen) await record(tx, system, { action: 'server.config_changed_outside', target, after: { seen: found.seen } })
       await servers.noteDrift(tx, server.id, same ? null : found.seen)
     })
     if (isNew) await outside.noteVersions(cluster.id)
   }
 
-  const look: Drifts['look'] = async (client, server) => {
+  const look = async (client: TalosClient, server: ServerFacts): Promise<Judged | null> => {
     const cluster = inCluster(server)
     const configs = await outside.configs(db, cluster.id, server.id)
     if (!configs) return null
@@ -191,7 +163,7 @@ export function drifts({ db, clock, recorder: { record }, engine, servers, acces
       action: 'patch.created',
       target: { kind: 'server', id: server.id },
       after: { name, weight: made.weight, bytes: Buffer.byteLength(made.body) },
-      event: { name: 'patch.created', version: made.version, object: { kind: 'patch', id: made.id } },
+      event: { version: made.version, object: { kind: 'patch', id: made.id } },
     })
     return { kept_as: 'patch', patch: name }
   }
@@ -205,8 +177,7 @@ export function drifts({ db, clock, recorder: { record }, engine, servers, acces
         action: 'patch.removed',
         target: { kind: 'server', id: server.id },
         before: { name: p.name, weight: p.weight },
-        after: null,
-        event: { name: 'patch.removed', version: p.version, object: { kind: 'patch', id: p.id } },
+        event: { version: p.version, object: { kind: 'patch', id: p.id } },
       })
     }
     await outside.adopt(tx, clusterId, server.id, judged.found.stored)
@@ -214,9 +185,14 @@ export function drifts({ db, clock, recorder: { record }, engine, servers, acces
   }
 
   return {
+    /**
+     * In a connection with an admin's credentials: what the machine holds, compared with what it was given. The result is written down: images of others are
+     * taken over, and a difference is kept with the server. Null where its cluster has sent it nothing.
+     */
     look,
 
-    async get(nodeId) {
+    /** Asks the machine. @throws Problem not_found, server_not_in_cluster */
+    async get(nodeId: string): Promise<Drift> {
       const server = await factsOf(db, nodeId)
       try {
         const judged = await ask(server)
@@ -228,7 +204,8 @@ export function drifts({ db, clock, recorder: { record }, engine, servers, acces
       }
     },
 
-    async keep(caller, nodeId, seen) {
+    /** @throws Problem stale where the configuration is no longer the one that the person looked at */
+    async keep(caller: Caller, nodeId: string, seen: string): Promise<Drift> {
       const { server, judged } = await demandSeen(nodeId, seen)
       if (judged.keep?.how === 'secrets') throw new Problem('conflict', judged.keep.reason)
       const links = judged.patch === null ? [] : await read({ caller }, 'links', judged.patch)
@@ -251,7 +228,8 @@ export function drifts({ db, clock, recorder: { record }, engine, servers, acces
       return none
     },
 
-    async overwrite(caller, nodeId, seen) {
+    /** @throws Problem stale as `keep` */
+    async overwrite(caller: Caller, nodeId: string, seen: string): Promise<Drift> {
       const { server, judged } = await demandSeen(nodeId, seen)
       await inTransaction(db, async (tx) => {
         const clusterId = await demandSameGeneration(tx, server, judged)
@@ -264,7 +242,8 @@ export function drifts({ db, clock, recorder: { record }, engine, servers, acces
       return shown(nodeId, judged, true)
     },
 
-    async demandNone(server) {
+    /** Before a change is saved that would be sent to the machine. @throws Problem config_drifted, server_unreachable */
+    async demandNone(server: ServerFacts): Promise<void> {
       const judged = await ask(server)
       if (!judged || judged.same) return
       const verdict = canConfigure({ name: server.name, drift: { since: '', seen: judged.found.seen } })

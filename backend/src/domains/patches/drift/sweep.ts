@@ -1,11 +1,11 @@
 /**
- * Looks at the configurations of a cluster's machines every few minutes: one call to each, which is three lines of its log. What it finds is written down, and
- * nothing is sent.
+ * Reads the configurations of a cluster's machines every few minutes, by one call to each (three lines in its log). It writes down what it finds and sends
+ * nothing.
  */
 import { Problem } from '#contract/errors.ts'
 import { TalosError } from '#talos/client/errors.ts'
-import type { Db } from '../../../db/db.ts'
 import type { Job, Outcome } from '../../../engine/engine.ts'
+import type { Platform } from '../../../platform.ts'
 import type { ClusterAccess, ForClusters } from '../../servers/for-clusters.ts'
 import { credentialsLifetimeMs } from '../configuring.ts'
 import type { Drifts } from './drift.ts'
@@ -16,8 +16,7 @@ const everyMs = 120_000
 const atOnce = 4
 const deadlineMs = 10_000
 
-export interface SweepParts {
-  readonly db: Db
+interface SweepParts {
   readonly servers: Pick<ForClusters, 'forPlan' | 'connection'>
   readonly access: ClusterAccess
   readonly drifts: Pick<Drifts, 'look'>
@@ -26,7 +25,7 @@ export interface SweepParts {
 /** `other-kubernetes`: its configuration has another Kubernetes authority than ours. `strange`: its certificate is of another authority than the cluster's, or it doesn't take ours. */
 type Answer = 'told' | 'other-kubernetes' | 'strange' | 'silent'
 
-export function sweeping({ db, servers, access, drifts }: SweepParts): (job: Job) => Promise<Outcome> {
+export function sweeping({ db, servers, access, drifts }: Platform & SweepParts): (job: Job) => Promise<Outcome> {
   const { outside } = access
 
   const lookAt = async (job: Job, clusterId: string, nodeId: string): Promise<Answer> => {

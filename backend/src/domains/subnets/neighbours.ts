@@ -1,4 +1,4 @@
-/** What stands around subnets, put in order once, so that thousands of rows can be held against it. */
+/** Server addresses and cluster networks, sorted once, so that thousands of subnets can be compared with them. */
 import { type Address, type Cidr, lastOf, overlap, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { isPrivate } from '#contract/network/subnet-rules.ts'
 import type { ServerAddress } from '../servers/list/addresses.ts'
@@ -8,14 +8,9 @@ export interface Placed extends ServerAddress {
   readonly parsed: Address
 }
 
-export interface Around {
-  /** Servers' addresses inside a CIDR, in order. Private addresses of another datacenter are other places. */
-  serversIn(cidr: Cidr, datacenterId: string): Placed[]
-  /** The first network of a cluster of the datacenter that shares addresses with a CIDR. */
-  shadow(cidr: Cidr, datacenterId: string): { what: 'pod' | 'service'; network: string; cluster: ClusterNetworks } | undefined
-}
+export type Neighbours = ReturnType<typeof neighbours>
 
-export function around(held: readonly ServerAddress[], clusters: readonly ClusterNetworks[]): Around {
+export function neighbours(held: readonly ServerAddress[], clusters: readonly ClusterNetworks[]) {
   const placed = held.flatMap((h): Placed[] => {
     const parsed = parseAddress(h.address)
     return parsed ? [{ ...h, parsed }] : []
@@ -34,18 +29,20 @@ export function around(held: readonly ServerAddress[], clusters: readonly Cluste
     (n) => n.cluster.datacenter_id,
   )
   return {
-    serversIn(cidr, datacenterId) {
+    /** Servers' addresses inside a CIDR, in order. A private address in another datacenter is another place. */
+    serversIn(cidr: Cidr, datacenterId: string): Placed[] {
       const all = sorted.get(cidr.family) ?? []
       const last = lastOf(cidr)
       const found: Placed[] = []
       for (let at = firstFrom(all, cidr.base); at < all.length && all[at]!.parsed.value <= last; at++) found.push(all[at]!)
       return isPrivate(cidr) ? found.filter((p) => p.datacenter_id === datacenterId) : found
     },
-    shadow: (cidr, datacenterId) => networks.get(datacenterId)?.find((n) => overlap(n.cidr, cidr)),
+    /** The first network of a cluster of the datacenter that shares addresses with a CIDR. */
+    shadow: (cidr: Cidr, datacenterId: string) => networks.get(datacenterId)?.find((n) => overlap(n.cidr, cidr)),
   }
 }
 
-/** Index of the first that is not below a value, by halves. */
+/** Index of the first address that is not below a value, by binary search. */
 function firstFrom(all: readonly Placed[], value: bigint): number {
   let [low, high] = [0, all.length]
   while (low < high) {

@@ -1,15 +1,14 @@
-/** What people ask of a running assignment: a cancel turns back what is not done yet, a retry begins again what failed. */
+/** Cancel and retry of a running assignment: a cancel turns back what is not done yet, a retry begins again what failed. */
 import { hasEnded } from '#contract/operations.ts'
 import type { Tx } from '../../db/db.ts'
 import type { Job } from '../../engine/engine.ts'
 import { system } from '../../http/caller.ts'
-import type { PoolParts } from './parts.ts'
-import type { State } from './state.ts'
+import type { PoolParts, State } from './state.ts'
 import { goingSteps, skipped, stepKey, subnetOf } from './steps.ts'
 import * as store from './store.ts'
 import type { writing } from './write.ts'
 
-export function wishes({ db, operations, clusters, subnets }: PoolParts, { lockAll }: ReturnType<typeof writing>) {
+export function cancelAndRetry({ db, operations, clusters, subnets }: PoolParts, { lockAll }: ReturnType<typeof writing>) {
   const turnBack = (job: Job, state: State, operationId: string): Promise<boolean> =>
     job.fence.write(async (tx) => {
       const locked = await lockAll(tx, state.cluster.id)

@@ -5,8 +5,8 @@ import { formatCidr, parseCidr } from '#contract/network/addresses.ts'
 import { readExclusions, subnetProblems } from '#contract/network/subnet-rules.ts'
 import { csvColumns, subnetPurposes, wrongVlan } from '#contract/network/subnets.ts'
 import type { CsvRecord } from './csv.ts'
-import type { SubnetRow } from './store-shown.ts'
-import { canonical, type Wanted } from './wanted.ts'
+import type { SubnetRow } from './store-read.ts'
+import { canonical, type Wanted } from './canonical.ts'
 
 type Column = (typeof csvColumns)[number]
 

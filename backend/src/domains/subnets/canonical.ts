@@ -1,4 +1,4 @@
-/** A subnet as a person wants it, brought to the one spelling that is stored and compared. */
+/** A subnet as a person wants it, in the one spelling that is stored and compared. */
 import { formatAddress, formatCidr, parseAddress, parseCidr } from '#contract/network/addresses.ts'
 import { canonicalExclusions, type SubnetText, totalOf } from '#contract/network/subnet-rules.ts'
 import type { Subnet } from '#contract/network/subnets.ts'
@@ -32,14 +32,8 @@ export const handsOutSame = (a: SubnetText, b: SubnetText): boolean =>
 export const isSame = (a: Wanted, b: Wanted): boolean =>
   handsOutSame(a, b) && a.name === b.name && a.vlan_id === b.vlan_id && a.purpose === b.purpose && a.datacenter_id === b.datacenter_id
 
-/** What is stored of it, the datacenter aside, which never changes. */
-export const columnsOf = (wanted: Wanted) => ({
-  name: wanted.name,
-  cidr: wanted.cidr,
-  gateway: wanted.gateway,
-  vlan_id: wanted.vlan_id,
-  exclude: [...wanted.exclude],
-  first_and_last: wanted.first_and_last,
-  purpose: wanted.purpose,
-  total: String(totalOf(wanted)),
-})
+/** The columns of a canonical subnet, without the datacenter, which never changes. */
+export function columnsOf(wanted: Wanted) {
+  const { datacenter_id: _fixed, ...columns } = wanted
+  return { ...columns, exclude: [...wanted.exclude], total: String(totalOf(wanted)) }
+}
