@@ -1,4 +1,6 @@
-/** Time as the program sees it. Passed in everywhere, so that a test can hold it; only `systemClock` reads the machine's. */
+/** Time as the program sees it. It is passed in everywhere, so that tests can control it; only `systemClock` reads the machine's clock. */
+import { setTimeout as sleep } from 'node:timers/promises'
+
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
@@ -41,17 +43,8 @@ export const systemClock: Clock = {
     return steadySinceMs
   },
   sleep: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason as Error)
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', stop)
-        resolve()
-      }, ms)
-      const stop = () => {
-        clearTimeout(timer)
-        reject(signal!.reason as Error)
-      }
-      signal?.addEventListener('abort', stop, { once: true })
+    sleep(ms, undefined, signal && { signal }).catch(() => {
+      throw signal!.reason
     }),
 }
 

@@ -5,27 +5,26 @@ import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { exitCodes } from './commands/exit-codes.ts'
-import type { Surroundings } from './commands/surroundings.ts'
+import { exitCodes, type Surroundings } from './commands/surroundings.ts'
 import { dataFolder } from './data-folder.ts'
 import { assertFree, FolderInUse } from './db/embedded/lock.ts'
 
-// What a hostile body might reach: nothing new can be added to it any more.
+// A hostile body must not add anything to it.
 Object.seal(Object.prototype)
 
 const home = fileURLToPath(new URL('../../', import.meta.url))
 const { version } = JSON.parse(readFileSync(`${home}package.json`, 'utf8')) as { version: string }
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-// Whoever read our output may have gone (a closed pager, a log collector that restarts): writing then fails (EPIPE), and that ends nothing.
+// The reader of our output may be gone (a closed pager, a log collector that restarts). Writing then fails (EPIPE), which must not end the program.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 
-/** The second signal doesn't wait any longer: the database is told to end at once, and recovers at the next start. */
+/** A second signal ends the program without waiting: the database ends at once, and recovers at the next start. */
 const stopAsked = new Promise<string>((resolve) => {
   let asked: number | undefined
   for (const signal of signals) {
     process.on(signal, () => {
-      // A terminal and whoever started us may both pass on the same Ctrl-C.
+      // A terminal and our parent process may both pass on the same Ctrl-C.
       if (asked !== undefined && performance.now() - asked > 1_000) process.exit(130)
       asked ??= performance.now()
       resolve(signal)
@@ -101,7 +100,7 @@ const around: Surroundings = {
   askSecret,
 }
 
-// By rule: what nobody expected is logged and ends the process; whoever started it starts it again, and what was under way is resumed.
+// An unexpected error is logged and ends the process. The supervisor starts it again, and running work is resumed.
 process.on('uncaughtException', (error) => {
   around.err(
     `${JSON.stringify({ time: new Date().toISOString(), level: 'error', event: 'crashed', error: String(error), at: error.stack?.split('\n').slice(1, 6).join(' ') })}\n`,

@@ -3,7 +3,6 @@
  * A new domain is one line in `all` below, and its tables one in `db/tables.ts`.
  */
 import type { FastifyInstance } from 'fastify'
-import { isDatabaseGone, isPoolBusy } from './db/db.ts'
 import { audit as makeAudit } from './domains/audit/audit.ts'
 import { auditRoutes } from './domains/audit/routes.ts'
 import { clusterDomain } from './domains/clusters/domain.ts'
@@ -42,7 +41,6 @@ import { users as makeUsers } from './domains/users/users.ts'
 import { waitlistRoutes } from './domains/waitlist/waitlist.ts'
 import { buildApp } from './http/app.ts'
 import type { Limits } from './http/limits.ts'
-import { metricsText } from './metrics.ts'
 import type { Domain, Platform } from './platform.ts'
 
 export type Domains = ReturnType<typeof buildDomains>
@@ -154,40 +152,16 @@ const contentsOf = ({ capacity }: Summary, clusters: ReadonlyMap<string, number>
 export interface WebOptions {
   readonly consoleFolder: string
   readonly cliFile: string
-  readonly limits?: Limits
+  readonly limits?: Limits | undefined
 }
 
 /** The HTTP app with every domain's routes. */
-export async function buildWeb(platform: Platform, domains: Domains, { consoleFolder, cliFile, limits }: WebOptions): Promise<FastifyInstance> {
-  const { config, db, clock, random, log, version, vault, owner, failpoint } = platform
-  const app = await buildApp({
-    config,
-    db,
-    clock,
-    random,
-    log,
-    version,
-    consoleFolder,
-    cliFile,
-    ...(limits && { limits }),
-    authenticate: domains.sessions.authenticate,
-    owner,
-    failpoint,
-    lapsed: (callers) => domains.openSessions.lapsed(callers),
-    hashKey: rotationKey({ db, vault }),
-    health: {
-      ready: async () => {
-        try {
-          await db.selectFrom('publication').select('last_event').execute()
-          return { ok: true }
-        } catch (error) {
-          if (isPoolBusy(error)) return { ok: false, reason: 'The database did not answer in time' }
-          return { ok: false, reason: isDatabaseGone(error) ? 'The database can not be reached' : 'The database does not answer as it should' }
-        }
-      },
-      metrics: () => metricsText(platform, app),
-    },
-    routes: domains.all.flatMap((domain) => domain.routes ?? []),
+export const buildWeb = (platform: Platform, { sessions, openSessions: open, all }: Domains, options: WebOptions): Promise<FastifyInstance> =>
+  buildApp({
+    ...platform,
+    ...options,
+    authenticate: sessions.authenticate,
+    lapsed: (callers) => open.lapsed(callers),
+    hashKey: rotationKey(platform),
+    routes: all.flatMap((domain) => domain.routes ?? []),
   })
-  return app
-}

@@ -1,4 +1,5 @@
-/** What every domain stands on, and what a domain is to the program. `parts.ts` puts the two together. */
+/** The services that every domain uses, and what a domain is to the program. `parts.ts` puts the two together. */
+import path from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import type { Clock } from './clock.ts'
@@ -13,7 +14,7 @@ import { type Recorder, recorder } from './record.ts'
 import type { KeyRing } from './vault/key-file.ts'
 import { type Vault, vault as makeVault } from './vault/vault.ts'
 
-/** What every domain stands on. */
+/** The services that every domain uses. */
 export interface Platform extends Recorder {
   readonly config: Config
   readonly database: Database
@@ -32,51 +33,28 @@ export interface Platform extends Recorder {
   readonly version: string
 }
 
-export interface PlatformOptions {
-  readonly config: Config
-  readonly database: Database
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Log
-  readonly owner: string
+export type PlatformOptions = Pick<Platform, 'config' | 'database' | 'clock' | 'random' | 'log' | 'owner' | 'failpoint' | 'version'> & {
   readonly keys: KeyRing
-  readonly escrowFolder: string
-  readonly failpoint: Failpoint
-  readonly version: string
 }
 
-/** Reads and writes nothing yet; the database must have been migrated before anything is used. */
-export function buildPlatform({ config, database, clock, random, log, owner, keys, escrowFolder, failpoint, version }: PlatformOptions): Platform {
-  const { db, pool } = database
-  const listener = makeListener({ connection: database.connection, log })
-  const vault = makeVault({ keys, escrowFolder })
-  return {
-    config,
-    database,
-    db,
-    pool,
-    clock,
-    random,
-    log,
-    owner,
-    failpoint,
-    version,
-    ...recorder({ clock }),
-    engine: makeEngine({ db, clock, random, log, owner, failpoint }),
-    vault,
-    listener,
-    publisher: makePublisher({ db, clock, listener, log, vault }),
-  }
+/** Reads and writes nothing yet; the database must be migrated before anything is used. */
+export function buildPlatform({ keys, ...given }: PlatformOptions): Platform {
+  const { config, database, log } = given
+  const { db, pool, connection } = database
+  const listener = makeListener({ connection, log })
+  const vault = makeVault({ keys, escrowFolder: path.join(config.dataFolder, 'escrow') })
+  const engine = makeEngine({ ...given, db })
+  return { ...given, db, pool, ...recorder(given), engine, vault, listener, publisher: makePublisher({ ...given, db, listener, vault }) }
 }
 
 /** A domain as the program runs it. */
 export interface Domain {
   readonly name: string
   readonly routes?: (app: FastifyInstance) => void
-  /** Work of its own beside the engine's, in processes of the role `reconcile`. */
+  /** Work beside the engine's, in processes of the role `reconcile`. */
   readonly start?: () => Promise<void>
-  /** Ends that work; what is under way is waited for. */
+  /** Ends that work, after what is running has ended. */
   readonly stop?: () => Promise<void>
-  /** Called once an hour: removes what is of no more use. */
+  /** Called once an hour: removes what is no longer needed. */
   readonly removeOld?: () => Promise<void>
 }

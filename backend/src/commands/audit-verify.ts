@@ -10,8 +10,7 @@ import { silent } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 import { readKeyFile } from '../vault/key-file.ts'
 import { vault } from '../vault/vault.ts'
-import { exitCodes } from './exit-codes.ts'
-import type { Surroundings } from './surroundings.ts'
+import { exitCodes, type Surroundings } from './surroundings.ts'
 
 function readHead(text: string): ChainHead | undefined {
   const match = /^([0-9a-f]{64})@([1-9]\d{0,14})$/.exec(text)

@@ -13,9 +13,8 @@ import { system } from '../http/caller.ts'
 import { silent } from '../log.ts'
 import { recorder } from '../record.ts'
 import { Refusal } from '../refusal.ts'
-import { exitCodes } from './exit-codes.ts'
 import { readArguments, readPassphrase } from './passphrase.ts'
-import type { Surroundings } from './surroundings.ts'
+import { exitCodes, type Surroundings } from './surroundings.ts'
 
 export const sizeOf = (bytes: number): string => (bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(0)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`)
 

@@ -17,8 +17,7 @@ import { onlyHere } from '../network.ts'
 import { buildDomains } from '../parts.ts'
 import { buildPlatform } from '../platform.ts'
 import { checkFingerprint, type KeyRing, readKeyFile } from '../vault/key-file.ts'
-import { exitCodes } from './exit-codes.ts'
-import type { Surroundings } from './surroundings.ts'
+import { exitCodes, type Surroundings } from './surroundings.ts'
 
 export interface Finding {
   readonly check: string
@@ -127,7 +126,6 @@ async function inside(config: Config, around: Surroundings, database: Database):
     log: silent,
     owner: 'doctor',
     keys,
-    escrowFolder: path.join(config.dataFolder, 'escrow'),
     failpoint: failpoint(undefined, around.kill),
     version: around.version,
   })

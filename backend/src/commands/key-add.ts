@@ -1,8 +1,7 @@
 /** `key add`: puts a new current key into the key file. The next start wraps everything anew; then the older lines may be removed. */
 import { ConfigRefused, readConfig } from '../config.ts'
 import { addKey, KeyFileRefused, readKeyFile } from '../vault/key-file.ts'
-import { exitCodes } from './exit-codes.ts'
-import type { Surroundings } from './surroundings.ts'
+import { exitCodes, type Surroundings } from './surroundings.ts'
 
 export async function keyAdd(around: Surroundings): Promise<number> {
   try {

@@ -14,9 +14,8 @@ import { openDatabase } from '../db/open.ts'
 import { silent } from '../log.ts'
 import { whyRefused } from '../refusal.ts'
 import { untilAsked } from './backup.ts'
-import { exitCodes } from './exit-codes.ts'
 import { readArguments, readPassphrase } from './passphrase.ts'
-import type { Surroundings } from './surroundings.ts'
+import { exitCodes, type Surroundings } from './surroundings.ts'
 
 interface Restore {
   readonly config: Config

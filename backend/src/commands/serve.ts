@@ -19,8 +19,7 @@ import { buildDomains, buildWeb, type Domains } from '../parts.ts'
 import { buildPlatform, type Platform } from '../platform.ts'
 import { Refusal, whyRefused } from '../refusal.ts'
 import { checkFingerprint, keysFor } from '../vault/key-file.ts'
-import { exitCodes } from './exit-codes.ts'
-import type { Surroundings } from './surroundings.ts'
+import { exitCodes, type Surroundings } from './surroundings.ts'
 
 const engineGraceMs = 10_000
 const housekeepingMs = 3600_000
@@ -93,7 +92,6 @@ async function start(config: Config, around: Surroundings, log: Log, steps: Retu
     log,
     owner: processName(config.dataFolder),
     keys,
-    escrowFolder: path.join(config.dataFolder, 'escrow'),
     failpoint: failpoint(config.failpoint, around.kill),
     version,
   })

@@ -1,4 +1,4 @@
-/** What a command is given of the process it runs in. Made by `main.ts`, the only file that reads `process`. */
+/** What a command is given of the process it runs in, and what it ends with. Made by `main.ts`, the only file that reads `process`. */
 import type { Machine } from '../machine.ts'
 
 export interface Surroundings {
@@ -21,3 +21,6 @@ export interface Surroundings {
   /** A line typed without being shown where standard input is a terminal, else the first line of it. */
   readonly askSecret: (question: string) => Promise<string>
 }
+
+/** Exit codes of the program's own commands: the same numbers as the command line's (docs/cli.md). */
+export const exitCodes = { ok: 0, failure: 1, usage: 2, conflict: 6, unreachable: 7 } as const

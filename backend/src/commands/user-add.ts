@@ -10,8 +10,7 @@ import { openDatabase } from '../db/open.ts'
 import { users } from '../domains/users/users.ts'
 import { logger } from '../log.ts'
 import { recorder } from '../record.ts'
-import { exitCodes } from './exit-codes.ts'
-import type { Surroundings } from './surroundings.ts'
+import { exitCodes, type Surroundings } from './surroundings.ts'
 
 export async function userAdd(args: readonly string[], around: Surroundings): Promise<number> {
   const { err, out } = around

@@ -1,27 +1,16 @@
-/** One connection per process that listens for the database's notifications. When it breaks it is made again, and everybody is woken once: something may have been missed. */
+/** One connection per process that listens for the database's notifications. After a break it is opened again, and every listener is called once, because something may have been missed. */
 import { Client, type ClientConfig, escapeIdentifier } from 'pg'
 import type { Log } from '../log.ts'
-
-export interface Listener {
-  /** Calls `heard` for each notification on the channel, and with an empty text after each reconnection. Answers how to stop. */
-  on(channel: string, heard: (payload: string) => void): () => void
-  start(): void
-  stop(): Promise<void>
-}
-
-/** Ends a connection that may be broken already. */
-async function drop(client: Client): Promise<void> {
-  try {
-    await client.end()
-  } catch {
-    // It is gone, which is what was wanted.
-  }
-}
 
 const firstRetryMs = 200
 const longestRetryMs = 1_000
 
-export function listener({ connection, log }: { connection: ClientConfig; log: Log }): Listener {
+export type Listener = ReturnType<typeof listener>
+
+/** Ends a connection that may be broken already. */
+const drop = (client: Client): Promise<void> => client.end().catch(() => undefined)
+
+export function listener({ connection, log }: { connection: ClientConfig; log: Log }) {
   const heard = new Map<string, Set<(payload: string) => void>>()
   let client: Client | undefined
   let stopped = false
@@ -62,7 +51,8 @@ export function listener({ connection, log }: { connection: ClientConfig; log: L
   }
 
   return {
-    on(channel, tell) {
+    /** Calls `tell` for each notification on the channel, and with an empty text after each reconnection. Answers how to stop. */
+    on(channel: string, tell: (payload: string) => void): () => void {
       const all = heard.get(channel) ?? new Set()
       if (!heard.has(channel)) {
         heard.set(channel, all)
@@ -72,7 +62,7 @@ export function listener({ connection, log }: { connection: ClientConfig; log: L
       return () => void all.delete(tell)
     },
     start: () => void connect(),
-    async stop() {
+    async stop(): Promise<void> {
       stopped = true
       clearTimeout(retry)
       const last = client

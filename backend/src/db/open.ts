@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { makeDataFolder, systemFolder } from '../data-folder.ts'
 import type { Log } from '../log.ts'
@@ -33,8 +34,6 @@ export interface OpenOptions {
   /** Whether the program was asked to stop meanwhile: then nothing is waited for any more. */
   readonly stopAsked?: () => boolean
 }
-
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 /** Where the server's own folder lies: in the data folder, or where the account can't enter that, in one of the system's, named after it. */
 function databaseFolder(dataFolder: string, account: Account | undefined, log: Log): string {

@@ -4,18 +4,15 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
-import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
-import { type Db, isDatabaseGone } from '../db/db.ts'
-import type { Failpoint } from '../engine/failpoint.ts'
-import type { Log } from '../log.ts'
+import { isDatabaseGone } from '../db/db.ts'
+import type { Platform } from '../platform.ts'
 import { readBytes, readJson } from './body.ts'
-import { refuseBroken } from './broken.ts'
+import { refuseMalformed } from './malformed.ts'
 import type { UserCaller } from './caller.ts'
 import { consoleFiles, serveConsole } from './console.ts'
 import { errorHandler, sendProblem } from './errors.ts'
 import { addHeaders, securityHeaders } from './headers.ts'
-import { healthRoutes, type Health } from './health.ts'
+import { healthRoutes } from './health.ts'
 import { idempotency } from './idempotency.ts'
 import { defaultLimits, type Limits, limit } from './limits.ts'
 import { docsRoutes } from './docs.ts'
@@ -24,19 +21,10 @@ import { openapiRoutes } from './openapi.ts'
 import { type Authenticate, guard } from './session.ts'
 import { limitSockets } from './sockets.ts'
 import { streams } from './streams.ts'
-import { refuseUnclear } from './unclear.ts'
+import { refuseAmbiguous } from './ambiguous.ts'
 
-export interface AppParts {
-  readonly config: Config
-  readonly db: Db
-  readonly clock: Clock
-  readonly random: () => number
-  readonly log: Log
-  readonly health: Health
+export interface AppParts extends Platform {
   readonly authenticate: Authenticate
-  /** Names this process, the same after a restart. */
-  readonly owner: string
-  readonly failpoint: Failpoint
   /** Of callers whose streams are open, those that may not read on. */
   readonly lapsed: (callers: readonly UserCaller[]) => Promise<UserCaller[]>
   /** For the hashes of bodies that are kept with an Idempotency-Key. */
@@ -44,8 +32,7 @@ export interface AppParts {
   /** Folder of the console's build, and the command line's bundle; either may be absent. */
   readonly consoleFolder: string
   readonly cliFile: string
-  readonly version: string
-  readonly limits?: Limits
+  readonly limits?: Limits | undefined
   /** Each domain's routes. */
   readonly routes: readonly ((app: FastifyInstance) => void)[]
 }
@@ -65,20 +52,20 @@ const tlsRules = {
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
 const keepAliveMs = 10_000
-/** What is still under way this long after the stop was asked for is cut. */
+/** Requests that are still running this long after the stop began are cut off. */
 const closingGraceMs = 5_000
-/** How often the sessions of open streams are looked at. */
+/** How often the sessions of open streams are checked. */
 const lapsedCheckMs = 2_000
-/** How often sockets are looked at that are too slow for the limits above. */
+/** How often sockets are checked against the time limits above. */
 const slowCheckMs = 5_000
-/** A restart takes less; another process may be there at once. */
+/** A restart takes less time, and another process may answer at once. */
 const stoppingRetrySeconds = 5
 const largestBodyBytes = 256 * 1024
 const largestHeadersBytes = 16 * 1024
 const mostHeaders = 64
 
 export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
-  const { config, clock, random, log } = parts
+  const { config, clock, log } = parts
   const tls = config.tls && { cert: readFileSync(config.tls.certFile), key: readFileSync(config.tls.keyFile), ...tlsRules }
   const files = consoleFiles(parts.consoleFolder, parts.cliFile)
   const sources = { reporting: files.reporting }
@@ -87,7 +74,7 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     maxHeaderSize: largestHeadersBytes,
     connectionsCheckingInterval: slowCheckMs,
     headersTimeout: headersTimeoutMs,
-    // `refuseUnclear` looks for it, so that who is refused is told so with the headers of every answer.
+    // `refuseAmbiguous` checks it, so that the refusal has the headers of every answer.
     requireHostHeader: false,
   }
   const app = fastify({
@@ -100,17 +87,17 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     logger: false,
-    // `stopping` below answers as everything else is answered.
+    // `stopping` below gives the usual kind of answer instead.
     return503OnClosing: false,
-    clientErrorHandler: refuseBroken(safe),
-    // At the end requests under way are answered; `preClose` below sees to those that take too long.
+    clientErrorHandler: refuseMalformed(safe),
+    // Running requests are answered at the end; `preClose` below cuts those that take too long.
     forceCloseConnections: 'idle',
     trustProxy: config.trustedProxies.length > 0 ? (address: string) => config.trustedProxies.some((p) => p.contains(address)) : false,
     routerOptions: {
       maxParamLength: 200,
       querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
     },
-    // Before any hook has run: the headers are added here.
+    // No hook has run yet, so the headers are added here.
     frameworkErrors: (error, request, reply) => {
       void reply.headers({ ...safe, 'cache-control': 'no-store', 'x-request-id': request.id })
       sendProblem(request, reply, new Problem('bad_request', error.code === 'FST_ERR_BAD_URL' ? 'The path can not be read' : 'The request can not be read'))
@@ -126,8 +113,8 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     const said = request.headers['content-length']
     return readJson(await readBytes(body, request.routeOptions.bodyLimit, said === undefined ? undefined : Number(said)))
   })
-  app.setErrorHandler(errorHandler({ log, random }))
-  const kept = idempotency({ db: parts.db, clock, owner: parts.owner, hashKey: parts.hashKey, reached: (point) => parts.failpoint.reach(point, 'after') })
+  app.setErrorHandler(errorHandler(parts))
+  const kept = idempotency(parts)
   app.decorate('idempotency', kept)
   app.addHook('onClose', async () => kept.stop())
   app.decorate('streams', streams(clock))
@@ -137,13 +124,13 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
   app.addHook('onRequest', async () => {
     if (stopping) throw new Problem('unavailable', 'Steelyard is stopping. Please try again in a moment.', undefined, stoppingRetrySeconds)
   })
-  refuseUnclear(app)
+  refuseAmbiguous(app)
   const methods = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat()) methods.set(url, (methods.get(url) ?? new Set()).add(one))
   })
   let patterns: { pattern: RegExp; allowed: ReadonlySet<string> }[] = []
-  /** Nothing is served there; of other methods than GET that is said before their body is read. */
+  /** The refusal of a path that nothing serves; of methods other than GET before the body is read. */
   const nothingThere = (request: FastifyRequest, reply: FastifyReply): Problem | undefined => {
     const path = request.url.split('?', 1)[0]!
     const allowed = new Set<string>()
@@ -159,37 +146,29 @@ export async function buildApp(parts: AppParts): Promise<FastifyInstance> {
     const problem = request.is404 ? nothingThere(request, reply) : undefined
     if (problem) throw problem
   })
-  limit(app, { limits: parts.limits ?? defaultLimits, trustedProxies: config.trustedProxies, clock, random })
-  guard(app, { authenticate: parts.authenticate, log })
+  limit(app, { ...parts, limits: parts.limits ?? defaultLimits })
+  guard(app, parts)
   app.addHook('onResponse', async (request, reply) => {
     const { operation } = request.routeOptions.config
     if (!operation) return
-    const user = request.caller.kind === 'user' ? { user_id: request.caller.userId, session_id: request.caller.sessionId } : {}
-    const line = {
-      request_id: request.id,
-      method: request.method,
-      path: operation.path,
-      status: reply.statusCode,
-      duration_ms: Math.round(reply.elapsedTime),
-      ip: request.ip,
-      ...user,
-    }
-    if (reply.statusCode >= 500) log.warn('request', line)
-    else log.debug('request', line)
+    const { id: request_id, method, ip, caller } = request
+    const user = caller.kind === 'user' ? { user_id: caller.userId, session_id: caller.sessionId } : {}
+    const { statusCode: status, elapsedTime } = reply
+    log[status >= 500 ? 'warn' : 'debug']('request', { request_id, method, path: operation.path, status, duration_ms: Math.round(elapsedTime), ip, ...user })
   })
 
-  healthRoutes(app, parts.health, config)
+  healthRoutes(app, parts)
   for (const routes of parts.routes) routes(app)
   openapiRoutes(app, { version: parts.version })
   docsRoutes(app, { version: parts.version, sources })
   serveConsole(app, files)
 
   patterns = [...methods].map(([url, allowed]) => ({ pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`), allowed }))
-  // What comes this far is a page of the console's.
+  // Any other path is a page of the console.
   app.setNotFoundHandler((_request, reply) => files.sendIndex(reply, sources))
   const sweep = setInterval(() => app.streams.sweep(), 1_000)
   sweep.unref()
-  // Beside what is told of ended sessions: a smaller role, a session that isn't used, a notification that was lost.
+  // Finds what no notification tells: a smaller role, an unused session, a lost notification.
   const look = setInterval(() => void endLapsed(), lapsedCheckMs)
   look.unref()
   const endLapsed = async () => {

@@ -1,6 +1,6 @@
 /**
- * The console's files, from a list made at the start: a path that isn't in the list is no file, so no path can climb out of the folder.
- * Files with a hash in their name are kept by the browser for good; index.html is made anew for every answer, with its own nonce.
+ * Serves the console's files from a list made at the start. A path that isn't in the list is no file, so no path can leave the folder. Browsers keep files
+ * with a hash in their name for good; index.html is made anew for every answer, with its own nonce.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -67,15 +67,7 @@ export function consoleFiles(folder: string, cliFile: string): ConsoleFiles {
     const found = name === `/${buildFile}` ? undefined : fileOf(file, name)
     if (found) files.set(name, found)
   }
-  const cli = read(cliFile)
-  if (cli)
-    files.set('/cli', {
-      type: types['.mjs']!,
-      bytes: cli,
-      packed: {},
-      etag: `"${createHash('sha256').update(cli).digest('base64url').slice(0, 22)}"`,
-      lasting: false,
-    })
+  if (existsSync(cliFile)) files.set('/cli', fileOf(cliFile, '/cli.mjs')!)
   const index = files.get('/index.html')?.bytes.toString('utf8')
   files.delete('/index.html')
   const build = read(path.join(folder, buildFile))

@@ -12,8 +12,8 @@ import type { FastifyRequest } from 'fastify'
 import { sql } from 'kysely'
 import { Problem } from '#contract/errors.ts'
 import type { Operation } from '#contract/operation.ts'
-import type { Clock } from '../clock.ts'
 import { beforeCommit, type Db, type Tx } from '../db/db.ts'
+import type { Platform } from '../platform.ts'
 import { decrypt, encrypt } from '../vault/cipher.ts'
 import type { Caller, UserCaller } from './caller.ts'
 
@@ -31,11 +31,7 @@ export interface Act {
   readonly answerOf: (result: unknown) => Answered | undefined
 }
 
-export interface Idempotency {
-  run(request: FastifyRequest, operation: Operation, body: unknown, act: Act): Promise<Answered>
-  /** Ends what it does by itself. */
-  stop(): void
-}
+export type Idempotency = ReturnType<typeof idempotency>
 
 const waitMs = 2_000
 const lookAgainMs = 50
@@ -47,18 +43,11 @@ const mostBytes = 1024 * 1024
 /** What a row takes beside its answer: keys, hash, times, and its places in the indexes. */
 const rowBytes = 512
 
-export interface IdempotencyParts {
-  readonly db: Db
-  readonly clock: Clock
-  /** Names this process, the same after a restart: what it held before is nobody's. */
-  readonly owner: string
-  /** 32 bytes, for hashes of bodies and, derived from them, for sealing answers. A body may hold a password: from a hash without a key, whoever reads the table could try passwords at full speed. */
-  readonly hashKey: () => Promise<Uint8Array>
-  /** Told between the commit of a change and its answer, for tests that kill the process there. */
-  readonly reached: (point: string) => void
-}
-
-export function idempotency({ db, clock, owner, hashKey, reached }: IdempotencyParts): Idempotency {
+/**
+ * @param parts `hashKey`: 32 bytes, for hashes of bodies and, derived from them, for sealing answers. A body may hold a password: with a hash without a key,
+ * whoever reads the table could try passwords at full speed
+ */
+export function idempotency({ db, clock, owner, failpoint, hashKey }: Platform & { hashKey: () => Promise<Uint8Array> }) {
   /** Claims of calls that run in this process now. */
   const running = new Set<string>()
   const beat = setInterval(() => {
@@ -155,8 +144,8 @@ export function idempotency({ db, clock, owner, hashKey, reached }: IdempotencyP
       where call.claim = kept.claim and kept.place > 1 and kept.bytes > ${mostBytes}`.execute(db)
 
   return {
-    stop: () => clearInterval(beat),
-    async run(request, operation, body, { act, answerOf }) {
+    stop: (): void => clearInterval(beat),
+    async run(request: FastifyRequest, operation: Operation, body: unknown, { act, answerOf }: Act): Promise<Answered> {
       const key = request.headers['idempotency-key']
       const { caller } = request
       if (operation.method === 'GET' || key === undefined || caller.kind !== 'user') return act(caller)
@@ -170,7 +159,7 @@ export function idempotency({ db, clock, owner, hashKey, reached }: IdempotencyP
       try {
         const stored = await take(caller, operation.name, key, hash, claim)
         if (stored) return stored
-        reached('claim')
+        failpoint.reach('claim', 'after')
         const context = contextOf(caller, operation.name, key)
         /** The transaction that `record` was last called in for this call. */
         let changing: Tx | undefined
@@ -185,7 +174,7 @@ export function idempotency({ db, clock, owner, hashKey, reached }: IdempotencyP
         }
         try {
           const answer = await beforeCommit.run(commit, () => act({ ...caller, idempotency: { recordedIn: (tx) => (changing = tx) } }))
-          reached('answer')
+          failpoint.reach('answer', 'after')
           if (!kept || kept.body !== answer.body || kept.etag !== answer.etag) await settle(db, claim, answer, context)
           // What is too much now goes with the next.
           await forgetOldest(caller.userId).catch(() => undefined)

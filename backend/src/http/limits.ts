@@ -1,9 +1,13 @@
-/** Keeps the process answering: a cap on requests at once, with a share for each person and source; reads refused first when the event loop lags; a pace for each person's writes. */
+/**
+ * Keeps the process responsive: a cap on concurrent requests, with a share for each person and source; reads are refused when the event loop lags; each
+ * person's writes have a rate limit.
+ */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#contract/errors.ts'
 import type { Clock } from '../clock.ts'
-import { countedSource, type Network } from '../network.ts'
+import { countedSource } from '../network.ts'
+import type { Platform } from '../platform.ts'
 import { type Share, shares, type Shares } from './load/shares.ts'
 import { cutWhereStalled, stalledMs } from './load/stalled.ts'
 
@@ -71,13 +75,6 @@ export function bucket({ perSecond, burst, clock }: { perSecond: number; burst: 
 
 const isRead = (request: FastifyRequest) => request.method === 'GET' || request.method === 'HEAD'
 
-export interface LimitParts {
-  readonly limits: Limits
-  readonly trustedProxies: readonly Network[]
-  readonly clock: Clock
-  readonly random: () => number
-}
-
 /** Runs a call's handler while it holds a place; the place is free again when the answer has been handed to the socket, whether or not the client reads it. */
 export type InPlace = <T>(request: FastifyRequest, reply: FastifyReply, act: () => Promise<T>) => Promise<T>
 
@@ -97,7 +94,7 @@ declare module 'fastify' {
 
 const tooMany = () => new Problem('throttled', 'Too many requests at once. Please wait a moment.', undefined, 1)
 
-export function limit(app: FastifyInstance, { limits, trustedProxies, clock, random }: LimitParts): void {
+export function limit(app: FastifyInstance, { config, clock, random, limits }: Platform & { limits: Limits }): void {
   const all = shares(limits.inFlight)
   const heavy = shares(limits.heavy)
   const unread = new Map<string, number>()
@@ -139,7 +136,7 @@ export function limit(app: FastifyInstance, { limits, trustedProxies, clock, ran
 
   app.decorateRequest('source', undefined)
   app.addHook('onRequest', async (request) => {
-    request.source = countedSource(request.ip, trustedProxies)
+    request.source = countedSource(request.ip, config.trustedProxies)
     if (lagging && isRead(request) && request.routeOptions.config.operation) throw busy(random)
   })
   app.addHook('preParsing', async (request, reply) => {

@@ -8,7 +8,7 @@ import { invalid, unreadable } from './errors.ts'
 import { accepts } from './console.ts'
 import type { Answered, Idempotency } from './idempotency.ts'
 import { stalledMs } from './load/stalled.ts'
-import { packed, tagOf, worthPacking } from './ready-made.ts'
+import { packed, tagOf, worthPacking } from './cached-text.ts'
 import { sendStream, type StreamPart } from './stream.ts'
 import { hasTag, type Versions, versionsOf } from './tags.ts'
 

@@ -15,26 +15,10 @@ export interface OpenStream {
 const mostOfOne = 50
 /** From one source, an address or an IPv6 /64, behind which an office may have many people. */
 const mostOfSource = 250
-/** How long an ended session is remembered: longer than a request takes from the look at its token to its stream. */
+/** How long an ended session is remembered: longer than a request takes from the check of its token to its stream. */
 const endedKeptMs = 60_000
 
-export interface Streams {
-  /**
-   * Answers how to take it off again.
-   * @throws Problem throttled where the person has too many already: a thousand of them would leave no socket for anybody else; session_expired where
-   * the session ended since the request's token was looked at
-   */
-  add(stream: OpenStream): () => void
-  endSession(sessionId: string): void
-  /** The signed-in callers whose streams are open. */
-  callers(): UserCaller[]
-  /** Ends the streams of these callers. Their sessions may stand, with less than they held: they may open others. */
-  endOf(callers: readonly UserCaller[]): void
-  /** Ends what is past its token; called every second or so. */
-  sweep(): void
-  endAll(): void
-  count(): number
-}
+export type Streams = ReturnType<typeof streams>
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -42,7 +26,7 @@ declare module 'fastify' {
   }
 }
 
-export function streams(clock: Clock): Streams {
+export function streams(clock: Clock) {
   const open = new Set<OpenStream>()
   const ended = new Map<string, number>()
   const endWhere = (over: (stream: OpenStream) => boolean) => open.forEach((stream) => over(stream) && stream.close())
@@ -52,7 +36,12 @@ export function streams(clock: Clock): Streams {
     return counted
   }
   return {
-    add(stream) {
+    /**
+     * Adds a stream; answers how to remove it.
+     * @throws Problem throttled where the person or the source has too many already: a thousand of them would leave no socket for anybody else;
+     * session_expired where the session ended since the request's token was checked
+     */
+    add(stream: OpenStream): () => void {
       const { caller, source } = stream
       if (caller.kind === 'user') {
         if (ended.has(caller.sessionId)) throw new Problem('session_expired', 'Session expired. Please sign in again.')
@@ -64,13 +53,16 @@ export function streams(clock: Clock): Streams {
       open.add(stream)
       return () => void open.delete(stream)
     },
-    endSession(sessionId) {
+    endSession(sessionId: string): void {
       ended.set(sessionId, clock.now())
       endWhere(({ caller }) => caller.kind === 'user' && caller.sessionId === sessionId)
     },
-    callers: () => [...new Set([...open].flatMap(({ caller }) => (caller.kind === 'user' ? [caller] : [])))],
-    endOf: (callers) => endWhere(({ caller }) => caller.kind === 'user' && callers.includes(caller)),
-    sweep() {
+    /** The signed-in callers whose streams are open. */
+    callers: (): UserCaller[] => [...new Set([...open].flatMap(({ caller }) => (caller.kind === 'user' ? [caller] : [])))],
+    /** Ends the streams of these callers. Their sessions may still be open with fewer rights, so they may open others. */
+    endOf: (callers: readonly UserCaller[]) => endWhere(({ caller }) => caller.kind === 'user' && callers.includes(caller)),
+    /** Ends streams whose token is over; called every second or so. */
+    sweep(): void {
       const now = clock.now()
       for (const [id, at] of ended) if (now - at > endedKeptMs) ended.delete(id)
       endWhere(({ endsAt }) => endsAt !== undefined && endsAt <= now)

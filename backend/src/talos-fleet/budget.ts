@@ -1,6 +1,6 @@
 /**
- * How many connections to servers may be opened at once. A server that hangs keeps its place until its deadline; so that sixty-four of them
- * don't stop the contact with all others, those that didn't answer last time, and addresses nobody knows yet, share a smaller part.
+ * Limits how many connections to servers are opened at once. A server that hangs keeps its place until its deadline. Servers that didn't answer last time,
+ * and unknown addresses, share a smaller part, so that hanging servers don't stop the contact with all others.
  */
 const dialsAtOnce = 64
 
@@ -18,14 +18,9 @@ const lanes = {
 export type Lane = keyof typeof lanes
 const order = Object.keys(lanes) as Lane[]
 
-export interface Budget {
-  /** Runs `act` when there is a place. Rejects with the signal's reason where it is aborted while waiting. */
-  readonly run: <T>(lane: Lane, act: () => Promise<T>, signal?: AbortSignal) => Promise<T>
-  /** Dials in flight, and how many wait, for the metrics. */
-  readonly state: () => { open: number; waiting: number }
-}
+export type Budget = ReturnType<typeof budget>
 
-export function budget(limit: number = dialsAtOnce): Budget {
+export function budget(limit: number = dialsAtOnce) {
   const open: Record<Lane, number> = { act: 0, contact: 0, suspect: 0, probe: 0 }
   const waiting: Record<Lane, Set<() => void>> = { act: new Set(), contact: new Set(), suspect: new Set(), probe: new Set() }
   const all = () => order.reduce((n, lane) => n + open[lane], 0)
@@ -59,7 +54,8 @@ export function budget(limit: number = dialsAtOnce): Budget {
     })
 
   return {
-    async run(lane, act, signal) {
+    /** Runs `act` when there is a place. Rejects with the signal's reason where it is aborted while waiting. */
+    run: async <T>(lane: Lane, act: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
       await place(lane, signal)
       try {
         return await act()
@@ -68,6 +64,7 @@ export function budget(limit: number = dialsAtOnce): Budget {
         next()
       }
     },
+    /** Dials in flight, and how many wait, for the metrics. */
     state: () => ({ open: all(), waiting: order.reduce((n, lane) => n + waiting[lane].size, 0) }),
   }
 }

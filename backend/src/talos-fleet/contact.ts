@@ -72,10 +72,6 @@ export interface ContactParts {
   readonly pace?: number
 }
 
-export interface Contacts {
-  run(signal: AbortSignal): Promise<void>
-}
-
 interface State {
   server: Watched
   /** In time that passes evenly, as `everythingAt`: a clock that is set back must not leave a server unasked until it is there again. */
@@ -92,7 +88,7 @@ interface Asked {
   readonly at: number
 }
 
-export function contacts({ fleet, clock, random, roster, credentials, onRefused, sink, onError, pace = 1 }: ContactParts): Contacts {
+export function contacts({ fleet, clock, random, roster, credentials, onRefused, sink, onError, pace = 1 }: ContactParts) {
   const states = new Map<string, State>()
   let observed: Observation[] = []
 
@@ -263,7 +259,7 @@ export function contacts({ fleet, clock, random, roster, credentials, onRefused,
   }
 
   return {
-    async run(signal) {
+    async run(signal: AbortSignal): Promise<void> {
       const running = new Set<Promise<void>>()
       const tick = async () => {
         await takeRoster()

@@ -1,6 +1,6 @@
 /**
- * Whether a packet may leave for an address. What is dialled is always the literal that was checked: no name is resolved, no redirect followed,
- * no proxy used. Addresses come from people and from machines alike, and both may be hostile.
+ * Decides whether a packet may leave for an address. The literal that was checked is the one that is dialled: no name is resolved, no redirect followed,
+ * no proxy used. Addresses come from people and from machines, and both may be hostile.
  */
 import {
   type Address,
@@ -52,18 +52,6 @@ const dialPorts = [50_000, 6443] as const
 /** A network to be scanned holds at most this many addresses: a /22. */
 const largestScan = 1024n
 
-export interface DialPolicy {
-  /** Whether `address` (a literal, in its one spelling) may be dialled on `port`. */
-  check(address: string, port: number): Verdict
-  /** Throws Problem `dial_refused` with the verdict's sentence. */
-  demand(address: string, port: number): void
-  /**
-   * What a person entered, as addresses in their one spelling, each once. Every one of them may be dialled.
-   * @throws Problem `dial_refused` or `invalid` naming the first that is wrong
-   */
-  read(input: { addresses?: readonly string[] | undefined; cidr?: string | undefined }): string[]
-}
-
 export interface DialSettings {
   /** `STEELYARD_DIAL_NETWORKS`, parsed. */
   readonly networks: readonly Cidr[]
@@ -79,7 +67,9 @@ function around(address: string): string {
   return read.ok ? formatCidr(read.cidr) : (read.corrected ?? address)
 }
 
-export function dialPolicy({ networks, own, simulate }: DialSettings): DialPolicy {
+export type DialPolicy = ReturnType<typeof dialPolicy>
+
+export function dialPolicy({ networks, own, simulate }: DialSettings) {
   const listed = networks.length === 0 ? 'it is empty' : `it holds ${networks.map(formatCidr).join(', ')}`
 
   const check = (text: string, port: number): Verdict => {
@@ -104,9 +94,15 @@ export function dialPolicy({ networks, own, simulate }: DialSettings): DialPolic
   }
 
   return {
+    /** Whether `address` (a literal, in its one spelling) may be dialled on `port`. */
     check,
+    /** @throws Problem `dial_refused` with the verdict's sentence */
     demand,
-    read({ addresses, cidr }) {
+    /**
+     * What a person entered, as addresses in their one spelling, each once. Every one of them may be dialled.
+     * @throws Problem `dial_refused` or `invalid` naming the first that is wrong
+     */
+    read({ addresses, cidr }: { addresses?: readonly string[] | undefined; cidr?: string | undefined }): string[] {
       const read = cidr === undefined ? (addresses ?? []).map((text, i) => readOne(text, `addresses.${i}`)) : readNetwork(cidr)
       const unique = [...new Set(read)]
       for (const address of unique) demand(address, dialPorts[0])

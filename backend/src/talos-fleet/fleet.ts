@@ -50,55 +50,19 @@ export class OtherHardware extends Problem {
   }
 }
 
-export interface ServerConnection {
-  readonly nodeId: string
-  readonly name: string
-  /** The dialled address. */
-  readonly address: string
-  /**
-   * Reads the certificate only. `secured`: it asks for a client certificate.
-   * @throws TalosError where nothing answers; Problem `dial_refused`
-   */
-  presence(options?: ConnectOptions): Promise<Presence>
-  /**
-   * One connection sequence in maintenance mode: the certificate is read and pinned, identity is read and must be the known one, then `act` runs.
-   * @throws Problem `identity_changed` where other hardware answers (nothing is sent to it); TalosError
-   */
-  maintenance<T>(act: (client: TalosClient, pin: Pin) => Promise<T>, options?: ConnectOptions): Promise<T>
-  /**
-   * Mutual TLS with the cluster's credentials; the hardware's UUID is checked before `act` runs.
-   * @throws Problem `identity_changed`; TalosError
-   */
-  secure<T>(credentials: Credentials, act: (client: TalosClient) => Promise<T>, options?: ConnectOptions): Promise<T>
-  /** As `secure`, but the connection stays open until `close()`: for streams and watches. */
-  openSecure(credentials: Credentials, options?: ConnectOptions): Promise<TalosClient>
-  /** As `maintenance`, but the connection stays open until `close()`. */
-  openMaintenance(options?: ConnectOptions): Promise<TalosClient>
-}
-
 /** What was found at an address that nobody knows yet. */
 export interface Found {
   readonly identity: Identity
   readonly pin: Pin
 }
 
-export interface Fleet {
-  readonly policy: DialPolicy
-  readonly budget: Budget
-  readonly connection: (server: KnownServer) => ServerConnection
-  /**
-   * Asks an unknown address who it is, and runs `act` on the same connection.
-   * @throws TalosError (`secured` certificates: kind `permission_denied`); Problem `dial_refused`
-   */
-  readonly probe: <T>(address: string, act: (client: TalosClient, found: Found) => Promise<T>, options?: ConnectOptions) => Promise<T>
-  /** Forgets the certificate of a server, so that its identity is read at the next contact. */
-  readonly forget: (nodeId: string) => void
-}
-
 /** Certificates kept at once: each is about 1 KiB. */
 const mostPins = 20_000
 
-export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }): Fleet {
+export type Fleet = ReturnType<typeof fleet>
+export type ServerConnection = ReturnType<Fleet['connection']>
+
+export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }) {
   // With the hardware that was read under it: once a person says that the server is other hardware, the old one's certificate proves nothing.
   const pins = new Map<string, { readonly pin: Pin; readonly hardware: string }>()
   const hardwareOf = ({ uuid, serial }: KnownServer): string => `${uuid ?? ''} ${serial ?? ''}`
@@ -144,7 +108,7 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     return { pin: { pem: shown.pem, fingerprint: shown.fingerprint }, client }
   }
 
-  const connection = (server: KnownServer): ServerConnection => {
+  const connection = (server: KnownServer) => {
     const { address } = server
     const openSecure = async (credentials: Credentials, options: ConnectOptions): Promise<TalosClient> => {
       policy.demand(address, apiPort)
@@ -192,14 +156,23 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     return {
       nodeId: server.id,
       name: server.name,
+      /** The dialled address. */
       address,
 
-      async presence(options = {}) {
+      /**
+       * Reads the certificate only. `secured`: it asks for a client certificate.
+       * @throws TalosError where nothing answers; Problem `dial_refused`
+       */
+      async presence(options: ConnectOptions = {}): Promise<Presence> {
         policy.demand(address, apiPort)
         return (await whileDialling(options, () => certificateOf(address, options))).mode
       },
 
-      async maintenance(act, options = {}) {
+      /**
+       * One connection sequence in maintenance mode: the certificate is read and pinned, identity is read and must be the known one, then `act` runs.
+       * @throws Problem `identity_changed` where other hardware answers (nothing is sent to it); TalosError
+       */
+      async maintenance<T>(act: (client: TalosClient, pin: Pin) => Promise<T>, options: ConnectOptions = {}): Promise<T> {
         const sequence = begin(options)
         return place(
           options,
@@ -208,7 +181,8 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         )
       },
 
-      async openMaintenance(options = {}) {
+      /** As `maintenance`, but the connection stays open until `close()`. */
+      async openMaintenance(options: ConnectOptions = {}): Promise<TalosClient> {
         const sequence = begin(options)
         const client = await whileDialling(options, () => sequence.open())
         try {
@@ -220,8 +194,15 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
         }
       },
 
-      secure: (credentials, act, options = {}) => place(options, () => openSecure(credentials, options), act),
-      openSecure: (credentials, options = {}) => whileDialling(options, () => openSecure(credentials, options)),
+      /**
+       * Mutual TLS with the cluster's credentials; the hardware's UUID is checked before `act` runs.
+       * @throws Problem `identity_changed`; TalosError
+       */
+      secure: <T>(credentials: Credentials, act: (client: TalosClient) => Promise<T>, options: ConnectOptions = {}): Promise<T> =>
+        place(options, () => openSecure(credentials, options), act),
+      /** As `secure`, but the connection stays open until `close()`: for streams and watches. */
+      openSecure: (credentials: Credentials, options: ConnectOptions = {}): Promise<TalosClient> =>
+        whileDialling(options, () => openSecure(credentials, options)),
     }
   }
 
@@ -229,8 +210,13 @@ export function fleet({ policy, budget }: { policy: DialPolicy; budget: Budget }
     policy,
     budget,
     connection,
-    forget: (nodeId) => void pins.delete(nodeId),
-    async probe(address, act, options = {}) {
+    /** Forgets the certificate of a server, so that its identity is read at the next contact. */
+    forget: (nodeId: string) => void pins.delete(nodeId),
+    /**
+     * Asks an unknown address who it is, and runs `act` on the same connection.
+     * @throws TalosError (`secured` certificates: kind `permission_denied`); Problem `dial_refused`
+     */
+    probe: async <T>(address: string, act: (client: TalosClient, found: Found) => Promise<T>, options: ConnectOptions = {}): Promise<T> => {
       policy.demand(address, apiPort)
       let pin: Pin | undefined
       const open = async () => {

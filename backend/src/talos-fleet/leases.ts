@@ -13,16 +13,9 @@ const renewMs = 5_000
 /** By the first byte of a random UUID. */
 export const shardOf = (serverId: string): number => Number.parseInt(serverId.slice(0, 2), 16) % shardCount
 
-export interface Leases {
-  /** Whether this process looks after the server now. */
-  owns(serverId: string): boolean
-  /** Takes, renews and gives back; called every few seconds by `run`, and by tests. */
-  renew(): Promise<void>
-  /** Renews until aborted, then gives everything back. */
-  run(signal: AbortSignal): Promise<void>
-}
+export type Leases = ReturnType<typeof leases>
 
-export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; owner: string; onError: (error: unknown) => void }): Leases {
+export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; owner: string; onError: (error: unknown) => void }) {
   let held = new Set<number>()
   /** Until when the lease holds for certain, in time that passes evenly: a clock that is set meanwhile makes it neither shorter nor longer. Counted from before the question was sent. */
   let certainUntil = 0
@@ -69,9 +62,12 @@ export function leases({ db, clock, owner, onError }: { db: Db; clock: Clock; ow
   }
 
   return {
-    owns: (serverId) => clock.monotonic() < certainUntil && held.has(shardOf(serverId)),
+    /** Whether this process looks after the server now. */
+    owns: (serverId: string): boolean => clock.monotonic() < certainUntil && held.has(shardOf(serverId)),
+    /** Takes, renews and gives back; called every few seconds by `run`, and by tests. */
     renew,
-    async run(signal) {
+    /** Renews until aborted, then gives everything back. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         try {
           await renew()

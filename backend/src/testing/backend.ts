@@ -150,7 +150,6 @@ export async function startBackend({
     log,
     owner: randomUUID(),
     keys,
-    escrowFolder: path.join(folder, 'escrow'),
     failpoint: failpoint(config.failpoint, never),
     version: '1.2.3',
   })

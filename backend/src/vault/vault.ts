@@ -17,16 +17,7 @@ export interface Place {
   readonly owner: string
 }
 
-export interface Vault {
-  /** Makes the owner's data key if it has none, in the caller's transaction. */
-  seal(tx: Tx, what: Place & { readonly bytes: Uint8Array }): Promise<Uint8Array>
-  /** @throws SealBroken where the text was changed, belongs elsewhere, or its key is gone */
-  open(db: Db | Tx, what: Place & { readonly sealed: Uint8Array }): Promise<Buffer>
-  /** Writes the sealed bundle of a cluster's secrets to a file of its own and returns once it is on the disk: a lost database is not a lost cluster. @throws EscrowRefused where it can't be written */
-  escrow(clusterId: string, bytes: Uint8Array): Promise<string>
-  /** Wraps data keys anew with the current key of the key file, in batches; answers how many were left to do. May be stopped and run again at any point. */
-  rotate(db: Db): Promise<number>
-}
+export type Vault = ReturnType<typeof vault>
 
 const format = 1
 const batch = 100
@@ -37,13 +28,8 @@ const headBytes = 1 + 4
 const wrapContext = (owner: string, version: number) => `data_key|${owner}|${version}`
 const textContext = ({ table, column, owner }: Place, version: number) => `${table}|${column}|${owner}|${version}`
 
-export interface VaultParts {
-  readonly keys: KeyRing
-  /** Folder of the escrow files. */
-  readonly escrowFolder: string
-}
-
-export function vault({ keys, escrowFolder }: VaultParts): Vault {
+/** @param parts `escrowFolder`: where the escrow files are written */
+export function vault({ keys, escrowFolder }: { keys: KeyRing; escrowFolder: string }) {
   const unwrap = (row: { owner: string; version: number; wrapping_key: string; wrapped: Uint8Array }): Buffer => {
     const wrapping = keys.get(row.wrapping_key)
     if (!wrapping) throw new SealBroken(`The key file has no key ${row.wrapping_key}, which seals the secrets of ${row.owner}`)
@@ -74,7 +60,8 @@ export function vault({ keys, escrowFolder }: VaultParts): Vault {
   }
 
   return {
-    async seal(tx, { bytes, ...place }) {
+    /** Makes the owner's data key if it has none, in the caller's transaction. */
+    async seal(tx: Tx, { bytes, ...place }: Place & { readonly bytes: Uint8Array }): Promise<Uint8Array> {
       const { version, key } = await newestKey(tx, place.owner)
       const head = Buffer.alloc(headBytes)
       head.writeUInt8(format, 0)
@@ -84,7 +71,8 @@ export function vault({ keys, escrowFolder }: VaultParts): Vault {
       return sealed
     },
 
-    async open(db, { sealed, ...place }) {
+    /** @throws SealBroken where the text was changed, belongs elsewhere, or its key is gone */
+    async open(db: Db | Tx, { sealed, ...place }: Place & { readonly sealed: Uint8Array }): Promise<Buffer> {
       if (sealed.length < headBytes + overheadBytes || sealed[0] !== format) throw new SealBroken('This is not a sealed text')
       const version = Buffer.from(sealed).readUInt32BE(1)
       const key = await dataKey(db, place.owner, version)
@@ -95,9 +83,11 @@ export function vault({ keys, escrowFolder }: VaultParts): Vault {
       }
     },
 
-    escrow: (clusterId, bytes) => writeEscrow(keys, escrowFolder, clusterId, bytes),
+    /** Writes the sealed bundle of a cluster's secrets to a file of its own and returns once it is on the disk: a lost database is not a lost cluster. @throws EscrowRefused where it can't be written */
+    escrow: (clusterId: string, bytes: Uint8Array): Promise<string> => writeEscrow(keys, escrowFolder, clusterId, bytes),
 
-    async rotate(db) {
+    /** Wraps data keys anew with the current key of the key file, in batches; answers how many were left to do. May be stopped and run again at any point. */
+    async rotate(db: Db): Promise<number> {
       let left = 0
       for (;;) {
         const done = await inTransaction(db, async (tx) => {

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chownSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readFileSync, readSync, statSync, truncateSync } from 'node:fs'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
 import type { Log } from '../../log.ts'
 import { isAlive, type Machine } from '../../machine.ts'
@@ -30,18 +31,6 @@ export interface EmbeddedOptions {
   readonly ours?: boolean
 }
 
-export interface EmbeddedPostgres {
-  readonly connection: ClientConfig
-  /** Makes the data folder where there is none, starts or adopts the server and waits until it answers. Given up, it leaves no process behind. */
-  start(): Promise<'started' | 'adopted'>
-  /** Looks after it until `stop`: where it is gone, starts it again. */
-  supervise(): void
-  /** Process id of the server, read from its own lock. */
-  pid(): number | undefined
-  /** Ends the sessions and stops the server cleanly. */
-  stop(): Promise<void>
-}
-
 /** A unix socket's path has at most 107 bytes, PostgreSQL's file name included. */
 const longestSocketFolder = 107 - '/.s.PGSQL.5432'.length
 const startTimeoutMs = 90_000
@@ -59,8 +48,6 @@ const hopeless = /No space left|incompatible with server|has invalid permissions
 
 // Relative to the folder that the server itself works in, wherever that was moved since: pg_control_system() would follow the path.
 const askIdentifier = `select encode(pg_read_binary_file('global/pg_control', 0, 8), 'hex') as id`
-
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 /** A short folder of our own for the socket. @throws Error where somebody else's stands there. */
 function socketFolder(machine: Machine, data: string, account: Account | undefined): string {
@@ -82,7 +69,9 @@ interface Launched {
   readonly hasEnded: () => boolean
 }
 
-export function embeddedPostgres(options: EmbeddedOptions): EmbeddedPostgres {
+export type EmbeddedPostgres = ReturnType<typeof embeddedPostgres>
+
+export function embeddedPostgres(options: EmbeddedOptions) {
   const { folder, account, binaries, machine, log, forgetful = false, stopAsked = () => false, ours = true } = options
   const data = path.join(folder, 'postgres')
   const lock = path.join(data, 'postmaster.pid')
@@ -262,11 +251,13 @@ export function embeddedPostgres(options: EmbeddedOptions): EmbeddedPostgres {
   }
 
   return {
-    get connection() {
+    get connection(): ClientConfig {
       return connection
     },
+    /** Process id of the server, read from its own lock. */
     pid,
-    async start() {
+    /** Makes the data folder where there is none, starts or adopts the server and waits until it answers. Given up, it leaves no process behind. */
+    async start(): Promise<'started' | 'adopted'> {
       socket = socketFolder(machine, data, account)
       connection = { host: socket, user: 'steelyard', database: 'postgres' }
       if (ours) callOff = machine.atExit(endWithUs)
@@ -278,10 +269,12 @@ export function embeddedPostgres(options: EmbeddedOptions): EmbeddedPostgres {
         throw error
       }
     },
-    supervise() {
+    /** Looks after it until `stop`: where it is gone, starts it again. */
+    supervise(): void {
       watching = watch()
     },
-    async stop() {
+    /** Ends the sessions and stops the server cleanly. */
+    async stop(): Promise<void> {
       stopping = true
       await watching
       const server = pid()

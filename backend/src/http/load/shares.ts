@@ -1,18 +1,13 @@
-/** Places that are shared out fairly: so many at once in all, and at most so many of them for each of those who ask. */
+/** A limited number of places, shared fairly: each asker holds at most so many of them. */
 
-/** Somebody who asks, and the most places that they hold at once. As many of their requests again may wait. */
+/** An asker and the most places that it holds at once. As many of its requests again may wait. */
 export interface Share {
   readonly key: string
   readonly most: number
 }
 
-/** `full`: all places stayed taken. `own`: the asker has as many as they may hold, or as many waiting. */
+/** `full`: no place became free. `own`: the asker holds as many as it may, or has as many waiting. */
 export type Taken = { readonly give: () => void } | 'full' | 'own'
-
-export interface Shares {
-  /** @param waitMs how long to wait in line for a place */
-  take(shares: readonly Share[], waitMs: number): Promise<Taken>
-}
 
 interface Waiting {
   readonly shares: readonly Share[]
@@ -22,7 +17,9 @@ interface Waiting {
 /** In all, this many times the places may wait. */
 const waitingPerPlace = 5
 
-export function shares(count: number): Shares {
+export type Shares = ReturnType<typeof shares>
+
+export function shares(count: number) {
   let free = count
   const held = new Map<string, number>()
   const waiting = new Map<string, number>()
@@ -53,7 +50,8 @@ export function shares(count: number): Shares {
   }
 
   return {
-    async take(asked, waitMs) {
+    /** @param waitMs how long to wait in line for a place */
+    async take(asked: readonly Share[], waitMs: number): Promise<Taken> {
       if (free > 0 && hasRoom(held, asked)) return enter(asked)
       if (!hasRoom(waiting, asked)) return 'own'
       if (line.length >= count * waitingPerPlace) return 'full'

@@ -1,4 +1,4 @@
-/** Bytes that are no HTTP request: no hook runs for them, so the answer is written by hand, in the shape and with the headers of every other. */
+/** Answers bytes that are no HTTP request. No hook runs for them, so the answer is written by hand, with the shape and the headers of every other answer. */
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { ErrorBody } from '#contract/errors.ts'
@@ -9,7 +9,7 @@ const answers: Readonly<Record<string, readonly [status: string, sentence: strin
 }
 
 /** Answers and closes. What the client sent is in neither answer nor log. */
-export const refuseBroken =
+export const refuseMalformed =
   (headers: Readonly<Record<string, string>>) =>
   (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return

@@ -1,16 +1,16 @@
-/** What a text that is kept ready is sent with: its ETag, and packed for who takes it so. Both are made once for each text and are kept as long as it is. */
+/** ETag and gzip of texts that are kept in memory. Both are computed once for each text, and kept as long as the text. */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 
-/** Bytes; less goes out in a few packets as it is. */
+/** In bytes; a shorter text fits into a few packets anyway. */
 export const worthPacking = 16_384
 
 const pack = promisify(gzip)
 const tags = new WeakMap<Uint8Array, string>()
 const packs = new WeakMap<Uint8Array, Promise<Buffer>>()
 
-/** Weak: the same text packed has the same one. */
+/** Weak, because the packed text has the same tag. */
 export function tagOf(text: Uint8Array): string {
   const known = tags.get(text)
   if (known) return known

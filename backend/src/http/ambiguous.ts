@@ -1,6 +1,6 @@
 /**
- * Refuses requests that two programs in a row could read differently, or that no honest client sends, before anything else is looked at. What Node's own
- * parser refuses (two lengths, a length beside chunks, bare line feeds) never comes this far: `broken.ts` answers that.
+ * Refuses requests that two programs in a row could read differently, and requests that no honest client sends, before anything else happens. What Node's
+ * own parser refuses (two lengths, a length beside chunks, bare line feeds) never gets here: `malformed.ts` answers it.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Problem } from '#contract/errors.ts'
@@ -10,8 +10,8 @@ import { watchChunks } from './chunks.ts'
 const longestUrl = 4 * 1024
 const notPlain = 'The chunks of a body are sent without extensions and trailers, and not behind a request that is under way'
 
-/** Who can't be understood is not listened to any longer. */
-function unclear(reply: FastifyReply, sentence: string): never {
+/** Refuses the request and closes the connection. */
+function refuse(reply: FastifyReply, sentence: string): never {
   void reply.header('connection', 'close')
   throw new Problem('bad_request', sentence)
 }
@@ -22,7 +22,7 @@ function hosts(rawHeaders: readonly string[]): number {
   return count
 }
 
-export function refuseUnclear(app: FastifyInstance): void {
+export function refuseAmbiguous(app: FastifyInstance): void {
   // An expectation that nobody knows may be passed over (RFC 9110 §10.1.1); Node would answer it by itself, without our headers.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
@@ -32,13 +32,13 @@ export function refuseUnclear(app: FastifyInstance): void {
     const { raw, url } = request
     const named = hosts(raw.rawHeaders)
     // RFC 9112 §3.2. HTTP/1.0 knows no Host.
-    if (named > 1 || (named === 0 && raw.httpVersion !== '1.0')) unclear(reply, 'The request must name one Host')
+    if (named > 1 || (named === 0 && raw.httpVersion !== '1.0')) refuse(reply, 'The request must name one Host')
     const coding = raw.headers['transfer-encoding']
     if (coding !== undefined) {
       const bodiless = request.method === 'GET' || request.method === 'HEAD'
       // RFC 9112 §6.1: HTTP/1.0 knows no codings, and another one than chunks can not be read here.
-      if (bodiless || raw.httpVersion === '1.0' || coding.toLowerCase() !== 'chunked') unclear(reply, 'A body is sent with its Content-Length or in chunks')
-      if (!isPlain(raw)) unclear(reply, notPlain)
+      if (bodiless || raw.httpVersion === '1.0' || coding.toLowerCase() !== 'chunked') refuse(reply, 'A body is sent with its Content-Length or in chunks')
+      if (!isPlain(raw)) refuse(reply, notPlain)
     }
     if (url.length > longestUrl) throw new Problem('bad_request', 'The URL is too long')
     const query = url.indexOf('?')
@@ -50,8 +50,8 @@ export function refuseUnclear(app: FastifyInstance): void {
     if (![...given].flat().every(isText)) throw new Problem('bad_request', 'The query holds a character that can not be kept')
     if (names.includes('__proto__')) throw new Problem('bad_request', 'The query holds a key that is not allowed')
   })
-  // Once it is here to the end, and before anything is done by it.
+  // The whole body has arrived by now, and no handler has run.
   app.addHook('preValidation', async ({ raw }, reply) => {
-    if (raw.headers['transfer-encoding'] !== undefined && !isPlain(raw)) unclear(reply, notPlain)
+    if (raw.headers['transfer-encoding'] !== undefined && !isPlain(raw)) refuse(reply, notPlain)
   })
 }
