@@ -21,7 +21,7 @@ test.each([0, pieceBytes, pieceBytes + 1, 3 * pieceBytes])('%i bytes come back a
   expect((await opened(await sealed(bytes, 1 + Math.floor(size / 3)))).equals(bytes)).toBe(true)
 })
 
-test('a file cut at any place, between two pieces too, is refused', async () => {
+test('a truncated file is refused, also one cut between two pieces', async () => {
   const whole = await sealed(randomBytes(2 * pieceBytes + 100))
   const head = whole.length - (2 * pieceBytes + 100) - 3 * 16
   const places = [0, 1, 18, 19, 30, head - 1, head, head + 1, head + 15, head + 16, head + 17, head + pieceBytes, head + pieceBytes + 15]
@@ -32,7 +32,7 @@ test('a file cut at any place, between two pieces too, is refused', async () => 
   expect(await why(whole)).toBe('opened')
 })
 
-test('a changed byte, a piece left out, two exchanged, one of another file, and anything after the end are refused', async () => {
+test('a changed byte, a missing, swapped or foreign piece, and trailing data are refused', async () => {
   const whole = await sealed(randomBytes(3 * pieceBytes))
   const other = await sealed(randomBytes(3 * pieceBytes))
   const step = pieceBytes + 16
@@ -50,7 +50,7 @@ test('a changed byte, a piece left out, two exchanged, one of another file, and 
   expect(await why(joined(...pieces, Buffer.from([0])))).not.toBe('opened')
 })
 
-test('a changed head, a wrong passphrase and another kind of file are told apart', async () => {
+test('errors distinguish a changed head, a wrong passphrase and another kind of file', async () => {
   const whole = await sealed(Buffer.from('text'))
   const changed = (at: number, by: number) => {
     const bytes = Buffer.from(whole)
@@ -64,7 +64,7 @@ test('a changed head, a wrong passphrase and another kind of file are told apart
   expect(await why(changed(25, whole[25]! ^ 1))).toBe('The passphrase is not the one of this backup')
 })
 
-test('a passphrase is the same in whatever form a keyboard composes it', async () => {
+test('a passphrase is the same in every Unicode form', async () => {
   const text = Buffer.concat(await Array.fromAsync(seal('Zażółć gęślą jaźń'.normalize('NFD'), inParts(Buffer.from('text'), 4))))
   expect((await opened(text, 'Zażółć gęślą jaźń'.normalize('NFC'), new Map())).toString()).toBe('text')
 })

@@ -15,7 +15,7 @@ const settings = { STEELYARD_DATA: backend.config.dataFolder, DATABASE_URL: urlO
 const verify = (args: string[] = [], environment: Record<string, string> = {}) =>
   runCommand((around) => auditVerify(args, around), { ...settings, ...environment })
 
-test('it prints how many entries there are and the head, which can be given back to it', async () => {
+test('audit verify prints the number of entries and the head, which it accepts as --head', async () => {
   const { code, out } = await verify()
   expect(code).toBe(0)
   const [, entries, head] = /^The audit log holds: (\d+) entries\nHead: ([0-9a-f]{64}@\d+)\n$/.exec(out)!
@@ -26,7 +26,7 @@ test('it prints how many entries there are and the head, which can be given back
   expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining('entry 2 has another hash') as string })
 })
 
-test('what it could not check is told apart from a log that does not hold', async () => {
+test('audit verify tells a failed check from a broken log', async () => {
   const nowhere = await verify([], { STEELYARD_KEY_FILE: '/nonexistent/key' })
   expect(nowhere).toMatchObject({ code: 7, err: expect.stringContaining('no key file at /nonexistent/key') as string })
   expect((await verify(['--head', 'abc@1'])).code).toBe(2)
@@ -37,7 +37,7 @@ test('what it could not check is told apart from a log that does not hold', asyn
   expect((await verify([], { STEELYARD_KEY_FILE: key })).code).toBe(7)
 })
 
-test('it names the first entry that was changed', async () => {
+test('audit verify names the first changed entry', async () => {
   await sql`alter table audit_entry disable trigger all`.execute(backend.database.db)
   await sql`update audit_entry set actor_name = 'somebody else' where seq = 2`.execute(backend.database.db)
   expect(await verify()).toMatchObject({ code: 1, err: 'The audit log does not hold: entry 2 was changed\n' })

@@ -79,7 +79,7 @@ const tables = `select relname as name from pg_class where relnamespace = 'publi
 /** What a restore is meant to change, and what the backup writes down of itself after it. */
 const settled = new Set(['migration', 'restoration', 'hold', 'session', 'refresh_token', 'publication', 'outbox', 'audit_entry'])
 
-test('everything comes back as it was, with the key file and the escrow; the audit log holds and says so', async () => {
+test('a restore brings back everything with key file and escrow; the audit log holds and records it', async () => {
   const to = await target()
   const ran = await restoring(file, to)
   expect(ran).toMatchObject({ code: 0, err: '' })
@@ -112,7 +112,7 @@ test('everything comes back as it was, with the key file and the escrow; the aud
   await restored.stop()
 })
 
-test('no secret stands in the file, and it is readable by its owner only', async () => {
+test('a backup holds no plain secret, and only its owner can read it', async () => {
   const bytes = readFileSync(file)
   expect(statSync(file).mode & 0o777).toBe(0o600)
   const key = readFileSync(source.config.keyFile, 'utf8').split(' ')[2]!.trim()
@@ -121,7 +121,7 @@ test('no secret stands in the file, and it is readable by its owner only', async
   expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([])
 })
 
-test('a backup that is made under writes is of one moment', async () => {
+test('a backup during writes is consistent', async () => {
   const over = new AbortController()
   // Two tables that a transaction always changes together.
   const { connection } = source.database
@@ -156,7 +156,7 @@ async function contentsOf(name: string, wanted: readonly string[]): Promise<Map<
   return found
 }
 
-test('a file that was cut, or of which a byte was changed, is refused before anything is touched', async () => {
+test('a truncated or changed file is refused before anything is touched', async () => {
   const to = await target()
   const whole = readFileSync(file)
   const spoilt = path.join(folder, 'spoilt')
@@ -176,7 +176,7 @@ test('a file that was cut, or of which a byte was changed, is refused before any
   expect(await relations(to.connection)).toEqual([])
 })
 
-test('a wrong passphrase is called so, and a bad one is not taken', async () => {
+test('a wrong passphrase is reported as such, and a weak one is refused', async () => {
   const to = await target()
   expect(await restoring(file, to, { typed: ['quite another passphrase'] })).toMatchObject({
     code: 1,
@@ -201,7 +201,7 @@ test('a wrong passphrase is called so, and a bad one is not taken', async () => 
   expect((await typed(passphrase, passphrase)).code).toBe(0)
 })
 
-test('nothing is overwritten: no backup, no database, no key file, no escrow file', async () => {
+test('no backup, database, key file or escrow file is overwritten', async () => {
   const again = await runCommand((around) => backup([file, ...unattended], around), settings)
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining('exists already') as string })
   const to = await target()
@@ -225,7 +225,7 @@ test('nothing is overwritten: no backup, no database, no key file, no escrow fil
   expect((await restoring(file, to)).code).toBe(1)
 })
 
-test('a restore that is stopped or loses its database in the middle leaves nothing, and can be run again', async () => {
+test('a restore that stops or loses its database leaves nothing, and can be repeated', async () => {
   const to = await target()
   const ending = (async () => {
     for (;;) {

@@ -26,7 +26,7 @@ test('a search pattern matches its text literally', async () => {
   }
 })
 
-test('two transactions that lock in opposite order both end well', async () => {
+test('two transactions that lock in opposite order both succeed', async () => {
   await sql`create table pair (id integer primary key, n integer not null default 0)`.execute(db)
   await sql`insert into pair (id) values (1), (2)`.execute(db)
   const bump = (first: number, second: number) =>
@@ -39,7 +39,7 @@ test('two transactions that lock in opposite order both end well', async () => {
   expect((await sql<{ n: number }>`select sum(n)::int as n from pair`.execute(db)).rows).toEqual([{ n: 4 }])
 })
 
-test('a refusal of the database is told from its absence', async () => {
+test('a refusal by the database is told from an unreachable one', async () => {
   const refused = await sql`select * from nowhere`.execute(db).catch((error: unknown) => error)
   expect([sqlState(refused), isDatabaseGone(refused)]).toEqual(['42P01', false])
   const away = connect({ connection: { host: '/nonexistent', user: 'x', database: 'x' } })
@@ -48,7 +48,7 @@ test('a refusal of the database is told from its absence', async () => {
   await away.close()
 })
 
-test('who waits too long for a connection of the pool is told from who finds no database', async () => {
+test('a pool timeout is told from an unreachable database', async () => {
   const { connection, drop } = await freshDatabase()
   const small = connect({ connection, poolSize: 1 })
   const held = await small.pool.connect()

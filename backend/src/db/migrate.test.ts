@@ -35,7 +35,7 @@ test('the files are numbered without a gap', async () => {
   await expect(readMigrations(folder)).rejects.toThrow('is not named like')
 })
 
-test('run again, nothing is left to do; two at once run each file once', async () => {
+test('a second run does nothing; two concurrent runs run each file once', async () => {
   const pool = await freshPool()
   const known = await readMigrations()
   expect(await migrate(pool, known)).toEqual([])
@@ -55,7 +55,7 @@ test('a file that fails leaves nothing behind, and the ones before it stay', asy
   expect(await migrate(pool, [...broken.slice(0, n + 1), extra(n + 2, 'create table half (id integer)')])).toEqual([n + 2])
 })
 
-test('a newer schema is refused, as is one that was made with another text', async () => {
+test('a newer schema is refused, and so is one made from another text', async () => {
   const pool = await freshPool()
   const known = await readMigrations()
   await expect(migrate(pool, known.slice(0, -1))).rejects.toThrow(MigrationRefused)

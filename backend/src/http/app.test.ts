@@ -64,7 +64,7 @@ test('an unknown field is named, and nothing else is done', async () => {
   expect((await admin.call(datacenterList)).answer!.total).toBe(before)
 })
 
-test('what is wrong is told by name, also of a key and where nothing was sent', async () => {
+test('a validation error names its field, also for keys and an empty body', async () => {
   expect((await post('')).json()).toMatchObject({ error: 'Required: country_code', fields: { country_code: 'Required', city_name: 'Required' } })
   expect((await post(JSON.stringify({ ...poznan, tier: '3' }))).json()).toMatchObject({ error: 'tier: Expected one of 1, 2, 3, 4' })
   expect((await send('GET', '/v1/datacenters?page=0')).json()).toMatchObject({ error: 'page: Expected at least 1' })
@@ -73,7 +73,7 @@ test('what is wrong is told by name, also of a key and where nothing was sent', 
   expect(labelled.json()).toMatchObject({ fields: { 'labels.A B': 'A label key has up to 63 lowercase letters, digits, dots, slashes and hyphens' } })
 })
 
-test('where nothing is required nothing has to be sent, and where no body is taken an empty one does no harm', async () => {
+test('a body without required fields may be left out, and an empty body is accepted where none is expected', async () => {
   const missing = randomUUID()
   for (const payload of [undefined, '', '{}']) {
     expect((await send('POST', `/v1/nodes/${missing}/reset`, payload)).json()).toMatchObject({ code: 'not_found', error: `Server ${missing} not found` })
@@ -116,7 +116,7 @@ test.each([
   expect(response.json()).toMatchObject({ code: 'bad_request' })
 })
 
-test('an unknown path is 404, an id that is none as well, a wrong method 405 with what is possible', async () => {
+test('an unknown path and an invalid id get 404, a wrong method 405 with the allowed ones', async () => {
   expect((await send('GET', '/v1/nothing')).json()).toMatchObject({ code: 'not_found' })
   expect((await send('GET', '/v1/datacenters/not-an-id')).json()).toMatchObject({ code: 'not_found', error: 'Datacenter not-an-id not found' })
   expect((await send('GET', `/v1/nodes/${'x'.repeat(100)}`)).json()).toMatchObject({ code: 'not_found', error: `Server ${'x'.repeat(64)} not found` })
@@ -127,7 +127,7 @@ test('an unknown path is 404, an id that is none as well, a wrong method 405 wit
   expect(wrong.headers['allow']).toBe('DELETE, GET, HEAD, PATCH')
 })
 
-test('a stream has no head to be asked for: it would stay open without a word', async () => {
+test('a stream answers no HEAD, because it would stay open without sending anything', async () => {
   for (const url of ['/v1/events', `/v1/nodes/${randomUUID()}/logs`]) {
     const { statusCode, headers } = await backend.app.inject({ method: 'HEAD', url, headers: { authorization: `Bearer ${admin.accessToken}` } })
     expect([statusCode, headers['allow']]).toEqual([405, 'GET'])
@@ -166,11 +166,11 @@ test('every answer carries the headers that keep a browser safe', async () => {
   }
 })
 
-test('HTTPS alone is announced where a certificate is set', async () => {
+test('HSTS is sent where a certificate is set', async () => {
   expect((await backend.app.inject({ url: '/healthz' })).headers['strict-transport-security']).toBeUndefined()
 })
 
-test('the version is the ETag; a stale If-Match changes nothing, none lets the last write win', async () => {
+test('the version is the ETag; a stale If-Match changes nothing; without one the last write wins', async () => {
   const made = await admin.call(datacenterCreate, { body: { ...poznan, city_code: 'ETG' } })
   expect(made.headers['etag']).toBe('"1"')
   const params = { id: made.answer!.id }
@@ -189,7 +189,7 @@ test('the version is the ETag; a stale If-Match changes nothing, none lets the l
   expect(unchanged).toMatchObject({ status: 304, text: '' })
 })
 
-test('an unexpected error tells nothing of itself', async () => {
+test('an unexpected error reveals nothing about itself', async () => {
   const own = await startBackend()
   own.platform.db.selectFrom = () => {
     throw new Error('secret of the house: table "person"')
@@ -213,7 +213,7 @@ test('an address that is not from a trusted proxy is not believed', async () => 
   expect(lines.join('\n')).toContain('127.0.0.1')
 })
 
-test('too many writes of one person are slowed down, reads are not, other people neither', async () => {
+test('too many writes of one person are slowed down; reads and other people are not', async () => {
   const own = await startBackend({ limits: { ...defaultLimits, inFlight: 200, waitMs: 1000, delayMs: 60_000, writesPerSecond: 20, writeBurst: 60 } })
   const [one, two] = [await own.signIn(), await own.signIn()]
   const write = (user: typeof one) => user.call(datacenterUpdate, { params: { id: randomUUID() }, body: {} })
@@ -226,7 +226,7 @@ test('too many writes of one person are slowed down, reads are not, other people
   expect((await write(one)).status).toBe(404)
 })
 
-test('past the requests at once that it can hold, others are asked to come back', async () => {
+test('past the limit of concurrent requests others are asked to come back', async () => {
   const own = await startBackend({ limits: { ...defaultLimits, inFlight: 2, waitMs: 50, delayMs: 60_000, writesPerSecond: 1e6, writeBurst: 1e6 } })
   const user = await own.signIn()
   await own.platform.db.transaction().execute(async (tx) => {
@@ -251,20 +251,20 @@ test('past the requests at once that it can hold, others are asked to come back'
   await expect.poll(async () => (await own.app.inject({ url: '/v1/installation' })).statusCode).toBe(200)
 })
 
-test('what the console needs before anybody has signed in', async () => {
+test('the console gets what it needs before sign-in', async () => {
   expect((await backend.call(installationGet)).answer).toEqual({ version: '1.2.3', simulated: false, waitlist_url: null })
   const simulated = await startBackend({ environment: { STEELYARD_SIMULATE: '12', WAITLIST_URL: 'https://example.com/wait' } })
   expect((await simulated.call(installationGet)).answer).toEqual({ version: '1.2.3', simulated: true, waitlist_url: 'https://example.com/wait' })
 })
 
-test('a browser that shows an answer as a page may do nothing with it, and knows each feature that is switched off', async () => {
+test('an answer opened as a page may do nothing in a browser, and browsers know each disabled feature', async () => {
   const { headers } = await backend.app.inject({ url: '/v1/installation' })
   expect(headers['permissions-policy']).toContain('camera=()')
   // Chromium warns about it: it is known there only by an experiment.
   expect(headers['permissions-policy']).not.toContain('bluetooth')
 })
 
-test('who comes while it stops, on a connection that is still open, is told when to come back', async () => {
+test('a request during the stop gets 503 with Retry-After on an open connection', async () => {
   const own = await startBackend()
   const user = await own.signIn()
   const { hostname, port } = new URL(await own.listen())
@@ -346,7 +346,7 @@ test.each([
     expect(head).toContain(header)
 })
 
-test('an expectation that nobody knows is passed over, and a method that nobody serves is 405', async () => {
+test('an unknown Expect header is ignored, and an unserved method gets 405', async () => {
   const port = Number(new URL(await listening()).port)
   const ask = (text: string) =>
     new Promise<string>((resolve, reject) => {
@@ -364,7 +364,7 @@ test('an expectation that nobody knows is passed over, and a method that nobody 
   }
 })
 
-test('bodies that drip in keep nobody else out', async () => {
+test('bodies that arrive slowly do not block other clients', async () => {
   const own = await startBackend({ limits: { ...defaultLimits, inFlight: 4, waitMs: 50, delayMs: 60_000, writesPerSecond: 1000, writeBurst: 1000 } })
   const port = Number(new URL(await own.listen()).port)
   const { call } = await own.signIn()
@@ -386,7 +386,7 @@ test('bodies that drip in keep nobody else out', async () => {
   for (const socket of dripping) socket.destroy()
 })
 
-test('a stranger’s body is small', async () => {
+test('calls without a session accept only small bodies', async () => {
   const response = await backend.app.inject({
     method: 'POST',
     url: '/v1/authorize',
@@ -396,7 +396,7 @@ test('a stranger’s body is small', async () => {
   expect(response.statusCode).toBe(413)
 })
 
-test('who hangs up while they send a body write no error into the log', async () => {
+test('a client that hangs up while it sends a body causes no error in the log', async () => {
   const failed: string[] = []
   const own = await startBackend({ log: { ...silent, error: (event) => void failed.push(event) } })
   const port = Number(new URL(await own.listen()).port)
@@ -412,7 +412,7 @@ test('who hangs up while they send a body write no error into the log', async ()
 let url: Promise<string> | undefined
 const listening = () => (url ??= backend.listen())
 
-test('the console is served from a list of files, packed as the browser takes it, with a nonce of its own', async () => {
+test('the console is served from a list of files, compressed as the browser accepts, with a new nonce', async () => {
   const own = await startBackend({
     prepare: ({ config }) => {
       const folder = path.join(config.dataFolder, 'console')

@@ -10,7 +10,7 @@ const ids = await Promise.all(Array.from({ length: 40 }, () => buildServer(backe
 const list = (headers: Record<string, string> = {}) =>
   backend.app.inject({ url: `${serverList.path}?per_page=1000`, headers: { authorization: `Bearer ${operator.accessToken}`, ...headers } })
 
-test('a long list is packed for who takes it so, and says the same', async () => {
+test('a long list is compressed for clients that accept it, with the same content', async () => {
   const plain = await list()
   expect(plain.headers).toMatchObject({ vary: 'accept-encoding' })
   expect(plain.headers['content-encoding']).toBeUndefined()
@@ -21,7 +21,7 @@ test('a long list is packed for who takes it so, and says the same', async () =>
   expect((await list({ 'accept-encoding': 'gzip;q=0' })).body).toBe(plain.body)
 })
 
-test('who has the list as it is is told so; a change makes it another', async () => {
+test('a client with the current list gets 304, and a new list after a change', async () => {
   const { etag } = (await list()).headers
   expect(etag).toMatch(/^W\/"[\w-]{22}"$/)
   expect(await list({ 'if-none-match': String(etag), 'accept-encoding': 'gzip' })).toMatchObject({

@@ -46,7 +46,7 @@ test.each([
   expect(await send(...packets)).toMatch(/HTTP\/1\.1 200 [\s\S]*"accessToken"/)
 })
 
-test('one connection carries several of them, and other requests between', async () => {
+test('one connection carries several chunked bodies and other requests between them', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const ports = new Set<number>()
   const ask = (method: string, path: string, parts: readonly string[]) =>
@@ -64,7 +64,7 @@ test('one connection carries several of them, and other requests between', async
   agent.destroy()
 })
 
-test('a client that makes its body as it goes is answered', async () => {
+test('a client that streams its body is answered', async () => {
   const response = await fetch(`http://127.0.0.1:${port}/v1/authorize`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -90,7 +90,7 @@ test.each([
   expect(answer).not.toContain('accessToken')
 })
 
-test('one without an end is refused once it is too large', async () => {
+test('a body without an end is refused once it is too large', async () => {
   const socket = dial(Number(port), '127.0.0.1')
   const answered = new Promise<string>((resolve, reject) => socket.once('data', (piece: Buffer) => resolve(piece.toString())).once('error', reject))
   socket.write(head())
@@ -100,7 +100,7 @@ test('one without an end is refused once it is too large', async () => {
   socket.on('error', () => {}).destroy()
 })
 
-test('those that drip in keep nobody else out', async () => {
+test('bodies that arrive slowly do not block other clients', async () => {
   const dripping = await Promise.all(
     Array.from({ length: 8 }, async () => {
       const socket = dial(Number(port), '127.0.0.1')
@@ -115,7 +115,7 @@ test('those that drip in keep nobody else out', async () => {
   for (const socket of dripping) socket.destroy()
 })
 
-test('a frame is plain however it is cut into packets, and what is no frame is told', () => {
+test('a chunked body is recognised however it is cut into packets; anything else is reported', () => {
   const pieces = fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { maxLength: 8 })
   const framed = (parts: readonly Uint8Array[]) =>
     Buffer.concat([...parts.flatMap((part) => [Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')]), Buffer.from('0\r\n\r\n')])
@@ -142,7 +142,7 @@ test('a frame is plain however it is cut into packets, and what is no frame is t
   )
 })
 
-test('a body is what its pieces are, up to what is taken and no shorter than was said', async () => {
+test('a body is read up to its limit, and must be as long as its Content-Length says', async () => {
   const pieces = (...texts: string[]) => Readable.from(texts.map((text) => Buffer.from(text)))
   expect((await readBytes(pieces(...Array.from({ length: 5_000 }, () => 'x')), 5_000)).toString()).toBe('x'.repeat(5_000))
   expect((await readBytes(pieces(), 10)).length).toBe(0)

@@ -25,7 +25,7 @@ const make = () =>
 let server = make()
 afterAll(() => server.stop())
 
-test('with the database away reads and writes are 503 with when to come back, and it recovers by itself', async () => {
+test('without the database reads and writes get 503 with Retry-After, and recover by themselves', async () => {
   await server.start()
   const pool = new Pool(server.connection)
   await migrate(pool, await readMigrations())

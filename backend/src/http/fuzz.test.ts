@@ -224,7 +224,7 @@ test.each(operations.map((o) => [o.name, o] as const))('%s', async (_name, opera
   expect(await fc.asyncDefaultReportMessage(outcome)).toBeUndefined()
 })
 
-test('it reached far enough to mean something', () => {
+test('the fuzz test reached enough handlers to be meaningful', () => {
   const count = Object.fromEntries([...Map.groupBy(ended, (s) => s)].map(([status, all]) => [status, all.length]))
   process.stderr.write(`fuzz: ${JSON.stringify(count)}\n`)
   expect(count['200']).toBeGreaterThan(20)

@@ -39,7 +39,7 @@ test('the console, its files, a file that is not there, a redirect to nothing an
   }
 })
 
-test('a stream of events carries them', async () => {
+test('an event stream carries the security headers', async () => {
   const stop = new AbortController()
   const response = await fetch((await backend.listen()) + eventStream.path, { headers: { authorization }, signal: stop.signal })
   expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
@@ -49,7 +49,7 @@ test('a stream of events carries them', async () => {
   stop.abort()
 })
 
-test('HTTPS alone is announced also behind a trusted proxy that says https, and to nobody else', async () => {
+test('HSTS is sent behind a trusted proxy that says https, and to nobody else', async () => {
   const own = await startBackend({ environment: { STEELYARD_TRUSTED_PROXIES: '10.1.0.0/16' } })
   const ask = async (remoteAddress: string, proto?: string) =>
     (await own.app.inject({ url: '/healthz', remoteAddress, headers: { ...(proto && { 'x-forwarded-proto': proto }) } })).headers['strict-transport-security']

@@ -33,7 +33,7 @@ const hashOf = (body: object): Buffer =>
 const datacenterId = async () => (await admin.call(datacenterList)).answer!.items[0]!.id
 const count = async (city: string) => (await admin.call(datacenterList, { query: { q: city } })).answer!.total
 
-test('fifty identical creates with one key make one, and all are given the same answer', async () => {
+test('fifty identical creates with one key create one object and get the same answer', async () => {
   const all = await Promise.all(Array.from({ length: 50 }, () => admin.call(datacenterCreate, { body: place('AAA') }, { idempotencyKey: 'once' })))
   expect(all.map((a) => a.status)).toEqual(Array.from({ length: 50 }, () => 201))
   expect(new Set(all.map((a) => a.text)).size).toBe(1)
@@ -48,7 +48,7 @@ test('the same key with another body is refused', async () => {
   expect(await count('BBC')).toBe(0)
 })
 
-test('what is kept of an answer can be read by nobody who reads the database', async () => {
+test('a stored answer can not be read from the database', async () => {
   const { text } = await admin.call(datacenterCreate, { body: place('SSS') }, { idempotencyKey: 'sealed' })
   const rows = await backend.platform.db.selectFrom('idempotent_call').selectAll().where('key', '=', 'sealed').execute()
   expect(rows).toHaveLength(1)
@@ -76,13 +76,13 @@ test('a key belongs to its user and its operation', async () => {
   expect((await admin.call(datacenterRemove, { params: { id: mine.answer!.id } }, { idempotencyKey: 'shared' })).status).toBe(204)
 })
 
-test('a refused call may be tried again with its key', async () => {
+test('a refused call may be repeated with its key', async () => {
   const refused = await admin.call(datacenterCreate, { body: { ...place('DDD'), latitude: 1 } }, { idempotencyKey: 'again' })
   expect(refused.status).toBe(422)
   expect((await admin.call(datacenterCreate, { body: place('DDD') }, { idempotencyKey: 'again' })).status).toBe(201)
 })
 
-test('a call that is still running is answered 409 with when to come back', async () => {
+test('a repetition of a running call gets 409 with Retry-After', async () => {
   const { db } = backend.platform
   await db
     .insertInto('idempotent_call')
@@ -100,7 +100,7 @@ test('a call that is still running is answered 409 with when to come back', asyn
   expect(waiting.headers['retry-after']).toBe('1')
 })
 
-test('the key of a process that died before it did anything may be used at once; after a commit without an answer it is not done twice', async () => {
+test('the key of a process that died before it did anything is free at once; after a commit without an answer nothing is done twice', async () => {
   const { db, owner } = backend.platform
   const silent = new Date(Date.now() - 60_000)
   const row = (key: string, more: { owner: string; beat_at?: Date; committed_at?: Date }) => ({
@@ -132,7 +132,7 @@ test('the key of a process that died before it did anything may be used at once;
   expect(performance.now() - began).toBeLessThan(5_000)
 })
 
-test('a change whose claim was taken over meanwhile is taken back', async () => {
+test('a change is rolled back when another process has taken over its claim', async () => {
   const { db } = backend.platform
   const late = db.transaction().execute(async (tx) => {
     // The same city waits here for its index, in the midst of its transaction.
@@ -184,7 +184,7 @@ test.each<[string, Operation, () => object | Promise<object>]>([
   expect(again.body).toBe(first.body)
 })
 
-test('what is no creation, beginning or removal leaves no growth: ten thousand writes of preferences with keys', async () => {
+test('writes that create, begin or remove nothing store no answers: ten thousand preference writes with keys', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   const { db } = backend.platform
   for (let round = 0; round < 100; round++) {
@@ -195,7 +195,7 @@ test('what is no creation, beginning or removal leaves no growth: ten thousand w
   expect(await db.selectFrom('idempotent_call').select('key').where('person_id', '=', viewer.userId).execute()).toEqual([])
 }, 60_000)
 
-test('of one person a mebibyte of answers is kept: the oldest go, what runs stays, and other people keep theirs', async () => {
+test('at most one MiB of answers is kept for each person: the oldest go, running calls and other people’s answers stay', async () => {
   const { db } = backend.platform
   const [many, other] = [await backend.signIn(), await backend.signIn()]
   const row = (person_id: string, i: number) => ({
@@ -242,7 +242,7 @@ test('keys are forgotten after a day', async () => {
   expect(await own.platform.db.selectFrom('idempotent_call').select('key').execute()).toEqual([])
 })
 
-test('what is kept of a body does not let its password be guessed', async () => {
+test('the stored hash of a body does not let its password be guessed', async () => {
   const body = { email: 'guessed@example.com', name: 'Guessed', role: 'viewer' as const, password: 'not so good a password' }
   expect((await admin.call(userCreate, { body }, { idempotencyKey: 'guessed' })).status).toBe(201)
   const row = await backend.platform.db.selectFrom('idempotent_call').select('request_hash').where('key', '=', 'guessed').executeTakeFirstOrThrow()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { testClock } from '../clock.ts'
 import { bucket } from './limits.ts'
 
-test('a source takes what it may at once and then at its pace, whatever others take', () => {
+test('a source takes its burst at once and then its rate, whatever others take', () => {
   const clock = testClock()
   const pace = bucket({ perSecond: 2, burst: 3, clock })
   for (let n = 0; n < 3; n++) expect(pace.take('a')).toBe(0)
@@ -16,7 +16,7 @@ test('a source takes what it may at once and then at its pace, whatever others t
   expect(pace.take('a')).toBe(500)
 })
 
-test('a clock that is set back a day makes nobody wait for a day', () => {
+test('a clock that is set back a day does not make anybody wait for a day', () => {
   const clock = testClock()
   const pace = bucket({ perSecond: 2, burst: 1, clock })
   expect(pace.take('a')).toBe(0)
@@ -26,7 +26,7 @@ test('a clock that is set back a day makes nobody wait for a day', () => {
   expect(pace.take('a')).toBe(0)
 })
 
-test('a flood from ever new sources costs each of them the same, and who came just before is still known', () => {
+test('a flood from ever new sources costs the same for each of them, and recent sources are still remembered', () => {
   const pace = bucket({ perSecond: 0.5, burst: 1, clock: testClock() })
   const began = performance.now()
   let refused = 0

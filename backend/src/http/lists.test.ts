@@ -15,7 +15,7 @@ const lists = (allOperations as readonly (Operation & { readonly list?: AnyList 
 )
 const valuesOf = (filter: ListFilter): string[] => choicesOf(filter)?.map(([value]) => value) ?? [randomUUID()]
 
-test('lists are found in the contract', () => {
+test('the contract declares lists', () => {
   expect(lists.map((l) => l.name)).toEqual(expect.arrayContaining(['serverList', 'clusterList', 'subnetList', 'operationList', 'auditList']))
 })
 

@@ -101,7 +101,7 @@ test('the document has the form of OpenAPI 3.1', () => {
   expect(validate.errors ?? []).toEqual([])
 })
 
-test('what is served outside of the contract is in it, and answers as it says', async () => {
+test('paths outside of the contract are in the document, and answer as it says', async () => {
   const { app } = await startBackend()
   const outside = calls.filter(({ one }) => allOperations.every((o) => o.name !== one.operationId))
   expect(outside.map(({ path }) => path)).toEqual(['/healthz', '/readyz', '/metrics', '/join/{token}'])
@@ -164,7 +164,7 @@ test('every parameter and every field of a body says what it means', () => {
   expect(silent).toEqual([])
 })
 
-test('nothing in it is said of a field that no call has, nor of an object that no call shows', () => {
+test('the document describes no field that no call has, and no object that no call shows', () => {
   const text = JSON.stringify(document)
   const fields = Object.keys(meanings).map((name) => name.split('.').at(-1)!)
   expect(fields.filter((name) => !text.includes(`"${name}"`))).toEqual([])

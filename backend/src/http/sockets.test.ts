@@ -24,7 +24,7 @@ function open(server: EventEmitter, address: string, count: number): Peer[] {
   })
 }
 
-test('one address holds fifty sockets at most, and gets its place back when one closes', () => {
+test('an address holds at most fifty sockets; closing one frees its place', () => {
   const server = new EventEmitter()
   limitSockets(server as unknown as Server, { trusted: [] })
   const peers = open(server, '203.0.113.7', 52)
@@ -38,7 +38,7 @@ test('one address holds fifty sockets at most, and gets its place back when one 
   expect(open(server, '2001:db8:0:1::1', 1)[0]!.destroyed).toBe(false)
 })
 
-test('loopback and trusted proxies stand for many people', () => {
+test('loopback and trusted proxies are not limited, because they stand for many people', () => {
   const server = new EventEmitter()
   limitSockets(server as unknown as Server, { trusted: [readNetwork('10.0.0.0/8')!] })
   for (const address of ['127.0.0.1', '::1', '10.1.2.3', '::ffff:10.1.2.3']) expect(open(server, address, 80).some((p) => p.destroyed)).toBe(false)

@@ -6,7 +6,7 @@ import { streams } from './streams.ts'
 const of = (userId: string, sessionId: string): Caller => ({ kind: 'user', userId, email: '', sessionId, scopes: [], ip: '', requestId: '' })
 const nothing = () => undefined
 
-test('one person holds fifty streams at most, in however many sessions, and others are not kept out by it', () => {
+test('one person holds at most fifty streams over all sessions, without blocking others', () => {
   const all = streams(testClock())
   const ends = Array.from({ length: 50 }, (_, i) => all.add({ caller: of('a', `session ${i % 5}`), source: undefined, endsAt: undefined, close: nothing }))
   expect(() => all.add({ caller: of('a', 'another'), source: undefined, endsAt: undefined, close: nothing })).toThrow('too many live views')
@@ -16,7 +16,7 @@ test('one person holds fifty streams at most, in however many sessions, and othe
   expect(all.count()).toBe(51)
 })
 
-test('a session that ends between the look at its token and its stream gets none', () => {
+test('a session that ends between its token check and its stream gets no stream', () => {
   const clock = testClock()
   const all = streams(clock)
   all.endSession('over')
@@ -25,7 +25,7 @@ test('a session that ends between the look at its token and its stream gets none
   expect(all.count()).toBe(1)
 })
 
-test('one source holds no more streams than a part of all, whoever signs in there', () => {
+test('one source holds only a part of all streams, whoever signs in there', () => {
   const all = streams(testClock())
   const add = (i: number, source: string | undefined) => all.add({ caller: of(`person ${i}`, `session ${i}`), source, endsAt: undefined, close: nothing })
   for (let i = 0; i < 250; i++) add(i, '203.0.113.7')

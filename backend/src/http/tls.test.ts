@@ -24,7 +24,7 @@ writeFileSync(key, leaf.key)
 const backend = await startBackend({ environment: { STEELYARD_TLS_CERT: cert, STEELYARD_TLS_KEY: key } })
 const port = Number(new URL(await backend.listen()).port)
 
-test('with a certificate it speaks HTTPS, and says that only HTTPS is to be used', async () => {
+test('with a certificate the server speaks HTTPS and sends HSTS', async () => {
   const answer = await new Promise<{ status: number | undefined; hsts: string | undefined }>((resolve, reject) => {
     get({ host: '127.0.0.1', port, path: '/healthz', ca: authority.crt }, (response) => {
       response.resume()
@@ -34,7 +34,7 @@ test('with a certificate it speaks HTTPS, and says that only HTTPS is to be used
   expect(answer).toEqual({ status: 200, hsts: 'max-age=31536000; includeSubDomains' })
 })
 
-test('a body in chunks is taken over HTTPS as well', async () => {
+test('a chunked body is accepted over HTTPS as well', async () => {
   const ask = (extension: string) =>
     new Promise<string>((resolve, reject) => {
       const socket = connect({ host: '127.0.0.1', port, ca: authority.crt }, () =>
@@ -67,7 +67,7 @@ test.each(['AES128-GCM-SHA256', 'AES256-SHA', 'ECDHE-RSA-AES128-SHA', 'ECDHE-ECD
   },
 )
 
-test('TLS 1.3 is preferred, and 1.2 is spoken with those who have no other', async () => {
+test('TLS 1.3 is preferred; 1.2 is available for clients without it', async () => {
   expect(await agreed({})).toBe('TLSv1.3')
   expect(await agreed({ maxVersion: 'TLSv1.2' })).toBe('TLSv1.2')
 })

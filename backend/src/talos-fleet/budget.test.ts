@@ -4,7 +4,7 @@ import { budget } from './budget.ts'
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const never = () => new Promise<never>(() => undefined)
 
-test('never more than the limit at once, whoever asks', async () => {
+test('no more connections are opened at once than the limit, whoever asks', async () => {
   const { run, state } = budget(3)
   let most = 0
   const act = async () => {
@@ -16,7 +16,7 @@ test('never more than the limit at once, whoever asks', async () => {
   expect(state()).toEqual({ open: 0, waiting: 0 })
 })
 
-test('servers that hang leave places for those that answer', async () => {
+test('hanging servers leave places for those that answer', async () => {
   const { run } = budget()
   for (let i = 0; i < 500; i++) void run('suspect', never)
   for (let i = 0; i < 500; i++) void run('probe', never)
@@ -25,7 +25,7 @@ test('servers that hang leave places for those that answer', async () => {
   await expect(run('act', () => Promise.resolve('done'))).resolves.toBe('done')
 })
 
-test('who gives up waiting is forgotten, and a failure gives its place back', async () => {
+test('an aborted wait is forgotten, and a failure gives its place back', async () => {
   const { run, state } = budget(1)
   await expect(run('act', () => Promise.reject(new Error('refused')))).rejects.toThrow('refused')
   const stop = new AbortController()

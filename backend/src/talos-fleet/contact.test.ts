@@ -104,7 +104,7 @@ test('the first contact reads everything, the next ones the stage alone', async 
   for (const next of later.slice(0, 2)) expect(next).toMatchObject({ kind: 'seen', reading: null, fingerprint: (first as { fingerprint: string }).fingerprint })
 })
 
-test('a clock that is set back a day leaves no server unasked meanwhile', async () => {
+test('contacts go on when the clock is set back a day', async () => {
   let shiftMs = 0
   const server = watched(0)
   const { of, until } = keep([server], undefined, undefined, { ...systemClock, now: () => Date.now() + shiftMs })
@@ -131,7 +131,7 @@ test('three misses in a row make a server unreachable, one answer makes it reach
   await until(() => of(server).at(-1)!.kind === 'seen')
 })
 
-test('a reboot brings another certificate; the hardware is read again and is the same', async () => {
+test('after a reboot with a new certificate the hardware is read again and is the same', async () => {
   const machine = simulator.servers[2]!
   const server = watched(2)
   const { of, until } = keep([server])
@@ -143,7 +143,7 @@ test('a reboot brings another certificate; the hardware is read again and is the
   expect(of(server).every((o) => o.kind !== 'other')).toBe(true)
 })
 
-test('other hardware at the address is told, and nothing but its identity is read', async () => {
+test('other hardware at the address is reported, and only its identity is read', async () => {
   const machine = simulator.servers[3]!
   const server = watched(3)
   await addFault(machine, { kind: 'identity' })
@@ -153,7 +153,7 @@ test('other hardware at the address is told, and nothing but its identity is rea
   expect(server.uuid).not.toBe(machine.disk.identity.uuid)
 })
 
-test('what is answered is told of the server as it was when it was asked, and it is asked again as it is now', async () => {
+test('an answer counts for the server as it was when it was asked, and the server is asked again as it is now', async () => {
   const [was, is] = [watched(7, { clusterId: '00000000-0000-4000-8000-00000000000c' }), watched(7)]
   const asked = Promise.withResolvers<void>()
   const mayGoOn = Promise.withResolvers<null>()
@@ -175,7 +175,7 @@ test('what is answered is told of the server as it was when it was asked, and it
   ])
 })
 
-test('what could not be written down is read again at the next contact', async () => {
+test('a reading that could not be stored is read again at the next contact', async () => {
   const fingerprint = await makeFleet({ policy, budget: budget() })
     .connection(watched(0))
     .maintenance((_, pin) => Promise.resolve(pin.fingerprint))
@@ -191,7 +191,7 @@ test('what could not be written down is read again at the next contact', async (
   expect(of(server).slice(from).findIndex(isRead)).toBeLessThanOrEqual(1)
 })
 
-test('the certificate of a machine proves nothing of another that a person has put in its place', async () => {
+test('a machine’s certificate proves nothing about the machine that replaces it', async () => {
   const fleet = makeFleet({ policy, budget: budget() })
   const server = watched(0)
   const ask = (one: Watched) => fleet.connection(one).maintenance((_, pin) => Promise.resolve(pin.fingerprint), { lane: 'contact' })
@@ -200,7 +200,7 @@ test('the certificate of a machine proves nothing of another that a person has p
   await expect(ask({ ...server, uuid: 'bbbbbbbb-0000-4000-8000-000000000000' })).rejects.toMatchObject({ code: 'identity_changed' })
 })
 
-test('a slow answer that comes after many batches is told like any other', async () => {
+test('a slow answer after many batches is reported like any other', async () => {
   await addFault(simulator.servers[0]!, { kind: 'delay', ms: 20_000 })
   const server = watched(0)
   const { of, until } = keep([server])
@@ -209,7 +209,7 @@ test('a slow answer that comes after many batches is told like any other', async
   await clearFaults(simulator.servers[0]!)
 })
 
-test('garbage is said to be garbage', async () => {
+test('an invalid answer is reported as invalid', async () => {
   await addFault(simulator.servers[4]!, { kind: 'garbage' })
   const server = watched(4)
   const { of, until } = keep([server])

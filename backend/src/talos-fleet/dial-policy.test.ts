@@ -65,7 +65,7 @@ test.each(hostile.filter((a) => a !== '127.20.1.1'))('%j stays refused beside th
   expect(policyOf({ networks: everything, simulate: true }).check(address, 50_000).ok).toBe(false)
 })
 
-test('no packet leaves for any of them, neither by entering it nor by a server that was stored with it', async () => {
+test('no packet leaves for a hostile address, whether it is entered or stored with a server', async () => {
   const dialled = vi.spyOn(Socket.prototype, 'connect')
   const { probe, connection } = fleet({ policy: policyOf({ networks: everything }), budget: budget() })
   for (const address of hostile) {
@@ -111,7 +111,7 @@ test("the simulator's addresses are dialled only beside the simulator, and only 
   expect(policyOf({ simulate: true }).check('127.20.1.1', 50_000).ok).toBe(false)
 })
 
-test('a network is read as its hosts; one with host bits says which was meant, one past a /22 is too large', () => {
+test('a network is read as its hosts; one with host bits is corrected, one larger than a /22 is refused', () => {
   const policy = policyOf()
   expect(policy.read({ cidr: '10.1.2.0/30' })).toEqual(['10.1.2.1', '10.1.2.2'])
   expect(policy.read({ cidr: '10.1.0.0/22' })).toHaveLength(1022)
@@ -121,7 +121,7 @@ test('a network is read as its hosts; one with host bits says which was meant, o
   expect(() => policy.read({ cidr: '127.0.0.0/30' })).toThrow(Problem)
 })
 
-test('addresses are taken once each, in their one spelling', () => {
+test('each address is taken once, in canonical spelling', () => {
   expect(policyOf().read({ addresses: ['10.1.2.3', 'fd12:0::5', 'fd12::5', '10.1.2.3'] })).toEqual(['10.1.2.3', 'fd12::5'])
   expect(() => policyOf().read({ addresses: ['10.1.2.3', '10.1.2.03'] })).toThrow('"10.1.2.03" is not an IP address in its plain form')
 })

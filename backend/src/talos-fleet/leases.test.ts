@@ -23,7 +23,7 @@ const everybodyIsGone = async () => {
 }
 const share = (lease: ReturnType<typeof processOf>) => ids.filter((id) => lease.owns(id)).length
 
-test('every server falls into a shard, about as many into each', () => {
+test('servers are spread evenly over the shards', () => {
   const counts = Map.groupBy(ids, shardOf)
   expect(counts.size).toBe(shardCount)
 })
@@ -42,7 +42,7 @@ test('one process has all servers; a second takes half, and no server has two', 
   expect(Math.abs(share(one) - share(two))).toBeLessThan(ids.length / 4)
 })
 
-test('a process that is not heard of loses its servers, and knows it by its own clock', async () => {
+test('a silent process loses its servers, and knows it by its own clock', async () => {
   const [lost, heir] = [processOf('lost'), processOf('heir')]
   await lost.renew()
   clock.advance(21_000)

@@ -23,14 +23,14 @@ const place = (owner: string) => ({ table: 'cluster', column: 'secrets', owner }
 const seal = (owner: string, text: string, more: Partial<ReturnType<typeof place>> = {}) =>
   inTransaction(db, (tx) => vault.seal(tx, { ...place(owner), ...more, bytes: Buffer.from(text) }))
 
-test('what is sealed is not in the text, is another text each time, and opens again', async () => {
+test('a sealed text does not contain its content, differs each time, and opens again', async () => {
   const [a, b] = [await seal('one', 'a secret of the cluster'), await seal('one', 'a secret of the cluster')]
   expect(Buffer.from(a).includes('secret')).toBe(false)
   expect(Buffer.from(a).equals(Buffer.from(b))).toBe(false)
   expect((await vault.open(db, { ...place('one'), sealed: a })).toString()).toBe('a secret of the cluster')
 })
 
-test('no bit of a sealed text can be changed unnoticed', async () => {
+test('a change of any bit of a sealed text is noticed', async () => {
   const sealed = await seal('bits', 'short')
   for (let at = 0; at < sealed.length; at++) {
     const flipped = Buffer.from(sealed)
@@ -48,7 +48,7 @@ test("moved to another row, column or table it can't be opened", async () => {
   }
 })
 
-test('ten that seal for a new owner at once agree on its key', async () => {
+test('ten concurrent seals for a new owner agree on its key', async () => {
   const sealed = await Promise.all(Array.from({ length: 10 }, (_, i) => seal('crowd', String(i))))
   const texts = await Promise.all(sealed.map(async (s) => (await vault.open(db, { ...place('crowd'), sealed: s })).toString()))
   expect(texts).toEqual(Array.from({ length: 10 }, (_, i) => String(i)))
@@ -61,7 +61,7 @@ test('a hundred thousand nonces are all different', () => {
   expect(nonces.size).toBe(100_000)
 })
 
-test('the cipher takes the other text as context', () => {
+test('the context is authenticated by the cipher', () => {
   const key = Buffer.alloc(32, 1)
   const sealed = encrypt(key, Buffer.from('x'), 'here')
   expect(decrypt(key, sealed, 'here').toString()).toBe('x')
@@ -69,7 +69,7 @@ test('the cipher takes the other text as context', () => {
   expect(() => decrypt(Buffer.alloc(32, 2), sealed, 'here')).toThrow(SealBroken)
 })
 
-test('the escrow file opens with the key file alone, and is nobody else’s to read', async () => {
+test('the escrow file opens with the key file alone, and only its owner may read it', async () => {
   const file = await vault.escrow('3b0f8a5e-0000-4000-8000-000000000001', Buffer.from('the whole bundle'))
   expect((await stat(file)).mode & 0o777).toBe(0o600)
   expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700)
@@ -95,7 +95,7 @@ test('a key file that others may read is refused, as is a damaged one', async ()
   await expect(readKeyFile(file)).rejects.toThrow('holds no key')
 })
 
-test('four processes that make the key file at once have one key', async () => {
+test('four processes that create the key file at once share one key', async () => {
   const folder = path.join(temporaryFolder('key'), 'new')
   await mkdir(folder)
   const ids = (await Promise.all(Array.from({ length: 4 }, () => keysFor(empty, path.join(folder, 'key'))))).map((k) => k.current.id)
@@ -111,7 +111,7 @@ test('the key file of another database is refused', async () => {
   await checkFingerprint(own.platform.db, await readKeyFile(own.config.keyFile), own.config.keyFile)
 })
 
-test('a key file that is missing is not made anew where the database was sealed already: the key that is wanted is named', async () => {
+test('a missing key file is not created for a database that is already sealed; the error names the wanted key', async () => {
   const own = await startBackend()
   const { id } = (await readKeyFile(own.config.keyFile)).current
   const moved = `${own.config.keyFile}.moved`
@@ -125,7 +125,7 @@ test('a key file that is missing is not made anew where the database was sealed 
   expect((await keysFor(own.platform.pool, moved)).current.id).toBe(id)
 })
 
-test('an escrow file that can not be written says which, and why', async () => {
+test('an escrow file that can not be written is reported with its path and the reason', async () => {
   const folder = path.join(temporaryFolder('escrow'), 'escrow')
   await writeFile(folder, 'a file where the folder should be')
   const blocked = makeVault({ keys: await readKeyFile(backend.config.keyFile), escrowFolder: folder })
@@ -134,7 +134,7 @@ test('an escrow file that can not be written says which, and why', async () => {
   )
 })
 
-test('a new key wraps everything anew, stopped and begun again at any point, and every secret stays readable throughout', async () => {
+test('a key rotation may stop and go on at any point, and every secret stays readable', async () => {
   const own = await startBackend()
   const { db: database } = own.platform
   const first = own.platform.vault

@@ -39,7 +39,7 @@ async function ask<T extends object>({ connection }: EmbeddedPostgres, text: str
   }
 }
 
-test('a folder that holds nothing gets a database; stopped, it is there again at the next start', async () => {
+test('an empty folder gets a database, which is there again at the next start', async () => {
   const folder = temporaryFolder('pg')
   const one = server(folder)
   expect(await one.start()).toBe('started')
@@ -59,7 +59,7 @@ test('a folder that holds nothing gets a database; stopped, it is there again at
   await expect(server(folder).start()).rejects.toThrow(/incompatible with server/)
 })
 
-test('what a start that was killed in the making has left is removed, and nothing else', () => {
+test('the leftovers of a start that was killed while it made the database are removed, and nothing else', () => {
   const folder = temporaryFolder('half')
   for (const name of ['postgres.0a1b2c3d', 'postgres', 'postgres.old', 'escrow']) mkdirSync(path.join(folder, name))
   writeFileSync(path.join(folder, 'postgres.log'), '')
@@ -67,7 +67,7 @@ test('what a start that was killed in the making has left is removed, and nothin
   expect(readdirSync(folder).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['escrow', 'postgres', 'postgres.log', 'postgres.old'])
 })
 
-test('a server that lives on after us is adopted, not started twice', async () => {
+test('a server that outlived the program is adopted, not started twice', async () => {
   const folder = temporaryFolder('pg')
   const one = server(folder)
   await one.start()
@@ -79,7 +79,7 @@ test('a server that lives on after us is adopted, not started twice', async () =
   await two.stop()
 })
 
-test('two that start in an empty folder at once end with one server and one database', async () => {
+test('two concurrent starts in an empty folder end with one server and one database', async () => {
   const folder = temporaryFolder('pg')
   const both = [server(folder), server(folder)]
   const how = await Promise.all(both.map((s) => s.start()))
@@ -107,7 +107,7 @@ test('a server killed with −9 is brought back by its supervisor, and nothing t
   await one.stop()
 }, 90_000)
 
-test('the lock that a dead server left is not taken for a living one', async () => {
+test('the lock of a dead server does not count as a living one', async () => {
   const folder = temporaryFolder('pg')
   const one = server(folder)
   await one.start()
@@ -152,7 +152,7 @@ test('the folder of another account is not used for the socket', async () => {
   await expect(make().start()).rejects.toThrow(/open to others/)
 })
 
-test('one Steelyard per data folder; the second is told which process has it', () => {
+test('only one Steelyard uses a data folder; the second is told which process holds it', () => {
   const folder = temporaryFolder('lock')
   const unlock = lockFolder(folder, testMachine)
   expect(() => lockFolder(folder, { ...testMachine, pid: 1 })).toThrow(FolderInUse)
@@ -161,7 +161,7 @@ test('one Steelyard per data folder; the second is told which process has it', (
   lockFolder(folder, testMachine)()
 })
 
-test('the lock of a dead process is taken over, also where its number is used again', () => {
+test('the lock of a dead process is taken over, also when its process id is used again', () => {
   const folder = temporaryFolder('lock')
   const file = path.join(folder, 'steelyard.pid')
   writeFileSync(file, JSON.stringify({ pid: 4_194_303, began: '1' }))
@@ -184,7 +184,7 @@ test('as root the database runs as an account without privileges', () => {
   expect(canEnter(undefined, '/usr/bin')).toBe(true)
 })
 
-test('a folder that lacks a part of the database is left as it is, and the part is named', async () => {
+test('a damaged database folder is left as it is, and the missing part is named', async () => {
   for (const part of ['PG_VERSION', 'global/pg_control']) {
     const folder = temporaryFolder('pg')
     mkdirSync(path.join(folder, 'postgres/global'), { recursive: true })
@@ -197,7 +197,7 @@ test('a folder that lacks a part of the database is left as it is, and the part 
   }
 })
 
-test('a start that is given up leaves no server, and says what this launch said, not an earlier one', async () => {
+test('a start that is given up leaves no server, and reports the reason of this launch, not of an earlier one', async () => {
   const folder = temporaryFolder('pg')
   const first = server(folder)
   await first.start()

@@ -83,7 +83,7 @@ test('a change is merged, checked as a whole, and moves to a new code with its c
   expect((await operator.call(datacenterUpdate, { params: { id: randomUUID() }, body: {} })).status).toBe(404)
 })
 
-test('a datacenter with a server in it stays, and the refusal says what is in it', async () => {
+test('a datacenter with a server can not be removed, and the refusal says what is in it', async () => {
   const { answer } = await create('SZZ')
   await sql`insert into server (name, datacenter_id, address, identity_state, identity_since, created_at, updated_at)
     values ('calm-otter-101', ${answer!.id}, '10.0.0.1', 'unconfirmed', now(), now(), now())`.execute(backend.platform.db)
@@ -94,7 +94,7 @@ test('a datacenter with a server in it stays, and the refusal says what is in it
   expect((await operator.call(datacenterUpdate, { params: { id: answer!.id }, body: { tier: 1 } })).status).toBe(200)
 })
 
-test('what is known of a site is kept, and unknown again once it is emptied', async () => {
+test('facts of a site are stored, and unknown again once they are emptied', async () => {
   const facts = { facility: 'Hall 3', address: 'Garbary 1', power_capacity_kw: 120.5, rack_capacity: 40, notes: 'Gate code at the desk\nRing twice' }
   const { answer } = await create('BYD', facts)
   expect(answer).toMatchObject(facts)
@@ -119,7 +119,7 @@ test.each([
   expect((await create('GDY', wrong)).problem).toMatchObject({ code: 'invalid', error })
 })
 
-test('coordinates come and go together', async () => {
+test('latitude and longitude are set together', async () => {
   const { answer } = await create('OLS')
   const params = { id: answer!.id }
   const both = { fields: { longitude: 'Enter both latitude and longitude, or neither' } }
@@ -159,7 +159,7 @@ test('the index stays while anything stands in the datacenter; giving the same o
   expect((await operator.call(datacenterUpdate, { params, body: { index: 1, city_code: 'TOR', tier: 4 } })).answer).toMatchObject({ code: 'PL-TOR-1', tier: 4 })
 })
 
-test('a server that is added at the same moment comes first or last, never in between', async () => {
+test('a server that is added at the same moment is added before or after the change, never in between', async () => {
   const { db } = backend.platform
   for (let round = 0; round < 10; round++) {
     const { answer } = await create('UML')
@@ -179,7 +179,7 @@ test('a server that is added at the same moment comes first or last, never in be
   }
 })
 
-test('servers that were added while a change was under way are seen by it', async () => {
+test('a change sees servers that were added while it ran', async () => {
   const { db } = backend.platform
   const { answer } = await create('WRO')
   const params = { id: answer!.id }
@@ -195,7 +195,7 @@ test('servers that were added while a change was under way are seen by it', asyn
   expect((await change!).problem!.code).toBe('datacenter_in_use')
 })
 
-test('what is put into a datacenter at the moment of its removal is told that there is none', async () => {
+test('what is put into a datacenter during its removal is refused, because there is none', async () => {
   const { db } = backend.platform
   const { answer } = await create('TAR')
   const datacenter_id = answer!.id
@@ -219,7 +219,7 @@ test('what is put into a datacenter at the moment of its removal is told that th
   expect((await Promise.all(asked)).map((a) => a.status)).toEqual([404, 404, 404, 404])
 })
 
-test('a city that has counted to its end says so, and goes on where an index is named', async () => {
+test('a city whose index is exhausted says so, and accepts a given index', async () => {
   expect((await create('END', { index: 999 })).status).toBe(201)
   expect((await create('END')).problem).toMatchObject({
     code: 'conflict',
@@ -238,7 +238,7 @@ test('a removed server is listed in its datacenter by the code that it has now',
   expect(await codes()).toEqual(['PL-OPO-5'])
 })
 
-test('what is over does not keep a datacenter: removed servers, deleted clusters, ended operations, tokens that are of no more use', async () => {
+test('removed servers, deleted clusters, ended operations and ended tokens do not hold a datacenter', async () => {
   const { db } = backend.platform
   const { answer } = await create('ZIE')
   const params = { id: answer!.id }

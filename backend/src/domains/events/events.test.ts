@@ -57,7 +57,7 @@ const place = (city_code: string) => ({
 })
 const settled = (check: () => boolean, timeout = 5000) => expect.poll(check, { timeout, interval: 10 }).toBe(true)
 
-test('a change is told after its commit, with what changed and by whom', async () => {
+test('a change is published after its commit, with what changed and by whom', async () => {
   const backend = await startBackend()
   const [operator, viewer] = [await backend.signIn({ role: 'operator' }), await backend.signIn({ role: 'viewer' })]
   await backend.publish()
@@ -80,7 +80,7 @@ test('a change is told after its commit, with what changed and by whom', async (
   stream.stop()
 })
 
-test('a reader is told only of what they may see', async () => {
+test('a reader gets only the events that they may see', async () => {
   const backend = await startBackend()
   const [admin, viewer] = [await backend.signIn(), await backend.signIn({ role: 'viewer' })]
   await backend.publish()
@@ -94,7 +94,7 @@ test('a reader is told only of what they may see', async () => {
   for (const stream of streams) stream.stop()
 })
 
-test('a stream is resumed after the last event that was seen, without a gap and without a repetition', async () => {
+test('a stream resumes after the last event that was seen, without a gap or a repetition', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   const make = async (n: number) => {
@@ -115,7 +115,7 @@ test('a stream is resumed after the last event that was seen, without a gap and 
   second.stop()
 })
 
-test('who asks for more than is kept, or for what never was, is told to fetch anew', async () => {
+test('a reader that asks for removed or unknown events is told to resync', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   await admin.call(datacenterCreate, { body: place('AAA') })
@@ -130,7 +130,7 @@ test('who asks for more than is kept, or for what never was, is told to fetch an
   }
 })
 
-test('a stream on which nothing happens gives a sign of life in the time that the contract names', async () => {
+test('an idle stream sends a heartbeat in the time that the contract names', async () => {
   const backend = await startBackend()
   const stop = new AbortController()
   const caller = { kind: 'user', userId: '', email: '', sessionId: '', scopes: [], ip: '', requestId: '' } as const
@@ -144,7 +144,7 @@ test('a stream on which nothing happens gives a sign of life in the time that th
   await parts.return(undefined)
 })
 
-test('a stream ends with its access token, and with its session at once', async () => {
+test('a stream ends with its access token, and at once with its session', async () => {
   const backend = await startBackend()
   const [one, two] = [await backend.signIn(), await backend.signIn()]
   const streams = [await listen(backend, one), await listen(backend, two)]
@@ -182,7 +182,7 @@ test('numbers follow the commits, not the inserts: a slow transaction is never s
   stream.stop()
 })
 
-test('two publishers at once number nothing twice', async () => {
+test('two concurrent publishers number nothing twice', async () => {
   const backend = await startBackend()
   const beside = await startBackend({ beside: backend })
   const { db, tell } = backend.platform
@@ -197,7 +197,7 @@ test('two publishers at once number nothing twice', async () => {
   expect(ids).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
 })
 
-test('a process is told of what another one published', async () => {
+test('a process hears what another one published', async () => {
   const backend = await startBackend()
   const beside = await startBackend({ beside: backend })
   const admin = await backend.signIn()
@@ -210,7 +210,7 @@ test('a process is told of what another one published', async () => {
   stream.stop()
 })
 
-test('a reader who is too slow is told to fetch anew, and costs no more memory', async () => {
+test('a slow reader is told to resync, and uses no more memory', async () => {
   const backend = await startBackend()
   const { db, tell } = backend.platform
   const stop = new AbortController()

@@ -13,13 +13,13 @@ const world = await imageWorld()
 const { backend, simulated, lines, later, datacenter, token, create } = world
 const { db } = backend.platform
 
-test('the factory is told with its versions, and that it is a simulated one', async () => {
+test('the factory is shown with its versions, and that it is simulated', async () => {
   const { answer } = await world.people.viewer.call(imageFactoryGet)
   expect(answer).toMatchObject({ url: simulated.url, simulated: true, reachable: true, reason: null })
   expect(answer!.versions[0]).toBe('v1.13.9')
 })
 
-test('a factory that is down is told with the reason, and with the versions that Steelyard knows', async () => {
+test('an unreachable factory is shown with the reason and the versions that Steelyard knows', async () => {
   const other = await startBackend()
   const { answer } = await (await other.signIn()).call(imageFactoryGet)
   expect(answer).toMatchObject({ url: 'http://127.0.0.1:9', reachable: false, versions: ['v1.13.9', 'v1.12.11'] })
@@ -92,7 +92,7 @@ test('every link leads to a file that the factory has, with secure boot and with
     }
 })
 
-test('arguments of one’s own and the announcement stand in the schematic and on the command line', async () => {
+test('the schematic and the command line hold the given arguments and the announcement', async () => {
   const place = await datacenter()
   const join = await token({ datacenter_id: place.id })
   const { answer } = await create({
@@ -117,7 +117,7 @@ test('arguments of one’s own and the announcement stand in the schematic and o
   expect(answer!.pxe_script).toContain(`/join/${join.token}?uuid=%24%7Buuid%7D&serial=%24%7Bserial%7D&mac=%24%7Bmac%7D\n`)
 })
 
-test('the token is told only to those who may make one, and stands nowhere', async () => {
+test('the token is shown only to those who may make one, and is stored nowhere', async () => {
   const join = await token()
   const { answer } = await world.people.operator.call(imageCreate, { body: image({ token_id: join.id }) }, { idempotencyKey: randomUUID() })
   for (const field of ['schematic', 'pxe_script', 'kernel_command_line'] as const) expect(answer![field]).toContain(join.token)
@@ -222,7 +222,7 @@ test.each<[string, Partial<NewImage>, number, string, string]>([
   expect(simulated.counters.schematics).toBe(given)
 })
 
-test('datacenter and token have to agree', async () => {
+test('the datacenter and the token of an image must agree', async () => {
   const [here, there] = [await datacenter(), await datacenter()]
   const [free, bound] = [await token(), await token({ datacenter_id: here.id })]
   expect((await create({ token_id: bound.id })).answer!.datacenter).toEqual({ id: here.id, code: here.code })
@@ -239,7 +239,7 @@ test('datacenter and token have to agree', async () => {
   expect(await create({ datacenter_id: randomUUID() })).toMatchObject({ status: 404, problem: { error: 'There is no such datacenter' } })
 })
 
-test('a token that is not good any more prepares nothing; images made with it say so', async () => {
+test('an ended token prepares no image; images made with it say so', async () => {
   const [revoked, expiring] = [await token(), await token({ lifetime_hours: 1 })]
   const made = (await create({ token_id: revoked.id })).answer!
   await world.people.operator.call(joinTokenRevoke, { params: { id: revoked.id } })
@@ -256,7 +256,7 @@ test('a token that is not good any more prepares nothing; images made with it sa
   expect((await create({ token_id: expiring.id })).problem).toMatchObject({ error: 'The join token has expired' })
 })
 
-test('servers can not reach an address of this machine, and the image says so', async () => {
+test('an image warns when its servers could not reach the announced address', async () => {
   const other = await startBackend({ beside: backend, environment: { IMAGE_FACTORY_URL: simulated.url } })
   const user = await other.signIn()
   const join = (await user.call(joinTokenCreate, { body: { name: 'loopback' } })).answer!
@@ -270,7 +270,7 @@ test('servers can not reach an address of this machine, and the image says so', 
   expect(seen!.warnings).toContain('Servers announce themselves at http://127.0.0.1:0, but Steelyard is at https://steelyard.example.com now')
 })
 
-test('the same call sent again is one image; two at once are two images of one schematic', async () => {
+test('a repeated call makes one image; two separate calls make two images of one schematic', async () => {
   const body = image({ kernel_args: ['twice=1'] })
   const calls = Array.from({ length: 5 }, () => world.people.operator.call(imageCreate, { body }, { idempotencyKey: 'once' }))
   expect(new Set((await Promise.all(calls)).map((c) => c.text)).size).toBe(1)
@@ -293,7 +293,7 @@ test('an image is removed by version, and registering one that is gone is 404', 
   for (const operation of [imageRemove, imageRegister, imageGet]) expect((await world.people.operator.call(operation, { params })).status).toBe(404)
 })
 
-test('failures are logged by nobody as ours', () => {
+test('failures of the factory are not logged as our own', () => {
   const faults = lines.map((line) => JSON.parse(line) as Fields & { level: string }).filter((line) => line.level === 'error')
   expect(faults).toEqual([])
 })

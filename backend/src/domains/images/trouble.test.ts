@@ -78,7 +78,7 @@ test('a refusal at creation keeps nothing; one at a later try keeps the reason',
   expect((await world.people.operator.call(imageGet, { params: { id: kept.id } })).answer!.factory.reason).toContain('refuses')
 })
 
-test('an image that was registered stays so, whatever becomes of the factory', async () => {
+test('a registered image stays registered, whatever happens to the factory', async () => {
   const made = (await world.people.operator.call(imageCreate, { body: image() })).answer!
   await simulated.fault({ kind: 'down' })
   expect((await world.people.operator.call(imageRegister, { params: { id: made.id } })).problem!.code).toBe('factory_unreachable')
@@ -143,7 +143,7 @@ test.each([
   await lying.stop()
 })
 
-test('a try that fails after somebody else went through takes nothing back', async () => {
+test('a failed registration does not undo one that succeeded meanwhile', async () => {
   await later()
   await simulated.fault({ kind: 'down' })
   const made = (await create({ kernel_args: ['two=1'] })).answer!
@@ -171,7 +171,7 @@ test('a try that fails after somebody else went through takes nothing back', asy
   await once(failing, 'close')
 })
 
-test('what happens while the factory thinks is seen when it has answered', async () => {
+test('changes made while the factory answers are respected', async () => {
   await later()
   const join = await token()
   const made = (await create()).answer!

@@ -64,7 +64,7 @@ describe('what is offered', () => {
     expect(offered.problem('v1.14.2', '1.37.1')).toBe('Talos v1.14.2 is not supported; choose 1.12 or 1.13')
   })
 
-  test('what is new is said, and what is out of support', async () => {
+  test('new versions and ended support are announced', async () => {
     const { offered } = await beside(['v1.12.12', 'v1.13.11', 'v1.14.2', 'v1.15.0-beta.0'])
     const { notices, items } = await offered.list({})
     expect(notices).toEqual([

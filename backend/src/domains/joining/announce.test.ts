@@ -121,7 +121,7 @@ describe('a token that is not good gets nothing that helps, and is written down'
     nextMinute()
   })
 
-  test('who was refused with a token of ours is listed at it, and uses nothing', async () => {
+  test('a refusal with a known token is listed at the token, and takes no use of it', async () => {
     const { id, token: text } = await make('listed')
     await call(joinTokenRevoke, { params: { id } })
     const machine = uuid()
@@ -180,7 +180,7 @@ describe('what firmware and people write into the query', () => {
 })
 
 describe('uses', () => {
-  test('of a hundred machines at once exactly as many come in as may', async () => {
+  test('of a hundred concurrent machines exactly as many are admitted as the token allows', async () => {
     const { id, token: own } = await make('ten', { max_uses: 10 })
     const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => announce(own, uuid(), `127.20.8.${i + 1}`)))
     expect(answers.filter((a) => hostNameOf(a.body))).toHaveLength(10)

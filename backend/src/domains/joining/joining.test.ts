@@ -86,7 +86,7 @@ test('four servers that were booted with the kernel argument appear by themselve
   expect(items.map((e) => e.message)).toContain('Registered: announced itself with the join token rack-12')
 })
 
-test('a machine that can not be taken in holds up nobody who comes in beside it', async () => {
+test('a machine that can not be registered does not delay others', async () => {
   const { id, token } = await make('stumbles')
   const { servers: known } = backend.domains
   const machines = await boot(token, { count: 12 })
@@ -235,7 +235,7 @@ describe('lies', () => {
     })
   })
 
-  test('who only knows UUID and serial of a machine that is there is not believed: it does not show the name', async () => {
+  test('knowing UUID and serial of an existing machine is not enough: the machine must show the host name', async () => {
     const { id, token } = await make('no-name')
     // In maintenance since long: nobody gave it a name.
     const machine = simulator.servers[2]!
@@ -280,7 +280,7 @@ describe('lies', () => {
     expect(await uses(id)).toBe(1)
   })
 
-  test('one that hangs delays no other', async () => {
+  test('a hanging machine delays no other', async () => {
     const { id, token } = await make('hang')
     await boot(token, { count: 12, faults: [{ kind: 'hang', port: 'apid' }] })
     await until(

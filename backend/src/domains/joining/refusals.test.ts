@@ -7,7 +7,7 @@ import { startBackend } from '../../testing/backend.ts'
 import { refusals } from './refusals.ts'
 import * as store from './store.ts'
 
-test('a refusal that is written while the same machine is let in waits for that, and stands in nobody’s way', async () => {
+test('writing a refusal waits for a concurrent admission of the same machine, and blocks nothing', async () => {
   const backend = await startBackend()
   const operator = await backend.signIn({ role: 'operator' })
   const { db, clock, record } = backend.platform

@@ -13,7 +13,7 @@ const create = async (name: string, more: object = {}) => operator.call(joinToke
 const made = async (name: string, more: object = {}) => (await create(name, more)).answer!
 const hour = 3600_000
 
-test('the answer to its making holds the token and the kernel argument; nothing after that does', async () => {
+test('only the answer to the creation holds the token and the kernel argument', async () => {
   const { token, kernel_argument, id, ...rest } = await made('rack-12', { max_uses: 4 })
   expect(token).toMatch(joinTokenPattern)
   expect(kernel_argument).toBe(`talos.config=https://steelyard.example.com/join/${token}?uuid=\${uuid}&serial=\${serial}&mac=\${mac}`)
@@ -26,7 +26,7 @@ test('the answer to its making holds the token and the kernel argument; nothing 
   for (const text of [read.text, (await operator.call(joinTokenList)).text]) expect(text).not.toContain(token)
 })
 
-test('images are told the same token again, as long as the key is there, also by another process', async () => {
+test('the same token text is derived again for images, also by another process', async () => {
   const { id, token } = await made('again')
   const other = await startBackend({ beside: backend })
   for (const { domains } of [backend, other])
@@ -35,7 +35,7 @@ test('images are told the same token again, as long as the key is there, also by
   expect((await made('different')).token).not.toBe(token)
 })
 
-test('the key is sealed, and two processes that make it at once have the same one', async () => {
+test('the key is sealed, and two processes that create it at once share it', async () => {
   const fresh = await startBackend()
   const other = await startBackend({ beside: fresh })
   const admins = await Promise.all([fresh.signIn(), other.signIn()])
@@ -70,7 +70,7 @@ test.each([
   expect(Object.keys(problem!.fields!)).toEqual([field])
 })
 
-test('the status is what ended it, and the list filters and sorts by it', async () => {
+test('the status says what ended a token, and the list filters and sorts by it', async () => {
   const own = await startBackend()
   const admin = await own.signIn()
   const add = async (name: string, more: object = {}) => (await admin.call(joinTokenCreate, { body: { name, ...more } })).answer!
@@ -91,7 +91,7 @@ test('the status is what ended it, and the list filters and sorts by it', async 
   expect(await names({ sort: '-uses', per_page: 1 })).toEqual(['spent used_up'])
 })
 
-test('a token is revoked once, by who read it as it is, and by nobody who may only read', async () => {
+test('a token is revoked once, with its current version, and not by a viewer', async () => {
   const { id, version } = await made('to-revoke')
   const params = { id }
   expect((await viewer.call(joinTokenRevoke, { params })).problem).toMatchObject({ code: 'forbidden' })
@@ -119,7 +119,7 @@ test('a datacenter that a usable join token names can not be removed; a revoked 
   expect((await operator.call(joinTokenGet, { params: { id } })).answer!.datacenter).toBeNull()
 })
 
-test('making and revoking stand in the audit log, the token does not', async () => {
+test('the audit log holds creation and revocation of a token, but not its text', async () => {
   const { id, token } = await made('audited')
   await operator.call(joinTokenRevoke, { params: { id } })
   await backend.publish()
@@ -129,7 +129,7 @@ test('making and revoking stand in the audit log, the token does not', async () 
   expect(text).not.toContain(token)
 })
 
-test('what says nothing any more is removed: refused after a month, everything of tokens that are over after three', async () => {
+test('refused arrivals are removed after a month, all arrivals of ended tokens after three', async () => {
   const own = await startBackend()
   const admin = await own.signIn()
   const day = 24 * hour

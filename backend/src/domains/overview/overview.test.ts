@@ -17,7 +17,7 @@ test('a fresh installation needs no attention, and says that nothing can be dial
   expect(await overview()).toMatchObject({ attention: { total: 0, items: [] }, dials_nowhere: true })
 })
 
-test('clusters and servers that are not as they should be are told with their reason, the most urgent first', async () => {
+test('clusters and servers that need attention are listed with the reason, the most urgent first', async () => {
   const id = randomUUID()
   await buildCluster(backend, id, 'prod')
   await db.updateTable('cluster').set({ status: 'degraded', reason: 'db-1 is not Ready: Kubelet stopped' }).where('id', '=', id).execute()
@@ -41,7 +41,7 @@ test('clusters and servers that are not as they should be are told with their re
   ])
 })
 
-test('a server that is dark because something is done to it is away: neither unreachable nor in need of attention', async () => {
+test('a server that is silent because of an operation is away: neither unreachable nor in need of attention', async () => {
   const before = await overview()
   const just = new Date(backend.clock.now() - 60_000)
   const id = await buildServer(backend, { name: 'installs', address: '10.0.2.1', reachable: false, unreachable_since: just })
@@ -59,7 +59,7 @@ test('a server that is dark because something is done to it is away: neither unr
   expect([...(await found('false')), ...(await found('true'))]).toEqual([])
 })
 
-test('of a fleet that is dark the overview tells ten, and how many there are', async () => {
+test('the overview lists ten unreachable servers, and how many there are', async () => {
   for (let n = 0; n < 12; n++) await buildServer(backend, { name: `dark-${n}`, address: `10.0.1.${n}`, reachable: false, unreachable_since: since })
   const { attention } = await overview()
   expect(attention.items).toHaveLength(10)

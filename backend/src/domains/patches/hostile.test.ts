@@ -22,7 +22,7 @@ const bodies = [
   '"\\'.repeat(30_000),
 ]
 
-test('the program says that it is well within its time while hostile patches are previewed and hostile headers are sent', async () => {
+test('health checks answer in time while hostile patches are previewed and hostile headers are sent', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   const operator = await backend.signIn({ role: 'operator' })
   const id = await buildServer(backend)
@@ -74,7 +74,7 @@ test('the program says that it is well within its time while hostile patches are
   // Two dozen texts of which each may take a processor half a second, on a machine that may be shared.
 }, 60_000)
 
-test('one person’s flood of previews is refused past their share, while another is answered', async () => {
+test('one user’s flood of previews is refused past their share, while another user is answered', async () => {
   const [flood, other] = [await backend.signIn({ role: 'viewer' }), await backend.signIn({ role: 'viewer' })]
   const id = await buildServer(backend)
   const preview = (token: string) =>

@@ -6,7 +6,7 @@ const all = <T>(line: { next(): T | undefined }): T[] => {
   return next === undefined ? [] : [next, ...all(line)]
 }
 
-test('people are served in turn, whoever came with how much', () => {
+test('users are served in turn, however much each sent', () => {
   const line = lanes<string>({ most: 10, mostOfOne: 5 })
   for (const item of ['a1', 'a2', 'a3']) line.push('a', item)
   line.push('b', 'b1')
@@ -14,7 +14,7 @@ test('people are served in turn, whoever came with how much', () => {
   expect(all(line)).toEqual(['a1', 'b1', 'ours', 'a2', 'a3'])
 })
 
-test('one person fills their own line and nobody else’s; all together fill the whole', () => {
+test('a user can fill only their own queue; all together can fill the whole', () => {
   const line = lanes<number>({ most: 4, mostOfOne: 3 })
   for (const i of [1, 2, 3]) line.push('a', i)
   expect(() => line.push('a', 4)).toThrow(
@@ -27,7 +27,7 @@ test('one person fills their own line and nobody else’s; all together fill the
   line.push('c', 6)
 })
 
-test('what nobody wants any more takes no place', () => {
+test('dropped items take no place', () => {
   const line = lanes<number>({ most: 2, mostOfOne: 2 })
   line.push('a', 1)
   line.push('a', 2)

@@ -84,7 +84,7 @@ up: true
 `)
 })
 
-test('patches are merged by weight, then by age, then by id; new ones after their elders', () => {
+test('patches are merged by weight, then by age, then by id; new ones come last', () => {
   const at = (second: number) => new Date(second * 1000)
   const patches = [
     { id: 'd', weight: 500, created_at: null },

@@ -31,14 +31,14 @@ test('a text without secrets is shown as it was written', () => {
   expect(maskText(text, 'may_read_secrets').text).toBe(text)
 })
 
-test('what was shown, saved again, is what was there', () => {
+test('saving the masked text again changes nothing', () => {
   const back = unmask(maskText(wireguard, 'may_read_secrets').text, wireguard, 'may_read_secrets')
   expect(maskText(back, 'may_read_secrets').text).toBe(maskText(wireguard, 'may_read_secrets').text)
   expect(back).toContain('YEs4Hn9VdVRWVzXEkEJ0cw5xJGTHrNaqPBBPZ5FqVWA=')
   expect(back).toContain('c2VjcmV0LW9uZQ==')
 })
 
-test('a peer taken out does not give its secret to the next', () => {
+test('a removed peer does not give its secret to the next one', () => {
   const shown = maskText(wireguard, 'may_read_secrets').text
   const withoutFirst = shown.replace(/ {2}- publicKey: one\n(?: {4}.*\n){2}/, '')
   const back = unmask(withoutFirst, wireguard, 'may_read_secrets')
@@ -46,7 +46,7 @@ test('a peer taken out does not give its secret to the next', () => {
   expect(back).not.toContain('c2VjcmV0LW9uZQ==')
 })
 
-test('a new secret is taken, a mask for something unknown is refused with its line', () => {
+test('a new secret is accepted; a mask for an unknown secret is refused with its line', () => {
   const shown = maskText(wireguard, 'may_read_secrets').text
   expect(unmask(shown.replace(`privateKey: ${masked}`, 'privateKey: bmV3'), wireguard, 'may_read_secrets')).toContain('privateKey: bmV3')
   expect(() => unmask(`machine:\n  sysctls:\n    a: ${masked}\n`, wireguard, 'may_read_secrets')).toThrow(
@@ -74,6 +74,6 @@ clientIdentity:
   expect(shown.split('\n')[lines[line - 1]! - 1]).toContain('cert:')
 })
 
-test('what can not be read is not shown', () => {
+test('an unreadable text is not shown', () => {
   expect(maskText('machine: [', 'may_read_secrets').text).toMatch(/^# It is not shown/)
 })

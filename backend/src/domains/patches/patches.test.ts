@@ -95,7 +95,7 @@ test.each<[string, string, RegExp]>([
   expect((await operator.call(patchList, { params: { id } })).answer!.total).toBe(2)
 })
 
-test('without If-Match the last write wins, however many write at once; a change of nothing counts no version', async () => {
+test('without If-Match the last write wins among concurrent writes; a change of nothing keeps the version', async () => {
   const id = await build()
   const params = { id, patchId: (await create(id, { body: sysctl('10'), weight: 7, labels: { a: 'b' } })).answer!.patch_id }
   const saved = await Promise.all([1, 2, 3, 4, 5].map((weight) => operator.call(patchUpdate, { params, body: { weight, body: sysctl(String(weight)) } })))
@@ -108,7 +108,7 @@ test('without If-Match the last write wins, however many write at once; a change
     expect((await operator.call(patchUpdate, { params, body })).answer).toMatchObject({ version: 6 })
 })
 
-test('rules of names, weights, labels and size hold without the form', async () => {
+test('the API checks names, weights, labels and size without the form', async () => {
   const id = await build()
   const body = sysctl('1')
   expect((await create(id, { name: 'Tuning', body })).problem!.fields).toEqual({
@@ -158,7 +158,7 @@ test('a patch that Talos refuses only once it is merged is refused, naming what 
   expect(await create(id, { body })).toMatchObject({ status: 422, problem: { error: expect.stringContaining('parent') as string } })
 })
 
-test('secrets in a patch are sealed, shown masked, and kept when what was shown is saved', async () => {
+test('secrets in a patch are sealed, shown masked, and kept when the masked text is saved', async () => {
   const id = await build()
   const secret = 'a registry password that nobody may read'
   const made = await create(id, { body: `apiVersion: v1alpha1\nkind: RegistryAuthConfig\nname: registry.local\nusername: puller\npassword: ${secret}\n` })
@@ -194,7 +194,7 @@ test('a patch that would cut the management address off makes the server not eli
   expect(await check()).toMatchObject({ ok: true })
 })
 
-test('a preview names the checks that saving would break, and the links that the server does not have', async () => {
+test('a preview names checks that saving would break and links that the server does not have', async () => {
   const id = await build()
   const preview = async (body: string) => (await operator.call(patchPreview, { params: { id }, body: { body } })).answer!
   const vlan = 'apiVersion: v1alpha1\nkind: VLANConfig\nname: eth7.210\nvlanID: 210\nparent: eth7\n'

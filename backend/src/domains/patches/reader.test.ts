@@ -18,7 +18,7 @@ const person = (userId: string): { caller: Caller } => ({
 /** Far more than it takes: what is tried here is not the time. */
 const patient = { limitMs: 10_000, mergeMs: 10_000 }
 
-test('what is read beside is what is read here', async () => {
+test('the thread reads the same as the main thread', async () => {
   const read = reader(patient)
   for (const body of [lines(3), 'machine: [', lines(2, '  type: worker\n'), lines(2_000)]) {
     expect(await read(ours, 'check', body, talosVersion)).toEqual(checkBody(body, talosVersion))
@@ -37,7 +37,7 @@ test('what is read beside is what is read here', async () => {
   expect(await read(ours, 'links', patch)).toEqual(['eno1'])
 })
 
-test('patches of every size hold the main thread no longer than their way to the other and back', async () => {
+test('patches of every size block the main thread only while they are passed over', async () => {
   const read = reader(patient)
   await read(ours, 'check', lines(1_000), talosVersion)
   /** Milliseconds that the main thread was busy meanwhile. */
@@ -53,13 +53,13 @@ test('patches of every size hold the main thread no longer than their way to the
   }
 })
 
-test('a text that takes too long is given up, and the next one is read', async () => {
+test('a text that takes too long is abandoned, and the next one is read', async () => {
   const read = reader({ ...patient, limitMs: 1 })
   await expect(read(ours, 'check', lines(2_300), talosVersion)).rejects.toMatchObject({ code: 'unavailable' })
   expect((await read(ours, 'compose', base, [layer(lines(2))], { talosVersion })).yaml).toContain('net.core.a1')
 })
 
-test('one person’s texts are refused past their share while another’s is read before them', async () => {
+test('a user’s texts are refused past their share, and another user’s text is read before them', async () => {
   const read = reader({ ...patient, most: 20, mostOfOne: 4 })
   const answered: string[] = []
   const asked = (id: string) =>
@@ -73,7 +73,7 @@ test('one person’s texts are refused past their share while another’s is rea
   expect(answered.filter((a) => !a.includes('throttled')).indexOf('other')).toBeLessThanOrEqual(2)
 })
 
-test('what its caller no longer waits for is not read', async () => {
+test('a text that its caller no longer waits for is not read', async () => {
   const read = reader(patient)
   const gone = new AbortController()
   const first = read(person('a'), 'check', lines(500), talosVersion)

@@ -58,7 +58,7 @@ test('an operator reads a patch whole but for its schema’s secrets; a viewer r
   }
 })
 
-test('merged configurations and previews show nobody what may be a secret; the audit log has none of it', async () => {
+test('merged configurations, previews and the audit log show no secret to anybody', async () => {
   const id = await build()
   const { patch_id } = await create(id)
   for (const who of [viewer, operator]) {
@@ -76,7 +76,7 @@ test('merged configurations and previews show nobody what may be a secret; the a
   expect((await admin.call(auditList, { query: { per_page: 1000 } })).text).not.toMatch(/hunter|swordfish/)
 })
 
-test('an operator’s edit of what they were shown keeps what was masked', async () => {
+test('an operator’s edit of the shown text keeps what was masked', async () => {
   const id = await build()
   const made = await create(id)
   const params = { id, patchId: made.patch_id }
@@ -87,7 +87,7 @@ test('an operator’s edit of what they were shown keeps what was masked', async
   expect(stored.toString()).toBe(body.replace('hunter3', 'hunter5'))
 })
 
-test('who may read secrets is told that one would change; who may not can’t find one out by trying', async () => {
+test('users who may read secrets see that one would change; others can’t find one out by trying', async () => {
   const id = await build()
   await create(id, { weight: 1 })
   const changed = async (who: typeof viewer, value: string) => {
@@ -102,7 +102,7 @@ test('who may read secrets is told that one would change; who may not can’t fi
   for (const guess of ['http://other', 'http://hunter1@proxy.example:3128']) expect(await changed(viewer, guess)).toBe(`HTTPS_PROXY: ${masked}`)
 })
 
-test('a mask in a document of another kind brings no secret to light', async () => {
+test('a mask in a document of another kind reveals no secret', async () => {
   const id = await build()
   const made = await create(id, { body: 'apiVersion: v1alpha1\nkind: EnvironmentConfig\nvariables:\n  mtu: hunter9\n' })
   const preview = await viewer.call(patchPreview, {

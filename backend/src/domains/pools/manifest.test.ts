@@ -101,7 +101,7 @@ spec:
 `)
 })
 
-test('an older Cilium is spoken to in its version; without layer 2 there is nothing to announce by', () => {
+test('an older Cilium gets its own API version; without layer 2 nothing is announced', () => {
   const rendered = render([subnet({ first_and_last: true })], { provider: 'cilium', pools: 'v2alpha1', announcements: null }, links)
   expect(rendered).toMatchObject({
     pools: [
@@ -111,7 +111,7 @@ test('an older Cilium is spoken to in its version; without layer 2 there is noth
   })
 })
 
-test('where nothing is known to hand addresses out, both kinds are there to copy; without subnets there is nothing', () => {
+test('without a known load balancer both manifests can be copied; without subnets there is none', () => {
   const text = manifestText([subnet()], null, links)
   expect(text).toContain('# For Cilium\n')
   expect(text).toContain('# For MetalLB\n')
@@ -124,7 +124,7 @@ test('where nothing is known to hand addresses out, both kinds are there to copy
   expect(manifestText([], usualApi.cilium, links)).toBe('')
 })
 
-test('servers whose workload comes over different links are told apart; a VLAN has one name everywhere', () => {
+test('servers with different workload links are announced separately; a VLAN has one name everywhere', () => {
   const nodes = [
     { name: 'c', interface: 'eno1' },
     { name: 'a', interface: 'enp3s0f0.x' },
@@ -147,7 +147,7 @@ test('servers whose workload comes over different links are told apart; a VLAN h
   expect(linkGroups(nodes, 120)).toEqual([{ interface: 'vlan120', nodes: ['c', 'a', 'b', 'd'] }])
 })
 
-test('links whose names differ only in signs that no object name has are announced apart', () => {
+test('links whose names differ only in characters that object names lack are announced separately', () => {
   const groups = linkGroups(
     [
       { name: 'a', interface: 'eth_0' },

@@ -13,7 +13,7 @@ const { backend } = world
 const { engine } = backend
 const { db } = backend.platform
 
-test('an assignment that is asked for again answers the operation that is on its way, and later one that has nothing to do', async () => {
+test('a repeated assignment answers the running operation, and later one that has nothing to do', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   const first = await world.assign(c.id, [s])
@@ -26,7 +26,7 @@ test('an assignment that is asked for again answers the operation that is on its
   expect(c.fake.changes.length).toBe(before)
 })
 
-test('by force a subnet leaves at once, also one that is being drained; the preview names who loses an address', async () => {
+test('a forced removal takes a subnet at once, also a draining one; the preview names the Services that lose an address', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -49,7 +49,7 @@ test('by force a subnet leaves at once, also one that is being drained; the prev
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
-test('a subnet that is wanted again while it is drained stays', async () => {
+test('a draining subnet that is assigned again stays', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -75,7 +75,7 @@ test('an assignment to a cluster that is down can be taken back: nothing reached
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
-test('what is asked for again while it is being cancelled is done', async () => {
+test('an assignment that is repeated while it is being cancelled is carried out', async () => {
   const c = await world.cluster()
   c.fake.down = 'no route to the server'
   const s = await world.subnet()
@@ -91,7 +91,7 @@ test('what is asked for again while it is being cancelled is done', async () => 
   expect(await world.look(s)).toMatchObject({ status: 'active' })
 })
 
-test('a cancel takes back what may have reached the cluster by draining it, and lets stay what was going', async () => {
+test('a cancel drains what may have reached the cluster, and keeps what was leaving', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const [old, fresh] = [await world.subnet(), await world.subnet()]
@@ -135,7 +135,7 @@ test('refusals: another datacenter, the networks of the cluster, a subnet and a 
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
-test('a subnet assigned by two people at once is one cluster’s; the other is told whose, by whom, and nothing of theirs is written', async () => {
+test('a subnet assigned twice at once goes to one cluster; the other person is told whose and by whom, and nothing is written for them', async () => {
   const people = [world.admin(), await backend.signIn({ role: 'operator' })]
   const [a, b] = [await world.cluster(), await world.cluster()]
   const s = await world.subnet()
@@ -161,7 +161,7 @@ test('a subnet assigned by two people at once is one cluster’s; the other is t
   expect((await world.put([a, b][1 - won]!.id, [s])).problem).toMatchObject({ error: `${s.name} is assigned to ${winner.name}` })
 })
 
-test('the database itself refuses a second cluster, and what it refused is said as well', async () => {
+test('the database itself refuses a second cluster, and the refusal is explained', async () => {
   const [a, b] = [await world.cluster(), await world.cluster()]
   const s = await world.subnet()
   const now = new Date(backend.clock.now())
@@ -201,7 +201,7 @@ test('a stale If-Match changes nothing; every assignment is a new version of the
   expect(await world.look(t)).toMatchObject({ status: 'unassigned' })
 })
 
-test('what else is done to a cluster goes first', async () => {
+test('another operation on the cluster goes first', async () => {
   const c = await world.cluster()
   await inTransaction(db, (tx) =>
     backend.domains.operations.create(
@@ -213,7 +213,7 @@ test('what else is done to a cluster goes first', async () => {
   expect((await world.put(c.id, [await world.subnet()])).problem).toMatchObject({ code: 'operation_running' })
 })
 
-test('a cluster that is removed gives its subnets back, and what was under way ends', async () => {
+test('a removed cluster gives its subnets back, and its running assignment ends', async () => {
   const c = await world.cluster()
   const [s, t] = [await world.subnet(), await world.subnet()]
   await world.assign(c.id, [s])
@@ -229,7 +229,7 @@ test('a cluster that is removed gives its subnets back, and what was under way e
   expect(await world.audited('subnet.unassigned', s.id)).toHaveLength(1)
 })
 
-test('people who change their mind while the cluster is being told are obeyed: the pool ends as it was last wanted', async () => {
+test('a change during the update of the cluster is followed: the pool ends as it was last wanted', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   let asked = false

@@ -15,7 +15,7 @@ const cilium = renderPool(subnet, usualApi.cilium).object
 const metallb = renderPool(subnet, usualApi.metallb).object
 const total = 4n
 
-test('what an API server adds or leaves out of an object is no difference', () => {
+test('fields that an API server adds or leaves out are no difference', () => {
   const live = {
     metadata: { name: cilium.metadata.name, generation: 3, managedFields: [] },
     spec: {
@@ -44,7 +44,7 @@ test.each([
   expect(differences(cilium, live)).toEqual(fields)
 })
 
-test('a name for what was wanted differs with every field', () => {
+test('the hash of an object differs with every field', () => {
   const changed = renderPool({ ...subnet, draining: true }, usualApi.cilium).object
   expect(hashOf(cilium)).toBe(hashOf(renderPool({ ...subnet }, usualApi.cilium).object))
   expect(hashOf(changed)).not.toBe(hashOf(cilium))
@@ -95,7 +95,7 @@ test.each([
   expect(acceptance(metallb, live, total)).toMatchObject(wanted)
 })
 
-test('what was found instead is short and printable, whatever it is', () => {
+test('a found value is recorded short and printable, whatever it is', () => {
   let deep: unknown = 'x'
   for (let i = 0; i < 20_000; i++) deep = [deep]
   expect(foundInstead(['deleted'], null)).toEqual({ pool: 'deleted' })

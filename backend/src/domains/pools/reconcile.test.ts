@@ -8,7 +8,7 @@ import { hostOf, pathOf, poolWorld } from './testing/world.ts'
 const world = await poolWorld()
 const { engine } = world.backend
 
-test('a subnet that is assigned is a pool in the cluster, and active once it was read back', async () => {
+test('an assigned subnet becomes a pool in the cluster, and is active once it was read back', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -27,7 +27,7 @@ test('a subnet that is assigned is a pool in the cluster, and active once it was
   expect(map.runs.find((r) => r.state === 'used')).toMatchObject({ first: hostOf(s, 2), by: 'web/shop' })
 })
 
-test('nothing is active on the word of the API server alone: the load balancer has to have accepted it', async () => {
+test('a pool is active only once the load balancer has accepted it, not when the API server has it', async () => {
   const c = await world.cluster()
   c.fake.controller = false
   const s = await world.subnet()
@@ -46,7 +46,7 @@ test('nothing is active on the word of the API server alone: the load balancer h
   expect(await world.operation(id)).toMatchObject({ status: 'done' })
 })
 
-test('a pool that conflicts with one of somebody else is an error with the reason, and active by itself when that is gone', async () => {
+test('a pool that conflicts with another one fails with the reason, and becomes active when the other is gone', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   const foreign = `/apis/cilium.io/v2/ciliumloadbalancerippools/theirs`
@@ -66,7 +66,7 @@ test('a pool that conflicts with one of somebody else is an error with the reaso
   expect(await world.look(s)).toMatchObject({ status: 'active', reason: null })
 })
 
-test('a pool that an admission webhook refuses is an error in its words; the others go on', async () => {
+test('a pool refused by an admission webhook fails with its message; the others go on', async () => {
   const c = await world.cluster()
   const [good, bad] = [await world.subnet(), await world.subnet()]
   await world.assign(c.id, [good])
@@ -101,7 +101,7 @@ test.each([
   expect(JSON.stringify(entry!.after)).toMatch(found)
 })
 
-test('a change of our own is no drift: excluded addresses leave the pool, and nothing is said of somebody', async () => {
+test('our own change is no drift: excluded addresses leave the pool, and no drift is recorded', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   await world.assign(c.id, [s])
@@ -114,7 +114,7 @@ test('a change of our own is no drift: excluded addresses leave the pool, and no
   expect(await world.audited('subnet.drift_corrected', s.id)).toEqual([])
 })
 
-test('something that changes a pool back again and again is told, and not fought without end in the audit log', async () => {
+test('a pool that is changed back again and again is reported, without filling the audit log', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   await world.assign(c.id, [s])
@@ -132,7 +132,7 @@ test('something that changes a pool back again and again is told, and not fought
   expect(await world.audited('subnet.drift_corrected', s.id)).toHaveLength(1)
 })
 
-test('announcements that somebody removed come back, and that is written down', async () => {
+test('removed announcements are restored, and the audit log records it', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   await world.assign(c.id, [s])
@@ -144,7 +144,7 @@ test('announcements that somebody removed come back, and that is written down', 
   expect(await world.audited('cluster.announcements_corrected', c.id)).toHaveLength(1)
 })
 
-test('a subnet that goes is drained: no new address, those in use are waited for, then pool, announcement and assignment are gone', async () => {
+test('a removed subnet is drained: no new addresses, a wait for those in use, then pool, announcement and assignment go', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -173,7 +173,7 @@ test('a subnet that goes is drained: no new address, those in use are waited for
   expect((await world.admin().call(subnetRemove, { params: { id: s.id } })).status).toBe(204)
 })
 
-test('a pool that somebody deletes while it is drained is not made anew; Services that keep an address are waited for', async () => {
+test('a pool that is deleted while it drains is not recreated; Services that keep an address are waited for', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -192,7 +192,7 @@ test('a pool that somebody deletes while it is drained is not made anew; Service
   expect(await world.look(s)).toMatchObject({ status: 'unassigned' })
 })
 
-test('while a cluster is down its subnets wait and say so, and go on by themselves; what is in use is unknown then, not 0', async () => {
+test('while a cluster is down its subnets wait, say so, and go on by themselves; the addresses in use are unknown, not 0', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const [old, fresh] = [await world.subnet(), await world.subnet()]
@@ -213,7 +213,7 @@ test('while a cluster is down its subnets wait and say so, and go on by themselv
   expect(await world.operation(id)).toMatchObject({ status: 'done' })
 })
 
-test('MetalLB is given its own objects, also where Cilium is the network, and keeps them when both are there', async () => {
+test('MetalLB gets its own objects, also beside Cilium as the network, and keeps them when both are there', async () => {
   const c = await world.cluster()
   c.fake.providers = ['cilium', 'metallb']
   const s = await world.subnet()
@@ -239,7 +239,7 @@ test('a Cilium that is in use stays in use when somebody installs MetalLB beside
   expect(c.fake.pools().map((p) => p.kind)).toEqual(['CiliumLoadBalancerIPPool'])
 })
 
-test('where nothing takes pools the manifest is for copying; what is installed later gets it by itself', async () => {
+test('without a load balancer the manifest is shown for copying; one that is installed later gets it by itself', async () => {
   const c = await world.cluster()
   c.fake.providers = []
   const s = await world.subnet()
@@ -258,7 +258,7 @@ test('where nothing takes pools the manifest is for copying; what is installed l
   expect(await world.look(s)).toMatchObject({ status: 'active' })
 })
 
-test('an API server that serves no pools for a moment has not lost them', async () => {
+test('a moment in which the API server serves no pools is no loss of them', async () => {
   const c = await world.cluster()
   c.fake.services.push({ name: 'shop', ip: null })
   const s = await world.subnet()
@@ -274,7 +274,7 @@ test('an API server that serves no pools for a moment has not lost them', async 
   expect(await world.look(s)).toMatchObject({ status: 'draining', used: 1 })
 })
 
-test('a subnet whose addresses change while it is read back is not active for the addresses of before', async () => {
+test('a subnet that changes while it is read back is not active with its old addresses', async () => {
   const c = await world.cluster()
   const s = await world.subnet()
   const address = hostOf(s, 9)

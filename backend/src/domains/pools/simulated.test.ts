@@ -64,7 +64,7 @@ const audited = async (action: string, target: string) => {
   return (await admin.call(auditList, { query: { action, target } })).answer!.items
 }
 
-test('a subnet is assigned, its addresses go to Services, it is put right when somebody meddles, and drained without a Service losing one', async () => {
+test('a subnet is assigned, serves Services, is corrected after outside changes, and drains without a Service losing its address', async () => {
   const { cluster } = made[0]!
   const hand = handOf(cluster)
   const s = await subnet({ gateway: '203.0.113.17', exclude: ['203.0.113.20-203.0.113.22'] })
@@ -133,7 +133,7 @@ test('a subnet is assigned, its addresses go to Services, it is put right when s
   expect(await look(s)).toMatchObject({ status: 'unassigned' })
 }, 90_000)
 
-test('subnets of a cluster that is down change all the same, and reach it by themselves when it is back', async () => {
+test('subnets of a cluster that is down can be changed, and reach it when it is back', async () => {
   const { cluster, node } = made[1]!
   const s = await subnet()
   const t = await subnet()
@@ -178,7 +178,7 @@ test('MetalLB: assigned, used, drained', async () => {
   expect(hand.show().pools).toEqual([])
 }, 90_000)
 
-test('one subnet, two people, two clusters, at once: one has it; a management subnet is both’s', async () => {
+test('a subnet that two people assign to two clusters at once goes to one; a management subnet goes to both', async () => {
   const [a, b] = [made[0]!.cluster, made[1]!.cluster]
   const s = await subnet()
   const answers = await Promise.all([put(a, [s], true), put(b, [s], true)])

@@ -28,7 +28,7 @@ test('an address that Services share is one address, with all of their names', (
   expect(usesIn(readServices(shared), parseCidr('203.0.113.64/26')!)).toEqual([{ address: '203.0.113.66', by: 'web/a, web/b' }])
 })
 
-test('what a hostile cluster says is left out where it is no name and no address, and bounded where it is', () => {
+test('of a hostile cluster’s answer only valid names and addresses are taken, and bounded', () => {
   const many = readServices([
     null,
     'x',

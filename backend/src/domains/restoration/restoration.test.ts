@@ -99,7 +99,7 @@ beforeAll(async () => {
 const operation = async (id: string) => (await admin.call(operationGet, { params: { id } })).answer!
 const held = async () => (await admin.call(restorationGet)).answer!
 
-test('what is held can not be resumed before its servers were asked', async () => {
+test('a held cluster can not be resumed before its servers were asked', async () => {
   expect(await held()).toMatchObject({
     restored: { backup_made_at: expect.any(String) as string },
     clusters: [
@@ -116,7 +116,7 @@ test('what is held can not be resumed before its servers were asked', async () =
   expect((await admin.call(operationResume, { params: { id: making.operation.id } })).status).toBe(409)
 })
 
-test('every server is asked, and nothing is sent to any of them, whatever waits, is woken or is changed behind its back', async () => {
+test('every held server is asked, and nothing is sent to any of them, whatever waits, is woken or changes', async () => {
   for (const domain of restored.domains.all) {
     if (domain.name !== 'servers') {
       await domain.start?.()
@@ -150,7 +150,7 @@ test('every server is asked, and nothing is sent to any of them, whatever waits,
   expect((await admin.call(clusterGet, { params: { id: ready.cluster.id } })).answer!.reason).toMatch(/^Restored from a backup of .*, not looked at since$/)
 })
 
-test('nothing new is begun on what is held; an operation may be cancelled, which waits as well', async () => {
+test('no operation begins on a held cluster; a cancel is accepted and waits as well', async () => {
   const before = told()
   const refused = await admin.call(clusterDelete, { params: { id: ready.cluster.id }, query: { force: 'true' } })
   expect(refused).toMatchObject({ status: 409, problem: { code: 'operation_running', error: expect.stringContaining('restored from a backup') as string } })
@@ -160,7 +160,7 @@ test('nothing new is begun on what is held; an operation may be cancelled, which
   expect(await operation(rebooting)).toMatchObject({ status: 'cancelling', reason: expect.stringContaining('Restored') as string })
 })
 
-test('doctor tells what is held, and how it goes on', async () => {
+test('doctor lists what is held, and how to resume it', async () => {
   const { out } = await runCommand((around) => doctor(['--json'], around), environment)
   const findings = JSON.parse(out) as { check: string; verdict: string; text: string }[]
   expect(findings.find((f) => f.check === 'restore')).toEqual({
@@ -198,7 +198,7 @@ test('a creation that is resumed finishes where it was, once; the other cluster 
   expect((await admin.call(operationResume, { params: { id: making.operation.id } })).problem).toMatchObject({ code: 'transition_refused' })
 })
 
-test('a cluster without operations is resumed by itself, its pools are put right, and then nothing is held any more', async () => {
+test('a held cluster without operations can be resumed; its pools are corrected, and then nothing is held', async () => {
   expect((await admin.call(clusterResume, { params: { id: ready.cluster.id } })).status).toBe(200)
   expect(
     (

@@ -20,7 +20,7 @@ const validate = (token: string, on: Backend = backend) => on.call(sessionGet, {
 const refresh = (refresh_token: string, rotate?: boolean, on: Backend = backend) =>
   on.call(authorizeRefresh, { body: { refresh_token, ...(rotate !== undefined && { rotate }) } })
 
-test('a signed-in user is told who they are, with their scopes', async () => {
+test('a signed-in user can read who they are, with their scopes', async () => {
   const viewer = await backend.signIn({ role: 'viewer' })
   const { status, answer } = await viewer.call(sessionGet)
   expect(status).toBe(200)
@@ -57,7 +57,7 @@ test('a password is never trimmed, and an email is', async () => {
   expect((await backend.call(authorize, { body: { email: 'spaces@example.com', password: password.trim() } })).status).toBe(401)
 })
 
-test('the access token is over after ten minutes, to the second', async () => {
+test('the access token expires after ten minutes, to the second', async () => {
   const { accessToken } = await backend.signIn()
   backend.clock.advance(599_000)
   expect((await validate(accessToken)).status).toBe(200)
@@ -88,7 +88,7 @@ test('without rotate the answer is an access token alone, and the refresh token 
   }
 })
 
-test('with rotate the token is replaced, and in the grace the same successor is given again', async () => {
+test('with rotate the token is replaced; within the grace period it gets the same successor again', async () => {
   const { refreshToken } = await backend.signIn()
   const first = await refresh(refreshToken, true)
   backend.clock.advance(9_000)
@@ -105,7 +105,7 @@ test('ten refreshes at once give one successor', async () => {
   expect(new Set(all.map((a) => a.answer!.refresh_token)).size).toBe(1)
 })
 
-test('a spent token used after the grace ends the session for thief and owner, and is audited', async () => {
+test('a spent token used after the grace period ends the session for thief and owner, and is audited', async () => {
   const admin = await backend.signIn()
   const { refreshToken, userId } = await backend.signIn()
   const owner = await refresh(refreshToken, true)
@@ -118,7 +118,7 @@ test('a spent token used after the grace ends the session for thief and owner, a
   expect(answer!.total).toBe(1)
 })
 
-test('log out ends the session at once, also for the access token, and may be repeated', async () => {
+test('log out ends the session and its access token at once, and may be repeated', async () => {
   const { accessToken, refreshToken } = await backend.signIn()
   expect((await validate(accessToken)).status).toBe(200)
   for (let i = 0; i < 2; i++) {
@@ -130,7 +130,7 @@ test('log out ends the session at once, also for the access token, and may be re
   expect((await backend.call(authorizeLogout, { body: { refresh_token: 'never was one' } })).status).toBe(204)
 })
 
-test('a session that ended in one process is over in another at once', async () => {
+test('a session that ends in one process ends in every process at once', async () => {
   const beside = await startBackend({ beside: backend, clock: backend.clock })
   const { accessToken, refreshToken } = await backend.signIn()
   expect((await validate(accessToken, beside)).status).toBe(200)
@@ -147,7 +147,7 @@ test('a disabled user is out within five seconds', async () => {
   expect((await refresh(refreshToken)).status).toBe(401)
 })
 
-test('a role that was taken away takes its scopes from a token that still names them', async () => {
+test('a removed role takes its scopes from existing tokens', async () => {
   const { call, userId } = await backend.signIn({ role: 'admin' })
   expect((await call(userList)).status).toBe(200)
   await backend.platform.db.updateTable('person').set({ role: 'viewer' }).where('id', '=', userId).execute()
@@ -174,7 +174,7 @@ const sign = (key: Parameters<SignJWT['sign']>[0], header: Parameters<SignJWT['s
   new SignJWT(claims).setProtectedHeader(header).sign(key)
 const foreign = generateKeyPairSync('ed25519')
 
-test('a forged token is no token', async () => {
+test('a forged token is refused', async () => {
   const user = await backend.signIn()
   const kid = decodeProtectedHeader(user.accessToken).kid!
   const jwk = (await backend.platform.db.selectFrom('signing_key').select('public_jwk').where('id', '=', kid).executeTakeFirstOrThrow()).public_jwk
@@ -199,7 +199,7 @@ test('a forged token is no token', async () => {
   expect((await validate(user.accessToken)).status).toBe(200)
 })
 
-test('a token of our own key with wrong claims is no token', async () => {
+test('a token of our own key with wrong claims is refused', async () => {
   const user = await backend.signIn()
   const kid = decodeProtectedHeader(user.accessToken).kid!
   const { private_sealed } = await backend.platform.db.selectFrom('signing_key').select('private_sealed').where('id', '=', kid).executeTakeFirstOrThrow()
@@ -258,14 +258,14 @@ test('signing keys change after 30 days, and what the old one signed is still go
   expect((await validate(after.accessToken, own)).status).toBe(200)
 })
 
-test('a token of another installation is no token here', async () => {
+test('a token of another installation is refused', async () => {
   const other = await startBackend()
   const stranger = await other.signIn()
   expect((await validate(stranger.accessToken)).status).toBe(401)
   expect((await refresh(stranger.refreshToken)).status).toBe(401)
 })
 
-test('a session that ends while it is read is not remembered as it stood before', async () => {
+test('a session that ends while it is read is not cached', async () => {
   const { db, clock, vault, record, listener } = backend.platform
   const { accessToken, refreshToken } = await backend.signIn()
   const asked = Promise.withResolvers<void>()
@@ -304,7 +304,7 @@ test('a session that ends while it is read is not remembered as it stood before'
   await expect(there.authenticate(accessToken, from)).rejects.toMatchObject({ code: 'session_expired' })
 })
 
-test('a token whose session is no UUID is refused, as any other that is not good', async () => {
+test('a token whose session is no UUID is refused with 401', async () => {
   const { userId, email } = await backend.signIn()
   const own = tokens(backend.platform)
   const sessionEndsAt = backend.clock.now() + 3600_000

@@ -22,7 +22,7 @@ const tries =
   (email: string, password: string, from: string, cookie?: string): ReturnType<Backend['call']> =>
     backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': from, ...(cookie !== undefined && { cookie }) } })
 
-test('after five failures an address waits at the account, and is told for how long; success clears it', async () => {
+test('after five failures an address has to wait for the account, and is told how long; a success clears it', async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)
@@ -37,7 +37,7 @@ test('after five failures an address waits at the account, and is told for how l
   expect((await attempt(email, password, '10.0.0.1')).status).toBe(200)
 })
 
-test('failures of others keep nobody out of an account', async () => {
+test('failures of others lock nobody out of an account', async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)
@@ -46,7 +46,7 @@ test('failures of others keep nobody out of an account', async () => {
   expect((await attempt(email, password, '10.0.0.1')).status).toBe(200)
 })
 
-test('a device that signed in before is not slowed by others at its own address; it is by its own failures', async () => {
+test('a known device is slowed by its own failures, not by others at its address', async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)
@@ -78,14 +78,14 @@ test('a device is known to the accounts that it signed in to, and a cookie that 
   for (const { email, password } of [a, b]) expect((await attempt(email, password, '10.0.0.1', `other=1; ${both}`)).status).toBe(200)
 })
 
-test('over HTTPS the cookie is for HTTPS alone', async () => {
+test('over HTTPS the cookie is marked Secure', async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const { headers } = await backend.call(authorize, { body: { email, password } }, { headers: { 'x-forwarded-for': '10.0.0.1', 'x-forwarded-proto': 'https' } })
   expect(headers['set-cookie']).toMatch(/; Secure$/)
 })
 
-test('at most ten guesses of one address in 15 minutes reach the password, however patient', async () => {
+test('at most ten guesses of one address reach the password in 15 minutes', async () => {
   const backend = await startBackend()
   const { email } = await backend.signIn()
   let guesses = 0
@@ -99,7 +99,7 @@ test('at most ten guesses of one address in 15 minutes reach the password, howev
   // Ninety tries with their hashes take a busy machine as long.
 }, 60_000)
 
-test('fifty guesses at once count one by one', async () => {
+test('fifty concurrent guesses are counted one by one', async () => {
   const backend = await startBackend()
   const { email } = await backend.signIn()
   const all = await Promise.all(Array.from({ length: 50 }, () => backend.call(authorize, { body: { email, password: wrong } })))
@@ -107,14 +107,14 @@ test('fifty guesses at once count one by one', async () => {
   expect(all.filter((a) => a.status === 429)).toHaveLength(45)
 })
 
-test('an email that nobody has is slowed down the same', async () => {
+test('an unknown email is slowed down in the same way', async () => {
   const backend = await startBackend()
   const statuses = []
   for (let i = 0; i < 7; i++) statuses.push((await backend.call(authorize, { body: { email: 'nobody@example.com', password: wrong } })).status)
   expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429])
 })
 
-test('one address fails twenty times a minute at most; another address and account still sign in', async () => {
+test('an address may fail twenty times a minute; another address and account still sign in', async () => {
   const backend = await proxied()
   const user = await backend.signIn()
   const attempt = tries(backend)
@@ -133,7 +133,7 @@ test('one address is a whole /64 in IPv6', async () => {
   expect((await attempt(21, '2001:db8:0:2')).status).toBe(401)
 })
 
-test('tries that are refused unseen do not fill the audit log, and are counted', async () => {
+test('throttled tries are counted without filling the audit log', async () => {
   const backend = await startBackend()
   const admin = await backend.signIn()
   const { email } = await backend.signIn()
@@ -150,7 +150,7 @@ test('tries that are refused unseen do not fill the audit log, and are counted',
   expect(items.filter((entry) => entry.result === 'throttled').map((entry) => entry.after)).toEqual([{ tries_not_listed: 59 }, { tries_not_listed: 0 }])
 })
 
-test('who is no trusted proxy can not choose an address', async () => {
+test('only a trusted proxy can set the address of a client', async () => {
   const backend = await startBackend()
   const statuses = []
   for (let i = 0; i < 21; i++) statuses.push((await tries(backend)(`nobody${i}@example.com`, wrong, `203.0.113.${i}`)).status)
@@ -176,7 +176,7 @@ test.each([
   for (const from of ['10.0.0.1', '10.0.0.2']) expect((await attempt(email, password, from)).status).toBe(200)
 })
 
-test('failures that a clock a day ahead has written count for nothing and are removed', async () => {
+test('failures written by a clock that is a day ahead do not count and are removed', async () => {
   const backend = await proxied()
   const { email, password } = await backend.signIn()
   const attempt = tries(backend)

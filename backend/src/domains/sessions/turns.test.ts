@@ -45,13 +45,13 @@ test('a known device goes first, whoever else waits', async () => {
   expect(order[0]).toBe('device')
 })
 
-test('of a crowd that comes at once, who came first and who came last are served first', async () => {
+test('of a crowd that comes at once the first and the last are served first', async () => {
   const { come, open, order } = held()
   await open(Array.from({ length: 10 }, (_, n) => come({ source: String(n) })))
   expect(order.slice(0, 4).toSorted()).toEqual(['0', '1', '8', '9'])
 })
 
-test('what a source asked for before counts against it', async () => {
+test('earlier requests of a source count against it', async () => {
   const { queue, come, open, order } = held()
   const all = [come({ source: 'guesser' }, 'guess 1')]
   await open(all)
@@ -63,7 +63,7 @@ test('what a source asked for before counts against it', async () => {
   expect(order).toEqual(['guess 1', 'new', 'guess 2'])
 })
 
-test('one source can not fill the line, and a full line makes room for who has a better chance', async () => {
+test('one source can not fill the queue, and a full queue drops the request with the worst chance', async () => {
   const { come, open } = held({ mostWaiting: 6, mostOfOne: 3 })
   const greedy = Array.from({ length: 5 }, () => come({ source: 'a' }))
   const others = ['b', 'c', 'd'].map((source) => come({ source }))
@@ -74,7 +74,7 @@ test('one source can not fill the line, and a full line makes room for who has a
   expect([...(greedyAnswers as string[]), ...(otherAnswers as string[])].filter((answer) => answer === 'busy')).toHaveLength(3)
 })
 
-test('who waits too long is told so, and what throws gives its place back', async () => {
+test('a request that waits too long is refused, and a failure gives its place back', async () => {
   const queue = turns({ ...roomy, longestWaitMs: 20 })
   const gate = Promise.withResolvers<void>()
   const first = queue.take({ source: 'a' }, () => gate.promise)

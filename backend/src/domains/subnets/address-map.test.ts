@@ -110,7 +110,7 @@ test.each([
   expect(shortly((await mapOf(subnet.id)).runs)).toEqual(runs)
 })
 
-test('an address that two Services share stands there once, with both', async () => {
+test('an address that two Services share is listed once, with both', async () => {
   const subnet = await addSubnet(operator, place.id, 'shared', '10.7.0.0/30')
   await assign(backend, subnet, cluster, { uses: { '10.7.0.1': 'default/a, default/b' } })
   expect(shortly((await mapOf(subnet.id)).runs)[1]).toEqual(['10.7.0.1', 'used', 'default/a, default/b'])

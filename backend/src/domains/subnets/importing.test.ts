@@ -89,7 +89,7 @@ test('what is exported is imported again without a change', async () => {
   expect((await exported({ cluster: 'beta' })).split('\r\n').filter(Boolean)).toHaveLength(2)
 })
 
-test('every problem of every row is told with its line, and nothing is written', async () => {
+test('every problem of every row is reported with its line, and nothing is written', async () => {
   const before = await stored()
   const known = before.find((s) => s.name === 'imported-a')!
   expect(
@@ -139,7 +139,7 @@ test('every problem of every row is told with its line, and nothing is written',
   expect(await stored()).toEqual(before)
 })
 
-test('one fault hides no other: names and space of rows with a fault are compared too, and rows of nothing but commas are none', async () => {
+test('a faulty row hides no other fault: its name and space are compared too; rows of nothing but commas are skipped', async () => {
   expect(
     await problems(
       'name,cidr,vlan,datacenter',
@@ -173,7 +173,7 @@ test.each([
   ['\n\n', ['1 -: The file is empty']],
 ])('the header %j is refused', async (header, wrong) => expect(await problems(header)).toEqual(wrong))
 
-test('a header of a million columns is told of in a few sentences', async () => {
+test('a header of a million columns is refused in a few sentences', async () => {
   const columns = Array.from({ length: 100_000 }, (_, i) => `c${i}`)
   const found = await problems(`name,${columns.join(',')}`)
   expect(found).toHaveLength(23)
@@ -182,7 +182,7 @@ test('a header of a million columns is told of in a few sentences', async () => 
   expect(await problems(`cidr,datacenter${',name'.repeat(200_000)}`)).toEqual(['1 -: The column name stands there twice'])
 })
 
-test('a quote that is not closed is told beside what is wrong before it', async () => {
+test('an unclosed quote is reported beside the problems before it', async () => {
   expect(await problems('name,cidr,datacenter', 'Bad,10.20.0.0/24,x', 'good,"10.21.0.0/24,x')).toEqual([
     '2 name: Subnet name can only contain lowercase letters, numbers, and hyphens, and cannot start or end with a hyphen',
     '2 datacenter: There is no datacenter x',
@@ -254,7 +254,7 @@ test('rows with an id change what they name; columns that are not there stay', a
   ])
 })
 
-test('what is assigned is guarded in a file as well', async () => {
+test('an import guards assigned subnets as well', async () => {
   const subnet = await addSubnet(operator, poznan.id, 'guarded', '10.50.0.0/24')
   await assign(backend, subnet, cluster, { uses: { '10.50.0.7': 'default/web' } })
   await addServer(backend, poznan.id, 'calm-otter-9', '10.51.0.9')
@@ -290,7 +290,7 @@ test('what is assigned is guarded in a file as well', async () => {
   expect(await status()).toBe('applying')
 })
 
-test('a file is written whole or not at all, also while others write', async () => {
+test('a file is imported whole or not at all, also while others write', async () => {
   const own = await startBackend()
   const by = await own.signIn({ role: 'operator' })
   const place = await addDatacenter(by, 'POZ')
@@ -313,7 +313,7 @@ test('a file is written whole or not at all, also while others write', async () 
   expect(rows).toEqual([{ action: 'subnet.created', n: all.total }])
 })
 
-test('what the constraints refuse in the end leaves nothing written', async () => {
+test('an import that a constraint refuses at the end writes nothing', async () => {
   const before = (await stored()).length
   let sent!: ReturnType<typeof operator.call<typeof subnetImport>>
   await backend.platform.db.transaction().execute(async (tx) => {
@@ -334,7 +334,7 @@ test('what the constraints refuse in the end leaves nothing written', async () =
   expect(await stored()).toHaveLength(before + 1)
 })
 
-test('five thousand rows are judged and written in one go, and a removal meanwhile waits or is told', async () => {
+test('five thousand rows are imported in one transaction, and a concurrent removal waits or is refused', async () => {
   const own = await startBackend()
   const by = await own.signIn({ role: 'operator' })
   const place = await addDatacenter(by, 'POZ')

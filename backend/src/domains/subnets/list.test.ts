@@ -181,7 +181,7 @@ test('a subnet with a thousand exclusions and tens of thousands of addresses in 
   await sql`delete from subnet where id = ${subnet.id}`.execute(backend.platform.db)
 })
 
-test('an address is spelled by us as by the database', async () => {
+test('addresses are spelled as the database spells them', async () => {
   const random = seeded(11)
   const values = Array.from({ length: 500 }, () => {
     const groups = Array.from({ length: 8 }, () => (random() < 0.5 ? 0n : BigInt(Math.floor(random() * 65_536))))

@@ -19,7 +19,7 @@ const create = (body: object) =>
   operator.call(subnetCreate, { body: { name: `net-${randomUUID().slice(0, 8)}`, datacenter_id: poznan.id, cidr: '10.0.0.0/24', ...body } })
 const change = (id: string, body: object, ifMatch?: number) => operator.call(subnetUpdate, { params: { id }, body }, ifMatch === undefined ? {} : { ifMatch })
 
-test('a subnet is answered in its one spelling, with what it can hand out', async () => {
+test('a subnet is answered in canonical spelling, with the number of its addresses', async () => {
   const made = await create({
     name: 'front',
     cidr: ' 203.0.113.0/24 ',
@@ -82,7 +82,7 @@ test.each([
   expect(refused.problem!.fields ?? {}).toEqual(fields)
 })
 
-test('a datacenter that is none is said to be none', async () => {
+test('an unknown datacenter is refused', async () => {
   const refused = await create({ datacenter_id: randomUUID(), cidr: '10.77.0.0/24' })
   expect(refused).toMatchObject({ status: 404, problem: { code: 'not_found', fields: { datacenter_id: 'There is no such datacenter' } } })
   expect((await operator.call(subnetGet, { params: { id: randomUUID() } })).problem).toMatchObject({ code: 'not_found', error: 'There is no such subnet' })
@@ -114,7 +114,7 @@ test('private space may be used once in each datacenter, public space once', asy
   })
 })
 
-test('a name is one subnet’s, wherever it is', async () => {
+test('a subnet’s name is unique over all datacenters', async () => {
   await addSubnet(operator, poznan.id, 'taken', '10.30.0.0/24')
   const other = await addSubnet(operator, warsaw.id, 'other', '10.31.0.0/24')
   const sentence = 'Subnet name already exists. Please choose a different name.'
@@ -122,7 +122,7 @@ test('a name is one subnet’s, wherever it is', async () => {
   expect((await change(other.id, { name: 'taken' })).problem).toMatchObject({ code: 'name_taken', error: sentence })
 })
 
-test('fifty at once that overlap: exactly one is saved, the others are told which', async () => {
+test('of fifty concurrent overlapping subnets exactly one is saved, and the others are told which', async () => {
   const tries = await Promise.all(
     Array.from({ length: 50 }, (_, i) =>
       create({
@@ -149,7 +149,7 @@ test('fifty at once that overlap: exactly one is saved, the others are told whic
     expect(t.problem).toMatchObject({ error: `Overlaps with subnet ${winner.name} (${winner.cidr}) in ${poznan.code}`, related: { id: winner.id } })
 })
 
-test('the database has the last word: one that is written behind our back is named as well', async () => {
+test('a subnet that is written past our checks is refused by the database, and named', async () => {
   const id = randomUUID()
   const insert = sql`insert into subnet (id, name, datacenter_id, cidr, total, created_at, updated_at, updated_by)
     values (${id}, 'behind', ${poznan.id}, '10.50.0.0/24', 254, now(), now(), 'test')`
@@ -194,7 +194,7 @@ test('a datacenter is removed or gets its first subnet, never both', async () =>
   }
 })
 
-test('the networks of a cluster of the datacenter are in the way, also for one that is being made', async () => {
+test('a subnet may not overlap the networks of a cluster in its datacenter, also one that is being made', async () => {
   const place = await addDatacenter(operator, 'KRK')
   const cluster = await addCluster(backend, place.id, 'alpha')
   const at = (cidr: string, datacenterId = place.id) => create({ cidr, datacenter_id: datacenterId })
@@ -286,7 +286,7 @@ test('a change is merged, judged as a whole, and counts only where it changes so
   expect((await change(made.id, { datacenter_id: warsaw.id })).problem).toMatchObject({ code: 'invalid', fields: { datacenter_id: 'Unknown field' } })
 })
 
-test('who changes what somebody else changed is told by whom', async () => {
+test('a stale change is refused with the name of the person who changed it', async () => {
   const made = await addSubnet(operator, poznan.id, 'contended', '10.90.0.0/24')
   const other = await backend.signIn({ role: 'operator' })
   const body = { vlan_id: 90 }
@@ -345,7 +345,7 @@ test('an assigned subnet keeps its CIDR, its purpose and the addresses that are 
   expect((await operator.call(subnetRemove, { params: { id: subnet.id } })).status).toBe(204)
 })
 
-test('an assignment and a removal at once: the subnet goes, or stays with its cluster', async () => {
+test('a concurrent assignment and removal end with the subnet removed or assigned', async () => {
   const place = await addDatacenter(operator, 'BZG')
   const cluster = await addCluster(backend, place.id, 'delta', elsewhere)
   const { subnets } = backend.domains
@@ -366,7 +366,7 @@ test('an assignment and a removal at once: the subnet goes, or stays with its cl
   expect((await subnets.byCluster(backend.platform.db, cluster)).every((s) => s.clusters[0]!.id === cluster && s.used === null)).toBe(true)
 })
 
-test('edits, imports, assignments and removals of the same subnets at once all end with an answer', async () => {
+test('concurrent edits, imports, assignments and removals of the same subnets all end with an answer', async () => {
   const own = await startBackend()
   const by = await own.signIn({ role: 'operator' })
   const place = await addDatacenter(by, 'KIE')
@@ -427,7 +427,7 @@ test('what a cluster has of subnets is shown with it; the overview shows the nea
   expect(again).toMatchObject({ status: 200, answer: { used: null } })
 })
 
-test('every change is audited and told, with what it was and is', async () => {
+test('every change is audited and published, with its before and after', async () => {
   const own = await startBackend()
   const admin = await own.signIn()
   const place = await addDatacenter(admin, 'IEG')

@@ -51,13 +51,13 @@ test('a user is renamed, given a role, disabled and enabled; each is audited, an
   expect((await audited(user.userId)).filter((action) => action === 'user.updated')).toHaveLength(4)
 })
 
-test('a change that rests on an older version is refused', async () => {
+test('a change based on an older version is refused', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   await admin.call(userUpdate, { params: { id: user.userId }, body: { name: 'One' } }, { ifMatch: 1 })
   expect((await admin.call(userUpdate, { params: { id: user.userId }, body: { name: 'Two' } }, { ifMatch: 1 })).status).toBe(412)
 })
 
-test('a removed user is gone, with sessions; what they did stays in the audit log', async () => {
+test('a removed user’s sessions end; the audit log keeps what they did', async () => {
   const user = await backend.signIn({ role: 'operator' })
   expect((await admin.call(userRemove, { params: { id: user.userId } })).status).toBe(204)
   expect(await stands(user)).toBe(false)
@@ -68,7 +68,7 @@ test('a removed user is gone, with sessions; what they did stays in the audit lo
   expect((await admin.call(userCreate, { body: { email: user.email, name: 'Again', role: 'viewer', password: good } })).status).toBe(201)
 })
 
-test('the last admin who can sign in is not removed, disabled or given another role', async () => {
+test('the last admin who can sign in can not be removed, disabled or given another role', async () => {
   const own = await startBackend()
   const last = await own.signIn()
   const other = await own.signIn()
@@ -87,7 +87,7 @@ test('the last admin who can sign in is not removed, disabled or given another r
   expect((await last.call(userUpdate, { params, body: { name: 'Still' } })).status).toBe(200)
 })
 
-test('of two admins who take each other the role at once, one stays', async () => {
+test('when two admins take each other’s role at once, one stays admin', async () => {
   const own = await startBackend()
   const [a, b] = [await own.signIn(), await own.signIn()]
   const admins = async () => (await own.platform.db.selectFrom('person').select('id').where('role', '=', 'admin').execute()).map(({ id }) => id)
@@ -127,7 +127,7 @@ test.each(['disable', 'remove', 'demote'] as const)('%s takes effect within 5 s 
   await again.ended
 })
 
-test('a link sets a password once; only its hash is kept, and the token stands behind the #', async () => {
+test('a reset link sets a password once; only its hash is stored, and the token is in the fragment', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   const { answer } = await admin.call(userResetPassword, { params: { id: user.userId } })
   const url = new URL(answer!.url)
@@ -152,7 +152,7 @@ test('a link sets a password once; only its hash is kept, and the token stands b
   expect(log.text).not.toContain(token)
 })
 
-test('a link ends after 24 h, with the next one, and with its user', async () => {
+test('a reset link ends after 24 h, with the next link, and with its user', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   const link = async () => new URL((await admin.call(userResetPassword, { params: { id: user.userId } })).answer!.url).hash.slice(1)
   const look = async (token: string) => (await backend.call(passwordResetLook, { body: { token } })).status
@@ -182,7 +182,7 @@ test('changing the password asks for the old one, ends the other sessions, and k
   expect(await audited(user.userId)).toContain('user.password_changed')
 })
 
-test('guesses at the old password are slowed, and do not keep the person from signing in', async () => {
+test('guesses at the old password are slowed, and do not block the person’s sign-in', async () => {
   const user = await backend.signIn({ role: 'viewer' })
   const statuses: number[] = []
   for (let n = 0; n < 7; n++) statuses.push((await user.call(passwordChange, { body: { password: `guess ${n}`, new_password: good } })).status)
@@ -244,7 +244,7 @@ test('a session that nobody uses for 8 h ends, and one that is used does not', a
   expect((await own.call(sessionList, { query: { user_id: 'all' } }, { headers: { authorization: `Bearer ${access_token}` } })).answer!.total).toBe(1)
 })
 
-test('a call is a use too, written once a minute; the time is a setting', async () => {
+test('a call counts as use, written once a minute; the idle time is a setting', async () => {
   const own = await startBackend({ environment: { STEELYARD_SESSION_IDLE_HOURS: '0.1' } })
   const user = await own.signIn()
   const used = async () => (await own.platform.db.selectFrom('session').select('last_used_at').executeTakeFirstOrThrow()).last_used_at.getTime()

@@ -16,7 +16,7 @@ test('a new user can sign in, and no answer holds a password or its hash', async
   expect(made.text + list.text).not.toMatch(/password|argon2/)
 })
 
-test('one email, one user, also when ten are made at once', async () => {
+test('an email belongs to one user, also when ten are created at once', async () => {
   const all = await Promise.all(Array.from({ length: 10 }, () => admin.call(userCreate, { body: person('twice@example.com') })))
   expect(all.filter((a) => a.status === 201)).toHaveLength(1)
   expect(all.filter((a) => a.problem?.code === 'user_exists')).toHaveLength(9)
@@ -29,7 +29,7 @@ test('a password has 12 to 128 characters of any kind', async () => {
   expect(await tryPassword('ßüäöéłñ😀 🏔 and more ', 'c@example.com')).toBe(201)
 })
 
-test('the first user is made once, also by two processes at once, and only where there is nobody', async () => {
+test('the first user is created once, also by two processes at once, and only where there is none', async () => {
   const empty = await startBackend()
   const made = await Promise.all(Array.from({ length: 4 }, () => empty.domains.users.createFirst({ email: 'first@example.com', password: 'a long password' })))
   expect(made.filter(Boolean)).toMatchObject([{ email: 'first@example.com', role: 'admin' }])
@@ -41,7 +41,7 @@ test('a search is taken literally', async () => {
   expect(await Promise.all(['%', '_', "' OR 1=1 --", '\\'].map(total))).toEqual([0, 0, 0, 0])
 })
 
-test('the waitlist answers the same whether or not the email is known, and keeps a pace', async () => {
+test('the waitlist answers the same whether or not the email is known, and has a rate limit', async () => {
   const join = () => backend.call(waitlistJoin, { body: { name: 'A', company: '', email: 'wait@example.com' } })
   const answers = [await join(), await join()]
   expect(answers.map((a) => [a.status, a.text])).toEqual([

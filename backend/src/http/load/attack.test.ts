@@ -77,7 +77,7 @@ test.each([
   expect(slowestMs).toBeLessThan(longestHealthMs)
 })
 
-test('three hundred previews of one viewer within three seconds: few are answered, and the preview of another person is not behind them', async () => {
+test('of one viewer’s three hundred previews in three seconds few are answered, and another person’s preview does not wait for them', async () => {
   const id = await buildServer(backend, { address: '10.0.0.5', reachable: true })
   const body = `machine:\n  sysctls:\n${Array.from({ length: 300 }, (_, i) => `    net.ipv4.conf.test${i}.rp_filter: "1"\n`).join('')}`
   const agent = new Agent({ keepAlive: true, maxSockets: 40 })

@@ -34,11 +34,11 @@ test('requests that are sent before the first answer are answered one after anot
   expect(most).toBe(1)
 })
 
-test('of too many the first are answered, then the connection is closed', async () => {
+test('of too many pipelined requests the first are answered, then the connection is closed', async () => {
   expect(await pipeline(310)).toEqual(Array.from({ length: 33 }, (_, i) => String(i)))
 })
 
-test('a connection goes on where it was read in between', async () => {
+test('a connection continues after its answers were read', async () => {
   const asked = ['/a', '/b', '/c'].map(async (path) => (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)).text())
   expect(await Promise.all(asked)).toEqual(['[/a]', '[/b]', '[/c]'])
 })

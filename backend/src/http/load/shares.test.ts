@@ -4,7 +4,7 @@ import { shares, type Taken } from './shares.ts'
 const of = (key: string, most: number) => [{ key, most }]
 const give = (taken: Taken) => typeof taken === 'object' && taken.give()
 
-test('one takes no more than their share, and the others pass by those of theirs that wait', async () => {
+test('an asker gets no more than its share, and others pass its waiting requests', async () => {
   const room = shares(4)
   const greedy = [await room.take(of('a', 2), 0), await room.take(of('a', 2), 0)]
   const waiting = [room.take(of('a', 2), 5_000), room.take(of('a', 2), 5_000)]
@@ -14,7 +14,7 @@ test('one takes no more than their share, and the others pass by those of theirs
   for (const taken of await Promise.all(waiting)) expect(taken).toBeTypeOf('object')
 })
 
-test('who finds no place in time is told whether all were taken or only their own', async () => {
+test('a request without a place is told whether all places were taken or only its own share', async () => {
   const room = shares(2)
   const taken = await room.take(of('a', 1), 0)
   expect(await room.take(of('a', 1), 1)).toBe('own')
@@ -27,7 +27,7 @@ test('who finds no place in time is told whether all were taken or only their ow
   expect(await room.take(of('d', 1), 1)).toBe('full')
 })
 
-test('a person counts with their source: both must have room', async () => {
+test('a request needs room in both the person’s and the source’s share', async () => {
   const room = shares(10)
   const both = (person: string) => [
     { key: person, most: 5 },

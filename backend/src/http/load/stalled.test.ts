@@ -26,7 +26,7 @@ async function open(bytes: string): Promise<{ socket: Socket; closed: Promise<vo
   return { socket, closed: new Promise((resolve) => theirs.once('close', () => resolve())) }
 }
 
-test('a connection is cut whose peer takes nothing of its answer, also while it goes on sending', async () => {
+test('a connection is cut when its peer reads nothing of an answer, even while it sends more', async () => {
   const { socket, closed } = await open(large)
   const sending = setInterval(() => socket.writable && socket.write('GET'), 100)
   const began = performance.now()
@@ -36,7 +36,7 @@ test('a connection is cut whose peer takes nothing of its answer, also while it 
   socket.destroy()
 })
 
-test('a peer that reads slowly is given all of it', async () => {
+test('a peer that reads slowly gets the whole answer', async () => {
   const { socket } = await open(large)
   const began = performance.now()
   let read = 0

@@ -44,7 +44,7 @@ test('secrets of a patch that others changed are shown as changed, never what th
   expect(diff!.before + diff!.after).not.toMatch(/first-password|second-password/)
 })
 
-test('a file that can not be read is a difference that says so', () => {
+test('an unreadable configuration is reported as a difference', () => {
   const { same, diff } = differenceOf(held, 'machine: [', 'v1.13.9')
   expect(same).toBe(false)
   expect(diff!.after).toMatch(/^# It can not be read: /)

@@ -69,7 +69,7 @@ test('a server that holds what it was given has no drift', async () => {
   expect((await world.server(node.id)).drift).toBeNull()
 })
 
-test('what others have patched is seen by the sweep, shown line by line, and no patch goes over it', async () => {
+test('the sweep finds changes by others, shows them line by line, and no patch overwrites them', async () => {
   await patchOutside(sysctl('vm.swappiness', '1'))
   const sent = applies()
   await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, cluster.id))
@@ -96,7 +96,7 @@ test('what others have patched is seen by the sweep, shown line by line, and no 
   expect(items.map((e) => e.type)).toContain('server.config_changed_outside')
 })
 
-test('kept, the difference becomes a patch of the server, and the machine is left as it is', async () => {
+test('keeping a difference makes it a patch of the server, and leaves the machine as it is', async () => {
   const { seen } = await drift()
   const sent = applies()
   expect(await admin.call(serverDriftKeep, { params: params(), body: { seen: '0'.repeat(64) } })).toMatchObject({
@@ -117,7 +117,7 @@ test('kept, the difference becomes a patch of the server, and the machine is lef
   expect((await admin.call(serverConfig, { params: params() })).text).toContain('vm.swappiness: "1"')
 })
 
-test('overwritten, the machine holds again what it was given', async () => {
+test('overwriting a difference restores the configuration that the machine was given', async () => {
   await patchOutside(sysctl('net.core.somaxconn', '9'))
   const { seen, diff } = await drift()
   expect(diff!.after).toContain('net.core.somaxconn')
@@ -127,7 +127,7 @@ test('overwritten, the machine holds again what it was given', async () => {
   expect((await world.server(node.id)).drift).toBeNull()
 })
 
-test('what changes between the look and the order is not overwritten', async () => {
+test('a change after the person looked is not overwritten', async () => {
   await patchOutside(sysctl('kernel.a', '1'))
   const { seen } = await drift()
   await patchOutside(sysctl('kernel.b', '2'))
@@ -146,7 +146,7 @@ test('what changes between the look and the order is not overwritten', async () 
   await world.until(drift, (d) => d.state === 'none')
 })
 
-test('what no patch can say becomes the base of the patches, which are in it already', async () => {
+test('a difference that no patch can express becomes the base of the patches', async () => {
   const own = await admin.call(patchCreate, { params: params(), body: { name: 'mine', body: 'machine:\n  certSANs:\n    - mine.example.com\n' } })
   expect(own.status).toBe(201)
   await world.until(held, (yaml) => yaml.includes('mine.example.com'))
@@ -167,7 +167,7 @@ test('what no patch can say becomes the base of the patches, which are in it alr
   await world.until(drift, (d) => d.state === 'none')
 })
 
-test('images of an upgrade by others are no drift: they are taken over, and the next patch leaves them', async () => {
+test('images of an upgrade by others are taken over instead of reported as drift, and the next patch keeps them', async () => {
   const { kubernetes_version: before } = await world.cluster(cluster.id)
   const [major, minor, patch] = before.split('.').map(Number)
   const next = `${major}.${minor}.${patch! + 1}`
@@ -180,7 +180,7 @@ test('images of an upgrade by others are no drift: they are taken over, and the 
   expect(now).not.toContain(`:v${before}`)
 })
 
-test('the version that an upgrade by others has brought is the cluster’s from then on, and told', async () => {
+test('the version of an upgrade by others becomes the cluster’s version, and is announced', async () => {
   await backend.platform.db.updateTable('server').set({ talos_version: 'v1.13.10' }).where('id', '=', node.id).execute()
   await inTransaction(backend.platform.db, (tx) => backend.platform.engine.wake(tx, sweepQueue, cluster.id))
   await world.until(
@@ -193,7 +193,7 @@ test('the version that an upgrade by others has brought is the cluster’s from 
   expect(told!.message).toContain('Talos v1.13.10')
 })
 
-test('another Kubernetes authority is named, can not be kept as a patch, and is told of the cluster', async () => {
+test('another Kubernetes authority is named, can not be kept as a patch, and is shown at the cluster', async () => {
   const { parts, main } = await split()
   const other = await createAuthority({ kind: 'p256', subject: { organizations: ['kubernetes'] }, now: new Date() })
   const base64 = (text: string) => Buffer.from(text).toString('base64')
